@@ -1,0 +1,1 @@
+//! C-layout types that cross a library boundary.

@@ -1,0 +1,1 @@
+//! The MPI communicator, a component library on rsmpi.

@@ -1,0 +1,1 @@
+//! Opens component libraries and checks them.

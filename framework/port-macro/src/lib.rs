@@ -1,0 +1,1 @@
+//! The #[port] and #[component] macros.

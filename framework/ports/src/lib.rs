@@ -1,0 +1,1 @@
+//! The standard ports and what a component author needs.

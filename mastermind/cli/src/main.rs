@@ -1,0 +1,3 @@
+//! The `mastermind` command.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! The Mastermind component.

@@ -1,0 +1,1 @@
+//! Clocks and the recording context of each thread.

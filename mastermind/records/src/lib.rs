@@ -1,0 +1,1 @@
+//! The record log: layout, writer, reader, exports.

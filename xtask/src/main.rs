@@ -1,0 +1,3 @@
+//! `cargo xtask demo|test|bench`.
+
+fn main() {}
