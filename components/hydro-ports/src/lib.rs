@@ -1,5 +1,19 @@
 //! The port interfaces and shared types of the shock case study.
+//!
+//! Arrays travel as [`States`] and [`StatesMut`]; the mesh owns them and lends them out by [`MeshPort::take`] and
+//! [`MeshPort::put`], which move a pointer and copy nothing. `include/hydro.h` is `hydro.Flux` for C.
 
+cca_abi::shared_types!();
+
+mod flow;
+mod kernels;
+mod mesh;
 mod types;
 
-pub use types::{Axis, GHOST, NVAR, Shape};
+pub use flow::{
+    BoundaryPort, CharacteristicsPort, InitialConditionPort, IntegratorPort, OutputPort,
+    Statistics, StatisticsPort,
+};
+pub use kernels::{FluxPort, RhsPort, StatesPort};
+pub use mesh::{ArrayName, Domain, MeshPort, Patch, Sides};
+pub use types::{Axis, GAMMA, GHOST, NVAR, Shape, States, StatesMut};

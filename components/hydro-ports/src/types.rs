@@ -3,15 +3,20 @@
 //! Layout of every array (case study, section 3): `NVAR × (ny + 2g) × (nx + 2g)` doubles, variable
 //! slowest, `i` (x) fastest, ghost cells included.
 
+use cca_ports::{PerfValue, PortError, RSlice, RSliceMut, StableAbi};
+
 /// Number of variables of a state.
 pub const NVAR: usize = 5;
 
 /// Ghost cells on each side of a patch.
 pub const GHOST: usize = 2;
 
+/// Ratio of specific heats, one for both gases (case study, section 1, gas model A).
+pub const GAMMA: f64 = 1.4;
+
 /// Sweep direction of a one-dimensional operation.
 #[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, StableAbi, PerfValue)]
 pub enum Axis {
     /// Along x: `i` is the inner index, sequential access.
     X = 0,
@@ -21,7 +26,7 @@ pub enum Axis {
 
 /// Extent of a patch array.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, StableAbi)]
 pub struct Shape {
     /// Interior cells along x.
     pub nx: usize,
@@ -56,4 +61,110 @@ impl Shape {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+}
+
+/// An array of states, lent for reading.
+///
+/// Which variables they are, and whether a value belongs to a cell or to the face above it, the method says.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, StableAbi)]
+pub struct States<'a> {
+    shape: Shape,
+    data: RSlice<'a, f64>,
+}
+
+/// An array of states, lent for writing.
+#[repr(C)]
+#[derive(Debug, StableAbi)]
+pub struct StatesMut<'a> {
+    shape: Shape,
+    data: RSliceMut<'a, f64>,
+}
+
+impl<'a> States<'a> {
+    /// An array of states over `data`, shape `[NVAR][ny + 2g][nx + 2g]`.
+    ///
+    /// # Errors
+    /// `data` has another length than `shape`.
+    pub fn new(shape: Shape, data: &'a [f64]) -> Result<Self, PortError> {
+        check(shape, data.len())?;
+        Ok(States {
+            shape,
+            data: RSlice::from_slice(data),
+        })
+    }
+
+    /// Extent of the array.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// Number of doubles: the paper's array size Q.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.data.len()
+    }
+
+    /// Whether the array has no element.
+    pub fn is_empty(&self) -> bool {
+        self.data.is_empty()
+    }
+
+    /// The values, after a check that there are as many as the shape says: the array may come from another language.
+    ///
+    /// # Errors
+    /// There are not.
+    pub fn values(&self) -> Result<&'a [f64], PortError> {
+        check(self.shape, self.data.len())?;
+        Ok(self.data.as_slice())
+    }
+}
+
+impl<'a> StatesMut<'a> {
+    /// An array of states over `data`, shape `[NVAR][ny + 2g][nx + 2g]`.
+    ///
+    /// # Errors
+    /// `data` has another length than `shape`.
+    pub fn new(shape: Shape, data: &'a mut [f64]) -> Result<Self, PortError> {
+        check(shape, data.len())?;
+        Ok(StatesMut {
+            shape,
+            data: RSliceMut::from_mut_slice(data),
+        })
+    }
+
+    /// Extent of the array.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// Number of doubles.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.data.len()
+    }
+
+    /// Whether the array has no element.
+    pub fn is_empty(&self) -> bool {
+        self.data.is_empty()
+    }
+
+    /// The values; checked as [`States::values`].
+    ///
+    /// # Errors
+    /// There are not as many as the shape says.
+    pub fn into_values(self) -> Result<&'a mut [f64], PortError> {
+        check(self.shape, self.data.len())?;
+        Ok(self.data.into_mut_slice())
+    }
+}
+
+fn check(shape: Shape, found: usize) -> Result<(), PortError> {
+    if found == shape.len() {
+        return Ok(());
+    }
+    let (nx, ny, ghost, wanted) = (shape.nx, shape.ny, shape.ghost, shape.len());
+    Err(PortError::failed(format_args!(
+        "cannot use array of {nx} x {ny} cells with {ghost} ghost cells: {found} doubles, expected {wanted}"
+    )))
 }

@@ -1,1 +1,55 @@
-//! C-layout types that cross a library boundary.
+//! C-layout types that cross a library boundary. The ground everything else stands on; it almost never changes.
+//!
+//! * [`RawPort`], [`VtableHeader`], [`InterfaceDescriptor`]: what a port is at run time and how it is described;
+//! * [`Slot`]: one end of a connection, re-pointed while calls run;
+//! * [`ClassDescriptor`], [`LibraryDescriptor`]: what a component library exports under [`ENTRY_SYMBOL`];
+//! * [`ErrorBuffer`], [`PortError`]: how an error crosses the border, panics included;
+//! * [`recording`]: the context through which generated proxies append records in line.
+//!
+//! The same layouts in C are in `include/cca.h`; `tests/c_header.rs` compares the two.
+//!
+//! `abi_stable` stays behind this crate: its types are re-exported here and no other crate lists it.
+//! A crate whose own structs cross the border writes [`shared_types!`] once at its root and derives
+//! [`StableAbi`] for them.
+
+mod component;
+mod entry;
+mod error;
+mod guard;
+mod interface;
+
+mod port;
+pub mod recording;
+mod slot;
+
+pub use abi_stable::StableAbi;
+pub use abi_stable::std_types::{ROption, RResult, RSlice, RSliceMut, RStr, RString, RVec};
+pub use component::{
+    ABI_VERSION, ClassDescriptor, ComponentVtable, ENTRY_SYMBOL, LAYOUT_ABI, LibraryDescriptor,
+    LibraryEntry, RawComponent,
+};
+#[doc(hidden)]
+pub use entry::RegisteredClass;
+pub use error::{ErrorBuffer, ErrorCode, PortError};
+pub use guard::{call, guard, guard_value, panic_message};
+pub use interface::{Interface, ProvidedBy};
+pub use port::{
+    InterfaceDescriptor, InterfacePointer, MethodDescriptor, NewProxy, OwnedPort, PerfDescriptor,
+    RawPort, VtableHeader, hash_signature, method_identifiers,
+};
+pub use slot::{Slot, SlotPointer};
+
+// The derive of `StableAbi` names its items by the path `::abi_stable`; `shared_types!` makes that
+// path lead here, so that the items must be found here.
+#[doc(hidden)]
+pub use abi_stable::*;
+#[doc(hidden)]
+pub use inventory;
+
+/// Lets a crate derive [`StableAbi`] for the structs that its ports pass; once, at the crate root.
+#[macro_export]
+macro_rules! shared_types {
+    () => {
+        extern crate cca_abi as abi_stable;
+    };
+}

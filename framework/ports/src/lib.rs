@@ -1,1 +1,58 @@
-//! The standard ports and what a component author needs.
+//! The standard ports, and what a component author needs.
+//!
+//! A component is a struct that implements [`Component`] and is marked [`#[component]`](macro@component); in
+//! [`Component::set_services`] it registers the ports it uses, provides its own, and declares its parameters:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use cca_ports::{Component, GoPort, Parameter, PortError, Services, component};
+//!
+//! /// Says how long it would run.
+//! #[component(class = "example.Hello", version = "1.0")]
+//! pub struct Hello {
+//!     end_time: Parameter<f64>,
+//! }
+//!
+//! impl Component for Hello {
+//!     fn set_services(services: &Services) -> Result<Arc<Self>, PortError> {
+//!         let parameters = services.parameters("parameters")?;
+//!         let end_time = parameters.real("end_time", 1.0).bounds(0.0, 10.0).unit("s").add()?;
+//!         let component = Arc::new(Hello { end_time });
+//!         services.add_provides_port::<dyn GoPort, _>("go", &component)?;
+//!         Ok(component)
+//!     }
+//! }
+//!
+//! impl GoPort for Hello {
+//!     fn go(&self) -> Result<(), PortError> {
+//!         let _seconds = self.end_time.get();
+//!         Ok(())
+//!     }
+//! }
+//! ```
+
+cca_abi::shared_types!();
+
+mod comm;
+mod component;
+#[doc(hidden)]
+pub mod component_border;
+mod counter;
+mod go;
+mod monitor;
+mod parameter;
+mod parameter_set;
+mod progress;
+mod services;
+
+pub use cca_abi::{ErrorCode, PortError, RSlice, RSliceMut, RStr, RString, RVec, StableAbi};
+pub use cca_port_macro::{PerfValue, component, port};
+pub use comm::{CommPort, Completion, Reduction};
+pub use component::Component;
+pub use counter::{Counter, CounterPort};
+pub use go::GoPort;
+pub use monitor::{MonitorPort, MonitoredMethod, RecorderPointer};
+pub use parameter::{Bounds, ParameterDescription, ParameterPort, ParameterValue};
+pub use parameter_set::{Parameter, ParameterBuilder, ParameterSet, ParameterType};
+pub use progress::ProgressPort;
+pub use services::{PortRef, Services, ServicesPort, UsesPort};

@@ -1,0 +1,160 @@
+//! The port of a mesh: patches, their arrays, and what must happen between the steps.
+//!
+//! A mesh may be uniform (one level) or adaptive (several); its callers do not know which.
+
+use cca_ports::{PerfValue, PortError, RSlice, RVec, StableAbi, port};
+
+use crate::Shape;
+
+/// Which of a patch's arrays.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, StableAbi, PerfValue)]
+pub enum ArrayName {
+    /// The conserved variables.
+    State = 0,
+    /// The conserved variables of an intermediate stage of the integrator.
+    Stage = 1,
+}
+
+/// The domain at the coarsest level.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, StableAbi)]
+pub struct Domain {
+    /// Cells along x.
+    pub nx: usize,
+    /// Cells along y.
+    pub ny: usize,
+    /// Left edge.
+    pub x_lower: f64,
+    /// Right edge.
+    pub x_upper: f64,
+    /// Lower edge.
+    pub y_lower: f64,
+    /// Upper edge.
+    pub y_upper: f64,
+}
+
+/// Which sides of a patch lie on the domain's boundary.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, StableAbi)]
+pub struct Sides {
+    /// The side of smallest x.
+    pub left: bool,
+    /// The side of largest x.
+    pub right: bool,
+    /// The side of smallest y.
+    pub bottom: bool,
+    /// The side of largest y.
+    pub top: bool,
+}
+
+/// A patch: a rectangle of cells with arrays of its own.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, StableAbi)]
+pub struct Patch {
+    /// Identifier, unique over levels and ranks until the next regrid.
+    pub id: u64,
+    /// Level, 0 the coarsest.
+    pub level: u32,
+    /// Cells of the patch.
+    pub shape: Shape,
+    /// Column of its first interior cell, in cells of its level from the domain's left edge.
+    pub i0: usize,
+    /// Row of its first interior cell, in cells of its level from the domain's lower edge.
+    pub j0: usize,
+    /// Left edge of its interior.
+    pub x_lower: f64,
+    /// Lower edge of its interior.
+    pub y_lower: f64,
+    /// Width of a cell.
+    pub dx: f64,
+    /// Height of a cell.
+    pub dy: f64,
+    /// The sides on the domain's boundary.
+    pub boundary: Sides,
+}
+
+/// A mesh. The order of calls: `create`, then for each step of a level `begin_step`, (`fill_ghosts`, arrays taken and put,
+/// `add_fluxes`) for each stage, `end_step`.
+#[port(name = "hydro.Mesh", version = "1.0")]
+pub trait MeshPort {
+    /// Builds the mesh for its parameters as they are now; what there was is dropped. Collective.
+    ///
+    /// # Errors
+    /// Parameters that do not go together, such as more ranks than patches.
+    fn create(&self) -> Result<(), PortError>;
+
+    /// The domain.
+    ///
+    /// # Errors
+    /// None of its own.
+    fn domain(&self) -> Result<Domain, PortError>;
+
+    /// Number of levels now.
+    ///
+    /// # Errors
+    /// The mesh has not been created.
+    fn levels(&self) -> Result<u32, PortError>;
+
+    /// This rank's patches of a level.
+    ///
+    /// # Errors
+    /// No such level.
+    fn patches(&self, level: u32) -> Result<RVec<Patch>, PortError>;
+
+    /// Takes an array out of the mesh, until it is put back. Moves a pointer; copies nothing.
+    ///
+    /// # Returns
+    /// The array, of the patch's shape.
+    ///
+    /// # Errors
+    /// No such patch on this rank; the array is taken already.
+    fn take(&self, patch: u64, array: ArrayName) -> Result<RVec<f64>, PortError>;
+
+    /// Puts an array back.
+    ///
+    /// # Errors
+    /// No such patch; the array was not taken; another length.
+    fn put(&self, patch: u64, array: ArrayName, data: RVec<f64>) -> Result<(), PortError>;
+
+    /// A step of a level begins.
+    ///
+    /// # Errors
+    /// No such level.
+    fn begin_step(&self, level: u32, time: f64, dt: f64) -> Result<(), PortError>;
+
+    /// Fills the ghost cells of a level's patches: from neighbours (messages), from the coarser level, from the boundary
+    /// conditions. Collective.
+    ///
+    /// # Errors
+    /// An array is taken; the communicator's; the boundary component's.
+    #[perf(level = level, array = array)]
+    fn fill_ghosts(&self, level: u32, array: ArrayName, time: f64) -> Result<(), PortError>;
+
+    /// Accounts for the fluxes that one stage moved through a patch's faces, weighted with the time they acted.
+    ///
+    /// # Errors
+    /// No such patch.
+    fn add_fluxes(
+        &self,
+        patch: u64,
+        weight: f64,
+        flux_x: RSlice<'_, f64>,
+        flux_y: RSlice<'_, f64>,
+    ) -> Result<(), PortError>;
+
+    /// A step of a level has ended; what the levels above and below must agree on is made so. Collective.
+    ///
+    /// # Errors
+    /// No such level; the communicator's.
+    fn end_step(&self, level: u32) -> Result<(), PortError>;
+
+    /// Fits the mesh to the solution, if it is of the kind that does. Collective.
+    ///
+    /// # Returns
+    /// Whether patches changed.
+    ///
+    /// # Errors
+    /// The communicator's; those of the components it uses.
+    fn regrid(&self, time: f64) -> Result<bool, PortError>;
+}

@@ -1,0 +1,193 @@
+//! Errors across the border: a status code returned, a message in a buffer of the caller's.
+
+use core::fmt;
+use core::mem::MaybeUninit;
+
+/// What kind of error it is: CCA's exceptions (`gov.cca.CCAExceptionType`), and two of our own.
+#[repr(i32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ErrorCode {
+    /// The component could not do what was asked.
+    Failed = 1,
+    /// The component panicked; the message is the panic's.
+    Panicked = 2,
+    /// No port of that name is registered.
+    PortNotDefined = 10,
+    /// A port of that name is registered already.
+    PortAlreadyDefined = 11,
+    /// The uses port is not connected.
+    PortNotConnected = 12,
+    /// `release_port` without a matching `get_port`.
+    PortNotInUse = 13,
+    /// The port is still in use.
+    UsesPortNotReleased = 14,
+    /// The name is empty or has a character that no port name may have.
+    BadPortName = 15,
+    /// Another interface, version, hash or layout than expected.
+    BadPortType = 16,
+    /// An unknown parameter, or a value outside what is allowed.
+    BadParameter = 17,
+}
+
+impl ErrorCode {
+    /// The code of a status returned across the border; an unknown one counts as [`ErrorCode::Failed`].
+    pub fn from_status(status: i32) -> Self {
+        use ErrorCode::*;
+        [
+            Panicked,
+            PortNotDefined,
+            PortAlreadyDefined,
+            PortNotConnected,
+            PortNotInUse,
+            UsesPortNotReleased,
+            BadPortName,
+            BadPortType,
+            BadParameter,
+        ]
+        .into_iter()
+        .find(|code| *code as i32 == status)
+        .unwrap_or(Failed)
+    }
+}
+
+/// An error of a port's method.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PortError {
+    code: ErrorCode,
+    message: String,
+}
+
+impl PortError {
+    /// An error with a code of CCA's.
+    pub fn new(code: ErrorCode, message: impl fmt::Display) -> Self {
+        PortError {
+            code,
+            message: message.to_string(),
+        }
+    }
+
+    /// A component's own error, [`ErrorCode::Failed`].
+    pub fn failed(message: impl fmt::Display) -> Self {
+        Self::new(ErrorCode::Failed, message)
+    }
+
+    /// What kind of error it is.
+    pub fn code(&self) -> ErrorCode {
+        self.code
+    }
+
+    /// The message, one line, lower case, no full stop.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The same error with what was being done in front of the message.
+    pub fn context(self, doing: impl fmt::Display) -> Self {
+        PortError {
+            code: self.code,
+            message: format!("{doing}: {}", self.message),
+        }
+    }
+}
+
+impl fmt::Display for PortError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.code {
+            ErrorCode::Panicked => write!(f, "panicked: {}", self.message),
+            _ => f.write_str(&self.message),
+        }
+    }
+}
+
+impl std::error::Error for PortError {}
+
+/// Where a callee leaves the text of its error; the caller's, on its stack, read only after a non-zero status.
+#[repr(C)]
+pub struct ErrorBuffer {
+    length: u32,
+    text: [u8; ErrorBuffer::CAPACITY],
+}
+
+impl ErrorBuffer {
+    /// Bytes of text it holds; a longer message is cut at a character's border.
+    pub const CAPACITY: usize = 1020;
+
+    /// Space for a message, not yet written: costs nothing on a call that succeeds.
+    #[inline(always)]
+    pub fn uninit() -> MaybeUninit<Self> {
+        MaybeUninit::uninit()
+    }
+
+    /// Leaves `error` in the buffer and returns the status to return.
+    ///
+    /// # Safety
+    /// `buffer` is null (the text is then lost) or points to space for an `ErrorBuffer`.
+    #[cold]
+    pub unsafe fn write(buffer: *mut ErrorBuffer, error: &PortError) -> i32 {
+        if !buffer.is_null() {
+            let mut length = error.message.len().min(Self::CAPACITY);
+            while !error.message.is_char_boundary(length) {
+                length -= 1;
+            }
+            // SAFETY: the caller gives space for one buffer; `length` is within its text.
+            unsafe {
+                (&raw mut (*buffer).length).write(length as u32);
+                let text = (&raw mut (*buffer).text).cast::<u8>();
+                text.copy_from_nonoverlapping(error.message.as_ptr(), length);
+            }
+        }
+        error.code as i32
+    }
+
+    /// The error that a callee left with a non-zero `status`.
+    ///
+    /// # Safety
+    /// `buffer` points to a buffer that the callee wrote: its length and that many bytes of text.
+    #[cold]
+    pub unsafe fn read(buffer: *const ErrorBuffer, status: i32) -> PortError {
+        // SAFETY: the callee wrote the length and that many bytes; no more is read, and never past the buffer.
+        let text = unsafe {
+            let length = ((&raw const (*buffer).length).read() as usize).min(Self::CAPACITY);
+            let text = (&raw const (*buffer).text).cast::<u8>();
+            core::slice::from_raw_parts(text, length)
+        };
+        PortError {
+            code: ErrorCode::from_status(status),
+            message: String::from_utf8_lossy(text).into_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn there_and_back(error: &PortError) -> PortError {
+        let mut buffer = ErrorBuffer::uninit();
+        // SAFETY: the buffer is this function's own, written before it is read.
+        unsafe {
+            let status = ErrorBuffer::write(buffer.as_mut_ptr(), error);
+            ErrorBuffer::read(buffer.as_ptr(), status)
+        }
+    }
+
+    #[test]
+    fn an_error_crosses_the_border_unchanged() {
+        let error = PortError::new(ErrorCode::PortNotConnected, "uses port \"flux\"");
+        assert_eq!(there_and_back(&error), error);
+    }
+
+    #[test]
+    fn a_long_message_is_cut_at_a_character() {
+        let error = PortError::failed("é".repeat(1000));
+        let read = there_and_back(&error);
+        assert_eq!(read.message(), "é".repeat(510));
+    }
+
+    #[test]
+    fn an_unknown_status_is_a_failure() {
+        assert_eq!(ErrorCode::from_status(-7), ErrorCode::Failed);
+        assert_eq!(ErrorCode::from_status(12), ErrorCode::PortNotConnected);
+    }
+}

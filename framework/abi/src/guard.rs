@@ -1,0 +1,85 @@
+//! The panic guard of the provider's side and the caller's side of one call.
+
+use core::mem::MaybeUninit;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::{ErrorBuffer, ErrorCode, PortError};
+
+/// Runs a component's method on its own side of the border: an error goes into the buffer, and so does a panic.
+///
+/// # Returns
+/// The status to return: 0, or an [`ErrorCode`].
+///
+/// # Safety
+/// As for [`ErrorBuffer::write`].
+#[inline(always)]
+pub unsafe fn guard(
+    error: *mut ErrorBuffer,
+    method: impl FnOnce() -> Result<(), PortError>,
+) -> i32 {
+    match catch_unwind(AssertUnwindSafe(method)) {
+        Ok(Ok(())) => 0,
+        // SAFETY: the caller's promise.
+        Ok(Err(failure)) => unsafe { ErrorBuffer::write(error, &failure) },
+        // SAFETY: the caller's promise.
+        Err(panic) => unsafe { panicked(error, &panic) },
+    }
+}
+
+/// As [`guard`], for a method with a result, which is written to `out`.
+///
+/// # Safety
+/// As for [`ErrorBuffer::write`]; `out` points to space for a `T`.
+#[inline(always)]
+pub unsafe fn guard_value<T>(
+    out: *mut T,
+    error: *mut ErrorBuffer,
+    method: impl FnOnce() -> Result<T, PortError>,
+) -> i32 {
+    // SAFETY: the caller's promise, passed on; `out` is written once and only here.
+    unsafe {
+        guard(error, || {
+            out.write(method()?);
+            Ok(())
+        })
+    }
+}
+
+/// The caller's side: calls through the border and turns status and buffer into a `Result`.
+///
+/// # Safety
+/// `method` returns 0 after writing a `T`, or non-zero after writing the error buffer.
+#[inline(always)]
+pub unsafe fn call<T>(
+    method: impl FnOnce(*mut T, *mut ErrorBuffer) -> i32,
+) -> Result<T, PortError> {
+    let mut out = MaybeUninit::<T>::uninit();
+    let mut error = ErrorBuffer::uninit();
+    let status = method(out.as_mut_ptr(), error.as_mut_ptr());
+    if status == 0 {
+        // SAFETY: status 0 says that the value was written.
+        Ok(unsafe { out.assume_init() })
+    } else {
+        // SAFETY: another status says that the error was written.
+        Err(unsafe { ErrorBuffer::read(error.as_ptr(), status) })
+    }
+}
+
+#[cold]
+unsafe fn panicked(error: *mut ErrorBuffer, panic: &Box<dyn Any + Send>) -> i32 {
+    let failure = PortError::new(ErrorCode::Panicked, panic_message(panic));
+    // SAFETY: the caller's promise.
+    unsafe { ErrorBuffer::write(error, &failure) }
+}
+
+/// The text that a panic was raised with.
+pub fn panic_message(panic: &Box<dyn Any + Send>) -> &str {
+    if let Some(text) = panic.downcast_ref::<&str>() {
+        text
+    } else if let Some(text) = panic.downcast_ref::<String>() {
+        text
+    } else {
+        "a panic without a message"
+    }
+}

@@ -1,0 +1,118 @@
+//! The proxy of a port: stands in front of a provider, records each call and forwards it unchanged.
+
+use proc_macro2::TokenStream;
+use quote::quote_spanned;
+
+use super::hygienic;
+use super::parse::{Method, Perf, Port};
+use super::vtable;
+
+/// `struct FluxPortProxy`: the same table, each function of which records.
+pub fn expand(port: &Port) -> TokenStream {
+    let (proxy, table) = (port.derived("Proxy"), port.derived("Vtable"));
+    let header = vtable::header(port);
+    let n_methods = port.methods.len();
+    let entries = port.methods.iter().map(|method| &method.name);
+    let methods = port
+        .methods
+        .iter()
+        .enumerate()
+        .map(|(index, method)| expand_method(port, index, method));
+    let new = new(port);
+    quote_spanned! { hygienic() =>
+        struct #proxy {
+            target: ::cca_abi::SlotPointer,
+            recorder: *const ::cca_abi::recording::Recorder,
+            methods: [::cca_abi::recording::ProxyMethod; #n_methods],
+        }
+
+        // SAFETY: the recorder serves every thread (its contract); the rest is atomic or immutable.
+        unsafe impl Send for #proxy {}
+        // SAFETY: as for `Send`.
+        unsafe impl Sync for #proxy {}
+
+        impl #proxy {
+            const TABLE: &'static #table = &#table {
+                header: #header,
+                #(#entries: Self::#entries,)*
+            };
+
+            #new
+
+            #(#methods)*
+        }
+    }
+}
+
+fn new(port: &Port) -> TokenStream {
+    let (proxy, name) = (port.derived("Proxy"), &port.item.ident);
+    let n_methods = port.methods.len();
+    quote_spanned! { hygienic() =>
+        unsafe extern "C" fn new(
+            target: *const ::cca_abi::Slot,
+            recorder: *const ::cca_abi::recording::Recorder,
+            methods: ::cca_abi::RSlice<'_, u32>,
+            proxy: *mut ::cca_abi::OwnedPort,
+            error: *mut ::cca_abi::ErrorBuffer,
+        ) -> i32 {
+            // SAFETY: `NewProxy` promises a slot and a recorder that outlive the proxy, and space for port and error.
+            unsafe {
+                ::cca_abi::guard_value(proxy, error, || {
+                    let methods: [u32; #n_methods] = ::cca_abi::method_identifiers(methods)?;
+                    let proxy = #proxy {
+                        target: ::cca_abi::SlotPointer::new(target),
+                        recorder,
+                        methods: methods.map(::cca_abi::recording::ProxyMethod::new),
+                    };
+                    Ok(::cca_abi::OwnedPort::shared(
+                        ::std::sync::Arc::new(proxy),
+                        &raw const Self::TABLE.header,
+                        <dyn #name as ::cca_abi::Interface>::descriptor(),
+                    ))
+                })
+            }
+        }
+    }
+}
+
+fn expand_method(port: &Port, index: usize, method: &Method) -> TokenStream {
+    let table = port.derived("Vtable");
+    let name = &method.name;
+    let parameters = vtable::parameters(method);
+    let names = method.argument_names();
+    let out = (!method.is_unit()).then(|| quote_spanned! { hygienic() => out, });
+    let words = method.perf.iter().map(word);
+    quote_spanned! { hygienic() =>
+        unsafe extern "C" fn #name(#parameters) -> i32 {
+            // SAFETY: the object is the proxy this table belongs to; its slot is connected while it stands in a connection.
+            unsafe {
+                let proxy = &*object.cast::<Self>();
+                let target = proxy.target.load();
+                let forward = (*target.vtable.cast::<#table>()).#name;
+                let recording = ::cca_abi::recording::Recording::begin(
+                    proxy.recorder,
+                    &proxy.methods[#index],
+                    #[inline(always)]
+                    || [#(#words),*],
+                );
+                let status = forward(target.object, #(#names,)* #out error);
+                if let Some(recording) = recording {
+                    recording.end(status != 0);
+                }
+                status
+            }
+        }
+    }
+}
+
+fn word(perf: &Perf) -> TokenStream {
+    let expression = &perf.expression;
+    match &perf.kind {
+        Some(ty) => {
+            quote_spanned! { hygienic() => <#ty as ::cca_abi::recording::PerfValue>::to_word(#expression) }
+        }
+        None => {
+            quote_spanned! { hygienic() => <usize as ::cca_abi::recording::PerfValue>::to_word(#expression) }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Who records the calls of a monitored connection.
+
+use cca_abi::InterfacePointer;
+use cca_abi::recording::Recorder;
+
+use crate::{PortError, RStr, StableAbi, port};
+
+/// A recorder by address; it lives as long as the monitor that gave it.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, StableAbi)]
+#[sabi(unsafe_opaque_fields)]
+pub struct RecorderPointer(pub *const Recorder);
+
+/// A method that a proxy is about to stand in front of.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, StableAbi)]
+pub struct MonitoredMethod<'a> {
+    /// Instance that provides the port.
+    pub instance: RStr<'a>,
+    /// Its class.
+    pub class: RStr<'a>,
+    /// Name of the provides port.
+    pub port: RStr<'a>,
+    /// The interface, with its methods and their performance parameters.
+    pub interface: InterfacePointer,
+    /// Which method, by its place in the interface.
+    pub index: u32,
+}
+
+/// `MonitorPort` of the paper's section 4.2: gives a proxy what it records through.
+#[port(name = "cca.Monitor", version = "1.0")]
+pub trait MonitorPort {
+    /// What proxies append records through.
+    ///
+    /// # Errors
+    /// No record can be kept.
+    fn recorder(&self) -> Result<RecorderPointer, PortError>;
+
+    /// Announces a method; the same method is announced once however many proxies stand in front of it.
+    ///
+    /// # Returns
+    /// The identifier that the method's records carry.
+    ///
+    /// # Errors
+    /// The definition cannot be recorded.
+    fn register_method(&self, method: MonitoredMethod<'_>) -> Result<u32, PortError>;
+}

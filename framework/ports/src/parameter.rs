@@ -1,0 +1,93 @@
+//! The port through which a component's parameters are set and shown.
+
+use std::fmt;
+
+use crate::{PortError, RStr, RString, RVec, StableAbi, port};
+use cca_abi::ROption;
+
+/// A parameter's value.
+#[repr(u8)]
+#[derive(Clone, Debug, PartialEq, StableAbi)]
+pub enum ParameterValue {
+    /// True or false.
+    Bool(bool),
+    /// A whole number.
+    Integer(i64),
+    /// A real number, never NaN.
+    Real(f64),
+    /// A text; one of the choices where there are any.
+    Text(RString),
+}
+
+impl ParameterValue {
+    /// What kind of value it is, in words.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            ParameterValue::Bool(_) => "true or false",
+            ParameterValue::Integer(_) => "integer",
+            ParameterValue::Real(_) => "number",
+            ParameterValue::Text(_) => "text",
+        }
+    }
+}
+
+impl fmt::Display for ParameterValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ParameterValue::Bool(value) => value.fmt(f),
+            ParameterValue::Integer(value) => value.fmt(f),
+            ParameterValue::Real(value) => value.fmt(f),
+            ParameterValue::Text(value) => write!(f, "{:?}", value.as_str()),
+        }
+    }
+}
+
+/// The closed interval of values that a parameter may have, in its unit.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, StableAbi)]
+pub struct Bounds {
+    /// Smallest value allowed.
+    pub lower: f64,
+    /// Largest value allowed.
+    pub upper: f64,
+}
+
+/// Everything about a parameter but its value.
+#[repr(C)]
+#[derive(Clone, Debug, PartialEq, StableAbi)]
+pub struct ParameterDescription {
+    /// Name, such as `end_time`.
+    pub key: RString,
+    /// The value it has if nobody sets it.
+    pub default: ParameterValue,
+    /// Bounds of a number.
+    pub bounds: ROption<Bounds>,
+    /// The texts allowed; any if empty.
+    pub choices: RVec<RString>,
+    /// Unit, empty if it has none.
+    pub unit: RString,
+    /// What it is, one line.
+    pub help: RString,
+}
+
+/// `gov.cca.ports.ParameterPort`, the part that sets and shows.
+#[port(name = "cca.Parameter", version = "1.0")]
+pub trait ParameterPort {
+    /// All parameters, in the order they were added.
+    ///
+    /// # Errors
+    /// None of its own.
+    fn descriptions(&self) -> Result<RVec<ParameterDescription>, PortError>;
+
+    /// The value of a parameter.
+    ///
+    /// # Errors
+    /// `BadParameter`: there is none of that name.
+    fn value(&self, key: RStr<'_>) -> Result<ParameterValue, PortError>;
+
+    /// Sets a parameter. An integer is taken for a real number where one is expected.
+    ///
+    /// # Errors
+    /// `BadParameter`: unknown, of another kind, out of bounds, not a number, or none of the choices.
+    fn set_value(&self, key: RStr<'_>, value: ParameterValue) -> Result<(), PortError>;
+}

@@ -1,0 +1,17 @@
+//! How a long run says how far it is.
+
+use crate::{PortError, RStr, port};
+
+/// A framework service: whoever started the run shows what is reported, or does not.
+#[port(name = "cca.Progress", version = "1.0")]
+pub trait ProgressPort {
+    /// Reports progress; called on every rank, shown for one.
+    ///
+    /// # Arguments
+    /// * `fraction` - of the work done, 0 to 1
+    /// * `state` - where the work is, a few words
+    ///
+    /// # Errors
+    /// None of its own.
+    fn report(&self, fraction: f64, state: RStr<'_>) -> Result<(), PortError>;
+}

@@ -1,0 +1,238 @@
+//! `Services`: what the framework gives each component to register and get ports by.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use cca_abi::{Interface, InterfacePointer, OwnedPort, ProvidedBy, RawPort, Slot, SlotPointer};
+
+use crate::{ParameterPort, ParameterSet, PortError, RStr, RString, port};
+
+/// `gov.cca.Services` as it crosses the border. Rust components use [`Services`].
+#[port(name = "cca.Services", version = "1.0")]
+pub trait ServicesPort {
+    /// Adds a port that the component provides.
+    ///
+    /// # Errors
+    /// `BadPortName`, `PortAlreadyDefined`, `BadPortType`.
+    fn add_provides_port(&self, name: RStr<'_>, port: OwnedPort) -> Result<(), PortError>;
+
+    /// Takes a provided port away.
+    ///
+    /// # Errors
+    /// `PortNotDefined`; `UsesPortNotReleased` while a connection leads to it.
+    fn remove_provides_port(&self, name: RStr<'_>) -> Result<(), PortError>;
+
+    /// Registers a port that the component uses.
+    ///
+    /// # Errors
+    /// `BadPortName`, `PortAlreadyDefined`, `BadPortType`.
+    fn register_uses_port(
+        &self,
+        name: RStr<'_>,
+        interface: InterfacePointer,
+    ) -> Result<(), PortError>;
+
+    /// Takes a used port away.
+    ///
+    /// # Errors
+    /// `PortNotDefined`; `UsesPortNotReleased` while it is connected or in use.
+    fn unregister_uses_port(&self, name: RStr<'_>) -> Result<(), PortError>;
+
+    /// The slot to call a used port through, until it is released.
+    ///
+    /// # Errors
+    /// `PortNotDefined`, `PortNotConnected`.
+    fn get_port(&self, name: RStr<'_>) -> Result<SlotPointer, PortError>;
+
+    /// Gives a port back.
+    ///
+    /// # Errors
+    /// `PortNotDefined`, `PortNotInUse`.
+    fn release_port(&self, name: RStr<'_>) -> Result<(), PortError>;
+
+    /// Name of the component's instance.
+    ///
+    /// # Errors
+    /// None of its own.
+    fn instance_name(&self) -> Result<RString, PortError>;
+}
+
+/// A component's access to its framework; a handle, cheap to clone.
+#[derive(Clone)]
+pub struct Services {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    stub: ServicesPortStub,
+    // What the stub calls through; freed after it.
+    slot: Box<Slot>,
+    pair: *mut RawPort,
+}
+
+// SAFETY: the pair is immutable and the port behind it is shared between threads (`RawPort`).
+unsafe impl Send for Inner {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Inner {}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.slot.replace(std::ptr::null_mut());
+        // SAFETY: the pair is this handle's own, made in `new`; nothing can call through the slot any more.
+        drop(unsafe { Box::from_raw(self.pair) });
+    }
+}
+
+impl Services {
+    /// A handle on the framework's port.
+    ///
+    /// # Safety
+    /// `port` is a `cca.Services` port that lives as long as the component it is given to.
+    pub(crate) unsafe fn new(port: RawPort) -> Self {
+        let pair = Box::into_raw(Box::new(port));
+        let slot = Box::new(Slot::unconnected());
+        slot.replace(pair);
+        // SAFETY: the slot is boxed and lives as long as the stub, in the same `Inner`.
+        let stub = <dyn ServicesPort>::stub(unsafe { SlotPointer::new(&*slot) });
+        Services {
+            inner: Arc::new(Inner { stub, slot, pair }),
+        }
+    }
+
+    /// Provides a port of interface `P`, such as `dyn GoPort`, by `component`.
+    ///
+    /// # Errors
+    /// `BadPortName`, `PortAlreadyDefined`.
+    pub fn add_provides_port<P, T>(&self, name: &str, component: &Arc<T>) -> Result<(), PortError>
+    where
+        P: ProvidedBy<T> + ?Sized,
+    {
+        let port = P::provide(Arc::clone(component));
+        self.inner.stub.add_provides_port(name.into(), port)
+    }
+
+    /// Takes a provided port away.
+    ///
+    /// # Errors
+    /// `PortNotDefined`; `UsesPortNotReleased` while a connection leads to it.
+    pub fn remove_provides_port(&self, name: &str) -> Result<(), PortError> {
+        self.inner.stub.remove_provides_port(name.into())
+    }
+
+    /// Registers a uses port of interface `P`.
+    ///
+    /// # Errors
+    /// `BadPortName`, `PortAlreadyDefined`.
+    pub fn register_uses_port<P: Interface + ?Sized>(
+        &self,
+        name: &str,
+    ) -> Result<UsesPort<P>, PortError> {
+        let interface = InterfacePointer::new(P::descriptor());
+        self.inner.stub.register_uses_port(name.into(), interface)?;
+        Ok(UsesPort {
+            services: self.clone(),
+            name: name.into(),
+            interface: PhantomData,
+        })
+    }
+
+    /// Takes a used port away.
+    ///
+    /// # Errors
+    /// `PortNotDefined`; `UsesPortNotReleased` while it is connected or in use.
+    pub fn unregister_uses_port(&self, name: &str) -> Result<(), PortError> {
+        self.inner.stub.unregister_uses_port(name.into())
+    }
+
+    /// Provides a parameter port, to which the component adds its parameters.
+    ///
+    /// # Errors
+    /// `BadPortName`, `PortAlreadyDefined`.
+    pub fn parameters(&self, name: &str) -> Result<Arc<ParameterSet>, PortError> {
+        let set = Arc::new(ParameterSet::default());
+        self.add_provides_port::<dyn ParameterPort, _>(name, &set)?;
+        Ok(set)
+    }
+
+    /// Name of this component's instance.
+    ///
+    /// # Errors
+    /// None of its own.
+    pub fn instance_name(&self) -> Result<String, PortError> {
+        self.inner.stub.instance_name().map(Into::into)
+    }
+}
+
+impl fmt::Debug for Services {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Services").finish_non_exhaustive()
+    }
+}
+
+/// A registered uses port.
+pub struct UsesPort<P: ?Sized> {
+    services: Services,
+    name: Box<str>,
+    interface: PhantomData<fn(&P)>,
+}
+
+impl<P: Interface + ?Sized> UsesPort<P> {
+    /// Gets the port (`getPort`); it is released when the reference is dropped.
+    ///
+    /// Calls through one reference cost no more than the table's call, so a loop gets the port once.
+    ///
+    /// # Errors
+    /// `PortNotConnected`.
+    pub fn get(&self) -> Result<PortRef<'_, P>, PortError> {
+        let slot = self.services.inner.stub.get_port((&*self.name).into())?;
+        Ok(PortRef {
+            stub: P::stub(slot),
+            port: self,
+        })
+    }
+}
+
+impl<P: ?Sized> fmt::Debug for UsesPort<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UsesPort")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A port in use: calls go to the provider that is connected at that moment.
+pub struct PortRef<'a, P: Interface + ?Sized> {
+    stub: P::Stub,
+    port: &'a UsesPort<P>,
+}
+
+impl<P: Interface + ?Sized> Deref for PortRef<'_, P> {
+    type Target = P::Stub;
+
+    #[inline(always)]
+    fn deref(&self) -> &P::Stub {
+        &self.stub
+    }
+}
+
+impl<P: Interface + ?Sized> Drop for PortRef<'_, P> {
+    fn drop(&mut self) {
+        // It was got, so that releasing it cannot fail.
+        let _ = self
+            .port
+            .services
+            .inner
+            .stub
+            .release_port((&*self.port.name).into());
+    }
+}
+
+impl<P: Interface + ?Sized> fmt::Debug for PortRef<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PortRef")
+            .field("name", &self.port.name)
+            .finish_non_exhaustive()
+    }
+}
