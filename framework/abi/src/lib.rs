@@ -17,6 +17,7 @@ mod entry;
 mod error;
 mod guard;
 mod interface;
+mod layout;
 
 mod port;
 pub mod recording;
@@ -33,9 +34,10 @@ pub use entry::RegisteredClass;
 pub use error::{ErrorBuffer, ErrorCode, PortError};
 pub use guard::{call, guard, guard_value, panic_message};
 pub use interface::{Interface, ProvidedBy};
+pub use layout::compare_layouts;
 pub use port::{
     InterfaceDescriptor, InterfacePointer, MethodDescriptor, NewProxy, OwnedPort, PerfDescriptor,
-    RawPort, VtableHeader, hash_signature, method_identifiers,
+    RawPort, VtableHeader, checked_text, hash_signature, method_identifiers,
 };
 pub use slot::{Slot, SlotPointer};
 

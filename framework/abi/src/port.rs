@@ -176,6 +176,36 @@ pub struct PerfDescriptor {
     pub labels: RSlice<'static, RStr<'static>>,
 }
 
+impl InterfaceDescriptor {
+    /// The methods; none from C.
+    pub fn methods(&'static self) -> &'static [MethodDescriptor] {
+        // C leaves a null pointer with length 0, which must not become a slice.
+        if self.methods.is_empty() {
+            &[]
+        } else {
+            self.methods.as_slice()
+        }
+    }
+}
+
+/// Longer than any name or description.
+const MAX_TEXT: usize = 65_536;
+
+/// A text that came across the border, if it is one: C may have left a null pointer, or bytes that are not UTF-8, in what
+/// Rust takes for a text.
+pub fn checked_text(text: &'static RStr<'static>) -> Option<&'static str> {
+    let length = text.len();
+    if length == 0 {
+        return Some("");
+    }
+    if text.as_ptr().is_null() || length > MAX_TEXT {
+        return None;
+    }
+    // SAFETY: the library says that there are so many bytes, in static memory; pointer and length make sense.
+    let bytes = unsafe { core::slice::from_raw_parts(text.as_ptr(), length) };
+    core::str::from_utf8(bytes).ok()
+}
+
 /// The interface hash: 64-bit FNV-1a of the signature text.
 ///
 /// It covers names and order of methods and arguments, not the layout of argument structs; for those there is the

@@ -32,7 +32,13 @@ pub trait PerfValue: Copy {
     const LABELS: &'static [RStr<'static>];
     fn to_word(self) -> u64;
 }
-impl PerfValue for u32 { const KIND: ParameterKind = ParameterKind::Integer; const LABELS: &'static [RStr<'static>] = &[]; fn to_word(self) -> u64 { self as u64 } }
+impl PerfValue for u32 {
+    const KIND: ParameterKind = ParameterKind::Integer;
+    const LABELS: &'static [RStr<'static>] = &[];
+    fn to_word(self) -> u64 {
+        self as u64
+    }
+}
 impl PerfValue for usize {
     const KIND: ParameterKind = ParameterKind::Integer;
     const LABELS: &'static [RStr<'static>] = &[];

@@ -1,1 +1,28 @@
-//! Framework, connections and assemblies.
+//! The framework: instances of component classes, the connections between their ports, and assemblies of them.
+//!
+//! * [`Repository`]: the classes that can be instantiated, found in component libraries;
+//! * [`Framework`]: instances, ports and connections (`gov.cca.ports.BuilderService`); several in one process do not meet;
+//! * [`Assembly`]: what a TOML file says, and [`Framework::assemble`], which builds it or says everything that is wrong.
+//!
+//! The framework knows nothing of measurement: [`Framework::monitor`] puts a proxy into a connection, and the proxy's
+//! recorder comes from whoever provides a `cca.Monitor` port.
+
+mod assembly;
+mod build;
+mod connector;
+mod error;
+mod framework;
+mod monitor;
+mod parameters;
+mod repository;
+mod services;
+mod state;
+
+pub use assembly::{Assembly, AssemblyError, Endpoint};
+pub use build::AssemblyProblems;
+pub use connector::{Connector, Provider, Target};
+pub use error::FrameworkError;
+pub use framework::{ConnectionId, Framework, InstanceInfo, PortInfo};
+pub use monitor::MonitorSelection;
+pub use parameters::InstanceParameter;
+pub use repository::Repository;

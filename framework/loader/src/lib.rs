@@ -1,1 +1,14 @@
-//! Opens component libraries and checks them.
+//! Opens component libraries and checks them; never closes them. With `cca-abi` the home of FFI unsafe.
+//!
+//! * [`Library`]: one opened library and its [`Class`]es;
+//! * [`find_libraries`]: the component libraries of a folder, told by their contents without running them.
+
+mod class;
+mod error;
+mod library;
+mod search;
+
+pub use class::{Class, Instance};
+pub use error::LoadError;
+pub use library::Library;
+pub use search::find_libraries;

@@ -90,7 +90,7 @@ impl Services {
     ///
     /// # Safety
     /// `port` is a `cca.Services` port that lives as long as the component it is given to.
-    pub(crate) unsafe fn new(port: RawPort) -> Self {
+    pub unsafe fn new(port: RawPort) -> Self {
         let pair = Box::into_raw(Box::new(port));
         let slot = Box::new(Slot::unconnected());
         slot.replace(pair);

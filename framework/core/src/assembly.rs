@@ -1,0 +1,278 @@
+//! What an assembly file says. Reading it makes nothing; `build.rs` does.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{fmt, fs, io};
+
+use serde::{Deserialize, Serialize};
+
+/// An assembly: instances of classes, connected and with their parameters set.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Assembly {
+    /// Name and search path.
+    pub assembly: Header,
+    /// Instance to class.
+    #[serde(default)]
+    pub instances: BTreeMap<String, String>,
+    /// Uses end to provides end, each `INSTANCE.PORT`.
+    #[serde(default)]
+    pub connections: BTreeMap<Endpoint, Endpoint>,
+    /// Instance to parameter to value; a table in a value is a parameter port.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, toml::Table>,
+    /// Instance to the classes that may take its place.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub alternatives: BTreeMap<String, Vec<String>>,
+    /// What starts it.
+    pub go: Option<Start>,
+}
+
+/// The `[assembly]` table.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// Name.
+    pub name: String,
+    /// Libraries, and folders searched for them; relative to the assembly's file.
+    #[serde(default)]
+    pub path: Vec<PathBuf>,
+}
+
+/// The `[go]` table.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Start {
+    /// The Go port.
+    pub port: Endpoint,
+}
+
+/// One end of a connection.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Endpoint {
+    /// The instance.
+    pub instance: String,
+    /// Its port.
+    pub port: String,
+}
+
+impl TryFrom<String> for Endpoint {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        match text.split_once('.') {
+            Some((instance, port)) if !instance.is_empty() && !port.is_empty() => Ok(Endpoint {
+                instance: instance.into(),
+                port: port.into(),
+            }),
+            _ => Err(format!("\"{text}\", expected \"INSTANCE.PORT\"")),
+        }
+    }
+}
+
+impl From<Endpoint> for String {
+    fn from(end: Endpoint) -> String {
+        end.to_string()
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.instance, self.port)
+    }
+}
+
+/// Why an assembly file cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AssemblyError {
+    /// It cannot be read.
+    #[error("cannot read assembly \"{}\"", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// It is not what an assembly file is.
+    #[error("cannot read assembly \"{}\": malformed, expected an assembly file", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// Where and what.
+        source: Box<toml::de::Error>,
+    },
+    /// A change names something that is not there.
+    #[error("cannot change {what}: {found}, expected {expected}")]
+    Change {
+        /// What was to be changed.
+        what: String,
+        /// What was found.
+        found: String,
+        /// What is needed.
+        expected: String,
+    },
+}
+
+impl Assembly {
+    /// Reads an assembly file; its search path becomes relative to where we are.
+    ///
+    /// # Errors
+    /// [`AssemblyError`]: it cannot be read, or is malformed, with the place.
+    pub fn read(path: &Path) -> Result<Self, AssemblyError> {
+        let text = fs::read_to_string(path).map_err(|source| AssemblyError::Read {
+            path: path.into(),
+            source,
+        })?;
+        let parsed: Result<Assembly, _> = toml::from_str(&text);
+        let mut assembly = parsed.map_err(|source| AssemblyError::Malformed {
+            path: path.into(),
+            source: Box::new(source),
+        })?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        for entry in &mut assembly.assembly.path {
+            *entry = folder.join(&*entry);
+        }
+        Ok(assembly)
+    }
+
+    /// Takes another class for an instance.
+    ///
+    /// # Errors
+    /// No such instance.
+    pub fn replace(&mut self, instance: &str, class: &str) -> Result<(), AssemblyError> {
+        let known = crate::error::names(self.instances.keys());
+        let Some(entry) = self.instances.get_mut(instance) else {
+            return Err(AssemblyError::Change {
+                what: format!("class of instance \"{instance}\""),
+                found: "unknown instance".into(),
+                expected: known,
+            });
+        };
+        *entry = class.into();
+        Ok(())
+    }
+
+    /// Sets a parameter, `KEY` or `PORT.KEY`, to a value in TOML's notation, or else to a text.
+    ///
+    /// # Errors
+    /// No such instance.
+    pub fn set(&mut self, instance: &str, key: &str, value: &str) -> Result<(), AssemblyError> {
+        if !self.instances.contains_key(instance) {
+            return Err(AssemblyError::Change {
+                what: format!("parameter \"{instance}.{key}\""),
+                found: "unknown instance".into(),
+                expected: crate::error::names(self.instances.keys()),
+            });
+        }
+        let parsed = toml::from_str::<toml::Table>(&format!("value = {value}")).ok();
+        let parsed = parsed
+            .filter(|table| table.len() == 1)
+            .and_then(|mut table| table.remove("value"));
+        let parsed = parsed.unwrap_or_else(|| toml::Value::String(value.into()));
+        let table = self.parameters.entry(instance.into()).or_default();
+        match key.split_once('.') {
+            Some((port, key)) => {
+                let port = table
+                    .entry(port)
+                    .or_insert_with(|| toml::Value::Table(toml::Table::new()));
+                if let toml::Value::Table(port) = port {
+                    port.insert(key.into(), parsed);
+                }
+            }
+            None => drop(table.insert(key.into(), parsed)),
+        }
+        Ok(())
+    }
+
+    /// Every parameter set: instance, `KEY` or `PORT.KEY`, value.
+    pub fn parameter_settings(&self) -> Vec<(&str, String, &toml::Value)> {
+        let mut settings = Vec::new();
+        for (instance, table) in &self.parameters {
+            for (key, value) in table {
+                match value {
+                    toml::Value::Table(port) => settings.extend(
+                        port.iter()
+                            .map(|(inner, value)| (&**instance, format!("{key}.{inner}"), value)),
+                    ),
+                    value => settings.push((instance, key.clone(), value)),
+                }
+            }
+        }
+        settings
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"
+        [assembly]
+        name = "shock"
+        path = ["lib"]
+        [instances]
+        driver = "hydro.ShockDriver"
+        [connections]
+        "driver.mesh" = "mesh.mesh"
+        [parameters.driver]
+        end_time = 0.85
+        [parameters.driver.more]
+        steps = 3
+        [go]
+        port = "driver.go"
+    "#;
+
+    #[test]
+    fn an_assembly_reads_and_writes_the_same() {
+        let assembly: Assembly = toml::from_str(TEXT).unwrap();
+        let again: Assembly = toml::from_str(&toml::to_string(&assembly).unwrap()).unwrap();
+        assert_eq!(assembly, again);
+        let keys: Vec<_> = assembly
+            .parameter_settings()
+            .into_iter()
+            .map(|(_, key, _)| key)
+            .collect();
+        assert_eq!(keys, ["end_time", "more.steps"]);
+    }
+
+    #[test]
+    fn changes_name_what_is_not_there() {
+        let mut assembly: Assembly = toml::from_str(TEXT).unwrap();
+        assembly.set("driver", "end_time", "0.5").unwrap();
+        assembly.set("driver", "more.name", "a b").unwrap();
+        assembly.replace("driver", "hydro.Other").unwrap();
+        assert_eq!(
+            assembly.parameters["driver"]["end_time"].as_float(),
+            Some(0.5)
+        );
+        assert_eq!(
+            assembly.parameters["driver"]["more"]["name"].as_str(),
+            Some("a b")
+        );
+        let error = assembly.replace("drivr", "x").unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "cannot change class of instance \"drivr\": unknown instance, expected one of driver"
+        );
+    }
+
+    #[test]
+    fn an_unknown_key_and_a_bad_end_are_refused() {
+        let wrong = TEXT.replace("[go]", "[start]");
+        assert!(
+            toml::from_str::<Assembly>(&wrong)
+                .unwrap_err()
+                .to_string()
+                .contains("start")
+        );
+        let wrong = TEXT.replace("driver.go", "driver");
+        assert!(
+            toml::from_str::<Assembly>(&wrong)
+                .unwrap_err()
+                .to_string()
+                .contains("INSTANCE.PORT")
+        );
+    }
+}

@@ -1,0 +1,173 @@
+//! Makes of an assembly what it says, or says everything that is wrong with it.
+
+use std::collections::BTreeSet;
+use std::error::Error;
+
+use crate::assembly::Assembly;
+use crate::error::{FrameworkError, names};
+use crate::framework::{ConnectionId, Framework};
+use crate::repository::Repository;
+
+/// Everything that is wrong with an assembly.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot build assembly \"{name}\": {} found", plural(problems.len()))]
+pub struct AssemblyProblems {
+    /// Name of the assembly.
+    pub name: String,
+    /// The problems, in the order of the file's tables.
+    pub problems: Vec<Box<dyn Error + Send + Sync>>,
+}
+
+fn plural(n: usize) -> String {
+    if n == 1 {
+        "1 problem".into()
+    } else {
+        format!("{n} problems")
+    }
+}
+
+/// An uses port that an assembly forgets.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "cannot run with uses port \"{port}\" of \"{instance}\": unconnected, expected a provider of \"{interface}\""
+)]
+struct Unconnected {
+    instance: String,
+    port: String,
+    interface: String,
+}
+
+impl Framework {
+    /// Makes the instances, sets their parameters, and connects them.
+    ///
+    /// # Errors
+    /// Everything that is wrong, not only the first; the framework is then of no further use.
+    pub fn assemble(
+        &self,
+        assembly: &Assembly,
+        repository: &Repository,
+    ) -> Result<(), AssemblyProblems> {
+        let mut problems: Vec<Box<dyn Error + Send + Sync>> = Vec::new();
+        let made = self.make_instances(assembly, repository, &mut problems);
+        let there =
+            |instance: &str| made.contains(instance) || !assembly.instances.contains_key(instance);
+        for (instance, key, value) in assembly.parameter_settings() {
+            if there(instance)
+                && let Err(error) = self.set_parameter(instance, &key, value)
+            {
+                problems.push(error.into());
+            }
+        }
+        for (uses, provides) in &assembly.connections {
+            let connection = ConnectionId {
+                user: uses.instance.clone(),
+                uses: uses.port.clone(),
+                provider: provides.instance.clone(),
+                provides: provides.port.clone(),
+            };
+            if there(&uses.instance)
+                && there(&provides.instance)
+                && let Err(error) = self.connect(&connection)
+            {
+                problems.push(error.into());
+            }
+        }
+        if let Err(error) = self.connect_defaults() {
+            problems.push(error.into());
+        }
+        self.find_unconnected(assembly, &mut problems);
+        find_bad_alternatives(assembly, repository, &mut problems);
+        if problems.is_empty() {
+            return Ok(());
+        }
+        Err(AssemblyProblems {
+            name: assembly.assembly.name.clone(),
+            problems,
+        })
+    }
+
+    fn make_instances(
+        &self,
+        assembly: &Assembly,
+        repository: &Repository,
+        problems: &mut Vec<Box<dyn Error + Send + Sync>>,
+    ) -> BTreeSet<String> {
+        let mut made = BTreeSet::new();
+        for (instance, class) in &assembly.instances {
+            let result = match repository.class(class) {
+                Some(class) => self.create_instance(instance, class),
+                None => Err(unknown_class(instance, class, repository)),
+            };
+            match result {
+                Ok(()) => drop(made.insert(instance.clone())),
+                Err(error) => problems.push(error.into()),
+            }
+        }
+        made
+    }
+
+    fn find_unconnected(
+        &self,
+        assembly: &Assembly,
+        problems: &mut Vec<Box<dyn Error + Send + Sync>>,
+    ) {
+        for (instance, port, interface) in self.unconnected() {
+            // One that the file connects, but that could not be connected, has its problem already.
+            let tried = assembly
+                .connections
+                .keys()
+                .any(|end| end.instance == instance && end.port == port);
+            if !tried && assembly.instances.contains_key(&instance) {
+                problems.push(
+                    Unconnected {
+                        instance,
+                        port,
+                        interface,
+                    }
+                    .into(),
+                );
+            }
+        }
+    }
+}
+
+fn find_bad_alternatives(
+    assembly: &Assembly,
+    repository: &Repository,
+    problems: &mut Vec<Box<dyn Error + Send + Sync>>,
+) {
+    for (instance, classes) in &assembly.alternatives {
+        if !assembly.instances.contains_key(instance) {
+            let known = names(assembly.instances.keys());
+            problems.push(
+                FrameworkError::UnknownInstance {
+                    instance: instance.clone(),
+                    known,
+                }
+                .into(),
+            );
+        }
+        for class in classes
+            .iter()
+            .filter(|class| repository.class(class).is_none())
+        {
+            problems.push(unknown_class(instance, class, repository).into());
+        }
+    }
+}
+
+fn unknown_class(instance: &str, class: &str, repository: &Repository) -> FrameworkError {
+    let all: Vec<_> = repository
+        .classes()
+        .map(|class| class.name().to_string())
+        .collect();
+    FrameworkError::UnknownClass {
+        instance: instance.into(),
+        class: class.into(),
+        known: if all.is_empty() {
+            "a class of a library on the path, and there is none".into()
+        } else {
+            names(&all)
+        },
+    }
+}

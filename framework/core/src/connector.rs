@@ -1,0 +1,96 @@
+//! One uses port's end of a connection: where it leads, who may be inside, and what must be kept for them.
+//!
+//! Everything but the call itself happens under the framework's lock. A call goes through the [`Slot`] without it; what
+//! makes that sound is that a target is given up only when no `get_port` is outstanding, since whoever gets the port
+//! afterwards takes the lock after the slot was re-pointed (`tests/loom_connector.rs` tries all interleavings).
+
+use std::sync::Arc;
+
+use cca_abi::{RawPort, Slot};
+
+/// What keeps a provider alive.
+pub trait Provider: Send + Sync {}
+
+impl<T: Send + Sync> Provider for T {}
+
+/// What a slot points to: the pair that is called, and a share of whatever is behind it.
+#[repr(C)]
+pub struct Target {
+    pair: RawPort,
+    _provider: Arc<dyn Provider>,
+}
+
+impl Target {
+    /// A target that calls `pair` and keeps `provider`.
+    pub fn new(pair: RawPort, provider: Arc<dyn Provider>) -> Arc<Self> {
+        Arc::new(Target {
+            pair,
+            _provider: provider,
+        })
+    }
+}
+
+/// A slot with its users counted.
+#[derive(Default)]
+pub struct Connector {
+    // Boxed: its address is what stubs hold.
+    slot: Box<Slot>,
+    current: Option<Arc<Target>>,
+    retired: Vec<Arc<Target>>,
+    in_use: usize,
+}
+
+impl Connector {
+    /// The slot, to call through between [`Connector::acquire`] and [`Connector::release`].
+    pub fn slot(&self) -> *const Slot {
+        &*self.slot
+    }
+
+    /// Whether it leads anywhere.
+    pub fn is_connected(&self) -> bool {
+        self.current.is_some()
+    }
+
+    /// Whether a user may be inside.
+    pub fn is_in_use(&self) -> bool {
+        self.in_use > 0
+    }
+
+    /// Leads to another target from the next call on.
+    ///
+    /// # Returns
+    /// What nobody can be inside any more, for the caller to drop when it no longer holds the framework's lock: dropping
+    /// may run a component's code.
+    #[must_use = "drop it without the framework's lock"]
+    pub fn point_to(&mut self, target: Option<Arc<Target>>) -> Vec<Arc<Target>> {
+        let pair = target.as_ref().map_or(std::ptr::null(), Arc::as_ptr);
+        // `Target` begins with its pair.
+        self.slot.replace(pair.cast_mut().cast());
+        self.retired
+            .extend(std::mem::replace(&mut self.current, target));
+        self.unreachable()
+    }
+
+    /// A user comes in.
+    pub fn acquire(&mut self) {
+        self.in_use += 1;
+    }
+
+    /// A user goes out; `None` if none was in.
+    ///
+    /// # Returns
+    /// As [`Connector::point_to`].
+    #[must_use = "drop it without the framework's lock"]
+    pub fn release(&mut self) -> Option<Vec<Arc<Target>>> {
+        self.in_use = self.in_use.checked_sub(1)?;
+        Some(self.unreachable())
+    }
+
+    fn unreachable(&mut self) -> Vec<Arc<Target>> {
+        if self.in_use == 0 {
+            std::mem::take(&mut self.retired)
+        } else {
+            Vec::new()
+        }
+    }
+}

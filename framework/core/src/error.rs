@@ -1,0 +1,220 @@
+//! What can go wrong when instances are made and connected.
+
+use cca_abi::{ErrorCode, PortError};
+use cca_loader::LoadError;
+
+/// What can go wrong when instances are made and connected; each is one of CCA's exceptions.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FrameworkError {
+    /// No library on the path has the class.
+    #[error("cannot create instance \"{instance}\": class \"{class}\" unknown, expected {known}")]
+    UnknownClass {
+        /// Name of the instance.
+        instance: String,
+        /// Name of the class.
+        class: String,
+        /// The classes there are, or the likeliest of them.
+        known: String,
+    },
+    /// The name is not fit for an instance.
+    #[error(
+        "cannot create instance \"{instance}\": bad name, expected a name without blanks and dots"
+    )]
+    BadInstanceName {
+        /// The name.
+        instance: String,
+    },
+    /// The name is taken.
+    #[error("cannot create instance \"{instance}\": name taken, expected a new one")]
+    InstanceExists {
+        /// The name.
+        instance: String,
+    },
+    /// The class did not make an instance.
+    #[error("cannot create instance \"{instance}\"")]
+    Create {
+        /// Name of the instance.
+        instance: String,
+        /// The loader's words.
+        source: LoadError,
+    },
+    /// The component failed, or panicked, while it registered its ports.
+    #[error("cannot create instance \"{instance}\": class \"{class}\" failed in set_services")]
+    SetServices {
+        /// Name of the instance.
+        instance: String,
+        /// Name of the class.
+        class: String,
+        /// The component's words.
+        source: PortError,
+    },
+    /// There is no such instance.
+    #[error("cannot find instance \"{instance}\": unknown, expected {known}")]
+    UnknownInstance {
+        /// The name.
+        instance: String,
+        /// The instances there are.
+        known: String,
+    },
+    /// The name is not fit for a port.
+    #[error(
+        "cannot add port \"{port}\" of \"{instance}\": bad name, expected a name without blanks and dots"
+    )]
+    BadPortName {
+        /// The instance.
+        instance: String,
+        /// The name.
+        port: String,
+    },
+    /// The instance has a port of that name.
+    #[error("cannot add port \"{port}\" of \"{instance}\": name taken, expected a new one")]
+    PortAlreadyDefined {
+        /// The instance.
+        instance: String,
+        /// The name.
+        port: String,
+    },
+    /// The description of a port makes no sense.
+    #[error("cannot add port \"{port}\" of \"{instance}\": {what}")]
+    BadPort {
+        /// The instance.
+        instance: String,
+        /// The name.
+        port: String,
+        /// What is wrong, and what was expected.
+        what: String,
+    },
+    /// The instance has no such port.
+    #[error("cannot find {kind} port \"{port}\" of \"{instance}\": unknown, expected {known}")]
+    PortNotDefined {
+        /// `uses` or `provides`.
+        kind: &'static str,
+        /// The instance.
+        instance: String,
+        /// The name.
+        port: String,
+        /// The ports there are.
+        known: String,
+    },
+    /// The two ends do not fit.
+    #[error(
+        "cannot connect uses port \"{uses}\" of \"{user}\" to provides port \"{provides}\" of \"{provider}\": {found}, expected {expected}"
+    )]
+    TypeMismatch {
+        /// The using instance.
+        user: String,
+        /// Its port.
+        uses: String,
+        /// The providing instance.
+        provider: String,
+        /// Its port.
+        provides: String,
+        /// What the provider has.
+        found: String,
+        /// What the user wants.
+        expected: String,
+    },
+    /// The uses port is connected already.
+    #[error(
+        "cannot connect uses port \"{port}\" of \"{instance}\": connected already, expected a free port; disconnect it first"
+    )]
+    AlreadyConnected {
+        /// The using instance.
+        instance: String,
+        /// Its port.
+        port: String,
+    },
+    /// The uses port leads nowhere.
+    #[error("cannot get port \"{port}\" of \"{instance}\": not connected, expected a connection")]
+    NotConnected {
+        /// The using instance.
+        instance: String,
+        /// Its port.
+        port: String,
+    },
+    /// `release_port` without `get_port`.
+    #[error(
+        "cannot release port \"{port}\" of \"{instance}\": not in use, expected a get_port before"
+    )]
+    NotInUse {
+        /// The using instance.
+        instance: String,
+        /// Its port.
+        port: String,
+    },
+    /// The port is in use.
+    #[error("cannot change port \"{port}\" of \"{instance}\": in use, expected it released")]
+    InUse {
+        /// The instance.
+        instance: String,
+        /// Its port.
+        port: String,
+    },
+    /// Neither side of a connection can make a proxy.
+    #[error(
+        "cannot monitor uses port \"{port}\" of \"{instance}\": no proxy for interface \"{interface}\", expected one from its Rust interface crate"
+    )]
+    NoProxy {
+        /// The using instance.
+        instance: String,
+        /// Its port.
+        port: String,
+        /// Name of the interface.
+        interface: String,
+    },
+    /// A port's own error.
+    #[error("cannot {act}")]
+    Port {
+        /// What was being done.
+        act: String,
+        /// The component's words.
+        source: PortError,
+    },
+    /// A parameter cannot be set.
+    #[error("cannot set parameter \"{instance}.{key}\": {found}, expected {expected}")]
+    Parameter {
+        /// The instance.
+        instance: String,
+        /// The parameter.
+        key: String,
+        /// What was given.
+        found: String,
+        /// What is allowed.
+        expected: String,
+    },
+}
+
+impl FrameworkError {
+    /// CCA's code for it, for the component that asked.
+    pub fn code(&self) -> ErrorCode {
+        use FrameworkError as E;
+        match self {
+            E::BadPortName { .. } => ErrorCode::BadPortName,
+            E::PortAlreadyDefined { .. } => ErrorCode::PortAlreadyDefined,
+            E::BadPort { .. } | E::TypeMismatch { .. } => ErrorCode::BadPortType,
+            E::PortNotDefined { .. } => ErrorCode::PortNotDefined,
+            E::NotConnected { .. } => ErrorCode::PortNotConnected,
+            E::NotInUse { .. } => ErrorCode::PortNotInUse,
+            E::InUse { .. } => ErrorCode::UsesPortNotReleased,
+            E::Parameter { .. } => ErrorCode::BadParameter,
+            _ => ErrorCode::Failed,
+        }
+    }
+}
+
+impl From<FrameworkError> for PortError {
+    fn from(error: FrameworkError) -> Self {
+        PortError::new(error.code(), &error)
+    }
+}
+
+/// A list of names for an error message.
+pub(crate) fn names<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
+    let names: Vec<_> = names.into_iter().map(String::as_str).collect();
+    if names.is_empty() {
+        "none".into()
+    } else {
+        format!("one of {}", names.join(", "))
+    }
+}

@@ -1,0 +1,77 @@
+//! Why a library or a class cannot be used.
+
+use std::io;
+use std::path::PathBuf;
+
+use cca_abi::PortError;
+
+/// Why a library or a class cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// There is no such file, or it cannot be read.
+    #[error("cannot open library \"{}\": no readable file, expected a component library", path.display())]
+    NoFile {
+        /// The path as given.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The dynamic linker refuses it.
+    #[error("cannot open library \"{}\": not loadable, expected a shared library", path.display())]
+    NotLoadable {
+        /// Absolute path.
+        path: PathBuf,
+        /// The dynamic linker's words.
+        source: LinkerError,
+    },
+    /// It is a library, but of something else.
+    #[error("cannot open library \"{}\": no function {symbol}, expected a component library", path.display())]
+    NoComponent {
+        /// Absolute path.
+        path: PathBuf,
+        /// Name of the missing function.
+        symbol: &'static str,
+    },
+    /// It was built against other layouts.
+    #[error("cannot open library \"{}\": component interface version {found}, expected {expected}; build it against cca-abi {expected}", path.display())]
+    AbiVersion {
+        /// Absolute path.
+        path: PathBuf,
+        /// The library's version.
+        found: u32,
+        /// Ours.
+        expected: u32,
+    },
+    /// Its structural layouts cannot be compared with ours.
+    #[error("cannot open library \"{}\": type layouts of \"{found}\", expected \"{expected}\"; build it with the same version", path.display())]
+    LayoutAbi {
+        /// Absolute path.
+        path: PathBuf,
+        /// The library's.
+        found: String,
+        /// Ours.
+        expected: &'static str,
+    },
+    /// What its entry function returned makes no sense.
+    #[error("cannot open library \"{}\": {what}", path.display())]
+    Malformed {
+        /// Absolute path.
+        path: PathBuf,
+        /// What is wrong, and what was expected.
+        what: String,
+    },
+    /// A class did not make an instance.
+    #[error("cannot create instance of class \"{class}\"")]
+    Create {
+        /// The class.
+        class: String,
+        /// The component's words.
+        source: PortError,
+    },
+}
+
+/// The dynamic linker's words; libloading keeps them in its own source.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct LinkerError(pub(crate) String);

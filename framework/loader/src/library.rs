@@ -1,0 +1,177 @@
+//! One component library: opened, checked, and kept open for ever.
+
+use std::fs::File;
+use std::mem::ManuallyDrop;
+use std::path::{Path, PathBuf};
+use std::slice;
+
+use cca_abi::{
+    ABI_VERSION, ClassDescriptor, ENTRY_SYMBOL, LAYOUT_ABI, LibraryDescriptor, LibraryEntry,
+    checked_text,
+};
+use libloading::os::unix::{Library as Handle, RTLD_GLOBAL, RTLD_LOCAL, RTLD_NOW};
+
+use crate::error::LinkerError;
+use crate::{Class, LoadError};
+
+/// More classes than any library has: a count beyond it is not a count.
+const MAX_CLASSES: u32 = 65_536;
+
+/// An opened component library.
+#[derive(Debug)]
+pub struct Library {
+    path: PathBuf,
+    classes: Vec<Class>,
+    // Never closed: ports and code of it may be in use until the process ends.
+    _handle: ManuallyDrop<Handle>,
+}
+
+impl Library {
+    /// Opens a library by path (`RTLD_NOW | RTLD_LOCAL`) and reads its classes.
+    ///
+    /// # Errors
+    /// [`LoadError`]: no file, no shared library, no component library, or one built against other layouts.
+    pub fn open(path: &Path) -> Result<Self, LoadError> {
+        Self::open_with(path, RTLD_LOCAL)
+    }
+
+    /// Opens a library whose symbols the libraries opened after it must see (`RTLD_GLOBAL`), such as an MPI back end.
+    ///
+    /// # Errors
+    /// As [`Library::open`].
+    pub fn open_global(path: &Path) -> Result<Self, LoadError> {
+        Self::open_with(path, RTLD_GLOBAL)
+    }
+
+    fn open_with(path: &Path, scope: i32) -> Result<Self, LoadError> {
+        let no_file = |source| LoadError::NoFile {
+            path: path.into(),
+            source,
+        };
+        // Opened first: the linker's own words for a missing file are of no use, and a bare name would be searched for.
+        File::open(path).map_err(no_file)?;
+        let path = path.canonicalize().map_err(no_file)?;
+        // SAFETY: the initialisers of a component library may run; that is what the user asks for by naming it.
+        let handle = unsafe { Handle::open(Some(&path), RTLD_NOW | scope) };
+        let handle = handle.map_err(|error| LoadError::NotLoadable {
+            path: path.clone(),
+            source: linker_error(&error),
+        })?;
+        let handle = ManuallyDrop::new(handle);
+        let descriptor = descriptor(&handle, &path)?;
+        let classes = classes(descriptor, &path)?;
+        Ok(Library {
+            path,
+            classes,
+            _handle: handle,
+        })
+    }
+
+    /// Absolute path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The classes, in the library's order.
+    pub fn classes(&self) -> &[Class] {
+        &self.classes
+    }
+}
+
+fn linker_error(error: &libloading::Error) -> LinkerError {
+    let words =
+        std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
+    LinkerError(words)
+}
+
+fn descriptor(handle: &Handle, path: &Path) -> Result<&'static LibraryDescriptor, LoadError> {
+    // SAFETY: the symbol's type is what its name promises.
+    let entry = unsafe { handle.get::<LibraryEntry>(ENTRY_SYMBOL.as_bytes()) };
+    let Ok(entry) = entry else {
+        return Err(match other_version(handle) {
+            Some(found) => version_error(path, found),
+            None => LoadError::NoComponent {
+                path: path.into(),
+                symbol: ENTRY_SYMBOL,
+            },
+        });
+    };
+    // SAFETY: as the entry's name promises; what it points to lives as long as the library, which is never closed.
+    let descriptor = unsafe { entry().as_ref() };
+    let descriptor = descriptor.ok_or_else(|| malformed(path, "no description, expected one"))?;
+    if descriptor.abi_version != ABI_VERSION {
+        return Err(version_error(path, descriptor.abi_version));
+    }
+    let layout_abi = checked_text(&descriptor.layout_abi)
+        .ok_or_else(|| malformed(path, "a layout version that is no text"))?;
+    if !layout_abi.is_empty() && layout_abi != LAYOUT_ABI {
+        return Err(LoadError::LayoutAbi {
+            path: path.into(),
+            found: layout_abi.into(),
+            expected: LAYOUT_ABI,
+        });
+    }
+    Ok(descriptor)
+}
+
+/// The version in the name of a library's entry function, if it is not ours.
+fn other_version(handle: &Handle) -> Option<u32> {
+    (2..100).find(|version| {
+        let symbol = format!("cca_component_v{version}");
+        // SAFETY: only looked up, never called.
+        unsafe { handle.get::<LibraryEntry>(symbol.as_bytes()) }.is_ok()
+    })
+}
+
+fn version_error(path: &Path, found: u32) -> LoadError {
+    LoadError::AbiVersion {
+        path: path.into(),
+        found,
+        expected: ABI_VERSION,
+    }
+}
+
+fn malformed(path: &Path, what: impl Into<String>) -> LoadError {
+    LoadError::Malformed {
+        path: path.into(),
+        what: what.into(),
+    }
+}
+
+fn classes(descriptor: &'static LibraryDescriptor, path: &Path) -> Result<Vec<Class>, LoadError> {
+    let n = descriptor.n_classes;
+    if n == 0 {
+        return Err(malformed(path, "no class, expected at least one"));
+    }
+    if n > MAX_CLASSES || descriptor.classes.is_null() {
+        return Err(malformed(
+            path,
+            format!("a list of {n} classes, expected 1 to {MAX_CLASSES}"),
+        ));
+    }
+    // SAFETY: the library says that there are `n`, in static memory; count and pointer have been checked for sense.
+    let descriptors: &'static [ClassDescriptor] =
+        unsafe { slice::from_raw_parts(descriptor.classes, n as usize) };
+    descriptors
+        .iter()
+        .map(|class| checked_class(class, path))
+        .collect()
+}
+
+fn checked_class(descriptor: &'static ClassDescriptor, path: &Path) -> Result<Class, LoadError> {
+    let text = |what, text| {
+        checked_text(text).ok_or_else(|| malformed(path, format!("a class {what} that is no text")))
+    };
+    let name = text("name", &descriptor.class)?;
+    if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c.is_control()) {
+        return Err(malformed(
+            path,
+            format!("class name {name:?}, expected a name without blanks"),
+        ));
+    }
+    let (version, doc) = (
+        text("version", &descriptor.version)?,
+        text("description", &descriptor.doc)?,
+    );
+    Ok(Class::new(name, version, doc, descriptor.create, path))
+}
