@@ -1,1 +1,3 @@
 //! C-layout types that cross a library boundary.
+
+pub mod recording;
