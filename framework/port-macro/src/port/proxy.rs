@@ -62,7 +62,7 @@ fn new(port: &Port) -> TokenStream {
                     let proxy = #proxy {
                         target: ::cca_abi::SlotPointer::new(target),
                         recorder,
-                        methods: methods.map(::cca_abi::recording::ProxyMethod::new),
+                        methods: methods.map(::cca_abi::recording::ProxyMethod::registered),
                     };
                     Ok(::cca_abi::OwnedPort::shared(
                         ::std::sync::Arc::new(proxy),
@@ -90,7 +90,7 @@ fn expand_method(port: &Port, index: usize, method: &Method) -> TokenStream {
                 let target = proxy.target.load();
                 let forward = (*target.vtable.cast::<#table>()).#name;
                 let recording = ::cca_abi::recording::Recording::begin(
-                    proxy.recorder,
+                    &*proxy.recorder,
                     &proxy.methods[#index],
                     #[inline(always)]
                     || [#(#words),*],
