@@ -5,11 +5,13 @@
 
 cca_abi::shared_types!();
 
+mod faces;
 mod flow;
 mod kernels;
 mod mesh;
 mod types;
 
+pub use faces::{FaceError, Lines, map_faces};
 pub use flow::{
     BoundaryPort, CharacteristicsPort, InitialConditionPort, IntegratorPort, OutputPort,
     Statistics, StatisticsPort,

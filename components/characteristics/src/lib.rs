@@ -1,0 +1,5 @@
+//! The fastest characteristic of a patch, for the time step.
+
+mod rate;
+
+pub use rate::{StateError, max_rate};

@@ -1,0 +1,262 @@
+//! Cutting the mesh into patches and assigning them to ranks.
+
+use hydro_ports::{GHOST, Shape};
+use thiserror::Error;
+
+/// A rectangle of cells of the mesh, owned by one rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patch {
+    /// First column, counted in the mesh.
+    pub i: usize,
+    /// First row, counted in the mesh.
+    pub j: usize,
+    /// Columns.
+    pub nx: usize,
+    /// Rows.
+    pub ny: usize,
+    /// The rank that holds it.
+    pub rank: usize,
+}
+
+impl Patch {
+    /// Number of cells, without ghost cells.
+    pub fn cells(&self) -> usize {
+        self.nx * self.ny
+    }
+
+    /// Extent of the patch's array, with [`GHOST`] ghost cells.
+    pub fn shape(&self) -> Shape {
+        Shape {
+            nx: self.nx,
+            ny: self.ny,
+            ghost: GHOST,
+        }
+    }
+}
+
+/// How many patches to cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Splitting {
+    /// This many patches for each rank, as square as possible.
+    PatchesPerRank(usize),
+    /// As few patches as keep every side at or below this many cells.
+    MaxSide(usize),
+}
+
+/// A mesh that cannot be cut as asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum MeshError {
+    /// There are fewer patches than ranks.
+    #[error(
+        "cannot split mesh \"{nx} x {ny}\": {patches} patches for {ranks} ranks, expected at least \
+         one a rank; use smaller patches or fewer ranks"
+    )]
+    TooFewPatches {
+        /// Columns of the mesh.
+        nx: usize,
+        /// Rows of the mesh.
+        ny: usize,
+        /// Patches that the splitting gives.
+        patches: usize,
+        /// Ranks to serve.
+        ranks: usize,
+    },
+    /// No cut gives that many patches with sides that hold a neighbour's ghost cells.
+    #[error(
+        "cannot split mesh \"{nx} x {ny}\": no cut into {patches} patches, expected sides of at \
+         least {GHOST} cells; use a larger mesh or fewer patches"
+    )]
+    TooSmall {
+        /// Columns of the mesh.
+        nx: usize,
+        /// Rows of the mesh.
+        ny: usize,
+        /// Patches asked for.
+        patches: usize,
+    },
+    /// A count is zero.
+    #[error("cannot split mesh \"{nx} x {ny}\": {name} 0, expected at least 1")]
+    Zero {
+        /// Columns of the mesh.
+        nx: usize,
+        /// Rows of the mesh.
+        ny: usize,
+        /// Name of the count.
+        name: &'static str,
+    },
+}
+
+/// Cuts a mesh of `nx × ny` cells into patches and assigns them to ranks.
+///
+/// # Arguments
+/// * `ranks` - number of ranks, >= 1
+///
+/// # Returns
+/// The patches row by row from the lower left. Sides differ by at most one cell. The patches of a
+/// rank are consecutive, every rank has at least one, and the cells are balanced.
+///
+/// # Errors
+/// [`MeshError`] if a count is zero, there are more ranks than patches, or the patches would be
+/// narrower than the ghost cells of a neighbour.
+pub fn decompose(
+    nx: usize,
+    ny: usize,
+    ranks: usize,
+    splitting: Splitting,
+) -> Result<Vec<Patch>, MeshError> {
+    let (name, count) = match splitting {
+        Splitting::PatchesPerRank(count) => ("patches per rank", count),
+        Splitting::MaxSide(count) => ("maximum patch side", count),
+    };
+    for (name, value) in [
+        ("columns", nx),
+        ("rows", ny),
+        ("ranks", ranks),
+        (name, count),
+    ] {
+        if value == 0 {
+            return Err(MeshError::Zero { nx, ny, name });
+        }
+    }
+    let (columns, rows) = match splitting {
+        Splitting::PatchesPerRank(count) => squarest_cut(nx, ny, count * ranks)?,
+        Splitting::MaxSide(side) => (nx.div_ceil(side), ny.div_ceil(side)),
+    };
+    let patches = columns * rows;
+    if patches < ranks {
+        return Err(MeshError::TooFewPatches {
+            nx,
+            ny,
+            patches,
+            ranks,
+        });
+    }
+    if nx / columns < GHOST || ny / rows < GHOST {
+        return Err(MeshError::TooSmall { nx, ny, patches });
+    }
+    let mut patches = cut(nx, ny, columns, rows);
+    assign(&mut patches, ranks);
+    Ok(patches)
+}
+
+/// The numbers of columns and rows of patches, with the given product, whose patches are squarest.
+fn squarest_cut(nx: usize, ny: usize, patches: usize) -> Result<(usize, usize), MeshError> {
+    let fits = |&(columns, rows): &(usize, usize)| nx / columns >= GHOST && ny / rows >= GHOST;
+    // Length of all cuts: the cells that ghost cells must be copied from.
+    let cuts = |&(columns, rows): &(usize, usize)| (columns - 1) * ny + (rows - 1) * nx;
+    let divisors = (1..=patches).filter(|columns| patches.is_multiple_of(*columns));
+    let candidates = divisors
+        .map(|columns| (columns, patches / columns))
+        .filter(fits);
+    candidates
+        .min_by_key(cuts)
+        .ok_or(MeshError::TooSmall { nx, ny, patches })
+}
+
+fn cut(nx: usize, ny: usize, columns: usize, rows: usize) -> Vec<Patch> {
+    let bounds = |k: usize, parts: usize, n: usize| (k * n / parts, (k + 1) * n / parts);
+    let patch = |k: usize| {
+        let ((i, i_end), (j, j_end)) = (
+            bounds(k % columns, columns, nx),
+            bounds(k / columns, rows, ny),
+        );
+        Patch {
+            i,
+            j,
+            nx: i_end - i,
+            ny: j_end - j,
+            rank: 0,
+        }
+    };
+    (0..columns * rows).map(patch).collect()
+}
+
+/// Cuts the sequence of patches at equal shares of the cells, each patch going by its middle; needs
+/// at least one patch a rank, and gives each rank at least one.
+fn assign(patches: &mut [Patch], ranks: usize) {
+    let total: usize = patches.iter().map(Patch::cells).sum();
+    let share = total as f64 / ranks as f64;
+    let (mut before, mut next) = (0, 0);
+    for rank in 0..ranks {
+        let first = next;
+        let last_start = patches.len() - (ranks - rank);
+        while next < patches.len() {
+            let cells = patches[next].cells();
+            let middle = before as f64 + 0.5 * cells as f64;
+            let beyond = middle >= share * (rank + 1) as f64;
+            if next > first && (next > last_start || beyond) {
+                break;
+            }
+            patches[next].rank = rank;
+            (before, next) = (before + cells, next + 1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cut_is_as_square_as_possible() {
+        let patches = decompose(96, 32, 3, Splitting::PatchesPerRank(1)).expect("a mesh");
+        assert!(patches.iter().all(|patch| (patch.nx, patch.ny) == (32, 32)));
+        assert_eq!(
+            patches.iter().map(|patch| patch.rank).collect::<Vec<_>>(),
+            [0, 1, 2]
+        );
+    }
+
+    #[test]
+    fn uneven_sides_differ_by_one_cell() {
+        let patches = decompose(101, 7, 1, Splitting::MaxSide(33)).expect("a mesh");
+        let sides: Vec<_> = patches
+            .iter()
+            .map(|patch| (patch.i, patch.nx, patch.ny))
+            .collect();
+        assert_eq!(sides, [(0, 25, 7), (25, 25, 7), (50, 25, 7), (75, 26, 7)]);
+    }
+
+    #[test]
+    fn more_ranks_than_patches_is_an_error() {
+        let error = decompose(64, 64, 5, Splitting::MaxSide(32)).expect_err("too few");
+        assert_eq!(
+            error.to_string(),
+            "cannot split mesh \"64 x 64\": 4 patches for 5 ranks, expected at least one a rank; \
+             use smaller patches or fewer ranks"
+        );
+    }
+
+    #[test]
+    fn a_mesh_can_be_too_small() {
+        let error = decompose(6, 6, 10, Splitting::PatchesPerRank(1));
+        assert_eq!(
+            error,
+            Err(MeshError::TooSmall {
+                nx: 6,
+                ny: 6,
+                patches: 10
+            })
+        );
+        let error = decompose(6, 6, 1, Splitting::MaxSide(1));
+        assert_eq!(
+            error,
+            Err(MeshError::TooSmall {
+                nx: 6,
+                ny: 6,
+                patches: 36
+            })
+        );
+        assert!(decompose(6, 6, 9, Splitting::PatchesPerRank(1)).is_ok());
+    }
+
+    #[test]
+    fn a_zero_is_named() {
+        let error = decompose(6, 6, 1, Splitting::MaxSide(0)).expect_err("zero");
+        assert_eq!(
+            error.to_string(),
+            "cannot split mesh \"6 x 6\": maximum patch side 0, expected at least 1"
+        );
+    }
+}
