@@ -1,0 +1,45 @@
+//! What a run called, and which classes could have answered.
+
+use std::collections::BTreeMap;
+
+use mastermind_models::{Coordinate, Metric};
+
+/// Instance name to class name.
+pub type Assembly = BTreeMap<String, String>;
+
+/// Instance name to the classes that may take its place.
+pub type Alternatives = BTreeMap<String, Vec<String>>;
+
+/// All calls of one method of one instance at one coordinate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// The instance called.
+    pub instance: String,
+    /// The class it had when it was called.
+    pub class: String,
+    /// The method, `PORT.METHOD`: "flux.compute".
+    pub port_method: String,
+    /// Values of the performance parameters.
+    pub coordinate: Coordinate,
+    /// How often, over all ranks.
+    pub count: u64,
+    /// Time of all these calls, seconds, in the workload's metric.
+    pub measured_s: f64,
+}
+
+/// The calls of a run.
+///
+/// Times of calls are added. Either no call here contains another, or the metric and the models are
+/// of exclusive time; otherwise the inner call is counted twice.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Workload {
+    /// The time that was measured and is to be predicted.
+    pub metric: Metric,
+    /// The calls, in any order; the same coordinate may come several times.
+    pub calls: Vec<Call>,
+}
+
+/// Name of the model of a method of a class: `hydro.GodunovFlux::flux.compute`.
+pub fn model_name(class: &str, port_method: &str) -> String {
+    format!("{class}::{port_method}")
+}

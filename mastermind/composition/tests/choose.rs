@@ -1,0 +1,340 @@
+//! Choices computed by hand, and against every assembly tried one by one.
+
+use std::collections::BTreeMap;
+
+use mastermind_composition::{
+    Alternatives, Assembly, Call, Choice, Error, Workload, choose, model_name,
+};
+use mastermind_models::{Coordinate, Metric, Model, ModelSet, Parameter, SampleSet, fit, predict};
+use proptest::prelude::*;
+
+/// Model `a + b q` of a method, measured from q = 1 to 9, each call off by `± spread` in turn.
+fn line(class: &str, port_method: &str, a: f64, b: f64, spread: f64) -> Model {
+    let mut set = SampleSet::new(Metric::Wall);
+    let name = model_name(class, port_method);
+    let method = set
+        .declare(&name, &[Parameter::integer("q", "double")])
+        .unwrap();
+    for q in 1..=9 {
+        let q = f64::from(q);
+        for off in [spread, -spread] {
+            set.push(method, &[q], a + b * q + off).unwrap();
+        }
+    }
+    fit(&set.finish()[0]).unwrap().remove(0)
+}
+
+fn call(
+    instance: &str,
+    class: &str,
+    port_method: &str,
+    q: f64,
+    count: u64,
+    measured_s: f64,
+) -> Call {
+    let coordinate = Coordinate::new().with("q", q);
+    let (instance, class) = (instance.into(), class.into());
+    Call {
+        instance,
+        class,
+        port_method: port_method.into(),
+        coordinate,
+        count,
+        measured_s,
+    }
+}
+
+fn assembly(pairs: &[(&str, &str)]) -> Assembly {
+    pairs
+        .iter()
+        .map(|&(instance, class)| (instance.into(), class.into()))
+        .collect()
+}
+
+fn alternatives(pairs: &[(&str, &[&str])]) -> Alternatives {
+    let classes = |list: &[&str]| list.iter().map(|&class| class.to_owned()).collect();
+    pairs
+        .iter()
+        .map(|&(instance, list)| (instance.to_owned(), classes(list)))
+        .collect()
+}
+
+/// The shock problem in small: two fluxes, one states constructor, a mesh that is never called.
+fn shock() -> (Workload, Alternatives, Assembly) {
+    let calls = vec![
+        call("flux", "hydro.GodunovFlux", "flux.compute", 2.0, 10, 71.0),
+        call("flux", "hydro.GodunovFlux", "flux.compute", 8.0, 1, 25.0),
+        call("states", "hydro.Muscl", "states.compute", 4.0, 3, 12.5),
+    ];
+    let classes: &[&str] = &["hydro.GodunovFlux", "hydro.EfmFlux"];
+    (
+        Workload {
+            metric: Metric::Wall,
+            calls,
+        },
+        alternatives(&[("flux", classes), ("mesh", &["hydro.Uniform", "hydro.Amr"])]),
+        assembly(&[
+            ("flux", "hydro.GodunovFlux"),
+            ("states", "hydro.Muscl"),
+            ("mesh", "hydro.Uniform"),
+        ]),
+    )
+}
+
+/// Godunov 1 + 3q, EFM 4 + q, MUSCL q seconds.
+fn models(spread: f64) -> ModelSet {
+    let models = vec![
+        line("hydro.GodunovFlux", "flux.compute", 1.0, 3.0, spread),
+        line("hydro.EfmFlux", "flux.compute", 4.0, 1.0, spread),
+        line("hydro.Muscl", "states.compute", 0.0, 1.0, spread),
+    ];
+    ModelSet { models }
+}
+
+fn close(found: f64, expected: f64) {
+    assert!(
+        (found - expected).abs() < 1e-9,
+        "{found}, expected {expected}"
+    );
+}
+
+/// Godunov: 10·7 + 25 = 95. EFM: 10·6 + 12 = 72. MUSCL: 3·4 = 12.
+#[test]
+fn by_hand() {
+    let (workload, alternatives, current) = shock();
+    let choice = choose(&workload, &alternatives, &current, &models(0.0)).unwrap();
+    assert_eq!(choice.best["flux"], "hydro.EfmFlux");
+    assert_eq!(
+        (choice.best["states"].as_str(), choice.best["mesh"].as_str()),
+        ("hydro.Muscl", "hydro.Uniform")
+    );
+    close(choice.predicted_s, 84.0);
+    close(choice.current_s, 107.0);
+    assert_eq!((choice.assemblies.as_str(), choice.evaluated), ("4", 3));
+    let [godunov, efm, states] = &choice.instances[..] else {
+        panic!("{:?}", choice.instances)
+    };
+    close(godunov.predicted_s, 95.0);
+    close(efm.predicted_s, 72.0);
+    assert_eq!(
+        (godunov.calls, godunov.current, godunov.chosen),
+        (11, true, false)
+    );
+    assert_eq!(
+        (godunov.measured_s, efm.measured_s, states.measured_s),
+        (Some(96.0), None, Some(12.5))
+    );
+    assert!(!efm.extrapolated && !efm.clamped && efm.chosen && states.chosen);
+}
+
+/// The lines are exact and calls are off by ±s, so that what is left is `Σ count σ² + gᵀ C g` with
+/// σ² = 18/16 s² (18 calls less 2 coefficients) and C = 18/9 s² (XᵀX)⁻¹ (from the spread of the calls
+/// at each of the 9 sizes).
+#[test]
+fn the_interval_by_hand() {
+    let (workload, alternatives, current) = shock();
+    let s2 = 0.01_f64;
+    let choice = choose(&workload, &alternatives, &current, &models(0.1)).unwrap();
+    // XᵀX of q = 1..9, twice: n = 18, mean 5, Σ(q−5)² = 120.
+    let covariance = |n: f64, sum: f64| n * n / 18.0 + (sum - 5.0 * n).powi(2) / 120.0;
+    let calls = (11.0 + 3.0) * s2 * 18.0 / 16.0;
+    let (flux, states) = (
+        covariance(11.0, 28.0) * s2 * 2.0,
+        covariance(3.0, 12.0) * s2 * 2.0,
+    );
+    let variance = calls + flux + states;
+    let half = choice.interval_s[1] - choice.predicted_s;
+    let t = half / variance.sqrt();
+    // Student's t between 9 degrees of freedom and the normal distribution.
+    assert!((1.96..2.262).contains(&t), "{t}");
+    close(choice.predicted_s - choice.interval_s[0], half);
+}
+
+#[test]
+fn json_has_the_fields_of_the_contract() {
+    let (workload, alternatives, current) = shock();
+    let choice = choose(&workload, &alternatives, &current, &models(0.0)).unwrap();
+    let json = serde_json::to_value(&choice).unwrap();
+    assert_eq!(json["assemblies"], "4");
+    assert_eq!(json["best"]["flux"], "hydro.EfmFlux");
+    assert!(json["interval_s"][1].is_number() && json["pruned"].as_array().unwrap().is_empty());
+    assert_eq!(json["instances"][0]["measured_s"], 96.0);
+}
+
+#[test]
+fn every_lacking_model_is_named() {
+    let (workload, alternatives, current) = shock();
+    let mut models = models(0.0);
+    models.models.remove(1);
+    let error = choose(&workload, &alternatives, &current, &models).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "cannot predict instance \"flux\" as \"hydro.EfmFlux\": no model of \
+         \"hydro.EfmFlux::flux.compute\", expected one; \
+         record a run with --replace flux=hydro.EfmFlux and fit it"
+    );
+    models.models.remove(0);
+    let error = choose(&workload, &alternatives, &current, &models).unwrap_err();
+    assert!(
+        error.to_string().ends_with("; 1 more model is lacking"),
+        "{error}"
+    );
+    let Error::Lacking(lacking) = error else {
+        panic!("{error}")
+    };
+    assert_eq!(
+        (lacking.len(), lacking[1].class.as_str()),
+        (2, "hydro.GodunovFlux")
+    );
+}
+
+#[test]
+fn what_has_no_alternative_may_count_as_measured() {
+    let (workload, alternatives, current) = shock();
+    let mut models = models(0.0);
+    models.models.pop();
+    let choice = choose(&workload, &alternatives, &current, &models).unwrap();
+    close(choice.predicted_s, 72.0 + 12.5);
+    assert!(choice.instances[2].measured_only);
+}
+
+#[test]
+fn names_and_parameters_must_agree() {
+    let (mut workload, mut alternatives, current) = shock();
+    alternatives.insert("fluxx".into(), vec!["hydro.EfmFlux".into()]);
+    let error = choose(&workload, &alternatives, &current, &models(0.0)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "cannot choose for instance \"fluxx\": it is not in the assembly, expected flux, mesh, states"
+    );
+    alternatives.remove("fluxx");
+    workload.calls[0].coordinate = Coordinate::new().with("n", 2.0);
+    let error = choose(&workload, &alternatives, &current, &models(0.0)).unwrap_err();
+    assert!(matches!(error, Error::Predict { .. }), "{error}");
+}
+
+/// A line that is negative below its range must not win by its 0 s.
+#[test]
+fn a_clamped_time_does_not_win() {
+    let calls = vec![call("flux", "A", "p.m", 0.1, 5, 1.0)];
+    let workload = Workload {
+        metric: Metric::Wall,
+        calls,
+    };
+    let models = ModelSet {
+        models: vec![
+            line("A", "p.m", 1.0, 1.0, 0.0),
+            line("B", "p.m", -0.9, 1.0, 0.0),
+        ],
+    };
+    let listed = alternatives(&[("flux", &["B"])]);
+    let choice = choose(&workload, &listed, &assembly(&[("flux", "A")]), &models).unwrap();
+    assert_eq!(choice.best["flux"], "A");
+    assert!(choice.instances[0].clamped && choice.instances[0].extrapolated);
+    assert_eq!(choice.assemblies, "2");
+}
+
+/// 3^200 assemblies of instances that are never called: the count alone.
+#[test]
+fn the_count_is_exact() {
+    let names: Vec<String> = (0..200).map(|i| format!("i{i}")).collect();
+    let current: Assembly = names
+        .iter()
+        .map(|name| (name.clone(), "A".into()))
+        .collect();
+    let listed = names
+        .iter()
+        .map(|name| (name.clone(), vec!["A".into(), "B".into(), "C".into()]));
+    let workload = Workload {
+        metric: Metric::Wall,
+        calls: Vec::new(),
+    };
+    let choice = choose(&workload, &listed.collect(), &current, &ModelSet::default()).unwrap();
+    assert_eq!(
+        choice.assemblies,
+        "265613988875874769338781322035779626829233452653394495974574961739092490901302182994384699044001"
+    );
+    assert_eq!((choice.predicted_s, choice.interval_s), (0.0, [0.0, 0.0]));
+}
+
+/// Time of the workload in one assembly, straight from the models.
+fn time_s(workload: &Workload, assembly: &Assembly, models: &ModelSet) -> f64 {
+    let times = workload.calls.iter().map(|call| {
+        let name = model_name(&assembly[&call.instance], &call.port_method);
+        let model = models
+            .find(&name, workload.metric, &call.coordinate)
+            .unwrap();
+        call.count as f64 * predict(model, &call.coordinate).unwrap().value_s
+    });
+    times.sum()
+}
+
+/// Every assembly that the alternatives allow.
+fn all(alternatives: &Alternatives) -> Vec<Assembly> {
+    alternatives
+        .iter()
+        .fold(vec![BTreeMap::new()], |assemblies, (instance, classes)| {
+            let extended = assemblies.iter().flat_map(|assembly| {
+                classes.iter().map(move |class| {
+                    let mut assembly = assembly.clone();
+                    assembly.insert(instance.clone(), class.clone());
+                    assembly
+                })
+            });
+            extended.collect()
+        })
+}
+
+fn check_against_all(
+    choice: &Choice,
+    workload: &Workload,
+    listed: &Alternatives,
+    models: &ModelSet,
+) {
+    let assemblies = all(listed);
+    assert_eq!(choice.assemblies, assemblies.len().to_string());
+    let times = assemblies
+        .iter()
+        .map(|assembly| time_s(workload, assembly, models));
+    let least = times.fold(f64::INFINITY, f64::min);
+    let found = time_s(workload, &choice.best, models);
+    assert!(
+        (found - least).abs() <= 1e-12 * least,
+        "{found}, least {least}"
+    );
+    assert!((choice.predicted_s - least).abs() <= 1e-12 * least);
+    assert!(choice.predicted_s <= choice.current_s * (1.0 + 1e-12));
+}
+
+proptest! {
+    /// Up to four instances of up to three classes, two methods each.
+    #[test]
+    fn the_choice_is_the_best_of_all(
+        lines in proptest::collection::vec((0.0..10.0_f64, 0.0..5.0_f64), 24),
+        n_classes in proptest::collection::vec(1..4_usize, 1..5),
+        calls in proptest::collection::vec((0..4_usize, 0..2_usize, 1..10_u32, 1..100_u64), 1..20),
+    ) {
+        let methods = ["p.compute", "p.finish"];
+        let mut listed = Alternatives::new();
+        let mut models = ModelSet::default();
+        for (i, &n) in n_classes.iter().enumerate() {
+            let classes: Vec<String> = (0..n).map(|c| format!("C{i}{c}")).collect();
+            for (c, class) in classes.iter().enumerate() {
+                for (m, method) in methods.iter().enumerate() {
+                    let (a, b) = lines[(i * 3 + c) * 2 + m];
+                    models.models.push(line(class, method, a, b, 0.0));
+                }
+            }
+            listed.insert(format!("i{i}"), classes);
+        }
+        let current: Assembly =
+            listed.iter().map(|(instance, classes)| (instance.clone(), classes[0].clone())).collect();
+        let calls = calls.iter().map(|&(i, m, q, count)| {
+            let instance = format!("i{}", i % n_classes.len());
+            call(&instance, &current[&instance], methods[m], f64::from(q), count, 1.0)
+        });
+        let workload = Workload { metric: Metric::Wall, calls: calls.collect() };
+        let choice = choose(&workload, &listed, &current, &models).unwrap();
+        check_against_all(&choice, &workload, &listed, &models);
+    }
+}

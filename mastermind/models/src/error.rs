@@ -1,0 +1,152 @@
+//! What can go wrong between samples, models and predictions.
+
+use crate::model::Family;
+use crate::sample::Refused;
+
+/// An expected error of this crate.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Nothing usable was measured.
+    #[error(
+        "cannot fit \"{method}\": 0 samples ({refused} refused), expected at least 1; record a run that calls it"
+    )]
+    NoSamples {
+        /// The method, with its mode.
+        method: String,
+        /// Calls refused as negative, not finite or of an unknown label.
+        refused: u64,
+    },
+    /// A family asked for needs more distinct coordinates.
+    #[error(
+        "cannot fit \"{method}\": {found} {}, expected at least {needed}; measure {} more {}",
+        plural(*found, "point"), needed - found, plural(needed - found, "coordinate")
+    )]
+    TooFewPoints {
+        /// The method, with its mode.
+        method: String,
+        /// Distinct coordinates there are.
+        found: usize,
+        /// Distinct coordinates the family needs.
+        needed: usize,
+    },
+    /// A family asked for does not fit these samples at all.
+    #[error(
+        "cannot fit \"{method}\": no {family} is positive and finite at all {n_points} points, expected one; let the family be chosen"
+    )]
+    Unsuitable {
+        /// The method, with its mode.
+        method: String,
+        /// The family asked for.
+        family: Family,
+        /// Distinct coordinates.
+        n_points: usize,
+    },
+    /// One method was declared twice with other parameters.
+    #[error(
+        "cannot take samples of \"{method}\": parameters {found}, expected {expected} as in the samples before; fit the runs apart"
+    )]
+    ParametersDiffer {
+        /// The method.
+        method: String,
+        /// Names and units given now.
+        found: String,
+        /// Names and units declared before.
+        expected: String,
+    },
+    /// A call was not taken into the samples; the set has counted it.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// No model of this method and metric.
+    #[error(
+        "cannot predict \"{method}\": no model of its {metric} time, expected {known}; record it and fit"
+    )]
+    NoModel {
+        /// The method asked for.
+        method: String,
+        /// The metric asked for.
+        metric: crate::Metric,
+        /// Methods that have a model, a comma list.
+        known: String,
+    },
+    /// The method has models, but none for this mode.
+    #[error(
+        "cannot predict \"{method}\": no model where {found}, expected {known}; record that mode and fit"
+    )]
+    NoMode {
+        /// The method asked for.
+        method: String,
+        /// The enumeration values asked for.
+        found: String,
+        /// The modes that have a model.
+        known: String,
+    },
+    /// A coordinate lacks a parameter, or gives a label for a number.
+    #[error(
+        "cannot predict \"{method}\": no number for parameter \"{parameter}\", expected one; add {parameter}=VALUE"
+    )]
+    MissingParameter {
+        /// The method.
+        method: String,
+        /// The parameter that has no number.
+        parameter: String,
+    },
+    /// A coordinate names what the model does not know.
+    #[error("cannot predict \"{method}\": parameter \"{parameter}\" is unknown, expected {known}")]
+    UnknownParameter {
+        /// The method.
+        method: String,
+        /// The name given.
+        parameter: String,
+        /// The names it has, a comma list.
+        known: String,
+    },
+    /// The formula has no finite value there.
+    #[error(
+        "cannot predict \"{method}\": {value} s at {coordinate}, expected a finite time; stay within the measured range"
+    )]
+    NotFinite {
+        /// The method.
+        method: String,
+        /// What the formula gives.
+        value: f64,
+        /// Where.
+        coordinate: String,
+    },
+    /// Text that is not a set of models.
+    #[error("cannot read models: the text has not the form that `fit` writes")]
+    Json(#[from] serde_json::Error),
+    /// A set of models that contradicts itself.
+    #[error("cannot read model \"{method}\": {found}, expected {expected}; fit again")]
+    Inconsistent {
+        /// The model's method.
+        method: String,
+        /// What was found.
+        found: String,
+        /// What was expected.
+        expected: String,
+    },
+}
+
+/// `word` with an "s" unless `n` is one.
+fn plural(n: usize, word: &str) -> String {
+    format!("{word}{}", if n == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wording_follows_the_style() {
+        let error = Error::TooFewPoints {
+            method: "states.compute".into(),
+            found: 3,
+            needed: 4,
+        };
+        assert_eq!(
+            error.to_string(),
+            "cannot fit \"states.compute\": 3 points, expected at least 4; measure 1 more coordinate"
+        );
+    }
+}

@@ -1,0 +1,295 @@
+//! A fitted model and a set of them, as they are stored.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::formula::Formula;
+use crate::parameter::Coordinate;
+use crate::sample::Metric;
+
+/// The form of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Family {
+    /// `T = a`.
+    Constant,
+    /// `T = a + Σ bⱼ xⱼ`.
+    Line,
+    /// `T = exp(b + Σ aⱼ ln xⱼ)`.
+    PowerLaw,
+}
+
+impl fmt::Display for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Constant => "constant",
+            Self::Line => "line",
+            Self::PowerLaw => "power law",
+        })
+    }
+}
+
+/// A fitted number.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Coefficient {
+    /// What it multiplies: a parameter, or the constant.
+    #[serde(default)]
+    pub name: String,
+    /// Its value.
+    pub value: f64,
+    /// Its standard error; `None` where the samples do not tell.
+    pub std_error: Option<f64>,
+    /// Unit of both.
+    pub unit: String,
+}
+
+/// Degrees of freedom behind the two parts of an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Freedom {
+    /// Of the covariance of the coefficients.
+    pub coefficients: f64,
+    /// Of the standard deviation of one call.
+    pub sigma: f64,
+}
+
+/// Something a user of a model should know of its fit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "note", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Note {
+    /// The model is a constant because nothing varied.
+    NoVaryingParameter {
+        /// Distinct coordinates.
+        n_points: usize,
+    },
+    /// The coordinates are as many as the coefficients: the family is a guess.
+    NotValidated {
+        /// Distinct coordinates there are.
+        n_points: usize,
+        /// Distinct coordinates that would validate it.
+        needed: usize,
+    },
+    /// A parameter is a linear combination of those before it and was left out.
+    Collinear {
+        /// The parameter.
+        param: String,
+    },
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoVaryingParameter { n_points: 1 } => {
+                f.write_str("constant: 1 coordinate was measured; measure another size")
+            }
+            Self::NoVaryingParameter { n_points } => {
+                write!(
+                    f,
+                    "constant: no parameter varies over {n_points} coordinates"
+                )
+            }
+            Self::NotValidated { n_points, needed } => write!(
+                f,
+                "not validated: {n_points} coordinates, at least {needed} would tell families apart"
+            ),
+            Self::Collinear { param } => {
+                write!(
+                    f,
+                    "parameter \"{param}\" left out: it follows from those before it"
+                )
+            }
+        }
+    }
+}
+
+/// The time of one call of a method in one mode, as a function of its numeric parameters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Model {
+    /// The method, `CLASS::PORT.METHOD`.
+    pub method: String,
+    /// Which time is modelled.
+    pub metric: Metric,
+    /// Values of the enumeration parameters it holds for: the mode.
+    #[serde(rename = "where", default)]
+    pub mode: BTreeMap<String, String>,
+    /// The form.
+    pub family: Family,
+    /// Numeric parameters of the method, in the formula or not.
+    pub params: Vec<String>,
+    /// The formula as text, seconds.
+    pub expression: String,
+    /// Mean time of a call, seconds: `constant` and `terms`.
+    #[serde(flatten)]
+    pub formula: Formula,
+    /// The fitted numbers: intercept, then one for each parameter of the formula; of `ln T` for a
+    /// power law.
+    pub coefficients: Vec<Coefficient>,
+    /// Covariance of `coefficients`, `[n][n]`; `None` where the samples do not tell.
+    #[serde(default)]
+    pub covariance: Option<Vec<Vec<f64>>>,
+    /// Error over the samples, per cent, 0 to 200, weighted by calls.
+    pub smape: f64,
+    /// Share of the variance between coordinates that is explained; `None` where there is none.
+    pub r2: Option<f64>,
+    /// The same, adjusted for the coefficients; `None` without a coordinate to spare.
+    #[serde(default)]
+    pub r2_adjusted: Option<f64>,
+    /// Akaike's criterion, corrected for few coordinates; comparable within one method and mode.
+    pub aicc: Option<f64>,
+    /// As `smape`, each coordinate predicted from the others; `None` without one to spare.
+    pub cv_smape: Option<f64>,
+    /// Smallest and largest value measured of each numeric parameter.
+    pub range: BTreeMap<String, [f64; 2]>,
+    /// Standard deviation of one call about the formula, seconds, to be taken as 0 where it is
+    /// negative; `None` where the samples do not tell.
+    pub sigma: Option<Formula>,
+    /// Degrees of freedom.
+    #[serde(default)]
+    pub freedom: Freedom,
+    /// Distinct coordinates fitted.
+    #[serde(default)]
+    pub n_points: usize,
+    /// Calls fitted.
+    #[serde(default)]
+    pub n_records: u64,
+    /// Calls of the method, all modes, that were refused as samples.
+    #[serde(default)]
+    pub n_refused: u64,
+    /// What else to know.
+    #[serde(default)]
+    pub notes: Vec<Note>,
+}
+
+impl Model {
+    /// Whether the labels of `coordinate` are those of this model's mode.
+    pub fn matches(&self, coordinate: &Coordinate) -> bool {
+        self.mode
+            .iter()
+            .all(|(name, label)| coordinate.label(name) == Some(label))
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        let wrong = |found: String, expected: &str| {
+            let expected = expected.to_owned();
+            Err(Error::Inconsistent {
+                method: self.method.clone(),
+                found,
+                expected,
+            })
+        };
+        let n = self.coefficients.len();
+        let variables: usize = match self.family {
+            Family::PowerLaw => self
+                .formula
+                .terms
+                .iter()
+                .map(|term| term.factors.len())
+                .sum(),
+            _ => self.formula.terms.len(),
+        };
+        if n != variables + 1 {
+            return wrong(format!("{n} coefficients"), &format!("{}", variables + 1));
+        }
+        if !self.formula.is_finite() || !self.sigma.iter().all(Formula::is_finite) {
+            return wrong("a number that is not finite".into(), "finite ones");
+        }
+        let square =
+            |rows: &Vec<Vec<f64>>| rows.len() == n && rows.iter().all(|row| row.len() == n);
+        if !self.covariance.iter().all(square) {
+            return wrong(
+                "a covariance of another size".into(),
+                &format!("{n} by {n}"),
+            );
+        }
+        match self.range.iter().find(|(_, [low, high])| low > high) {
+            Some((name, _)) => wrong(format!("an empty range of \"{name}\""), "low, then high"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Models of any number of methods.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ModelSet {
+    /// The models.
+    pub models: Vec<Model>,
+}
+
+impl ModelSet {
+    /// Reads the text that [`ModelSet::to_json`] writes.
+    ///
+    /// # Errors
+    /// [`Error::Json`] if it is not of that form, [`Error::Inconsistent`] if a model contradicts
+    /// itself.
+    pub fn from_json(text: &str) -> Result<Self, Error> {
+        let set: Self = serde_json::from_str(text)?;
+        set.models.iter().try_for_each(Model::check)?;
+        Ok(set)
+    }
+
+    /// The models as JSON; reading it back gives equal models, to the bit.
+    ///
+    /// # Errors
+    /// [`Error::Json`] should a name not be writable, which no text is.
+    pub fn to_json(&self) -> Result<String, Error> {
+        Ok(serde_json::to_string_pretty(self)?)
+    }
+
+    /// The model of `method` and `metric` for the mode that `coordinate` names.
+    ///
+    /// # Errors
+    /// [`Error::NoModel`] if the method has none for the metric, [`Error::NoMode`] if it has none
+    /// for the mode.
+    pub fn find(
+        &self,
+        method: &str,
+        metric: Metric,
+        coordinate: &Coordinate,
+    ) -> Result<&Model, Error> {
+        let named = |model: &&Model| model.method == method && model.metric == metric;
+        let models: Vec<&Model> = self.models.iter().filter(named).collect();
+        if models.is_empty() {
+            return Err(self.no_model(method, metric));
+        }
+        let found = models.iter().find(|model| model.matches(coordinate));
+        found.copied().ok_or_else(|| no_mode(&models, coordinate))
+    }
+
+    fn no_model(&self, method: &str, metric: Metric) -> Error {
+        let of_metric = self.models.iter().filter(|model| model.metric == metric);
+        let known: BTreeSet<String> = of_metric.map(|model| model.method.clone()).collect();
+        Error::NoModel {
+            method: method.into(),
+            metric,
+            known: list(known.into_iter()),
+        }
+    }
+}
+
+/// The error of a method, one model at least, that has none for the mode of `coordinate`.
+fn no_mode(models: &[&Model], coordinate: &Coordinate) -> Error {
+    let pairs =
+        |mode: &BTreeMap<String, String>| list(mode.iter().map(|(k, v)| format!("{k}={v}")));
+    let known: Vec<String> = models.iter().map(|model| pairs(&model.mode)).collect();
+    let labels = coordinate.values.iter();
+    let labels = labels.filter(|(name, _)| coordinate.label(name).is_some());
+    Error::NoMode {
+        method: models[0].method.clone(),
+        found: list(labels.map(|(name, label)| format!("{name}={label}"))),
+        known: known.join(" or "),
+    }
+}
+
+/// A comma list; "nothing" where it is empty.
+pub(crate) fn list(items: impl Iterator<Item = String>) -> String {
+    let items: Vec<String> = items.collect();
+    if items.is_empty() {
+        "nothing".into()
+    } else {
+        items.join(", ")
+    }
+}

@@ -1,0 +1,183 @@
+//! The time of a call that was not measured, with its interval.
+
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::formula::Formula;
+use crate::model::{Family, Model, list};
+use crate::parameter::Coordinate;
+use crate::uncertainty::Uncertainty;
+
+/// Probability that a prediction's interval holds a new call's time.
+pub const LEVEL: f64 = 0.95;
+
+/// A predicted time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Prediction {
+    /// Mean time of a call, seconds, ≥ 0.
+    pub value_s: f64,
+    /// Lower end of the interval for one call, seconds, ≥ 0.
+    pub lower_s: f64,
+    /// Upper end, seconds; infinite (`null` in JSON) where the samples do not tell.
+    pub upper_s: f64,
+    /// Probability of the interval, [`LEVEL`].
+    pub level: f64,
+    /// A parameter lies outside the measured range.
+    pub extrapolated: bool,
+    /// The formula was negative there and 0 was put in its place: do not rely on it.
+    pub clamped: bool,
+}
+
+/// Predicts the time of one call.
+///
+/// The interval holds a single new call: it adds the model's `sigma` there and what the uncertainty
+/// of the coefficients makes of the formula (to first order for a power law).
+///
+/// # Arguments
+/// * `coordinate` - every parameter of the formula; others of the method may be left out
+///
+/// # Errors
+/// [`Error::MissingParameter`], [`Error::UnknownParameter`], [`Error::NoMode`] if the coordinate is
+/// not one of this model; [`Error::NotFinite`] if the formula has no value there.
+pub fn predict(model: &Model, coordinate: &Coordinate) -> Result<Prediction, Error> {
+    check_names(model, coordinate)?;
+    let value_s = model.value_s(coordinate)?;
+    let mut uncertainty = Uncertainty::default();
+    let deviation_s = model.deviation_s(coordinate)?;
+    uncertainty.add(deviation_s * deviation_s, model.freedom.sigma);
+    uncertainty.merge(&model.coefficient_uncertainty(&model.gradient(coordinate)?));
+    let half_s = uncertainty.half_width_s(LEVEL);
+    let mean_s = value_s.max(0.0);
+    Ok(Prediction {
+        value_s: mean_s,
+        lower_s: (mean_s - half_s).max(0.0),
+        upper_s: mean_s + half_s,
+        level: LEVEL,
+        extrapolated: !model.covers(coordinate),
+        clamped: value_s < 0.0,
+    })
+}
+
+impl Model {
+    /// Value of the formula, seconds; it may be negative.
+    fn value_s(&self, coordinate: &Coordinate) -> Result<f64, Error> {
+        let value = evaluate(self, &self.formula, coordinate)?;
+        if value.is_finite() {
+            return Ok(value);
+        }
+        let (method, coordinate) = (self.method.clone(), coordinate.to_string());
+        Err(Error::NotFinite {
+            method,
+            value,
+            coordinate,
+        })
+    }
+
+    /// Standard deviation of one call about the formula, seconds, ≥ 0; infinite where unknown.
+    ///
+    /// # Errors
+    /// [`Error::MissingParameter`].
+    pub fn deviation_s(&self, coordinate: &Coordinate) -> Result<f64, Error> {
+        match &self.sigma {
+            Some(sigma) => Ok(evaluate(self, sigma, coordinate)?.max(0.0)),
+            None => Ok(f64::INFINITY),
+        }
+    }
+
+    /// Derivatives of the time by each of `coefficients`, shape `[n_coefficients]`.
+    ///
+    /// The sum of the gradients of several calls is the gradient of their total time.
+    ///
+    /// # Errors
+    /// [`Error::MissingParameter`], [`Error::NotFinite`].
+    pub fn gradient(&self, coordinate: &Coordinate) -> Result<Vec<f64>, Error> {
+        let number = |name: &str| coordinate.number(name);
+        let missing = |parameter: &str| missing(self, parameter);
+        if self.family != Family::PowerLaw {
+            let products = self.formula.terms.iter().map(|term| term.product(number));
+            return [Ok(1.0)]
+                .into_iter()
+                .chain(products)
+                .map(|x| x.map_err(missing))
+                .collect();
+        }
+        let value = self.value_s(coordinate)?;
+        let factors = self.formula.terms.iter().flat_map(|term| &term.factors);
+        let logarithms = factors.map(|factor| {
+            let x = number(&factor.param).ok_or_else(|| missing(&factor.param))?;
+            Ok(value * x.ln())
+        });
+        [Ok(value)].into_iter().chain(logarithms).collect()
+    }
+
+    /// Uncertainty that the coefficients bring into a time.
+    ///
+    /// # Arguments
+    /// * `gradient` - of that time by the coefficients, shape `[n_coefficients]`
+    pub fn coefficient_uncertainty(&self, gradient: &[f64]) -> Uncertainty {
+        let variance = self
+            .covariance
+            .as_ref()
+            .map_or(f64::INFINITY, |covariance| {
+                let product =
+                    |row: &Vec<f64>| row.iter().zip(gradient).map(|(c, g)| c * g).sum::<f64>();
+                covariance
+                    .iter()
+                    .zip(gradient)
+                    .map(|(row, g)| g * product(row))
+                    .sum::<f64>()
+                    .max(0.0)
+            });
+        let mut uncertainty = Uncertainty::default();
+        uncertainty.add(variance, self.freedom.coefficients);
+        uncertainty
+    }
+
+    /// Whether every parameter given lies in the measured range.
+    pub fn covers(&self, coordinate: &Coordinate) -> bool {
+        let inside = |(name, [low, high]): (&String, &[f64; 2])| {
+            coordinate
+                .number(name)
+                .is_none_or(|x| (*low..=*high).contains(&x))
+        };
+        self.range.iter().all(inside)
+    }
+}
+
+fn evaluate(model: &Model, formula: &Formula, coordinate: &Coordinate) -> Result<f64, Error> {
+    formula
+        .evaluate(|name| coordinate.number(name))
+        .map_err(|name| missing(model, name))
+}
+
+fn missing(model: &Model, parameter: &str) -> Error {
+    Error::MissingParameter {
+        method: model.method.clone(),
+        parameter: parameter.into(),
+    }
+}
+
+/// Every name of the coordinate is one of the model, and its labels are the model's.
+fn check_names(model: &Model, coordinate: &Coordinate) -> Result<(), Error> {
+    let known = |name: &String| model.params.contains(name) || model.mode.contains_key(name);
+    if let Some(parameter) = coordinate.values.keys().find(|name| !known(name)) {
+        return Err(Error::UnknownParameter {
+            method: model.method.clone(),
+            parameter: parameter.clone(),
+            known: list(model.params.iter().chain(model.mode.keys()).cloned()),
+        });
+    }
+    if model.matches(coordinate) {
+        return Ok(());
+    }
+    Err(Error::NoMode {
+        method: model.method.clone(),
+        found: coordinate.to_string(),
+        known: list(
+            model
+                .mode
+                .iter()
+                .map(|(name, label)| format!("{name}={label}")),
+        ),
+    })
+}

@@ -1,0 +1,256 @@
+//! What few, degenerate and bad samples give; modes; storage.
+
+use mastermind_models::{
+    Coordinate, Error, Family, Metric, Model, ModelSet, Note, Parameter, SampleSet, Samples, fit,
+    fit_family, predict,
+};
+
+const METHOD: &str = "hydro.GodunovFlux::flux.compute";
+
+fn samples(parameters: &[Parameter], calls: &[(&[f64], f64)]) -> Samples {
+    let mut set = SampleSet::new(Metric::Wall);
+    let method = set.declare(METHOD, parameters).unwrap();
+    for (coordinate, seconds) in calls {
+        let _ = set.push(method, coordinate, *seconds);
+    }
+    set.finish().remove(0)
+}
+
+fn q() -> Vec<Parameter> {
+    vec![Parameter::integer("q", "double")]
+}
+
+fn at(q: f64) -> Coordinate {
+    Coordinate::new().with("q", q)
+}
+
+/// Two modes, the second twice as slow, with a constant parameter beside.
+fn two_modes() -> Vec<Model> {
+    let parameters = [
+        Parameter::integer("q", "double"),
+        Parameter::enumeration("axis", &["x", "y"]),
+        Parameter::integer("ghost", "cell"),
+    ];
+    let mut set = SampleSet::new(Metric::Wall);
+    let method = set.declare(METHOD, &parameters).unwrap();
+    for i in 1..=6_u32 {
+        for axis in [0.0, 1.0] {
+            let q = 1000.0 * f64::from(i * i);
+            let wobble = 1.0 + 0.01 * f64::from(i % 3);
+            set.push(
+                method,
+                &[q, axis, 2.0],
+                (1e-5 + 1e-8 * q) * (1.0 + axis) * wobble,
+            )
+            .unwrap();
+        }
+    }
+    fit(&set.finish()[0]).unwrap()
+}
+
+#[test]
+fn each_mode_has_its_model() {
+    let models = two_modes();
+    assert_eq!(models.len(), 2);
+    assert_eq!(models[1].mode["axis"], "y");
+    assert_eq!(models[0].range["ghost"], [2.0, 2.0]);
+    assert_eq!(models[0].coefficients.len(), 2);
+    assert_eq!(models[0].coefficients[1].unit, "s/double");
+    let set = ModelSet { models };
+    let slow = at(5000.0).with("axis", "y");
+    let model = set.find(METHOD, Metric::Wall, &slow).unwrap();
+    let p = predict(model, &slow).unwrap();
+    assert!((p.value_s - 1.2e-4).abs() < 2e-6 && !p.extrapolated && p.upper_s > p.value_s);
+    assert!(
+        predict(model, &slow.clone().with("ghost", 3.0))
+            .unwrap()
+            .extrapolated
+    );
+    let error = set
+        .find(METHOD, Metric::Wall, &at(5000.0).with("axis", "z"))
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "cannot predict \"hydro.GodunovFlux::flux.compute\": no model where axis=z, \
+         expected axis=x or axis=y; record that mode and fit"
+    );
+    assert!(matches!(
+        set.find("other", Metric::Wall, &slow),
+        Err(Error::NoModel { .. })
+    ));
+    assert!(matches!(
+        set.find(METHOD, Metric::Mpi, &slow),
+        Err(Error::NoModel { .. })
+    ));
+}
+
+#[test]
+fn a_set_survives_json_to_the_bit() {
+    let mut models = two_modes();
+    let power = samples(
+        &q(),
+        &[
+            (&[1e3], 1e-6),
+            (&[2e3], 3.1e-6),
+            (&[4e3], 9.3e-6),
+            (&[8e3], 2.71e-5),
+        ],
+    );
+    models.extend(fit_family(&power, Family::PowerLaw).unwrap());
+    let one = samples(&q(), &[(&[1e3], 1e-6)]);
+    models.extend(fit(&one).unwrap());
+    let set = ModelSet { models };
+    let text = set.to_json().unwrap();
+    assert_eq!(ModelSet::from_json(&text).unwrap(), set);
+    for key in [
+        "\"where\": {",
+        "\"axis\": \"x\"",
+        "\"family\": \"power-law\"",
+        "\"constant\": 0.0",
+    ] {
+        assert!(text.contains(key), "{key} in {text}");
+    }
+}
+
+#[test]
+fn the_least_that_a_hand_written_model_needs() {
+    let text = r#"{"models":[{"method":"m","metric":"wall","family":"line","params":["x"],
+        "expression":"1 + 2 * x","constant":1,"terms":[{"coefficient":2,"factors":
+        [{"param":"x","exponent":"1","log_exponent":0}]}],"coefficients":[
+        {"value":1,"std_error":null,"unit":"s"},{"value":2,"std_error":null,"unit":"s"}],
+        "smape":0,"r2":null,"aicc":null,"cv_smape":null,"range":{"x":[1,2]},"sigma":null}]}"#;
+    let set = ModelSet::from_json(text).unwrap();
+    let p = predict(&set.models[0], &Coordinate::new().with("x", 3.0)).unwrap();
+    assert_eq!(
+        (p.value_s, p.lower_s, p.upper_s, p.extrapolated),
+        (7.0, 0.0, f64::INFINITY, true)
+    );
+    assert!(matches!(
+        ModelSet::from_json("{\"models\":[{}]}"),
+        Err(Error::Json(_))
+    ));
+    let bad = text.replace(r#"{"value":1,"std_error":null,"unit":"s"},"#, "");
+    assert_eq!(
+        ModelSet::from_json(&bad).unwrap_err().to_string(),
+        "cannot read model \"m\": 1 coefficients, expected 2; fit again"
+    );
+}
+
+#[test]
+fn one_size_gives_a_flagged_constant() {
+    let samples = samples(&q(), &[(&[1e3], 1e-6), (&[1e3], 3e-6)]);
+    let model = fit(&samples).unwrap().remove(0);
+    assert_eq!(model.family, Family::Constant);
+    assert!((model.formula.constant - 2e-6).abs() < 1e-18);
+    assert_eq!(model.notes, [Note::NoVaryingParameter { n_points: 1 }]);
+    assert_eq!((model.r2, model.aicc, model.cv_smape), (None, None, None));
+    let p = predict(&model, &at(2e3)).unwrap();
+    assert!(p.extrapolated && p.lower_s == 0.0 && p.upper_s > 1e-5 && p.upper_s.is_finite());
+    let error = fit_family(&samples, Family::Line).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "cannot fit \"hydro.GodunovFlux::flux.compute\": 1 point, expected at least 2; measure 1 more coordinate"
+    );
+}
+
+#[test]
+fn two_sizes_give_a_line_that_is_not_validated() {
+    let model = fit(&samples(&q(), &[(&[1e3], 1e-6), (&[2e3], 3e-6)]))
+        .unwrap()
+        .remove(0);
+    assert_eq!(model.family, Family::Line);
+    assert_eq!(
+        model.notes,
+        [Note::NotValidated {
+            n_points: 2,
+            needed: 3
+        }]
+    );
+    assert_eq!(model.coefficients[0].std_error, None);
+    let p = predict(&model, &at(400.0)).unwrap();
+    assert!(p.clamped && p.extrapolated);
+    assert_eq!((p.value_s, p.lower_s, p.upper_s), (0.0, 0.0, f64::INFINITY));
+}
+
+#[test]
+fn nothing_usable_is_an_error() {
+    let error = fit(&samples(&q(), &[(&[1e3], f64::NAN), (&[1e3], -1.0)])).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "cannot fit \"hydro.GodunovFlux::flux.compute\": 0 samples (2 refused), expected at least 1; \
+         record a run that calls it"
+    );
+    let zero = samples(&q(), &[(&[1e3], 0.0), (&[2e3], 0.0), (&[3e3], 0.0)]);
+    assert_eq!(fit(&zero).unwrap()[0].formula.constant, 0.0);
+    assert!(matches!(
+        fit_family(&zero, Family::PowerLaw),
+        Err(Error::Unsuitable { .. })
+    ));
+}
+
+#[test]
+fn a_line_that_turns_negative_where_measured_is_not_taken() {
+    // Quadratic over three decades: the line would be negative at the small sizes.
+    let calls: Vec<([f64; 1], f64)> = [1e3, 1e4, 1e5, 1e6]
+        .iter()
+        .map(|&q| ([q], 1e-12 * q * q))
+        .collect();
+    let calls: Vec<(&[f64], f64)> = calls.iter().map(|(q, s)| (q.as_slice(), *s)).collect();
+    let samples = samples(&q(), &calls);
+    assert_eq!(fit(&samples).unwrap()[0].family, Family::PowerLaw);
+    assert!(matches!(
+        fit_family(&samples, Family::Line),
+        Err(Error::Unsuitable { .. })
+    ));
+}
+
+#[test]
+fn lines_over_two_parameters_and_a_dependent_one() {
+    let parameters = [
+        Parameter::integer("nx", "cell"),
+        Parameter::integer("ny", "cell"),
+        Parameter::real("sum", ""),
+    ];
+    let mut calls = Vec::new();
+    for (nx, ny) in [
+        (8.0, 8.0),
+        (16.0, 8.0),
+        (8.0, 32.0),
+        (64.0, 16.0),
+        (32.0, 40.0),
+    ] {
+        calls.push(([nx, ny, nx + ny], 1e-6 + 2e-8 * nx + 5e-8 * ny));
+    }
+    let calls: Vec<(&[f64], f64)> = calls.iter().map(|(c, s)| (c.as_slice(), *s)).collect();
+    let model = fit(&samples(&parameters, &calls)).unwrap().remove(0);
+    let values: Vec<f64> = model.coefficients.iter().map(|c| c.value).collect();
+    assert!((values[1] / 2e-8 - 1.0).abs() < 1e-9 && (values[2] / 5e-8 - 1.0).abs() < 1e-9);
+    assert_eq!(
+        model.notes,
+        [Note::Collinear {
+            param: "sum".into()
+        }]
+    );
+    let here = Coordinate::new().with("nx", 10.0).with("ny", 10.0);
+    assert!((predict(&model, &here).unwrap().value_s - 1.7e-6).abs() < 1e-14);
+}
+
+#[test]
+fn a_coordinate_must_be_one_of_the_model() {
+    let model = fit(&samples(
+        &q(),
+        &[(&[1e3], 1e-6), (&[2e3], 3e-6), (&[3e3], 5e-6)],
+    ))
+    .unwrap()
+    .remove(0);
+    let message = |coordinate| predict(&model, &coordinate).unwrap_err().to_string();
+    assert_eq!(
+        message(Coordinate::new()),
+        "cannot predict \"hydro.GodunovFlux::flux.compute\": no number for parameter \"q\", expected one; add q=VALUE"
+    );
+    assert_eq!(
+        message(at(1e3).with("n", 1.0)),
+        "cannot predict \"hydro.GodunovFlux::flux.compute\": parameter \"n\" is unknown, expected q"
+    );
+    assert!(message(at(f64::NAN)).contains("NaN s at q=NaN, expected a finite time"));
+}
