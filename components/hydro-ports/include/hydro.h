@@ -36,7 +36,7 @@ typedef struct {
 
 #define HYDRO_FLUX_NAME "hydro.Flux"
 #define HYDRO_FLUX_VERSION "1.0"
-#define HYDRO_FLUX_HASH UINT64_C(0x0)
+#define HYDRO_FLUX_HASH UINT64_C(0x689ec55f6b8bbe42)
 
 typedef struct {
     cca_vtable_header header;

@@ -55,4 +55,4 @@ pub use monitor::{MonitorPort, MonitoredMethod, RecorderPointer};
 pub use parameter::{Bounds, ParameterDescription, ParameterPort, ParameterValue};
 pub use parameter_set::{Parameter, ParameterBuilder, ParameterSet, ParameterType};
 pub use progress::ProgressPort;
-pub use services::{PortRef, Services, ServicesPort, UsesPort};
+pub use services::{PortRef, Services, ServicesPort, ServicesPortVtable, UsesPort};

@@ -1,0 +1,86 @@
+//! `cca-abi/include/cca.h` says the same as the Rust types: sizes and offsets, compared by a compiled C program.
+
+use std::mem::{offset_of, size_of};
+use std::path::Path;
+use std::process::Command;
+
+use cca_abi::{
+    ABI_VERSION, ClassDescriptor, ComponentVtable, ErrorBuffer, ErrorCode, InterfaceDescriptor,
+    LibraryDescriptor, OwnedPort, RStr, RawComponent, RawPort, Slot, VtableHeader,
+};
+use cca_ports::ServicesPortVtable;
+
+/// A C expression and what Rust says of the same thing.
+fn rows() -> Vec<(&'static str, usize)> {
+    macro_rules! offsets {
+        ($($c:literal: $type:ty { $($field:ident),* }),* $(,)?) => {
+            vec![$($((concat!("offsetof(", $c, ", ", stringify!($field), ")"), offset_of!($type, $field)),)*)*]
+        };
+    }
+    let mut rows = offsets! {
+        "cca_vtable_header": VtableHeader { size, interface, version, hash },
+        "cca_port": RawPort { object, vtable },
+        "cca_interface": InterfaceDescriptor { name, version, hash, vtable_size, methods, layouts, new_proxy },
+        "cca_owned_port": OwnedPort { port, release, interface },
+        "cca_services": ServicesPortVtable {
+            header, add_provides_port, remove_provides_port, register_uses_port, unregister_uses_port,
+            get_port, release_port, instance_name
+        },
+        "cca_component_vtable": ComponentVtable { size, set_services, release_services, destroy },
+        "cca_component": RawComponent { object, vtable },
+        "cca_class": ClassDescriptor { version, doc, create },
+        "cca_library": LibraryDescriptor { abi_version, n_classes, classes, layout_abi },
+    };
+    rows.extend([
+        ("CCA_ABI_VERSION", ABI_VERSION as usize),
+        ("CCA_BAD_PARAMETER", ErrorCode::BadParameter as usize),
+        (
+            "CCA_PORT_NOT_CONNECTED",
+            ErrorCode::PortNotConnected as usize,
+        ),
+        ("sizeof(cca_text)", size_of::<RStr<'_>>()),
+        ("sizeof(cca_error)", size_of::<ErrorBuffer>()),
+        ("sizeof(cca_interface)", size_of::<InterfaceDescriptor>()),
+        ("sizeof(cca_owned_port)", size_of::<OwnedPort>()),
+        ("sizeof(cca_slot)", size_of::<Slot>()),
+        ("sizeof(cca_services)", size_of::<ServicesPortVtable>()),
+        ("sizeof(cca_class)", size_of::<ClassDescriptor>()),
+        ("sizeof(cca_library)", size_of::<LibraryDescriptor>()),
+    ]);
+    rows
+}
+
+#[test]
+fn the_header_has_the_layouts_of_the_rust_types() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, program) = (folder.path().join("print.c"), folder.path().join("print"));
+    let lines: Vec<_> = rows()
+        .iter()
+        .map(|(expression, _)| format!("printf(\"{expression} %zu\\n\", (size_t)({expression}));"))
+        .collect();
+    let text = format!(
+        "#include <stdio.h>\n#include \"cca.h\"\nint main(void) {{\n{}\nreturn 0;\n}}\n",
+        lines.join("\n")
+    );
+    std::fs::write(&source, text).unwrap();
+    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../abi/include");
+    let mut compiler = Command::new("cc");
+    compiler
+        .args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-I"])
+        .arg(include);
+    assert!(
+        compiler
+            .arg("-o")
+            .arg(&program)
+            .arg(&source)
+            .status()
+            .expect("a C compiler")
+            .success()
+    );
+    let printed = String::from_utf8(Command::new(&program).output().unwrap().stdout).unwrap();
+    let expected: Vec<_> = rows()
+        .iter()
+        .map(|(expression, n)| format!("{expression} {n}"))
+        .collect();
+    assert_eq!(printed.lines().collect::<Vec<_>>(), expected);
+}
