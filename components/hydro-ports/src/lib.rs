@@ -16,6 +16,6 @@ pub use flow::{
     BoundaryPort, CharacteristicsPort, InitialConditionPort, IntegratorPort, OutputPort,
     Statistics, StatisticsPort,
 };
-pub use kernels::{FluxPort, RhsPort, StatesPort};
+pub use kernels::{FluxPort, FluxPortVtable, RhsPort, StatesPort};
 pub use mesh::{ArrayName, Domain, MeshPort, Patch, Sides};
 pub use types::{Axis, GAMMA, GHOST, NVAR, Shape, States, StatesMut};

@@ -11,6 +11,8 @@
 //! Golden copies of what is generated are in `tests/golden/`.
 
 mod component;
+#[cfg(test)]
+mod golden;
 mod perf_value;
 mod port;
 

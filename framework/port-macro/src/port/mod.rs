@@ -27,6 +27,12 @@ pub fn expand(arguments: Arguments, item: syn::ItemTrait) -> syn::Result<TokenSt
     Ok(quote! { #item #(#parts)* })
 }
 
+/// The text that the interface hash is taken of.
+#[cfg(test)]
+pub fn signature_text(arguments: Arguments, item: syn::ItemTrait) -> syn::Result<String> {
+    Ok(Port::new(arguments, item)?.signature_text())
+}
+
 /// Span of generated code: its local names never meet those of the trait's arguments.
 fn hygienic() -> Span {
     Span::mixed_site()

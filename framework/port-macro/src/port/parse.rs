@@ -112,7 +112,7 @@ impl Method {
             .collect::<Result<Vec<_>, _>>()?;
         let result = result_type(&signature.output)?;
         let perf = take_perf(&mut method.attrs, &arguments)?;
-        let text: Vec<_> = arguments
+        let typed: Vec<_> = arguments
             .iter()
             .map(|(n, t)| format!("{n}: {}", text(t)))
             .collect();
@@ -120,8 +120,8 @@ impl Method {
             signature: format!(
                 "{}({}) -> {}",
                 method.sig.ident,
-                text.join(", "),
-                text_of_result(&result)
+                typed.join(", "),
+                text(&result)
             ),
             doc: documentation(&method.attrs),
             name: method.sig.ident.clone(),
@@ -182,10 +182,6 @@ fn text(ty: &Type) -> String {
         }
     }
     text.replace(',', ", ")
-}
-
-fn text_of_result(result: &Type) -> String {
-    text(result)
 }
 
 fn word(c: char) -> bool {
