@@ -1,0 +1,241 @@
+//! `mastermind run`: runs an assembly, alone or on several ranks, recorded or not.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context, bail};
+use cca_comm::{Launched, MpiKind};
+use cca_core::{Assembly, ConnectionId, MonitorSelection};
+use cca_ports::{CommPort, CounterPort, GoPort};
+use clap::Args;
+use mastermind_component::Mastermind;
+
+use crate::output;
+use crate::session::back_end::{self, MpiName};
+use crate::session::framework::{COMM, Session};
+use crate::session::recording::Recording;
+use crate::session::{assignment, read_assembly, repository_of};
+
+/// Name of the instance that calls the assembly's Go port, and of its uses port.
+pub const MAIN: &str = "main";
+
+/// Run an assembly.
+#[derive(Args)]
+#[command(after_help = "Example: mastermind run examples/shock/shock.toml --ranks 3 --records records \\\n         \
+                        --set driver.end_time=0.4 --replace flux=hydro.EfmFlux")]
+pub struct Run {
+    /// The assembly file
+    assembly: PathBuf,
+    /// Number of ranks; more than one starts itself under the MPI launcher found
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    ranks: Option<u32>,
+    /// Which connections are monitored: all, none, or a comma list of INSTANCE.PORT or port types
+    /// [default: all with --records, else none]
+    #[arg(long, value_name = "SPEC")]
+    monitor: Option<MonitorSelection>,
+    /// Record every monitored call in this directory, one log a rank and thread
+    #[arg(long, value_name = "DIR")]
+    records: Option<PathBuf>,
+    /// Drop the records that the directory holds already
+    #[arg(long, requires = "records")]
+    overwrite: bool,
+    /// Bytes that the records of a rank may take, such as 500M or 4G; what comes after is dropped and counted
+    #[arg(long, value_name = "SIZE", value_parser = size, requires = "records")]
+    records_limit: Option<u64>,
+    /// Which MPI, where both are
+    #[arg(long, value_name = "NAME")]
+    mpi: Option<MpiName>,
+    /// Set a parameter; KEY may be PORT.KEY
+    #[arg(long, value_name = "INSTANCE.KEY=VALUE", value_parser = assignment)]
+    set: Vec<(String, String)>,
+    /// Take another class for an instance
+    #[arg(long, value_name = "INSTANCE=CLASS", value_parser = assignment)]
+    replace: Vec<(String, String)>,
+}
+
+impl Run {
+    /// Runs the assembly.
+    ///
+    /// # Errors
+    /// Anything that is wrong with it, or went wrong in it.
+    pub fn execute(self) -> anyhow::Result<ExitCode> {
+        let launched = back_end::launcher()?;
+        let mpi = self.mpi.map(MpiKind::from);
+        let ranks = self.ranks.unwrap_or(1) as usize;
+        if launched.is_none() && ranks > 1 {
+            self.check_before_launch()?;
+            back_end::start_ranks(ranks, mpi)?;
+        }
+        self.agree(launched.as_ref())?;
+        let session = Session::start(launched.as_ref(), mpi)?;
+        let started = Instant::now();
+        let prepared = session.together(self.prepare(&session));
+        let (assembly, mastermind) = prepared?;
+        let ended = start(&session);
+        session.progress.clear();
+        if let Err(error) = ended {
+            return self.failed(&session, error);
+        }
+        if session.rank == 0 {
+            tell_counters(&session, &assembly)?;
+            let ranks = if session.size == 1 { "1 rank".into() } else { format!("{} ranks", session.size) };
+            let seconds = started.elapsed().as_secs_f64();
+            output::line(format!("{}: done on {ranks} in {seconds:.2} s", assembly.assembly.name));
+        }
+        self.finish(session, mastermind)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// What would be wrong on every rank is told once, before there are ranks.
+    fn check_before_launch(&self) -> anyhow::Result<()> {
+        let assembly = read_assembly(&self.assembly, &self.replace, &self.set)?;
+        let session = Session::serial()?;
+        session.framework.assemble(&assembly, &repository_of(&assembly)?)?;
+        Ok(())
+    }
+
+    /// `--ranks` under a launcher must be what the launcher says.
+    fn agree(&self, launched: Option<&Launched>) -> anyhow::Result<()> {
+        if let (Some(wanted), Some(Launched { size: Some(found), launcher, .. })) = (self.ranks, launched)
+            && i64::from(wanted) != i64::from(*found)
+        {
+            bail!(
+                "cannot run {wanted} ranks: {} started {found}, expected as many as --ranks says",
+                launcher.name()
+            );
+        }
+        Ok(())
+    }
+
+    fn prepare(&self, session: &Session) -> anyhow::Result<(Assembly, Option<Arc<Mastermind>>)> {
+        let assembly = read_assembly(&self.assembly, &self.replace, &self.set)?;
+        let repository = repository_of(&assembly)?;
+        session.framework.assemble(&assembly, &repository)?;
+        connect_main(session, &assembly)?;
+        let recording = self.recording()?;
+        if let Some(recording) = &recording {
+            let directory = if session.rank == 0 { recording.prepare_directory() } else { Ok(()) };
+            session.together(directory)?;
+        }
+        let mastermind = match recording {
+            Some(recording) => Some(recording.start(session, &assembly)?),
+            None => None,
+        };
+        Ok((assembly, mastermind))
+    }
+
+    fn recording(&self) -> anyhow::Result<Option<Recording>> {
+        let selection = self.monitor.clone();
+        let Some(directory) = &self.records else {
+            if selection.is_some_and(|selection| selection != MonitorSelection::None) {
+                bail!("cannot monitor without records: no directory, expected --records DIR");
+            }
+            return Ok(None);
+        };
+        Ok(Some(Recording {
+            directory: directory.clone(),
+            overwrite: self.overwrite,
+            limit_bytes: self.records_limit,
+            selection: selection.unwrap_or(MonitorSelection::All),
+        }))
+    }
+
+    fn failed(&self, session: &Session, error: anyhow::Error) -> anyhow::Result<ExitCode> {
+        let error = session.at_rank(error);
+        if session.size == 1 {
+            return Err(error);
+        }
+        // The others may wait for this rank for ever: MPI ends them.
+        eprint!("{}", crate::errors::worded(&error));
+        session.framework.with_port::<dyn CommPort, _>(COMM, COMM, |comm| comm.abort(1))??;
+        Ok(ExitCode::FAILURE)
+    }
+
+    /// Takes the framework apart, then ends the recording: by then nothing can record any more.
+    fn finish(&self, session: Session, mastermind: Option<Arc<Mastermind>>) -> anyhow::Result<()> {
+        let rank = session.rank;
+        drop(session);
+        let (Some(mastermind), Some(directory)) = (mastermind, &self.records) else {
+            return Ok(());
+        };
+        let totals = mastermind.finish()?;
+        if let (0, Some(totals)) = (rank, totals) {
+            let lost = match totals.dropped {
+                0 => String::new(),
+                n => format!(", {n} dropped"),
+            };
+            let (records, bytes) = (totals.records, totals.bytes);
+            let directory = directory.display();
+            output::line(format!("rank 0: {records} records{lost}, {bytes} bytes, in {directory}"));
+        }
+        Ok(())
+    }
+}
+
+fn connect_main(session: &Session, assembly: &Assembly) -> anyhow::Result<()> {
+    let Some(go) = &assembly.go else {
+        bail!(
+            "cannot run assembly \"{}\": no [go] table, expected one with port = \"INSTANCE.PORT\"",
+            assembly.assembly.name
+        );
+    };
+    let services = session.framework.services(MAIN, "mastermind.Main", env!("CARGO_PKG_VERSION"))?;
+    services.register_uses_port::<dyn GoPort>(MAIN)?;
+    session.framework.connect(&ConnectionId {
+        user: MAIN.into(),
+        uses: MAIN.into(),
+        provider: go.port.instance.clone(),
+        provides: go.port.port.clone(),
+    })?;
+    Ok(())
+}
+
+fn start(session: &Session) -> anyhow::Result<()> {
+    session.framework.go(MAIN, MAIN).context("the run did not reach its end")
+}
+
+/// Counters of the first rank that are not zero: what happened that nobody asked about.
+fn tell_counters(session: &Session, assembly: &Assembly) -> anyhow::Result<()> {
+    let interface = <dyn CounterPort as cca_abi::Interface>::descriptor().name;
+    for instance in session.framework.instances() {
+        let ports = instance.provides.iter().filter(|port| port.interface.name == interface);
+        for port in ports.filter(|_| assembly.instances.contains_key(&instance.name)) {
+            let counters =
+                session.framework.with_port::<dyn CounterPort, _>(&instance.name, &port.name, |c| c.counters())??;
+            for counter in counters.iter().filter(|counter| counter.count > 0) {
+                output::line(format!("{}: {} {} ({})", instance.name, counter.count, counter.name, counter.help));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A number of bytes, `K`, `M`, `G` for 2¹⁰, 2²⁰, 2³⁰.
+fn size(text: &str) -> Result<u64, String> {
+    let wrong = || format!("\"{text}\", expected bytes such as 500M or 4G");
+    let (digits, shift) = match text.to_ascii_uppercase().chars().last() {
+        Some('K') => (&text[..text.len() - 1], 10),
+        Some('M') => (&text[..text.len() - 1], 20),
+        Some('G') => (&text[..text.len() - 1], 30),
+        _ => (text, 0),
+    };
+    let number: u64 = digits.parse().map_err(|_| wrong())?;
+    number.checked_mul(1 << shift).filter(|bytes| *bytes > 0).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size;
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(size("4096"), Ok(4096));
+        assert_eq!(size("2k"), Ok(2048));
+        assert_eq!(size("3G"), Ok(3 << 30));
+        for wrong in ["", "G", "-1", "1.5G", "0", "99999999999G"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! How an error is worded: `error: …`, its causes indented under it.
+
+use std::error::Error;
+
+use cca_core::AssemblyProblems;
+
+/// An error with its causes, a line each; of an assembly, every problem with its causes.
+pub fn worded(error: &anyhow::Error) -> String {
+    let mut text = String::from("error: ");
+    write(&mut text, error.as_ref(), 0);
+    text
+}
+
+fn write(text: &mut String, error: &(dyn Error + 'static), depth: usize) {
+    let indent = "  ".repeat(depth + 1);
+    let message = error.to_string();
+    let lines: Vec<_> = message.trim_end().lines().collect();
+    *text += &lines.join(&format!("\n{indent}"));
+    *text += "\n";
+    if let Some(problems) = error.downcast_ref::<AssemblyProblems>() {
+        for problem in &problems.problems {
+            *text += &indent;
+            write(text, problem.as_ref(), depth + 1);
+        }
+    }
+    if let Some(source) = error.source() {
+        *text += &indent;
+        write(text, source, depth + 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_are_indented_under_their_error() {
+        let error = anyhow::anyhow!("no such file\nat all").context("cannot read assembly \"a\"");
+        let expected = "error: cannot read assembly \"a\"\n  no such file\n    at all\n";
+        assert_eq!(worded(&error), expected);
+    }
+}

@@ -1,0 +1,101 @@
+//! Which ranks there are: the launcher's word, the back end found, and starting ranks ourselves.
+
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, bail};
+use cca_comm::{Launched, Launcher, MpiKind, find_launcher, launch_command, launched, version_of};
+use clap::ValueEnum;
+
+use super::own_folder;
+
+/// An MPI by the name that `--mpi` takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MpiName {
+    /// Open MPI.
+    Openmpi,
+    /// MPICH.
+    Mpich,
+}
+
+impl From<MpiName> for MpiKind {
+    fn from(name: MpiName) -> Self {
+        match name {
+            MpiName::Openmpi => MpiKind::OpenMpi,
+            MpiName::Mpich => MpiKind::Mpich,
+        }
+    }
+}
+
+/// Both, in the order tried.
+pub const KINDS: [MpiKind; 2] = [MpiKind::OpenMpi, MpiKind::Mpich];
+
+/// The launcher that started this process, if one did.
+///
+/// # Errors
+/// Its variables make no sense.
+pub fn launcher() -> anyhow::Result<Option<Launched>> {
+    Ok(launched(|name| std::env::var(name).ok())?)
+}
+
+/// Path of an MPI's back end, whether it is there or not.
+///
+/// # Errors
+/// The system does not say where this program is.
+pub fn library(kind: MpiKind) -> anyhow::Result<PathBuf> {
+    Ok(own_folder()?.join("mpi").join(kind.name()).join("libcca_comm_mpi.so"))
+}
+
+/// The back end for the ranks that a launcher started, if there is one.
+///
+/// # Errors
+/// The system does not say where this program is.
+pub fn back_end(launched: &Launched, wanted: Option<MpiKind>) -> anyhow::Result<Option<(MpiKind, PathBuf)>> {
+    let natural = match launched.launcher {
+        Launcher::OpenMpi => Some(MpiKind::OpenMpi),
+        Launcher::Mpich => Some(MpiKind::Mpich),
+        _ => None,
+    };
+    let candidates: Vec<_> = match wanted.or(natural) {
+        Some(kind) => vec![kind],
+        None => KINDS.to_vec(),
+    };
+    for kind in candidates {
+        let library = library(kind)?;
+        if library.exists() {
+            return Ok(Some((kind, library)));
+        }
+    }
+    Ok(None)
+}
+
+/// Becomes the launcher that starts `ranks` of this very command.
+///
+/// # Errors
+/// No MPI with both a launcher and a back end; the launcher cannot be started. Else it does not return.
+pub fn start_ranks(ranks: usize, wanted: Option<MpiKind>) -> anyhow::Result<()> {
+    let kinds: Vec<_> = KINDS.into_iter().filter(|kind| wanted.is_none_or(|w| w == *kind)).collect();
+    let mut missing = Vec::new();
+    for kind in kinds {
+        let Some(program) = find_launcher(kind, version_of) else {
+            missing.push(format!("no launcher of {kind}"));
+            continue;
+        };
+        if !library(kind)?.exists() {
+            missing.push(format!("no back end for {kind}"));
+            continue;
+        }
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let words = launch_command(&program, kind, ranks, rustix::process::geteuid().is_root(), cores);
+        let own = std::env::current_exe().context("cannot find this program")?;
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).arg(own).args(std::env::args_os().skip(1));
+        let error = command.exec();
+        return Err(error).with_context(|| format!("cannot start launcher \"{program}\""));
+    }
+    bail!(
+        "cannot run {ranks} ranks: {}, expected an MPI with its back end; run mastermind doctor",
+        missing.join(", ")
+    )
+}

@@ -1,0 +1,119 @@
+//! A framework with the services that every assembly finds: communicator and progress.
+
+use std::sync::Arc;
+
+use anyhow::{Context, anyhow};
+use cca_comm::{Launched, MpiKind, MpiSize, SerialCommunicator, compare_sizes};
+use cca_core::{Framework, Repository};
+use cca_loader::Library;
+use cca_ports::{CommPort, PortError, Reduction, RSliceMut};
+
+use super::back_end;
+use super::progress::Progress;
+
+/// Name of the communicator's instance, and of its port.
+pub const COMM: &str = "comm";
+
+/// Name of the progress service's instance, and of its port.
+const PROGRESS: &str = "progress";
+
+/// A framework, and this rank's place among the ranks.
+pub struct Session {
+    /// The framework, with `comm` and `progress` provided by default.
+    pub framework: Framework,
+    /// This rank.
+    pub rank: i32,
+    /// Number of ranks.
+    pub size: i32,
+    /// The MPI in use.
+    pub mpi: Option<MpiKind>,
+    /// The bar.
+    pub progress: Arc<Progress>,
+}
+
+impl Session {
+    /// A framework of one rank, whatever started the process: for verbs that only look.
+    ///
+    /// # Errors
+    /// The framework's.
+    pub fn serial() -> anyhow::Result<Self> {
+        let framework = Framework::new();
+        let services = framework.services(COMM, "cca.SerialComm", env!("CARGO_PKG_VERSION"))?;
+        let comm = Arc::new(SerialCommunicator::new());
+        services.add_provides_port::<dyn CommPort, _>(COMM, &comm)?;
+        Self::with_comm(framework, None)
+    }
+
+    /// A framework of the ranks that a launcher started, or of one.
+    ///
+    /// # Errors
+    /// No back end for several ranks; another number of ranks than the launcher's; MPI's own.
+    pub fn start(launched: Option<&Launched>, wanted: Option<MpiKind>) -> anyhow::Result<Self> {
+        let found = match launched {
+            Some(launched) => back_end::back_end(launched, wanted)?,
+            None => None,
+        };
+        let Some((kind, library)) = found else {
+            compare_sizes(launched, None)?;
+            return Self::serial();
+        };
+        let framework = Framework::new();
+        let library = Library::open_global(&library)?;
+        let mut repository = Repository::default();
+        repository.add(&library)?;
+        let class = repository.class("cca.MpiComm");
+        let class = class.with_context(|| format!("no class cca.MpiComm in {}", library.path().display()))?;
+        framework.create_instance(COMM, class)?;
+        let session = Self::with_comm(framework, Some(kind))?;
+        let size = MpiSize { kind, size: session.size };
+        compare_sizes(launched, Some(size))?;
+        Ok(session)
+    }
+
+    fn with_comm(framework: Framework, mpi: Option<MpiKind>) -> anyhow::Result<Self> {
+        let (rank, size) = framework.with_port::<dyn CommPort, _>(COMM, COMM, |comm| {
+            Ok::<_, PortError>((comm.rank()?, comm.size()?))
+        })??;
+        framework.provide_by_default(COMM, COMM)?;
+        let services = framework.services(PROGRESS, "mastermind.Progress", env!("CARGO_PKG_VERSION"))?;
+        let progress = Progress::add(rank == 0, &services)?;
+        framework.provide_by_default(PROGRESS, PROGRESS)?;
+        Ok(Session { framework, rank, size, mpi, progress })
+    }
+
+    /// Goes on only if no rank has an error: where all have one the first rank tells it, else whoever has one.
+    ///
+    /// # Errors
+    /// This rank's, or that others have one.
+    pub fn together<T>(&self, result: anyhow::Result<T>) -> anyhow::Result<T> {
+        if self.size == 1 {
+            return result;
+        }
+        let mut failed = [f64::from(u8::from(result.is_err()))];
+        self.framework.with_port::<dyn CommPort, _>(COMM, COMM, |comm| {
+            comm.all_reduce(Reduction::Sum, RSliceMut::from_mut_slice(&mut failed))
+        })??;
+        match result {
+            Ok(value) if failed[0] == 0.0 => Ok(value),
+            Err(error) if self.rank == 0 || failed[0] < f64::from(self.size) => Err(self.at_rank(error)),
+            _ => Err(anyhow!(Quiet)),
+        }
+    }
+
+    /// An error with the rank it happened on, where there are several.
+    pub fn at_rank(&self, error: anyhow::Error) -> anyhow::Error {
+        if self.size > 1 && self.rank > 0 { error.context(format!("rank {}", self.rank)) } else { error }
+    }
+}
+
+/// An error that another rank tells.
+#[derive(Debug)]
+pub struct Quiet;
+
+impl std::fmt::Display for Quiet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("another rank failed")
+    }
+}
+
+impl std::error::Error for Quiet {}

@@ -1,0 +1,47 @@
+//! The `cca.Progress` service: a bar on standard error where that is a terminal.
+
+use std::io::IsTerminal;
+use std::sync::Arc;
+
+use cca_ports::{PortError, ProgressPort, RStr, Services};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+const STEPS: u64 = 1000;
+
+/// A bar of the first rank; the others keep silent.
+pub struct Progress {
+    bar: ProgressBar,
+}
+
+impl Progress {
+    /// Takes part in a framework.
+    ///
+    /// # Errors
+    /// The framework's.
+    pub fn add(first_rank: bool, services: &Services) -> Result<Arc<Self>, PortError> {
+        let bar = ProgressBar::new(STEPS);
+        let shown = first_rank && std::io::stderr().is_terminal();
+        bar.set_draw_target(if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
+        if let Ok(style) = ProgressStyle::with_template("[{elapsed_precise}] {bar:40} {percent}% {msg}") {
+            bar.set_style(style);
+        }
+        let progress = Arc::new(Progress { bar });
+        services.add_provides_port::<dyn ProgressPort, _>("progress", &progress)?;
+        Ok(progress)
+    }
+
+    /// Takes the bar away.
+    pub fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl ProgressPort for Progress {
+    fn report(&self, fraction: f64, state: RStr<'_>) -> Result<(), PortError> {
+        if !self.bar.is_hidden() {
+            self.bar.set_position((fraction.clamp(0.0, 1.0) * STEPS as f64) as u64);
+            self.bar.set_message(state.to_string());
+        }
+        Ok(())
+    }
+}

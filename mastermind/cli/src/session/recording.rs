@@ -1,0 +1,148 @@
+//! Recording a run: where the logs go, which connections are monitored, and how it ends.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, bail};
+use cca_core::{Assembly, ConnectionId, Framework, MonitorSelection};
+use mastermind_component::Mastermind;
+use mastermind_measurement::{Clock, RecorderConfig, RunRecorder};
+use mastermind_records::definition::{ClassDefinition, ConnectionDefinition, RunDefinition};
+use mastermind_records::{ChunkSizes, EXTENSION};
+
+use super::framework::Session;
+
+/// Name of the Mastermind's instance.
+const INSTANCE: &str = "mastermind";
+
+/// What the options say of recording.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// Where the logs go.
+    pub directory: PathBuf,
+    /// Whether records that are there already are dropped.
+    pub overwrite: bool,
+    /// Bytes a rank, at most.
+    pub limit_bytes: Option<u64>,
+    /// Which connections.
+    pub selection: MonitorSelection,
+}
+
+impl Recording {
+    /// Makes the directory, which must not hold records unless they may be overwritten. On the first rank only.
+    ///
+    /// # Errors
+    /// It cannot be made; it holds records.
+    pub fn prepare_directory(&self) -> anyhow::Result<()> {
+        let directory = &self.directory;
+        let act = || format!("cannot make record directory \"{}\"", directory.display());
+        fs::create_dir_all(directory).with_context(act)?;
+        let logs = logs(directory).with_context(act)?;
+        if !logs.is_empty() && !self.overwrite {
+            bail!(
+                "cannot record into \"{}\": {} logs of another run there, expected none; use --overwrite or another directory",
+                directory.display(),
+                logs.len()
+            );
+        }
+        logs.iter().try_for_each(fs::remove_file).with_context(act)
+    }
+
+    /// Starts the recorder and puts a proxy into every selected connection.
+    ///
+    /// # Errors
+    /// The log cannot be written; nothing is selected by an item; a connection that no proxy can be made for.
+    pub fn start(&self, session: &Session, assembly: &Assembly) -> anyhow::Result<Arc<Mastermind>> {
+        let framework = &session.framework;
+        let connections = monitorable(framework, assembly);
+        let unmatched = self.selection.unmatched(&connections);
+        if !unmatched.is_empty() {
+            let known: Vec<_> = connections.iter().map(|(c, _)| format!("{}.{}", c.provider, c.provides)).collect();
+            bail!(
+                "cannot monitor \"{}\": no such connection, expected one of {}",
+                unmatched.join("\", \""),
+                known.join(", ")
+            );
+        }
+        let selected: Vec<_> = connections
+            .into_iter()
+            .filter(|(c, interface)| self.selection.selects(c, interface) || c.user == super::super::commands::run::MAIN)
+            .map(|(connection, _)| connection)
+            .collect();
+        let recorder = RunRecorder::start(RecorderConfig {
+            directory: self.directory.clone(),
+            rank: session.rank as u32,
+            limit_bytes: self.limit_bytes,
+            chunks: ChunkSizes::default(),
+            clock: Clock::detect(),
+            run: run_definition(session, assembly, &selected)?,
+        })?;
+        let services = framework.services(INSTANCE, "mastermind.Mastermind", env!("CARGO_PKG_VERSION"))?;
+        let mastermind = Mastermind::add(recorder, &services)?;
+        for connection in &selected {
+            framework.monitor(&connection.user, &connection.uses, (INSTANCE, Mastermind::PORT))?;
+        }
+        Ok(mastermind)
+    }
+}
+
+fn logs(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let paths = fs::read_dir(directory)?.map(|entry| entry.map(|entry| entry.path()));
+    let paths = paths.collect::<Result<Vec<_>, _>>()?;
+    let is_log = |path: &PathBuf| path.extension().is_some_and(|extension| extension == EXTENSION);
+    Ok(paths.into_iter().filter(is_log).collect())
+}
+
+/// Connections between instances of the assembly, and the one that starts it; the framework's services are not measured.
+fn monitorable(framework: &Framework, assembly: &Assembly) -> Vec<(ConnectionId, String)> {
+    let connections = framework.connection_interfaces().into_iter();
+    connections.filter(|(connection, _)| assembly.instances.contains_key(&connection.provider)).collect()
+}
+
+fn run_definition(
+    session: &Session,
+    assembly: &Assembly,
+    monitored: &[ConnectionId],
+) -> anyhow::Result<RunDefinition> {
+    let framework = &session.framework;
+    let mut run = RunDefinition {
+        assembly: assembly.assembly.name.clone(),
+        ranks: session.size as u32,
+        host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        process: std::process::id(),
+        started_unix_ns: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64),
+        ..RunDefinition::default()
+    };
+    for instance in framework.instances() {
+        for parameter in framework.parameters(&instance.name)? {
+            let key = format!("{}.{}.{}", instance.name, parameter.port, parameter.description.key);
+            run.parameters.insert(key, parameter.value.to_string());
+        }
+        let library = instance.library.as_deref();
+        run.classes.push(ClassDefinition {
+            instance: instance.name,
+            class: instance.class,
+            version: instance.version,
+            library: library.and_then(Path::file_name).map_or_else(String::new, |name| name.to_string_lossy().into()),
+            library_hash: library.map_or_else(|| Ok(String::new()), hash)?,
+        });
+    }
+    for connection in framework.connections() {
+        run.connections.push(ConnectionDefinition {
+            monitored: monitored.contains(&connection),
+            user: connection.user,
+            uses_port: connection.uses,
+            provider: connection.provider,
+            provides_port: connection.provides,
+        });
+    }
+    Ok(run)
+}
+
+/// Tells one build of a library from another.
+fn hash(library: &Path) -> anyhow::Result<String> {
+    let bytes = fs::read(library).with_context(|| format!("cannot read library \"{}\"", library.display()))?;
+    Ok(mastermind_records::content_hash(&bytes))
+}

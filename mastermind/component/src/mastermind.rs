@@ -1,0 +1,91 @@
+//! The component that proxies record through.
+
+use std::sync::Arc;
+
+use cca_abi::{MethodDescriptor, RSlice};
+use cca_ports::{
+    MonitorPort, MonitoredMethod, PortError, RecorderPointer, Services,
+};
+use mastermind_measurement::{RunRecorder, RunTotals};
+use mastermind_records::RecordsError;
+use mastermind_records::definition::{MethodDefinition, ParameterDefinition};
+
+/// Provides `cca.Monitor` on a run's recorder.
+///
+/// The program that holds the framework makes it ([`Mastermind::add`]) and, when the framework is gone and nothing can
+/// record any more, ends the recording ([`Mastermind::finish`]).
+pub struct Mastermind {
+    recorder: RunRecorder,
+}
+
+impl Mastermind {
+    /// Name of the provides port.
+    pub const PORT: &'static str = "monitor";
+
+    /// Takes part in a framework, by the services of an instance of its own.
+    ///
+    /// # Errors
+    /// The framework's.
+    pub fn add(recorder: RunRecorder, services: &Services) -> Result<Arc<Self>, PortError> {
+        let mastermind = Arc::new(Mastermind { recorder });
+        services.add_provides_port::<dyn MonitorPort, _>(Self::PORT, &mastermind)?;
+        Ok(mastermind)
+    }
+
+    /// Ends the recording.
+    ///
+    /// # Returns
+    /// What was recorded; `None` if a component still holds a way to the recorder, whose logs then stay as a killed run's
+    /// would: complete, but not marked as finished.
+    ///
+    /// # Errors
+    /// The logs cannot be written.
+    pub fn finish(self: Arc<Self>) -> Result<Option<RunTotals>, RecordsError> {
+        match Arc::try_unwrap(self) {
+            Ok(mastermind) => mastermind.recorder.finish().map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+}
+
+impl MonitorPort for Mastermind {
+    fn recorder(&self) -> Result<RecorderPointer, PortError> {
+        Ok(RecorderPointer(self.recorder.recorder()))
+    }
+
+    fn register_method(&self, method: MonitoredMethod<'_>) -> Result<u32, PortError> {
+        let interface = method.interface.get();
+        let interface = interface.ok_or_else(|| PortError::failed("no interface, expected one"))?;
+        let descriptor = interface.methods().get(method.index as usize);
+        let descriptor = descriptor.ok_or_else(|| {
+            PortError::failed(format_args!(
+                "method {} of \"{}\", expected one of {}",
+                method.index,
+                interface.name,
+                interface.methods().len()
+            ))
+        })?;
+        Ok(self.recorder.register(MethodDefinition {
+            instance: method.instance.to_string(),
+            class: method.class.to_string(),
+            port: method.port.to_string(),
+            interface: interface.name.to_string(),
+            method: descriptor.name.to_string(),
+            parameters: parameters(descriptor),
+            ..MethodDefinition::default()
+        }))
+    }
+}
+
+fn parameters(method: &'static MethodDescriptor) -> Vec<ParameterDefinition> {
+    let texts = |texts: &RSlice<'static, cca_abi::RStr<'static>>| {
+        texts.iter().map(ToString::to_string).collect()
+    };
+    let definition = |parameter: &cca_abi::PerfDescriptor| ParameterDefinition {
+        name: parameter.name.to_string(),
+        kind: parameter.kind.into(),
+        unit: parameter.unit.to_string(),
+        labels: texts(&parameter.labels),
+    };
+    method.parameters.iter().map(definition).collect()
+}
