@@ -58,12 +58,12 @@ pub struct RecorderFunctions {
         wall: u64,
         mpi: u64,
     ),
-    /// Reads the counters of a method that opted in: with `out` null at the start of a call; at its end with room for
+    /// Reads the counters of a call whose method opted in: with `out` null at its start; at its end with room for
     /// [`MAX_COUNTERS`] words, which receive the differences. Returns the number of words written.
     pub counters: extern "C" fn(
         object: *const c_void,
         context: *mut RecordingContext,
-        method: u32,
+        path: u32,
         out: *mut u64,
     ) -> u32,
 }
@@ -73,7 +73,7 @@ pub struct RecorderFunctions {
 #[derive(Debug)]
 pub struct Recorder {
     object: *const c_void,
-    created: u64,
+    identity: u64,
     functions: RecorderFunctions,
 }
 
@@ -84,35 +84,29 @@ unsafe impl Sync for Recorder {}
 
 impl Recorder {
     /// # Arguments
-    /// * `object` - handed back to every function
-    /// * `created` - clock reading; together with the address of this `Recorder` it is unique in the process
+    /// * `object` - handed back to every function; not null
+    /// * `created` - clock reading; it tells recorders apart whose objects had the same address one after the other
     ///
     /// # Safety
     /// The functions may be called with `object` from any thread as long as the `Recorder` lives. A context that
-    /// `context` returns is the calling thread's own and valid for as long as the `Recorder` lives; its cursor, end,
-    /// origin and cells describe writable memory as [`RecordingContext`] says, or are all zero.
-    pub const unsafe fn new(
-        object: *const c_void,
-        created: u64,
-        functions: RecorderFunctions,
-    ) -> Self {
-        Self {
-            object,
-            created,
-            functions,
-        }
+    /// `context` returns is the calling thread's own until the thread has ended, valid for as long as the `Recorder`
+    /// lives, and no other recorder's; its cursor, end, origin and cells describe writable memory as
+    /// [`RecordingContext`] says, or all of it is zero. `(object, created)` was not used before in this process.
+    pub unsafe fn new(object: *const c_void, created: u64, functions: RecorderFunctions) -> Self {
+        // Both in one word that is compared at each call. Two pairs have the same one with a chance of 2⁻⁶⁴; the
+        // multiplier is 2⁶⁴ divided by the golden ratio. Odd, and thus never 0.
+        let identity = (created.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ object.addr() as u64) | 1;
+        Self { object, identity, functions }
     }
 
     /// The calling thread's context, or null if the thread cannot record.
     #[inline(always)]
     pub fn thread_context(&self) -> *mut RecordingContext {
         let cached = CACHED.get();
-        if cached.recorder == ptr::from_ref(self) && cached.created == self.created {
-            // SAFETY: this very recorder handed the context to this thread, and contexts live as long as it does.
-            let lease = unsafe { (*cached.context).lease };
-            if lease == cached.lease {
-                return cached.context;
-            }
+        if cached.identity == self.identity {
+            // SAFETY: the identity is never 0, and any other is stored with a context.
+            unsafe { std::hint::assert_unchecked(!cached.context.is_null()) };
+            return cached.context;
         }
         self.fetch_context()
     }
@@ -123,13 +117,8 @@ impl Recorder {
         let context = (self.functions.context)(self.object);
         if !context.is_null() {
             // SAFETY: not null, hence this thread's valid context (contract of `Recorder::new`).
-            let lease = unsafe { (*context).lease };
-            CACHED.set(Cached {
-                recorder: self,
-                created: self.created,
-                context,
-                lease,
-            });
+            unsafe { (*context).recorder = self };
+            CACHED.set(Cached { identity: self.identity, context });
         }
         context
     }
@@ -157,16 +146,12 @@ impl Recorder {
 /// The calling thread's context, as the calling library saw it last.
 #[derive(Clone, Copy)]
 struct Cached {
-    recorder: *const Recorder,
-    created: u64,
+    identity: u64,
     context: *mut RecordingContext,
-    lease: u64,
 }
 
 thread_local! {
-    static CACHED: Cell<Cached> = const {
-        Cell::new(Cached { recorder: ptr::null(), created: 0, context: ptr::null_mut(), lease: 0 })
-    };
+    static CACHED: Cell<Cached> = const { Cell::new(Cached { identity: 0, context: ptr::null_mut() }) };
 }
 
 /// One monitored method of one proxy.
@@ -233,19 +218,22 @@ impl ProxyMethod {
 /// A call that is being measured; dropped without [`Recording::end`], it counts as failed.
 #[derive(Debug)]
 pub struct Recording<'r, const N: usize> {
-    recorder: &'r Recorder,
     context: *mut RecordingContext,
     start: u64,
     mpi: u64,
     parameters: [u64; N],
-    path: u32,
+    /// First word of the record, check and flags still to come; with [`COUNTED`].
+    head: u64,
     parent: u32,
-    /// Method id if counters are read, else 0.
-    counted: u32,
-    thread: PhantomData<*mut ()>,
+    recorder: PhantomData<&'r Recorder>,
 }
 
+/// Mark in [`Recording`]'s first word, never in a log: counters are read.
+const COUNTED: u64 = 1 << 63;
+
 impl<'r, const N: usize> Recording<'r, N> {
+    const WORDS: usize = word::HEAD_WORDS + N;
+
     /// Begins to measure a call; the clock is read last.
     ///
     /// # Arguments
@@ -278,37 +266,35 @@ impl<'r, const N: usize> Recording<'r, N> {
         if context.is_null() {
             return None;
         }
-        let id = method.id.load(Ordering::Relaxed);
-        // SAFETY: the context is this thread's own and valid (contract of `Recorder::new`); no other reference to it
-        // exists while this function runs, since the functions called below get the pointer.
+        // SAFETY: the context is this thread's own and valid (contract of `Recorder::new`); no reference to it is
+        // kept while one of the recorder's functions runs.
         unsafe {
+            let id = method.id.load(Ordering::Relaxed);
             let parent = (*context).path;
-            let mut path = (*context).cached_call_path(parent, id);
-            if path == 0 {
-                path = recorder.new_call_path(context, parent, id);
-                if path == 0 {
-                    return None;
-                }
-            }
+            let path = match (*context).cached_call_path(parent, id) {
+                Some(path) => path,
+                None => match recorder.new_call_path(context, parent, id) {
+                    0 => return None,
+                    path => path,
+                },
+            };
             (*context).path = path;
-            let mut counted = 0;
-            if state & ProxyMethod::COUNTERS != 0 {
-                counted = id;
-                (recorder.functions.counters)(recorder.object, context, id, ptr::null_mut());
+            let mut head = word::record(path, Self::WORDS, 0);
+            if state != ProxyMethod::ON {
+                head |= COUNTED;
+                begin_counters(context, path);
             }
             let mpi = (*context).mpi_ticks;
             let start = (*context).now();
             (*context).push_open_call(path, start);
             Some(Self {
-                recorder,
                 context,
                 start,
                 mpi,
                 parameters,
-                path,
+                head,
                 parent,
-                counted,
-                thread: PhantomData,
+                recorder: PhantomData,
             })
         }
     }
@@ -319,79 +305,26 @@ impl<'r, const N: usize> Recording<'r, N> {
     /// * `failed` - whether the call returned an error or panicked
     #[inline(always)]
     pub fn end(self, failed: bool) {
-        let this = ManuallyDrop::new(self);
-        this.finish(failed);
+        ManuallyDrop::new(self).finish(failed);
     }
 
     #[inline(always)]
     fn finish(&self, failed: bool) {
         let context = self.context;
         // SAFETY: `Recording` is not `Send`, so this is the thread that `begin` ran in, and the borrow of the
-        // recorder keeps the context alive; `append` checks the room before it writes.
+        // recorder keeps the context alive. A context with room has cells.
         unsafe {
             let stop = (*context).now();
             let wall = stop.saturating_sub(self.start);
             let mpi = (*context).mpi_ticks.wrapping_sub(self.mpi).min(wall);
-            if self.counted == 0 && (*context).room() >= Self::WORDS {
-                self.append(failed, wall, mpi, &[]);
-            } else {
-                self.append_slowly(failed, wall, mpi);
-            }
+            let head = self.head | (u64::from(failed) * word::FAILED);
             (*context).path = self.parent;
-            (*context).pop_open_call();
-        }
-    }
-
-    const WORDS: usize = word::HEAD_WORDS + N;
-
-    /// # Safety
-    /// The context is valid and has room for the record.
-    #[inline(always)]
-    unsafe fn append(&self, failed: bool, wall: u64, mpi: u64, counters: &[u64]) {
-        // SAFETY: required of the caller.
-        unsafe {
-            let flags = (*self.context).flags | (u64::from(failed) * word::FAILED);
-            let n_words = Self::WORDS + counters.len();
-            let head = word::record(self.path, n_words, flags);
-            let mut check = head ^ self.start ^ wall ^ mpi;
-            let cursor = (*self.context).cursor;
-            *cursor.add(1) = self.start;
-            *cursor.add(2) = wall;
-            *cursor.add(3) = mpi;
-            let mut next = cursor.add(word::HEAD_WORDS);
-            for value in self.parameters.iter().chain(counters) {
-                *next = *value;
-                check ^= *value;
-                next = next.add(1);
-            }
-            *cursor = head | word::folded(check);
-            (*self.context).commit(next);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn append_slowly(&self, failed: bool, wall: u64, mpi: u64) {
-        let Recorder {
-            object, functions, ..
-        } = self.recorder;
-        let mut counters = [0; MAX_COUNTERS];
-        let mut n_counters = 0;
-        if self.counted != 0 {
-            let n =
-                (functions.counters)(*object, self.context, self.counted, counters.as_mut_ptr());
-            n_counters = (n as usize).min(MAX_COUNTERS);
-        }
-        let words = Self::WORDS + n_counters;
-        // SAFETY: the context is valid (see `finish`), and `append` runs only where there is room.
-        unsafe {
-            if words > word::MAX_RECORD_WORDS
-                || ((*self.context).room() < words
-                    && (functions.roll_over)(*object, self.context, words as u64) == 0)
-            {
-                (functions.lost)(*object, self.context, self.path, wall, mpi);
+            if head & COUNTED == 0 && (*context).room() >= Self::WORDS {
+                append(context, head, [self.start, wall, mpi], &self.parameters);
+                (*context).pop_open_call();
             } else {
-                self.append(failed, wall, mpi, &counters[..n_counters]);
+                // A copy made here, so that the parameters can stay in registers otherwise.
+                append_slowly(context, head, [self.start, wall, mpi], self.parameters);
             }
         }
     }
@@ -400,5 +333,87 @@ impl<'r, const N: usize> Recording<'r, N> {
 impl<const N: usize> Drop for Recording<'_, N> {
     fn drop(&mut self) {
         self.finish(true);
+    }
+}
+
+/// # Safety
+/// The context is valid, with room for the record.
+#[inline(always)]
+unsafe fn append(context: *mut RecordingContext, head: u64, times: [u64; 3], values: &[u64]) {
+    // SAFETY: required of the caller.
+    unsafe {
+        let [start, wall, mpi] = times;
+        let head = head | (*context).flags;
+        let cursor = (*context).cursor;
+        *cursor.add(1) = start;
+        *cursor.add(2) = wall;
+        *cursor.add(3) = mpi;
+        let mut check = head ^ start ^ wall ^ mpi;
+        for (place, value) in values.iter().enumerate() {
+            *cursor.add(word::HEAD_WORDS + place) = *value;
+            check ^= *value;
+        }
+        *cursor = head | word::folded(check);
+        (*context).commit(cursor.add(word::HEAD_WORDS + values.len()));
+    }
+}
+
+/// # Safety
+/// As for [`append`], but for the room.
+#[cold]
+#[inline(never)]
+unsafe fn append_slowly<const N: usize>(
+    context: *mut RecordingContext,
+    head: u64,
+    times: [u64; 3],
+    parameters: [u64; N],
+) {
+    // SAFETY: the context is this thread's own and valid; null where it was cleared for a forked child.
+    let Some(recorder) = (unsafe { (*context).recorder.as_ref() }) else {
+        return;
+    };
+    let Recorder {
+        object, functions, ..
+    } = *recorder;
+    let path = word::path(head);
+    let mut values = [0; MAX_RECORD_VALUES];
+    let mut n_values = N.min(word::MAX_RECORD_WORDS);
+    values[..n_values].copy_from_slice(&parameters[..n_values]);
+    if head & COUNTED != 0 {
+        n_values +=
+            (functions.counters)(object, context, path, values[n_values..].as_mut_ptr()) as usize;
+    }
+    let n_words = word::HEAD_WORDS + n_values;
+    // SAFETY: the room is made, or there already.
+    unsafe {
+        if n_words <= word::MAX_RECORD_WORDS
+            && ((*context).room() >= n_words
+                || (functions.roll_over)(object, context, n_words as u64) != 0)
+        {
+            let flags = head & word::FAILED;
+            append(
+                context,
+                word::record(path, n_words, flags),
+                times,
+                &values[..n_values],
+            );
+        } else {
+            (functions.lost)(object, context, path, times[1], times[2]);
+        }
+        (*context).pop_open_call();
+    }
+}
+
+/// Room for the most values, and for counters beyond them that are then lost.
+const MAX_RECORD_VALUES: usize = word::MAX_RECORD_WORDS + MAX_COUNTERS;
+
+/// # Safety
+/// The context is this thread's own and valid.
+#[cold]
+#[inline(never)]
+unsafe fn begin_counters(context: *mut RecordingContext, path: u32) {
+    // SAFETY: required of the caller.
+    if let Some(recorder) = unsafe { (*context).recorder.as_ref() } {
+        (recorder.functions.counters)(recorder.object, context, path, ptr::null_mut());
     }
 }

@@ -1,1 +1,13 @@
 //! Clocks and the recording context of each thread.
+//!
+//! [`RunRecorder`] owns the logs of a rank's threads and is what proxies record into, through
+//! [`cca_abi::recording::Recording`]; [`Clock`] is the clock they read.
+
+mod clock;
+mod cost;
+mod recorder;
+mod thread_log;
+
+pub use clock::Clock;
+pub use cost::measure_cost;
+pub use recorder::{RecorderConfig, RunRecorder, RunTotals};

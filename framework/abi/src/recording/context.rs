@@ -24,7 +24,7 @@ pub struct OpenCall {
 #[repr(C)]
 #[derive(Debug)]
 pub struct LogCells {
-    /// Words of the entry stream that are complete.
+    /// Bytes of the entry stream that are complete.
     pub committed: AtomicU64,
     /// Number of open calls, those beyond [`MAX_OPEN_CALLS`] included.
     pub depth: AtomicU64,
@@ -57,7 +57,7 @@ pub struct RecordingContext {
     pub cursor: *mut u64,
     /// End of the mapped chunk.
     pub end: *mut u64,
-    /// Address that word 0 of the entry stream would have if the chunk's mapping reached back to it.
+    /// Address that the first word of the entry stream would have if the chunk's mapping reached back to it.
     pub origin: usize,
     /// Cells of the header.
     pub cells: *const LogCells,
@@ -67,8 +67,8 @@ pub struct RecordingContext {
     pub clock: Option<ClockFunction>,
     /// Flags of each record ([`super::word::MPI_MEASURED`]).
     pub flags: u64,
-    /// Changes whenever the context passes to another thread; 0 is no lease.
-    pub lease: u64,
+    /// The recorder that the context is of.
+    pub recorder: *const super::Recorder,
     /// Current call path; 0 outside of all measured calls.
     pub path: u32,
     /// Number of the log within the rank.
@@ -104,7 +104,7 @@ impl RecordingContext {
     #[inline(always)]
     pub unsafe fn commit(&mut self, next: *mut u64) {
         self.cursor = next;
-        let committed = (next as usize).wrapping_sub(self.origin) / size_of::<u64>();
+        let committed = (next as usize).wrapping_sub(self.origin);
         // SAFETY: required of the caller.
         unsafe { &*self.cells }
             .committed
@@ -113,7 +113,7 @@ impl RecordingContext {
 
     #[inline(always)]
     fn slot(parent: u32, method: u32) -> usize {
-        (parent.wrapping_mul(31).wrapping_add(method)) as usize % N_CACHED_CALL_PATHS
+        (parent.wrapping_mul(9).wrapping_add(method)) as usize % N_CACHED_CALL_PATHS
     }
 
     #[inline(always)]
@@ -121,15 +121,11 @@ impl RecordingContext {
         u64::from(parent) << 32 | u64::from(method)
     }
 
-    /// The call path if it is in the cache, else 0.
+    /// The call path if it is in the cache.
     #[inline(always)]
-    pub fn cached_call_path(&self, parent: u32, method: u32) -> u32 {
+    pub fn cached_call_path(&self, parent: u32, method: u32) -> Option<u32> {
         let entry = &self.call_paths[Self::slot(parent, method)];
-        if entry.key == Self::key(parent, method) {
-            entry.path as u32
-        } else {
-            0
-        }
+        (entry.key == Self::key(parent, method)).then_some(entry.path as u32)
     }
 
     /// Puts a call path into the cache.
@@ -159,14 +155,15 @@ impl RecordingContext {
     /// Forgets the innermost open call.
     ///
     /// # Safety
-    /// `cells` is valid or null.
+    /// `cells` is valid.
     #[inline(always)]
     pub unsafe fn pop_open_call(&mut self) {
         // SAFETY: required of the caller.
-        if let Some(cells) = unsafe { self.cells.as_ref() } {
-            let depth = cells.depth.load(Ordering::Relaxed);
-            cells.depth.store(depth.wrapping_sub(1), Ordering::Release);
-        }
+        let depth = unsafe { &(*self.cells).depth };
+        depth.store(
+            depth.load(Ordering::Relaxed).wrapping_sub(1),
+            Ordering::Release,
+        );
     }
 }
 

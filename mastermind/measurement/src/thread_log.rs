@@ -1,0 +1,132 @@
+//! The log of one thread: what it has defined so far, and what it lost.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use cca_abi::recording::RecordingContext;
+use mastermind_records::definition::{CallPathDefinition, MethodDefinition, UnrecordedDefinition};
+use mastermind_records::{Calibration, Definition, LogTotals, LogWriter, RecordsError};
+
+/// Most call paths of one log; a recursion deeper than that is dropped and counted.
+const MAX_CALL_PATHS: usize = 1 << 16;
+
+/// The log that one thread at a time has a lease of.
+#[derive(Debug)]
+pub(crate) struct ThreadLog {
+    writer: LogWriter,
+    /// Index: method id; whether the log has its definition.
+    methods: Vec<bool>,
+    call_paths: HashMap<(u32, u32), u32>,
+    /// Index: call path − 1.
+    lost: Vec<UnrecordedDefinition>,
+    /// Number of the recorder's announcements that the log has.
+    announced: usize,
+}
+
+impl ThreadLog {
+    pub(crate) fn new(writer: LogWriter) -> Self {
+        Self {
+            writer,
+            methods: Vec::new(),
+            call_paths: HashMap::new(),
+            lost: Vec::new(),
+            announced: 0,
+        }
+    }
+
+    pub(crate) fn context(&self) -> *mut RecordingContext {
+        self.writer.context()
+    }
+
+    pub(crate) fn define(&mut self, definition: &Definition) -> Result<(), RecordsError> {
+        self.writer.define(definition)
+    }
+
+    /// Appends the announcements that the log has not got yet.
+    pub(crate) fn catch_up(&mut self, announcements: &[Definition]) -> Result<(), RecordsError> {
+        for definition in &announcements[self.announced..] {
+            self.writer.define(definition)?;
+            self.announced += 1;
+        }
+        Ok(())
+    }
+
+    /// Makes room for a record, and takes the occasion to calibrate.
+    pub(crate) fn roll_over(
+        &mut self,
+        words: usize,
+        calibration: impl FnOnce() -> Calibration,
+    ) -> bool {
+        if self.writer.is_closed() {
+            return false;
+        }
+        self.writer.calibrate(calibration());
+        self.writer.make_room(words)
+    }
+
+    /// The call path, if it is known.
+    pub(crate) fn known_call_path(&self, parent: u32, method: u32) -> Option<u32> {
+        self.call_paths.get(&(parent, method)).copied()
+    }
+
+    /// Defines a call path, and its method where this log meets it for the first time.
+    ///
+    /// # Returns
+    /// `None` if there is no room for the definitions, or too many paths.
+    pub(crate) fn define_call_path(
+        &mut self,
+        parent: u32,
+        method: &Arc<MethodDefinition>,
+    ) -> Option<u32> {
+        if self.call_paths.len() >= MAX_CALL_PATHS {
+            return None;
+        }
+        let index = method.id as usize;
+        if self.methods.len() <= index {
+            self.methods.resize(index + 1, false);
+        }
+        if !self.methods[index] {
+            self.writer
+                .define(&Definition::Method(MethodDefinition::clone(method)))
+                .ok()?;
+            self.methods[index] = true;
+        }
+        let id = self.call_paths.len() as u32 + 1;
+        let path = CallPathDefinition {
+            id,
+            parent,
+            method: method.id,
+        };
+        self.writer.define(&Definition::CallPath(path)).ok()?;
+        self.call_paths.insert((parent, method.id), id);
+        self.lost.push(UnrecordedDefinition {
+            call_path: id,
+            ..UnrecordedDefinition::default()
+        });
+        Some(id)
+    }
+
+    /// Counts a call that is not recorded.
+    pub(crate) fn lose(&mut self, path: u32, wall: u64, mpi: u64) {
+        self.writer.count_dropped();
+        let known = (path as usize)
+            .checked_sub(1)
+            .and_then(|index| self.lost.get_mut(index));
+        if let Some(lost) = known {
+            lost.calls += 1;
+            lost.wall_ticks = lost.wall_ticks.saturating_add(wall);
+            lost.mpi_ticks = lost.mpi_ticks.saturating_add(mpi);
+        }
+    }
+
+    /// Ends the log, with the totals of what it could not record.
+    pub(crate) fn finish(mut self, end: Calibration) -> Result<LogTotals, RecordsError> {
+        for lost in self.lost.iter().filter(|lost| lost.calls > 0) {
+            // On a full disk the count in the header must do.
+            if self.writer.define(&Definition::Unrecorded(*lost)).is_err() {
+                break;
+            }
+        }
+        self.writer.finish(end)
+    }
+}

@@ -1,0 +1,240 @@
+//! Definitions: what the numbers in a log mean, as JSON entries in the log itself.
+//!
+//! Each is committed before the first record that needs it, so that every log can be read by itself, whole or cut.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// One definition.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "define", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Definition {
+    /// The run that the log belongs to.
+    Run(RunDefinition),
+    /// The clock of start, wall and MPI times.
+    Clock(ClockDefinition),
+    /// What a measurement costs by itself.
+    Cost(CostDefinition),
+    /// A method that records name through their call path.
+    Method(MethodDefinition),
+    /// A call path.
+    CallPath(CallPathDefinition),
+    /// A component was replaced while the run went on.
+    Swap(SwapDefinition),
+    /// Totals of calls that could not be recorded.
+    Unrecorded(UnrecordedDefinition),
+    /// Written by a later version; of no consequence to this one.
+    #[serde(other)]
+    Unknown,
+}
+
+/// The run: what was run, where.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunDefinition {
+    /// Name of the assembly, or the program.
+    pub assembly: String,
+    /// Parameters of the assembly, `instance.port.key` → value.
+    pub parameters: BTreeMap<String, String>,
+    /// The components.
+    pub classes: Vec<ClassDefinition>,
+    /// Connections.
+    pub connections: Vec<ConnectionDefinition>,
+    /// Number of ranks of the run.
+    pub ranks: u32,
+    /// Name of the machine of this rank.
+    pub host: String,
+    /// Process of this rank.
+    pub process: u32,
+    /// Start of the run in this rank, nanoseconds since 1970-01-01 UTC.
+    pub started_unix_ns: u64,
+    /// Where MPI time comes from, if it is measured.
+    pub mpi: Option<String>,
+}
+
+/// One component of the run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ClassDefinition {
+    /// Instance in the assembly.
+    pub instance: String,
+    /// Class of the component.
+    pub class: String,
+    /// Its version.
+    pub version: String,
+    /// File name of the library it came from.
+    pub library: String,
+    /// Hash of that library's content, hexadecimal.
+    pub library_hash: String,
+}
+
+/// One connection of the run, uses port to provides port.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ConnectionDefinition {
+    /// Instance that uses.
+    pub user: String,
+    /// Its uses port.
+    pub uses_port: String,
+    /// Instance that provides.
+    pub provider: String,
+    /// Its provides port.
+    pub provides_port: String,
+    /// Whether calls through it are recorded.
+    pub monitored: bool,
+}
+
+/// The clock.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClockDefinition {
+    /// `tsc` or `clock_monotonic`.
+    pub name: String,
+    /// Rate as known at the start, ticks a second; the calibrations in the header are better once they are far apart.
+    pub ticks_per_second: f64,
+}
+
+/// What a measurement costs by itself, calibrated at start.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CostDefinition {
+    /// Time that a recorded call with two parameters takes longer than the bare one, nanoseconds.
+    pub record_ns: f64,
+    /// The part of it that falls within the call's own wall time, nanoseconds.
+    pub inside_ns: f64,
+}
+
+/// A monitored method.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MethodDefinition {
+    /// Id within the rank, from 1.
+    pub id: u32,
+    /// Instance that provides it.
+    pub instance: String,
+    /// Class of that instance.
+    pub class: String,
+    /// Provides port.
+    pub port: String,
+    /// Interface (port type).
+    pub interface: String,
+    /// Name of the method.
+    pub method: String,
+    /// Parameters, in the order of their words in the record.
+    pub parameters: Vec<ParameterDefinition>,
+    /// Counters, after the parameters; only the available ones have a word.
+    pub counters: Vec<CounterDefinition>,
+}
+
+impl MethodDefinition {
+    /// `instance.method`, as call paths and profiles show it.
+    pub fn name(&self) -> String {
+        format!("{}.{}", self.instance, self.method)
+    }
+}
+
+/// How the word of a parameter is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ParameterKind {
+    /// A signed integer.
+    #[default]
+    Integer,
+    /// An `f64`.
+    Real,
+    /// An index into the labels.
+    Enumeration,
+}
+
+impl From<cca_abi::recording::ParameterKind> for ParameterKind {
+    fn from(kind: cca_abi::recording::ParameterKind) -> Self {
+        match kind {
+            cca_abi::recording::ParameterKind::Integer => Self::Integer,
+            cca_abi::recording::ParameterKind::Real => Self::Real,
+            cca_abi::recording::ParameterKind::Enumeration => Self::Enumeration,
+        }
+    }
+}
+
+/// A performance parameter.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ParameterDefinition {
+    /// Name from the mark-up.
+    pub name: String,
+    /// How its word is read.
+    pub kind: ParameterKind,
+    /// Unit; empty for pure numbers.
+    pub unit: String,
+    /// Names of the values of an enumeration.
+    pub labels: Vec<String>,
+}
+
+/// A counter read at each call.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CounterDefinition {
+    /// Name.
+    pub name: String,
+    /// Unit; empty for pure numbers.
+    pub unit: String,
+    /// Why it cannot be read here; `None` if it can.
+    pub unavailable: Option<String>,
+}
+
+/// A call path: the path of the caller and the method called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallPathDefinition {
+    /// Id within the log, from 1 without gaps; parents before children.
+    pub id: u32,
+    /// Path of the caller; 0 if no measured call encloses this one.
+    pub parent: u32,
+    /// Method called.
+    pub method: u32,
+}
+
+/// A component replaced by another class during the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SwapDefinition {
+    /// When, in clock ticks.
+    pub ticks: u64,
+    /// Class before.
+    pub from: String,
+    /// Class after, with the instance.
+    pub to: ClassDefinition,
+}
+
+/// Calls of one path that ended and could not be recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnrecordedDefinition {
+    /// The call path.
+    pub call_path: u32,
+    /// Number of calls.
+    pub calls: u64,
+    /// Sum of their wall times, clock ticks.
+    pub wall_ticks: u64,
+    /// Sum of their MPI times, clock ticks.
+    pub mpi_ticks: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn later_kinds_and_fields_are_tolerated() {
+        let unknown: Definition = serde_json::from_str(r#"{"define":"galaxy","size":3}"#).unwrap();
+        assert_eq!(unknown, Definition::Unknown);
+        let path: Definition =
+            serde_json::from_str(r#"{"define":"call_path","id":2,"parent":1,"method":4,"hue":1}"#)
+                .unwrap();
+        assert_eq!(
+            path,
+            Definition::CallPath(CallPathDefinition {
+                id: 2,
+                parent: 1,
+                method: 4
+            })
+        );
+    }
+}

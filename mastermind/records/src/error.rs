@@ -1,0 +1,89 @@
+//! What can go wrong with a record log.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a record log cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordsError {
+    /// The system refused.
+    #[error("cannot {act} \"{}\"", path.display())]
+    Io {
+        /// What was tried, with the kind of thing: `create record log`.
+        act: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A log of this name is there already.
+    #[error("cannot create record log \"{}\": it exists; choose another directory or remove its records", path.display())]
+    Exists {
+        /// The log.
+        path: PathBuf,
+    },
+    /// The file is something else.
+    #[error("cannot read record log \"{}\": begins with \"{}\", expected \"{}\"", path.display(), found.escape_ascii(), crate::layout::MAGIC.escape_ascii())]
+    NotALog {
+        /// The file.
+        path: PathBuf,
+        /// Its first bytes.
+        found: Vec<u8>,
+    },
+    /// The log was written by another version.
+    #[error("cannot read record log \"{}\": layout version {found}, expected {}; use the mastermind that wrote it", path.display(), crate::layout::VERSION)]
+    Version {
+        /// The log.
+        path: PathBuf,
+        /// Its layout version.
+        found: u32,
+    },
+    /// Not even the header is whole.
+    #[error("cannot read record log \"{}\": {bytes} bytes, expected at least {}", path.display(), crate::layout::HEADER_BYTES)]
+    TooShort {
+        /// The log.
+        path: PathBuf,
+        /// Its length.
+        bytes: u64,
+    },
+    /// The directory holds no logs.
+    #[error("cannot read records \"{}\": no file *.{}, expected at least 1", directory.display(), crate::layout::EXTENSION)]
+    NoLogs {
+        /// The directory.
+        directory: PathBuf,
+    },
+    /// No room can be had for an entry.
+    #[error("cannot append to record log \"{}\": no room for {words} words", path.display())]
+    NoRoom {
+        /// The log.
+        path: PathBuf,
+        /// Words of the entry.
+        words: usize,
+        /// What the system said, if it was asked.
+        source: Option<io::Error>,
+    },
+    /// A definition cannot be written as JSON.
+    #[error("cannot encode definition for record log \"{}\"", path.display())]
+    Encode {
+        /// The log.
+        path: PathBuf,
+        /// Why not.
+        source: serde_json::Error,
+    },
+    /// An export file cannot be written.
+    #[error("cannot write records \"{}\"", path.display())]
+    Csv {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: csv::Error,
+    },
+}
+
+impl RecordsError {
+    pub(crate) fn io(act: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self::Io { act, path, source }
+    }
+}

@@ -1,0 +1,183 @@
+//! The file: one header page, then words of entries.
+//!
+//! ```text
+//! byte 0     magic, layout version, header size, rank, thread, check of these      written once
+//!      64    finished flag, calibrations (start, and two that alternate as latest)  at start, chunk changes, end
+//!      256   LogCells: committed bytes, depth, dropped, open calls                  at each call
+//!      4096  entries (cca_abi::recording::word)                                     at each call
+//! ```
+//!
+//! Numbers are in the byte order of the machine that wrote them.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cca_abi::recording::LogCells;
+
+/// First bytes of a log.
+pub const MAGIC: [u8; 8] = *b"MMRECORD";
+/// Version of the layout.
+pub const VERSION: u32 = 1;
+/// Bytes before the entries.
+pub const HEADER_BYTES: usize = 4096;
+/// File name extension of a log.
+pub const EXTENSION: &str = "mmr";
+
+const CELLS_OFFSET: usize = 256;
+const IDENTITY_BYTES: usize = 24;
+
+/// Which log of a run this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LogIdentity {
+    /// Rank in the run.
+    pub rank: u32,
+    /// Number of the log within the rank; a short-lived thread's log is taken over by a later thread.
+    pub thread: u32,
+}
+
+impl LogIdentity {
+    /// Path of the log in a directory.
+    pub fn path(self, directory: &Path) -> PathBuf {
+        directory.join(format!(
+            "rank{:04}-thread{:02}.{EXTENSION}",
+            self.rank, self.thread
+        ))
+    }
+
+    /// The identity that a file name tells.
+    pub fn from_path(path: &Path) -> Option<Self> {
+        let (rank, thread) = path
+            .file_stem()?
+            .to_str()?
+            .strip_prefix("rank")?
+            .split_once("-thread")?;
+        Some(Self {
+            rank: rank.parse().ok()?,
+            thread: thread.parse().ok()?,
+        })
+    }
+}
+
+/// One moment on both clocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Calibration {
+    /// Reading of the log's clock, ticks.
+    pub ticks: u64,
+    /// Reading of `CLOCK_MONOTONIC`, nanoseconds.
+    pub ns: u64,
+}
+
+/// A calibration in the header, with a check against torn and damaged ones.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct CalibrationCell {
+    ticks: AtomicU64,
+    ns: AtomicU64,
+    check: AtomicU64,
+}
+
+impl CalibrationCell {
+    fn check(calibration: Calibration) -> u64 {
+        (calibration.ticks ^ calibration.ns.rotate_left(32)).wrapping_add(0x9E37_79B9_7F4A_7C15)
+    }
+
+    pub(crate) fn store(&self, calibration: Calibration) {
+        self.check.store(0, Ordering::Release);
+        self.ticks.store(calibration.ticks, Ordering::Release);
+        self.ns.store(calibration.ns, Ordering::Release);
+        self.check
+            .store(Self::check(calibration), Ordering::Release);
+    }
+
+    /// The calibration, or `None` if it is torn or damaged; `Some(None)` if it was never written.
+    pub(crate) fn load(&self) -> Option<Option<Calibration>> {
+        let check = self.check.load(Ordering::Acquire);
+        let calibration = Calibration {
+            ticks: self.ticks.load(Ordering::Acquire),
+            ns: self.ns.load(Ordering::Acquire),
+        };
+        if check == Self::check(calibration) {
+            Some(Some(calibration))
+        } else if check == 0 && calibration == Calibration::default() {
+            Some(None)
+        } else {
+            None
+        }
+    }
+}
+
+/// The header page.
+#[repr(C)]
+pub(crate) struct LogHeader {
+    pub(crate) magic: [u8; 8],
+    pub(crate) version: u32,
+    pub(crate) header_bytes: u32,
+    pub(crate) rank: u32,
+    pub(crate) thread: u32,
+    pub(crate) identity_check: u64,
+    reserved: [u64; 4],
+    /// 1 once the log is finished.
+    pub(crate) finished: AtomicU64,
+    /// Start, latest, latest.
+    pub(crate) calibrations: [CalibrationCell; 3],
+    /// Which of the calibrations is the latest.
+    pub(crate) latest: AtomicU64,
+    reserved_too: [u64; 13],
+    pub(crate) cells: LogCells,
+}
+
+const _: () = assert!(size_of::<LogHeader>() <= HEADER_BYTES);
+const _: () = assert!(std::mem::offset_of!(LogHeader, finished) == 64);
+const _: () = assert!(std::mem::offset_of!(LogHeader, cells) == CELLS_OFFSET);
+const _: () = assert!(std::mem::offset_of!(LogHeader, identity_check) == IDENTITY_BYTES);
+
+impl LogHeader {
+    /// Fills in what is written once.
+    pub(crate) fn initialise(&mut self, identity: LogIdentity, start: Calibration) {
+        self.magic = MAGIC;
+        self.version = VERSION;
+        self.header_bytes = HEADER_BYTES as u32;
+        self.rank = identity.rank;
+        self.thread = identity.thread;
+        self.identity_check = self.computed_identity_check();
+        self.calibrations[0].store(start);
+    }
+
+    /// The check that the identity fields should have.
+    pub(crate) fn computed_identity_check(&self) -> u64 {
+        let mut hasher = crc32fast::Hasher::new();
+        hasher.update(&self.magic);
+        for field in [self.version, self.header_bytes, self.rank, self.thread] {
+            hasher.update(&field.to_ne_bytes());
+        }
+        u64::from(hasher.finalize())
+    }
+
+    /// Replaces the latest calibration; the one before it stays until this one is whole.
+    pub(crate) fn store_latest(&self, calibration: Calibration) {
+        let next = if self.latest.load(Ordering::Relaxed) == 1 {
+            2
+        } else {
+            1
+        };
+        self.calibrations[next].store(calibration);
+        self.latest.store(next as u64, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_tells_the_identity() {
+        let identity = LogIdentity {
+            rank: 12_345,
+            thread: 7,
+        };
+        let path = identity.path(Path::new("/records"));
+        assert_eq!(path, Path::new("/records/rank12345-thread07.mmr"));
+        assert_eq!(LogIdentity::from_path(&path), Some(identity));
+        assert_eq!(LogIdentity::from_path(Path::new("rank-thread.mmr")), None);
+    }
+}

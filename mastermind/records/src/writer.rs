@@ -1,0 +1,447 @@
+//! Writes one log.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use cca_abi::recording::RecordingContext;
+use cca_abi::recording::word::{self, EntryKind};
+use memmap2::{MmapMut, MmapOptions};
+use rustix::mm::Advice;
+
+use crate::chunk::{Chunk, ChunkPreparer, GRAIN_BYTES, Slot};
+use crate::definition::Definition;
+use crate::error::RecordsError;
+use crate::layout::{Calibration, HEADER_BYTES, LogHeader, LogIdentity};
+
+/// Sizes of the chunks of a log: the first, and the largest; each is four times the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChunkSizes {
+    /// Bytes of the first chunk.
+    pub first_bytes: u64,
+    /// Bytes of the largest chunk.
+    pub largest_bytes: u64,
+}
+
+impl Default for ChunkSizes {
+    /// 256 KiB for threads that record little; 4 MiB is 87,000 records with two parameters.
+    fn default() -> Self {
+        Self {
+            first_bytes: 256 << 10,
+            largest_bytes: 4 << 20,
+        }
+    }
+}
+
+/// One record, for [`LogWriter::append`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecordWords<'a> {
+    /// Call path.
+    pub path: u32,
+    /// Start, clock ticks.
+    pub start: u64,
+    /// Wall time, clock ticks.
+    pub wall: u64,
+    /// MPI time, clock ticks; `None` if it is not measured.
+    pub mpi: Option<u64>,
+    /// Whether the call failed.
+    pub failed: bool,
+    /// Parameters and counters.
+    pub values: &'a [u64],
+}
+
+/// What a finished log holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogTotals {
+    /// Calls recorded.
+    pub records: u64,
+    /// Calls not recorded.
+    pub dropped: u64,
+    /// Length of the file.
+    pub bytes: u64,
+}
+
+/// Why a log takes no more records.
+#[derive(Debug)]
+enum Refusal {
+    Limit,
+    System(io::Error),
+}
+
+/// The writer of one log, for one thread at a time.
+///
+/// Records go in through the [`RecordingContext`], in line, or through [`LogWriter::append`].
+#[derive(Debug)]
+pub struct LogWriter {
+    path: PathBuf,
+    file: Arc<File>,
+    header: MmapMut,
+    /// One [`RecordingContext`] in anonymous memory that a forked child finds cleared.
+    context: MmapMut,
+    chunk: Option<Chunk>,
+    slot: Arc<Slot>,
+    preparer: Arc<ChunkPreparer>,
+    sizes: ChunkSizes,
+    /// Where the chunk after the one in preparation begins, bytes of the entry stream.
+    next_offset: u64,
+    next_bytes: u64,
+    /// Whether the next chunk was asked for; not if the limit is reached.
+    requested: bool,
+    refusal: Option<Refusal>,
+    /// Whether a late chunk is waited for; only once, not at each record after.
+    may_wait: bool,
+}
+
+// SAFETY: the context's pointers lead into the writer's own mappings; whoever else writes through them promised
+// (`Recorder::new`) to do so only in the thread that has the lease.
+unsafe impl Send for LogWriter {}
+
+impl LogWriter {
+    /// Creates a log with its first chunk.
+    ///
+    /// # Errors
+    /// [`RecordsError::Exists`]; [`RecordsError::Io`] if the file cannot be created, allocated or mapped.
+    pub fn create(
+        directory: &Path,
+        identity: LogIdentity,
+        start: Calibration,
+        sizes: ChunkSizes,
+        preparer: &Arc<ChunkPreparer>,
+    ) -> Result<Self, RecordsError> {
+        let path = identity.path(directory);
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(&path)
+            .map_err(|source| match source.kind() {
+                io::ErrorKind::AlreadyExists => RecordsError::Exists { path: path.clone() },
+                _ => RecordsError::Io {
+                    act: "create record log",
+                    path: path.clone(),
+                    source,
+                },
+            })?;
+        let file = Arc::new(file);
+        let header = Self::map_header(&file, identity, start)
+            .map_err(RecordsError::io("map record log", &path))?;
+        let context =
+            Self::map_context(&header).map_err(RecordsError::io("map record log", &path))?;
+        let slot = Slot::new(Arc::clone(&file));
+        let mut writer = Self {
+            path,
+            file,
+            header,
+            context,
+            chunk: None,
+            slot,
+            preparer: Arc::clone(preparer),
+            sizes,
+            next_offset: 0,
+            next_bytes: (sizes.first_bytes / GRAIN_BYTES).max(1) * GRAIN_BYTES,
+            requested: false,
+            refusal: None,
+            may_wait: true,
+        };
+        writer.request_chunk(0);
+        writer
+            .next_chunk(1)
+            .map_err(RecordsError::io("allocate record log", &writer.path))?;
+        Ok(writer)
+    }
+
+    fn map_header(file: &File, identity: LogIdentity, start: Calibration) -> io::Result<MmapMut> {
+        std::os::unix::fs::FileExt::write_all_at(file, &[0; HEADER_BYTES], 0)?;
+        // SAFETY: the file was just created by us; nobody else maps it for writing.
+        let mut header = unsafe { MmapOptions::new().len(HEADER_BYTES).map_mut(file)? };
+        // SAFETY: mappings are page-aligned, the page is larger than the header, and zeros are a valid one.
+        unsafe { &mut *header.as_mut_ptr().cast::<LogHeader>() }.initialise(identity, start);
+        Ok(header)
+    }
+
+    fn map_context(header: &MmapMut) -> io::Result<MmapMut> {
+        let mut page = MmapMut::map_anon(size_of::<RecordingContext>())?;
+        // Without it (Linux before 4.14) a forked child must not record.
+        // SAFETY: the advice changes nothing for this process, and what a child finds is a valid context.
+        let _ = unsafe {
+            rustix::mm::madvise(
+                page.as_mut_ptr().cast(),
+                page.len(),
+                Advice::LinuxWipeOnFork,
+            )
+        };
+        let context = page.as_mut_ptr().cast::<RecordingContext>();
+        // SAFETY: as in `map_header`; zeros are a valid context.
+        unsafe { (*context).cells = &raw const (*header.as_ptr().cast::<LogHeader>()).cells };
+        Ok(page)
+    }
+
+    /// The context to append through.
+    ///
+    /// Whoever writes through it does so in one thread, and not while a method of the writer runs.
+    pub fn context(&self) -> *mut RecordingContext {
+        self.context.as_ptr().cast_mut().cast()
+    }
+
+    /// File of the log.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether the log takes no more records: its limit is reached, or the disk is full.
+    pub fn is_closed(&self) -> bool {
+        self.refusal.is_some()
+    }
+
+    fn context_mut(&mut self) -> &mut RecordingContext {
+        // SAFETY: the page is mapped, aligned and holds a context; others use it only between calls of the writer.
+        unsafe { &mut *self.context.as_mut_ptr().cast() }
+    }
+
+    fn header(&self) -> &LogHeader {
+        // SAFETY: as in `map_header`; the fields that change are atomic.
+        unsafe { &*self.header.as_ptr().cast() }
+    }
+
+    /// Bytes of the entry stream that are complete.
+    pub fn committed_bytes(&self) -> u64 {
+        self.header().cells.committed.load(Ordering::Acquire)
+    }
+
+    /// Counts a call that is not recorded.
+    pub fn count_dropped(&self) {
+        let dropped = &self.header().cells.dropped;
+        dropped.store(dropped.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    /// Keeps a calibration as the latest.
+    pub fn calibrate(&self, calibration: Calibration) {
+        self.header().store_latest(calibration);
+    }
+
+    /// Makes room for `words` more words at the context's cursor.
+    ///
+    /// # Returns
+    /// Whether there is room now. If not, either for good ([`LogWriter::is_closed`]) or because the next chunk is
+    /// late.
+    pub fn make_room(&mut self, words: usize) -> bool {
+        if self.refusal.is_some() {
+            return false;
+        }
+        match self.next_chunk(words) {
+            Ok(ready) => ready,
+            Err(error) => {
+                self.refuse(Refusal::System(error));
+                false
+            }
+        }
+    }
+
+    fn refuse(&mut self, refusal: Refusal) {
+        self.refusal = Some(refusal);
+        self.hide_rest();
+    }
+
+    /// Leaves no room for records.
+    fn hide_rest(&mut self) {
+        let context = self.context_mut();
+        context.end = context.cursor;
+    }
+
+    /// Moves on to the next chunk, and asks for the one after it, until there is room for `words`.
+    fn next_chunk(&mut self, words: usize) -> io::Result<bool> {
+        let needed = (words * size_of::<u64>()) as u64;
+        while self.context_mut().room() < words {
+            if !self.requested {
+                self.refuse(Refusal::Limit);
+                return Ok(false);
+            }
+            let Some(chunk) = self.preparer.take(&self.slot, self.may_wait) else {
+                self.may_wait = false;
+                return Ok(false);
+            };
+            self.may_wait = true;
+            self.install(chunk?);
+            self.request_chunk(needed);
+        }
+        Ok(true)
+    }
+
+    fn request_chunk(&mut self, needed: u64) {
+        let wanted = self.next_bytes.max(needed.next_multiple_of(GRAIN_BYTES));
+        let bytes = self.preparer.reserve(wanted);
+        self.requested = bytes > 0;
+        if self.requested {
+            self.preparer.request(&self.slot, self.next_offset, bytes);
+            self.next_offset += bytes;
+            self.next_bytes = (self.next_bytes * 4).min(self.sizes.largest_bytes.max(GRAIN_BYTES));
+        }
+    }
+
+    /// Fills up the chunk at hand with padding and goes on in the next.
+    fn install(&mut self, mut next: Chunk) {
+        let (start, n_words, offset) = (next.start(), next.n_words(), next.offset());
+        let full = self.chunk.replace(next);
+        let context = self.context_mut();
+        let room = context.room();
+        if full.is_some() && room > 0 {
+            // SAFETY: the words up to the end are mapped and unused.
+            unsafe {
+                *context.cursor = word::other(EntryKind::Padding, room as u32);
+                context.commit(context.end);
+            }
+        }
+        context.cursor = start;
+        context.end = start.wrapping_add(n_words);
+        context.origin = (start as usize).wrapping_sub(offset as usize);
+        if let Some(full) = full {
+            self.preparer.retire(&self.slot, full);
+        }
+    }
+
+    /// Appends a definition. It may go beyond the limit of the records.
+    ///
+    /// # Errors
+    /// [`RecordsError::NoRoom`] if the disk is full; [`RecordsError::Encode`].
+    pub fn define(&mut self, definition: &Definition) -> Result<(), RecordsError> {
+        let payload = serde_json::to_vec(definition).map_err(|source| RecordsError::Encode {
+            path: self.path.clone(),
+            source,
+        })?;
+        let words = 2 + payload.len().div_ceil(size_of::<u64>());
+        self.make_room_for_definition(words)?;
+        let context = self.context_mut();
+        let mut padded = payload.clone();
+        padded.resize((words - 2) * size_of::<u64>(), 0);
+        let sum = payload.len() as u64 | u64::from(crc32fast::hash(&payload)) << 32;
+        // SAFETY: there is room for `words` words.
+        unsafe {
+            *context.cursor = word::other(EntryKind::Definition, words as u32);
+            *context.cursor.add(1) = sum;
+            std::ptr::copy_nonoverlapping(
+                padded.as_ptr(),
+                context.cursor.add(2).cast(),
+                padded.len(),
+            );
+            context.commit(context.cursor.add(words));
+        }
+        if self.refusal.is_some() {
+            self.hide_rest();
+        }
+        Ok(())
+    }
+
+    fn make_room_for_definition(&mut self, words: usize) -> Result<(), RecordsError> {
+        if self.context_mut().room() >= words || self.make_room(words) {
+            return Ok(());
+        }
+        let result = match self.refusal {
+            None => Err(None),
+            Some(_) => self.make_room_beyond(words).map_err(Some),
+        };
+        result.map_err(|source| {
+            self.hide_rest();
+            RecordsError::NoRoom {
+                path: self.path.clone(),
+                words,
+                source,
+            }
+        })
+    }
+
+    /// Room for definitions after the last record: what the last chunk has left, or, past the limit, another one.
+    fn make_room_beyond(&mut self, words: usize) -> io::Result<()> {
+        if let Some(end) = self
+            .chunk
+            .as_mut()
+            .map(|chunk| chunk.start().wrapping_add(chunk.n_words()))
+        {
+            self.context_mut().end = end;
+        }
+        if self.context_mut().room() >= words {
+            return Ok(());
+        }
+        if let Some(Refusal::System(error)) = &self.refusal {
+            return Err(error
+                .raw_os_error()
+                .map_or_else(|| error.kind().into(), io::Error::from_raw_os_error));
+        }
+        let bytes = ((words * size_of::<u64>()) as u64).next_multiple_of(GRAIN_BYTES);
+        let chunk = Chunk::prepare(
+            &self.file,
+            self.next_offset,
+            bytes,
+            &vec![0; bytes as usize],
+        )?;
+        self.next_offset += bytes;
+        self.install(chunk);
+        Ok(())
+    }
+
+    /// Appends a record, for one who does not record in line.
+    ///
+    /// # Returns
+    /// Whether it is in the log; else it is counted.
+    pub fn append(&mut self, record: RecordWords<'_>) -> bool {
+        let n_words = word::HEAD_WORDS + record.values.len();
+        let fits = n_words <= word::MAX_RECORD_WORDS;
+        if !fits || (self.context_mut().room() < n_words && !self.make_room(n_words)) {
+            self.count_dropped();
+            return false;
+        }
+        let flags = u64::from(record.failed) * word::FAILED
+            + u64::from(record.mpi.is_some()) * word::MPI_MEASURED;
+        let head = word::record(record.path, n_words, flags);
+        let times = [record.start, record.wall, record.mpi.unwrap_or(0)];
+        let check = times
+            .iter()
+            .chain(record.values)
+            .fold(head, |check, word| check ^ word);
+        let context = self.context_mut();
+        // SAFETY: there is room for `n_words` words.
+        unsafe {
+            *context.cursor = head | word::folded(check);
+            for (place, value) in times.iter().chain(record.values).enumerate() {
+                *context.cursor.add(1 + place) = *value;
+            }
+            context.commit(context.cursor.add(n_words));
+        }
+        true
+    }
+
+    /// Ends the log: cuts the unused rest off and marks it as finished.
+    ///
+    /// # Errors
+    /// [`RecordsError::Io`] if the file cannot be cut; it can be read all the same.
+    pub fn finish(mut self, end: Calibration) -> Result<LogTotals, RecordsError> {
+        if self.context_mut().cells.is_null() {
+            // The cleared context of a forked child: the log is the parent's.
+            std::mem::forget(self);
+            return Ok(LogTotals::default());
+        }
+        self.calibrate(end);
+        let (retired, idle) = self.preparer.settle(&self.slot);
+        let committed = self.committed_bytes();
+        let last = self.chunk.take().map_or(0, |chunk| {
+            chunk.n_records((committed - chunk.offset()) as usize / size_of::<u64>())
+        });
+        let bytes = HEADER_BYTES as u64 + committed;
+        // Cutting the file under a chunk that is being mapped would kill the process.
+        let cut = if idle {
+            self.file.set_len(bytes)
+        } else {
+            Ok(())
+        };
+        let cut = cut.map_err(RecordsError::io("cut record log", &self.path));
+        let header = self.header();
+        header.finished.store(1, Ordering::Release);
+        let dropped = header.cells.dropped.load(Ordering::Relaxed);
+        cut.map(|()| LogTotals {
+            records: retired + last,
+            dropped,
+            bytes,
+        })
+    }
+}
