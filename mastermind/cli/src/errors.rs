@@ -4,8 +4,13 @@ use std::error::Error;
 
 use cca_core::AssemblyProblems;
 
+use crate::session::framework::Quiet;
+
 /// An error with its causes, a line each; of an assembly, every problem with its causes.
 pub fn worded(error: &anyhow::Error) -> String {
+    if error.is::<Quiet>() {
+        return String::new();
+    }
     let mut text = String::from("error: ");
     write(&mut text, error.as_ref(), 0);
     text

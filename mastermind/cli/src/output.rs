@@ -6,7 +6,11 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde::Serialize;
 
 /// A table without lines, columns apart by two blanks; numbers to the right.
-pub fn table(header: &[&str], numbers: &[usize], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+pub fn table(
+    header: &[&str],
+    numbers: &[usize],
+    rows: impl IntoIterator<Item = Vec<String>>,
+) -> String {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING);
     table.set_content_arrangement(ContentArrangement::Disabled);
@@ -18,7 +22,11 @@ pub fn table(header: &[&str], numbers: &[usize], rows: impl IntoIterator<Item = 
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    let lines: Vec<_> = table.to_string().lines().map(|line| line.trim_end().to_string()).collect();
+    let lines: Vec<_> = table
+        .to_string()
+        .lines()
+        .map(|line| line.trim_end().to_string())
+        .collect();
     lines.join("\n")
 }
 

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use cca_abi::{MethodDescriptor, RSlice};
-use cca_ports::{
-    MonitorPort, MonitoredMethod, PortError, RecorderPointer, Services,
-};
+use cca_ports::{MonitorPort, MonitoredMethod, PortError, RecorderPointer, Services};
 use mastermind_measurement::{RunRecorder, RunTotals};
 use mastermind_records::RecordsError;
 use mastermind_records::definition::{MethodDefinition, ParameterDefinition};

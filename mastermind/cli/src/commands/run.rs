@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use cca_comm::{Launched, MpiKind};
 use cca_core::{Assembly, ConnectionId, MonitorSelection};
-use cca_ports::{CommPort, CounterPort, GoPort};
+use cca_ports::{CommPort, CounterPort, GoPort, UsesPort};
 use clap::Args;
 use mastermind_component::Mastermind;
 
@@ -23,8 +23,10 @@ pub const MAIN: &str = "main";
 
 /// Run an assembly.
 #[derive(Args)]
-#[command(after_help = "Example: mastermind run examples/shock/shock.toml --ranks 3 --records records \\\n         \
-                        --set driver.end_time=0.4 --replace flux=hydro.EfmFlux")]
+#[command(
+    after_help = "Example: mastermind run examples/shock/shock.toml --ranks 3 --records records \\\n         \
+                        --set driver.end_time=0.4 --replace flux=hydro.EfmFlux"
+)]
 pub struct Run {
     /// The assembly file
     assembly: PathBuf,
@@ -71,20 +73,27 @@ impl Run {
         self.agree(launched.as_ref())?;
         let session = Session::start(launched.as_ref(), mpi)?;
         let started = Instant::now();
-        let prepared = session.together(self.prepare(&session));
-        let (assembly, mastermind) = prepared?;
-        let ended = start(&session);
+        let (assembly, go) = session.together(self.assemble(&session))?;
+        let mastermind = self.record(&session, &assembly)?;
+        let ended = start(&go);
         session.progress.clear();
         if let Err(error) = ended {
             return self.failed(&session, error);
         }
         if session.rank == 0 {
             tell_counters(&session, &assembly)?;
-            let ranks = if session.size == 1 { "1 rank".into() } else { format!("{} ranks", session.size) };
+            let ranks = if session.size == 1 {
+                "1 rank".into()
+            } else {
+                format!("{} ranks", session.size)
+            };
             let seconds = started.elapsed().as_secs_f64();
-            output::line(format!("{}: done on {ranks} in {seconds:.2} s", assembly.assembly.name));
+            output::line(format!(
+                "{}: done on {ranks} in {seconds:.2} s",
+                assembly.assembly.name
+            ));
         }
-        self.finish(session, mastermind)?;
+        self.finish(session, go, mastermind)?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -92,13 +101,22 @@ impl Run {
     fn check_before_launch(&self) -> anyhow::Result<()> {
         let assembly = read_assembly(&self.assembly, &self.replace, &self.set)?;
         let session = Session::serial()?;
-        session.framework.assemble(&assembly, &repository_of(&assembly)?)?;
+        session
+            .framework
+            .assemble(&assembly, &repository_of(&assembly)?)?;
         Ok(())
     }
 
     /// `--ranks` under a launcher must be what the launcher says.
     fn agree(&self, launched: Option<&Launched>) -> anyhow::Result<()> {
-        if let (Some(wanted), Some(Launched { size: Some(found), launcher, .. })) = (self.ranks, launched)
+        if let (
+            Some(wanted),
+            Some(Launched {
+                size: Some(found),
+                launcher,
+                ..
+            }),
+        ) = (self.ranks, launched)
             && i64::from(wanted) != i64::from(*found)
         {
             bail!(
@@ -109,21 +127,33 @@ impl Run {
         Ok(())
     }
 
-    fn prepare(&self, session: &Session) -> anyhow::Result<(Assembly, Option<Arc<Mastermind>>)> {
+    fn assemble(&self, session: &Session) -> anyhow::Result<(Assembly, UsesPort<dyn GoPort>)> {
         let assembly = read_assembly(&self.assembly, &self.replace, &self.set)?;
-        let repository = repository_of(&assembly)?;
-        session.framework.assemble(&assembly, &repository)?;
-        connect_main(session, &assembly)?;
-        let recording = self.recording()?;
-        if let Some(recording) = &recording {
-            let directory = if session.rank == 0 { recording.prepare_directory() } else { Ok(()) };
-            session.together(directory)?;
-        }
-        let mastermind = match recording {
-            Some(recording) => Some(recording.start(session, &assembly)?),
-            None => None,
+        session
+            .framework
+            .assemble(&assembly, &repository_of(&assembly)?)?;
+        let go = connect_main(session, &assembly)?;
+        Ok((assembly, go))
+    }
+
+    /// Starts to record, where asked for. The ranks go from one step to the next together.
+    fn record(
+        &self,
+        session: &Session,
+        assembly: &Assembly,
+    ) -> anyhow::Result<Option<Arc<Mastermind>>> {
+        let Some(recording) = session.together(self.recording())? else {
+            return Ok(None);
         };
-        Ok((assembly, mastermind))
+        let directory = if session.rank == 0 {
+            recording.prepare_directory()
+        } else {
+            Ok(())
+        };
+        session.together(directory)?;
+        session
+            .together(recording.start(session, assembly))
+            .map(Some)
     }
 
     fn recording(&self) -> anyhow::Result<Option<Recording>> {
@@ -149,14 +179,21 @@ impl Run {
         }
         // The others may wait for this rank for ever: MPI ends them.
         eprint!("{}", crate::errors::worded(&error));
-        session.framework.with_port::<dyn CommPort, _>(COMM, COMM, |comm| comm.abort(1))??;
+        session
+            .framework
+            .with_port::<dyn CommPort, _>(COMM, COMM, |comm| comm.abort(1))??;
         Ok(ExitCode::FAILURE)
     }
 
     /// Takes the framework apart, then ends the recording: by then nothing can record any more.
-    fn finish(&self, session: Session, mastermind: Option<Arc<Mastermind>>) -> anyhow::Result<()> {
+    fn finish(
+        &self,
+        session: Session,
+        go: UsesPort<dyn GoPort>,
+        mastermind: Option<Arc<Mastermind>>,
+    ) -> anyhow::Result<()> {
         let rank = session.rank;
-        drop(session);
+        drop((go, session));
         let (Some(mastermind), Some(directory)) = (mastermind, &self.records) else {
             return Ok(());
         };
@@ -168,44 +205,62 @@ impl Run {
             };
             let (records, bytes) = (totals.records, totals.bytes);
             let directory = directory.display();
-            output::line(format!("rank 0: {records} records{lost}, {bytes} bytes, in {directory}"));
+            output::line(format!(
+                "rank 0: {records} records{lost}, {bytes} bytes, in {directory}"
+            ));
         }
         Ok(())
     }
 }
 
-fn connect_main(session: &Session, assembly: &Assembly) -> anyhow::Result<()> {
+/// Makes the instance that calls the assembly's Go port.
+///
+/// # Errors
+/// No `[go]` table; no such port.
+pub fn connect_main(session: &Session, assembly: &Assembly) -> anyhow::Result<UsesPort<dyn GoPort>> {
     let Some(go) = &assembly.go else {
         bail!(
             "cannot run assembly \"{}\": no [go] table, expected one with port = \"INSTANCE.PORT\"",
             assembly.assembly.name
         );
     };
-    let services = session.framework.services(MAIN, "mastermind.Main", env!("CARGO_PKG_VERSION"))?;
-    services.register_uses_port::<dyn GoPort>(MAIN)?;
+    let services =
+        session
+            .framework
+            .services(MAIN, "mastermind.Main", env!("CARGO_PKG_VERSION"))?;
+    let uses = services.register_uses_port::<dyn GoPort>(MAIN)?;
     session.framework.connect(&ConnectionId {
         user: MAIN.into(),
         uses: MAIN.into(),
         provider: go.port.instance.clone(),
         provides: go.port.port.clone(),
     })?;
-    Ok(())
+    Ok(uses)
 }
 
-fn start(session: &Session) -> anyhow::Result<()> {
-    session.framework.go(MAIN, MAIN).context("the run did not reach its end")
+fn start(go: &UsesPort<dyn GoPort>) -> anyhow::Result<()> {
+    go.get()?.go().context("cannot run assembly to its end")
 }
 
 /// Counters of the first rank that are not zero: what happened that nobody asked about.
 fn tell_counters(session: &Session, assembly: &Assembly) -> anyhow::Result<()> {
     let interface = <dyn CounterPort as cca_abi::Interface>::descriptor().name;
     for instance in session.framework.instances() {
-        let ports = instance.provides.iter().filter(|port| port.interface.name == interface);
+        let ports = instance
+            .provides
+            .iter()
+            .filter(|port| port.interface.name == interface);
         for port in ports.filter(|_| assembly.instances.contains_key(&instance.name)) {
-            let counters =
-                session.framework.with_port::<dyn CounterPort, _>(&instance.name, &port.name, |c| c.counters())??;
+            let counters = session.framework.with_port::<dyn CounterPort, _>(
+                &instance.name,
+                &port.name,
+                |c| c.counters(),
+            )??;
             for counter in counters.iter().filter(|counter| counter.count > 0) {
-                output::line(format!("{}: {} {} ({})", instance.name, counter.count, counter.name, counter.help));
+                output::line(format!(
+                    "{}: {} {} ({})",
+                    instance.name, counter.count, counter.name, counter.help
+                ));
             }
         }
     }
@@ -222,7 +277,10 @@ fn size(text: &str) -> Result<u64, String> {
         _ => (text, 0),
     };
     let number: u64 = digits.parse().map_err(|_| wrong())?;
-    number.checked_mul(1 << shift).filter(|bytes| *bytes > 0).ok_or_else(wrong)
+    number
+        .checked_mul(1 << shift)
+        .filter(|bytes| *bytes > 0)
+        .ok_or_else(wrong)
 }
 
 #[cfg(test)]

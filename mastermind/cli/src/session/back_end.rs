@@ -44,14 +44,20 @@ pub fn launcher() -> anyhow::Result<Option<Launched>> {
 /// # Errors
 /// The system does not say where this program is.
 pub fn library(kind: MpiKind) -> anyhow::Result<PathBuf> {
-    Ok(own_folder()?.join("mpi").join(kind.name()).join("libcca_comm_mpi.so"))
+    Ok(own_folder()?
+        .join("mpi")
+        .join(kind.name())
+        .join("libcca_comm_mpi.so"))
 }
 
 /// The back end for the ranks that a launcher started, if there is one.
 ///
 /// # Errors
 /// The system does not say where this program is.
-pub fn back_end(launched: &Launched, wanted: Option<MpiKind>) -> anyhow::Result<Option<(MpiKind, PathBuf)>> {
+pub fn back_end(
+    launched: &Launched,
+    wanted: Option<MpiKind>,
+) -> anyhow::Result<Option<(MpiKind, PathBuf)>> {
     let natural = match launched.launcher {
         Launcher::OpenMpi => Some(MpiKind::OpenMpi),
         Launcher::Mpich => Some(MpiKind::Mpich),
@@ -75,7 +81,10 @@ pub fn back_end(launched: &Launched, wanted: Option<MpiKind>) -> anyhow::Result<
 /// # Errors
 /// No MPI with both a launcher and a back end; the launcher cannot be started. Else it does not return.
 pub fn start_ranks(ranks: usize, wanted: Option<MpiKind>) -> anyhow::Result<()> {
-    let kinds: Vec<_> = KINDS.into_iter().filter(|kind| wanted.is_none_or(|w| w == *kind)).collect();
+    let kinds: Vec<_> = KINDS
+        .into_iter()
+        .filter(|kind| wanted.is_none_or(|w| w == *kind))
+        .collect();
     let mut missing = Vec::new();
     for kind in kinds {
         let Some(program) = find_launcher(kind, version_of) else {
@@ -87,10 +96,19 @@ pub fn start_ranks(ranks: usize, wanted: Option<MpiKind>) -> anyhow::Result<()> 
             continue;
         }
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let words = launch_command(&program, kind, ranks, rustix::process::geteuid().is_root(), cores);
+        let words = launch_command(
+            &program,
+            kind,
+            ranks,
+            rustix::process::geteuid().is_root(),
+            cores,
+        );
         let own = std::env::current_exe().context("cannot find this program")?;
         let mut command = Command::new(&words[0]);
-        command.args(&words[1..]).arg(own).args(std::env::args_os().skip(1));
+        command
+            .args(&words[1..])
+            .arg(own)
+            .args(std::env::args_os().skip(1));
         let error = command.exec();
         return Err(error).with_context(|| format!("cannot start launcher \"{program}\""));
     }

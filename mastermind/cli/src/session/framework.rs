@@ -6,7 +6,7 @@ use anyhow::{Context, anyhow};
 use cca_comm::{Launched, MpiKind, MpiSize, SerialCommunicator, compare_sizes};
 use cca_core::{Framework, Repository};
 use cca_loader::Library;
-use cca_ports::{CommPort, PortError, Reduction, RSliceMut};
+use cca_ports::{CommPort, PortError, RSliceMut, Reduction};
 
 use super::back_end;
 use super::progress::Progress;
@@ -62,10 +62,14 @@ impl Session {
         let mut repository = Repository::default();
         repository.add(&library)?;
         let class = repository.class("cca.MpiComm");
-        let class = class.with_context(|| format!("no class cca.MpiComm in {}", library.path().display()))?;
+        let class = class
+            .with_context(|| format!("no class cca.MpiComm in {}", library.path().display()))?;
         framework.create_instance(COMM, class)?;
         let session = Self::with_comm(framework, Some(kind))?;
-        let size = MpiSize { kind, size: session.size };
+        let size = MpiSize {
+            kind,
+            size: session.size,
+        };
         compare_sizes(launched, Some(size))?;
         Ok(session)
     }
@@ -75,10 +79,17 @@ impl Session {
             Ok::<_, PortError>((comm.rank()?, comm.size()?))
         })??;
         framework.provide_by_default(COMM, COMM)?;
-        let services = framework.services(PROGRESS, "mastermind.Progress", env!("CARGO_PKG_VERSION"))?;
+        let services =
+            framework.services(PROGRESS, "mastermind.Progress", env!("CARGO_PKG_VERSION"))?;
         let progress = Progress::add(rank == 0, &services)?;
         framework.provide_by_default(PROGRESS, PROGRESS)?;
-        Ok(Session { framework, rank, size, mpi, progress })
+        Ok(Session {
+            framework,
+            rank,
+            size,
+            mpi,
+            progress,
+        })
     }
 
     /// Goes on only if no rank has an error: where all have one the first rank tells it, else whoever has one.
@@ -90,19 +101,26 @@ impl Session {
             return result;
         }
         let mut failed = [f64::from(u8::from(result.is_err()))];
-        self.framework.with_port::<dyn CommPort, _>(COMM, COMM, |comm| {
-            comm.all_reduce(Reduction::Sum, RSliceMut::from_mut_slice(&mut failed))
-        })??;
+        self.framework
+            .with_port::<dyn CommPort, _>(COMM, COMM, |comm| {
+                comm.all_reduce(Reduction::Sum, RSliceMut::from_mut_slice(&mut failed))
+            })??;
         match result {
             Ok(value) if failed[0] == 0.0 => Ok(value),
-            Err(error) if self.rank == 0 || failed[0] < f64::from(self.size) => Err(self.at_rank(error)),
+            Err(error) if self.rank == 0 || failed[0] < f64::from(self.size) => {
+                Err(self.at_rank(error))
+            }
             _ => Err(anyhow!(Quiet)),
         }
     }
 
     /// An error with the rank it happened on, where there are several.
     pub fn at_rank(&self, error: anyhow::Error) -> anyhow::Error {
-        if self.size > 1 && self.rank > 0 { error.context(format!("rank {}", self.rank)) } else { error }
+        if self.size > 1 && self.rank > 0 {
+            error.context(format!("rank {}", self.rank))
+        } else {
+            error
+        }
     }
 }
 

@@ -37,7 +37,9 @@ pub fn repository_of(assembly: &Assembly) -> anyhow::Result<Repository> {
 /// There is no `=`, or nothing on one side of it.
 pub fn assignment(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
-        Some((left, right)) if !left.is_empty() && !right.is_empty() => Ok((left.into(), right.into())),
+        Some((left, right)) if !left.is_empty() && !right.is_empty() => {
+            Ok((left.into(), right.into()))
+        }
         _ => Err(format!("\"{text}\", expected NAME=VALUE")),
     }
 }
@@ -57,7 +59,9 @@ pub fn read_assembly(
     }
     for (key, value) in set {
         let Some((instance, key)) = key.split_once('.') else {
-            anyhow::bail!("cannot set parameter \"{key}\": no instance, expected INSTANCE.KEY=VALUE");
+            anyhow::bail!(
+                "cannot set parameter \"{key}\": no instance, expected INSTANCE.KEY=VALUE"
+            );
         };
         assembly.set(instance, key, value)?;
     }

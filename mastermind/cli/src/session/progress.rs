@@ -21,8 +21,14 @@ impl Progress {
     pub fn add(first_rank: bool, services: &Services) -> Result<Arc<Self>, PortError> {
         let bar = ProgressBar::new(STEPS);
         let shown = first_rank && std::io::stderr().is_terminal();
-        bar.set_draw_target(if shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() });
-        if let Ok(style) = ProgressStyle::with_template("[{elapsed_precise}] {bar:40} {percent}% {msg}") {
+        bar.set_draw_target(if shown {
+            ProgressDrawTarget::stderr()
+        } else {
+            ProgressDrawTarget::hidden()
+        });
+        if let Ok(style) =
+            ProgressStyle::with_template("[{elapsed_precise}] {bar:40} {percent}% {msg}")
+        {
             bar.set_style(style);
         }
         let progress = Arc::new(Progress { bar });
@@ -39,7 +45,8 @@ impl Progress {
 impl ProgressPort for Progress {
     fn report(&self, fraction: f64, state: RStr<'_>) -> Result<(), PortError> {
         if !self.bar.is_hidden() {
-            self.bar.set_position((fraction.clamp(0.0, 1.0) * STEPS as f64) as u64);
+            self.bar
+                .set_position((fraction.clamp(0.0, 1.0) * STEPS as f64) as u64);
             self.bar.set_message(state.to_string());
         }
         Ok(())

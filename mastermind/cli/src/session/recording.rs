@@ -59,7 +59,10 @@ impl Recording {
         let connections = monitorable(framework, assembly);
         let unmatched = self.selection.unmatched(&connections);
         if !unmatched.is_empty() {
-            let known: Vec<_> = connections.iter().map(|(c, _)| format!("{}.{}", c.provider, c.provides)).collect();
+            let known: Vec<_> = connections
+                .iter()
+                .map(|(c, _)| format!("{}.{}", c.provider, c.provides))
+                .collect();
             bail!(
                 "cannot monitor \"{}\": no such connection, expected one of {}",
                 unmatched.join("\", \""),
@@ -68,7 +71,9 @@ impl Recording {
         }
         let selected: Vec<_> = connections
             .into_iter()
-            .filter(|(c, interface)| self.selection.selects(c, interface) || c.user == super::super::commands::run::MAIN)
+            .filter(|(c, interface)| {
+                self.selection.selects(c, interface) || c.user == crate::commands::run::MAIN
+            })
             .map(|(connection, _)| connection)
             .collect();
         let recorder = RunRecorder::start(RecorderConfig {
@@ -79,10 +84,15 @@ impl Recording {
             clock: Clock::detect(),
             run: run_definition(session, assembly, &selected)?,
         })?;
-        let services = framework.services(INSTANCE, "mastermind.Mastermind", env!("CARGO_PKG_VERSION"))?;
+        let services =
+            framework.services(INSTANCE, "mastermind.Mastermind", env!("CARGO_PKG_VERSION"))?;
         let mastermind = Mastermind::add(recorder, &services)?;
         for connection in &selected {
-            framework.monitor(&connection.user, &connection.uses, (INSTANCE, Mastermind::PORT))?;
+            framework.monitor(
+                &connection.user,
+                &connection.uses,
+                (INSTANCE, Mastermind::PORT),
+            )?;
         }
         Ok(mastermind)
     }
@@ -91,14 +101,19 @@ impl Recording {
 fn logs(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
     let paths = fs::read_dir(directory)?.map(|entry| entry.map(|entry| entry.path()));
     let paths = paths.collect::<Result<Vec<_>, _>>()?;
-    let is_log = |path: &PathBuf| path.extension().is_some_and(|extension| extension == EXTENSION);
+    let is_log = |path: &PathBuf| {
+        path.extension()
+            .is_some_and(|extension| extension == EXTENSION)
+    };
     Ok(paths.into_iter().filter(is_log).collect())
 }
 
 /// Connections between instances of the assembly, and the one that starts it; the framework's services are not measured.
 fn monitorable(framework: &Framework, assembly: &Assembly) -> Vec<(ConnectionId, String)> {
     let connections = framework.connection_interfaces().into_iter();
-    connections.filter(|(connection, _)| assembly.instances.contains_key(&connection.provider)).collect()
+    connections
+        .filter(|(connection, _)| assembly.instances.contains_key(&connection.provider))
+        .collect()
 }
 
 fn run_definition(
@@ -110,14 +125,22 @@ fn run_definition(
     let mut run = RunDefinition {
         assembly: assembly.assembly.name.clone(),
         ranks: session.size as u32,
-        host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        host: rustix::system::uname()
+            .nodename()
+            .to_string_lossy()
+            .into_owned(),
         process: std::process::id(),
-        started_unix_ns: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as u64),
+        started_unix_ns: SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| since.as_nanos() as u64),
         ..RunDefinition::default()
     };
     for instance in framework.instances() {
         for parameter in framework.parameters(&instance.name)? {
-            let key = format!("{}.{}.{}", instance.name, parameter.port, parameter.description.key);
+            let key = format!(
+                "{}.{}.{}",
+                instance.name, parameter.port, parameter.description.key
+            );
             run.parameters.insert(key, parameter.value.to_string());
         }
         let library = instance.library.as_deref();
@@ -125,7 +148,9 @@ fn run_definition(
             instance: instance.name,
             class: instance.class,
             version: instance.version,
-            library: library.and_then(Path::file_name).map_or_else(String::new, |name| name.to_string_lossy().into()),
+            library: library
+                .and_then(Path::file_name)
+                .map_or_else(String::new, |name| name.to_string_lossy().into()),
             library_hash: library.map_or_else(|| Ok(String::new()), hash)?,
         });
     }
@@ -143,6 +168,7 @@ fn run_definition(
 
 /// Tells one build of a library from another.
 fn hash(library: &Path) -> anyhow::Result<String> {
-    let bytes = fs::read(library).with_context(|| format!("cannot read library \"{}\"", library.display()))?;
-    Ok(mastermind_records::content_hash(&bytes))
+    let bytes = fs::read(library)
+        .with_context(|| format!("cannot read library \"{}\"", library.display()))?;
+    Ok(format!("{:08x}", crc32fast::hash(&bytes)))
 }

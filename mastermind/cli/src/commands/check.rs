@@ -1,0 +1,85 @@
+//! `mastermind check`: everything that can be wrong with an assembly without running it.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use cca_core::AssemblyProblems;
+use clap::Args;
+use serde::Serialize;
+
+use crate::output;
+use crate::session::framework::Session;
+use crate::session::{assignment, read_assembly, repository_of};
+
+/// Check an assembly without running it.
+#[derive(Args)]
+#[command(after_help = "Example: mastermind check examples/shock/shock.toml")]
+pub struct Check {
+    /// The assembly file
+    assembly: PathBuf,
+    /// Set a parameter first; KEY may be PORT.KEY
+    #[arg(long, value_name = "INSTANCE.KEY=VALUE", value_parser = assignment)]
+    set: Vec<(String, String)>,
+    /// Take another class for an instance first
+    #[arg(long, value_name = "INSTANCE=CLASS", value_parser = assignment)]
+    replace: Vec<(String, String)>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Report {
+    assembly: String,
+    instances: usize,
+    connections: usize,
+    problems: Vec<String>,
+}
+
+impl Check {
+    /// Builds the assembly in a framework of its own and tells all that is wrong.
+    ///
+    /// # Errors
+    /// The file or a library cannot be read.
+    pub fn execute(self) -> anyhow::Result<ExitCode> {
+        let assembly = read_assembly(&self.assembly, &self.replace, &self.set)?;
+        let repository = repository_of(&assembly)?;
+        let session = Session::serial()?;
+        let mut problems = match session.framework.assemble(&assembly, &repository) {
+            Ok(()) => Vec::new(),
+            Err(AssemblyProblems { problems, .. }) => problems.into_iter().map(anyhow::Error::from_boxed).collect::<Vec<_>>(),
+        };
+        if problems.is_empty() {
+            problems.extend(self.go_problem(&session, &assembly));
+        }
+        let worded: Vec<_> = problems.iter().map(crate::errors::worded).collect();
+        let report = Report {
+            assembly: assembly.assembly.name.clone(),
+            instances: assembly.instances.len(),
+            connections: assembly.connections.len(),
+            problems: worded.iter().map(|text| text.trim_end().to_string()).collect(),
+        };
+        self.tell(&report)?;
+        Ok(if report.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    fn go_problem(&self, session: &Session, assembly: &cca_core::Assembly) -> Option<anyhow::Error> {
+        super::run::connect_main(session, assembly).err()
+    }
+
+    fn tell(&self, report: &Report) -> anyhow::Result<()> {
+        if self.json {
+            return output::json(report);
+        }
+        for problem in &report.problems {
+            eprintln!("{problem}");
+        }
+        let Report { assembly, instances, connections, problems } = report;
+        output::line(match problems.len() {
+            0 => format!("{assembly}: {instances} instances, {connections} connections, no problem"),
+            1 => format!("{assembly}: 1 problem"),
+            n => format!("{assembly}: {n} problems"),
+        });
+        Ok(())
+    }
+}

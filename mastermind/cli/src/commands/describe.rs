@@ -1,0 +1,210 @@
+//! `mastermind describe`: one class, or all classes of a library, in full.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::bail;
+use cca_abi::{MethodDescriptor, PerfDescriptor, ROption};
+use cca_core::{InstanceParameter, PortInfo};
+use cca_loader::{Class, Library};
+use clap::Args;
+use serde::Serialize;
+
+use crate::output;
+use crate::session::own_folder;
+
+/// Describe a class or a library: ports, methods, parameters.
+#[derive(Args)]
+#[command(after_help = "Example: mastermind describe hydro.GodunovFlux")]
+pub struct Describe {
+    /// A library's path, or a class
+    #[arg(value_name = "LIB|CLASS")]
+    what: String,
+    /// Libraries or folders to look for the class in [default: the folder of this program]
+    #[arg(long, value_name = "PATH")]
+    path: Vec<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Description {
+    class: String,
+    version: String,
+    doc: String,
+    library: PathBuf,
+    provides: Vec<Port>,
+    uses: Vec<Port>,
+    parameters: Vec<Parameter>,
+}
+
+#[derive(Serialize)]
+struct Port {
+    name: String,
+    interface: String,
+    version: String,
+    hash: String,
+    methods: Vec<Method>,
+}
+
+#[derive(Serialize)]
+struct Method {
+    signature: String,
+    doc: String,
+    parameters: Vec<PerformanceParameter>,
+}
+
+#[derive(Serialize)]
+struct PerformanceParameter {
+    name: String,
+    kind: String,
+    unit: String,
+    labels: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Parameter {
+    key: String,
+    port: String,
+    kind: String,
+    default: String,
+    bounds: Option<[f64; 2]>,
+    choices: Vec<String>,
+    unit: String,
+    help: String,
+}
+
+impl Describe {
+    /// Describes the class or the library's classes.
+    ///
+    /// # Errors
+    /// There is no such class; the library is none.
+    pub fn execute(self) -> anyhow::Result<ExitCode> {
+        let classes = self.classes()?;
+        let descriptions = classes.iter().map(describe).collect::<anyhow::Result<Vec<_>>>()?;
+        if self.json {
+            output::json(&descriptions)?;
+        } else {
+            let texts: Vec<_> = descriptions.iter().map(text).collect();
+            output::line(texts.join("\n\n"));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn classes(&self) -> anyhow::Result<Vec<Class>> {
+        let path = PathBuf::from(&self.what);
+        if path.is_file() || self.what.contains('/') {
+            return Ok(Library::open(&path)?.classes().to_vec());
+        }
+        let paths = if self.path.is_empty() { vec![own_folder()?] } else { self.path.clone() };
+        let repository = super::list::repository(&paths)?;
+        match repository.class(&self.what) {
+            Some(class) => Ok(vec![class.clone()]),
+            None => {
+                let known: Vec<_> = repository.classes().map(Class::name).collect();
+                bail!("cannot describe class \"{}\": unknown, expected one of {}", self.what, known.join(", "))
+            }
+        }
+    }
+}
+
+fn describe(class: &Class) -> anyhow::Result<Description> {
+    let (session, info) = super::list::look(class)?;
+    let parameters = session.framework.parameters(&info.name)?;
+    Ok(Description {
+        class: class.name().into(),
+        version: class.version().into(),
+        doc: class.doc().into(),
+        library: class.library().into(),
+        provides: info.provides.iter().map(port).collect(),
+        uses: info.uses.iter().map(port).collect(),
+        parameters: parameters.iter().map(parameter).collect(),
+    })
+}
+
+fn port(info: &PortInfo) -> Port {
+    Port {
+        name: info.name.clone(),
+        interface: info.interface.name.to_string(),
+        version: info.interface.version.to_string(),
+        hash: format!("{:016x}", info.interface.hash),
+        methods: info.interface.methods().iter().map(method).collect(),
+    }
+}
+
+fn method(method: &MethodDescriptor) -> Method {
+    Method {
+        signature: method.signature.to_string(),
+        doc: method.doc.to_string(),
+        parameters: method.parameters.iter().map(performance_parameter).collect(),
+    }
+}
+
+fn performance_parameter(parameter: &PerfDescriptor) -> PerformanceParameter {
+    PerformanceParameter {
+        name: parameter.name.to_string(),
+        kind: format!("{:?}", parameter.kind).to_lowercase(),
+        unit: parameter.unit.to_string(),
+        labels: parameter.labels.iter().map(ToString::to_string).collect(),
+    }
+}
+
+fn parameter(parameter: &InstanceParameter) -> Parameter {
+    let description = &parameter.description;
+    Parameter {
+        key: description.key.to_string(),
+        port: parameter.port.clone(),
+        kind: description.default.kind().into(),
+        default: description.default.to_string(),
+        bounds: match description.bounds {
+            ROption::RSome(bounds) => Some([bounds.lower, bounds.upper]),
+            ROption::RNone => None,
+        },
+        choices: description.choices.iter().map(ToString::to_string).collect(),
+        unit: description.unit.to_string(),
+        help: description.help.to_string(),
+    }
+}
+
+fn text(class: &Description) -> String {
+    let mut lines = vec![
+        format!("{} {}", class.class, class.version),
+        format!("  {}", class.doc),
+        format!("  library {}", class.library.display()),
+    ];
+    for (kind, ports) in [("provides", &class.provides), ("uses", &class.uses)] {
+        for port in ports {
+            lines.push(format!("  {kind} {} : {} {}", port.name, port.interface, port.version));
+            for method in &port.methods {
+                lines.push(format!("    {}", method.signature));
+                lines.extend(method.parameters.iter().map(|p| format!("      performance parameter {}", perf_text(p))));
+            }
+        }
+    }
+    lines.extend(class.parameters.iter().map(|p| format!("  parameter {}", parameter_text(p))));
+    lines.join("\n")
+}
+
+fn perf_text(parameter: &PerformanceParameter) -> String {
+    let PerformanceParameter { name, kind, unit, labels } = parameter;
+    let unit = if unit.is_empty() { String::new() } else { format!(", {unit}") };
+    let labels = if labels.is_empty() { String::new() } else { format!(": {}", labels.join(", ")) };
+    format!("{name} ({kind}{unit}{labels})")
+}
+
+fn parameter_text(parameter: &Parameter) -> String {
+    let unit = if parameter.unit.is_empty() { String::new() } else { format!(" {}", parameter.unit) };
+    let mut text = format!("{} = {}{unit} ({}", parameter.key, parameter.default, parameter.kind);
+    if let Some([lower, upper]) = parameter.bounds {
+        text += &format!(", {lower} to {upper}");
+    }
+    if !parameter.choices.is_empty() {
+        text += &format!(": {}", parameter.choices.join(", "));
+    }
+    text += ")";
+    if !parameter.help.is_empty() {
+        text += &format!(": {}", parameter.help);
+    }
+    text
+}

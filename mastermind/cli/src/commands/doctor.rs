@@ -1,0 +1,140 @@
+//! `mastermind doctor`: what this machine offers, and what to install for the rest.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use cca_comm::{MpiKind, find_launcher, version_of};
+use clap::Args;
+use mastermind_measurement::Clock;
+use serde::Serialize;
+
+use crate::output;
+use crate::session::back_end;
+
+/// Tell what this machine offers.
+#[derive(Args)]
+#[command(after_help = "Example: mastermind doctor --records records")]
+pub struct Doctor {
+    /// Where records would go
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    records: PathBuf,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Finding {
+    what: String,
+    found: String,
+    /// What to do where something is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    advice: Option<String>,
+}
+
+impl Finding {
+    fn new(what: impl Into<String>, found: impl Into<String>) -> Self {
+        Finding { what: what.into(), found: found.into(), advice: None }
+    }
+
+    fn missing(what: impl Into<String>, found: &str, advice: impl Into<String>) -> Self {
+        Finding { advice: Some(advice.into()), ..Finding::new(what, found) }
+    }
+}
+
+impl Doctor {
+    /// Looks and tells.
+    ///
+    /// # Errors
+    /// The system does not say where this program is.
+    pub fn execute(self) -> anyhow::Result<ExitCode> {
+        let mut findings = vec![processors(), clock()];
+        for kind in back_end::KINDS {
+            findings.extend(mpi(kind)?);
+        }
+        findings.push(compiler());
+        findings.push(storage(&self.records));
+        if self.json {
+            output::json(&findings)?;
+        } else {
+            let rows = findings.iter().map(|finding| {
+                let Finding { what, found, advice } = finding;
+                let advice = advice.as_ref().map_or_else(String::new, |advice| format!("; {advice}"));
+                vec![what.clone(), format!("{found}{advice}")]
+            });
+            output::line(output::table(&["WHAT", "FOUND"], &[], rows));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn processors() -> Finding {
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    Finding::new("processors", format!("{cores} usable, {}", std::env::consts::ARCH))
+}
+
+fn clock() -> Finding {
+    let clock = Clock::detect();
+    let found = match clock.name() {
+        "tsc" => format!("time-stamp counter at {:.1} MHz", clock.ticks_per_second() / 1e6),
+        name => format!("{name}: the processor's time-stamp counter is not constant"),
+    };
+    Finding::new("clock", found)
+}
+
+fn mpi(kind: MpiKind) -> anyhow::Result<[Finding; 2]> {
+    let package = match kind {
+        MpiKind::OpenMpi => "openmpi-bin libopenmpi-dev",
+        MpiKind::Mpich => "mpich libmpich-dev",
+    };
+    let launcher = match find_launcher(kind, version_of) {
+        Some(program) => Finding::new(format!("{kind} launcher"), program),
+        None => Finding::missing(
+            format!("{kind} launcher"),
+            "none",
+            format!("on Debian or Ubuntu: apt-get install {package}"),
+        ),
+    };
+    let library = back_end::library(kind)?;
+    let what = format!("{kind} back end");
+    let back_end = if library.exists() {
+        Finding::new(what, library.display().to_string())
+    } else {
+        Finding::missing(what, "none", "build it where the launcher is: cargo xtask build")
+    };
+    Ok([launcher, back_end])
+}
+
+fn compiler() -> Finding {
+    let version = Command::new("cc").arg("--version").stdin(Stdio::null()).output();
+    let first_line = |text: Vec<u8>| String::from_utf8_lossy(&text).lines().next().map(str::to_owned);
+    match version.ok().and_then(|output| first_line(output.stdout)) {
+        Some(line) => Finding::new("C compiler", line),
+        None => Finding::missing("C compiler", "none", "for components in C: apt-get install gcc"),
+    }
+}
+
+/// File systems on which memory-mapped writing is slow or goes wrong.
+const NETWORK: [(i64, &str); 4] =
+    [(0x6969, "NFS"), (0x0bd0_0bd0, "Lustre"), (0x4750_4653, "GPFS"), (0xff53_4d42, "CIFS")];
+
+fn storage(directory: &Path) -> Finding {
+    let existing = directory.ancestors().find(|path| path.exists() || path.as_os_str().is_empty());
+    let existing = existing.filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let what = format!("record storage {}", directory.display());
+    match (rustix::fs::statvfs(existing), rustix::fs::statfs(existing)) {
+        (Ok(space), Ok(kind)) => {
+            let gib = space.f_bavail as f64 * space.f_frsize as f64 / (1_u64 << 30) as f64;
+            let found = format!("{gib:.1} GiB free");
+            match NETWORK.iter().find(|(magic, _)| *magic == kind.f_type as i64) {
+                Some((_, name)) => Finding::missing(
+                    what,
+                    &format!("{found} on {name}"),
+                    "use a local disk: mapped writing is slow or wrong there",
+                ),
+                None => Finding::new(what, format!("{found}, local")),
+            }
+        }
+        _ => Finding::missing(what, "cannot be read", "choose another directory"),
+    }
+}

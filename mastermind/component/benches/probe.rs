@@ -1,0 +1,34 @@
+//! The library that `port_call.rs` calls into: the same addition as a plain C function and behind a port.
+
+use std::sync::Arc;
+
+use cca_ports::{Component, PortError, Services, component};
+
+#[path = "probe_port.rs"]
+mod probe_port;
+
+use probe_port::ProbePort;
+
+/// Adds one.
+#[component(class = "bench.Probe", version = "1.0")]
+pub struct Probe;
+
+impl Component for Probe {
+    fn set_services(services: &Services) -> Result<Arc<Self>, PortError> {
+        let probe = Arc::new(Probe);
+        services.add_provides_port::<dyn ProbePort, _>("probe", &probe)?;
+        Ok(probe)
+    }
+}
+
+impl ProbePort for Probe {
+    fn add_one(&self, q: u64, mode: u32) -> Result<u64, PortError> {
+        Ok(q.wrapping_add(u64::from(mode)))
+    }
+}
+
+/// The same without a port: what a call into this library costs at least.
+#[unsafe(no_mangle)]
+pub extern "C" fn bench_add_one(q: u64, mode: u32) -> u64 {
+    q.wrapping_add(u64::from(mode))
+}
