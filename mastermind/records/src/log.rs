@@ -12,7 +12,7 @@ use crate::definitions::Definitions;
 use crate::error::RecordsError;
 use crate::layout::{Calibration, HEADER_BYTES, LogHeader, LogIdentity, MAGIC, VERSION};
 use crate::records::Records;
-use crate::scan::{Gap, scan};
+use crate::scan::{Gap, Scanned, scan};
 
 const WORD: usize = size_of::<u64>();
 
@@ -141,7 +141,7 @@ impl Log {
         self.n_words = there.min(usize::try_from(claimed).unwrap_or(usize::MAX));
         let mut definitions = Definitions::default();
         let mut scanned = scan(self.words(), &mut definitions);
-        if let Some(end) = self.end_beyond(committed, there) {
+        if let Some(end) = self.end_beyond(committed, there, &scanned) {
             self.header_damage("committed count");
             self.n_words = end;
             definitions = Definitions::default();
@@ -180,7 +180,7 @@ impl Log {
     ///
     /// Behind it one entry may be there, complete, if the program was killed just before the commit. More of them mean
     /// that the count is wrong, unless a running program has written them since.
-    fn end_beyond(&self, committed: u64, there: usize) -> Option<usize> {
+    fn end_beyond(&self, committed: u64, there: usize, before: &Scanned) -> Option<usize> {
         let beyond = self.n_words..there;
         if beyond.is_empty() {
             return None;
@@ -191,7 +191,9 @@ impl Log {
         };
         let scanned = scan(&all[beyond.clone()], &mut Definitions::default());
         let is_still = self.header().cells.committed.load(Ordering::Acquire) == committed;
-        (is_still && scanned.n_entries > 1).then_some(beyond.start + scanned.end)
+        let cuts_entry = before.end < beyond.start;
+        let is_wrong = scanned.n_entries > 1 || (cuts_entry && scanned.n_entries > 0);
+        (is_still && is_wrong).then_some(beyond.start + scanned.end)
     }
 
     fn read_clock(&mut self) {
