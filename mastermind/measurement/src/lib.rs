@@ -5,7 +5,9 @@
 
 mod clock;
 mod cost;
+mod functions;
 mod recorder;
+mod shared;
 mod thread_log;
 
 pub use clock::Clock;

@@ -6,14 +6,29 @@
 //!
 //! What a record is made of, word by word, is [`cca_abi::recording::word`]; the file around it is [`layout`].
 
+mod calibration;
 mod chunk;
+mod csv_export;
+mod damage;
 pub mod definition;
+mod definitions;
 mod error;
 pub mod layout;
+mod log;
+mod records;
+mod run;
+mod scan;
 mod writer;
 
+pub use calibration::TimeBase;
 pub use chunk::ChunkPreparer;
+pub use csv_export::write_csv;
+pub use damage::Damage;
 pub use definition::Definition;
+pub use definitions::Definitions;
 pub use error::RecordsError;
 pub use layout::{Calibration, LogIdentity};
+pub use log::{Log, OpenCallInfo};
+pub use records::{Record, Records, Value, record_words};
+pub use run::{Run, open_run};
 pub use writer::{ChunkSizes, LogTotals, LogWriter, RecordWords};

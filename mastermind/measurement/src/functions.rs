@@ -1,0 +1,104 @@
+//! The recorder's functions, as the code that records calls them.
+
+use std::ffi::c_void;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use cca_abi::recording::{RecorderFunctions, RecordingContext};
+use mastermind_records::RecordsError;
+
+use crate::shared::{LogPointer, Shared};
+
+/// For [`cca_abi::recording::Recorder::new`], with an `Arc<Shared>`'s address as the object.
+pub(crate) const FUNCTIONS: RecorderFunctions = RecorderFunctions {
+    context,
+    roll_over,
+    call_path,
+    lost,
+    counters,
+};
+
+/// # Safety
+/// `object` is the `Shared` that the recorder was made with.
+unsafe fn shared<'a>(object: *const c_void) -> &'a Shared {
+    // SAFETY: required of the caller.
+    unsafe { &*object.cast() }
+}
+
+/// The log of a context; `None` for the cleared context of a forked child.
+///
+/// # Safety
+/// `context` is null or one that [`context`] returned to this thread.
+unsafe fn log_of(context: *mut RecordingContext) -> Option<LogPointer> {
+    // SAFETY: required of the caller.
+    let owner = unsafe { context.as_ref() }?.owner;
+    (!owner.is_null()).then_some(LogPointer(owner.cast()))
+}
+
+extern "C" fn context(object: *const c_void) -> *mut RecordingContext {
+    // SAFETY: called by the recorder made in `RunRecorder::start`, which keeps one strong count.
+    let shared = unsafe {
+        Arc::increment_strong_count(object.cast::<Shared>());
+        Arc::from_raw(object.cast::<Shared>())
+    };
+    let log = if shared.is_own_process() {
+        shared.leased().map_or_else(|| shared.lease(), Ok)
+    } else {
+        Err(RecordsError::NoLogs {
+            directory: PathBuf::new(),
+        })
+    };
+    match log {
+        // SAFETY: the calling thread has the lease.
+        Ok(log) => unsafe { (*log.0).context() },
+        Err(_) => {
+            shared.count_dropped();
+            std::ptr::null_mut()
+        }
+    }
+}
+
+extern "C" fn roll_over(object: *const c_void, context: *mut RecordingContext, words: u64) -> u32 {
+    // SAFETY: the recorder passes its object and this thread's context; no other borrow of the log is alive.
+    let (shared, log) = unsafe { (shared(object), log_of(context)) };
+    log.is_some_and(|log| {
+        // SAFETY: as above.
+        unsafe { &mut *log.0 }.roll_over(words as usize, || shared.clock().calibration())
+    })
+    .into()
+}
+
+extern "C" fn call_path(
+    object: *const c_void,
+    context: *mut RecordingContext,
+    parent: u32,
+    method: u32,
+) -> u32 {
+    // SAFETY: the recorder passes its object and this thread's context.
+    let (shared, log) = unsafe { (shared(object), log_of(context)) };
+    log.and_then(|log| shared.call_path(log, parent, method))
+        .unwrap_or(0)
+}
+
+extern "C" fn lost(
+    object: *const c_void,
+    context: *mut RecordingContext,
+    path: u32,
+    wall: u64,
+    mpi: u64,
+) {
+    // SAFETY: the recorder passes its object and this thread's context.
+    let (shared, log) = unsafe { (shared(object), log_of(context)) };
+    match log {
+        // SAFETY: the calling thread has the lease, and no other borrow of the log is alive.
+        Some(log) => unsafe { &mut *log.0 }.lose(path, wall, mpi),
+        None => {
+            shared.count_dropped();
+        }
+    }
+}
+
+/// No method has counters yet.
+extern "C" fn counters(_: *const c_void, _: *mut RecordingContext, _: u32, _: *mut u64) -> u32 {
+    0
+}

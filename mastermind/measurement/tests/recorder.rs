@@ -1,0 +1,240 @@
+//! The recorder, through the same code as a proxy.
+
+use std::path::Path;
+
+use cca_abi::recording::{ProxyMethod, Recording};
+use mastermind_measurement::{Clock, RecorderConfig, RunRecorder};
+use mastermind_records::definition::{
+    MethodDefinition, ParameterDefinition, RunDefinition, SwapDefinition,
+};
+use mastermind_records::{ChunkSizes, Definition, Run};
+
+fn config(directory: &Path) -> RecorderConfig {
+    RecorderConfig {
+        directory: directory.into(),
+        rank: 0,
+        limit_bytes: None,
+        chunks: ChunkSizes {
+            first_bytes: 4096,
+            largest_bytes: 16384,
+        },
+        clock: Clock::detect(),
+        run: RunDefinition {
+            assembly: "test".into(),
+            mpi: Some("test".into()),
+            ..RunDefinition::default()
+        },
+    }
+}
+
+fn method(run: &RunRecorder, name: &str) -> ProxyMethod {
+    let parameter = |name: &str| ParameterDefinition {
+        name: name.into(),
+        ..ParameterDefinition::default()
+    };
+    let method = ProxyMethod::new();
+    method.register(run.register(MethodDefinition {
+        instance: "i".into(),
+        method: name.into(),
+        parameters: vec![parameter("q"), parameter("mode")],
+        ..MethodDefinition::default()
+    }));
+    method
+}
+
+fn call(run: &RunRecorder, method: &ProxyMethod, q: u64, inner: impl FnOnce()) {
+    let recording = Recording::begin(run.recorder(), method, || [q, 2]);
+    inner();
+    if let Some(recording) = recording {
+        recording.end(q % 10 == 3);
+    }
+}
+
+#[test]
+fn nested_calls_of_several_threads() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = RunRecorder::start(config(directory.path())).unwrap();
+    let (outer, inner) = (method(&run, "outer"), method(&run, "inner"));
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                for q in 0..1000 {
+                    call(&run, &outer, q, || {
+                        call(&run, &inner, q, || {});
+                        call(&run, &inner, q + 1, || {});
+                    });
+                }
+            });
+        }
+    });
+    let totals = run.finish().unwrap();
+    assert_eq!((totals.records, totals.dropped), (9000, 0));
+    let run = Run::open(directory.path()).unwrap();
+    assert_eq!(run.damage().count(), 0);
+    assert!(run.is_finished());
+    assert_eq!(run.n_records(), 9000);
+    for log in run.logs().iter().filter(|log| log.n_records() > 0) {
+        let mut records: Vec<_> = log.records().collect();
+        records.sort_by_key(|record| record.seq);
+        for (place, record) in records.iter().enumerate() {
+            assert_eq!(record.seq, place as u64);
+            let depth = place % 3;
+            assert_eq!(
+                record.parent_seq,
+                (depth > 0).then(|| (place - depth) as u64)
+            );
+            assert_eq!(
+                record.method.method,
+                if depth == 0 { "outer" } else { "inner" }
+            );
+            assert_eq!(record.failed, record.values[0] % 10 == 3);
+            assert_eq!(record.mpi_ns, Some(0));
+        }
+        for family in records.chunks(3) {
+            assert!(family[1].wall_ns + family[2].wall_ns <= family[0].wall_ns);
+            assert!(
+                family[0].start_ns <= family[1].start_ns
+                    && family[1].start_ns <= family[2].start_ns
+            );
+        }
+        let names: Vec<_> = log
+            .definitions()
+            .call_paths()
+            .map(|path| log.definitions().call_path_name(path.id))
+            .collect();
+        assert_eq!(names, ["i.outer", "i.outer->i.inner"]);
+    }
+}
+
+#[test]
+fn logs_of_ended_threads_are_used_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = RunRecorder::start(config(directory.path())).unwrap();
+    let one = method(&run, "one");
+    for q in 0..50 {
+        std::thread::scope(|scope| {
+            scope.spawn(|| call(&run, &one, q, || {}));
+        });
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    let totals = run.finish().unwrap();
+    assert_eq!(totals.records, 50);
+    assert!(totals.logs < 25, "{} logs", totals.logs);
+}
+
+#[test]
+fn a_panic_in_the_parameters_costs_the_record_only() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = RunRecorder::start(config(directory.path())).unwrap();
+    let one = method(&run, "one");
+    let empty: &[u64] = std::hint::black_box(&[]);
+    assert!(Recording::begin(run.recorder(), &one, || [empty[0], 0]).is_none());
+    one.set_enabled(false);
+    assert!(Recording::begin(run.recorder(), &one, || [1, 1]).is_none());
+    one.set_enabled(true);
+    call(&run, &one, 1, || {});
+    drop(Recording::begin(run.recorder(), &one, || [5, 1]));
+    let totals = run.finish().unwrap();
+    assert_eq!((totals.records, totals.dropped), (2, 1));
+    let run = Run::open(directory.path()).unwrap();
+    let failed: Vec<_> = run.logs()[0]
+        .records()
+        .map(|record| record.failed)
+        .collect();
+    assert_eq!(
+        failed,
+        [false, true],
+        "a recording that is dropped has failed"
+    );
+}
+
+#[test]
+fn past_the_limit_calls_are_counted_and_summed() {
+    let directory = tempfile::tempdir().unwrap();
+    let config = RecorderConfig {
+        limit_bytes: Some(64 << 10),
+        ..config(directory.path())
+    };
+    let run = RunRecorder::start(config).unwrap();
+    let (one, late) = (method(&run, "one"), method(&run, "late"));
+    for q in 0..10_000 {
+        call(&run, &one, q, || {});
+    }
+    for q in 0..7 {
+        call(&run, &late, q, || {});
+    }
+    let totals = run.finish().unwrap();
+    assert!(totals.records > 1000 && totals.records < 1400, "{totals:?}");
+    assert_eq!(totals.records + totals.dropped, 10_007);
+    assert!(totals.bytes < 80 << 10, "{totals:?}");
+    let run = Run::open(directory.path()).unwrap();
+    let definitions = run.logs()[0].definitions();
+    let lost: Vec<_> = definitions
+        .unrecorded
+        .iter()
+        .map(|lost| (definitions.call_path_name(lost.call_path), lost.calls))
+        .collect();
+    assert_eq!(
+        lost,
+        [
+            ("i.one".to_string(), totals.dropped - 7),
+            ("i.late".to_string(), 7)
+        ]
+    );
+    assert_eq!(run.damage().count(), 0);
+}
+
+#[test]
+fn announcements_reach_every_log() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = RunRecorder::start(config(directory.path())).unwrap();
+    let one = method(&run, "one");
+    std::thread::scope(|scope| {
+        scope.spawn(|| call(&run, &one, 1, || {}));
+    });
+    let swap = SwapDefinition {
+        ticks: run.now(),
+        from: "Godunov".into(),
+        to: Default::default(),
+    };
+    run.announce(Definition::Swap(swap.clone()));
+    run.finish().unwrap();
+    let run = Run::open(directory.path()).unwrap();
+    assert_eq!(run.logs().len(), 2);
+    for log in run.logs() {
+        assert_eq!(log.definitions().swaps, std::slice::from_ref(&swap));
+        assert_eq!(log.definitions().run.assembly, "test");
+        assert!(
+            log.definitions()
+                .cost
+                .is_some_and(|cost| cost.record_ns > 0.0)
+        );
+    }
+}
+
+#[test]
+fn two_recorders_in_one_thread() {
+    let directories = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let runs = directories
+        .each_ref()
+        .map(|directory| RunRecorder::start(config(directory.path())).unwrap());
+    let methods = runs.each_ref().map(|run| method(run, "one"));
+    for q in 0..100 {
+        call(&runs[0], &methods[0], q, || {
+            call(&runs[1], &methods[1], q, || {})
+        });
+    }
+    for run in runs {
+        assert_eq!(run.finish().unwrap().records, 100);
+    }
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_is_an_error() {
+    let error = RunRecorder::start(config(Path::new("/proc/no-such"))).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("cannot create record log \"/proc/no-such/rank0000-thread00.mmr\"")
+    );
+}

@@ -1,0 +1,103 @@
+//! From clock ticks to nanoseconds.
+
+use crate::layout::Calibration;
+
+/// Calibrations closer than this say less about the rate than the definition of the clock.
+const SHORTEST_NS: u64 = 5_000_000;
+const SHIFT: u32 = 40;
+
+/// Turns ticks of a log's clock into nanoseconds, rounding down; sums of parts never exceed the whole.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TimeBase {
+    start: Calibration,
+    /// Nanoseconds a tick, times 2⁴⁰.
+    ns_per_tick: u128,
+}
+
+impl Default for TimeBase {
+    /// A clock that ticks nanoseconds.
+    fn default() -> Self {
+        Self {
+            start: Calibration::default(),
+            ns_per_tick: 1 << SHIFT,
+        }
+    }
+}
+
+impl TimeBase {
+    /// # Arguments
+    /// * `start`, `latest` - calibrations of the header
+    /// * `ticks_per_second` - rate by the definition of the clock
+    /// * `first` - ticks that count as start where the calibration is lost
+    pub(crate) fn new(
+        start: Option<Calibration>,
+        latest: Option<Calibration>,
+        ticks_per_second: Option<f64>,
+        first: u64,
+    ) -> Self {
+        let measured = start.zip(latest).and_then(|(start, latest)| {
+            let ns = latest
+                .ns
+                .checked_sub(start.ns)
+                .filter(|ns| *ns >= SHORTEST_NS)?;
+            let ticks = latest
+                .ticks
+                .checked_sub(start.ticks)
+                .filter(|ticks| *ticks > 0)?;
+            Some(((u128::from(ns)) << SHIFT) / u128::from(ticks))
+        });
+        let defined = ticks_per_second
+            .filter(|rate| *rate >= 1.0)
+            .map(|rate| (1e9 / rate * (1u64 << SHIFT) as f64) as u128);
+        Self {
+            start: start.unwrap_or(Calibration {
+                ticks: first,
+                ns: 0,
+            }),
+            ns_per_tick: measured.or(defined).unwrap_or(1 << SHIFT),
+        }
+    }
+
+    /// A length of time, nanoseconds.
+    #[inline]
+    pub fn length_ns(&self, ticks: u64) -> u64 {
+        u64::try_from((u128::from(ticks) * self.ns_per_tick) >> SHIFT).unwrap_or(u64::MAX)
+    }
+
+    /// A moment, nanoseconds since the start of the run; 0 for earlier ones.
+    #[inline]
+    pub fn since_start_ns(&self, ticks: u64) -> u64 {
+        self.length_ns(ticks.saturating_sub(self.start.ticks))
+    }
+
+    /// The start of the run on both clocks.
+    pub fn start(&self) -> Calibration {
+        self.start
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calibrations_far_apart_beat_the_definition() {
+        let start = Calibration {
+            ticks: 1_000,
+            ns: 77,
+        };
+        let far = Calibration {
+            ticks: 1_000 + 3_000_000_000,
+            ns: 77 + 1_000_000_000,
+        };
+        let time = TimeBase::new(Some(start), Some(far), Some(2e9), 0);
+        assert_eq!(time.since_start_ns(1_000 + 300), 99); // rounded down: 3 ticks a nanosecond, rate rounded down
+        let near = Calibration {
+            ticks: 1_300,
+            ns: 177,
+        };
+        let time = TimeBase::new(Some(start), Some(near), Some(2e9), 0);
+        assert_eq!(time.since_start_ns(1_000 + 300), 150);
+        assert_eq!(time.since_start_ns(0), 0);
+    }
+}

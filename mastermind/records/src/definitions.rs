@@ -1,0 +1,99 @@
+//! The definitions of a log, by what they define.
+
+use std::sync::Arc;
+
+use crate::definition::{
+    CallPathDefinition, ClockDefinition, CostDefinition, Definition, MethodDefinition,
+    RunDefinition, SwapDefinition, UnrecordedDefinition,
+};
+
+/// Largest id of a call path or method that is believed.
+const MAX_ID: u32 = 1 << 24;
+
+/// What the definitions of a log say.
+#[derive(Clone, Debug, Default)]
+pub struct Definitions {
+    /// The run.
+    pub run: RunDefinition,
+    /// The clock, unless its definition is lost.
+    pub clock: Option<ClockDefinition>,
+    /// What a measurement costs.
+    pub cost: Option<CostDefinition>,
+    /// Components replaced during the run.
+    pub swaps: Vec<SwapDefinition>,
+    /// Totals of calls that could not be recorded.
+    pub unrecorded: Vec<UnrecordedDefinition>,
+    pub(crate) methods: Vec<Option<Arc<MethodDefinition>>>,
+    pub(crate) paths: Vec<Option<CallPathDefinition>>,
+}
+
+impl Definitions {
+    /// The methods, by id.
+    pub fn methods(&self) -> impl Iterator<Item = &Arc<MethodDefinition>> {
+        self.methods.iter().flatten()
+    }
+
+    /// The call paths, by id.
+    pub fn call_paths(&self) -> impl Iterator<Item = CallPathDefinition> {
+        self.paths.iter().flatten().copied()
+    }
+
+    /// A call path.
+    pub fn call_path(&self, id: u32) -> Option<CallPathDefinition> {
+        self.paths.get(id as usize).copied().flatten()
+    }
+
+    /// A method.
+    pub fn method(&self, id: u32) -> Option<&Arc<MethodDefinition>> {
+        self.methods.get(id as usize)?.as_ref()
+    }
+
+    /// The method that a call path ends in.
+    pub fn method_of(&self, call_path: u32) -> Option<&Arc<MethodDefinition>> {
+        self.method(self.call_path(call_path)?.method)
+    }
+
+    /// `driver.go->flux.compute`, as Extra-P writes call paths; `?` for what is not defined.
+    pub fn call_path_name(&self, call_path: u32) -> String {
+        let mut names = Vec::new();
+        let mut next = call_path;
+        while next != 0 {
+            names.push(
+                self.method_of(next)
+                    .map_or_else(|| "?".into(), |method| method.name()),
+            );
+            // Parents have lower ids; damage cannot make a cycle.
+            next = self
+                .call_path(next)
+                .map_or(0, |path| if path.parent < next { path.parent } else { 0 });
+        }
+        names.reverse();
+        names.join("->")
+    }
+}
+
+impl Definitions {
+    pub(crate) fn add(&mut self, definition: Definition) {
+        match definition {
+            Definition::Run(run) => self.run = run,
+            Definition::Clock(clock) => self.clock = Some(clock),
+            Definition::Cost(cost) => self.cost = Some(cost),
+            Definition::Method(method) => put(&mut self.methods, method.id, Arc::new(method)),
+            Definition::CallPath(path) => put(&mut self.paths, path.id, path),
+            Definition::Swap(swap) => self.swaps.push(swap),
+            Definition::Unrecorded(unrecorded) => self.unrecorded.push(unrecorded),
+            Definition::Unknown => {}
+        }
+    }
+}
+
+fn put<T: Clone>(list: &mut Vec<Option<T>>, id: u32, value: T) {
+    if id == 0 || id > MAX_ID {
+        return;
+    }
+    let index = id as usize;
+    if list.len() <= index {
+        list.resize(index + 1, None);
+    }
+    list[index] = Some(value);
+}

@@ -1,0 +1,248 @@
+//! Records with their meaning.
+
+use cca_abi::recording::word;
+
+use crate::definition::{MethodDefinition, ParameterDefinition, ParameterKind};
+use crate::log::Log;
+use crate::scan::{RawRecords, available_counters, is_defined};
+
+/// The value of a parameter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value<'a> {
+    /// A signed integer.
+    Integer(i64),
+    /// A real number.
+    Real(f64),
+    /// An enumeration's value: its word and its label, if it has one.
+    Label(u64, Option<&'a str>),
+}
+
+impl<'a> Value<'a> {
+    fn new(word: u64, parameter: &'a ParameterDefinition) -> Self {
+        match parameter.kind {
+            ParameterKind::Integer => Self::Integer(word.cast_signed()),
+            ParameterKind::Real => Self::Real(f64::from_bits(word)),
+            ParameterKind::Enumeration => {
+                let label = usize::try_from(word)
+                    .ok()
+                    .and_then(|index| parameter.labels.get(index));
+                Self::Label(word, label.map(String::as_str))
+            }
+        }
+    }
+
+    /// As a number; enumerations give their index.
+    pub fn as_f64(self) -> f64 {
+        match self {
+            Self::Integer(value) => value as f64,
+            Self::Real(value) => value,
+            Self::Label(word, _) => word as f64,
+        }
+    }
+}
+
+impl std::fmt::Display for Value<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Integer(value) => value.fmt(f),
+            Self::Real(value) => value.fmt(f),
+            Self::Label(_, Some(label)) => label.fmt(f),
+            Self::Label(word, None) => word.fmt(f),
+        }
+    }
+}
+
+/// One call.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'a> {
+    /// Order of entry: calls that began earlier in this thread have lower numbers.
+    pub seq: u64,
+    /// The call that this one was made from, if it is measured.
+    pub parent_seq: Option<u64>,
+    /// Call path within the log.
+    pub call_path: u32,
+    /// Start, nanoseconds since the start of the run.
+    pub start_ns: u64,
+    /// Wall time, nanoseconds.
+    pub wall_ns: u64,
+    /// Time in MPI, nanoseconds; `None` if it is not measured.
+    pub mpi_ns: Option<u64>,
+    /// Whether the call failed.
+    pub failed: bool,
+    /// The method called.
+    pub method: &'a MethodDefinition,
+    /// Words of the parameters, then of the available counters, if they were read.
+    pub values: &'a [u64],
+}
+
+impl<'a> Record<'a> {
+    /// Wall time without MPI, nanoseconds; `None` if MPI is not measured.
+    pub fn compute_ns(&self) -> Option<u64> {
+        self.mpi_ns.map(|mpi| self.wall_ns - mpi)
+    }
+
+    /// The parameters, as defined.
+    pub fn parameters(&self) -> impl ExactSizeIterator<Item = Value<'a>> + use<'a> {
+        let parameters = self.method.parameters.iter();
+        parameters
+            .zip(self.values)
+            .map(|(parameter, word)| Value::new(*word, parameter))
+    }
+
+    /// The counters, as defined; `None` where one is not available or was not read.
+    pub fn counters(&self) -> impl Iterator<Item = Option<u64>> + use<'a> {
+        let mut words = self.values[self.method.parameters.len().min(self.values.len())..].iter();
+        let counters = self.method.counters.iter();
+        counters.map(move |counter| {
+            if counter.unavailable.is_none() {
+                words.next().copied()
+            } else {
+                None
+            }
+        })
+    }
+}
+
+/// A call seen through its children before its own record.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    call_path: u32,
+    seq: u64,
+}
+
+/// The records of a log, in the order in which the calls ended: children before their parent.
+///
+/// The order of entry comes from the call paths. A record's ancestors have begun before it and not ended yet; those
+/// that no earlier record has shown get the next numbers, outermost first, and wait for their own record:
+///
+/// ```text
+/// go{ a{} b{ c{} } }    records: a, b->c, b, go    entries: go 0, a 1, b 2, c 3
+/// ```
+#[derive(Clone, Debug)]
+pub struct Records<'a> {
+    log: &'a Log,
+    raw: RawRecords<'a>,
+    pending: Vec<Pending>,
+    next_seq: u64,
+    ancestors: Vec<u32>,
+}
+
+impl<'a> Records<'a> {
+    pub(crate) fn new(log: &'a Log, first_seq: u64) -> Self {
+        Self {
+            log,
+            raw: log.raw_records(),
+            pending: Vec::new(),
+            next_seq: first_seq,
+            ancestors: Vec::new(),
+        }
+    }
+
+    /// The sequence number that the next call to appear will get.
+    pub fn next_seq(&self) -> u64 {
+        self.next_seq
+    }
+
+    fn take_seq(&mut self) -> u64 {
+        self.next_seq += 1;
+        self.next_seq - 1
+    }
+
+    /// Numbers of a record's call and of the call it was made from.
+    #[inline]
+    fn sequence(&mut self, call_path: u32) -> (u64, Option<u64>) {
+        let parent = self
+            .log
+            .definitions()
+            .call_path(call_path)
+            .map_or(0, |path| path.parent);
+        match *self.pending.as_slice() {
+            // The parent is known: the sibling of a call before.
+            [.., top] if top.call_path == parent => (self.take_seq(), Some(top.seq)),
+            [.., above, top] if top.call_path == call_path && above.call_path == parent => {
+                self.pending.pop();
+                (top.seq, Some(above.seq))
+            }
+            [top] if top.call_path == call_path && parent == 0 => {
+                self.pending.pop();
+                (top.seq, None)
+            }
+            [] if parent == 0 => (self.take_seq(), None),
+            _ => self.sequence_anew(call_path, parent),
+        }
+    }
+
+    #[cold]
+    fn sequence_anew(&mut self, call_path: u32, parent: u32) -> (u64, Option<u64>) {
+        let definitions = self.log.definitions();
+        self.ancestors.clear();
+        let mut ancestor = parent;
+        while ancestor != 0 {
+            self.ancestors.push(ancestor);
+            let next = definitions
+                .call_path(ancestor)
+                .map_or(0, |path| path.parent);
+            ancestor = if next < ancestor { next } else { 0 };
+        }
+        self.ancestors.reverse();
+        let common = self
+            .pending
+            .iter()
+            .zip(&self.ancestors)
+            .take_while(|(open, path)| open.call_path == **path)
+            .count();
+        let own = self
+            .pending
+            .get(common)
+            .filter(|open| open.call_path == call_path && common == self.ancestors.len());
+        let own = own.map(|open| open.seq);
+        // Calls beyond have ended without a record: lost to damage.
+        self.pending.truncate(common);
+        for place in common..self.ancestors.len() {
+            let seq = self.take_seq();
+            self.pending.push(Pending {
+                call_path: self.ancestors[place],
+                seq,
+            });
+        }
+        let seq = own.unwrap_or_else(|| self.take_seq());
+        (seq, self.pending.last().map(|parent| parent.seq))
+    }
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = Record<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Record<'a>> {
+        loop {
+            let words = self.raw.next()?;
+            let call_path = word::path(words[0]);
+            if !is_defined(self.log.definitions(), call_path, words.len()) {
+                continue;
+            }
+            let method = self.log.definitions().method_of(call_path)?;
+            let (seq, parent_seq) = self.sequence(call_path);
+            let time = self.log.time();
+            let wall_ns = time.length_ns(words[2]);
+            let measured = words[0] & word::MPI_MEASURED != 0;
+            return Some(Record {
+                seq,
+                parent_seq,
+                call_path,
+                start_ns: time.since_start_ns(words[1]),
+                wall_ns,
+                // Recorders keep MPI within wall; another's log might not.
+                mpi_ns: measured.then(|| time.length_ns(words[3]).min(wall_ns)),
+                failed: words[0] & word::FAILED != 0,
+                method,
+                values: &words[word::HEAD_WORDS..],
+            });
+        }
+    }
+}
+
+/// Number of words that a record of a method has, counters included.
+pub fn record_words(method: &MethodDefinition) -> usize {
+    word::HEAD_WORDS + method.parameters.len() + available_counters(method)
+}

@@ -1,0 +1,114 @@
+//! All logs of a run.
+
+use std::path::Path;
+
+use crate::damage::Damage;
+use crate::error::RecordsError;
+use crate::layout::EXTENSION;
+use crate::log::Log;
+
+/// The logs of a directory.
+#[derive(Debug)]
+pub struct Run {
+    logs: Vec<Log>,
+    unreadable: Vec<RecordsError>,
+}
+
+impl Run {
+    /// Opens all logs of a directory.
+    ///
+    /// # Errors
+    /// [`RecordsError::Io`] if the directory cannot be read, [`RecordsError::NoLogs`] if it holds none; the first log's
+    /// error if none can be read. Else logs that cannot be read are in [`Run::unreadable`].
+    pub fn open(directory: &Path) -> Result<Self, RecordsError> {
+        let read = || RecordsError::io("read records", directory);
+        let mut paths = Vec::new();
+        for entry in std::fs::read_dir(directory).map_err(read())? {
+            let path = entry.map_err(read())?.path();
+            if path
+                .extension()
+                .is_some_and(|extension| extension == EXTENSION)
+            {
+                paths.push(path);
+            }
+        }
+        paths.sort();
+        let mut run = Self {
+            logs: Vec::new(),
+            unreadable: Vec::new(),
+        };
+        for path in &paths {
+            match Log::open(path) {
+                Ok(log) => run.logs.push(log),
+                Err(error) => run.unreadable.push(error),
+            }
+        }
+        run.logs.sort_by_key(Log::identity);
+        if run.logs.is_empty() {
+            let none = RecordsError::NoLogs {
+                directory: directory.into(),
+            };
+            return Err(run.unreadable.into_iter().next().unwrap_or(none));
+        }
+        Ok(run)
+    }
+
+    /// The logs, by rank and thread.
+    pub fn logs(&self) -> &[Log] {
+        &self.logs
+    }
+
+    /// Why logs could not be read at all.
+    pub fn unreadable(&self) -> &[RecordsError] {
+        &self.unreadable
+    }
+
+    /// The ranks that have logs, ascending.
+    pub fn ranks(&self) -> Vec<u32> {
+        let mut ranks: Vec<u32> = self.logs.iter().map(|log| log.identity().rank).collect();
+        ranks.dedup();
+        ranks
+    }
+
+    /// The logs of a rank, each with the sequence number that its records begin with, so that numbers are unique
+    /// within the rank. Logs that follow one another in the list count all records before them.
+    pub fn logs_of(&self, rank: u32) -> impl Iterator<Item = (&Log, u64)> {
+        let logs = self
+            .logs
+            .iter()
+            .filter(move |log| log.identity().rank == rank);
+        logs.scan(0, |next_seq, log| {
+            let first = *next_seq;
+            *next_seq += log.most_seqs();
+            Some((log, first))
+        })
+    }
+
+    /// What cannot be read, in all logs.
+    pub fn damage(&self) -> impl Iterator<Item = &Damage> {
+        self.logs.iter().flat_map(Log::damage)
+    }
+
+    /// Number of records of all logs.
+    pub fn n_records(&self) -> u64 {
+        self.logs.iter().map(Log::n_records).sum()
+    }
+
+    /// Calls that could not be recorded, in all logs.
+    pub fn dropped(&self) -> u64 {
+        self.logs.iter().map(Log::dropped).sum()
+    }
+
+    /// Whether every log was ended by its program.
+    pub fn is_finished(&self) -> bool {
+        self.logs.iter().all(Log::is_finished)
+    }
+}
+
+/// Opens all logs of a directory; see [`Run::open`].
+///
+/// # Errors
+/// Those of [`Run::open`].
+pub fn open_run(directory: &Path) -> Result<Run, RecordsError> {
+    Run::open(directory)
+}
