@@ -7,7 +7,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
 
 use cca_abi::RVec;
-use cca_comm::{CommError, Completion, MAX_VALUES, Reduction, check_length, check_rank, check_tag};
+use cca_comm::{
+    CommError, Communicator, Completion, MAX_VALUES, Reduction, check_length, check_rank, check_tag,
+};
 use mpi::ffi::{self, MPI_Comm};
 use thiserror::Error;
 
@@ -154,41 +156,35 @@ impl MpiCommunicator {
         })
     }
 
-    /// This process among the ranks, from 0.
-    pub fn rank(&self) -> i32 {
+    /// The state, for one thread at a time, where this thread may call MPI.
+    fn enter(&self, operation: &'static str) -> Result<MutexGuard<'_, State>, CommError> {
+        if self.only.is_some_and(|only| only != thread::current().id()) {
+            return Err(CommError::WrongThread { operation });
+        }
+        Ok(self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Communicator for MpiCommunicator {
+    fn rank(&self) -> i32 {
         self.rank
     }
 
-    /// Number of ranks.
-    pub fn size(&self) -> i32 {
+    fn size(&self) -> i32 {
         self.size
     }
 
-    /// The communicator that components which call MPI themselves should use, as Fortran's
-    /// integer (`MPI_Comm_f2c` makes a C handle of it). It is not the one of the operations here,
-    /// so messages never mix, and it has MPI's usual error handler. It is valid as long as `self`.
-    pub fn fortran_handle(&self) -> i32 {
+    fn fortran_handle(&self) -> i32 {
         self.fortran_handle
     }
 
-    /// Waits for all ranks.
-    ///
-    /// # Errors
-    /// [`CommError::Library`], [`CommError::WrongThread`]; the latter from each operation.
-    pub fn barrier(&self) -> Result<(), CommError> {
+    fn barrier(&self) -> Result<(), CommError> {
         let state = self.enter("barrier")?;
         // SAFETY: `own` is valid as long as `self`.
         check("barrier", unsafe { ffi::MPI_Barrier(state.own) })
     }
 
-    /// Replaces each value by the reduction of that value over all ranks, which all get.
-    ///
-    /// # Arguments
-    /// * `values` - shape `[n]`, the same `n` on all ranks
-    ///
-    /// # Errors
-    /// [`CommError::TooLong`], [`CommError::Library`].
-    pub fn all_reduce(&self, reduction: Reduction, values: &mut [f64]) -> Result<(), CommError> {
+    fn all_reduce(&self, reduction: Reduction, values: &mut [f64]) -> Result<(), CommError> {
         let count = check_length("all_reduce", values.len())?;
         let state = self.enter("all_reduce")?;
         let mine = values.to_vec();
@@ -211,14 +207,7 @@ impl MpiCommunicator {
         })
     }
 
-    /// Replaces the values of all ranks by those of `root`.
-    ///
-    /// # Arguments
-    /// * `values` - shape `[n]`, the same `n` on all ranks
-    ///
-    /// # Errors
-    /// [`CommError::Rank`], [`CommError::TooLong`], [`CommError::Library`].
-    pub fn broadcast(&self, root: i32, values: &mut [f64]) -> Result<(), CommError> {
+    fn broadcast(&self, root: i32, values: &mut [f64]) -> Result<(), CommError> {
         check_rank("broadcast", root, self.size)?;
         let count = check_length("broadcast", values.len())?;
         let state = self.enter("broadcast")?;
@@ -229,15 +218,7 @@ impl MpiCommunicator {
         })
     }
 
-    /// Collects the values of all ranks, of which each may have another number, on `root`.
-    ///
-    /// # Returns
-    /// One array a rank, shape `[size][length of that rank]`; empty on other ranks than `root`.
-    ///
-    /// # Errors
-    /// [`CommError::Rank`]; [`CommError::TooLong`] on all ranks if they have more than
-    /// [`MAX_VALUES`] together; [`CommError::Library`].
-    pub fn gather(&self, root: i32, values: &[f64]) -> Result<Vec<Vec<f64>>, CommError> {
+    fn gather(&self, root: i32, values: &[f64]) -> Result<Vec<Vec<f64>>, CommError> {
         check_rank("gather", root, self.size)?;
         let state = self.enter("gather")?;
         let lengths = state.lengths(self.size, values.len())?;
@@ -284,12 +265,7 @@ impl MpiCommunicator {
         })
     }
 
-    /// Posts a message to rank `to` and returns without waiting. The data comes back with the
-    /// completed request.
-    ///
-    /// # Errors
-    /// [`CommError::Rank`], [`CommError::Tag`], [`CommError::TooLong`], [`CommError::Library`].
-    pub fn send(&self, to: i32, tag: i32, data: RVec<f64>) -> Result<u64, CommError> {
+    fn send(&self, to: i32, tag: i32, data: RVec<f64>) -> Result<u64, CommError> {
         check_rank("send", to, self.size)?;
         check_tag("send", tag)?;
         let mut state = self.enter("send")?;
@@ -297,11 +273,7 @@ impl MpiCommunicator {
         state.requests.send(own, to, tag, data)
     }
 
-    /// Posts a receive of at most `length` values from rank `from` and returns without waiting.
-    ///
-    /// # Errors
-    /// [`CommError::Rank`], [`CommError::Tag`], [`CommError::TooLong`], [`CommError::Library`].
-    pub fn receive(&self, from: i32, tag: i32, length: usize) -> Result<u64, CommError> {
+    fn receive(&self, from: i32, tag: i32, length: usize) -> Result<u64, CommError> {
         check_rank("receive", from, self.size)?;
         check_tag("receive", tag)?;
         let mut state = self.enter("receive")?;
@@ -309,36 +281,14 @@ impl MpiCommunicator {
         state.requests.receive(own, from, tag, length)
     }
 
-    /// Waits until at least one of `requests` has ended, and returns all that have.
-    ///
-    /// # Arguments
-    /// * `requests` - open requests; 0 is passed over; those that ended are set to 0
-    ///
-    /// # Returns
-    /// The requests that ended, by position; empty only if all were 0.
-    ///
-    /// # Errors
-    /// [`CommError::UnknownRequest`] for one that is not open or given twice (nothing is changed);
-    /// [`CommError::Truncated`], [`CommError::Overrun`] or [`CommError::Library`] for a message that
-    /// failed (that request is closed and set to 0; the others that have ended are returned by the
-    /// next call).
-    pub fn wait_some(&self, requests: &mut [u64]) -> Result<Vec<Completion>, CommError> {
+    fn wait_some(&self, requests: &mut [u64]) -> Result<Vec<Completion>, CommError> {
         self.enter("wait")?.requests.wait_some(requests)
     }
 
-    /// Ends all ranks at once, with `code` as the exit code of the run.
-    pub fn abort(&self, code: i32) -> ! {
+    fn abort(&self, code: i32) -> ! {
         // SAFETY: MPI is started, and not ended before `self` is dropped.
         unsafe { ffi::MPI_Abort(ffi::RSMPI_COMM_WORLD, code) };
         process::exit(code)
-    }
-
-    /// The state, for one thread at a time, where this thread may call MPI.
-    fn enter(&self, operation: &'static str) -> Result<MutexGuard<'_, State>, CommError> {
-        if self.only.is_some_and(|only| only != thread::current().id()) {
-            return Err(CommError::WrongThread { operation });
-        }
-        Ok(self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

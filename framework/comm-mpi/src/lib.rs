@@ -1,7 +1,6 @@
 //! The MPI communicator, a component library on rsmpi.
 //!
-//! [`MpiCommunicator`] has the operations of [`cca_comm::SerialCommunicator`] with the same
-//! meaning. It is the one that starts and ends MPI: components never do.
+//! [`MpiComm`] is the component, [`MpiCommunicator`] the communicator that it provides. It is the one that starts and ends MPI: components never do.
 //!
 //! This crate is built once for each MPI (`MPICC=mpicc.openmpi cargo build -p cca-comm-mpi`), and
 //! loaded at run time by an executable that knows nothing of MPI. No other crate depends on it.
@@ -10,8 +9,10 @@
 //! `library.rs` what is asked of the library itself: versions, and the text of its errors.
 
 mod communicator;
+mod component;
 mod library;
 mod requests;
 
 pub use communicator::{MpiCommunicator, StartError};
+pub use component::MpiComm;
 pub use library::{kind, library_version};

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use cca_abi::RVec;
 use cca_comm::{
-    CommError, Completion, LaunchError, Launched, MpiKind, MpiSize, Reduction, SizeError,
-    compare_sizes, find_launcher, launch_command, launched, version_of,
+    CommError, Communicator, Completion, LaunchError, Launched, MpiKind, MpiSize, Reduction,
+    SizeError, compare_sizes, find_launcher, launch_command, launched, version_of,
 };
 use cca_comm_mpi::{MpiCommunicator, StartError, kind, library_version};
 

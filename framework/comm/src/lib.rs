@@ -1,14 +1,13 @@
 //! Communicators: the serial back end and the launcher's view of the ranks.
 //!
 //! * [`SerialCommunicator`] is the communicator of one rank without MPI: every operation that a
-//!   communicator has, on a message box in memory. The MPI back end (`cca-comm-mpi`) has the same
-//!   operations with the same meaning.
+//!   [`Communicator`] has, on a message box in memory. The MPI back end is `cca-comm-mpi`.
 //! * [`launched`] reads from the environment whether a launcher started this process, as which rank
 //!   of how many; [`compare_sizes`] holds that against what MPI itself says.
 //! * [`launch_command`] gives the line that starts ranks under a launcher.
 //!
 //! ```
-//! use cca_comm::{Reduction, SerialCommunicator};
+//! use cca_comm::{Communicator, Reduction, SerialCommunicator};
 //!
 //! let comm = SerialCommunicator::new();
 //! let receive = comm.receive(0, 7, 2)?;
@@ -24,15 +23,18 @@
 //! ```
 
 mod command;
+mod communicator;
 mod environment;
 mod error;
 mod message;
 mod serial;
 mod sizes;
 
+pub use cca_ports::{Completion, Reduction};
 pub use command::{MpiKind, find_launcher, launch_command, version_of};
+pub use communicator::{Communicator, Provided};
 pub use environment::{LaunchError, Launched, Launcher, launched};
 pub use error::CommError;
-pub use message::{Completion, MAX_VALUES, Reduction, check_length, check_rank, check_tag};
+pub use message::{MAX_VALUES, check_length, check_rank, check_tag};
 pub use serial::SerialCommunicator;
 pub use sizes::{MpiSize, SizeError, compare_sizes};

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cca_abi::RVec;
 
-use crate::{CommError, Completion, Reduction, check_length, check_rank, check_tag};
+use crate::{CommError, Communicator, Completion, Reduction, check_length, check_rank, check_tag};
 
 /// One rank that can send to itself. Messages match receives by tag, in the order both were
 /// posted, as MPI does it; where MPI would wait for ever, there is an error.
@@ -42,65 +42,44 @@ impl SerialCommunicator {
         Self::default()
     }
 
-    /// Always 0.
-    pub fn rank(&self) -> i32 {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Communicator for SerialCommunicator {
+    fn rank(&self) -> i32 {
         0
     }
 
-    /// Always 1.
-    pub fn size(&self) -> i32 {
+    fn size(&self) -> i32 {
         1
     }
 
-    /// Always 0: there is no MPI communicator behind this one.
-    pub fn fortran_handle(&self) -> i32 {
+    fn fortran_handle(&self) -> i32 {
         0
     }
 
-    /// Waits for all ranks: returns at once.
-    ///
-    /// # Errors
-    /// None; the MPI back end has some.
-    pub fn barrier(&self) -> Result<(), CommError> {
+    fn barrier(&self) -> Result<(), CommError> {
         Ok(())
     }
 
-    /// Replaces each value by the reduction over all ranks: here, by itself.
-    ///
-    /// # Errors
-    /// [`CommError::TooLong`].
-    pub fn all_reduce(&self, _: Reduction, values: &mut [f64]) -> Result<(), CommError> {
+    fn all_reduce(&self, _: Reduction, values: &mut [f64]) -> Result<(), CommError> {
         check_length("all_reduce", values.len()).map(|_| ())
     }
 
-    /// Replaces the values of all ranks by those of `root`: here, by themselves.
-    ///
-    /// # Errors
-    /// [`CommError::Rank`] unless `root` is 0, [`CommError::TooLong`].
-    pub fn broadcast(&self, root: i32, values: &mut [f64]) -> Result<(), CommError> {
+    fn broadcast(&self, root: i32, values: &mut [f64]) -> Result<(), CommError> {
         check_rank("broadcast", root, 1)?;
         check_length("broadcast", values.len()).map(|_| ())
     }
 
-    /// Collects the values of all ranks on `root`.
-    ///
-    /// # Returns
-    /// One array a rank, shape `[size][length of that rank]`; empty on other ranks than `root`.
-    ///
-    /// # Errors
-    /// [`CommError::Rank`] unless `root` is 0, [`CommError::TooLong`].
-    pub fn gather(&self, root: i32, values: &[f64]) -> Result<Vec<Vec<f64>>, CommError> {
+    fn gather(&self, root: i32, values: &[f64]) -> Result<Vec<Vec<f64>>, CommError> {
         check_rank("gather", root, 1)?;
         check_length("gather", values.len())?;
         Ok(vec![values.to_vec()])
     }
 
-    /// Posts a message to rank `to` and returns without waiting. The data comes back with the
-    /// completed request.
-    ///
-    /// # Errors
-    /// [`CommError::Rank`] unless `to` is 0, [`CommError::Tag`] below 0, [`CommError::TooLong`].
-    pub fn send(&self, to: i32, tag: i32, data: RVec<f64>) -> Result<u64, CommError> {
+    fn send(&self, to: i32, tag: i32, data: RVec<f64>) -> Result<u64, CommError> {
         check_rank("send", to, 1)?;
         check_tag("send", tag)?;
         check_length("send", data.len())?;
@@ -109,11 +88,7 @@ impl SerialCommunicator {
         Ok(state.open(Request::Send { data }))
     }
 
-    /// Posts a receive of at most `length` values from rank `from` and returns without waiting.
-    ///
-    /// # Errors
-    /// [`CommError::Rank`] unless `from` is 0, [`CommError::Tag`] below 0, [`CommError::TooLong`].
-    pub fn receive(&self, from: i32, tag: i32, length: usize) -> Result<u64, CommError> {
+    fn receive(&self, from: i32, tag: i32, length: usize) -> Result<u64, CommError> {
         check_rank("receive", from, 1)?;
         check_tag("receive", tag)?;
         check_length("receive", length)?;
@@ -129,19 +104,7 @@ impl SerialCommunicator {
         }))
     }
 
-    /// Waits until at least one of `requests` has ended, and returns all that have.
-    ///
-    /// # Arguments
-    /// * `requests` - open requests; 0 is passed over; those that ended are set to 0
-    ///
-    /// # Returns
-    /// The requests that ended, by position; empty only if all were 0.
-    ///
-    /// # Errors
-    /// [`CommError::UnknownRequest`] (nothing is changed), [`CommError::NeverSent`] (all stay
-    /// open), [`CommError::Truncated`] (that request is closed and set to 0; the others that have
-    /// ended are returned by the next call).
-    pub fn wait_some(&self, requests: &mut [u64]) -> Result<Vec<Completion>, CommError> {
+    fn wait_some(&self, requests: &mut [u64]) -> Result<Vec<Completion>, CommError> {
         let mut state = self.lock();
         if let Some(&request) = requests
             .iter()
@@ -167,13 +130,8 @@ impl SerialCommunicator {
         }
     }
 
-    /// Ends the process with `code`.
-    pub fn abort(&self, code: i32) -> ! {
+    fn abort(&self, code: i32) -> ! {
         process::exit(code)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

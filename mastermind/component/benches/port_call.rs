@@ -29,7 +29,10 @@ type AddOne = unsafe extern "C" fn(q: u64, mode: u32) -> u64;
 
 fn library() -> PathBuf {
     let program = std::env::current_exe().expect("this program has a path");
-    let release = program.parent().and_then(|deps| deps.parent()).expect("target/release/deps");
+    let release = program
+        .parent()
+        .and_then(|deps| deps.parent())
+        .expect("target/release/deps");
     release.join("examples/libprobe.so")
 }
 
@@ -37,7 +40,9 @@ fn raw_function() -> AddOne {
     // SAFETY: our own library; its function has this signature.
     unsafe {
         let library = libloading::Library::new(library()).expect("run through `cargo xtask bench`");
-        let function = *library.get::<AddOne>(b"bench_add_one").expect("the probe's function");
+        let function = *library
+            .get::<AddOne>(b"bench_add_one")
+            .expect("the probe's function");
         std::mem::forget(library);
         function
     }
@@ -46,9 +51,15 @@ fn raw_function() -> AddOne {
 /// A framework with one probe, and a way to it.
 fn connected(framework: &Framework) -> UsesPort<dyn ProbePort> {
     let library = Library::open(&library()).expect("run through `cargo xtask bench`");
-    framework.create_instance("probe", &library.classes()[0]).expect("the probe is made");
-    let services = framework.services("bench", "bench.Bench", "1.0").expect("a new name");
-    let uses = services.register_uses_port::<dyn ProbePort>("probe").expect("a new name");
+    framework
+        .create_instance("probe", &library.classes()[0])
+        .expect("the probe is made");
+    let services = framework
+        .services("bench", "bench.Bench", "1.0")
+        .expect("a new name");
+    let uses = services
+        .register_uses_port::<dyn ProbePort>("probe")
+        .expect("a new name");
     let connection = ConnectionId {
         user: "bench".into(),
         uses: "probe".into(),
@@ -68,9 +79,17 @@ fn monitor(framework: &Framework, directory: &std::path::Path) {
         clock: Clock::detect(),
         run: RunDefinition::default(),
     });
-    let services = framework.services("mastermind", "mastermind.Mastermind", "1.0").expect("a new name");
-    Mastermind::add(recorder.expect("a temporary directory can be written"), &services).expect("a new port");
-    framework.monitor("bench", "probe", ("mastermind", Mastermind::PORT)).expect("the probe has a proxy");
+    let services = framework
+        .services("mastermind", "mastermind.Mastermind", "1.0")
+        .expect("a new name");
+    Mastermind::add(
+        recorder.expect("a temporary directory can be written"),
+        &services,
+    )
+    .expect("a new port");
+    framework
+        .monitor("bench", "probe", ("mastermind", Mastermind::PORT))
+        .expect("the probe has a proxy");
 }
 
 #[inline(never)]
@@ -140,13 +159,26 @@ fn port_call(criterion: &mut Criterion) {
     let [raw_ns, port_ns, floor_ns, recorded_ns] = rows.map(|mut row| median(&mut row));
     println!("raw C function pointer            {raw_ns:7.2} ns a call");
     println!("connected uses port               {port_ns:7.2} ns a call");
-    println!("  two rdtsc + 40-byte append add  {:7.2} ns", floor_ns - port_ns);
-    println!("  recording adds                  {:7.2} ns", recorded_ns - port_ns);
-    println!("ratio port call / raw C call: {:.2} (target 1.6)", port_ns / raw_ns);
+    println!(
+        "  two rdtsc + 40-byte append add  {:7.2} ns",
+        floor_ns - port_ns
+    );
+    println!(
+        "  recording adds                  {:7.2} ns",
+        recorded_ns - port_ns
+    );
+    println!(
+        "ratio port call / raw C call: {:.2} (target 1.6)",
+        port_ns / raw_ns
+    );
     let added = (recorded_ns - port_ns) / (floor_ns - port_ns);
     println!("ratio recording / (two rdtsc + append): {added:.2} (target 1.35)");
-    criterion.bench_function("port call", |b| b.iter(|| bare.add_one(black_box(1), black_box(1))));
-    criterion.bench_function("recorded port call", |b| b.iter(|| recorded.add_one(black_box(1), black_box(1))));
+    criterion.bench_function("port call", |b| {
+        b.iter(|| bare.add_one(black_box(1), black_box(1)))
+    });
+    criterion.bench_function("recorded port call", |b| {
+        b.iter(|| recorded.add_one(black_box(1), black_box(1)))
+    });
 }
 
 criterion_group!(benches, port_call);

@@ -9,5 +9,5 @@ mod samples;
 mod workload;
 
 pub use mastermind::Mastermind;
-pub use samples::samples;
+pub use samples::{method_name, samples};
 pub use workload::workload;

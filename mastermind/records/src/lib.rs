@@ -2,7 +2,7 @@
 //!
 //! * [`LogWriter`] writes the log of one thread, in a memory-mapped file that a killed process leaves readable;
 //! * [`Log`] reads one, [`Run`] all logs of a directory, and both say what is damaged;
-//! * [`write_csv`] exports a run.
+//! * [`Profile`] sums a run up; [`write_csv`] exports it.
 //!
 //! What a record is made of, word by word, is [`cca_abi::recording::word`]; the file around it is [`layout`].
 
@@ -13,8 +13,10 @@ mod damage;
 pub mod definition;
 mod definitions;
 mod error;
+mod exclusive;
 pub mod layout;
 mod log;
+mod profile;
 mod records;
 mod run;
 mod scan;
@@ -27,8 +29,10 @@ pub use damage::Damage;
 pub use definition::Definition;
 pub use definitions::Definitions;
 pub use error::RecordsError;
+pub use exclusive::ExclusiveTimes;
 pub use layout::{Calibration, LogIdentity};
 pub use log::{Log, OpenCallInfo};
+pub use profile::{Profile, Row, SELF_COST};
 pub use records::{Record, Records, Value, record_words};
 pub use run::{Run, open_run};
 pub use writer::{ChunkSizes, LogTotals, LogWriter, RecordWords};

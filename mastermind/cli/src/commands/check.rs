@@ -47,7 +47,10 @@ impl Check {
         let session = Session::serial()?;
         let mut problems = match session.framework.assemble(&assembly, &repository) {
             Ok(()) => Vec::new(),
-            Err(AssemblyProblems { problems, .. }) => problems.into_iter().map(anyhow::Error::from_boxed).collect::<Vec<_>>(),
+            Err(AssemblyProblems { problems, .. }) => problems
+                .into_iter()
+                .map(anyhow::Error::from_boxed)
+                .collect::<Vec<_>>(),
         };
         if problems.is_empty() {
             problems.extend(self.go_problem(&session, &assembly));
@@ -57,13 +60,24 @@ impl Check {
             assembly: assembly.assembly.name.clone(),
             instances: assembly.instances.len(),
             connections: assembly.connections.len(),
-            problems: worded.iter().map(|text| text.trim_end().to_string()).collect(),
+            problems: worded
+                .iter()
+                .map(|text| text.trim_end().to_string())
+                .collect(),
         };
         self.tell(&report)?;
-        Ok(if report.problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        Ok(if report.problems.is_empty() {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        })
     }
 
-    fn go_problem(&self, session: &Session, assembly: &cca_core::Assembly) -> Option<anyhow::Error> {
+    fn go_problem(
+        &self,
+        session: &Session,
+        assembly: &cca_core::Assembly,
+    ) -> Option<anyhow::Error> {
         super::run::connect_main(session, assembly).err()
     }
 
@@ -74,9 +88,16 @@ impl Check {
         for problem in &report.problems {
             eprintln!("{problem}");
         }
-        let Report { assembly, instances, connections, problems } = report;
+        let Report {
+            assembly,
+            instances,
+            connections,
+            problems,
+        } = report;
         output::line(match problems.len() {
-            0 => format!("{assembly}: {instances} instances, {connections} connections, no problem"),
+            0 => {
+                format!("{assembly}: {instances} instances, {connections} connections, no problem")
+            }
             1 => format!("{assembly}: 1 problem"),
             n => format!("{assembly}: {n} problems"),
         });

@@ -82,7 +82,10 @@ impl Describe {
     /// There is no such class; the library is none.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         let classes = self.classes()?;
-        let descriptions = classes.iter().map(describe).collect::<anyhow::Result<Vec<_>>>()?;
+        let descriptions = classes
+            .iter()
+            .map(describe)
+            .collect::<anyhow::Result<Vec<_>>>()?;
         if self.json {
             output::json(&descriptions)?;
         } else {
@@ -97,13 +100,21 @@ impl Describe {
         if path.is_file() || self.what.contains('/') {
             return Ok(Library::open(&path)?.classes().to_vec());
         }
-        let paths = if self.path.is_empty() { vec![own_folder()?] } else { self.path.clone() };
+        let paths = if self.path.is_empty() {
+            vec![own_folder()?]
+        } else {
+            self.path.clone()
+        };
         let repository = super::list::repository(&paths)?;
         match repository.class(&self.what) {
             Some(class) => Ok(vec![class.clone()]),
             None => {
                 let known: Vec<_> = repository.classes().map(Class::name).collect();
-                bail!("cannot describe class \"{}\": unknown, expected one of {}", self.what, known.join(", "))
+                bail!(
+                    "cannot describe class \"{}\": unknown, expected one of {}",
+                    self.what,
+                    known.join(", ")
+                )
             }
         }
     }
@@ -137,7 +148,11 @@ fn method(method: &MethodDescriptor) -> Method {
     Method {
         signature: method.signature.to_string(),
         doc: method.doc.to_string(),
-        parameters: method.parameters.iter().map(performance_parameter).collect(),
+        parameters: method
+            .parameters
+            .iter()
+            .map(performance_parameter)
+            .collect(),
     }
 }
 
@@ -161,7 +176,11 @@ fn parameter(parameter: &InstanceParameter) -> Parameter {
             ROption::RSome(bounds) => Some([bounds.lower, bounds.upper]),
             ROption::RNone => None,
         },
-        choices: description.choices.iter().map(ToString::to_string).collect(),
+        choices: description
+            .choices
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
         unit: description.unit.to_string(),
         help: description.help.to_string(),
     }
@@ -175,27 +194,60 @@ fn text(class: &Description) -> String {
     ];
     for (kind, ports) in [("provides", &class.provides), ("uses", &class.uses)] {
         for port in ports {
-            lines.push(format!("  {kind} {} : {} {}", port.name, port.interface, port.version));
+            lines.push(format!(
+                "  {kind} {} : {} {}",
+                port.name, port.interface, port.version
+            ));
             for method in &port.methods {
                 lines.push(format!("    {}", method.signature));
-                lines.extend(method.parameters.iter().map(|p| format!("      performance parameter {}", perf_text(p))));
+                lines.extend(
+                    method
+                        .parameters
+                        .iter()
+                        .map(|p| format!("      performance parameter {}", perf_text(p))),
+                );
             }
         }
     }
-    lines.extend(class.parameters.iter().map(|p| format!("  parameter {}", parameter_text(p))));
+    lines.extend(
+        class
+            .parameters
+            .iter()
+            .map(|p| format!("  parameter {}", parameter_text(p))),
+    );
     lines.join("\n")
 }
 
 fn perf_text(parameter: &PerformanceParameter) -> String {
-    let PerformanceParameter { name, kind, unit, labels } = parameter;
-    let unit = if unit.is_empty() { String::new() } else { format!(", {unit}") };
-    let labels = if labels.is_empty() { String::new() } else { format!(": {}", labels.join(", ")) };
+    let PerformanceParameter {
+        name,
+        kind,
+        unit,
+        labels,
+    } = parameter;
+    let unit = if unit.is_empty() {
+        String::new()
+    } else {
+        format!(", {unit}")
+    };
+    let labels = if labels.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", labels.join(", "))
+    };
     format!("{name} ({kind}{unit}{labels})")
 }
 
 fn parameter_text(parameter: &Parameter) -> String {
-    let unit = if parameter.unit.is_empty() { String::new() } else { format!(" {}", parameter.unit) };
-    let mut text = format!("{} = {}{unit} ({}", parameter.key, parameter.default, parameter.kind);
+    let unit = if parameter.unit.is_empty() {
+        String::new()
+    } else {
+        format!(" {}", parameter.unit)
+    };
+    let mut text = format!(
+        "{} = {}{unit} ({}",
+        parameter.key, parameter.default, parameter.kind
+    );
     if let Some([lower, upper]) = parameter.bounds {
         text += &format!(", {lower} to {upper}");
     }

@@ -34,11 +34,18 @@ struct Finding {
 
 impl Finding {
     fn new(what: impl Into<String>, found: impl Into<String>) -> Self {
-        Finding { what: what.into(), found: found.into(), advice: None }
+        Finding {
+            what: what.into(),
+            found: found.into(),
+            advice: None,
+        }
     }
 
     fn missing(what: impl Into<String>, found: &str, advice: impl Into<String>) -> Self {
-        Finding { advice: Some(advice.into()), ..Finding::new(what, found) }
+        Finding {
+            advice: Some(advice.into()),
+            ..Finding::new(what, found)
+        }
     }
 }
 
@@ -58,8 +65,14 @@ impl Doctor {
             output::json(&findings)?;
         } else {
             let rows = findings.iter().map(|finding| {
-                let Finding { what, found, advice } = finding;
-                let advice = advice.as_ref().map_or_else(String::new, |advice| format!("; {advice}"));
+                let Finding {
+                    what,
+                    found,
+                    advice,
+                } = finding;
+                let advice = advice
+                    .as_ref()
+                    .map_or_else(String::new, |advice| format!("; {advice}"));
                 vec![what.clone(), format!("{found}{advice}")]
             });
             output::line(output::table(&["WHAT", "FOUND"], &[], rows));
@@ -70,13 +83,19 @@ impl Doctor {
 
 fn processors() -> Finding {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
-    Finding::new("processors", format!("{cores} usable, {}", std::env::consts::ARCH))
+    Finding::new(
+        "processors",
+        format!("{cores} usable, {}", std::env::consts::ARCH),
+    )
 }
 
 fn clock() -> Finding {
     let clock = Clock::detect();
     let found = match clock.name() {
-        "tsc" => format!("time-stamp counter at {:.1} MHz", clock.ticks_per_second() / 1e6),
+        "tsc" => format!(
+            "time-stamp counter at {:.1} MHz",
+            clock.ticks_per_second() / 1e6
+        ),
         name => format!("{name}: the processor's time-stamp counter is not constant"),
     };
     Finding::new("clock", found)
@@ -100,33 +119,60 @@ fn mpi(kind: MpiKind) -> anyhow::Result<[Finding; 2]> {
     let back_end = if library.exists() {
         Finding::new(what, library.display().to_string())
     } else {
-        Finding::missing(what, "none", "build it where the launcher is: cargo xtask build")
+        Finding::missing(
+            what,
+            "none",
+            "build it where the launcher is: cargo xtask build",
+        )
     };
     Ok([launcher, back_end])
 }
 
 fn compiler() -> Finding {
-    let version = Command::new("cc").arg("--version").stdin(Stdio::null()).output();
-    let first_line = |text: Vec<u8>| String::from_utf8_lossy(&text).lines().next().map(str::to_owned);
+    let version = Command::new("cc")
+        .arg("--version")
+        .stdin(Stdio::null())
+        .output();
+    let first_line = |text: Vec<u8>| {
+        String::from_utf8_lossy(&text)
+            .lines()
+            .next()
+            .map(str::to_owned)
+    };
     match version.ok().and_then(|output| first_line(output.stdout)) {
         Some(line) => Finding::new("C compiler", line),
-        None => Finding::missing("C compiler", "none", "for components in C: apt-get install gcc"),
+        None => Finding::missing(
+            "C compiler",
+            "none",
+            "for components in C: apt-get install gcc",
+        ),
     }
 }
 
 /// File systems on which memory-mapped writing is slow or goes wrong.
-const NETWORK: [(i64, &str); 4] =
-    [(0x6969, "NFS"), (0x0bd0_0bd0, "Lustre"), (0x4750_4653, "GPFS"), (0xff53_4d42, "CIFS")];
+const NETWORK: [(i64, &str); 4] = [
+    (0x6969, "NFS"),
+    (0x0bd0_0bd0, "Lustre"),
+    (0x4750_4653, "GPFS"),
+    (0xff53_4d42, "CIFS"),
+];
 
 fn storage(directory: &Path) -> Finding {
-    let existing = directory.ancestors().find(|path| path.exists() || path.as_os_str().is_empty());
-    let existing = existing.filter(|path| !path.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let existing = directory
+        .ancestors()
+        .find(|path| path.exists() || path.as_os_str().is_empty());
+    let existing = existing
+        .filter(|path| !path.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     let what = format!("record storage {}", directory.display());
     match (rustix::fs::statvfs(existing), rustix::fs::statfs(existing)) {
         (Ok(space), Ok(kind)) => {
             let gib = space.f_bavail as f64 * space.f_frsize as f64 / (1_u64 << 30) as f64;
             let found = format!("{gib:.1} GiB free");
-            match NETWORK.iter().find(|(magic, _)| *magic == kind.f_type as i64) {
+            match NETWORK
+                .iter()
+                .find(|(magic, _)| *magic == kind.f_type as i64)
+            {
                 Some((_, name)) => Finding::missing(
                     what,
                     &format!("{found} on {name}"),

@@ -51,7 +51,11 @@ impl List {
     /// # Errors
     /// A path that does not exist; a library, named itself, that is none.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
-        let paths = if self.paths.is_empty() { vec![own_folder()?] } else { self.paths.clone() };
+        let paths = if self.paths.is_empty() {
+            vec![own_folder()?]
+        } else {
+            self.paths.clone()
+        };
         let mut failures = Vec::new();
         let mut rows = Vec::new();
         for path in libraries(&paths)? {
@@ -69,10 +73,20 @@ impl List {
             eprint!("{}", crate::errors::worded(failure));
         }
         if rows.is_empty() && failures.is_empty() {
-            let paths: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
-            anyhow::bail!("cannot list classes of \"{}\": no component library, expected some", paths.join("\", \""));
+            let paths: Vec<_> = paths
+                .iter()
+                .map(|path| path.display().to_string())
+                .collect();
+            anyhow::bail!(
+                "cannot list classes of \"{}\": no component library, expected some",
+                paths.join("\", \"")
+            );
         }
-        Ok(if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        Ok(if failures.is_empty() {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        })
     }
 }
 
@@ -81,7 +95,9 @@ fn libraries(paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     for path in paths {
         if path.is_dir() {
             let found = find_libraries(path);
-            libraries.extend(found.with_context(|| format!("cannot read folder \"{}\"", path.display()))?);
+            libraries.extend(
+                found.with_context(|| format!("cannot read folder \"{}\"", path.display()))?,
+            );
         } else {
             libraries.push(path.clone());
         }
@@ -100,14 +116,21 @@ fn row(class: &Class) -> ClassRow {
     };
     let (info, error) = match look(class) {
         Ok((_, info)) => (Some(info), None),
-        Err(error) => (None, Some(crate::errors::worded(&error).trim_end().to_string())),
+        Err(error) => (
+            None,
+            Some(crate::errors::worded(&error).trim_end().to_string()),
+        ),
     };
     ClassRow {
         class: class.name().into(),
         version: class.version().into(),
         doc: class.doc().into(),
-        provides: info.as_ref().map_or_else(Vec::new, |info| ports(&info.provides)),
-        uses: info.as_ref().map_or_else(Vec::new, |info| ports(&info.uses)),
+        provides: info
+            .as_ref()
+            .map_or_else(Vec::new, |info| ports(&info.provides)),
+        uses: info
+            .as_ref()
+            .map_or_else(Vec::new, |info| ports(&info.uses)),
         library: class.library().into(),
         error,
     }
@@ -121,7 +144,11 @@ pub fn look(class: &Class) -> anyhow::Result<(Session, InstanceInfo)> {
     const NAME: &str = "instance";
     let session = Session::serial()?;
     session.framework.create_instance(NAME, class)?;
-    let info = session.framework.instances().into_iter().find(|info| info.name == NAME);
+    let info = session
+        .framework
+        .instances()
+        .into_iter()
+        .find(|info| info.name == NAME);
     Ok((session, info.context("the instance is not there")?))
 }
 
@@ -139,13 +166,29 @@ pub fn repository(paths: &[PathBuf]) -> anyhow::Result<Repository> {
 
 fn table(rows: &[ClassRow]) -> String {
     let ports = |ports: &[PortRow]| {
-        let ports: Vec<_> = ports.iter().map(|port| format!("{}:{}", port.name, port.interface)).collect();
+        let ports: Vec<_> = ports
+            .iter()
+            .map(|port| format!("{}:{}", port.name, port.interface))
+            .collect();
         ports.join(" ")
     };
-    let file = |path: &Path| path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into());
+    let file = |path: &Path| {
+        path.file_name()
+            .map_or_else(String::new, |name| name.to_string_lossy().into())
+    };
     let cells = rows.iter().map(|row| {
         let provides = row.error.clone().unwrap_or_else(|| ports(&row.provides));
-        vec![row.class.clone(), row.version.clone(), provides, ports(&row.uses), file(&row.library)]
+        vec![
+            row.class.clone(),
+            row.version.clone(),
+            provides,
+            ports(&row.uses),
+            file(&row.library),
+        ]
     });
-    output::table(&["CLASS", "VERSION", "PROVIDES", "USES", "LIBRARY"], &[], cells)
+    output::table(
+        &["CLASS", "VERSION", "PROVIDES", "USES", "LIBRARY"],
+        &[],
+        cells,
+    )
 }

@@ -217,7 +217,10 @@ impl Run {
 ///
 /// # Errors
 /// No `[go]` table; no such port.
-pub fn connect_main(session: &Session, assembly: &Assembly) -> anyhow::Result<UsesPort<dyn GoPort>> {
+pub fn connect_main(
+    session: &Session,
+    assembly: &Assembly,
+) -> anyhow::Result<UsesPort<dyn GoPort>> {
     let Some(go) = &assembly.go else {
         bail!(
             "cannot run assembly \"{}\": no [go] table, expected one with port = \"INSTANCE.PORT\"",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
-use cca_comm::{Launched, MpiKind, MpiSize, SerialCommunicator, compare_sizes};
+use cca_comm::{Launched, MpiKind, MpiSize, Provided, SerialCommunicator, compare_sizes};
 use cca_core::{Framework, Repository};
 use cca_loader::Library;
 use cca_ports::{CommPort, PortError, RSliceMut, Reduction};
@@ -39,7 +39,7 @@ impl Session {
     pub fn serial() -> anyhow::Result<Self> {
         let framework = Framework::new();
         let services = framework.services(COMM, "cca.SerialComm", env!("CARGO_PKG_VERSION"))?;
-        let comm = Arc::new(SerialCommunicator::new());
+        let comm = Arc::new(Provided(SerialCommunicator::new()));
         services.add_provides_port::<dyn CommPort, _>(COMM, &comm)?;
         Self::with_comm(framework, None)
     }

@@ -9,8 +9,9 @@ use anyhow::{Context, bail};
 use cca_core::{Assembly, ConnectionId, Framework, MonitorSelection};
 use mastermind_component::Mastermind;
 use mastermind_measurement::{Clock, RecorderConfig, RunRecorder};
+use mastermind_records::ChunkSizes;
 use mastermind_records::definition::{ClassDefinition, ConnectionDefinition, RunDefinition};
-use mastermind_records::{ChunkSizes, EXTENSION};
+use mastermind_records::layout::EXTENSION;
 
 use super::framework::Session;
 
