@@ -29,6 +29,6 @@ pub use definitions::Definitions;
 pub use error::RecordsError;
 pub use layout::{Calibration, LogIdentity};
 pub use log::{Log, OpenCallInfo};
-pub use records::{Record, Records, Value, record_words};
+pub use records::{Record, Records, Value};
 pub use run::{Run, open_run};
 pub use writer::{ChunkSizes, LogTotals, LogWriter, RecordWords};
