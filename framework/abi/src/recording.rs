@@ -96,7 +96,11 @@ impl Recorder {
         // Both in one word that is compared at each call. Two pairs have the same one with a chance of 2⁻⁶⁴; the
         // multiplier is 2⁶⁴ divided by the golden ratio. Odd, and thus never 0.
         let identity = (created.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ object.addr() as u64) | 1;
-        Self { object, identity, functions }
+        Self {
+            object,
+            identity,
+            functions,
+        }
     }
 
     /// The calling thread's context, or null if the thread cannot record.
@@ -118,7 +122,10 @@ impl Recorder {
         if !context.is_null() {
             // SAFETY: not null, hence this thread's valid context (contract of `Recorder::new`).
             unsafe { (*context).recorder = self };
-            CACHED.set(Cached { identity: self.identity, context });
+            CACHED.set(Cached {
+                identity: self.identity,
+                context,
+            });
         }
         context
     }
