@@ -115,7 +115,65 @@ fn start(directory: &std::path::Path) -> (RunRecorder, ProxyMethod) {
     (run, method)
 }
 
+/// A call that works for 250 ns.
+#[inline(never)]
+fn working_call(clock: &Clock, ticks: u64) {
+    let begin = clock.now();
+    while clock.now().wrapping_sub(begin) < ticks {
+        std::hint::spin_loop();
+    }
+}
+
+/// Many calls of 250 ns without a rest: whether the next chunk is always ready, and what memory it takes.
+fn sustained() {
+    const N_CALLS: usize = 4_000_000;
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let clock = Clock::detect();
+    let ns = 1e9 / clock.ticks_per_second();
+    let work = (250.0 / ns) as u64;
+    let mut rows: Vec<Vec<f64>> = vec![vec![1.0; N_CALLS], vec![1.0; N_CALLS]];
+    let (run, method) = start(directory.path());
+    let resident = resident_bytes();
+    let mut most_resident = resident;
+    for (row, recorded) in rows.iter_mut().zip([false, true]) {
+        for (call, took) in row.iter_mut().enumerate() {
+            let begin = clock.now();
+            let recording = recorded
+                .then(|| Recording::begin(run.recorder(), &method, || [call as u64, 1]))
+                .flatten();
+            working_call(&clock, work);
+            if let Some(recording) = recording {
+                recording.end(false);
+            }
+            *took = (clock.now() - begin) as f64 * ns;
+            if call % 100_000 == 0 {
+                most_resident = most_resident.max(resident_bytes());
+            }
+        }
+    }
+    for (name, row) in ["250 ns, bare", "250 ns, recorded"].iter().zip(&mut rows) {
+        let [p50, p99, p999, most] = [0.5, 0.99, 0.999, 1.0].map(|at| quantile(row, at));
+        println!("{name:32} {p50:7.2} ns a call, p99 {p99:.0}, p99.9 {p999:.0}, maximum {most:.0}");
+    }
+    let mib = most_resident.saturating_sub(resident) as f64 / 1048576.0;
+    println!(
+        "{:?}, at most {mib:.1} MiB more resident",
+        run.finish().expect("the logs can be ended")
+    );
+}
+
+fn resident_bytes() -> u64 {
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    pages
+        .split(' ')
+        .nth(1)
+        .and_then(|pages| pages.parse::<u64>().ok())
+        .unwrap_or(0)
+        * 4096
+}
+
 fn append(criterion: &mut Criterion) {
+    sustained();
     let directory = tempfile::tempdir().expect("a temporary directory");
     let (run, method) = start(directory.path());
     let off = ProxyMethod::new();

@@ -238,3 +238,40 @@ fn a_directory_that_cannot_be_written_is_an_error() {
             .starts_with("cannot create record log \"/proc/no-such/rank0000-thread00.mmr\"")
     );
 }
+
+unsafe extern "C" {
+    fn fork() -> i32;
+    fn waitpid(process: i32, status: *mut i32, options: i32) -> i32;
+    fn _exit(status: i32) -> !;
+}
+
+#[test]
+fn a_forked_child_leaves_the_logs_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = RunRecorder::start(config(directory.path())).unwrap();
+    let one = method(&run, "one");
+    call(&run, &one, 1, || {});
+    let mut status = -1;
+    call(&run, &one, 2, || {
+        // SAFETY: the child calls nothing that needs a lock another thread might have held.
+        unsafe {
+            let child = fork();
+            if child == 0 {
+                for q in 10..20 {
+                    call(&run, &one, q, || {});
+                }
+                _exit(0);
+            }
+            waitpid(child, &raw mut status, 0);
+        }
+    });
+    assert_eq!(status, 0);
+    let totals = run.finish().unwrap();
+    assert_eq!((totals.records, totals.dropped), (2, 0));
+    let run = Run::open(directory.path()).unwrap();
+    let calls: Vec<_> = run.logs()[0]
+        .records()
+        .map(|record| record.values[0])
+        .collect();
+    assert_eq!(calls, [1, 2]);
+}

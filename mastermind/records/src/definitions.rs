@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use cca_abi::recording::word;
+
 use crate::definition::{
     CallPathDefinition, ClockDefinition, CostDefinition, Definition, MethodDefinition,
     RunDefinition, SwapDefinition, UnrecordedDefinition,
@@ -25,6 +27,26 @@ pub struct Definitions {
     pub unrecorded: Vec<UnrecordedDefinition>,
     pub(crate) methods: Vec<Option<Arc<MethodDefinition>>>,
     pub(crate) paths: Vec<Option<CallPathDefinition>>,
+    shapes: Vec<Shape>,
+}
+
+/// What a record of a call path looks like; of no length at all where the path or its method is not defined.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Shape {
+    pub(crate) parent: u32,
+    pub(crate) method: u32,
+    /// Words without counters.
+    shortest: u32,
+    /// Words with counters.
+    longest: u32,
+}
+
+impl Shape {
+    /// Whether a record of this length has the shape.
+    #[inline]
+    pub(crate) fn fits(self, n_words: usize) -> bool {
+        n_words as u32 == self.shortest || n_words as u32 == self.longest
+    }
 }
 
 impl Definitions {
@@ -73,13 +95,57 @@ impl Definitions {
 }
 
 impl Definitions {
+    /// The shape of a call path's records.
+    #[inline]
+    pub(crate) fn shape(&self, call_path: u32) -> Shape {
+        self.shapes
+            .get(call_path as usize)
+            .copied()
+            .unwrap_or_default()
+    }
+
+    /// Takes note of the shape of a call path, once it and its method are defined.
+    fn add_shape(&mut self, call_path: u32) {
+        let Some(path) = self.call_path(call_path) else {
+            return;
+        };
+        let Some(method) = self.method(path.method) else {
+            return;
+        };
+        let shortest = word::HEAD_WORDS + method.parameters.len();
+        let counters = method
+            .counters
+            .iter()
+            .filter(|counter| counter.unavailable.is_none())
+            .count();
+        let shape = Shape {
+            // Parents come before their children; what damage says otherwise must not make a cycle.
+            parent: if path.parent < call_path {
+                path.parent
+            } else {
+                0
+            },
+            method: path.method,
+            shortest: shortest as u32,
+            longest: (shortest + counters) as u32,
+        };
+        let index = call_path as usize;
+        if self.shapes.len() <= index {
+            self.shapes.resize(index + 1, Shape::default());
+        }
+        self.shapes[index] = shape;
+    }
+
     pub(crate) fn add(&mut self, definition: Definition) {
         match definition {
             Definition::Run(run) => self.run = run,
             Definition::Clock(clock) => self.clock = Some(clock),
             Definition::Cost(cost) => self.cost = Some(cost),
             Definition::Method(method) => put(&mut self.methods, method.id, Arc::new(method)),
-            Definition::CallPath(path) => put(&mut self.paths, path.id, path),
+            Definition::CallPath(path) => {
+                put(&mut self.paths, path.id, path);
+                self.add_shape(path.id);
+            }
             Definition::Swap(swap) => self.swaps.push(swap),
             Definition::Unrecorded(unrecorded) => self.unrecorded.push(unrecorded),
             Definition::Unknown => {}

@@ -33,6 +33,6 @@ pub use exclusive::ExclusiveTimes;
 pub use layout::{Calibration, LogIdentity};
 pub use log::{Log, OpenCallInfo};
 pub use profile::{Profile, Row, SELF_COST};
-pub use records::{Record, Records, Value, record_words};
+pub use records::{Record, Records, Value};
 pub use run::{Run, open_run};
 pub use writer::{ChunkSizes, LogTotals, LogWriter, RecordWords};

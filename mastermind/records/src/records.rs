@@ -4,7 +4,7 @@ use cca_abi::recording::word;
 
 use crate::definition::{MethodDefinition, ParameterDefinition, ParameterKind};
 use crate::log::Log;
-use crate::scan::{RawRecords, available_counters, is_defined};
+use crate::scan::RawRecords;
 
 /// The value of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -150,12 +150,7 @@ impl<'a> Records<'a> {
 
     /// Numbers of a record's call and of the call it was made from.
     #[inline]
-    fn sequence(&mut self, call_path: u32) -> (u64, Option<u64>) {
-        let parent = self
-            .log
-            .definitions()
-            .call_path(call_path)
-            .map_or(0, |path| path.parent);
+    fn sequence(&mut self, call_path: u32, parent: u32) -> (u64, Option<u64>) {
         match *self.pending.as_slice() {
             // The parent is known: the sibling of a call before.
             [.., top] if top.call_path == parent => (self.take_seq(), Some(top.seq)),
@@ -179,10 +174,7 @@ impl<'a> Records<'a> {
         let mut ancestor = parent;
         while ancestor != 0 {
             self.ancestors.push(ancestor);
-            let next = definitions
-                .call_path(ancestor)
-                .map_or(0, |path| path.parent);
-            ancestor = if next < ancestor { next } else { 0 };
+            ancestor = definitions.shape(ancestor).parent;
         }
         self.ancestors.reverse();
         let common = self
@@ -218,11 +210,12 @@ impl<'a> Iterator for Records<'a> {
         loop {
             let words = self.raw.next()?;
             let call_path = word::path(words[0]);
-            if !is_defined(self.log.definitions(), call_path, words.len()) {
+            let shape = self.log.definitions().shape(call_path);
+            if !shape.fits(words.len()) {
                 continue;
             }
-            let method = self.log.definitions().method_of(call_path)?;
-            let (seq, parent_seq) = self.sequence(call_path);
+            let method = self.log.definitions().method(shape.method)?;
+            let (seq, parent_seq) = self.sequence(call_path, shape.parent);
             let time = self.log.time();
             let wall_ns = time.length_ns(words[2]);
             let measured = words[0] & word::MPI_MEASURED != 0;
@@ -240,9 +233,4 @@ impl<'a> Iterator for Records<'a> {
             });
         }
     }
-}
-
-/// Number of words that a record of a method has, counters included.
-pub fn record_words(method: &MethodDefinition) -> usize {
-    word::HEAD_WORDS + method.parameters.len() + available_counters(method)
 }

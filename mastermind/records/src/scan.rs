@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use cca_abi::recording::word::{self, EntryKind};
 
-use crate::definition::{Definition, MethodDefinition};
+use crate::definition::Definition;
 use crate::definitions::Definitions;
 
 /// Words that are no entry.
@@ -42,7 +42,7 @@ pub(crate) fn scan(words: &[u64], definitions: &mut Definitions) -> Scanned {
                 scanned.n_entries += 1;
                 let path = word::path(record[0]);
                 scanned.last = Some((path, record[1]));
-                if is_defined(definitions, path, record.len()) {
+                if definitions.shape(path).fits(record.len()) {
                     scanned.n_records += 1;
                 } else {
                     *scanned.undefined.entry(path).or_default() += 1;
@@ -71,24 +71,6 @@ pub(crate) fn scan(words: &[u64], definitions: &mut Definitions) -> Scanned {
         scanned.end = at;
     }
     scanned
-}
-
-/// Whether a record of this length can be interpreted.
-#[inline]
-pub(crate) fn is_defined(definitions: &Definitions, path: u32, n_words: usize) -> bool {
-    let Some(method) = definitions.method_of(path) else {
-        return false;
-    };
-    let without_counters = word::HEAD_WORDS + method.parameters.len();
-    n_words == without_counters || n_words == without_counters + available_counters(method)
-}
-
-pub(crate) fn available_counters(method: &MethodDefinition) -> usize {
-    method
-        .counters
-        .iter()
-        .filter(|counter| counter.unavailable.is_none())
-        .count()
 }
 
 enum Entry<'a> {
