@@ -147,19 +147,18 @@ impl Riemann {
                 limit,
             });
         }
-        let Some((p, iterations)) = self.star_pressure(&left, &right) else {
+        let Some(root) = self.star_pressure(&left, &right) else {
             return Err(RiemannError::NoConvergence {
                 left: states_left,
                 right: states_right,
             });
         };
-        let (f_left, f_right) = (left.wave(self, p).0, right.wave(self, p).0);
         Ok(Star {
-            p,
-            u: 0.5 * (left.u + right.u) + 0.5 * (f_right - f_left),
-            rho_left: left.star_density(self, p),
-            rho_right: right.star_density(self, p),
-            iterations,
+            p: root.p,
+            u: 0.5 * (left.u + right.u) + 0.5 * (root.f_right - root.f_left),
+            rho_left: left.star_density(self, root.p, root.f_left),
+            rho_right: right.star_density(self, root.p, root.f_right),
+            iterations: root.iterations,
         })
     }
 
@@ -167,13 +166,13 @@ impl Riemann {
     ///
     /// The function is increasing and concave: below the root the steps grow towards it without
     /// passing it; a step from above that would leave the positive pressures is cut short.
-    fn star_pressure(&self, left: &Side, right: &Side) -> Option<(f64, u32)> {
+    fn star_pressure(&self, left: &Side, right: &Side) -> Option<Root> {
         let parting = right.u - left.u;
         let impedance = 0.25 * (left.rho + right.rho) * (left.c + right.c);
         let floor = FLOOR * smaller(left.p, right.p);
         let guess = 0.5 * (left.p + right.p) - 0.5 * parting * impedance;
         let mut p = if guess > floor { guess } else { floor };
-        for iteration in 1..=MAX_ITERATIONS {
+        for iterations in 1..=MAX_ITERATIONS {
             let (f_left, slope_left) = left.wave(self, p);
             let (f_right, slope_right) = right.wave(self, p);
             let newton = p - (f_left + f_right + parting) / (slope_left + slope_right);
@@ -182,11 +181,18 @@ impl Riemann {
             } else {
                 smaller(floor, FLOOR * p)
             };
-            let change = (next - p).abs() / (0.5 * (next + p));
-            p = next;
-            if change < TOLERANCE {
-                return Some((p, iteration));
+            let step = next - p;
+            if step.abs() < TOLERANCE * 0.5 * (next + p) {
+                // The step is so small that the waves at its end follow from their slopes.
+                let (f_left, f_right) = (f_left + slope_left * step, f_right + slope_right * step);
+                return Some(Root {
+                    p: next,
+                    f_left,
+                    f_right,
+                    iterations,
+                });
             }
+            p = next;
         }
         None
     }
@@ -277,15 +283,25 @@ impl Side {
         }
     }
 
-    /// Density between this side's wave and the contact.
-    fn star_density(&self, riemann: &Riemann, p: f64) -> f64 {
-        let ratio = p / self.p;
+    /// Density between this side's wave, across which the velocity changes by `f`, and the contact.
+    fn star_density(&self, riemann: &Riemann, p: f64, f: f64) -> f64 {
         if p > self.p {
+            let ratio = p / self.p;
             self.rho * (ratio + riemann.mu2) / (riemann.mu2 * ratio + 1.0)
         } else {
-            self.rho * ratio.powf(1.0 / riemann.gamma)
+            // The Riemann invariant of a rarefaction gives the speed of sound behind it.
+            let c = self.c + 0.5 * (riemann.gamma - 1.0) * f;
+            riemann.gamma * p / (c * c)
         }
     }
+}
+
+/// The root of the pressure equation, with the velocity changes across both waves.
+struct Root {
+    p: f64,
+    f_left: f64,
+    f_right: f64,
+    iterations: u32,
 }
 
 fn is_physical(state: &State) -> bool {

@@ -101,16 +101,9 @@ fn tracer_and_tangential_velocity_come_from_the_side_of_the_contact() {
 #[test]
 fn equal_states_need_one_iteration() {
     let found = star(state(0.7, 0.3, 1.3), state(0.7, 0.3, 1.3));
-    assert_eq!(
-        found,
-        Star {
-            p: 1.3,
-            u: 0.3,
-            rho_left: 0.7,
-            rho_right: 0.7,
-            iterations: 1
-        }
-    );
+    assert_eq!((found.p, found.u, found.iterations), (1.3, 0.3, 1));
+    assert_close(found.rho_left, 0.7, 1e-15);
+    assert_close(found.rho_right, 0.7, 1e-15);
 }
 
 #[test]
