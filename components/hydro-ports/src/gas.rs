@@ -1,6 +1,6 @@
 //! The ideal gas: conserved states and the jump across a shock.
 
-use hydro_ports::NVAR;
+use crate::NVAR;
 
 /// The gas behind a shock that runs into gas at rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
