@@ -1,1 +1,24 @@
-//! End-to-end tests over real dynamic libraries.
+//! End-to-end tests over real dynamic libraries: what they share.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// The folder with the binary, the component libraries and the MPI back ends under test:
+/// `MASTERMIND_TEST_BIN_DIR`, else the release folder this test was built into.
+///
+/// # Panics
+/// If this program's own path cannot be read.
+pub fn bin_dir() -> PathBuf {
+    if let Some(folder) = env::var_os("MASTERMIND_TEST_BIN_DIR") {
+        return folder.into();
+    }
+    // `<target>/release/deps/<test>`.
+    let program = env::current_exe().expect("own path");
+    let folder = program.ancestors().nth(2).expect("a folder above deps");
+    folder.to_owned()
+}
+
+/// The root of the workspace.
+pub fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+}

@@ -1,3 +1,72 @@
-//! `cargo xtask demo|test|bench`.
+//! `cargo xtask demo|test|bench`: the two commands of the README, and the measurements behind them.
+//!
+//! Each command is a list of [`steps`]: a heading, a program, the time it took. The first step
+//! that fails ends the command with its name and a non-zero exit. [`system`] finds or installs the
+//! system packages, [`build`] makes everything the binary loads.
 
-fn main() {}
+mod bench;
+mod build;
+mod demo;
+mod steps;
+mod system;
+mod test;
+mod workspace;
+
+use std::process::ExitCode;
+
+use steps::StepError;
+use system::System;
+use workspace::Workspace;
+
+const USAGE: &str = "usage: cargo xtask demo|test|bench|build|system [--no-install]
+
+  demo          build, run the shock problem, fit, and choose an implementation
+  test          every check there is, with MPI and with MPI hidden
+  bench         the cost of a call, of a recorded call, and the like
+  build         the binary, the component libraries, the MPI back ends
+  system        what this machine lacks, installed where that is possible
+
+  --no-install  do not install system packages";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let install = !arguments.iter().any(|a| a == "--no-install");
+    let words: Vec<&str> = arguments
+        .iter()
+        .map(String::as_str)
+        .filter(|a| *a != "--no-install")
+        .collect();
+    let &[command] = words.as_slice() else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    if matches!(command, "help" | "--help" | "-h") {
+        println!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
+    match run(command, install) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("\nxtask: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs one command of the [`USAGE`].
+fn run(command: &str, install: bool) -> Result<(), StepError> {
+    let prepared = || -> Result<(Workspace, System), StepError> {
+        Ok((Workspace::find()?, system::prepare(install)?))
+    };
+    match command {
+        "system" => system::prepare(install).map(|_| ()),
+        "build" => prepared().and_then(|(workspace, system)| build::build(&workspace, &system)),
+        "demo" => prepared().and_then(|(workspace, system)| demo::demo(&workspace, &system)),
+        "test" => prepared().and_then(|(workspace, system)| test::test(&workspace, &system)),
+        "bench" => Workspace::find().and_then(|workspace| bench::bench(&workspace)),
+        other => Err(StepError::Usage {
+            found: other.to_owned(),
+            usage: USAGE,
+        }),
+    }
+}

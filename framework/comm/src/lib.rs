@@ -1,1 +1,38 @@
 //! Communicators: the serial back end and the launcher's view of the ranks.
+//!
+//! * [`SerialCommunicator`] is the communicator of one rank without MPI: every operation that a
+//!   communicator has, on a message box in memory. The MPI back end (`cca-comm-mpi`) has the same
+//!   operations with the same meaning.
+//! * [`launched`] reads from the environment whether a launcher started this process, as which rank
+//!   of how many; [`compare_sizes`] holds that against what MPI itself says.
+//! * [`launch_command`] gives the line that starts ranks under a launcher.
+//!
+//! ```
+//! use cca_comm::{Reduction, SerialCommunicator};
+//!
+//! let comm = SerialCommunicator::new();
+//! let receive = comm.receive(0, 7, 2)?;
+//! let send = comm.send(0, 7, vec![1.0, 2.0].into())?;
+//! let mut requests = [send, receive];
+//! let done = comm.wait_some(&mut requests)?;
+//! assert_eq!(requests, [0, 0]);
+//! assert_eq!(done[1].data.as_slice(), [1.0, 2.0]);
+//!
+//! let mut dt = [0.25];
+//! comm.all_reduce(Reduction::Min, &mut dt)?;
+//! # Ok::<(), cca_comm::CommError>(())
+//! ```
+
+mod command;
+mod environment;
+mod error;
+mod message;
+mod serial;
+mod sizes;
+
+pub use command::{MpiKind, find_launcher, launch_command, version_of};
+pub use environment::{LaunchError, Launched, Launcher, launched};
+pub use error::CommError;
+pub use message::{Completion, MAX_VALUES, Reduction, check_length, check_rank, check_tag};
+pub use serial::SerialCommunicator;
+pub use sizes::{MpiSize, SizeError, compare_sizes};

@@ -1,0 +1,264 @@
+//! Whether a launcher started this process, read from the environment it left behind.
+
+use std::str::FromStr;
+
+use thiserror::Error;
+
+/// The launcher that started this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Launcher {
+    /// Open MPI's `mpirun` (ORTE or PRRTE).
+    OpenMpi,
+    /// MPICH's Hydra, or another launcher that speaks PMI.
+    Mpich,
+    /// Slurm's `srun`.
+    Slurm,
+    /// Another launcher that speaks PMIx.
+    Pmix,
+}
+
+impl Launcher {
+    /// Name for a message.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OpenMpi => "Open MPI's mpirun",
+            Self::Mpich => "MPICH's mpiexec",
+            Self::Slurm => "Slurm's srun",
+            Self::Pmix => "a PMIx launcher",
+        }
+    }
+}
+
+/// What a launcher says about this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Launched {
+    /// This process among those started together, from 0.
+    pub rank: i32,
+    /// How many were started together; PMIx alone does not say.
+    pub size: Option<i32>,
+    /// Which launcher it was.
+    pub launcher: Launcher,
+}
+
+/// A launcher's variable with a value that cannot be.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("cannot read launcher variable \"{name}\": \"{found}\", expected a number of 0 or more")]
+pub struct LaunchError {
+    /// Name of the variable.
+    pub name: &'static str,
+    /// Its value.
+    pub found: String,
+}
+
+/// Reads rank and size from the variables of the known launchers.
+///
+/// A launcher inside another wins: under Slurm, Open MPI's and MPICH's own launchers use `srun` to
+/// start their helpers, so Slurm's variables are then those of a helper. An allocation alone
+/// (`sbatch`, `salloc`, also where its shell runs in an interactive step) is no launch.
+///
+/// # Arguments
+/// * `variable` - value of an environment variable, `None` where it is not set
+///
+/// # Returns
+/// `None` where no launcher started this process.
+///
+/// # Errors
+/// [`LaunchError`] if a variable that decides has no number in it.
+pub fn launched(
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Option<Launched>, LaunchError> {
+    let number = |name| number::<i32>(&variable, name);
+    if let Some(rank) = number("OMPI_COMM_WORLD_RANK")? {
+        let size = number("OMPI_COMM_WORLD_SIZE")?;
+        return Ok(Some(Launched {
+            rank,
+            size,
+            launcher: Launcher::OpenMpi,
+        }));
+    }
+    let slurm = slurm_step(&variable)?;
+    if let Some(rank) = number("PMI_RANK")? {
+        let pmi = Launched {
+            rank,
+            size: number("PMI_SIZE")?,
+            launcher: Launcher::Mpich,
+        };
+        // `srun --mpi=pmi2` sets both, alike.
+        let by_slurm = slurm.filter(|step| (step.rank, step.size) == (pmi.rank, pmi.size));
+        return Ok(Some(by_slurm.unwrap_or(pmi)));
+    }
+    if slurm.is_some() {
+        return Ok(slurm);
+    }
+    let pmix = number("PMIX_RANK")?;
+    Ok(pmix.map(|rank| Launched {
+        rank,
+        size: None,
+        launcher: Launcher::Pmix,
+    }))
+}
+
+/// The task of a Slurm job step that this process is.
+fn slurm_step(variable: &impl Fn(&str) -> Option<String>) -> Result<Option<Launched>, LaunchError> {
+    /// Step numbers from here on are Slurm's own: batch script, interactive shell, and the like.
+    const FIRST_RESERVED_STEP: u32 = 0xffff_fff0;
+    let step = match number::<u32>(variable, "SLURM_STEP_ID")? {
+        None => number(variable, "SLURM_STEPID")?,
+        some => some,
+    };
+    if step.is_none_or(|step| step >= FIRST_RESERVED_STEP) {
+        return Ok(None);
+    }
+    let Some(rank) = number(variable, "SLURM_PROCID")? else {
+        return Ok(None);
+    };
+    let size = match number(variable, "SLURM_STEP_NUM_TASKS")? {
+        None => number(variable, "SLURM_NTASKS")?,
+        some => some,
+    };
+    Ok(Some(Launched {
+        rank,
+        size,
+        launcher: Launcher::Slurm,
+    }))
+}
+
+fn number<T: FromStr + PartialOrd + Default>(
+    variable: &impl Fn(&str) -> Option<String>,
+    name: &'static str,
+) -> Result<Option<T>, LaunchError> {
+    let Some(text) = variable(name) else {
+        return Ok(None);
+    };
+    match text.trim().parse() {
+        Ok(value) if value >= T::default() => Ok(Some(value)),
+        _ => Err(LaunchError { name, found: text }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Name, variables, what they mean.
+    type Case<'a> = (&'a str, Vec<(&'a str, &'a str)>, Option<Launched>);
+
+    fn read(variables: &[(&str, &str)]) -> Result<Option<Launched>, LaunchError> {
+        launched(|name| {
+            variables
+                .iter()
+                .find(|(n, _)| *n == name)
+                .map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn each_launcher_is_known_by_its_variables() {
+        let some = |rank, size, launcher| {
+            Some(Launched {
+                rank,
+                size: Some(size),
+                launcher,
+            })
+        };
+        let batch = [
+            ("SLURM_JOB_ID", "7"),
+            ("SLURM_PROCID", "0"),
+            ("SLURM_NTASKS", "4"),
+        ];
+        let step = [
+            ("SLURM_STEP_ID", "0"),
+            ("SLURM_PROCID", "2"),
+            ("SLURM_NTASKS", "4"),
+        ];
+        let open_mpi = [("OMPI_COMM_WORLD_RANK", "1"), ("OMPI_COMM_WORLD_SIZE", "3")];
+        let pmi = [("PMI_RANK", "1"), ("PMI_SIZE", "3")];
+        let table: Vec<Case<'_>> = vec![
+            ("nothing", vec![], None),
+            ("mpirun", open_mpi.to_vec(), some(1, 3, Launcher::OpenMpi)),
+            (
+                "mpirun, PMIx",
+                [&open_mpi[..], &[("PMIX_RANK", "1")]].concat(),
+                some(1, 3, Launcher::OpenMpi),
+            ),
+            ("hydra", pmi.to_vec(), some(1, 3, Launcher::Mpich)),
+            ("srun", step.to_vec(), some(2, 4, Launcher::Slurm)),
+            (
+                "salloc",
+                vec![("SLURM_JOB_ID", "7"), ("SLURM_NTASKS", "4")],
+                None,
+            ),
+            ("sbatch", batch.to_vec(), None),
+            (
+                "interactive step",
+                [&batch[..], &[("SLURM_STEP_ID", "4294967290")]].concat(),
+                None,
+            ),
+            (
+                "sbatch, mpirun",
+                [&batch[..], &open_mpi].concat(),
+                some(1, 3, Launcher::OpenMpi),
+            ),
+            (
+                "helper of srun, mpirun",
+                [&step[..], &open_mpi].concat(),
+                some(1, 3, Launcher::OpenMpi),
+            ),
+            (
+                "helper of srun, hydra",
+                [&step[..], &pmi].concat(),
+                some(1, 3, Launcher::Mpich),
+            ),
+            (
+                "srun --mpi=pmi2",
+                [&step[..], &[("PMI_RANK", "2"), ("PMI_SIZE", "4")]].concat(),
+                some(2, 4, Launcher::Slurm),
+            ),
+            (
+                "srun --mpi=pmix, part of the job's tasks",
+                [
+                    &step[..],
+                    &[("PMIX_RANK", "2"), ("SLURM_STEP_NUM_TASKS", "3")],
+                ]
+                .concat(),
+                some(2, 3, Launcher::Slurm),
+            ),
+            (
+                "another PMIx launcher",
+                vec![("PMIX_RANK", "2")],
+                Some(Launched {
+                    rank: 2,
+                    size: None,
+                    launcher: Launcher::Pmix,
+                }),
+            ),
+        ];
+        for (case, variables, expected) in table {
+            assert_eq!(read(&variables), Ok(expected), "{case}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_no_number_is_an_error() {
+        for found in ["", "x", "-1", "1.5"] {
+            let error = read(&[("PMI_RANK", found)]).expect_err(found);
+            assert_eq!(
+                error,
+                LaunchError {
+                    name: "PMI_RANK",
+                    found: found.to_owned()
+                }
+            );
+        }
+        assert_eq!(
+            read(&[
+                ("OMPI_COMM_WORLD_RANK", "0"),
+                ("OMPI_COMM_WORLD_SIZE", "many")
+            ])
+            .expect_err("no number")
+            .to_string(),
+            "cannot read launcher variable \"OMPI_COMM_WORLD_SIZE\": \"many\", expected a number \
+             of 0 or more"
+        );
+    }
+}

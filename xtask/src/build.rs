@@ -1,0 +1,122 @@
+//! Builds everything that the binary loads, and puts it beside the binary.
+//!
+//! ```text
+//! <target>/release/mastermind            the binary
+//! <target>/release/lib*.so               the component libraries
+//! <target>/release/mpi/<name>/lib*.so    the MPI back end, one for each MPI
+//! ```
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::steps::{StepError, run_step};
+use crate::system::{Mpi, System};
+use crate::workspace::Workspace;
+
+/// File name of the MPI back end.
+const BACK_END: &str = "libcca_comm_mpi.so";
+
+/// Builds the default members, the components written in C, and a back end for each MPI found.
+pub fn build(workspace: &Workspace, system: &System) -> Result<(), StepError> {
+    build_default_members(workspace)?;
+    if system.c_compiler {
+        build_c_components(workspace)?;
+    }
+    back_ends(system).try_for_each(|mpi| build_back_end(workspace, mpi))
+}
+
+/// Builds the workspace's default members: all that needs neither MPI nor libclang.
+pub fn build_default_members(workspace: &Workspace) -> Result<(), StepError> {
+    run_step("cargo build", &mut workspace.cargo(&["build", "--release"]))
+}
+
+/// Compiles the component that is written in C, with no more than `cc` and the headers of
+/// `cca-abi` and `hydro-ports`.
+pub fn build_c_components(workspace: &Workspace) -> Result<(), StepError> {
+    let folder = workspace.root.join("components/efm-flux-c");
+    let sources = c_sources(&folder)?;
+    if sources.is_empty() {
+        return Ok(());
+    }
+    let mut command = Command::new("cc");
+    command
+        .current_dir(&workspace.root)
+        .args(["-O2", "-std=c99", "-Wall", "-Wextra", "-fPIC", "-shared"])
+        .args([
+            "-I",
+            "framework/abi/include",
+            "-I",
+            "components/hydro-ports/include",
+            "-o",
+        ])
+        .arg(workspace.release().join("libhydro_efm_flux_c.so"))
+        .args(&sources)
+        .arg("-lm");
+    run_step("cc efm-flux-c", &mut command)
+}
+
+/// The MPIs for which a back end can be built: all of them, given libclang.
+pub fn back_ends(system: &System) -> impl Iterator<Item = &Mpi> {
+    system.mpis.iter().filter(|_| system.libclang)
+}
+
+/// `cargo` set up for the MPI back end and one MPI, in a target folder of its own: the bindings
+/// and the library differ from one MPI to the next.
+pub fn back_end_cargo(workspace: &Workspace, mpi: &Mpi, arguments: &[&str]) -> Command {
+    let mut command = workspace.cargo(arguments);
+    command
+        .env("CARGO_TARGET_DIR", back_end_target(workspace, mpi))
+        .env("MPICC", &mpi.mpicc)
+        // Either of these would be asked before MPICC.
+        .env_remove("MPI_PKG_CONFIG")
+        .env_remove("CRAY_MPICH_DIR");
+    command
+}
+
+fn back_end_target(workspace: &Workspace, mpi: &Mpi) -> PathBuf {
+    workspace.target.join("mpi").join(mpi.kind.name())
+}
+
+fn build_back_end(workspace: &Workspace, mpi: &Mpi) -> Result<(), StepError> {
+    let title = format!("MPI back end for {}", mpi.kind.name());
+    let arguments = ["build", "--release", "-p", "cca-comm-mpi"];
+    run_step(&title, &mut back_end_cargo(workspace, mpi, &arguments))?;
+    let folder = workspace.release().join("mpi").join(mpi.kind.name());
+    let built = back_end_target(workspace, mpi)
+        .join("release")
+        .join(BACK_END);
+    place(&built, &folder, BACK_END)
+}
+
+/// Puts a copy of `file` into `folder` under `name`. The old copy is replaced, not overwritten, so
+/// a process that has it mapped goes on.
+fn place(file: &Path, folder: &Path, name: &str) -> Result<(), StepError> {
+    let failed = |act, path: &Path| {
+        let path = path.display().to_string();
+        move |source| StepError::File { act, path, source }
+    };
+    fs::create_dir_all(folder).map_err(failed("create", folder))?;
+    let new = folder.join(format!("{name}.new"));
+    fs::copy(file, &new).map_err(failed("copy", file))?;
+    fs::rename(&new, folder.join(name)).map_err(failed("rename", &new))
+}
+
+/// The C sources of `folder`, in order of name; none if there is no such folder.
+fn c_sources(folder: &Path) -> Result<Vec<PathBuf>, StepError> {
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let entries = fs::read_dir(folder).map_err(|source| StepError::File {
+        act: "read",
+        path: folder.display().to_string(),
+        source,
+    })?;
+    let mut sources: Vec<_> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|e| e == "c"))
+        .collect();
+    sources.sort();
+    Ok(sources)
+}

@@ -1,0 +1,90 @@
+//! One step of a command: a heading, a program with its output passed through, the time it took.
+
+use std::fmt;
+use std::io;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::Instant;
+
+/// Why a command of `xtask` ended early.
+#[derive(Debug)]
+pub enum StepError {
+    /// The program of a step cannot be started.
+    Start {
+        title: String,
+        program: String,
+        source: io::Error,
+    },
+    /// The program of a step ended with an error.
+    Failed { title: String, status: ExitStatus },
+    /// A file or folder cannot be read or written.
+    File {
+        act: &'static str,
+        path: String,
+        source: io::Error,
+    },
+    /// No such command.
+    Usage { found: String, usage: &'static str },
+}
+
+impl fmt::Display for StepError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Start {
+                title,
+                program,
+                source,
+            } => {
+                write!(
+                    f,
+                    "step \"{title}\" failed: cannot start \"{program}\": {source}"
+                )
+            }
+            Self::Failed { title, status } => write!(f, "step \"{title}\" failed: {status}"),
+            Self::File { act, path, source } => write!(f, "cannot {act} \"{path}\": {source}"),
+            Self::Usage { found, usage } => write!(f, "unknown command \"{found}\"\n\n{usage}"),
+        }
+    }
+}
+
+impl std::error::Error for StepError {}
+
+/// Runs `command` under the heading `title`; its output goes where ours goes, its input is empty.
+///
+/// # Errors
+/// [`StepError::Start`] if the program cannot be started, [`StepError::Failed`] if it does not
+/// end with success.
+pub fn run_step(title: &str, command: &mut Command) -> Result<(), StepError> {
+    println!("\n==> {title}");
+    let start = Instant::now();
+    let status = command
+        .stdin(Stdio::null())
+        .status()
+        .map_err(|source| StepError::Start {
+            title: title.to_owned(),
+            program: command.get_program().to_string_lossy().into_owned(),
+            source,
+        })?;
+    if !status.success() {
+        return Err(StepError::Failed {
+            title: title.to_owned(),
+            status,
+        });
+    }
+    println!("    {title}: {:.1} s", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// What a program prints (standard output, then standard error) when it can be started and
+/// succeeds.
+pub fn output_of(program: &str, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output()
+        .ok()?;
+    output.status.success().then(|| {
+        let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
+        text.push_str(&String::from_utf8_lossy(&output.stderr));
+        text
+    })
+}
