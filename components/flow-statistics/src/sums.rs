@@ -1,6 +1,6 @@
 //! What each patch contributes, and the whole.
 
-use hydro_ports::{GAMMA, NVAR, Patch, Statistics};
+use hydro_ports::{GAMMA, NVAR, Patch, Statistics, primitive};
 
 /// What one patch contributes to the statistics.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -39,15 +39,15 @@ impl PatchSums {
         for row in shape.interior_rows().take(shape.ny) {
             let mut in_row = [0.0; 5];
             for k in row..row + shape.nx {
-                let [rho, mx, my, energy, tracer]: [f64; NVAR] =
-                    std::array::from_fn(|v| variable(v, k));
+                let state: [f64; NVAR] = std::array::from_fn(|v| variable(v, k));
                 let dv_dx = (velocity(2, k + 1) - velocity(2, k - 1)) / (2.0 * patch.dx);
                 let (above, below) = (k + shape.row(), k - shape.row());
                 let du_dy = (velocity(1, above) - velocity(1, below)) / (2.0 * patch.dy);
                 let vorticity = dv_dx - du_dy;
+                let [rho, _, _, energy, tracer] = state;
                 let of_cell = [rho, energy, tracer, vorticity, vorticity.min(0.0)];
                 add(&mut in_row, of_cell);
-                let pressure = (GAMMA - 1.0) * (energy - 0.5 * (mx * mx + my * my) / rho);
+                let [.., pressure, _] = primitive(GAMMA, state);
                 part.max_density = part.max_density.max(rho);
                 part.max_pressure = part.max_pressure.max(pressure);
             }

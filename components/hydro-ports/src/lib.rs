@@ -18,7 +18,7 @@ pub use flow::{
     BoundaryPort, CharacteristicsPort, InitialConditionPort, IntegratorPort, OutputPort,
     Statistics, StatisticsPort,
 };
-pub use gas::{PostShock, conserved, rankine_hugoniot};
+pub use gas::{PostShock, conserved, primitive, rankine_hugoniot};
 pub use kernels::{FluxPort, RhsPort, StatesPort};
 pub use lent::Lent;
 pub use mesh::{ArrayName, Domain, MeshPort, Patch, Sides};
