@@ -41,7 +41,7 @@ impl Component for BoundaryConditions {
 
 impl BoundaryPort for BoundaryConditions {
     fn fill(&self, patch: Patch, state: StatesMut<'_>) -> Result<(), PortError> {
-        patch.shape.expect("state", state.shape())?;
+        patch.shape.check("state", state.shape())?;
         let on_boundary = patch.boundary;
         let on_boundary = [
             on_boundary.left,

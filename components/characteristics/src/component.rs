@@ -21,7 +21,7 @@ impl Component for Characteristics {
 
 impl CharacteristicsPort for Characteristics {
     fn max_rate(&self, patch: Patch, state: States<'_>) -> Result<f64, PortError> {
-        patch.shape.expect("state", state.shape())?;
+        patch.shape.check("state", state.shape())?;
         let rate = max_rate(patch.shape, GAMMA, patch.dx, patch.dy, state.values()?);
         rate.map_err(|error| PortError::failed(error).context(patch))
     }

@@ -28,8 +28,8 @@ impl FluxPort for EfmFlux {
         flux: StatesMut<'_>,
     ) -> Result<(), PortError> {
         let shape = left.shape();
-        shape.expect("right", right.shape())?;
-        shape.expect("flux", flux.shape())?;
+        shape.check("right", right.shape())?;
+        shape.check("flux", flux.shape())?;
         let (left, right, flux) = (left.values()?, right.values()?, flux.into_values()?);
         Ok(efm_flux(axis, shape, GAMMA, left, right, flux)?)
     }

@@ -34,8 +34,8 @@ impl FluxPort for GodunovFlux {
         flux: StatesMut<'_>,
     ) -> Result<(), PortError> {
         let shape = left.shape();
-        shape.expect("right", right.shape())?;
-        shape.expect("flux", flux.shape())?;
+        shape.check("right", right.shape())?;
+        shape.check("flux", flux.shape())?;
         let (left, right, flux) = (left.values()?, right.values()?, flux.into_values()?);
         let iterations = godunov_flux(axis, shape, GAMMA, left, right, flux)?;
         let faces = shape.faces(axis);

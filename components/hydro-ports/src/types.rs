@@ -68,7 +68,7 @@ impl Shape {
     ///
     /// # Errors
     /// It has another.
-    pub fn expect(&self, name: &str, found: Shape) -> Result<(), PortError> {
+    pub fn check(&self, name: &str, found: Shape) -> Result<(), PortError> {
         if found == *self {
             return Ok(());
         }

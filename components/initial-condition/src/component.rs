@@ -138,7 +138,7 @@ fn fill(
     state_at: impl Fn(f64, f64) -> [f64; NVAR],
 ) -> Result<(), PortError> {
     let shape = patch.shape;
-    shape.expect("state", state.shape())?;
+    shape.check("state", state.shape())?;
     let values = state.into_values()?;
     for (j, row) in shape.interior_rows().take(shape.ny).enumerate() {
         for i in 0..shape.nx {

@@ -43,7 +43,7 @@ impl RhsPort for InviscidFlux {
             ("flux_x", flux_x.shape()),
             ("flux_y", flux_y.shape()),
         ] {
-            patch.shape.expect(name, shape)?;
+            patch.shape.check(name, shape)?;
         }
         let (states, flux) = (self.states.get()?, self.flux.get()?);
         let fluxes = [flux_x.into_values()?, flux_y.into_values()?];

@@ -35,8 +35,8 @@ impl Fallbacks {
         right: StatesMut<'_>,
     ) -> Result<(), PortError> {
         let shape = cells.shape();
-        shape.expect("left", left.shape())?;
-        shape.expect("right", right.shape())?;
+        shape.check("left", left.shape())?;
+        shape.check("right", right.shape())?;
         let (left, right) = (left.into_values()?, right.into_values()?);
         let replaced = construct::<L>(axis, shape, cells.values()?, left, right);
         self.0.fetch_add(replaced, Ordering::Relaxed);

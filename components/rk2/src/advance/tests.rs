@@ -1,3 +1,5 @@
+//! A logging mesh under the advance: order of calls, arithmetic of a step, errors.
+
 use std::sync::Mutex;
 
 use cca_ports::RVec;
