@@ -65,6 +65,13 @@ impl Sizes {
             }
         }
     }
+
+    /// The fewest patches that keep `n` cells at or below `side` each; the last is the longest.
+    fn parts(self, n: usize, side: usize) -> usize {
+        let last = |parts: usize| n - self.cut(parts - 1, parts, n);
+        let fits = |parts: &usize| last(*parts) <= side;
+        (n.div_ceil(side)..n).find(fits).unwrap_or(n)
+    }
 }
 
 /// A mesh that cannot be cut as asked.
@@ -148,7 +155,7 @@ pub fn decompose(
     let (columns, rows) = match splitting {
         Splitting::Grid(columns, rows) => (columns, rows),
         Splitting::PatchesPerRank(count) => squarest_cut(nx, ny, count * ranks)?,
-        Splitting::MaxSide(side) => (nx.div_ceil(side), ny.div_ceil(side)),
+        Splitting::MaxSide(side) => (sizes.parts(nx, side), sizes.parts(ny, side)),
     };
     let patches = columns * rows;
     if patches < ranks {
@@ -251,6 +258,12 @@ mod tests {
         let expected = [10, 19, 29, 38].map(|nx| (nx, 11));
         assert_eq!(sides[..4], expected);
         assert_eq!(sides[4..], expected.map(|(nx, _)| (nx, 21)));
+        let sides: Vec<_> = decompose(60, 2, 1, Splitting::MaxSide(25), Sizes::Uneven)
+            .expect("a mesh")
+            .iter()
+            .map(|block| block.nx)
+            .collect();
+        assert_eq!(sides, [6, 12, 18, 24]);
         let error = decompose(6, 6, 1, Splitting::Grid(3, 1), Sizes::Uneven);
         assert!(matches!(error, Err(MeshError::TooSmall { patches: 3, .. })));
     }
