@@ -1,5 +1,11 @@
 //! End-to-end tests over real dynamic libraries: what they share.
 
+mod application;
+mod ranks;
+
+pub use application::{Application, Cells, example};
+pub use ranks::{RankComm, on_ranks};
+
 use std::env;
 use std::path::{Path, PathBuf};
 

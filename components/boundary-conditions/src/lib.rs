@@ -4,6 +4,7 @@
 //! across y, over all columns. [`fill_sides`] keeps it. Ghost cells that lie inside the domain must
 //! be filled from the neighbouring patches before.
 
+mod component;
 mod fill;
 
 pub use fill::{Boundary, Side, fill_side, fill_sides};

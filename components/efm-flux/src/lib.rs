@@ -2,6 +2,7 @@
 //!
 //! [`efm_flux`] is the kernel; `components/efm-flux-c` is the same kernel in C.
 
+mod component;
 mod efm;
 
 pub use efm::{EfmError, efm_flux};

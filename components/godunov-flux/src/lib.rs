@@ -2,6 +2,7 @@
 //!
 //! [`riemann`] is the solver, usable by itself; [`godunov_flux`] applies it to a patch.
 
+mod component;
 mod flux;
 pub mod riemann;
 

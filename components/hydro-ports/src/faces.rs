@@ -11,6 +11,8 @@
 use std::error::Error;
 use std::fmt;
 
+use cca_ports::PortError;
+
 use crate::{Axis, NVAR, Shape};
 
 /// The lines of faces that a sweep walks, as offsets into one variable's plane.
@@ -88,6 +90,13 @@ impl<E> fmt::Display for FaceError<E> {
 impl<E: Error + 'static> Error for FaceError<E> {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         Some(&self.cause)
+    }
+}
+
+impl<E: Error> From<FaceError<E>> for PortError {
+    /// Place and cause in one line, since no source crosses the border.
+    fn from(error: FaceError<E>) -> Self {
+        PortError::failed(&error.cause).context(&error)
     }
 }
 

@@ -56,7 +56,7 @@ pub trait OutputPort {
 
 /// Sums and extremes over the whole domain.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, StableAbi)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, StableAbi)]
 pub struct Statistics {
     /// Integral of density.
     pub mass: f64,

@@ -7,7 +7,9 @@ cca_abi::shared_types!();
 
 mod faces;
 mod flow;
+mod gas;
 mod kernels;
+mod lent;
 mod mesh;
 mod types;
 
@@ -16,6 +18,8 @@ pub use flow::{
     BoundaryPort, CharacteristicsPort, InitialConditionPort, IntegratorPort, OutputPort,
     Statistics, StatisticsPort,
 };
+pub use gas::{PostShock, conserved, primitive, rankine_hugoniot};
 pub use kernels::{FluxPort, FluxPortVtable, RhsPort, StatesPort};
+pub use lent::Lent;
 pub use mesh::{ArrayName, Domain, MeshPort, Patch, Sides};
 pub use types::{Axis, GAMMA, GHOST, NVAR, Shape, States, StatesMut};

@@ -2,6 +2,8 @@
 //!
 //! A mesh may be uniform (one level) or adaptive (several); its callers do not know which.
 
+use std::fmt;
+
 use cca_ports::{PerfValue, PortError, RSlice, RVec, StableAbi, port};
 
 use crate::Shape;
@@ -72,6 +74,38 @@ pub struct Patch {
     pub dy: f64,
     /// The sides on the domain's boundary.
     pub boundary: Sides,
+}
+
+impl Patch {
+    /// Centre of an interior cell.
+    ///
+    /// It is counted from the domain's edge, so that a cell has the same centre however the mesh is cut; bit for bit where
+    /// that edge is 0.
+    ///
+    /// # Arguments
+    /// * `i`, `j` - column and row of the cell, from 0, ghost cells not counted
+    pub fn centre(&self, i: usize, j: usize) -> (f64, f64) {
+        let centre = |lower: f64, first: usize, k: usize, width: f64| {
+            let edge = lower - first as f64 * width;
+            edge + ((first + k) as f64 + 0.5) * width
+        };
+        (
+            centre(self.x_lower, self.i0, i, self.dx),
+            centre(self.y_lower, self.j0, j, self.dy),
+        )
+    }
+}
+
+impl fmt::Display for Patch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Patch {
+            id, level, i0, j0, ..
+        } = self;
+        write!(
+            f,
+            "patch {id} of level {level}, first cell \"({i0}, {j0})\""
+        )
+    }
 }
 
 /// A mesh. The order of calls: `create`, then for each step of a level `begin_step`, (`fill_ghosts`, arrays taken and put,

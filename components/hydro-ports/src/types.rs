@@ -3,6 +3,8 @@
 //! Layout of every array (case study, section 3): `NVAR × (ny + 2g) × (nx + 2g)` doubles, variable
 //! slowest, `i` (x) fastest, ghost cells included.
 
+use std::fmt;
+
 use cca_ports::{PerfValue, PortError, RSlice, RSliceMut, StableAbi};
 
 /// Number of variables of a state.
@@ -60,6 +62,34 @@ impl Shape {
     /// Whether the array has no element.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Checks that an array that goes with one of this shape has the same.
+    ///
+    /// # Errors
+    /// It has another.
+    pub fn check(&self, name: &str, found: Shape) -> Result<(), PortError> {
+        if found == *self {
+            return Ok(());
+        }
+        Err(PortError::failed(format_args!(
+            "cannot use array \"{name}\": {found}, expected {self}"
+        )))
+    }
+
+    /// Offsets into an array of the first interior cell of each row, of each variable in turn.
+    pub fn interior_rows(self) -> impl Iterator<Item = usize> {
+        let Shape { ny, ghost, .. } = self;
+        let first =
+            move |plane: usize| (ghost..ghost + ny).map(move |j| plane + j * self.row() + ghost);
+        (0..NVAR).flat_map(move |variable| first(variable * self.plane()))
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Shape { nx, ny, ghost } = self;
+        write!(f, "{nx} x {ny} cells with {ghost} ghost cells")
     }
 }
 
@@ -163,8 +193,8 @@ fn check(shape: Shape, found: usize) -> Result<(), PortError> {
     if found == shape.len() {
         return Ok(());
     }
-    let (nx, ny, ghost, wanted) = (shape.nx, shape.ny, shape.ghost, shape.len());
+    let wanted = shape.len();
     Err(PortError::failed(format_args!(
-        "cannot use array of {nx} x {ny} cells with {ghost} ghost cells: {found} doubles, expected {wanted}"
+        "cannot use array of {shape}: {found} doubles, expected {wanted}"
     )))
 }

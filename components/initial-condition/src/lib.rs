@@ -4,10 +4,9 @@
 //! [`RiemannProblem`] is two constant states. Both give the conserved mean state of a cell from its
 //! centre and size.
 
-mod gas;
+mod component;
 mod riemann_problem;
 mod shock_interface;
 
-pub use gas::{PostShock, conserved, rankine_hugoniot};
 pub use riemann_problem::RiemannProblem;
 pub use shock_interface::{ParameterError, ShockInterface, ShockInterfaceParameters};

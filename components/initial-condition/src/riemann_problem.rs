@@ -1,8 +1,6 @@
 //! Two constant states with a jump between them.
 
-use hydro_ports::NVAR;
-
-use crate::conserved;
+use hydro_ports::{NVAR, conserved};
 
 /// Shares of a cell are multiples of this power of two.
 const ROUNDING: f64 = 1.0 / (1u64 << 40) as f64;

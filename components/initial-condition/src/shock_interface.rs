@@ -9,10 +9,8 @@
 //!          shock_x   interface_x
 //! ```
 
-use hydro_ports::NVAR;
+use hydro_ports::{NVAR, conserved, rankine_hugoniot};
 use thiserror::Error;
-
-use crate::{conserved, rankine_hugoniot};
 
 /// The parameters of the problem, in units of the pressure ahead of the shock, the density of air
 /// and the height of the channel.

@@ -3,6 +3,7 @@
 //! [`to_primitive`] turns the conserved states of a patch into primitive ones;
 //! [`subtract_divergence`] takes the differences of the fluxes.
 
+mod component;
 mod divergence;
 mod primitive;
 

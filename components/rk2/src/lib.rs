@@ -5,6 +5,9 @@
 //! U_new = (U + U1 + dt L(U1)) / 2
 //! ```
 
+mod advance;
+mod component;
 mod stages;
 
+pub use advance::{Advance, Scratch};
 pub use stages::{first_stage, second_stage};

@@ -1,6 +1,6 @@
 //! The combinations of states and rates.
 
-use hydro_ports::{NVAR, Shape};
+use hydro_ports::Shape;
 
 /// The first stage, an Euler step: `stage = u + dt rate`, on the interior.
 ///
@@ -16,7 +16,7 @@ use hydro_ports::{NVAR, Shape};
 /// # Source
 /// Case study, section 4.5.
 pub fn first_stage(shape: Shape, dt: f64, u: &[f64], rate: &[f64], stage: &mut [f64]) {
-    for row in interior_rows(shape) {
+    for row in shape.interior_rows() {
         let inputs = u[row..][..shape.nx].iter().zip(&rate[row..][..shape.nx]);
         for (stage, (u, rate)) in stage[row..][..shape.nx].iter_mut().zip(inputs) {
             *stage = u + dt * rate;
@@ -38,7 +38,7 @@ pub fn first_stage(shape: Shape, dt: f64, u: &[f64], rate: &[f64], stage: &mut [
 /// # Source
 /// Case study, section 4.5.
 pub fn second_stage(shape: Shape, dt: f64, stage: &[f64], rate: &[f64], u: &mut [f64]) {
-    for row in interior_rows(shape) {
+    for row in shape.interior_rows() {
         let inputs = stage[row..][..shape.nx]
             .iter()
             .zip(&rate[row..][..shape.nx]);
@@ -48,16 +48,10 @@ pub fn second_stage(shape: Shape, dt: f64, stage: &[f64], rate: &[f64], u: &mut 
     }
 }
 
-/// Index of the first interior cell of each row of each variable.
-fn interior_rows(shape: Shape) -> impl Iterator<Item = usize> {
-    let Shape { ny, ghost, .. } = shape;
-    let first =
-        move |plane: usize| (ghost..ghost + ny).map(move |j| plane + j * shape.row() + ghost);
-    (0..NVAR).flat_map(move |variable| first(variable * shape.plane()))
-}
-
 #[cfg(test)]
 mod tests {
+    use hydro_ports::NVAR;
+
     use super::*;
 
     const SHAPE: Shape = Shape {
@@ -69,7 +63,9 @@ mod tests {
     /// One step of `u' = a u` on the interior; ghost cells are -1.
     fn step(a: f64, dt: f64) -> Vec<f64> {
         let mut u = vec![-1.0; SHAPE.len()];
-        interior_rows(SHAPE).for_each(|row| u[row..][..SHAPE.nx].fill(1.0));
+        SHAPE
+            .interior_rows()
+            .for_each(|row| u[row..][..SHAPE.nx].fill(1.0));
         let mut stage = u.clone();
         let rate: Vec<f64> = u.iter().map(|u| a * u).collect();
         first_stage(SHAPE, dt, &u, &rate, &mut stage);

@@ -3,6 +3,7 @@
 //! [`construct`] is the kernel; the slope [`Limiter`] is a type parameter, so that each limiter
 //! gets its own compiled loop.
 
+mod component;
 mod limiter;
 mod muscl;
 

@@ -5,7 +5,7 @@ use thiserror::Error;
 
 /// A rectangle of cells of the mesh, owned by one rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patch {
+pub struct Block {
     /// First column, counted in the mesh.
     pub i: usize,
     /// First row, counted in the mesh.
@@ -18,7 +18,7 @@ pub struct Patch {
     pub rank: usize,
 }
 
-impl Patch {
+impl Block {
     /// Number of cells, without ghost cells.
     pub fn cells(&self) -> usize {
         self.nx * self.ny
@@ -37,10 +37,41 @@ impl Patch {
 /// How many patches to cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Splitting {
+    /// This many columns and rows of patches, whatever the number of ranks.
+    Grid(usize, usize),
     /// This many patches for each rank, as square as possible.
     PatchesPerRank(usize),
     /// As few patches as keep every side at or below this many cells.
     MaxSide(usize),
+}
+
+/// How long the sides of the patches are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sizes {
+    /// All alike, to one cell.
+    Even,
+    /// In the ratio 1, 2, 3, … from the lower left, to one cell: patches of many sizes in one mesh.
+    Uneven,
+}
+
+impl Sizes {
+    /// Where `n` cells are cut for the `k`th of `parts` patches.
+    fn cut(self, k: usize, parts: usize, n: usize) -> usize {
+        match self {
+            Sizes::Even => k * n / parts,
+            Sizes::Uneven => {
+                let triangle = |k: usize| k * (k + 1);
+                (2 * n * triangle(k) + triangle(parts)) / (2 * triangle(parts))
+            }
+        }
+    }
+
+    /// The fewest patches that keep `n` cells at or below `side` each; the last is the longest.
+    fn parts(self, n: usize, side: usize) -> usize {
+        let last = |parts: usize| n - self.cut(parts - 1, parts, n);
+        let fits = |parts: &usize| last(*parts) <= side;
+        (n.div_ceil(side)..n).find(fits).unwrap_or(n)
+    }
 }
 
 /// A mesh that cannot be cut as asked.
@@ -93,8 +124,8 @@ pub enum MeshError {
 /// * `ranks` - number of ranks, >= 1
 ///
 /// # Returns
-/// The patches row by row from the lower left. Sides differ by at most one cell. The patches of a
-/// rank are consecutive, every rank has at least one, and the cells are balanced.
+/// The patches row by row from the lower left. The patches of a rank are consecutive, every rank
+/// has at least one, and the cells are balanced.
 ///
 /// # Errors
 /// [`MeshError`] if a count is zero, there are more ranks than patches, or the patches would be
@@ -104,8 +135,10 @@ pub fn decompose(
     ny: usize,
     ranks: usize,
     splitting: Splitting,
-) -> Result<Vec<Patch>, MeshError> {
+    sizes: Sizes,
+) -> Result<Vec<Block>, MeshError> {
     let (name, count) = match splitting {
+        Splitting::Grid(columns, rows) => ("patches", columns * rows),
         Splitting::PatchesPerRank(count) => ("patches per rank", count),
         Splitting::MaxSide(count) => ("maximum patch side", count),
     };
@@ -120,8 +153,9 @@ pub fn decompose(
         }
     }
     let (columns, rows) = match splitting {
+        Splitting::Grid(columns, rows) => (columns, rows),
         Splitting::PatchesPerRank(count) => squarest_cut(nx, ny, count * ranks)?,
-        Splitting::MaxSide(side) => (nx.div_ceil(side), ny.div_ceil(side)),
+        Splitting::MaxSide(side) => (sizes.parts(nx, side), sizes.parts(ny, side)),
     };
     let patches = columns * rows;
     if patches < ranks {
@@ -132,12 +166,16 @@ pub fn decompose(
             ranks,
         });
     }
+    let too_small = MeshError::TooSmall { nx, ny, patches };
     if nx / columns < GHOST || ny / rows < GHOST {
-        return Err(MeshError::TooSmall { nx, ny, patches });
+        return Err(too_small);
     }
-    let mut patches = cut(nx, ny, columns, rows);
-    assign(&mut patches, ranks);
-    Ok(patches)
+    let mut blocks = cut(nx, ny, columns, rows, sizes);
+    if blocks.iter().any(|block| block.nx.min(block.ny) < GHOST) {
+        return Err(too_small);
+    }
+    assign(&mut blocks, ranks);
+    Ok(blocks)
 }
 
 /// The numbers of columns and rows of patches, with the given product, whose patches are squarest.
@@ -154,14 +192,17 @@ fn squarest_cut(nx: usize, ny: usize, patches: usize) -> Result<(usize, usize), 
         .ok_or(MeshError::TooSmall { nx, ny, patches })
 }
 
-fn cut(nx: usize, ny: usize, columns: usize, rows: usize) -> Vec<Patch> {
-    let bounds = |k: usize, parts: usize, n: usize| (k * n / parts, (k + 1) * n / parts);
+fn cut(nx: usize, ny: usize, columns: usize, rows: usize, sizes: Sizes) -> Vec<Block> {
+    let bounds = |k: usize, parts: usize, n: usize| {
+        let end = sizes.cut(k + 1, parts, n);
+        (sizes.cut(k, parts, n), end)
+    };
     let patch = |k: usize| {
         let ((i, i_end), (j, j_end)) = (
             bounds(k % columns, columns, nx),
             bounds(k / columns, rows, ny),
         );
-        Patch {
+        Block {
             i,
             j,
             nx: i_end - i,
@@ -174,8 +215,8 @@ fn cut(nx: usize, ny: usize, columns: usize, rows: usize) -> Vec<Patch> {
 
 /// Cuts the sequence of patches at equal shares of the cells, each patch going by its middle; needs
 /// at least one patch a rank, and gives each rank at least one.
-fn assign(patches: &mut [Patch], ranks: usize) {
-    let total: usize = patches.iter().map(Patch::cells).sum();
+fn assign(patches: &mut [Block], ranks: usize) {
+    let total: usize = patches.iter().map(Block::cells).sum();
     let share = total as f64 / ranks as f64;
     let (mut before, mut next) = (0, 0);
     for rank in 0..ranks {
@@ -200,7 +241,8 @@ mod tests {
 
     #[test]
     fn the_cut_is_as_square_as_possible() {
-        let patches = decompose(96, 32, 3, Splitting::PatchesPerRank(1)).expect("a mesh");
+        let patches =
+            decompose(96, 32, 3, Splitting::PatchesPerRank(1), Sizes::Even).expect("a mesh");
         assert!(patches.iter().all(|patch| (patch.nx, patch.ny) == (32, 32)));
         assert_eq!(
             patches.iter().map(|patch| patch.rank).collect::<Vec<_>>(),
@@ -208,9 +250,27 @@ mod tests {
         );
     }
 
+    /// Performance models need several array sizes from one run.
+    #[test]
+    fn uneven_patches_have_many_sizes() {
+        let patches = decompose(96, 32, 1, Splitting::Grid(4, 2), Sizes::Uneven).expect("a mesh");
+        let sides: Vec<_> = patches.iter().map(|block| (block.nx, block.ny)).collect();
+        let expected = [10, 19, 29, 38].map(|nx| (nx, 11));
+        assert_eq!(sides[..4], expected);
+        assert_eq!(sides[4..], expected.map(|(nx, _)| (nx, 21)));
+        let sides: Vec<_> = decompose(60, 2, 1, Splitting::MaxSide(25), Sizes::Uneven)
+            .expect("a mesh")
+            .iter()
+            .map(|block| block.nx)
+            .collect();
+        assert_eq!(sides, [6, 12, 18, 24]);
+        let error = decompose(6, 6, 1, Splitting::Grid(3, 1), Sizes::Uneven);
+        assert!(matches!(error, Err(MeshError::TooSmall { patches: 3, .. })));
+    }
+
     #[test]
     fn uneven_sides_differ_by_one_cell() {
-        let patches = decompose(101, 7, 1, Splitting::MaxSide(33)).expect("a mesh");
+        let patches = decompose(101, 7, 1, Splitting::MaxSide(33), Sizes::Even).expect("a mesh");
         let sides: Vec<_> = patches
             .iter()
             .map(|patch| (patch.i, patch.nx, patch.ny))
@@ -220,7 +280,7 @@ mod tests {
 
     #[test]
     fn more_ranks_than_patches_is_an_error() {
-        let error = decompose(64, 64, 5, Splitting::MaxSide(32)).expect_err("too few");
+        let error = decompose(64, 64, 5, Splitting::MaxSide(32), Sizes::Even).expect_err("too few");
         assert_eq!(
             error.to_string(),
             "cannot split mesh \"64 x 64\": 4 patches for 5 ranks, expected at least one a rank; \
@@ -230,7 +290,7 @@ mod tests {
 
     #[test]
     fn a_mesh_can_be_too_small() {
-        let error = decompose(6, 6, 10, Splitting::PatchesPerRank(1));
+        let error = decompose(6, 6, 10, Splitting::PatchesPerRank(1), Sizes::Even);
         assert_eq!(
             error,
             Err(MeshError::TooSmall {
@@ -239,7 +299,7 @@ mod tests {
                 patches: 10
             })
         );
-        let error = decompose(6, 6, 1, Splitting::MaxSide(1));
+        let error = decompose(6, 6, 1, Splitting::MaxSide(1), Sizes::Even);
         assert_eq!(
             error,
             Err(MeshError::TooSmall {
@@ -248,12 +308,12 @@ mod tests {
                 patches: 36
             })
         );
-        assert!(decompose(6, 6, 9, Splitting::PatchesPerRank(1)).is_ok());
+        assert!(decompose(6, 6, 9, Splitting::PatchesPerRank(1), Sizes::Even).is_ok());
     }
 
     #[test]
     fn a_zero_is_named() {
-        let error = decompose(6, 6, 1, Splitting::MaxSide(0)).expect_err("zero");
+        let error = decompose(6, 6, 1, Splitting::MaxSide(0), Sizes::Even).expect_err("zero");
         assert_eq!(
             error.to_string(),
             "cannot split mesh \"6 x 6\": maximum patch side 0, expected at least 1"

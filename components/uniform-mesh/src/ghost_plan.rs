@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hydro_ports::GHOST;
 
-use crate::{Patch, Region};
+use crate::{Block, Region};
 
 /// One copy from the interior of a patch to ghost cells of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,7 @@ fn by_rank(copies: impl Iterator<Item = (usize, GhostCopy)>) -> BTreeMap<usize, 
 ///
 /// # Arguments
 /// * `patches` - the patches of the whole mesh, which do not overlap
-pub fn ghost_plan(patches: &[Patch]) -> GhostPlan {
+pub fn ghost_plan(patches: &[Block]) -> GhostPlan {
     let pairs = patches.iter().enumerate().flat_map(|(to, target)| {
         let sources = patches
             .iter()
@@ -77,7 +77,7 @@ pub fn ghost_plan(patches: &[Patch]) -> GhostPlan {
         sources.filter_map(move |(from, source)| {
             let (i, nx) = overlap((target.i, target.nx), (source.i, source.nx))?;
             let (j, ny) = overlap((target.j, target.ny), (source.j, source.ny))?;
-            let in_array = |patch: &Patch| Region {
+            let in_array = |patch: &Block| Region {
                 i: i + GHOST - patch.i,
                 j: j + GHOST - patch.j,
                 nx,
@@ -112,8 +112,8 @@ fn overlap(
 mod tests {
     use super::*;
 
-    fn two_by_two() -> Vec<Patch> {
-        let patch = |i, j, rank| Patch {
+    fn two_by_two() -> Vec<Block> {
+        let patch = |i, j, rank| Block {
             i,
             j,
             nx: 8,

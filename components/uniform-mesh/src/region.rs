@@ -1,5 +1,6 @@
 //! Regions of patch arrays and their transport.
 
+use cca_ports::RVec;
 use hydro_ports::{NVAR, Shape};
 
 /// A rectangle of a patch's array, ghost cells counted.
@@ -43,10 +44,10 @@ impl Region {
 ///
 /// # Panics
 /// If the region reaches beyond the array.
-pub fn pack(shape: Shape, array: &[f64], region: Region, message: &mut Vec<f64>) {
+pub fn pack(shape: Shape, array: &[f64], region: Region, message: &mut RVec<f64>) {
     message.reserve(region.len());
     for row in region.rows(shape) {
-        message.extend_from_slice(&array[row..][..region.nx]);
+        message.extend_from_copy_slice(&array[row..][..region.nx]);
     }
 }
 
@@ -117,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_message_holds_the_region_in_array_order() {
-        let mut message = Vec::new();
+        let mut message = RVec::new();
         pack(SHAPE, &numbered(), REGION, &mut message);
         assert_eq!(message.len(), REGION.len());
         assert_eq!(message[..6], [11., 12., 19., 20., 27., 28.]);
@@ -126,7 +127,7 @@ mod tests {
 
     #[test]
     fn unpack_undoes_pack_and_returns_the_rest() {
-        let mut message = Vec::new();
+        let mut message = RVec::new();
         pack(SHAPE, &numbered(), REGION, &mut message);
         message.push(-1.0);
         let mut unpacked = vec![f64::NAN; SHAPE.len()];

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use cca_ports::RVec;
 use hydro_ports::{GHOST, NVAR};
 use hydro_uniform_mesh::{
-    GhostPlan, MeshError, Patch, Splitting, copy, decompose, ghost_plan, pack, unpack,
+    Block, GhostPlan, MeshError, Sizes, Splitting, copy, decompose, ghost_plan, pack, unpack,
 };
 use proptest::prelude::*;
 
@@ -14,7 +15,7 @@ fn value(variable: usize, i: usize, j: usize) -> f64 {
 }
 
 /// Interior set, ghost cells NaN.
-fn array(patch: &Patch) -> Vec<f64> {
+fn array(patch: &Block) -> Vec<f64> {
     let shape = patch.shape();
     let mut array = vec![f64::NAN; shape.len()];
     for k in 0..NVAR * patch.cells() {
@@ -27,11 +28,11 @@ fn array(patch: &Patch) -> Vec<f64> {
 }
 
 /// Runs all ranks one after the other, messages kept by (sender, receiver).
-fn exchange(patches: &[Patch], plan: &GhostPlan, ranks: usize, arrays: &mut [Vec<f64>]) {
+fn exchange(patches: &[Block], plan: &GhostPlan, ranks: usize, arrays: &mut [Vec<f64>]) {
     let mut messages = BTreeMap::new();
     for rank in 0..ranks {
         for (to, copies) in plan.sends(rank) {
-            let mut message = Vec::new();
+            let mut message = RVec::new();
             for c in copies {
                 pack(
                     patches[c.from].shape(),
@@ -61,7 +62,7 @@ fn exchange(patches: &[Patch], plan: &GhostPlan, ranks: usize, arrays: &mut [Vec
     assert!(messages.is_empty(), "a message was not received");
 }
 
-fn check_ghosts((nx, ny): (usize, usize), patch: &Patch, array: &[f64]) {
+fn check_ghosts((nx, ny): (usize, usize), patch: &Block, array: &[f64]) {
     let shape = patch.shape();
     for (k, found) in array.iter().enumerate() {
         let (variable, row) = (k / shape.plane(), k % shape.plane() / shape.row());
@@ -76,7 +77,7 @@ fn check_ghosts((nx, ny): (usize, usize), patch: &Patch, array: &[f64]) {
     }
 }
 
-fn check_assignment(patches: &[Patch], ranks: usize) {
+fn check_assignment(patches: &[Block], ranks: usize) {
     assert!(patches.windows(2).all(|pair| pair[0].rank <= pair[1].rank));
     let used: BTreeSet<_> = patches.iter().map(|patch| patch.rank).collect();
     assert_eq!(used, (0..ranks).collect());
@@ -84,11 +85,11 @@ fn check_assignment(patches: &[Patch], ranks: usize) {
         patches
             .iter()
             .filter(|patch| patch.rank == rank)
-            .map(Patch::cells)
+            .map(Block::cells)
             .sum::<usize>() as f64
     };
     let mean = (0..ranks).map(load).sum::<f64>() / ranks as f64;
-    let largest = patches.iter().map(Patch::cells).max().unwrap_or(0) as f64;
+    let largest = patches.iter().map(Block::cells).max().unwrap_or(0) as f64;
     for rank in 0..ranks {
         assert!(
             (load(rank) - mean).abs() <= largest,
@@ -102,6 +103,7 @@ fn splitting() -> impl Strategy<Value = Splitting> {
     prop_oneof![
         (1..5usize).prop_map(Splitting::PatchesPerRank),
         (2..20usize).prop_map(Splitting::MaxSide),
+        (1..4usize, 1..4usize).prop_map(|(columns, rows)| Splitting::Grid(columns, rows)),
     ]
 }
 
@@ -112,11 +114,12 @@ proptest! {
         ny in 12..40usize,
         ranks in 1..8usize,
         splitting in splitting(),
+        sizes in prop_oneof![Just(Sizes::Even), Just(Sizes::Uneven)],
     ) {
-        match decompose(nx, ny, ranks, splitting) {
+        match decompose(nx, ny, ranks, splitting, sizes) {
             Ok(patches) => {
                 check_assignment(&patches, ranks);
-                prop_assert_eq!(patches.iter().map(Patch::cells).sum::<usize>(), nx * ny);
+                prop_assert_eq!(patches.iter().map(Block::cells).sum::<usize>(), nx * ny);
                 let mut arrays: Vec<_> = patches.iter().map(array).collect();
                 exchange(&patches, &ghost_plan(&patches), ranks, &mut arrays);
                 for (patch, array) in patches.iter().zip(&arrays) {

@@ -41,15 +41,12 @@ pub fn named_strings<const N: usize>(
             input.parse::<Token![,]>()?;
         }
     }
-    let missing: Vec<_> = names
-        .iter()
-        .zip(&values)
-        .filter(|(_, value)| value.is_none())
-        .collect();
-    if let Some((name, _)) = missing.first() {
+    let missing = names.iter().zip(&values).find(|(_, value)| value.is_none());
+    if let Some((name, _)) = missing {
         return Err(input.error(format!("`{name} = \"…\"` is missing")));
     }
-    Ok(values.map(|value| value.expect("none is missing")))
+    let empty = || LitStr::new("", input.span());
+    Ok(values.map(|value| value.unwrap_or_else(empty)))
 }
 
 /// The struct, and its registration as a component class.
@@ -65,6 +62,7 @@ pub fn expand(arguments: &Arguments, item: &ItemStruct) -> TokenStream {
                 component: *mut ::cca_abi::RawComponent,
                 error: *mut ::cca_abi::ErrorBuffer,
             ) -> i32 {
+                // SAFETY: the framework passes space for both (`ClassDescriptor::create`).
                 unsafe { ::cca_ports::component_border::create::<#name>(component, error) }
             }
 

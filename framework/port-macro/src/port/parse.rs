@@ -239,7 +239,7 @@ fn take_perf(
 struct Entries(Vec<Perf>);
 
 enum Entry {
-    Perf(Perf),
+    Perf(Box<Perf>),
     Units(Vec<(Ident, LitStr)>),
 }
 
@@ -248,7 +248,7 @@ impl Parse for Entries {
         let mut perf: Vec<Perf> = Vec::new();
         for entry in Punctuated::<Entry, Token![,]>::parse_terminated(input)? {
             match entry {
-                Entry::Perf(parameter) => perf.push(parameter),
+                Entry::Perf(parameter) => perf.push(*parameter),
                 Entry::Units(units) => {
                     for (name, unit) in units {
                         let parameter = perf.iter_mut().find(|p| p.name == name);
@@ -279,12 +279,12 @@ impl Parse for Entry {
         };
         input.parse::<Token![=]>()?;
         let expression = input.parse()?;
-        Ok(Entry::Perf(Perf {
+        Ok(Entry::Perf(Box::new(Perf {
             name,
             expression,
             kind,
             unit: String::new(),
-        }))
+        })))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The ideal gas: conserved states and the jump across a shock.
 
-use hydro_ports::NVAR;
+use crate::NVAR;
 
 /// The gas behind a shock that runs into gas at rest.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,6 +47,16 @@ pub fn conserved(gamma: f64, [rho, u, v, p, z]: [f64; NVAR]) -> [f64; NVAR] {
     [rho, rho * u, rho * v, energy, rho * z]
 }
 
+/// The primitive state of a conserved one: the inverse of [`conserved`].
+///
+/// # Arguments
+/// * `gamma` - ratio of specific heats, > 1
+pub fn primitive(gamma: f64, [rho, mx, my, energy, mz]: [f64; NVAR]) -> [f64; NVAR] {
+    let (u, v) = (mx / rho, my / rho);
+    let p = (gamma - 1.0) * (energy - 0.5 * (mx * u + my * v));
+    [rho, u, v, p, mz / rho]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,10 +89,9 @@ mod tests {
     }
 
     #[test]
-    fn conserved_state() {
-        assert_eq!(
-            conserved(1.5, [2.0, 3.0, -1.0, 4.0, 0.5]),
-            [2.0, 6.0, -2.0, 18.0, 1.0]
-        );
+    fn conserved_state_and_back() {
+        let (state, in_sums) = ([2.0, 3.0, -1.0, 4.0, 0.5], [2.0, 6.0, -2.0, 18.0, 1.0]);
+        assert_eq!(conserved(1.5, state), in_sums);
+        assert_eq!(primitive(1.5, in_sums), state);
     }
 }
