@@ -14,8 +14,18 @@ const BENCHES: &[(&str, &str)] = &[
 /// Builds the libraries that the benchmarks load, then runs them one by one.
 pub fn bench(workspace: &Workspace) -> Result<(), StepError> {
     build::build_default_members(workspace)?;
-    let probe = ["build", "--release", "-p", "mastermind-component", "--example", "probe"];
-    run_step("build the library that port_call calls into", &mut workspace.cargo(&probe))?;
+    let probe = [
+        "build",
+        "--release",
+        "-p",
+        "mastermind-component",
+        "--example",
+        "probe",
+    ];
+    run_step(
+        "build the library that port_call calls into",
+        &mut workspace.cargo(&probe),
+    )?;
     BENCHES.iter().try_for_each(|(package, bench)| {
         run_step(
             &format!("bench {bench}"),
