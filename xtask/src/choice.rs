@@ -40,46 +40,25 @@ const TOLERANCE_PERCENT: f64 = 10.0;
 /// # Errors
 /// A step failed. A prediction that is off is told, and no error: the machine may have been busy.
 pub fn choice(demo: &Demo<'_>) -> Result<(), StepError> {
-    println!(
-        "\n==> {} runs for the models, of {} implementations",
-        n_training(),
-        IMPLEMENTATIONS.len()
-    );
-    let training = record(demo, &TRAINING)?;
+    let (training, targets) = record(demo)?;
     let models = demo.path("models.json");
     let mut fit = vec!["fit", "-o", &models, "--method", "compute"];
     fit.extend(training.iter().map(String::as_str));
     demo.step("a model for each implementation and mode", &fit)?;
-    println!(
-        "\n==> the workload to choose for: a mesh of {} x {} cells",
-        TARGET[0], TARGET[1]
-    );
-    let targets = record(demo, &[TARGET])?;
+    let [nx, ny] = TARGET;
+    let title = format!("the choice for a mesh of {nx} x {ny} cells, which no model has seen");
     // The first implementation's run is the workload; the other runs are there to be compared with.
-    let workload = &targets[0];
-    demo.step(
-        &format!(
-            "the choice for a mesh of {} x {} cells, which no model has seen",
-            TARGET[0], TARGET[1]
-        ),
-        &[
-            "choose",
-            ASSEMBLY,
-            "--models",
-            &models,
-            "--records",
-            workload,
-        ],
-    )?;
-    let chosen = demo.json(&[
+    let mut choose = vec![
         "choose",
         ASSEMBLY,
         "--models",
         &models,
         "--records",
-        workload,
-        "--json",
-    ])?;
+        &targets[0],
+    ];
+    demo.step(&title, &choose)?;
+    choose.push("--json");
+    let chosen = demo.json(&choose)?;
     compare(&predicted(&chosen), &measured(demo, &targets)?);
     Ok(())
 }
