@@ -14,13 +14,13 @@ use crate::demo::{ASSEMBLY, Demo};
 use crate::steps::StepError;
 
 /// Meshes, cells along x and y, that the models are fitted to.
-const TRAINING: [[u32; 2]; 3] = [[72, 24], [120, 40], [192, 64]];
+const TRAINING: [[u32; 2]; 3] = [[72, 24], [120, 40], [168, 56]];
 
 /// The mesh that is predicted.
 const TARGET: [u32; 2] = [144, 48];
 
 /// How often each run is repeated.
-const ROUNDS: u32 = 3;
+const ROUNDS: u32 = 2;
 
 /// Implementations of the flux, each with an implementation of the states, so that all of both are measured.
 const IMPLEMENTATIONS: [[&str; 2]; 3] = [

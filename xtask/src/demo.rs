@@ -42,7 +42,7 @@ pub fn demo(workspace: &Workspace, system: &System) -> Result<(), StepError> {
     println!(
         "\nThe density field: {}\nThe records: {}",
         demo.path("density.png"),
-        demo.folder.display()
+        demo.path("")
     );
     Ok(())
 }
