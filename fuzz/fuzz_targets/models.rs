@@ -6,7 +6,9 @@ use libfuzzer_sys::fuzz_target;
 use mastermind_models::{Coordinate, ModelSet, predict};
 
 fuzz_target!(|text: &str| {
-    let Ok(models) = ModelSet::from_json(text) else { return };
+    let Ok(models) = ModelSet::from_json(text) else {
+        return;
+    };
     for model in &models.models {
         let mut coordinate = Coordinate::new();
         for (name, label) in &model.mode {
