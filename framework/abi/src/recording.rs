@@ -13,6 +13,7 @@
 //! A measurement never fails the measured call: whatever goes wrong here, the record is dropped and counted.
 
 mod context;
+mod mpi;
 mod value;
 pub mod word;
 
@@ -30,6 +31,7 @@ pub use context::{
     CallPathEntry, ClockFunction, LogCells, MAX_OPEN_CALLS, N_CACHED_CALL_PATHS, OpenCall,
     RecordingContext,
 };
+pub use mpi::{MPI_PROXY_SYMBOL, MpiProxyEntry, MpiProxyFunctions};
 pub use value::{ParameterKind, PerfValue};
 
 /// Most counters that one record can hold.

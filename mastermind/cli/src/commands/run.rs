@@ -15,7 +15,7 @@ use mastermind_component::Mastermind;
 use crate::output;
 use crate::session::back_end::{self, MpiName};
 use crate::session::framework::{COMM, Session};
-use crate::session::recording::Recording;
+use crate::session::recording::{Instruments, Recording};
 use crate::session::{assignment, read_assembly, repository_of};
 
 /// Name of the instance that calls the assembly's Go port, and of its uses port.
@@ -71,10 +71,15 @@ impl Run {
             back_end::start_ranks(ranks, mpi)?;
         }
         self.agree(launched.as_ref())?;
+        let first_rank = launched.is_none_or(|launched| launched.rank == 0);
+        let instruments = match self.records {
+            Some(_) => Some(Instruments::open(first_rank)?),
+            None => None,
+        };
         let session = Session::start(launched.as_ref(), mpi)?;
         let started = Instant::now();
         let (assembly, go) = session.together(self.assemble(&session))?;
-        let mastermind = self.record(&session, &assembly)?;
+        let mastermind = self.record(&session, &assembly, instruments.as_ref())?;
         let ended = start(&go);
         session.progress.clear();
         if let Err(error) = ended {
@@ -141,8 +146,10 @@ impl Run {
         &self,
         session: &Session,
         assembly: &Assembly,
+        instruments: Option<&Instruments>,
     ) -> anyhow::Result<Option<Arc<Mastermind>>> {
-        let Some(recording) = session.together(self.recording())? else {
+        let recording = session.together(self.recording())?;
+        let (Some(recording), Some(instruments)) = (recording, instruments) else {
             return Ok(None);
         };
         let directory = if session.rank == 0 {
@@ -152,7 +159,7 @@ impl Run {
         };
         session.together(directory)?;
         session
-            .together(recording.start(session, assembly))
+            .together(recording.start(session, assembly, instruments))
             .map(Some)
     }
 
