@@ -16,3 +16,4 @@
 //! ```
 
 pub mod expression;
+pub mod program;
