@@ -25,6 +25,8 @@ pub struct Session {
     pub rank: i32,
     /// Number of ranks.
     pub size: i32,
+    /// The MPI in use.
+    pub mpi: Option<MpiKind>,
     /// The bar.
     pub progress: Arc<Progress>,
 }
@@ -39,7 +41,7 @@ impl Session {
         let services = framework.services(COMM, "cca.SerialComm", env!("CARGO_PKG_VERSION"))?;
         let comm = Arc::new(Provided(SerialCommunicator::new()));
         services.add_provides_port::<dyn CommPort, _>(COMM, &comm)?;
-        Self::with_comm(framework)
+        Self::with_comm(framework, None)
     }
 
     /// A framework of the ranks that a launcher started, or of one.
@@ -63,7 +65,7 @@ impl Session {
         let class = class
             .with_context(|| format!("no class cca.MpiComm in {}", library.path().display()))?;
         framework.create_instance(COMM, class)?;
-        let session = Self::with_comm(framework)?;
+        let session = Self::with_comm(framework, Some(kind))?;
         let size = MpiSize {
             kind,
             size: session.size,
@@ -72,7 +74,7 @@ impl Session {
         Ok(session)
     }
 
-    fn with_comm(framework: Framework) -> anyhow::Result<Self> {
+    fn with_comm(framework: Framework, mpi: Option<MpiKind>) -> anyhow::Result<Self> {
         let (rank, size) = framework.with_port::<dyn CommPort, _>(COMM, COMM, |comm| {
             Ok::<_, PortError>((comm.rank()?, comm.size()?))
         })??;
@@ -85,6 +87,7 @@ impl Session {
             framework,
             rank,
             size,
+            mpi,
             progress,
         })
     }
