@@ -65,12 +65,11 @@ impl Instruments {
         Ok(Instruments { clock, mpi })
     }
 
-    /// The proxy of MPI, if it works: where ranks have talked by MPI, it has seen that.
+    /// The proxy of MPI, if there is MPI and it works: where ranks have talked by MPI, it has seen that. Without MPI its
+    /// time is unknown, not 0.
     fn working_mpi(&self, session: &Session) -> Option<&MpiProxy> {
-        let mpi = self.mpi.as_ref()?;
-        if let Some(kind) = session.mpi
-            && mpi.routines().is_empty()
-        {
+        let (mpi, kind) = (self.mpi.as_ref()?, session.mpi?);
+        if mpi.routines().is_empty() {
             let error = anyhow!(
                 "cannot measure {kind}: 0 calls seen, expected those that start it; \
                  is the program, or a library before it, linked to MPI?"
