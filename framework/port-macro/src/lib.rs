@@ -12,7 +12,7 @@
 
 mod component;
 #[cfg(test)]
-mod golden;
+mod tests;
 mod perf_value;
 mod port;
 
