@@ -1,9 +1,17 @@
 //! End-to-end tests over real dynamic libraries: what they share.
 
 mod application;
+mod fixtures;
+mod golden;
+mod launchers;
+mod program;
 mod ranks;
 
 pub use application::{Application, Cells, example};
+pub use fixtures::{c_library, rust_library};
+pub use golden::assert_golden;
+pub use launchers::{Mpi, mpis};
+pub use program::{Ended, Scratch, field};
 pub use ranks::{RankComm, on_ranks};
 
 use std::env;

@@ -51,7 +51,7 @@ typedef struct {
 
 /* Leaves a message and gives the status to return. */
 static inline int32_t cca_fail(cca_error *error, const char *message) {
-    if (error != NULL) {
+    if (error != NULL && message != NULL) {
         size_t length = strlen(message);
         if (length > sizeof error->text) length = sizeof error->text;
         memcpy(error->text, message, length);

@@ -10,7 +10,7 @@ use core::mem::MaybeUninit;
 pub enum ErrorCode {
     /// The component could not do what was asked.
     Failed = 1,
-    /// The component panicked; the message is the panic's.
+    /// The component panicked; the message says so, in the panic's words.
     Panicked = 2,
     /// No port of that name is registered.
     PortNotDefined = 10,
@@ -93,10 +93,7 @@ impl PortError {
 
 impl fmt::Display for PortError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.code {
-            ErrorCode::Panicked => write!(f, "panicked: {}", self.message),
-            _ => f.write_str(&self.message),
-        }
+        f.write_str(&self.message)
     }
 }
 
@@ -113,10 +110,14 @@ impl ErrorBuffer {
     /// Bytes of text it holds; a longer message is cut at a character's border.
     pub const CAPACITY: usize = 1020;
 
-    /// Space for a message, not yet written: costs nothing on a call that succeeds.
+    /// Space for a message, with none in it: a component in C may fail without leaving one. Only the length is written,
+    /// so that a call that succeeds pays for one store.
     #[inline(always)]
-    pub fn uninit() -> MaybeUninit<Self> {
-        MaybeUninit::uninit()
+    pub fn empty() -> MaybeUninit<Self> {
+        let mut buffer = MaybeUninit::<Self>::uninit();
+        // SAFETY: the length lies in the buffer, which is this function's own.
+        unsafe { (&raw mut (*buffer.as_mut_ptr()).length).write(0) };
+        buffer
     }
 
     /// Leaves `error` in the buffer and returns the status to return.
@@ -143,18 +144,24 @@ impl ErrorBuffer {
     /// The error that a callee left with a non-zero `status`.
     ///
     /// # Safety
-    /// `buffer` points to a buffer that the callee wrote: its length and that many bytes of text.
+    /// `buffer` points to a buffer made by [`ErrorBuffer::empty`], in which the callee left nothing, or a length and that
+    /// many bytes of text.
     #[cold]
     pub unsafe fn read(buffer: *const ErrorBuffer, status: i32) -> PortError {
-        // SAFETY: the callee wrote the length and that many bytes; no more is read, and never past the buffer.
+        // SAFETY: `empty` or the callee wrote the length, the callee that many bytes; no more is read, and never past the
+        // buffer.
         let text = unsafe {
             let length = ((&raw const (*buffer).length).read() as usize).min(Self::CAPACITY);
             let text = (&raw const (*buffer).text).cast::<u8>();
             core::slice::from_raw_parts(text, length)
         };
+        let message = match String::from_utf8_lossy(text) {
+            text if text.is_empty() => format!("status {status} without a message"),
+            text => text.into_owned(),
+        };
         PortError {
             code: ErrorCode::from_status(status),
-            message: String::from_utf8_lossy(text).into_owned(),
+            message,
         }
     }
 }
@@ -164,7 +171,7 @@ mod tests {
     use super::*;
 
     fn there_and_back(error: &PortError) -> PortError {
-        let mut buffer = ErrorBuffer::uninit();
+        let mut buffer = ErrorBuffer::empty();
         // SAFETY: the buffer is this function's own, written before it is read.
         unsafe {
             let status = ErrorBuffer::write(buffer.as_mut_ptr(), error);
@@ -183,6 +190,14 @@ mod tests {
         let error = PortError::failed("é".repeat(1000));
         let read = there_and_back(&error);
         assert_eq!(read.message(), "é".repeat(510));
+    }
+
+    #[test]
+    fn an_error_without_a_message_is_known_by_its_status() {
+        let buffer = ErrorBuffer::empty();
+        // SAFETY: nothing was left in the buffer.
+        let error = unsafe { ErrorBuffer::read(buffer.as_ptr(), 1) };
+        assert_eq!(error.message(), "status 1 without a message");
     }
 
     #[test]

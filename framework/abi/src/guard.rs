@@ -49,26 +49,27 @@ pub unsafe fn guard_value<T>(
 /// The caller's side: calls through the border and turns status and buffer into a `Result`.
 ///
 /// # Safety
-/// `method` returns 0 after writing a `T`, or non-zero after writing the error buffer.
+/// `method` returns 0 after writing a `T`, or non-zero, before which it may leave a message in the error buffer.
 #[inline(always)]
 pub unsafe fn call<T>(
     method: impl FnOnce(*mut T, *mut ErrorBuffer) -> i32,
 ) -> Result<T, PortError> {
     let mut out = MaybeUninit::<T>::uninit();
-    let mut error = ErrorBuffer::uninit();
+    let mut error = ErrorBuffer::empty();
     let status = method(out.as_mut_ptr(), error.as_mut_ptr());
     if status == 0 {
         // SAFETY: status 0 says that the value was written.
         Ok(unsafe { out.assume_init() })
     } else {
-        // SAFETY: another status says that the error was written.
+        // SAFETY: the buffer was made empty, and holds what the method left in it.
         Err(unsafe { ErrorBuffer::read(error.as_ptr(), status) })
     }
 }
 
 #[cold]
 unsafe fn panicked(error: *mut ErrorBuffer, panic: &Box<dyn Any + Send>) -> i32 {
-    let failure = PortError::new(ErrorCode::Panicked, panic_message(panic));
+    let message = format_args!("panicked: {}", panic_message(panic));
+    let failure = PortError::new(ErrorCode::Panicked, message);
     // SAFETY: the caller's promise.
     unsafe { ErrorBuffer::write(error, &failure) }
 }

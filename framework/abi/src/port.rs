@@ -188,6 +188,20 @@ impl InterfaceDescriptor {
     }
 }
 
+/// The first place, from 0, of a table that holds no function: C may have left one out.
+///
+/// # Safety
+/// `table` points to a table of as many bytes as its header says.
+pub unsafe fn missing_function(table: *const VtableHeader) -> Option<usize> {
+    // SAFETY: the table has a header and, after it, one word a function (the caller's promise).
+    let functions = unsafe {
+        let n_functions =
+            (*table).size.saturating_sub(size_of::<VtableHeader>()) / size_of::<*const c_void>();
+        core::slice::from_raw_parts(table.add(1).cast::<*const c_void>(), n_functions)
+    };
+    functions.iter().position(|function| function.is_null())
+}
+
 /// Longer than any name or description.
 const MAX_TEXT: usize = 65_536;
 

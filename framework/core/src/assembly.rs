@@ -157,7 +157,7 @@ impl Assembly {
     /// Sets a parameter, `KEY` or `PORT.KEY`, to a value in TOML's notation, or else to a text.
     ///
     /// # Errors
-    /// No such instance.
+    /// No such instance; `PORT` is a parameter.
     pub fn set(&mut self, instance: &str, key: &str, value: &str) -> Result<(), AssemblyError> {
         if !self.instances.contains_key(instance) {
             return Err(AssemblyError::Change {
@@ -173,13 +173,18 @@ impl Assembly {
         let parsed = parsed.unwrap_or_else(|| toml::Value::String(value.into()));
         let table = self.parameters.entry(instance.into()).or_default();
         match key.split_once('.') {
-            Some((port, key)) => {
+            Some((port_name, key)) => {
                 let port = table
-                    .entry(port)
+                    .entry(port_name)
                     .or_insert_with(|| toml::Value::Table(toml::Table::new()));
-                if let toml::Value::Table(port) = port {
-                    port.insert(key.into(), parsed);
-                }
+                let toml::Value::Table(port) = port else {
+                    return Err(AssemblyError::Change {
+                        what: format!("parameter \"{instance}.{port_name}.{key}\""),
+                        found: format!("\"{port_name}\" is a parameter"),
+                        expected: "a parameter port".into(),
+                    });
+                };
+                port.insert(key.into(), parsed);
             }
             None => drop(table.insert(key.into(), parsed)),
         }

@@ -51,8 +51,13 @@ impl Framework {
         let made = self.make_instances(assembly, repository, &mut problems);
         let there =
             |instance: &str| made.contains(instance) || !assembly.instances.contains_key(instance);
+        let known = |instance: &str| self.shared.lock().instance(instance).map(|_| ());
+        // Once for an instance, however many parameters it would have.
+        let owners = assembly.parameters.keys().filter(|owner| there(owner));
+        problems.extend(owners.filter_map(|owner| known(owner).err().map(Into::into)));
         for (instance, key, value) in assembly.parameter_settings() {
             if there(instance)
+                && known(instance).is_ok()
                 && let Err(error) = self.set_parameter(instance, &key, value)
             {
                 problems.push(error.into());

@@ -107,6 +107,15 @@ impl Framework {
             .collect()
     }
 
+    /// Whether a connection can be monitored: one of its sides can make a proxy.
+    ///
+    /// # Errors
+    /// An unknown instance or port; not connected; an interface that neither side can make a proxy of.
+    pub fn check_monitorable(&self, user: &str, uses: &str) -> Result<(), FrameworkError> {
+        let connected = self.connected(user, uses)?;
+        connected.proxy_maker(user, uses).map(|_| ())
+    }
+
     /// Puts a proxy into a connection: from the next call on, calls are recorded through `monitor`, a `cca.Monitor` port.
     ///
     /// # Errors

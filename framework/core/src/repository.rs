@@ -20,17 +20,28 @@ impl Repository {
     /// # Errors
     /// [`LoadError`]: of the library; of a folder's first library that cannot be opened.
     pub fn add_path(&mut self, path: &Path) -> Result<(), LoadError> {
-        if !path.is_dir() {
-            return self.add(&Library::open(path)?);
-        }
-        let libraries = find_libraries(path);
-        let libraries = libraries.map_err(|source| LoadError::NoFile {
-            path: path.into(),
-            source,
-        })?;
-        libraries
-            .iter()
-            .try_for_each(|library| self.add(&Library::open(library)?))
+        let errors = self.add_what_opens(path);
+        errors.into_iter().next().map_or(Ok(()), Err)
+    }
+
+    /// Adds a library, or all component libraries of a folder, but for those that cannot be opened.
+    ///
+    /// # Returns
+    /// Why they cannot.
+    pub fn add_what_opens(&mut self, path: &Path) -> Vec<LoadError> {
+        let libraries = match path.is_dir() {
+            true => find_libraries(path),
+            false => Ok(vec![path.into()]),
+        };
+        let libraries = match libraries {
+            Ok(libraries) => libraries,
+            Err(source) => {
+                let path = path.into();
+                return vec![LoadError::NoFile { path, source }];
+            }
+        };
+        let add = |library: &PathBuf| self.add(&Library::open(library)?);
+        libraries.iter().map(add).filter_map(Result::err).collect()
     }
 
     /// Adds an opened library's classes.

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use cca_abi::{
     InterfaceDescriptor, InterfacePointer, OwnedPort, PortError, RStr, RString, SlotPointer,
-    checked_text,
+    checked_text, missing_function,
 };
 use cca_ports::ServicesPort;
 
@@ -90,7 +90,14 @@ impl ComponentServices {
             );
             return Err(self.add_error(name, what));
         }
-        Ok(())
+        // SAFETY: the table is not null, and as large as its interface says.
+        match unsafe { missing_function(port.port.vtable) } {
+            Some(place) => Err(self.add_error(
+                name,
+                format!("a table without its function {place}, expected all"),
+            )),
+            None => Ok(()),
+        }
     }
 }
 

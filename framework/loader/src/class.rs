@@ -1,6 +1,7 @@
 //! A component class, and making instances of it.
 
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use cca_abi::{ErrorBuffer, PortError, RawComponent, RawPort, call};
 
@@ -72,6 +73,14 @@ impl Class {
             return Err(self.error(PortError::failed(format_args!(
                 "{found}, expected {size} bytes"
             ))));
+        }
+        // SAFETY: the table is as large as it must be; words are read, not functions, of which C may have left one out.
+        let words =
+            unsafe { slice::from_raw_parts(raw.vtable.cast::<usize>(), size / size_of::<usize>()) };
+        if words.contains(&0) {
+            return Err(self.error(PortError::failed(
+                "a table with a function missing, expected all",
+            )));
         }
         Ok(Instance { raw })
     }

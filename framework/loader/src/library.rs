@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
-use std::slice;
 
 use cca_abi::{
     ABI_VERSION, ClassDescriptor, ENTRY_SYMBOL, LAYOUT_ABI, LibraryDescriptor, LibraryEntry,
@@ -103,7 +102,7 @@ fn descriptor(handle: &Handle, path: &Path) -> Result<&'static LibraryDescriptor
         return Err(version_error(path, descriptor.abi_version));
     }
     let layout_abi = checked_text(&descriptor.layout_abi)
-        .ok_or_else(|| malformed(path, "a layout version that is no text"))?;
+        .ok_or_else(|| malformed(path, "layout version that is no text, expected UTF-8"))?;
     if !layout_abi.is_empty() && layout_abi != LAYOUT_ABI {
         return Err(LoadError::LayoutAbi {
             path: path.into(),
@@ -149,18 +148,34 @@ fn classes(descriptor: &'static LibraryDescriptor, path: &Path) -> Result<Vec<Cl
             format!("a list of {n} classes, expected 1 to {MAX_CLASSES}"),
         ));
     }
-    // SAFETY: the library says that there are `n`, in static memory; count and pointer have been checked for sense.
-    let descriptors: &'static [ClassDescriptor] =
-        unsafe { slice::from_raw_parts(descriptor.classes, n as usize) };
-    descriptors
-        .iter()
-        .map(|class| checked_class(class, path))
+    (0..n as usize)
+        .map(|i| {
+            // SAFETY: the library says that there are `n`, in static memory; count and pointer have been checked for sense.
+            // Whether there is a function is seen before it is taken for one: C may have left it out.
+            let class = unsafe {
+                let class = descriptor.classes.add(i);
+                let create = (&raw const (*class).create).cast::<*const ()>();
+                (!create.read().is_null()).then(|| &*class)
+            };
+            let class = class.ok_or_else(|| {
+                malformed(
+                    path,
+                    format!("class {i} without a create function, expected one"),
+                )
+            })?;
+            checked_class(class, path)
+        })
         .collect()
 }
 
 fn checked_class(descriptor: &'static ClassDescriptor, path: &Path) -> Result<Class, LoadError> {
     let text = |what, text| {
-        checked_text(text).ok_or_else(|| malformed(path, format!("a class {what} that is no text")))
+        checked_text(text).ok_or_else(|| {
+            malformed(
+                path,
+                format!("class {what} that is no text, expected UTF-8"),
+            )
+        })
     };
     let name = text("name", &descriptor.class)?;
     if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c.is_control()) {

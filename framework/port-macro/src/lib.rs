@@ -11,10 +11,10 @@
 //! Golden copies of what is generated are in `tests/golden/`.
 
 mod component;
-#[cfg(test)]
-mod golden;
 mod perf_value;
 mod port;
+#[cfg(test)]
+mod tests;
 
 use proc_macro::TokenStream;
 use syn::parse_macro_input;

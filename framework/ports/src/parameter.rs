@@ -36,9 +36,18 @@ impl fmt::Display for ParameterValue {
         match self {
             ParameterValue::Bool(value) => value.fmt(f),
             ParameterValue::Integer(value) => value.fmt(f),
-            ParameterValue::Real(value) => value.fmt(f),
+            ParameterValue::Real(value) => real(*value, f),
             ParameterValue::Text(value) => write!(f, "{:?}", value.as_str()),
         }
+    }
+}
+
+/// Writes a number out, unless that takes many digits.
+fn real(value: f64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if value == 0.0 || !value.is_finite() || (1e-4..1e16).contains(&value.abs()) {
+        write!(f, "{value}")
+    } else {
+        write!(f, "{value:e}")
     }
 }
 
@@ -50,6 +59,14 @@ pub struct Bounds {
     pub lower: f64,
     /// Largest value allowed.
     pub upper: f64,
+}
+
+impl fmt::Display for Bounds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        real(self.lower, f)?;
+        f.write_str(" to ")?;
+        real(self.upper, f)
+    }
 }
 
 /// Everything about a parameter but its value.

@@ -289,10 +289,10 @@ fn allowed(
     if number.is_some_and(f64::is_nan) {
         return refuse(&value, "a number".into());
     }
-    if let (Some(number), ROption::RSome(Bounds { lower, upper })) = (number, &description.bounds)
-        && !(*lower..=*upper).contains(&number)
+    if let (Some(number), ROption::RSome(bounds)) = (number, &description.bounds)
+        && !(bounds.lower..=bounds.upper).contains(&number)
     {
-        return refuse(&value, format!("{lower} to {upper}{unit}"));
+        return refuse(&value, format!("{bounds}{unit}"));
     }
     if let Text(text) = &value
         && !description.choices.is_empty()

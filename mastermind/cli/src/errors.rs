@@ -1,12 +1,26 @@
 //! How an error is worded: `error: …`, its causes indented under it.
 
 use std::error::Error;
+use std::fmt;
 
 use cca_core::AssemblyProblems;
 
 use crate::session::framework::Quiet;
 
-/// An error with its causes, a line each; of an assembly, every problem with its causes.
+/// Options that do not go together, which the parser cannot tell.
+#[derive(Debug)]
+pub struct WrongUse(pub &'static str);
+
+impl fmt::Display for WrongUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl Error for WrongUse {}
+
+/// An error with its causes, a line each; of an assembly, every problem with its causes: the problem alone where it is the
+/// only one.
 pub fn worded(error: &anyhow::Error) -> String {
     if error.is::<Quiet>() {
         return String::new();
@@ -24,6 +38,11 @@ pub fn warning(error: &anyhow::Error) -> String {
 }
 
 fn write(text: &mut String, error: &(dyn Error + 'static), depth: usize) {
+    if let Some(AssemblyProblems { problems, .. }) = error.downcast_ref()
+        && let [problem] = &problems[..]
+    {
+        return write(text, problem.as_ref(), depth);
+    }
     let indent = "  ".repeat(depth + 1);
     let message = error.to_string();
     let lines: Vec<_> = message.trim_end().lines().collect();

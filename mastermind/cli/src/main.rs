@@ -46,6 +46,9 @@ fn main() -> ExitCode {
     };
     result.unwrap_or_else(|error| {
         eprint!("{}", errors::worded(&error));
-        ExitCode::FAILURE
+        match error.is::<errors::WrongUse>() {
+            true => ExitCode::from(2),
+            false => ExitCode::FAILURE,
+        }
     })
 }

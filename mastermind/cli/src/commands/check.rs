@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::output;
 use crate::session::framework::Session;
-use crate::session::{assignment, read_assembly, repository_of};
+use crate::session::{assignment, build, read_assembly, setting};
 
 /// Check an assembly without running it.
 #[derive(Args)]
@@ -18,7 +18,7 @@ pub struct Check {
     /// The assembly file
     assembly: PathBuf,
     /// Set a parameter first; KEY may be PORT.KEY
-    #[arg(long, value_name = "INSTANCE.KEY=VALUE", value_parser = assignment)]
+    #[arg(long, value_name = "INSTANCE.KEY=VALUE", value_parser = setting)]
     set: Vec<(String, String)>,
     /// Take another class for an instance first
     #[arg(long, value_name = "INSTANCE=CLASS", value_parser = assignment)]
@@ -40,22 +40,15 @@ impl Check {
     /// Builds the assembly in a framework of its own and tells all that is wrong.
     ///
     /// # Errors
-    /// The file or a library cannot be read.
+    /// The file cannot be read.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
-        let assembly = read_assembly(&self.assembly, &self.replace, &self.set)?;
-        let repository = repository_of(&assembly)?;
-        let session = Session::serial()?;
-        let mut problems = match session.framework.assemble(&assembly, &repository) {
-            Ok(()) => Vec::new(),
-            Err(AssemblyProblems { problems, .. }) => problems
-                .into_iter()
-                .map(anyhow::Error::from_boxed)
-                .collect::<Vec<_>>(),
+        let (assembly, changes) = read_assembly(&self.assembly, &self.replace, &self.set)?;
+        let problems = match build(&Session::serial()?, &assembly, changes) {
+            Ok(_) => Vec::new(),
+            Err(AssemblyProblems { problems, .. }) => problems,
         };
-        if problems.is_empty() {
-            problems.extend(self.go_problem(&session, &assembly));
-        }
-        let worded: Vec<_> = problems.iter().map(crate::errors::worded).collect();
+        let problems = problems.into_iter().map(anyhow::Error::from_boxed);
+        let worded: Vec<_> = problems.map(|p| crate::errors::worded(&p)).collect();
         let report = Report {
             assembly: assembly.assembly.name.clone(),
             instances: assembly.instances.len(),
@@ -71,14 +64,6 @@ impl Check {
         } else {
             ExitCode::FAILURE
         })
-    }
-
-    fn go_problem(
-        &self,
-        session: &Session,
-        assembly: &cca_core::Assembly,
-    ) -> Option<anyhow::Error> {
-        super::run::connect_main(session, assembly).err()
     }
 
     fn tell(&self, report: &Report) -> anyhow::Result<()> {

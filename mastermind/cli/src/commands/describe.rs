@@ -7,6 +7,7 @@ use anyhow::bail;
 use cca_abi::{MethodDescriptor, PerfDescriptor, ROption};
 use cca_core::{InstanceParameter, PortInfo};
 use cca_loader::{Class, Library};
+use cca_ports::Bounds;
 use clap::Args;
 use serde::Serialize;
 
@@ -249,7 +250,7 @@ fn parameter_text(parameter: &Parameter) -> String {
         parameter.key, parameter.default, parameter.kind
     );
     if let Some([lower, upper]) = parameter.bounds {
-        text += &format!(", {lower} to {upper}");
+        text += &format!(", {}", Bounds { lower, upper });
     }
     if !parameter.choices.is_empty() {
         text += &format!(": {}", parameter.choices.join(", "));

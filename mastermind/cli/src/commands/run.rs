@@ -3,23 +3,25 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use cca_comm::{Launched, MpiKind};
-use cca_core::{Assembly, ConnectionId, MonitorSelection};
+use cca_core::{Assembly, MonitorSelection};
 use cca_ports::{CommPort, CounterPort, GoPort, UsesPort};
 use clap::Args;
 use mastermind_component::Mastermind;
 
+use crate::errors::WrongUse;
 use crate::output;
 use crate::session::back_end::{self, MpiName};
-use crate::session::framework::{COMM, Session};
+use crate::session::framework::{COMM, Quiet, Session};
 use crate::session::recording::{Instruments, Recording};
-use crate::session::{assignment, read_assembly, repository_of};
+use crate::session::{assignment, build, read_assembly, setting};
 
-/// Name of the instance that calls the assembly's Go port, and of its uses port.
-pub const MAIN: &str = "main";
+/// Time for a launcher to pass on what was printed.
+const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// Run an assembly.
 #[derive(Args)]
@@ -50,7 +52,7 @@ pub struct Run {
     #[arg(long, value_name = "NAME")]
     mpi: Option<MpiName>,
     /// Set a parameter; KEY may be PORT.KEY
-    #[arg(long, value_name = "INSTANCE.KEY=VALUE", value_parser = assignment)]
+    #[arg(long, value_name = "INSTANCE.KEY=VALUE", value_parser = setting)]
     set: Vec<(String, String)>,
     /// Take another class for an instance
     #[arg(long, value_name = "INSTANCE=CLASS", value_parser = assignment)]
@@ -70,27 +72,33 @@ impl Run {
             self.check_before_launch()?;
             back_end::start_ranks(ranks, mpi)?;
         }
-        self.agree(launched.as_ref())?;
         let first_rank = launched.is_none_or(|launched| launched.rank == 0);
         let instruments = match self.records {
             Some(_) => Some(Instruments::open(first_rank)?),
             None => None,
         };
-        let session = Session::start(launched.as_ref(), mpi)?;
+        let session = self
+            .agree(launched.as_ref())
+            .and_then(|()| Session::start(launched.as_ref(), mpi));
+        let session = session.map_err(|error| match back_end::is_first_on_node() {
+            true => error,
+            // What is wrong before the ranks have met is wrong for all of a node.
+            false => anyhow!(Quiet),
+        })?;
         let started = Instant::now();
         let (assembly, go) = session.together(self.assemble(&session))?;
         let mastermind = self.record(&session, &assembly, instruments.as_ref())?;
-        let ended = start(&go);
+        let ended = start(&go, &assembly);
         session.progress.clear();
         if let Err(error) = ended {
             return self.failed(&session, error);
         }
         if session.rank == 0 {
             tell_counters(&session, &assembly)?;
-            let ranks = if session.size == 1 {
-                "1 rank".into()
-            } else {
-                format!("{} ranks", session.size)
+            let ranks = match (session.size, session.mpi) {
+                (1, _) => "1 rank".into(),
+                (n, Some(mpi)) => format!("{n} ranks of {mpi}"),
+                (n, None) => format!("{n} ranks"),
             };
             let seconds = started.elapsed().as_secs_f64();
             output::line(format!(
@@ -104,11 +112,12 @@ impl Run {
 
     /// What would be wrong on every rank is told once, before there are ranks.
     fn check_before_launch(&self) -> anyhow::Result<()> {
-        let assembly = read_assembly(&self.assembly, &self.replace, &self.set)?;
         let session = Session::serial()?;
-        session
-            .framework
-            .assemble(&assembly, &repository_of(&assembly)?)?;
+        let (assembly, _go) = self.assemble(&session)?;
+        if let Some(recording) = self.recording()? {
+            recording.select(&session, &assembly)?;
+            recording.check_directory()?;
+        }
         Ok(())
     }
 
@@ -133,11 +142,8 @@ impl Run {
     }
 
     fn assemble(&self, session: &Session) -> anyhow::Result<(Assembly, UsesPort<dyn GoPort>)> {
-        let assembly = read_assembly(&self.assembly, &self.replace, &self.set)?;
-        session
-            .framework
-            .assemble(&assembly, &repository_of(&assembly)?)?;
-        let go = connect_main(session, &assembly)?;
+        let (assembly, changes) = read_assembly(&self.assembly, &self.replace, &self.set)?;
+        let go = build(session, &assembly, changes)?;
         Ok((assembly, go))
     }
 
@@ -152,6 +158,7 @@ impl Run {
         let (Some(recording), Some(instruments)) = (recording, instruments) else {
             return Ok(None);
         };
+        let selected = session.together(recording.select(session, assembly))?;
         let directory = if session.rank == 0 {
             recording.prepare_directory()
         } else {
@@ -159,7 +166,7 @@ impl Run {
         };
         session.together(directory)?;
         session
-            .together(recording.start(session, assembly, instruments))
+            .together(recording.start(session, assembly, &selected, instruments))
             .map(Some)
     }
 
@@ -167,7 +174,9 @@ impl Run {
         let selection = self.monitor.clone();
         let Some(directory) = &self.records else {
             if selection.is_some_and(|selection| selection != MonitorSelection::None) {
-                bail!("cannot monitor without records: no directory, expected --records DIR");
+                bail!(WrongUse(
+                    "cannot monitor without records: no directory, expected --records DIR"
+                ));
             }
             return Ok(None);
         };
@@ -184,8 +193,13 @@ impl Run {
         if session.size == 1 {
             return Err(error);
         }
-        // The others may wait for this rank for ever: MPI ends them.
+        // Where all have failed, the first rank tells it, and has ended the others before they do.
+        if session.rank > 0 {
+            thread::sleep(2 * LAST_WORDS);
+        }
         eprint!("{}", crate::errors::worded(&error));
+        // The others may wait for this rank for ever: MPI ends them. MPICH's launcher drops what it has not passed on by then.
+        thread::sleep(LAST_WORDS);
         session
             .framework
             .with_port::<dyn CommPort, _>(COMM, COMM, |comm| comm.abort(1))??;
@@ -220,36 +234,14 @@ impl Run {
     }
 }
 
-/// Makes the instance that calls the assembly's Go port.
-///
-/// # Errors
-/// No `[go]` table; no such port.
-pub fn connect_main(
-    session: &Session,
-    assembly: &Assembly,
-) -> anyhow::Result<UsesPort<dyn GoPort>> {
-    let Some(go) = &assembly.go else {
-        bail!(
-            "cannot run assembly \"{}\": no [go] table, expected one with port = \"INSTANCE.PORT\"",
+fn start(go: &UsesPort<dyn GoPort>, assembly: &Assembly) -> anyhow::Result<()> {
+    let act = || {
+        format!(
+            "cannot run assembly \"{}\" to its end",
             assembly.assembly.name
-        );
+        )
     };
-    let services =
-        session
-            .framework
-            .services(MAIN, "mastermind.Main", env!("CARGO_PKG_VERSION"))?;
-    let uses = services.register_uses_port::<dyn GoPort>(MAIN)?;
-    session.framework.connect(&ConnectionId {
-        user: MAIN.into(),
-        uses: MAIN.into(),
-        provider: go.port.instance.clone(),
-        provides: go.port.port.clone(),
-    })?;
-    Ok(uses)
-}
-
-fn start(go: &UsesPort<dyn GoPort>) -> anyhow::Result<()> {
-    go.get()?.go().context("cannot run assembly to its end")
+    go.get()?.go().with_context(act)
 }
 
 /// Counters of the first rank that are not zero: what happened that nobody asked about.

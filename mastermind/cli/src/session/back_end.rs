@@ -39,6 +39,17 @@ pub fn launcher() -> anyhow::Result<Option<Launched>> {
     Ok(launched(|name| std::env::var(name).ok())?)
 }
 
+/// Whether this is the first of the processes that a launcher started on this machine, or the only one.
+pub fn is_first_on_node() -> bool {
+    let places = [
+        "OMPI_COMM_WORLD_LOCAL_RANK",
+        "MPI_LOCALRANKID",
+        "SLURM_LOCALID",
+    ];
+    let place = places.iter().find_map(|name| std::env::var(name).ok());
+    place.is_none_or(|place| place == "0")
+}
+
 /// Path of an MPI's back end, whether it is there or not.
 ///
 /// # Errors

@@ -117,7 +117,7 @@ impl Session {
     /// An error with the rank it happened on, where there are several.
     pub fn at_rank(&self, error: anyhow::Error) -> anyhow::Error {
         if self.size > 1 && self.rank > 0 {
-            error.context(format!("rank {}", self.rank))
+            error.context(format!("cannot run rank {} of {}", self.rank, self.size))
         } else {
             error
         }

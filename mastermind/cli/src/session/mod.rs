@@ -5,10 +5,20 @@ pub mod framework;
 pub mod progress;
 pub mod recording;
 
+use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use cca_core::{Assembly, Repository};
+use cca_core::{Assembly, AssemblyProblems, ConnectionId, FrameworkError, Repository};
+use cca_ports::{GoPort, UsesPort};
+
+use framework::Session;
+
+/// Name of the instance that calls the assembly's Go port, and of its uses port.
+pub const MAIN: &str = "main";
+
+/// What is wrong with an assembly.
+pub type Problems = Vec<Box<dyn Error + Send + Sync>>;
 
 /// Folder of this program, where the libraries built with it lie.
 ///
@@ -17,18 +27,6 @@ use cca_core::{Assembly, Repository};
 pub fn own_folder() -> anyhow::Result<PathBuf> {
     let program = std::env::current_exe().context("cannot find this program's folder")?;
     Ok(program.parent().unwrap_or(Path::new(".")).to_path_buf())
-}
-
-/// The classes on an assembly's path.
-///
-/// # Errors
-/// A path that does not exist, or a library that is none.
-pub fn repository_of(assembly: &Assembly) -> anyhow::Result<Repository> {
-    let mut repository = Repository::default();
-    for path in &assembly.assembly.path {
-        repository.add_path(path)?;
-    }
-    Ok(repository)
 }
 
 /// A change given as `LEFT=RIGHT`.
@@ -44,26 +42,108 @@ pub fn assignment(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Reads an assembly and changes it as the options say.
+/// A parameter's setting given as `INSTANCE.KEY=VALUE`.
 ///
 /// # Errors
-/// It cannot be read; a change names what is not there.
+/// There is no `=` or no instance.
+pub fn setting(text: &str) -> Result<(String, String), String> {
+    match assignment(text) {
+        Ok(setting) if setting.0.contains('.') => Ok(setting),
+        _ => Err(format!("\"{text}\", expected INSTANCE.KEY=VALUE")),
+    }
+}
+
+/// Reads an assembly and changes it as the options say.
+///
+/// # Returns
+/// The assembly, and the changes that name what is not there.
+///
+/// # Errors
+/// It cannot be read.
 pub fn read_assembly(
     path: &Path,
     replace: &[(String, String)],
     set: &[(String, String)],
-) -> anyhow::Result<Assembly> {
+) -> anyhow::Result<(Assembly, Problems)> {
     let mut assembly = Assembly::read(path)?;
+    let mut problems = Problems::new();
     for (instance, class) in replace {
-        assembly.replace(instance, class)?;
+        let replaced = assembly.replace(instance, class);
+        problems.extend(replaced.err().map(Into::into));
     }
     for (key, value) in set {
-        let Some((instance, key)) = key.split_once('.') else {
-            anyhow::bail!(
-                "cannot set parameter \"{key}\": no instance, expected INSTANCE.KEY=VALUE"
-            );
-        };
-        assembly.set(instance, key, value)?;
+        let (instance, key) = key.split_once('.').unwrap_or((key, ""));
+        let set = assembly.set(instance, key, value);
+        problems.extend(set.err().map(Into::into));
     }
-    Ok(assembly)
+    Ok((assembly, problems))
+}
+
+/// Opens the assembly's libraries, builds it, and connects an instance that calls its Go port.
+///
+/// # Arguments
+/// * `problems` - what is wrong with it already
+///
+/// # Errors
+/// Everything that is wrong with it, not only the first.
+pub fn build(
+    session: &Session,
+    assembly: &Assembly,
+    mut problems: Problems,
+) -> Result<UsesPort<dyn GoPort>, AssemblyProblems> {
+    let mut repository = Repository::default();
+    let paths = assembly.assembly.path.iter();
+    let unopened: Vec<_> = paths
+        .flat_map(|path| repository.add_what_opens(path))
+        .collect();
+    let is_whole = unopened.is_empty();
+    problems.extend(unopened.into_iter().map(Into::into));
+    if let Err(found) = session.framework.assemble(assembly, &repository) {
+        // A class that is not there is no wonder where a library is not.
+        let is_follow_up = |problem: &Box<dyn Error + Send + Sync>| {
+            let error = problem.downcast_ref::<FrameworkError>();
+            !is_whole && matches!(error, Some(FrameworkError::UnknownClass { .. }))
+        };
+        problems.extend(found.problems.into_iter().filter(|p| !is_follow_up(p)));
+    }
+    match connect_main(session, assembly) {
+        Ok(Some(go)) if problems.is_empty() => return Ok(go),
+        Ok(_) => {}
+        Err(error) => problems.push(error.into()),
+    }
+    let name = assembly.assembly.name.clone();
+    Err(AssemblyProblems { name, problems })
+}
+
+/// Makes the instance that calls the assembly's Go port.
+///
+/// # Returns
+/// `None` if the port's instance could not be made, which is known already.
+fn connect_main(
+    session: &Session,
+    assembly: &Assembly,
+) -> anyhow::Result<Option<UsesPort<dyn GoPort>>> {
+    let Some(go) = &assembly.go else {
+        anyhow::bail!(
+            "cannot start assembly \"{}\": no [go] table, expected one with port = \"INSTANCE.PORT\"",
+            assembly.assembly.name
+        );
+    };
+    let instance = &go.port.instance;
+    let made = session.framework.instances();
+    if assembly.instances.contains_key(instance) && made.iter().all(|i| i.name != *instance) {
+        return Ok(None);
+    }
+    let services =
+        session
+            .framework
+            .services(MAIN, "mastermind.Main", env!("CARGO_PKG_VERSION"))?;
+    let uses = services.register_uses_port::<dyn GoPort>(MAIN)?;
+    session.framework.connect(&ConnectionId {
+        user: MAIN.into(),
+        uses: MAIN.into(),
+        provider: instance.clone(),
+        provides: go.port.port.clone(),
+    })?;
+    Ok(Some(uses))
 }

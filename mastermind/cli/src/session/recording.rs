@@ -1,5 +1,6 @@
 //! Recording a run: where the logs go, which connections are monitored, and how it ends.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use mastermind_records::ChunkSizes;
 use mastermind_records::definition::{ClassDefinition, ConnectionDefinition, RunDefinition};
 use mastermind_records::layout::EXTENSION;
 
+use super::MAIN;
 use super::back_end;
 use super::framework::Session;
 
@@ -85,56 +87,100 @@ impl Instruments {
 }
 
 impl Recording {
-    /// Makes the directory, which must not hold records unless they may be overwritten. On the first rank only.
+    /// The connections to put a proxy into: those selected, and the one that starts the assembly.
     ///
     /// # Errors
-    /// It cannot be made; it holds records.
-    pub fn prepare_directory(&self) -> anyhow::Result<()> {
-        let directory = &self.directory;
-        let act = || format!("cannot make record directory \"{}\"", directory.display());
-        fs::create_dir_all(directory).with_context(act)?;
-        let logs = logs(directory).with_context(act)?;
-        if !logs.is_empty() && !self.overwrite {
-            bail!(
-                "cannot record into \"{}\": {} logs of another run there, expected none; use --overwrite or another directory",
-                directory.display(),
-                logs.len()
-            );
-        }
-        logs.iter().try_for_each(fs::remove_file).with_context(act)
-    }
-
-    /// Starts the recorder and puts a proxy into every selected connection.
-    ///
-    /// # Errors
-    /// The log cannot be written; nothing is selected by an item; a connection that no proxy can be made for.
-    pub fn start(
+    /// Nothing is selected by an item; a connection named that no proxy can be made for.
+    pub fn select(
         &self,
         session: &Session,
         assembly: &Assembly,
-        instruments: &Instruments,
-    ) -> anyhow::Result<Arc<Mastermind>> {
+    ) -> anyhow::Result<Vec<ConnectionId>> {
         let framework = &session.framework;
         let connections = monitorable(framework, assembly);
         let unmatched = self.selection.unmatched(&connections);
         if !unmatched.is_empty() {
-            let known: Vec<_> = connections
+            let known: BTreeSet<_> = connections
                 .iter()
                 .map(|(c, _)| format!("{}.{}", c.provider, c.provides))
                 .collect();
             bail!(
                 "cannot monitor \"{}\": no such connection, expected one of {}",
                 unmatched.join("\", \""),
-                known.join(", ")
+                Vec::from_iter(known).join(", ")
             );
         }
-        let selected: Vec<_> = connections
-            .into_iter()
-            .filter(|(c, interface)| {
-                self.selection.selects(c, interface) || c.user == crate::commands::run::MAIN
-            })
-            .map(|(connection, _)| connection)
-            .collect();
+        let mut selected = Vec::new();
+        for (connection, interface) in connections {
+            if !self.selection.selects(&connection, &interface) && connection.user != MAIN {
+                continue;
+            }
+            match framework.check_monitorable(&connection.user, &connection.uses) {
+                Ok(()) => selected.push(connection),
+                // Who wants all gets all there can be.
+                Err(error) if self.selection == MonitorSelection::All => {
+                    if session.rank == 0 {
+                        eprintln!("warning: {error}");
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(selected)
+    }
+
+    /// Looks whether the directory holds records that may not be overwritten.
+    ///
+    /// # Errors
+    /// It does; it cannot be read.
+    pub fn check_directory(&self) -> anyhow::Result<()> {
+        if self.directory.exists() {
+            self.logs_to_drop()?;
+        }
+        Ok(())
+    }
+
+    /// Makes the directory, which must not hold records unless they may be overwritten. On the first rank only.
+    ///
+    /// # Errors
+    /// It cannot be made; it holds records.
+    pub fn prepare_directory(&self) -> anyhow::Result<()> {
+        fs::create_dir_all(&self.directory).with_context(|| self.act())?;
+        let logs = self.logs_to_drop()?;
+        logs.iter()
+            .try_for_each(fs::remove_file)
+            .with_context(|| self.act())
+    }
+
+    fn act(&self) -> String {
+        let directory = self.directory.display();
+        format!("cannot make record directory \"{directory}\"")
+    }
+
+    fn logs_to_drop(&self) -> anyhow::Result<Vec<PathBuf>> {
+        let logs = logs(&self.directory).with_context(|| self.act())?;
+        if !logs.is_empty() && !self.overwrite {
+            bail!(
+                "cannot record into \"{}\": {} logs of another run there, expected none; use --overwrite or another directory",
+                self.directory.display(),
+                logs.len()
+            );
+        }
+        Ok(logs)
+    }
+
+    /// Starts the recorder and puts a proxy into every selected connection.
+    ///
+    /// # Errors
+    /// The log cannot be written.
+    pub fn start(
+        &self,
+        session: &Session,
+        assembly: &Assembly,
+        selected: &[ConnectionId],
+        instruments: &Instruments,
+    ) -> anyhow::Result<Arc<Mastermind>> {
+        let framework = &session.framework;
         let mpi = instruments.working_mpi(session);
         let recorder = RunRecorder::start(RecorderConfig {
             directory: self.directory.clone(),
@@ -144,13 +190,13 @@ impl Recording {
             clock: instruments.clock,
             run: RunDefinition {
                 mpi: mpi.map(|_| MPI_SOURCE.into()),
-                ..run_definition(session, assembly, &selected)?
+                ..run_definition(session, assembly, selected)?
             },
         })?;
         let services =
             framework.services(INSTANCE, "mastermind.Mastermind", env!("CARGO_PKG_VERSION"))?;
         let mastermind = Mastermind::add(recorder, mpi, &services)?;
-        for connection in &selected {
+        for connection in selected {
             framework.monitor(
                 &connection.user,
                 &connection.uses,

@@ -1,0 +1,97 @@
+//! A component that fails, in its own words, wherever it does: a non-zero exit, and never an abort.
+
+use mastermind_tests::{Scratch, assert_golden, c_library, rust_library};
+
+/// Takes out the lines that Rust itself prints where a panic is raised.
+fn without_panic_notes(stderr: &str) -> String {
+    let (mut lines, mut left) = (stderr.lines(), String::new());
+    while let Some(line) = lines.next() {
+        if line.starts_with("thread '") && line.contains("panicked at") {
+            // The panic's own words, which are in the error as well.
+            lines.next();
+        } else if !line.is_empty() && !line.starts_with("note: run with `RUST_BACKTRACE") {
+            left += &format!("{line}\n");
+        }
+    }
+    left
+}
+
+#[test]
+fn in_set_services() {
+    let scratch = Scratch::new();
+    let library = rust_library("failing");
+    let mut errors = String::new();
+    for class in [
+        "PanicsInSetServices",
+        "FailsInSetServices",
+        "AddsAPortTwice",
+    ] {
+        let class = format!("test.{class}\"\nbc");
+        let flux = ("hydro.GodunovFlux\"\nbc", &class[..]);
+        let assembly = scratch.example("sod/sod.toml", &[&library], &[flux]);
+        for verb in ["run", "check"] {
+            errors += &without_panic_notes(&scratch.verb(verb, &assembly, &[]).error());
+        }
+    }
+    assert_golden("component-set-services", &errors);
+}
+
+#[test]
+fn in_a_call() {
+    let scratch = Scratch::new();
+    let library = rust_library("failing");
+    let flux = ("hydro.GodunovFlux\"\nbc", "test.PanicsInCompute\"\nbc");
+    let assembly = scratch.example("sod/sod.toml", &[&library], &[flux]);
+    scratch.verb("check", &assembly, &[]).well();
+    for arguments in [&[][..], &["--records", "records"]] {
+        let error = scratch.verb("run", &assembly, arguments).error();
+        assert_golden("component-panic", &without_panic_notes(&error));
+    }
+}
+
+#[test]
+fn at_the_end() {
+    let scratch = Scratch::new();
+    let library = rust_library("failing");
+    let assembly = scratch.write(
+        "end.toml",
+        format!(
+            "[assembly]\nname = \"end\"\npath = [{library:?}]\n[instances]\nx = \"test.PanicsAtTheEnd\"\n[go]\nport = \"x.go\"\n"
+        ),
+    );
+    // It has done its work; what it does when nobody needs it any more is its own affair.
+    scratch.verb("run", &assembly, &[]).well();
+}
+
+#[test]
+fn in_c_without_a_message() {
+    let scratch = Scratch::new();
+    let mut errors = String::new();
+    for status in ["1", "-7", "17"] {
+        let name = format!("silent{status}");
+        let definition = format!("STATUS={status}");
+        let Some(library) = c_library(&scratch, &name, "flux", &[&definition]) else {
+            return;
+        };
+        let flux = ("hydro.GodunovFlux\"\nbc", "test.Flux\"\nbc");
+        let assembly = scratch.example("sod/sod.toml", &[&library], &[flux]);
+        errors += &scratch.verb("run", &assembly, &[]).error();
+    }
+    assert_golden("component-no-message", &errors);
+}
+
+#[test]
+fn a_vacuum_in_the_riemann_solver() {
+    let scratch = Scratch::new();
+    let assembly = scratch.example("sod/sod.toml", &[], &[]);
+    let apart = ["--set", "ic.left_u=-20", "--set", "ic.right_u=20"];
+    let error = scratch.verb("run", &assembly, &apart).error();
+    assert_golden("component-vacuum", &error);
+    let output = ["--set", "output.csv=field.csv", "--records", "records"];
+    let error = scratch.verb("run", &assembly, &[&apart[..], &output].concat());
+    assert_golden("component-vacuum", &error.error());
+    assert!(!scratch.path("field.csv").exists());
+    // What was measured up to then can be looked at.
+    let profile = scratch.mastermind(&["profile", "records"]).well();
+    assert!(profile.contains("flux.compute"), "{profile}");
+}
