@@ -19,6 +19,7 @@ mod framework;
 mod framework_ports;
 mod monitor;
 mod parameters;
+pub mod rc;
 mod repository;
 mod service_registry;
 mod services;
