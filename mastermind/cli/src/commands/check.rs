@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use cca_core::AssemblyProblems;
+use cca_core::rc::Script;
+use cca_core::{Assembly, AssemblyProblems};
 use clap::Args;
 use serde::Serialize;
 
@@ -15,7 +16,7 @@ use crate::session::{assignment, read_assembly, repository_of};
 #[derive(Args)]
 #[command(after_help = "Example: mastermind check examples/shock/shock.toml")]
 pub struct Check {
-    /// The assembly file
+    /// The assembly file, or an rc script
     assembly: PathBuf,
     /// Set a parameter first; KEY may be PORT.KEY
     #[arg(long, value_name = "INSTANCE.KEY=VALUE", value_parser = assignment)]
@@ -23,6 +24,9 @@ pub struct Check {
     /// Take another class for an instance first
     #[arg(long, value_name = "INSTANCE=CLASS", value_parser = assignment)]
     replace: Vec<(String, String)>,
+    /// Of a script, what is not understood is a problem
+    #[arg(long)]
+    strict: bool,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -42,19 +46,21 @@ impl Check {
     /// # Errors
     /// The file or a library cannot be read.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
-        let assembly = read_assembly(&self.assembly, &self.replace, &self.set)?;
-        let repository = repository_of(&assembly)?;
-        let session = Session::serial()?;
-        let mut problems = match session.framework.assemble(&assembly, &repository) {
-            Ok(()) => Vec::new(),
-            Err(AssemblyProblems { problems, .. }) => problems
-                .into_iter()
-                .map(anyhow::Error::from_boxed)
-                .collect::<Vec<_>>(),
+        let read = read_assembly(&self.assembly, &self.replace, &self.set, self.strict);
+        let (assembly, problems) = match read.map_err(anyhow::Error::downcast) {
+            Ok(assembly) => {
+                let problems = self.problems(&assembly)?;
+                (assembly, problems)
+            }
+            // A script that does not make an assembly.
+            Err(Ok(AssemblyProblems { name, problems })) => {
+                let mut assembly = Assembly::default();
+                assembly.assembly.name = name;
+                let problems = problems.into_iter().map(anyhow::Error::from_boxed);
+                (assembly, problems.collect())
+            }
+            Err(Err(error)) => return Err(error),
         };
-        if problems.is_empty() {
-            problems.extend(self.go_problem(&session, &assembly));
-        }
         let worded: Vec<_> = problems.iter().map(crate::errors::worded).collect();
         let report = Report {
             assembly: assembly.assembly.name.clone(),
@@ -73,11 +79,25 @@ impl Check {
         })
     }
 
-    fn go_problem(
-        &self,
-        session: &Session,
-        assembly: &cca_core::Assembly,
-    ) -> Option<anyhow::Error> {
+    fn problems(&self, assembly: &Assembly) -> anyhow::Result<Vec<anyhow::Error>> {
+        let repository = repository_of(assembly)?;
+        let session = Session::serial()?;
+        let mut problems = match session.framework.assemble(assembly, &repository) {
+            Ok(()) => Vec::new(),
+            Err(AssemblyProblems { problems, .. }) => problems
+                .into_iter()
+                .map(anyhow::Error::from_boxed)
+                .collect::<Vec<_>>(),
+        };
+        // A script need not start anything.
+        let starts = assembly.go.is_some() || !Script::is_script(&self.assembly);
+        if problems.is_empty() && starts {
+            problems.extend(self.go_problem(&session, assembly));
+        }
+        Ok(problems)
+    }
+
+    fn go_problem(&self, session: &Session, assembly: &Assembly) -> Option<anyhow::Error> {
         super::run::connect_main(session, assembly).err()
     }
 

@@ -1,5 +1,7 @@
 //! `mastermind run`: runs an assembly, alone or on several ranks, recorded or not.
 
+mod script;
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -7,6 +9,7 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 use cca_comm::{Launched, MpiKind};
+use cca_core::rc::Script;
 use cca_core::{Assembly, ConnectionId, MonitorSelection};
 use cca_ports::{CommPort, CounterPort, GoPort, UsesPort};
 use clap::Args;
@@ -18,6 +21,8 @@ use crate::session::framework::{COMM, Session};
 use crate::session::recording::Recording;
 use crate::session::{assignment, read_assembly, repository_of};
 
+pub use script::system;
+
 /// Name of the instance that calls the assembly's Go port, and of its uses port.
 pub const MAIN: &str = "main";
 
@@ -28,7 +33,7 @@ pub const MAIN: &str = "main";
                         --set driver.end_time=0.4 --replace flux=hydro.EfmFlux"
 )]
 pub struct Run {
-    /// The assembly file
+    /// The assembly file, or an rc script
     assembly: PathBuf,
     /// Number of ranks; more than one starts itself under the MPI launcher found
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -55,6 +60,12 @@ pub struct Run {
     /// Take another class for an instance
     #[arg(long, value_name = "INSTANCE=CLASS", value_parser = assignment)]
     replace: Vec<(String, String)>,
+    /// Of a script, what is not understood ends it
+    #[arg(long)]
+    strict: bool,
+    /// Let a script run commands of the system
+    #[arg(long)]
+    enable_shell: bool,
 }
 
 impl Run {
@@ -72,6 +83,9 @@ impl Run {
         }
         self.agree(launched.as_ref())?;
         let session = Session::start(launched.as_ref(), mpi)?;
+        if Script::is_script(&self.assembly) {
+            return self.execute_script(session);
+        }
         let started = Instant::now();
         let (assembly, go) = session.together(self.assemble(&session))?;
         let mastermind = self.record(&session, &assembly)?;
@@ -82,24 +96,16 @@ impl Run {
         }
         if session.rank == 0 {
             tell_counters(&session, &assembly)?;
-            let ranks = if session.size == 1 {
-                "1 rank".into()
-            } else {
-                format!("{} ranks", session.size)
-            };
-            let seconds = started.elapsed().as_secs_f64();
-            output::line(format!(
-                "{}: done on {ranks} in {seconds:.2} s",
-                assembly.assembly.name
-            ));
+            tell_done(&session, &assembly, started);
         }
-        self.finish(session, go, mastermind)?;
+        drop(go);
+        self.close(session, mastermind)?;
         Ok(ExitCode::SUCCESS)
     }
 
     /// What would be wrong on every rank is told once, before there are ranks.
     fn check_before_launch(&self) -> anyhow::Result<()> {
-        let assembly = read_assembly(&self.assembly, &self.replace, &self.set)?;
+        let assembly = read_assembly(&self.assembly, &self.replace, &self.set, self.strict)?;
         let session = Session::serial()?;
         session
             .framework
@@ -128,7 +134,7 @@ impl Run {
     }
 
     fn assemble(&self, session: &Session) -> anyhow::Result<(Assembly, UsesPort<dyn GoPort>)> {
-        let assembly = read_assembly(&self.assembly, &self.replace, &self.set)?;
+        let assembly = read_assembly(&self.assembly, &self.replace, &self.set, self.strict)?;
         session
             .framework
             .assemble(&assembly, &repository_of(&assembly)?)?;
@@ -186,14 +192,9 @@ impl Run {
     }
 
     /// Takes the framework apart, then ends the recording: by then nothing can record any more.
-    fn finish(
-        &self,
-        session: Session,
-        go: UsesPort<dyn GoPort>,
-        mastermind: Option<Arc<Mastermind>>,
-    ) -> anyhow::Result<()> {
+    fn close(&self, session: Session, mastermind: Option<Arc<Mastermind>>) -> anyhow::Result<()> {
         let rank = session.rank;
-        drop((go, session));
+        drop(session);
         let (Some(mastermind), Some(directory)) = (mastermind, &self.records) else {
             return Ok(());
         };
@@ -243,6 +244,20 @@ pub fn connect_main(
 
 fn start(go: &UsesPort<dyn GoPort>) -> anyhow::Result<()> {
     go.get()?.go().context("cannot run assembly to its end")
+}
+
+/// That a run has ended, on how many ranks and after what time.
+fn tell_done(session: &Session, assembly: &Assembly, started: Instant) {
+    let ranks = if session.size == 1 {
+        "1 rank".into()
+    } else {
+        format!("{} ranks", session.size)
+    };
+    let seconds = started.elapsed().as_secs_f64();
+    output::line(format!(
+        "{}: done on {ranks} in {seconds:.2} s",
+        assembly.assembly.name
+    ));
 }
 
 /// Counters of the first rank that are not zero: what happened that nobody asked about.

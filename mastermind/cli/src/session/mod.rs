@@ -4,10 +4,12 @@ pub mod back_end;
 pub mod framework;
 pub mod progress;
 pub mod recording;
+pub mod script;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use cca_core::rc::Script;
 use cca_core::{Assembly, Repository};
 
 /// Folder of this program, where the libraries built with it lie.
@@ -44,16 +46,34 @@ pub fn assignment(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Reads an assembly and changes it as the options say.
+/// Reads an assembly, or carries out a script that makes one, and changes it as the options say.
 ///
 /// # Errors
-/// It cannot be read; a change names what is not there.
+/// It cannot be read; what a script says is wrong; a change names what is not there.
 pub fn read_assembly(
     path: &Path,
     replace: &[(String, String)],
     set: &[(String, String)],
+    strict: bool,
 ) -> anyhow::Result<Assembly> {
-    let mut assembly = Assembly::read(path)?;
+    let mut assembly = if Script::is_script(path) {
+        script::assembly(path, replace, strict)?
+    } else {
+        Assembly::read(path)?
+    };
+    apply(&mut assembly, replace, set)?;
+    Ok(assembly)
+}
+
+/// Changes an assembly as the options say.
+///
+/// # Errors
+/// A change names what is not there.
+pub fn apply(
+    assembly: &mut Assembly,
+    replace: &[(String, String)],
+    set: &[(String, String)],
+) -> anyhow::Result<()> {
     for (instance, class) in replace {
         assembly.replace(instance, class)?;
     }
@@ -65,5 +85,5 @@ pub fn read_assembly(
         };
         assembly.set(instance, key, value)?;
     }
-    Ok(assembly)
+    Ok(())
 }
