@@ -1,8 +1,12 @@
 //! End-to-end tests over real dynamic libraries: what they share.
 
+mod adaptive;
 mod application;
 mod ranks;
 
+pub use adaptive::{
+    Blast, FixedBoxes, Jump, MeshCall, MeshSpy, Uniform, end, host_stands_between, host_stands_in,
+};
 pub use application::{Application, Cells, example};
 pub use ranks::{RankComm, on_ranks};
 
