@@ -8,17 +8,18 @@ const STEPS: usize = 100;
 const DT: f64 = 0.00125;
 
 /// A box of reflecting walls with both flux components in it.
-fn closed_box(reflux: bool) -> Application {
-    let changes = [
+fn closed_box(reflux: bool, changes: &[&str]) -> Application {
+    let reflux = format!("mesh.reflux={reflux}");
+    let closed = [
         "mesh.nx=32",
         "mesh.ny=32",
         "mesh.x_upper=1.0",
         "mesh.base_side=16",
-        &format!("mesh.reflux={reflux}"),
+        &reflux,
         "bc.left=reflecting",
         "bc.right=reflecting",
     ];
-    let mut assembly = example("shock-amr/shock-amr.toml", &changes);
+    let mut assembly = example("shock-amr/shock-amr.toml", &[&closed, changes].concat());
     let efm = "hydro.EfmFlux".to_string();
     assembly.instances.insert("efm".into(), efm);
     let application = Application::new(RankComm::alone());
@@ -50,23 +51,36 @@ fn drifts(application: &Application, between: impl Fn(usize)) -> ([f64; 3], usiz
 
 #[test]
 fn mass_energy_and_tracer_stay_with_reflux() {
-    let (drifts, regrids) = drifts(&closed_box(true), |_| {});
+    let (drifts, regrids) = drifts(&closed_box(true, &[]), |_| {});
     println!("drifts of mass, energy, tracer in {STEPS} steps: {drifts:?}, {regrids} regrids");
     assert!(drifts.iter().all(|drift| *drift < 1e-12), "{drifts:?}");
     assert!(regrids > 5, "{regrids} regrids");
 }
 
+/// Another way between the levels, and patches that are cut more finely.
+#[test]
+fn they_stay_with_constant_interpolation_and_small_patches() {
+    let changes = [
+        "icc=hydro.ConstantICC",
+        "regridder.min_side=2",
+        "regridder.max_side=12",
+    ];
+    let (drifts, _) = drifts(&closed_box(true, &changes), |_| {});
+    println!("constant interpolation, small patches: {drifts:?}");
+    assert!(drifts.iter().all(|drift| *drift < 1e-12), "{drifts:?}");
+}
+
 /// The negative control.
 #[test]
 fn they_drift_without() {
-    let (drifts, _) = drifts(&closed_box(false), |_| {});
+    let (drifts, _) = drifts(&closed_box(false, &[]), |_| {});
     println!("without reflux: {drifts:?}");
     assert!(drifts.iter().all(|drift| *drift > 1e-8), "{drifts:?}");
 }
 
 #[test]
 fn the_flux_component_can_be_replaced_between_two_steps() {
-    let application = closed_box(true);
+    let application = closed_box(true, &[]);
     let (drifts, _) = drifts(&application, |step| {
         let provider = match step {
             25 | 75 => "efm",

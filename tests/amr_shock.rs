@@ -114,7 +114,7 @@ fn a_shock_that_enters_and_leaves_a_finer_level_keeps_speed_and_plateau() {
 /// Section 5, test d.
 #[test]
 fn three_levels_are_as_good_as_fine_cells_everywhere() {
-    let end = "driver.end_time=0.4";
+    let end = "driver.end_time=0.3";
     let fine = example("shock/shock.toml", &["mesh.nx=384", "mesh.ny=128", end]);
     let fine = Application::run(&fine, RankComm::alone()).cells();
     let adaptive = example("shock-amr/shock-amr.toml", &[end]);

@@ -240,7 +240,7 @@ impl Hierarchy {
     /// What the stage arrays hold is lost. Collective.
     ///
     /// # Arguments
-    /// * `layouts` - the patches of every level, the coarsest covering the domain; levels without patches are dropped
+    /// * `layouts` - the patches of every level, at least the coarsest, which covers the domain
     ///
     /// # Errors
     /// [`LayoutError`] if they make no mesh, which then stays as it was. [`StorageError::Taken`]; the components', after which there is
