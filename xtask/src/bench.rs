@@ -6,9 +6,10 @@ use crate::workspace::Workspace;
 
 /// Package and bench target of each.
 const BENCHES: &[(&str, &str)] = &[
-    ("mastermind-measurement", "append"),
     ("mastermind-component", "port_call"),
+    ("mastermind-measurement", "append"),
     ("proxy-mpi", "wrapper"),
+    ("mastermind-records", "read"),
 ];
 
 /// Packages whose examples are libraries that a benchmark loads.
