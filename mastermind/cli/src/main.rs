@@ -4,6 +4,7 @@
 
 mod commands;
 mod errors;
+mod figures;
 mod output;
 mod session;
 
@@ -27,7 +28,9 @@ enum Verb {
     Check(commands::check::Check),
     Run(commands::run::Run),
     Profile(commands::profile::Profile),
+    Compare(commands::compare::Compare),
     Export(commands::export::Export),
+    Plot(commands::plot::Plot),
     Fit(commands::fit::Fit),
     Choose(commands::choose::Choose),
 }
@@ -40,7 +43,9 @@ fn main() -> ExitCode {
         Verb::Check(verb) => verb.execute(),
         Verb::Run(verb) => verb.execute(),
         Verb::Profile(verb) => verb.execute(),
+        Verb::Compare(verb) => verb.execute(),
         Verb::Export(verb) => verb.execute(),
+        Verb::Plot(verb) => verb.execute(),
         Verb::Fit(verb) => verb.execute(),
         Verb::Choose(verb) => verb.execute(),
     };

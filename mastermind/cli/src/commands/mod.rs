@@ -2,10 +2,12 @@
 
 pub mod check;
 pub mod choose;
+pub mod compare;
 pub mod describe;
 pub mod doctor;
 pub mod export;
 pub mod fit;
 pub mod list;
+pub mod plot;
 pub mod profile;
 pub mod run;
