@@ -4,6 +4,7 @@
 
 mod commands;
 mod errors;
+mod figures;
 mod output;
 mod session;
 
@@ -30,7 +31,9 @@ enum Verb {
     Run(commands::run::Run),
     Shell(commands::shell::Shell),
     Profile(commands::profile::Profile),
+    Compare(commands::compare::Compare),
     Export(commands::export::Export),
+    Plot(commands::plot::Plot),
     Fit(commands::fit::Fit),
     Choose(commands::choose::Choose),
 }
@@ -46,7 +49,9 @@ fn main() -> ExitCode {
         Verb::Run(verb) => verb.execute(),
         Verb::Shell(verb) => verb.execute(),
         Verb::Profile(verb) => verb.execute(),
+        Verb::Compare(verb) => verb.execute(),
         Verb::Export(verb) => verb.execute(),
+        Verb::Plot(verb) => verb.execute(),
         Verb::Fit(verb) => verb.execute(),
         Verb::Choose(verb) => verb.execute(),
     };

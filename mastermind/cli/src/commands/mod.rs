@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod choose;
+pub mod compare;
 pub mod describe;
 pub mod doctor;
 pub mod export;
@@ -9,6 +10,7 @@ pub mod fit;
 pub mod graph;
 pub mod list;
 pub mod new;
+pub mod plot;
 pub mod profile;
 pub mod run;
 pub mod shell;
