@@ -1,6 +1,7 @@
 //! Records as a Parquet dataset.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -70,14 +71,14 @@ impl Tables<'_> {
         let mut known: HashMap<u32, (usize, String)> = HashMap::new();
         let thread = log.identity().thread;
         for record in log.records_from(first_seq) {
-            if !known.contains_key(&record.call_path) {
-                let table = self.table(record.method)?;
-                let callpath = log.definitions().call_path_name(record.call_path);
-                known.insert(record.call_path, (table, callpath));
-            }
-            if let Some((table, callpath)) = known.get(&record.call_path) {
-                self.tables[*table].push(cells(&record, callpath, thread))?;
-            }
+            let (table, callpath) = match known.entry(record.call_path) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => {
+                    let table = self.table(record.method)?;
+                    new.insert((table, log.definitions().call_path_name(record.call_path)))
+                }
+            };
+            self.tables[*table].push(cells(&record, callpath, thread))?;
         }
         Ok(())
     }

@@ -12,6 +12,15 @@ struct Total {
     ticks: AtomicU64,
 }
 
+impl Total {
+    const fn new() -> Self {
+        Self {
+            calls: AtomicU64::new(0),
+            ticks: AtomicU64::new(0),
+        }
+    }
+}
+
 /// The totals of a thread, and of those before it that had the same ones. Written by that thread only.
 pub(crate) struct Totals {
     functions: [Total; N_FUNCTIONS],
@@ -19,12 +28,8 @@ pub(crate) struct Totals {
 
 impl Totals {
     const fn new() -> Self {
-        const NONE: Total = Total {
-            calls: AtomicU64::new(0),
-            ticks: AtomicU64::new(0),
-        };
         Self {
-            functions: [NONE; N_FUNCTIONS],
+            functions: [const { Total::new() }; N_FUNCTIONS],
         }
     }
 
