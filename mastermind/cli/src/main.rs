@@ -30,6 +30,7 @@ enum Verb {
     Export(commands::export::Export),
     Fit(commands::fit::Fit),
     Choose(commands::choose::Choose),
+    Simulate(commands::simulate::Simulate),
 }
 
 fn main() -> ExitCode {
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Verb::Export(verb) => verb.execute(),
         Verb::Fit(verb) => verb.execute(),
         Verb::Choose(verb) => verb.execute(),
+        Verb::Simulate(verb) => verb.execute(),
     };
     result.unwrap_or_else(|error| {
         eprint!("{}", errors::worded(&error));

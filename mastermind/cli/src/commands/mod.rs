@@ -9,3 +9,4 @@ pub mod fit;
 pub mod list;
 pub mod profile;
 pub mod run;
+pub mod simulate;
