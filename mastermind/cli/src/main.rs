@@ -36,6 +36,7 @@ enum Verb {
     Plot(commands::plot::Plot),
     Fit(commands::fit::Fit),
     Choose(commands::choose::Choose),
+    Simulate(commands::simulate::Simulate),
 }
 
 fn main() -> ExitCode {
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         Verb::Plot(verb) => verb.execute(),
         Verb::Fit(verb) => verb.execute(),
         Verb::Choose(verb) => verb.execute(),
+        Verb::Simulate(verb) => verb.execute(),
     };
     result.unwrap_or_else(|error| {
         eprint!("{}", errors::worded(&error));

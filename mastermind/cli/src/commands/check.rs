@@ -1,25 +1,30 @@
-//! `mastermind check`: everything that can be wrong with an assembly without running it.
+//! `mastermind check`: everything that can be wrong with an assembly or a program model without
+//! running it.
 
+use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::Context;
 use cca_core::rc::Script;
 use cca_core::{Assembly, AssemblyProblems};
 use clap::Args;
+use mastermind_models::ModelSet;
+use mastermind_simulation::program;
 use serde::Serialize;
 
 use crate::output;
 use crate::session::framework::Session;
-use crate::session::{assignment, build, read_assembly, setting};
+use crate::session::{assignment, build, read_assembly};
 
-/// Check an assembly without running it.
+/// Check an assembly or a program model without running it.
 #[derive(Args)]
 #[command(after_help = "Example: mastermind check examples/shock/shock.toml")]
 pub struct Check {
-    /// The assembly file, or an rc script
+    /// The assembly file, an rc script, or a program model (TOML with a [model] table, or the same as JSON)
     assembly: PathBuf,
     /// Set a parameter first; KEY may be PORT.KEY
-    #[arg(long, value_name = "INSTANCE.KEY=VALUE", value_parser = setting)]
+    #[arg(long, value_name = "INSTANCE.KEY=VALUE", value_parser = assignment)]
     set: Vec<(String, String)>,
     /// Take another class for an instance first
     #[arg(long, value_name = "INSTANCE=CLASS", value_parser = assignment)]
@@ -27,6 +32,9 @@ pub struct Check {
     /// Of a script, what is not understood is a problem
     #[arg(long)]
     strict: bool,
+    /// Fitted models that the costs of a program model name
+    #[arg(long, value_name = "FILE")]
+    models: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -40,12 +48,30 @@ struct Report {
     problems: Vec<String>,
 }
 
+#[derive(Serialize)]
+struct ModelReport {
+    model: String,
+    activities: usize,
+    problems: Vec<ModelProblem>,
+}
+
+#[derive(Serialize)]
+struct ModelProblem {
+    rule: String,
+    element: String,
+    place: String,
+    reason: String,
+}
+
 impl Check {
     /// Builds the assembly in a framework of its own and tells all that is wrong.
     ///
     /// # Errors
     /// The file cannot be read.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
+        if super::simulate::is_model(&self.assembly) {
+            return self.model();
+        }
         let read = read_assembly(&self.assembly, &self.replace, &self.set, self.strict);
         let (assembly, problems) = match read.map_err(anyhow::Error::downcast) {
             Ok((assembly, changes)) => {
@@ -78,6 +104,54 @@ impl Check {
         };
         self.tell(&report)?;
         Ok(if report.problems.is_empty() {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        })
+    }
+
+    /// Says what the model checker finds.
+    fn model(&self) -> anyhow::Result<ExitCode> {
+        let mut model = super::simulate::read(&self.assembly)?;
+        for (name, value) in &self.set {
+            super::simulate::set(&mut model, name, value)?;
+        }
+        let models = match &self.models {
+            None => ModelSet::default(),
+            Some(path) => {
+                let act = || format!("cannot read models \"{}\"", path.display());
+                let text = fs::read_to_string(path).with_context(act)?;
+                ModelSet::from_json(&text).with_context(act)?
+            }
+        };
+        let findings = program::check(&model, &models);
+        let problems = findings.iter().map(|finding| ModelProblem {
+            rule: finding.rule.to_string(),
+            element: finding.element.clone(),
+            place: finding.place.clone(),
+            reason: finding.reason.clone(),
+        });
+        let report = ModelReport {
+            model: model.name.clone(),
+            activities: model.activities.len(),
+            problems: problems.collect(),
+        };
+        if self.json {
+            output::json(&report)?;
+        } else {
+            for finding in &findings {
+                eprintln!("error: {finding}");
+            }
+            let ModelReport {
+                model, activities, ..
+            } = &report;
+            output::line(match findings.len() {
+                0 => format!("{model}: {activities} activities, no problem"),
+                1 => format!("{model}: 1 problem"),
+                n => format!("{model}: {n} problems"),
+            });
+        }
+        Ok(if findings.is_empty() {
             ExitCode::SUCCESS
         } else {
             ExitCode::FAILURE

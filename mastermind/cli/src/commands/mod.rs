@@ -14,3 +14,4 @@ pub mod plot;
 pub mod profile;
 pub mod run;
 pub mod shell;
+pub mod simulate;

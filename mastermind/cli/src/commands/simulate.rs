@@ -1,0 +1,266 @@
+//! `mastermind simulate`: how long a program model takes on a machine.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use indicatif::ProgressBar;
+use mastermind_models::ModelSet;
+use mastermind_simulation::engine::{Outcome, simulate_with};
+use mastermind_simulation::expression::parse;
+use mastermind_simulation::machine::{Machine, read_machine};
+use mastermind_simulation::program::{Model, System, lower, read_json, read_toml};
+use serde::Serialize;
+
+use crate::output;
+use crate::session::assignment;
+
+/// Simulate a program model on a machine.
+#[derive(Args)]
+#[command(
+    after_help = "Example: mastermind simulate examples/sweep3d/sweep3d.toml --machine examples/sweep3d/machine.toml --ranks 100"
+)]
+pub struct Simulate {
+    /// The model: TOML with a [model] table, or the same as JSON
+    model: PathBuf,
+    /// The machine
+    #[arg(long, value_name = "M.toml")]
+    machine: PathBuf,
+    /// Processes; as many as the machine has processors where it says how many nodes it has
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
+    ranks: Option<u32>,
+    /// Let a global variable begin with another value
+    #[arg(long, value_name = "VAR=VALUE", value_parser = assignment)]
+    set: Vec<(String, String)>,
+    /// Fitted models that costs name, as fit writes them
+    #[arg(long, value_name = "FILE")]
+    models: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Report {
+    makespan_ns: u64,
+    processes: Vec<Process>,
+    elements: Vec<Element>,
+    messages: u64,
+    events: u64,
+    undecided: u64,
+    unreceived: u64,
+    unmatched: u64,
+}
+
+#[derive(Serialize)]
+struct Process {
+    rank: usize,
+    finish_ns: u64,
+    work_ns: u64,
+    overhead_ns: u64,
+    wait_ns: u64,
+}
+
+#[derive(Serialize)]
+struct Element {
+    name: String,
+    place: String,
+    kind: &'static str,
+    calls: u64,
+    total_ns: u64,
+    mean_ns: f64,
+    /// Of the time of all processes.
+    percent: f64,
+}
+
+impl Simulate {
+    /// Simulates and tells.
+    ///
+    /// # Errors
+    /// A file cannot be read; the model is not sound; the simulation does not come to its end.
+    pub fn execute(self) -> anyhow::Result<ExitCode> {
+        let act = || format!("cannot read machine \"{}\"", self.machine.display());
+        let text = fs::read_to_string(&self.machine).with_context(act)?;
+        let machine = read_machine(&text).with_context(act)?;
+        let models = self.fitted()?;
+        let mut model = read(&self.model)?;
+        for (name, value) in &self.set {
+            set(&mut model, name, value)?;
+        }
+        let processes = self.processes(&machine)?;
+        let system = System {
+            processes,
+            nodes: machine.nodes_for(processes),
+            processors: machine.processors,
+        };
+        let program = lower(&model, &models, system)?;
+        let bar = ProgressBar::new_spinner();
+        let outcome = simulate_with(&program, &machine, &mut |progress| {
+            let seconds = progress.now_ns as f64 / 1e9;
+            bar.set_message(format!(
+                "{seconds:.6} s simulated, {} events",
+                progress.events
+            ));
+            bar.tick();
+        });
+        bar.finish_and_clear();
+        let report = report(&outcome?);
+        if self.json {
+            output::json(&report)?;
+        } else {
+            tell(&model.name, &report);
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn fitted(&self) -> anyhow::Result<ModelSet> {
+        let Some(path) = &self.models else {
+            return Ok(ModelSet::default());
+        };
+        let act = || format!("cannot read models \"{}\"", path.display());
+        let text = fs::read_to_string(path).with_context(act)?;
+        ModelSet::from_json(&text).with_context(act)
+    }
+
+    fn processes(&self, machine: &Machine) -> anyhow::Result<u32> {
+        match (self.ranks, machine.nodes) {
+            (Some(ranks), _) => Ok(ranks),
+            (None, Some(nodes)) => nodes
+                .checked_mul(machine.processors)
+                .context("cannot simulate: more than 4294967295 processors, expected --ranks N"),
+            (None, None) => bail!(
+                "cannot simulate: the machine \"{}\" has no nodes.count, expected --ranks N",
+                self.machine.display()
+            ),
+        }
+    }
+}
+
+/// Whether a file is a program model: JSON, or TOML with a `[model]` table. What cannot be read is none.
+pub fn is_model(path: &Path) -> bool {
+    let end = path.extension().and_then(|end| end.to_str());
+    match (end, fs::read_to_string(path)) {
+        (Some("json"), Ok(_)) => true,
+        (_, Ok(text)) => text
+            .parse::<toml::Table>()
+            .is_ok_and(|table| table.contains_key("model")),
+        _ => false,
+    }
+}
+
+/// Reads a program model.
+///
+/// # Errors
+/// The file cannot be read, or is no model.
+pub fn read(path: &Path) -> anyhow::Result<Model> {
+    let act = || format!("cannot read model \"{}\"", path.display());
+    let text = fs::read_to_string(path).with_context(act)?;
+    let is_json = path.extension().is_some_and(|end| end == "json");
+    let model = if is_json {
+        read_json(&text)
+    } else {
+        read_toml(&text)
+    };
+    model.with_context(act)
+}
+
+/// Lets a global variable of a model begin with another value.
+///
+/// # Errors
+/// There is none of that name, or the value is no expression.
+pub fn set(model: &mut Model, name: &str, value: &str) -> anyhow::Result<()> {
+    let Some(at) = model.globals.iter().position(|global| global.name == name) else {
+        let known: Vec<_> = model
+            .globals
+            .iter()
+            .map(|global| global.name.as_str())
+            .collect();
+        bail!(
+            "cannot set variable \"{name}\": no global of the model, expected one of {}",
+            if known.is_empty() {
+                "none".into()
+            } else {
+                known.join(", ")
+            }
+        );
+    };
+    let act = || format!("cannot set variable \"{name}\"");
+    model.globals[at].value = parse(value).with_context(act)?;
+    Ok(())
+}
+
+fn report(outcome: &Outcome) -> Report {
+    let processes = outcome.processes.iter().enumerate();
+    let all_ns: u64 = outcome
+        .processes
+        .iter()
+        .map(|process| process.finish_ns)
+        .sum();
+    let elements = outcome.elements.iter().enumerate().map(|(i, info)| {
+        let sum = outcome.element(i);
+        Element {
+            name: info.name.clone(),
+            place: info.place.clone(),
+            kind: info.kind,
+            calls: sum.calls,
+            total_ns: sum.total_ns,
+            mean_ns: sum.total_ns as f64 / sum.calls.max(1) as f64,
+            percent: 100.0 * sum.total_ns as f64 / all_ns.max(1) as f64,
+        }
+    });
+    Report {
+        makespan_ns: outcome.makespan_ns,
+        processes: processes
+            .map(|(rank, process)| Process {
+                rank,
+                finish_ns: process.finish_ns,
+                work_ns: process.work_ns,
+                overhead_ns: process.overhead_ns,
+                wait_ns: process.wait_ns(),
+            })
+            .collect(),
+        elements: elements.collect(),
+        messages: outcome.messages,
+        events: outcome.events,
+        undecided: outcome.undecided,
+        unreceived: outcome.unreceived,
+        unmatched: outcome.unmatched,
+    }
+}
+
+fn tell(name: &str, report: &Report) {
+    let ms = |ns: u64| format!("{:.6}", ns as f64 / 1e6);
+    let rows = report.elements.iter().map(|element| {
+        vec![
+            element.name.clone(),
+            element.kind.to_owned(),
+            element.place.clone(),
+            element.calls.to_string(),
+            ms(element.total_ns),
+            format!("{:.6}", element.mean_ns / 1e6),
+            format!("{:.1}", element.percent),
+        ]
+    });
+    let header = [
+        "ELEMENT", "KIND", "PLACE", "CALLS", "TOTAL ms", "MEAN ms", "%",
+    ];
+    output::line(output::table(&header, &[3, 4, 5, 6], rows));
+    let sum = |part: fn(&Process) -> u64| ms(report.processes.iter().map(part).sum());
+    output::line(format!(
+        "{name}: {} ms on {} processes; work {} ms, messages' overhead {} ms, waiting {} ms over all; {} messages",
+        ms(report.makespan_ns),
+        report.processes.len(),
+        sum(|process| process.work_ns),
+        sum(|process| process.overhead_ns),
+        sum(|process| process.wait_ns),
+        report.messages,
+    ));
+    if report.unreceived + report.unmatched > 0 {
+        output::line(format!(
+            "{} messages were received by nobody, {} receives got no message",
+            report.unreceived, report.unmatched
+        ));
+    }
+}
