@@ -14,6 +14,9 @@ use crate::sigma::sigma;
 /// A more complex formula must have at most this share of the error of a simpler one.
 const BETTER: f64 = 0.99;
 
+/// A normal form may miss the total time of the samples by this share.
+const OFF_TOTAL: f64 = 0.02;
+
 /// Per cent; errors below it are rounding.
 const NO_ERROR: f64 = 1e-9;
 
@@ -29,8 +32,8 @@ const NO_ERROR: f64 = 1e-9;
 ///
 /// Means are not trimmed: time lost to preemption is part of the total that a model of the run has
 /// to give back, and `Σ count · T` over the samples is their total time for constants, lines and power
-/// laws. A normal form weighs calls by their relative spread and keeps the total to within it only. What
-/// spikes do to the spread is in `sigma`.
+/// laws. A normal form weighs calls by their relative spread; it is not taken where it misses the total
+/// by more than 2 % and more than that spread explains. What spikes do to the spread is in `sigma`.
 ///
 /// # Returns
 /// One model a mode, in the order of the labels.
@@ -89,7 +92,7 @@ fn fit_mode(samples: &Samples, points: &Points, family: Option<Family>) -> Resul
 }
 
 /// The classic fit unless the normal form predicts left-out points better by more than one standard
-/// error of the difference; also where both are the same formula.
+/// error of the difference and keeps the total time; the classic fit also where both are one formula.
 fn simpler(points: &Points, classic: Option<Shown>, normal: Option<Shown>) -> Option<Shown> {
     let (Some(simple), Some(other)) = (&classic, &normal) else {
         return classic.or(normal);
@@ -98,7 +101,7 @@ fn simpler(points: &Points, classic: Option<Shown>, normal: Option<Shown>) -> Op
         let terms = shown.formula.terms.iter();
         terms.map(|term| term.factors.clone()).collect()
     };
-    if factors(simple) == factors(other) {
+    if factors(simple) == factors(other) || !keeps_total(points, other) {
         return classic;
     }
     let (Some(a), Some(b)) = (&simple.left_out_s, &other.left_out_s) else {
@@ -139,6 +142,16 @@ fn select(candidates: Vec<Candidate>) -> Option<Candidate> {
                 best
             }
         })
+}
+
+/// Whether a fit gives the total time of the samples back, to [`OFF_TOTAL`] or what the spread of the
+/// calls explains.
+fn keeps_total(points: &Points, shown: &Shown) -> bool {
+    let pairs = shown.fitted_s.iter().zip(&points.count);
+    let fitted_s: f64 = pairs.map(|(f, n)| f * n).sum();
+    let total_s = points.total_s();
+    let standard_error = points.m2_s2.iter().sum::<f64>().sqrt();
+    (fitted_s - total_s).abs() <= f64::max(OFF_TOTAL * total_s, 3.0 * standard_error)
 }
 
 fn nothing_fits(samples: &Samples, points: &Points, family: Family) -> Error {

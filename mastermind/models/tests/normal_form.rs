@@ -187,3 +187,23 @@ fn too_few_and_unsuitable_points_are_refused() {
         Err(Error::Unsuitable { .. })
     ));
 }
+
+/// Eq. 1 of the paper, microseconds, measured with 5 % noise where the times are positive: the power
+/// law of StatesConstructor, the lines of GodunovFlux and EFMFlux.
+#[test]
+fn equation_1_of_the_paper_is_found_under_noise() {
+    let measured = |smallest: f64, f: fn(f64) -> f64| {
+        let sizes: Vec<f64> = (0..10).map(|i| smallest * 1.8_f64.powi(i)).collect();
+        let samples = samples(&["q"], &sizes, 100, 0.05, |p| 1e-6 * f(p[0]));
+        fit(&samples).unwrap().remove(0)
+    };
+    let states = measured(500.0, |q| (1.19 * q.ln() - 3.68).exp());
+    assert_eq!(states.family, Family::PowerLaw, "{}", states.expression);
+    assert!(close(states.coefficients[1].value, 1.19, 0.01));
+    let godunov = measured(4000.0, |q| -963.0 + 0.315 * q);
+    assert_eq!(godunov.family, Family::Line, "{}", godunov.expression);
+    assert!(close(godunov.coefficients[1].value, 0.315e-6, 0.01));
+    let efm = measured(200.0, |q| -8.13 + 0.16 * q);
+    assert_eq!(efm.family, Family::Line, "{}", efm.expression);
+    assert!(close(efm.coefficients[1].value, 0.16e-6, 0.01));
+}

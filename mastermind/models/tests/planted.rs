@@ -112,8 +112,9 @@ proptest! {
         for models in [fit(&samples), fit_family(&samples, family)] {
             // A line that is negative at a size is refused, not clamped.
             let Ok(models) = models else { continue };
-            if models[0].family == Family::NormalForm { continue }
-            prop_assert!(close(predicted_s(&samples, &models[0]), total_s(&samples), 1e-9));
+            // A normal form keeps it to 2 % or what its own spread explains, here up to 30 % a call.
+            let within = if models[0].family == Family::NormalForm { 0.35 } else { 1e-9 };
+            prop_assert!(close(predicted_s(&samples, &models[0]), total_s(&samples), within));
         }
     }
 
