@@ -83,6 +83,7 @@ impl Framework {
             problems.push(error.into());
         }
         self.find_unconnected(assembly, &mut problems);
+        problems.extend(self.go_cycle().map(Into::into));
         find_bad_alternatives(assembly, repository, &mut problems);
         if problems.is_empty() {
             return Ok(());

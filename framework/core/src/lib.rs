@@ -17,6 +17,7 @@ mod error;
 mod events;
 mod framework;
 mod framework_ports;
+mod go_cycle;
 mod monitor;
 mod parameters;
 pub mod rc;

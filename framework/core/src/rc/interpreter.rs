@@ -86,6 +86,11 @@ impl<'a> Interpreter<'a> {
         }
     }
 
+    /// Relative paths begin at another folder from now on.
+    pub fn set_folder(&mut self, folder: &Path) {
+        self.folder = folder.into();
+    }
+
     /// Takes another class for an instance that a script makes.
     pub fn replace(&mut self, instance: &str, class: &str) {
         self.replaced.insert(instance.into(), class.into());

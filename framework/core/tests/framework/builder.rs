@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cca_core::Framework;
+use cca_core::{Assembly, Framework, Repository};
+use cca_loader::Library;
 use cca_ports::{ErrorCode, GoPort, TypeMap};
 
 use crate::components::{Calls, NumberPort, add, framework, number, told, wire};
@@ -235,4 +236,26 @@ fn who_registered_for_release_is_told_once() {
     framework.release_services("host").unwrap();
     drop(framework);
     assert_eq!(calls.count(), 1);
+}
+
+#[test]
+fn a_cycle_of_go_ports_is_refused_and_any_other_is_not() {
+    let problems = |connections: &str| {
+        let text = format!(
+            "[assembly]\nname = \"ring\"\n[instances]\na = \"test.Relay\"\nb = \"test.Relay\"\n\
+             m = \"test.Maker\"\nx = \"test.Adder\"\ny = \"test.Adder\"\n[connections]\n\
+             \"x.next\" = \"y.number\"\n\"y.next\" = \"x.number\"\n{connections}"
+        );
+        let assembly: Assembly = toml::from_str(&text).unwrap();
+        let mut repository = Repository::default();
+        repository.add(&Library::of_program().unwrap()).unwrap();
+        let built = Framework::new().assemble(&assembly, &repository);
+        let problems = built.err().map(|found| found.problems).unwrap_or_default();
+        problems.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let ring = "\"a.next\" = \"b.go\"\n\"b.next\" = \"a.go\"\n";
+    let expected = "cannot run with a cycle of Go ports: \"a.next\" to \"b.go\", \"b.next\" to \"a.go\", expected an end";
+    assert_eq!(problems(ring), [expected]);
+    let row = "\"a.next\" = \"b.go\"\n\"b.next\" = \"m.go\"\n";
+    assert_eq!(problems(row), [""; 0]);
 }

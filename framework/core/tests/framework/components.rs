@@ -113,6 +113,24 @@ impl GoPort for Maker {
     }
 }
 
+/// Starts another.
+#[component(class = "test.Relay", version = "1.0")]
+pub struct Relay(UsesPort<dyn GoPort>);
+
+impl Component for Relay {
+    fn set_services(services: &Services) -> Result<Arc<Self>, PortError> {
+        let relay = Arc::new(Relay(services.register_uses_port("next")?));
+        services.add_provides_port::<dyn GoPort, _>("go", &relay)?;
+        Ok(relay)
+    }
+}
+
+impl GoPort for Relay {
+    fn go(&self) -> Result<(), PortError> {
+        self.0.get()?.go()
+    }
+}
+
 /// Refuses to be made.
 #[component(class = "test.Failing", version = "1.0")]
 pub struct Failing;

@@ -78,7 +78,10 @@ fn the_repository_tells_its_classes_and_takes_more() {
     let repository = uses.get().unwrap();
     let classes = repository.get_available_component_classes().unwrap();
     let names: Vec<_> = classes.iter().map(|class| class.name.as_str()).collect();
-    assert_eq!(names, ["test.Adder", "test.Failing", "test.Maker"]);
+    assert_eq!(
+        names,
+        ["test.Adder", "test.Failing", "test.Maker", "test.Relay"]
+    );
     let missing = repository.append_repository_path(text("no/such/folder"));
     assert!(missing.unwrap_err().message().contains("no/such/folder"));
 }

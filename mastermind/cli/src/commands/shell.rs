@@ -81,9 +81,9 @@ impl Shell {
             enable_shell: self.enable_shell,
         };
         let mut failed = false;
+        let mut interpreter = Interpreter::new(&session.framework, path, Path::new(""));
         if let Some(file) = &self.script {
-            let folder = script::folder(file);
-            let mut interpreter = Interpreter::new(&session.framework, path.clone(), folder);
+            interpreter.set_folder(script::folder(file));
             for line in Script::read(file)?.commands() {
                 match carry_out(&mut interpreter, line.text, &mut terminal, &session) {
                     Ok(Step::Next) => {}
@@ -92,8 +92,8 @@ impl Shell {
                     Err(()) => failed = true,
                 }
             }
+            interpreter.set_folder(Path::new(""));
         }
-        let mut interpreter = Interpreter::new(&session.framework, path, Path::new(""));
         if io::stdin().is_terminal() {
             interpreter.set_verbose(true);
             return interactive(&mut interpreter, &mut terminal, &session);
