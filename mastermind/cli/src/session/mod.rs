@@ -122,11 +122,11 @@ pub fn build(
     problems.extend(unopened.into_iter().map(Into::into));
     if let Err(found) = session.framework.assemble(assembly, &repository) {
         // A class that is not there is no wonder where a library is not.
-        let is_follow_up = |problem: &Box<dyn Error + Send + Sync>| {
+        let is_follow_up = |problem: &(dyn Error + Send + Sync + 'static)| {
             let error = problem.downcast_ref::<FrameworkError>();
             !is_whole && matches!(error, Some(FrameworkError::UnknownClass { .. }))
         };
-        problems.extend(found.problems.into_iter().filter(|p| !is_follow_up(p)));
+        problems.extend(found.problems.into_iter().filter(|p| !is_follow_up(&**p)));
     }
     let go = match starts {
         true => connect_main(session, assembly),
