@@ -3,6 +3,8 @@
 use cca_abi::{ErrorCode, PortError};
 use cca_loader::LoadError;
 
+use crate::framework::ConnectionId;
+
 /// What can go wrong when instances are made and connected; each is one of CCA's exceptions.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -99,17 +101,12 @@ pub enum FrameworkError {
     },
     /// The two ends do not fit.
     #[error(
-        "cannot connect uses port \"{uses}\" of \"{user}\" to provides port \"{provides}\" of \"{provider}\": {found}, expected {expected}"
+        "cannot connect uses port \"{}\" of \"{}\" to provides port \"{}\" of \"{}\": {found}, expected {expected}",
+        connection.uses, connection.user, connection.provides, connection.provider
     )]
     TypeMismatch {
-        /// The using instance.
-        user: String,
-        /// Its port.
-        uses: String,
-        /// The providing instance.
-        provider: String,
-        /// Its port.
-        provides: String,
+        /// The two ends.
+        connection: Box<ConnectionId>,
         /// What the provider has.
         found: String,
         /// What the user wants.

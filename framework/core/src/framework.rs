@@ -414,10 +414,7 @@ fn fits(
 ) -> Result<(), FrameworkError> {
     let found = interface_of(provided);
     let mismatch = |found: String, expected: String| FrameworkError::TypeMismatch {
-        user: connection.user.clone(),
-        uses: connection.uses.clone(),
-        provider: connection.provider.clone(),
-        provides: connection.provides.clone(),
+        connection: Box::new(connection.clone()),
         found,
         expected,
     };

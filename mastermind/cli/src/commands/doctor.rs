@@ -171,7 +171,7 @@ fn storage(directory: &Path) -> Finding {
             let found = format!("{gib:.1} GiB free");
             match NETWORK
                 .iter()
-                .find(|(magic, _)| *magic == kind.f_type as i64)
+                .find(|(magic, _)| *magic == kind.f_type)
             {
                 Some((_, name)) => Finding::missing(
                     what,

@@ -100,11 +100,12 @@ pub fn build(
     problems.extend(unopened.into_iter().map(Into::into));
     if let Err(found) = session.framework.assemble(assembly, &repository) {
         // A class that is not there is no wonder where a library is not.
-        let is_follow_up = |problem: &Box<dyn Error + Send + Sync>| {
+        let is_follow_up = |problem: &(dyn Error + Send + Sync + 'static)| {
             let error = problem.downcast_ref::<FrameworkError>();
             !is_whole && matches!(error, Some(FrameworkError::UnknownClass { .. }))
         };
-        problems.extend(found.problems.into_iter().filter(|p| !is_follow_up(p)));
+        let found = found.problems.into_iter();
+        problems.extend(found.filter(|problem| !is_follow_up(problem.as_ref())));
     }
     match connect_main(session, assembly) {
         Ok(Some(go)) if problems.is_empty() => return Ok(go),
