@@ -27,7 +27,11 @@ const LONGEST: usize = 800;
 const REASON_WITHIN: usize = 10;
 
 /// Lines that break a rule with reason: file, part of the line, why.
-const EXCEPTIONS: &[(&str, &str, &str)] = &[];
+const EXCEPTIONS: &[(&str, &str, &str)] = &[(
+    "proxies/mpi/build.rs",
+    "env::var_os(\"OUT_DIR\")",
+    "cargo tells a build script by it where to write",
+)];
 
 /// A line of source.
 struct Line {

@@ -5,11 +5,25 @@ use crate::steps::{StepError, run_step};
 use crate::workspace::Workspace;
 
 /// Package and bench target of each.
-const BENCHES: &[(&str, &str)] = &[];
+const BENCHES: &[(&str, &str)] = &[
+    ("mastermind-component", "port_call"),
+    ("mastermind-measurement", "append"),
+    ("mastermind-records", "read"),
+    ("proxy-mpi", "wrapper"),
+];
+
+/// Packages whose examples are libraries that a benchmark loads.
+const LIBRARIES: [&str; 2] = ["mastermind-component", "proxy-mpi"];
 
 /// Builds the libraries that the benchmarks load, then runs them one by one.
 pub fn bench(workspace: &Workspace) -> Result<(), StepError> {
     build::build_default_members(workspace)?;
+    for package in LIBRARIES {
+        run_step(
+            &format!("libraries of {package}"),
+            &mut workspace.cargo(&["build", "--release", "-p", package, "--examples"]),
+        )?;
+    }
     BENCHES.iter().try_for_each(|(package, bench)| {
         run_step(
             &format!("bench {bench}"),

@@ -1,24 +1,123 @@
 //! `cargo xtask demo`: the whole job once, from the sources to a chosen implementation.
 
+use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
-use crate::build;
+use crate::build::{self, back_ends};
+use crate::choice;
 use crate::steps::{StepError, run_step};
 use crate::system::System;
 use crate::workspace::Workspace;
 
+/// The case study.
+pub const ASSEMBLY: &str = "examples/shock/shock.toml";
+
 /// Builds everything, then runs the steps of the demonstration one by one.
 pub fn demo(workspace: &Workspace, system: &System) -> Result<(), StepError> {
     build::build(workspace, system)?;
-    run_step(
-        "what this machine offers",
-        &mut mastermind(workspace, &["doctor"]),
-    )
+    let demo = Demo::new(workspace)?;
+    demo.step("what this machine offers", &["doctor"])?;
+    demo.step(
+        "the assembly, checked without running it",
+        &["check", ASSEMBLY],
+    )?;
+    let picture = format!("output.png={}", demo.path("density.png"));
+    let alone = demo.path("alone");
+    demo.step(
+        "the shock problem alone, every call recorded",
+        &[
+            "run",
+            ASSEMBLY,
+            "--records",
+            &alone,
+            "--overwrite",
+            "--set",
+            &picture,
+        ],
+    )?;
+    demo.step("where the time went", &["profile", &alone])?;
+    demo.ranks(system)?;
+    choice::choice(&demo)?;
+    println!(
+        "\nThe density field: {}\nThe records: {}",
+        demo.path("density.png"),
+        demo.path("")
+    );
+    Ok(())
 }
 
-/// The binary with these arguments, in the root of the workspace.
-fn mastermind(workspace: &Workspace, arguments: &[&str]) -> Command {
-    let mut command = Command::new(workspace.release().join("mastermind"));
-    command.current_dir(&workspace.root).args(arguments);
-    command
+/// The demonstration's own folder below the target folder.
+pub struct Demo<'a> {
+    workspace: &'a Workspace,
+    folder: PathBuf,
+}
+
+impl<'a> Demo<'a> {
+    fn new(workspace: &'a Workspace) -> Result<Self, StepError> {
+        let folder = workspace.target.join("demo");
+        fs::create_dir_all(&folder).map_err(|source| StepError::File {
+            act: "make folder",
+            path: folder.display().to_string(),
+            source,
+        })?;
+        Ok(Demo { workspace, folder })
+    }
+
+    /// A path in the folder.
+    pub fn path(&self, name: &str) -> String {
+        let path = self.folder.join(name);
+        // As it would be typed in the root of the workspace, where every command is run.
+        path.strip_prefix(&self.workspace.root)
+            .unwrap_or(&path)
+            .display()
+            .to_string()
+    }
+
+    /// One command of the binary, shown as it would be typed.
+    pub fn step(&self, title: &str, arguments: &[&str]) -> Result<(), StepError> {
+        let title = format!("{title}\n    mastermind {}", arguments.join(" "));
+        run_step(&title, &mut self.command(arguments))
+    }
+
+    /// The binary with these arguments, in the root of the workspace.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(self.workspace.release().join("mastermind"));
+        command.current_dir(&self.workspace.root).args(arguments);
+        command
+    }
+
+    /// The same problem on several ranks under each MPI there is.
+    fn ranks(&self, system: &System) -> Result<(), StepError> {
+        let mut found = false;
+        for mpi in back_ends(system) {
+            found = true;
+            let (name, records) = (
+                mpi.kind.name(),
+                self.path(&format!("ranks-{}", mpi.kind.name())),
+            );
+            self.step(
+                &format!("the shock problem on 3 ranks under {name}"),
+                &[
+                    "run",
+                    ASSEMBLY,
+                    "--ranks",
+                    "3",
+                    "--mpi",
+                    name,
+                    "--records",
+                    &records,
+                    "--overwrite",
+                ],
+            )?;
+            self.step(
+                "where the time went, mean over the ranks",
+                &["profile", &records, "--top", "10"],
+            )?;
+        }
+        if !found {
+            println!("\nNo MPI on this machine: the steps on several ranks are left out.");
+        }
+        Ok(())
+    }
 }

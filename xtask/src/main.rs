@@ -6,6 +6,7 @@
 
 mod bench;
 mod build;
+mod choice;
 mod demo;
 mod steps;
 mod system;

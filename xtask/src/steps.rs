@@ -48,7 +48,8 @@ impl fmt::Display for StepError {
 
 impl std::error::Error for StepError {}
 
-/// Runs `command` under the heading `title`; its output goes where ours goes, its input is empty.
+/// Runs `command` under the heading `title`, whose first line is repeated at the end; its output goes where ours goes, its
+/// input is empty.
 ///
 /// # Errors
 /// [`StepError::Start`] if the program cannot be started, [`StepError::Failed`] if it does not
@@ -70,7 +71,8 @@ pub fn run_step(title: &str, command: &mut Command) -> Result<(), StepError> {
             status,
         });
     }
-    println!("    {title}: {:.1} s", start.elapsed().as_secs_f64());
+    let heading = title.lines().next().unwrap_or(title);
+    println!("    {heading}: {:.1} s", start.elapsed().as_secs_f64());
     Ok(())
 }
 

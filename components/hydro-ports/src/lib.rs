@@ -5,6 +5,8 @@
 
 cca_abi::shared_types!();
 
+mod adaptive;
+mod cell_box;
 mod faces;
 mod flow;
 mod gas;
@@ -13,6 +15,8 @@ mod lent;
 mod mesh;
 mod types;
 
+pub use adaptive::{BalancerPort, InterLevelPort, Load, RegridderPort};
+pub use cell_box::CellBox;
 pub use faces::{FaceError, Lines, map_faces};
 pub use flow::{
     BoundaryPort, CharacteristicsPort, InitialConditionPort, IntegratorPort, OutputPort,

@@ -6,7 +6,7 @@ use std::fmt;
 
 use cca_ports::{PerfValue, PortError, RSlice, RVec, StableAbi, port};
 
-use crate::Shape;
+use crate::{CellBox, Shape};
 
 /// Which of a patch's arrays.
 #[repr(u32)]
@@ -77,6 +77,33 @@ pub struct Patch {
 }
 
 impl Patch {
+    /// Its interior cells.
+    pub fn cells(&self) -> CellBox {
+        CellBox {
+            i: self.i0 as i64,
+            j: self.j0 as i64,
+            nx: self.shape.nx as i64,
+            ny: self.shape.ny as i64,
+        }
+    }
+
+    /// The cells of its arrays: its interior and its ghost cells.
+    pub fn array_cells(&self) -> CellBox {
+        self.cells().grow(self.shape.ghost as i64)
+    }
+
+    /// Where a variable's plane has a cell of [`Patch::array_cells`], given by column and row of the level.
+    ///
+    /// # Panics
+    /// In a debug build, if the cell is not in the arrays.
+    #[inline(always)]
+    pub fn offset(&self, i: i64, j: i64) -> usize {
+        let ghost = self.shape.ghost as i64;
+        let (column, row) = (i - self.i0 as i64 + ghost, j - self.j0 as i64 + ghost);
+        debug_assert!(column >= 0 && row >= 0, "cell ({i}, {j}) of {self}");
+        row as usize * self.shape.row() + column as usize
+    }
+
     /// Centre of an interior cell.
     ///
     /// It is counted from the domain's edge, so that a cell has the same centre however the mesh is cut; bit for bit where
@@ -110,7 +137,7 @@ impl fmt::Display for Patch {
 
 /// A mesh. The order of calls: `create`, then for each step of a level `begin_step`, (`fill_ghosts`, arrays taken and put,
 /// `add_fluxes`) for each stage, `end_step`.
-#[port(name = "hydro.Mesh", version = "1.0")]
+#[port(name = "hydro.Mesh", version = "2.0")]
 pub trait MeshPort {
     /// Builds the mesh for its parameters as they are now; what there was is dropped. Collective.
     ///
@@ -191,4 +218,13 @@ pub trait MeshPort {
     /// # Errors
     /// The communicator's; those of the components it uses.
     fn regrid(&self, time: f64) -> Result<bool, PortError>;
+
+    /// Shares the patches anew among the ranks, if the mesh is of the kind that does. Collective.
+    ///
+    /// # Returns
+    /// Whether a patch moved to another rank.
+    ///
+    /// # Errors
+    /// The communicator's; those of the components it uses.
+    fn balance(&self) -> Result<bool, PortError>;
 }

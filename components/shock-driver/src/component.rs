@@ -41,6 +41,7 @@ struct Parameters {
     output_every: Parameter<i64>,
     statistics_every: Parameter<i64>,
     regrid_every: Parameter<i64>,
+    balance_at: Parameter<f64>,
 }
 
 impl Component for ShockDriver {
@@ -77,6 +78,12 @@ impl Component for ShockDriver {
                 "steps between statistics, from the start on; 0: at the end only",
             )?,
             regrid_every: steps("regrid_every", 4, "steps between regrids; 0: none")?,
+            balance_at: parameters
+                .real("balance_at", 0.5)
+                .bounds(0.0, 1.0)
+                .unit("1")
+                .help("part of the run after which the patches are shared anew, once; 0: never")
+                .add()?,
         };
         let component = Arc::new(ShockDriver {
             mesh: services.register_uses_port("mesh")?,
@@ -114,6 +121,7 @@ impl GoPort for ShockDriver {
             output_every: steps(&self.parameters.output_every),
             statistics_every: steps(&self.parameters.statistics_every),
             regrid_every: steps(&self.parameters.regrid_every),
+            balance_at: self.parameters.balance_at.get(),
         };
         run.run()
     }
@@ -133,6 +141,7 @@ struct Run<'a> {
     output_every: u64,
     statistics_every: u64,
     regrid_every: u64,
+    balance_at: f64,
 }
 
 impl Run<'_> {
@@ -140,7 +149,12 @@ impl Run<'_> {
         self.mesh.create()?;
         self.initialise()?;
         let mut clock = Clock::default();
+        let mut is_due = self.balance_at > 0.0;
         while !self.schedule.is_over(clock) {
+            if is_due && self.schedule.fraction(clock) >= self.balance_at {
+                is_due = false;
+                self.mesh.balance()?;
+            }
             let stepped = self.step(clock);
             clock = stepped.map_err(|error| {
                 let Clock { step, time } = clock;
@@ -156,7 +170,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Fills the mesh, and again after each change that an adaptive mesh then makes of itself.
+    /// Fills the mesh, and again after each change that an adaptive mesh then makes of itself; then shares it.
     fn initialise(&self) -> Result<(), PortError> {
         for _ in 0..MAX_INITIAL_REGRIDS {
             self.on_patches(|_, state| {
@@ -167,6 +181,7 @@ impl Run<'_> {
                 break;
             }
         }
+        self.mesh.balance()?;
         Ok(())
     }
 

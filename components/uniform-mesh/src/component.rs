@@ -225,4 +225,9 @@ impl MeshPort for UniformMesh {
     fn regrid(&self, _time: f64) -> Result<bool, PortError> {
         self.with(0, |_| Ok(false))
     }
+
+    fn balance(&self) -> Result<bool, PortError> {
+        // The patches stay as they were shared when the mesh was made.
+        self.with(0, |_| Ok(false))
+    }
 }

@@ -13,6 +13,7 @@
 //! A measurement never fails the measured call: whatever goes wrong here, the record is dropped and counted.
 
 mod context;
+mod mpi;
 mod value;
 pub mod word;
 
@@ -24,10 +25,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::PortError;
+
 pub use context::{
     CallPathEntry, ClockFunction, LogCells, MAX_OPEN_CALLS, N_CACHED_CALL_PATHS, OpenCall,
     RecordingContext,
 };
+pub use mpi::{MPI_PROXY_SYMBOL, MpiProxyEntry, MpiProxyFunctions};
 pub use value::{ParameterKind, PerfValue};
 
 /// Most counters that one record can hold.
@@ -68,10 +72,15 @@ pub struct RecorderFunctions {
     ) -> u32,
 }
 
+/// Version of the code that appends in line: of the context, the words of a record, and the meaning of both.
+pub const RECORDING_VERSION: u64 = 1;
+
 /// A recorder as seen by the code that records into it, whichever library that code is in.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Recorder {
+    /// [`RECORDING_VERSION`] of the library that made it; first, so that any version can be told from any other.
+    version: u64,
     object: *const c_void,
     identity: u64,
     functions: RecorderFunctions,
@@ -97,10 +106,25 @@ impl Recorder {
         // multiplier is 2⁶⁴ divided by the golden ratio. Odd, and thus never 0.
         let identity = (created.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ object.addr() as u64) | 1;
         Self {
+            version: RECORDING_VERSION,
             object,
             identity,
             functions,
         }
+    }
+
+    /// Whether the calling library's in-line code is of the version that the recorder expects.
+    ///
+    /// # Errors
+    /// Both versions: a library built before or after the recorder's cannot record through it.
+    pub fn check_version(&self) -> Result<(), PortError> {
+        if self.version == RECORDING_VERSION {
+            return Ok(());
+        }
+        Err(PortError::failed(format_args!(
+            "the proxy's library records in version {RECORDING_VERSION}, expected {}; build it anew",
+            self.version
+        )))
     }
 
     /// The calling thread's context, or null if the thread cannot record.

@@ -105,7 +105,7 @@ pub enum FrameworkError {
         connection.uses, connection.user, connection.provides, connection.provider
     )]
     TypeMismatch {
-        /// The two ends.
+        /// The connection that was to be made.
         connection: Box<ConnectionId>,
         /// What the provider has.
         found: String,

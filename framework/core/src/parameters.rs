@@ -24,8 +24,7 @@ impl Framework {
     pub fn parameters(&self, instance: &str) -> Result<Vec<InstanceParameter>, FrameworkError> {
         let mut parameters = Vec::new();
         for port in self.parameter_ports(instance)? {
-            let read =
-                self.with_port::<dyn ParameterPort, _>(instance, &port, read_all)?;
+            let read = self.with_port::<dyn ParameterPort, _>(instance, &port, read_all)?;
             let read = read.map_err(|source| FrameworkError::Port {
                 act: format!("read parameters \"{instance}.{port}\""),
                 source,

@@ -33,6 +33,20 @@ pub enum LoadError {
         /// Name of the missing function.
         symbol: &'static str,
     },
+    /// It is a library, but not the proxy of MPI.
+    #[error("cannot open library \"{}\": no function {symbol}, expected the proxy of MPI", path.display())]
+    NoMpiProxy {
+        /// Absolute path.
+        path: PathBuf,
+        /// Name of the missing function.
+        symbol: &'static str,
+    },
+    /// The proxy of MPI has nothing to offer on this processor.
+    #[error("cannot measure MPI by \"{}\": built for {}, expected x86_64", path.display(), std::env::consts::ARCH)]
+    NoMpiInterception {
+        /// Absolute path.
+        path: PathBuf,
+    },
     /// It was built against other layouts.
     #[error("cannot open library \"{}\": component interface version {found}, expected {expected}; build it against cca-abi {expected}", path.display())]
     AbiVersion {

@@ -77,7 +77,7 @@ impl Library {
     }
 }
 
-fn linker_error(error: &libloading::Error) -> LinkerError {
+pub(crate) fn linker_error(error: &libloading::Error) -> LinkerError {
     let words =
         std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
     LinkerError(words)

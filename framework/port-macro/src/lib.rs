@@ -11,10 +11,10 @@
 //! Golden copies of what is generated are in `tests/golden/`.
 
 mod component;
-#[cfg(test)]
-mod tests;
 mod perf_value;
 mod port;
+#[cfg(test)]
+mod tests;
 
 use proc_macro::TokenStream;
 use syn::parse_macro_input;
@@ -43,12 +43,11 @@ pub fn port(arguments: TokenStream, item: TokenStream) -> TokenStream {
         .into()
 }
 
-/// Makes a component class of a struct that implements `Component` and `Default`.
+/// Makes a component class of a struct that implements `Component`; the library then exports it.
 ///
 /// ```ignore
 /// /// The exact Riemann solver of Godunov's method.
 /// #[component(class = "hydro.GodunovFlux", version = "1.0")]
-/// #[derive(Default)]
 /// pub struct GodunovFlux { … }
 /// ```
 #[proc_macro_attribute]

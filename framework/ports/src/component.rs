@@ -16,7 +16,8 @@ pub trait Component: Send + Sync + Sized + 'static {
     /// Whatever the registrations return; the instance is then not created.
     fn set_services(services: &Services) -> Result<Arc<Self>, PortError>;
 
-    /// Says goodbye: the component gives back what it holds. No port may be used afterwards.
+    /// Says goodbye: the component gives back what it holds, and the threads it started have ended. No port may be used
+    /// afterwards.
     ///
     /// # Errors
     /// What went wrong; the instance is destroyed all the same.

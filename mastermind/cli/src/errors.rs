@@ -30,6 +30,13 @@ pub fn worded(error: &anyhow::Error) -> String {
     text
 }
 
+/// What is missing and does not keep the work from being done, worded as an error is.
+pub fn warning(error: &anyhow::Error) -> String {
+    let mut text = String::from("warning: ");
+    write(&mut text, error.as_ref(), 0);
+    text
+}
+
 fn write(text: &mut String, error: &(dyn Error + 'static), depth: usize) {
     if let Some(AssemblyProblems { problems, .. }) = error.downcast_ref()
         && let [problem] = &problems[..]

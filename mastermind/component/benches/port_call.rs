@@ -84,6 +84,7 @@ fn monitor(framework: &Framework, directory: &std::path::Path) {
         .expect("a new name");
     Mastermind::add(
         recorder.expect("a temporary directory can be written"),
+        None,
         &services,
     )
     .expect("a new port");

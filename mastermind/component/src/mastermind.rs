@@ -3,16 +3,21 @@
 use std::sync::Arc;
 
 use cca_abi::{MethodDescriptor, RSlice};
+use cca_loader::{AttachedMpi, MpiProxy};
 use cca_ports::{MonitorPort, MonitoredMethod, PortError, RecorderPointer, Services};
 use mastermind_measurement::{RunRecorder, RunTotals};
-use mastermind_records::RecordsError;
-use mastermind_records::definition::{MethodDefinition, ParameterDefinition};
+use mastermind_records::definition::{
+    MethodDefinition, MpiRoutineDefinition, MpiRoutinesDefinition, ParameterDefinition,
+};
+use mastermind_records::{Definition, RecordsError};
 
 /// Provides `cca.Monitor` on a run's recorder.
 ///
 /// The program that holds the framework makes it ([`Mastermind::add`]) and, when the framework is gone and nothing can
 /// record any more, ends the recording ([`Mastermind::finish`]).
 pub struct Mastermind {
+    // Dropped before the recorder that it leads to.
+    mpi: Option<AttachedMpi>,
     recorder: RunRecorder,
 }
 
@@ -22,10 +27,20 @@ impl Mastermind {
 
     /// Takes part in a framework, by the services of an instance of its own.
     ///
+    /// # Arguments
+    /// * `mpi` - where MPI time comes from, if it is measured
+    ///
     /// # Errors
     /// The framework's.
-    pub fn add(recorder: RunRecorder, services: &Services) -> Result<Arc<Self>, PortError> {
-        let mastermind = Arc::new(Mastermind { recorder });
+    pub fn add(
+        recorder: RunRecorder,
+        mpi: Option<&MpiProxy>,
+        services: &Services,
+    ) -> Result<Arc<Self>, PortError> {
+        // SAFETY: the recorder's address stays, and it is dropped after what is attached to it. When it ends, nothing
+        // records any more (`Mastermind::finish`), so no call of MPI is made by a component either.
+        let mpi = mpi.map(|mpi| unsafe { mpi.attach(recorder.recorder()) });
+        let mastermind = Arc::new(Mastermind { mpi, recorder });
         services.add_provides_port::<dyn MonitorPort, _>(Self::PORT, &mastermind)?;
         Ok(mastermind)
     }
@@ -40,9 +55,25 @@ impl Mastermind {
     /// The logs cannot be written.
     pub fn finish(self: Arc<Self>) -> Result<Option<RunTotals>, RecordsError> {
         match Arc::try_unwrap(self) {
-            Ok(mastermind) => mastermind.recorder.finish().map(Some),
+            Ok(Mastermind { mpi, recorder }) => {
+                if let Some(mpi) = mpi {
+                    recorder.announce(Definition::MpiRoutines(mpi_routines(&mpi)));
+                }
+                recorder.finish().map(Some)
+            }
             Err(_) => Ok(None),
         }
+    }
+}
+
+fn mpi_routines(mpi: &AttachedMpi) -> MpiRoutinesDefinition {
+    let routine = |routine: cca_loader::MpiRoutine| MpiRoutineDefinition {
+        name: routine.name,
+        calls: routine.calls,
+        ticks: routine.ticks,
+    };
+    MpiRoutinesDefinition {
+        routines: mpi.routines().into_iter().map(routine).collect(),
     }
 }
 

@@ -25,6 +25,8 @@ pub enum Definition {
     Swap(SwapDefinition),
     /// Totals of calls that could not be recorded.
     Unrecorded(UnrecordedDefinition),
+    /// What was spent in MPI, by function; at the end of a run, the same in each log of a rank.
+    MpiRoutines(MpiRoutinesDefinition),
     /// Written by a later version; of no consequence to this one.
     #[serde(other)]
     Unknown,
@@ -215,6 +217,26 @@ pub struct UnrecordedDefinition {
     pub wall_ticks: u64,
     /// Sum of their MPI times, clock ticks.
     pub mpi_ticks: u64,
+}
+
+/// What a rank spent in MPI, by function.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MpiRoutinesDefinition {
+    /// The functions that were called.
+    pub routines: Vec<MpiRoutineDefinition>,
+}
+
+/// What a rank spent in one function of MPI, over all threads; calls that MPI makes itself are not counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MpiRoutineDefinition {
+    /// Name in C, whatever language it was called from.
+    pub name: String,
+    /// Number of calls.
+    pub calls: u64,
+    /// Their time, clock ticks.
+    pub ticks: u64,
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use cca_abi::recording::word;
 
 use crate::definition::{
     CallPathDefinition, ClockDefinition, CostDefinition, Definition, MethodDefinition,
-    RunDefinition, SwapDefinition, UnrecordedDefinition,
+    MpiRoutinesDefinition, RunDefinition, SwapDefinition, UnrecordedDefinition,
 };
 
 /// Largest id of a call path or method that is believed.
@@ -25,6 +25,8 @@ pub struct Definitions {
     pub swaps: Vec<SwapDefinition>,
     /// Totals of calls that could not be recorded.
     pub unrecorded: Vec<UnrecordedDefinition>,
+    /// What the rank spent in MPI; `None` if it was not measured, or the run has not ended.
+    pub mpi_routines: Option<MpiRoutinesDefinition>,
     pub(crate) methods: Vec<Option<Arc<MethodDefinition>>>,
     pub(crate) paths: Vec<Option<CallPathDefinition>>,
     shapes: Vec<Shape>,
@@ -148,6 +150,7 @@ impl Definitions {
             }
             Definition::Swap(swap) => self.swaps.push(swap),
             Definition::Unrecorded(unrecorded) => self.unrecorded.push(unrecorded),
+            Definition::MpiRoutines(routines) => self.mpi_routines = Some(routines),
             Definition::Unknown => {}
         }
     }

@@ -5,14 +5,23 @@ use std::collections::HashMap;
 use crate::log::Log;
 use crate::records::{Record, Records};
 
+/// A call's own time, without that of the recorded calls made from it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Exclusive {
+    /// Wall time, that in MPI included, nanoseconds.
+    pub wall_ns: u64,
+    /// Time in MPI, nanoseconds; 0 where it was not measured.
+    pub mpi_ns: u64,
+}
+
 /// The records of a log with their exclusive wall time in nanoseconds, in the order in which the calls ended.
 ///
 /// A call that was made from a measured one but could not be recorded counts to its caller.
 #[derive(Clone, Debug)]
 pub struct ExclusiveTimes<'a> {
     records: Records<'a>,
-    /// Wall time of the recorded calls made from a call that has not ended yet.
-    inner_ns: HashMap<u64, u64>,
+    /// Times of the recorded calls made from a call that has not ended yet.
+    inner: HashMap<u64, Exclusive>,
 }
 
 impl<'a> ExclusiveTimes<'a> {
@@ -20,8 +29,25 @@ impl<'a> ExclusiveTimes<'a> {
     pub fn new(log: &'a Log) -> Self {
         ExclusiveTimes {
             records: log.records(),
-            inner_ns: HashMap::new(),
+            inner: HashMap::new(),
         }
+    }
+
+    /// The next record with its own wall and MPI time.
+    pub fn next_record(&mut self) -> Option<(Record<'a>, Exclusive)> {
+        let record = self.records.next()?;
+        let mpi_ns = record.mpi_ns.unwrap_or(0);
+        let inner = self.inner.remove(&record.seq).unwrap_or_default();
+        if let Some(parent) = record.parent_seq {
+            let sum = self.inner.entry(parent).or_default();
+            sum.wall_ns += record.wall_ns;
+            sum.mpi_ns += mpi_ns;
+        }
+        let own = Exclusive {
+            wall_ns: record.wall_ns.saturating_sub(inner.wall_ns),
+            mpi_ns: mpi_ns.saturating_sub(inner.mpi_ns),
+        };
+        Some((record, own))
     }
 }
 
@@ -29,11 +55,7 @@ impl<'a> Iterator for ExclusiveTimes<'a> {
     type Item = (Record<'a>, u64);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let record = self.records.next()?;
-        let inner_ns = self.inner_ns.remove(&record.seq).unwrap_or(0);
-        if let Some(parent) = record.parent_seq {
-            *self.inner_ns.entry(parent).or_default() += record.wall_ns;
-        }
-        Some((record, record.wall_ns.saturating_sub(inner_ns)))
+        let (record, own) = self.next_record()?;
+        Some((record, own.wall_ns))
     }
 }

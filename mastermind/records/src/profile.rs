@@ -5,10 +5,17 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::exclusive::ExclusiveTimes;
+use crate::records::Record;
 use crate::run::Run;
 
 /// Name of the row that the measurement's own cost has.
 pub const SELF_COST: &str = "(measurement)";
+
+/// Class of the rows of MPI's functions.
+pub const MPI_CLASS: &str = "MPI";
+
+/// Name of the row of all time in MPI, where the run did not come to tell its functions apart.
+const ALL_MPI: &str = "MPI (all functions)";
 
 /// The profile of a run, mean over its ranks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -37,7 +44,7 @@ pub struct Row {
     pub calls: f64,
     /// Time with the measured calls made from it.
     pub inclusive_ns: f64,
-    /// Time without them.
+    /// Time without them, and without that in MPI, whose functions have rows of their own.
     pub exclusive_ns: f64,
     /// Time inside MPI; `None` where it was not measured.
     pub mpi_ns: Option<f64>,
@@ -65,23 +72,13 @@ impl Profile {
     /// port was recorded.
     pub fn new(run: &Run, per_rank: bool) -> Self {
         let ranks = run.ranks();
-        let mut sums: BTreeMap<(String, Option<u32>), Sums> = BTreeMap::new();
+        let mut sums = BTreeMap::new();
         let mut self_cost_ns = None;
         for rank in &ranks {
+            let key = |name: String| (name, per_rank.then_some(*rank));
+            add_records(run, *rank, &mut sums, key);
+            add_mpi(run, *rank, &mut sums, key);
             for (log, _) in run.logs_of(*rank) {
-                for (record, exclusive_ns) in ExclusiveTimes::new(log) {
-                    let key = (record.method.name(), per_rank.then_some(*rank));
-                    let sum = sums.entry(key).or_default();
-                    if !sum.classes.contains(&record.method.class) {
-                        sum.classes.push(record.method.class.clone());
-                    }
-                    sum.calls += 1;
-                    sum.inclusive_ns += record.wall_ns;
-                    sum.exclusive_ns += exclusive_ns;
-                    if let Some(mpi_ns) = record.mpi_ns {
-                        *sum.mpi_ns.get_or_insert(0) += mpi_ns;
-                    }
-                }
                 if let Some(cost) = log.definitions().cost {
                     *self_cost_ns.get_or_insert(0.0) += cost.record_ns * log.n_records() as f64;
                 }
@@ -101,14 +98,67 @@ impl Profile {
     }
 }
 
-fn rows(sums: BTreeMap<(String, Option<u32>), Sums>, n_ranks: f64) -> Vec<Row> {
+/// Name, and the rank in a profile of single ranks.
+type Key = (String, Option<u32>);
+
+/// A row a method.
+fn add_records(run: &Run, rank: u32, sums: &mut BTreeMap<Key, Sums>, key: impl Fn(String) -> Key) {
+    for (log, _) in run.logs_of(rank) {
+        let mut records = ExclusiveTimes::new(log);
+        while let Some((record, own)) = records.next_record() {
+            let sum = sums.entry(key(record.method.name())).or_default();
+            if !sum.classes.contains(&record.method.class) {
+                sum.classes.push(record.method.class.clone());
+            }
+            sum.calls += 1;
+            sum.inclusive_ns += record.wall_ns;
+            sum.exclusive_ns += own.wall_ns.saturating_sub(own.mpi_ns);
+            if let Some(mpi_ns) = record.mpi_ns {
+                *sum.mpi_ns.get_or_insert(0) += mpi_ns;
+            }
+        }
+    }
+}
+
+/// A row a function of MPI; of a run that did not come to its end, one row with what its records say.
+fn add_mpi(run: &Run, rank: u32, sums: &mut BTreeMap<Key, Sums>, key: impl Fn(String) -> Key) {
+    let mut add = |name: String, calls, ns| {
+        let sum = sums.entry(key(name)).or_default();
+        sum.classes = vec![MPI_CLASS.into()];
+        sum.calls += calls;
+        sum.inclusive_ns += ns;
+        sum.exclusive_ns += ns;
+        *sum.mpi_ns.get_or_insert(0) += ns;
+    };
+    let told = run
+        .logs_of(rank)
+        .find_map(|(log, _)| Some((log, log.definitions().mpi_routines.as_ref()?)));
+    if let Some((log, told)) = told {
+        for routine in &told.routines {
+            let ns = log.time().length_ns(routine.ticks);
+            add(format!("{}()", routine.name), routine.calls, ns);
+        }
+        return;
+    }
+    let outermost = |record: &Record<'_>| record.parent_seq.is_none();
+    let records = run.logs_of(rank).flat_map(|(log, _)| log.records());
+    let ns = records
+        .filter(outermost)
+        .filter_map(|record| record.mpi_ns)
+        .sum();
+    if ns > 0 {
+        add(ALL_MPI.into(), 0, ns);
+    }
+}
+
+fn rows(sums: BTreeMap<Key, Sums>, n_ranks: f64) -> Vec<Row> {
     let longest = sums
         .values()
         .map(|sum| sum.inclusive_ns)
         .max()
         .unwrap_or(0)
         .max(1) as f64;
-    let row = |((name, rank), sum): ((String, Option<u32>), Sums)| Row {
+    let row = |((name, rank), sum): (Key, Sums)| Row {
         name,
         class: sum.classes.join(", "),
         rank,

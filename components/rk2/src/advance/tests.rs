@@ -118,6 +118,10 @@ impl MeshPort for Logging {
     fn regrid(&self, _: f64) -> Result<bool, PortError> {
         Ok(false)
     }
+
+    fn balance(&self) -> Result<bool, PortError> {
+        Ok(false)
+    }
 }
 
 /// `dU/dt = a U` with flux 1, or an error.

@@ -58,6 +58,7 @@ fn new(port: &Port) -> TokenStream {
             // SAFETY: `NewProxy` promises a slot and a recorder that outlive the proxy, and space for port and error.
             unsafe {
                 ::cca_abi::guard_value(proxy, error, || {
+                    (*recorder).check_version()?;
                     let methods: [u32; #n_methods] = ::cca_abi::method_identifiers(methods)?;
                     let proxy = #proxy {
                         target: ::cca_abi::SlotPointer::new(target),

@@ -159,6 +159,7 @@ impl FluxPortProxy {
                 proxy,
                 error,
                 || {
+                    (*recorder).check_version()?;
                     let methods: [u32; 2usize] = ::cca_abi::method_identifiers(methods)?;
                     let proxy = FluxPortProxy {
                         target: ::cca_abi::SlotPointer::new(target),

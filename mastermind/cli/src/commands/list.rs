@@ -165,12 +165,10 @@ pub fn repository(paths: &[PathBuf]) -> anyhow::Result<Repository> {
 }
 
 fn table(rows: &[ClassRow]) -> String {
+    // Names only: their interfaces would make the table wider than a screen; `describe` and `--json` have them.
     let ports = |ports: &[PortRow]| {
-        let ports: Vec<_> = ports
-            .iter()
-            .map(|port| format!("{}:{}", port.name, port.interface))
-            .collect();
-        ports.join(" ")
+        let names: Vec<_> = ports.iter().map(|port| port.name.as_str()).collect();
+        names.join(" ")
     };
     let file = |path: &Path| {
         path.file_name()

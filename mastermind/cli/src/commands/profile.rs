@@ -102,12 +102,13 @@ fn text(profile: &Table, run: &Run) -> String {
         "% TIME",
         "EXCLUSIVE ms",
         "INCLUSIVE ms",
+        "MPI ms",
         "CALLS",
         "INCLUSIVE us/CALL",
         "NAME",
         "CLASS",
     ];
-    output::table(&header, &[0, 1, 2, 3, 4], rows)
+    output::table(&header, &[0, 1, 2, 3, 4, 5], rows)
 }
 
 fn cells(row: &Row) -> Vec<String> {
@@ -124,6 +125,8 @@ fn cells(row: &Row) -> Vec<String> {
         format!("{:.1}", row.percent),
         format!("{:.3}", row.exclusive_ns * 1e-6),
         format!("{:.3}", row.inclusive_ns * 1e-6),
+        row.mpi_ns
+            .map_or_else(String::new, |ns| format!("{:.3}", ns * 1e-6)),
         calls,
         format!("{:.2}", row.inclusive_ns * 1e-3 / row.calls.max(1.0)),
         name,

@@ -17,7 +17,7 @@ use crate::errors::WrongUse;
 use crate::output;
 use crate::session::back_end::{self, MpiName};
 use crate::session::framework::{COMM, Quiet, Session};
-use crate::session::recording::Recording;
+use crate::session::recording::{Instruments, Recording};
 use crate::session::{assignment, build, read_assembly, setting};
 
 /// Time for a launcher to pass on what was printed.
@@ -72,6 +72,11 @@ impl Run {
             self.check_before_launch()?;
             back_end::start_ranks(ranks, mpi)?;
         }
+        let first_rank = launched.is_none_or(|launched| launched.rank == 0);
+        let instruments = match self.records {
+            Some(_) => Some(Instruments::open(first_rank)?),
+            None => None,
+        };
         let session = self
             .agree(launched.as_ref())
             .and_then(|()| Session::start(launched.as_ref(), mpi));
@@ -82,7 +87,7 @@ impl Run {
         })?;
         let started = Instant::now();
         let (assembly, go) = session.together(self.assemble(&session))?;
-        let mastermind = self.record(&session, &assembly)?;
+        let mastermind = self.record(&session, &assembly, instruments.as_ref())?;
         let ended = start(&go, &assembly);
         session.progress.clear();
         if let Err(error) = ended {
@@ -147,8 +152,10 @@ impl Run {
         &self,
         session: &Session,
         assembly: &Assembly,
+        instruments: Option<&Instruments>,
     ) -> anyhow::Result<Option<Arc<Mastermind>>> {
-        let Some(recording) = session.together(self.recording())? else {
+        let recording = session.together(self.recording())?;
+        let (Some(recording), Some(instruments)) = (recording, instruments) else {
             return Ok(None);
         };
         let selected = session.together(recording.select(session, assembly))?;
@@ -159,7 +166,7 @@ impl Run {
         };
         session.together(directory)?;
         session
-            .together(recording.start(session, assembly, &selected))
+            .together(recording.start(session, assembly, &selected, instruments))
             .map(Some)
     }
 

@@ -61,6 +61,14 @@ pub fn library(kind: MpiKind) -> anyhow::Result<PathBuf> {
         .join("libcca_comm_mpi.so"))
 }
 
+/// Path of the proxy of MPI, whether it is there or not.
+///
+/// # Errors
+/// The system does not say where this program is.
+pub fn mpi_proxy() -> anyhow::Result<PathBuf> {
+    Ok(own_folder()?.join("libproxy_mpi.so"))
+}
+
 /// The back end for the ranks that a launcher started, if there is one.
 ///
 /// # Errors

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use cca_core::{Assembly, ConnectionId, Framework, MonitorSelection};
+use cca_loader::MpiProxy;
 use mastermind_component::Mastermind;
 use mastermind_measurement::{Clock, RecorderConfig, RunRecorder};
 use mastermind_records::ChunkSizes;
@@ -15,10 +16,14 @@ use mastermind_records::definition::{ClassDefinition, ConnectionDefinition, RunD
 use mastermind_records::layout::EXTENSION;
 
 use super::MAIN;
+use super::back_end;
 use super::framework::Session;
 
 /// Name of the Mastermind's instance.
 const INSTANCE: &str = "mastermind";
+
+/// Where MPI time comes from, as [`RunDefinition::mpi`] says.
+const MPI_SOURCE: &str = "proxy-mpi";
 
 /// What the options say of recording.
 #[derive(Clone, Debug)]
@@ -31,6 +36,54 @@ pub struct Recording {
     pub limit_bytes: Option<u64>,
     /// Which connections.
     pub selection: MonitorSelection,
+}
+
+/// The clock of the records, and where MPI time comes from; both from before MPI starts.
+#[derive(Clone, Debug)]
+pub struct Instruments {
+    clock: Clock,
+    mpi: Option<MpiProxy>,
+}
+
+impl Instruments {
+    /// Chooses the clock and opens the proxy of MPI, before any library that needs MPI. Without it, MPI time is not
+    /// measured, which the first rank says.
+    ///
+    /// # Errors
+    /// The system does not say where this program is.
+    pub fn open(first_rank: bool) -> anyhow::Result<Self> {
+        let clock = Clock::detect();
+        let path = back_end::mpi_proxy()?;
+        let mpi = match MpiProxy::open(&path, clock.function()) {
+            Ok(mpi) => Some(mpi),
+            Err(error) => {
+                let error = anyhow::Error::new(error).context("MPI time is not measured");
+                if first_rank {
+                    eprint!("{}", crate::errors::warning(&error));
+                }
+                None
+            }
+        };
+        Ok(Instruments { clock, mpi })
+    }
+
+    /// The proxy of MPI, if there is MPI and it works: where ranks have talked by MPI, it has seen that. Without MPI its
+    /// time is unknown, not 0.
+    fn working_mpi(&self, session: &Session) -> Option<&MpiProxy> {
+        let (mpi, kind) = (self.mpi.as_ref()?, session.mpi?);
+        if mpi.routines().is_empty() {
+            let error = anyhow!(
+                "cannot measure {kind}: 0 calls seen, expected those that start it; \
+                 is the program, or a library before it, linked to MPI?"
+            );
+            let error = error.context("MPI time is not measured");
+            if session.rank == 0 {
+                eprint!("{}", crate::errors::warning(&error));
+            }
+            return None;
+        }
+        Some(mpi)
+    }
 }
 
 impl Recording {
@@ -125,19 +178,24 @@ impl Recording {
         session: &Session,
         assembly: &Assembly,
         selected: &[ConnectionId],
+        instruments: &Instruments,
     ) -> anyhow::Result<Arc<Mastermind>> {
         let framework = &session.framework;
+        let mpi = instruments.working_mpi(session);
         let recorder = RunRecorder::start(RecorderConfig {
             directory: self.directory.clone(),
             rank: session.rank as u32,
             limit_bytes: self.limit_bytes,
             chunks: ChunkSizes::default(),
-            clock: Clock::detect(),
-            run: run_definition(session, assembly, selected)?,
+            clock: instruments.clock,
+            run: RunDefinition {
+                mpi: mpi.map(|_| MPI_SOURCE.into()),
+                ..run_definition(session, assembly, selected)?
+            },
         })?;
         let services =
             framework.services(INSTANCE, "mastermind.Mastermind", env!("CARGO_PKG_VERSION"))?;
-        let mastermind = Mastermind::add(recorder, &services)?;
+        let mastermind = Mastermind::add(recorder, mpi, &services)?;
         for connection in selected {
             framework.monitor(
                 &connection.user,

@@ -1,0 +1,438 @@
+//! All levels of one rank, and what is done with them.
+
+use cca_ports::{CommPort, PortError, RVec};
+use hydro_ports::{
+    ArrayName, Axis, BoundaryPort, Domain, InterLevelPort, Patch, Sides, States, StatesMut,
+};
+
+use crate::fill::{Ports, Sources, fill};
+use crate::flux::correct;
+use crate::layout::{Layout, LayoutError, check, level_cells};
+use crate::level::{Image, Level, StorageError, Stored};
+use crate::plan::{Coarser, to_coarser};
+use crate::region::{read, write};
+use crate::{Arrays, Fill, Kind, Side, Step, Transfer};
+
+/// One rank's part of an adaptive mesh.
+#[derive(Debug)]
+pub struct Hierarchy {
+    domain: Domain,
+    rank: usize,
+    /// Whether coarse cells beside a finer level are corrected by its fluxes.
+    reflux: bool,
+    levels: Vec<Level>,
+}
+
+impl Hierarchy {
+    /// A mesh of the coarsest level alone, its arrays all 0.
+    ///
+    /// # Errors
+    /// [`LayoutError`] if the patches make no level.
+    pub fn new(
+        domain: Domain,
+        base: Layout,
+        rank: usize,
+        reflux: bool,
+    ) -> Result<Self, LayoutError> {
+        check(&domain, 0, &base.boxes, None)?;
+        let levels = vec![Level::new(&domain, 0, 0, base, rank)];
+        let mut hierarchy = Hierarchy {
+            domain,
+            rank,
+            reflux,
+            levels,
+        };
+        hierarchy.plan();
+        Ok(hierarchy)
+    }
+
+    /// The domain.
+    pub fn domain(&self) -> &Domain {
+        &self.domain
+    }
+
+    /// The levels, from the coarsest.
+    pub fn levels(&self) -> &[Level] {
+        &self.levels
+    }
+
+    /// The patches of each level, of all ranks.
+    pub fn layouts(&self) -> Vec<Layout> {
+        self.levels
+            .iter()
+            .map(|level| level.layout.clone())
+            .collect()
+    }
+
+    /// This rank's patches of a level.
+    ///
+    /// # Errors
+    /// [`StorageError::NoLevel`]
+    pub fn patches(&self, level: u32) -> Result<impl Iterator<Item = Patch>, StorageError> {
+        let level = self.level(level)?;
+        Ok(self.levels[level].stored.iter().map(|stored| stored.patch))
+    }
+
+    /// Takes an array of a patch.
+    ///
+    /// # Errors
+    /// [`StorageError::NoPatch`], [`StorageError::Taken`]
+    pub fn take(&mut self, patch: u64, array: ArrayName) -> Result<RVec<f64>, StorageError> {
+        let (_, stored) = self.find(patch)?;
+        stored.arrays[array as usize]
+            .take()
+            .ok_or(StorageError::Taken { patch, array })
+    }
+
+    /// Puts an array back.
+    ///
+    /// # Errors
+    /// [`StorageError::NoPatch`], [`StorageError::NotTaken`], [`StorageError::Length`]; the array is then dropped.
+    pub fn put(
+        &mut self,
+        patch: u64,
+        array: ArrayName,
+        values: RVec<f64>,
+    ) -> Result<(), StorageError> {
+        let (_, stored) = self.find(patch)?;
+        if stored.arrays[array as usize].is_some() {
+            return Err(StorageError::NotTaken { patch, array });
+        }
+        check_length(stored, values.len())?;
+        stored.arrays[array as usize] = Some(values);
+        Ok(())
+    }
+
+    /// A step of a level begins: keeps its state, from which the next finer level interpolates, and forgets the fluxes.
+    ///
+    /// # Errors
+    /// [`StorageError::NoLevel`], [`StorageError::Taken`]
+    pub fn begin_step(&mut self, level: u32, time: f64, dt: f64) -> Result<(), StorageError> {
+        let at = self.level(level)?;
+        self.levels[at].check_whole()?;
+        if at + 1 == self.levels.len() {
+            return Ok(());
+        }
+        self.levels[at].step = Some((time, dt));
+        for stored in &mut self.levels[at].stored {
+            let mut old = std::mem::take(&mut stored.old);
+            old.clear();
+            old.extend_from_slice(stored.array(ArrayName::State));
+            stored.old = old;
+            for fluxes in &mut stored.fluxes {
+                fluxes.clear();
+                fluxes.resize(stored.patch.shape.len(), 0.0);
+            }
+        }
+        for stored in &mut self.levels[at + 1].stored {
+            stored.border.reset(stored.patch.shape);
+        }
+        Ok(())
+    }
+
+    /// Adds the fluxes of one stage to what the levels above and below will compare.
+    ///
+    /// # Errors
+    /// [`StorageError::NoPatch`], [`StorageError::Length`]
+    pub fn add_fluxes(
+        &mut self,
+        patch: u64,
+        weight: f64,
+        fluxes: [&[f64]; 2],
+    ) -> Result<(), StorageError> {
+        let (_, stored) = self.find(patch)?;
+        for flux in fluxes {
+            check_length(stored, flux.len())?;
+        }
+        for (sums, flux) in stored.fluxes.iter_mut().zip(fluxes) {
+            for (sum, flux) in sums.iter_mut().zip(flux) {
+                *sum += weight * flux;
+            }
+        }
+        stored.border.add(stored.patch.shape, weight, fluxes);
+        Ok(())
+    }
+
+    /// Fills the ghost cells of a level. Collective.
+    ///
+    /// # Errors
+    /// [`StorageError`]; the components'.
+    pub fn fill_ghosts<C: CommPort, B: BoundaryPort, I: InterLevelPort>(
+        &mut self,
+        ports: &Ports<'_, C, B, I>,
+        level: u32,
+        array: ArrayName,
+        time: f64,
+    ) -> Result<(), PortError> {
+        let at = self.level(level).map_err(PortError::failed)?;
+        self.levels[at].check_whole().map_err(PortError::failed)?;
+        let (coarser, level) = self.levels.split_at_mut(at);
+        let (coarser, level) = (coarser.last(), &mut level[0]);
+        let plan = (
+            std::mem::take(&mut level.ghosts),
+            std::mem::take(&mut level.prolongations),
+        );
+        let sources = Sources {
+            old: None,
+            coarser,
+            time,
+        };
+        let filled = fill(ports, level, array, sources, (&plan.0, &plan.1));
+        (level.ghosts, level.prolongations) = plan;
+        filled?;
+        for stored in &mut level.stored {
+            let patch = stored.patch;
+            if patch.boundary != Sides::default() {
+                ports
+                    .bc
+                    .fill(patch, StatesMut::new(patch.shape, stored.array_mut(array))?)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A step of a level has ended, and those of the finer one that fill it: gives the level the means of the finer cells,
+    /// and its cells beside them the finer fluxes. Collective.
+    ///
+    /// # Errors
+    /// [`StorageError`]; the components'.
+    pub fn end_step<C: CommPort, B: BoundaryPort, I: InterLevelPort>(
+        &mut self,
+        ports: &Ports<'_, C, B, I>,
+        level: u32,
+    ) -> Result<(), PortError> {
+        let at = self.level(level).map_err(PortError::failed)?;
+        self.levels[at].check_whole().map_err(PortError::failed)?;
+        self.levels[at].step = None;
+        let (coarse, fine) = self.levels.split_at_mut(at + 1);
+        let (Some(coarse), Some(fine)) = (coarse.last_mut(), fine.first_mut()) else {
+            return Ok(());
+        };
+        fine.check_whole().map_err(PortError::failed)?;
+        for stored in &mut fine.stored {
+            let Stored {
+                patch,
+                arrays,
+                image,
+                ..
+            } = stored;
+            let (Some(image), Some(values)) = (image, &arrays[ArrayName::State as usize]) else {
+                continue;
+            };
+            let shape = image.patch.shape;
+            ports.icc.restrict(
+                *patch,
+                States::new(patch.shape, values)?,
+                image.patch,
+                StatesMut::new(shape, &mut image.values)?,
+                patch.cells().coarsen(),
+            )?;
+        }
+        fine.to_coarser
+            .run(ports.comm, &mut Upward { coarse, fine })
+    }
+
+    /// Puts new patches in the place of the old, with the same solution: from old patches of the level, else interpolated.
+    /// What the stage arrays hold is lost. Collective.
+    ///
+    /// # Arguments
+    /// * `layouts` - the patches of every level, the coarsest covering the domain; levels without patches are dropped
+    ///
+    /// # Errors
+    /// [`LayoutError`] if they make no mesh, which then stays as it was. [`StorageError::Taken`]; the components', after which there is
+    /// no level any more.
+    pub fn remake<C: CommPort, B: BoundaryPort, I: InterLevelPort>(
+        &mut self,
+        ports: &Ports<'_, C, B, I>,
+        layouts: Vec<Layout>,
+    ) -> Result<(), PortError> {
+        for (level, layout) in layouts.iter().enumerate() {
+            let coarser = level
+                .checked_sub(1)
+                .map(|coarser| &layouts[coarser].boxes[..]);
+            check(&self.domain, level, &layout.boxes, coarser).map_err(PortError::failed)?;
+        }
+        for level in &self.levels {
+            level.check_whole().map_err(PortError::failed)?;
+        }
+        let mut old: Vec<Option<Level>> = self.levels.drain(..).map(Some).collect();
+        let (mut levels, mut first_id) = (Vec::<Level>::new(), 0);
+        let layouts = layouts
+            .into_iter()
+            .take_while(|layout| !layout.boxes.is_empty());
+        for (at, layout) in layouts.enumerate() {
+            let patches = layout.boxes.len() as u64;
+            let before = old.get_mut(at);
+            let level = match before {
+                Some(Some(same)) if same.layout == layout => {
+                    let mut level = std::mem::take(same);
+                    level.renumber(first_id);
+                    level
+                }
+                before => {
+                    let new = Level::new(&self.domain, at, first_id, layout, self.rank);
+                    let before = before.and_then(|before| before.as_ref());
+                    self.fill_interiors(ports, at, new, before, levels.last())?
+                }
+            };
+            levels.push(level);
+            first_id += patches;
+        }
+        self.levels = levels;
+        self.plan();
+        Ok(())
+    }
+
+    fn fill_interiors<C: CommPort, B: BoundaryPort, I: InterLevelPort>(
+        &self,
+        ports: &Ports<'_, C, B, I>,
+        at: usize,
+        mut level: Level,
+        old: Option<&Level>,
+        coarser: Option<&Level>,
+    ) -> Result<Level, PortError> {
+        let nothing = Level::default();
+        let old = old.unwrap_or(&nothing);
+        let plan = Fill::interiors(
+            &level.layout.boxes,
+            &old.layout.boxes,
+            coarser.map(|coarser| self.coarser(coarser, at)),
+        );
+        let transfer = Transfer::new(&plan.steps, self.rank, |step| {
+            let sources = match (step.kind, coarser) {
+                (Kind::Same, _) | (_, None) => old,
+                (_, Some(coarser)) => coarser,
+            };
+            (sources.layout.ranks[step.from], level.layout.ranks[step.to])
+        });
+        let mut prolongations = plan.prolongations;
+        prolongations.retain(|prolongation| level.slot(prolongation.to).is_some());
+        let (old, time) = (Some(old), 0.0);
+        let sources = Sources { old, coarser, time };
+        fill(
+            ports,
+            &mut level,
+            ArrayName::State,
+            sources,
+            (&transfer, &prolongations),
+        )?;
+        Ok(level)
+    }
+
+    fn coarser<'a>(&self, coarser: &'a Level, level: usize) -> Coarser<'a> {
+        Coarser {
+            boxes: &coarser.layout.boxes,
+            domain: level_cells(&self.domain, level.saturating_sub(1)),
+        }
+    }
+
+    /// Makes the plans of all levels for the patches as they are.
+    fn plan(&mut self) {
+        for at in 0..self.levels.len() {
+            let (coarser, level) = self.levels.split_at(at);
+            let (coarser, level) = (coarser.last(), &level[0]);
+            let plan = Fill::ghosts(
+                &level.layout.boxes,
+                &level_cells(&self.domain, at),
+                coarser.map(|coarser| self.coarser(coarser, at)),
+            );
+            let own = &level.layout.ranks;
+            let coarse = coarser.map_or(own, |coarser| &coarser.layout.ranks);
+            let ghosts = Transfer::new(&plan.steps, self.rank, |step| {
+                let from = if step.kind == Kind::Same { own } else { coarse };
+                (from[step.from], own[step.to])
+            });
+            let upward = coarser.map_or_else(Vec::new, |coarser| {
+                to_coarser(&level.layout.boxes, &coarser.layout.boxes, self.reflux)
+            });
+            let upward =
+                Transfer::new(&upward, self.rank, |step| (own[step.from], coarse[step.to]));
+            let mut prolongations = plan.prolongations;
+            prolongations.retain(|prolongation| level.slot(prolongation.to).is_some());
+            let level = &mut self.levels[at];
+            (level.ghosts, level.prolongations, level.to_coarser) = (ghosts, prolongations, upward);
+            level.step = None;
+            for stored in &mut level.stored {
+                // Grown again by the next step, if it needs them.
+                (stored.old, stored.fluxes) = Default::default();
+            }
+        }
+    }
+
+    fn level(&self, level: u32) -> Result<usize, StorageError> {
+        let levels = self.levels.len();
+        let found = (level as usize) < levels;
+        found
+            .then_some(level as usize)
+            .ok_or(StorageError::NoLevel { level, levels })
+    }
+
+    fn find(&mut self, patch: u64) -> Result<(usize, &mut Stored), StorageError> {
+        let level = self
+            .levels
+            .iter()
+            .rposition(|level| level.first_id <= patch);
+        let place = level.and_then(|at| {
+            let level = &self.levels[at];
+            Some((at, level.slot((patch - level.first_id) as usize)?))
+        });
+        let (level, slot) = place.ok_or(StorageError::NoPatch { patch })?;
+        Ok((level, &mut self.levels[level].stored[slot]))
+    }
+}
+
+fn check_length(stored: &Stored, found: usize) -> Result<(), StorageError> {
+    let (patch, expected) = (stored.patch.id, stored.patch.shape.len());
+    if found == expected {
+        return Ok(());
+    }
+    Err(StorageError::Length {
+        patch,
+        found,
+        expected,
+    })
+}
+
+/// What goes from a level to the next coarser one.
+struct Upward<'a> {
+    coarse: &'a mut Level,
+    fine: &'a Level,
+}
+
+impl Arrays for Upward<'_> {
+    fn read(&self, step: &Step, message: &mut RVec<f64>) {
+        let source = self.fine.patch(step.from);
+        if let Kind::Flux(side) = step.kind {
+            let cells = source.patch.cells().coarsen();
+            source.border.read(side, &cells, &step.region, message);
+        } else if let Some(Image { patch, values }) = &source.image {
+            read(patch, values, &step.region, message);
+        }
+    }
+
+    fn write(&mut self, step: &Step, values: &[f64]) {
+        let Stored {
+            patch,
+            arrays,
+            fluxes,
+            ..
+        } = self.coarse.patch_mut(step.to);
+        let Some(state) = &mut arrays[ArrayName::State as usize] else {
+            return;
+        };
+        let Kind::Flux(side) = step.kind else {
+            return write(patch, state, &step.region, values);
+        };
+        let axis = match side {
+            Side::Left | Side::Right => Axis::X,
+            Side::Bottom | Side::Top => Axis::Y,
+        };
+        correct(
+            patch,
+            (side, &step.region),
+            values,
+            &fluxes[axis as usize],
+            state,
+        );
+    }
+}

@@ -1,0 +1,127 @@
+//! The proxy of MPI: a library that takes the place of MPI's functions in every library opened after it.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::fs::File;
+use std::mem::ManuallyDrop;
+use std::path::{Path, PathBuf};
+use std::ptr;
+
+use cca_abi::recording::{
+    ClockFunction, MPI_PROXY_SYMBOL, MpiProxyEntry, MpiProxyFunctions, Recorder,
+};
+use libloading::os::unix::{Library as Handle, RTLD_GLOBAL, RTLD_NOW};
+
+use crate::LoadError;
+use crate::library::linker_error;
+
+/// One function of MPI and what was spent in it, over all threads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MpiRoutine {
+    /// Name in C.
+    pub name: String,
+    /// Calls, without those that MPI makes itself.
+    pub calls: u64,
+    /// Time, in ticks of the clock it was given.
+    pub ticks: u64,
+}
+
+/// The opened proxy of MPI.
+///
+/// Libraries find MPI's functions by name, in the order in which libraries were opened: so it is to be opened before
+/// the first one that needs MPI (the communicator's back end), and a program that is itself linked to MPI needs it
+/// preloaded.
+#[derive(Clone, Debug)]
+pub struct MpiProxy {
+    functions: &'static MpiProxyFunctions,
+}
+
+impl MpiProxy {
+    /// Opens the proxy for all libraries after it (`RTLD_NOW | RTLD_GLOBAL`), for good.
+    ///
+    /// # Arguments
+    /// * `clock` - the clock of the recorder, `None` for the time-stamp counter
+    ///
+    /// # Errors
+    /// [`LoadError`]: no file, no shared library, another library, or another processor.
+    pub fn open(path: &Path, clock: Option<ClockFunction>) -> Result<Self, LoadError> {
+        let no_file = |source| LoadError::NoFile {
+            path: path.into(),
+            source,
+        };
+        File::open(path).map_err(no_file)?;
+        let path: PathBuf = path.canonicalize().map_err(no_file)?;
+        // SAFETY: the library has no initialisers of its own; naming it is asking for it.
+        let handle = unsafe { Handle::open(Some(&path), RTLD_NOW | RTLD_GLOBAL) };
+        let handle = ManuallyDrop::new(handle.map_err(|error| LoadError::NotLoadable {
+            path: path.clone(),
+            source: linker_error(&error),
+        })?);
+        // SAFETY: the symbol's type is what its name promises.
+        let entry = unsafe { handle.get::<MpiProxyEntry>(MPI_PROXY_SYMBOL.as_bytes()) };
+        let entry = entry.map_err(|_| LoadError::NoMpiProxy {
+            path: path.clone(),
+            symbol: MPI_PROXY_SYMBOL,
+        })?;
+        // SAFETY: null, or static functions of a library that is never closed.
+        let functions = unsafe { entry().as_ref() };
+        let functions = functions
+            .filter(|functions| functions.size >= size_of::<MpiProxyFunctions>() as u64)
+            .ok_or(LoadError::NoMpiInterception { path })?;
+        (functions.set_clock)(clock);
+        Ok(Self { functions })
+    }
+
+    /// What was spent in MPI so far, by function, those that were called.
+    pub fn routines(&self) -> Vec<MpiRoutine> {
+        let mut routines = Vec::new();
+        (self.functions.totals)((&raw mut routines).cast(), add);
+        routines
+    }
+
+    /// From now on time in MPI is added to the records of `recorder`.
+    ///
+    /// # Safety
+    /// `recorder` stays where it is until what is returned is dropped, and no thread is in a call of MPI then.
+    pub unsafe fn attach(&self, recorder: &Recorder) -> AttachedMpi {
+        // SAFETY: required of the caller.
+        unsafe { (self.functions.attach)(recorder) };
+        AttachedMpi {
+            proxy: self.clone(),
+        }
+    }
+}
+
+extern "C" fn add(routines: *mut c_void, name: *const c_char, calls: u64, ticks: u64) {
+    // SAFETY: `MpiProxy::routines` passes its list, and the proxy a static name.
+    let (routines, name) = unsafe {
+        (
+            &mut *routines.cast::<Vec<MpiRoutine>>(),
+            CStr::from_ptr(name),
+        )
+    };
+    routines.push(MpiRoutine {
+        name: name.to_string_lossy().into_owned(),
+        calls,
+        ticks,
+    });
+}
+
+/// The proxy of MPI while it tells a recorder; dropped, it tells no one.
+#[derive(Debug)]
+pub struct AttachedMpi {
+    proxy: MpiProxy,
+}
+
+impl AttachedMpi {
+    /// As [`MpiProxy::routines`].
+    pub fn routines(&self) -> Vec<MpiRoutine> {
+        self.proxy.routines()
+    }
+}
+
+impl Drop for AttachedMpi {
+    fn drop(&mut self) {
+        // SAFETY: null is allowed.
+        unsafe { (self.proxy.functions.attach)(ptr::null()) };
+    }
+}

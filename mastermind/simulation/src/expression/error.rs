@@ -1,0 +1,119 @@
+//! What can be wrong with an expression.
+
+use super::compile::Kind;
+
+/// An expression that cannot be used.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExpressionError {
+    /// It does not follow the grammar.
+    #[error(
+        "cannot read expression \"{text}\": nothing fits at character {at}, expected {expected}"
+    )]
+    Syntax {
+        /// The expression, shortened.
+        text: String,
+        /// Where, in characters from 1.
+        at: usize,
+        /// What would fit there.
+        expected: &'static str,
+    },
+    /// It is longer than any expression may be.
+    #[error("cannot read expression: {found} bytes, expected at most {most}")]
+    TooLong {
+        /// Its bytes.
+        found: usize,
+        /// The bound.
+        most: usize,
+    },
+    /// With its cost functions put in, it is larger than any expression may be.
+    #[error(
+        "cannot use expression: more than {most} operations with its cost functions, expected at most so many; do functions double one another?"
+    )]
+    TooLarge {
+        /// The bound.
+        most: usize,
+    },
+    /// No variable, property or parameter has this name.
+    #[error("cannot use name \"{name}\": unknown, expected {known}")]
+    UnknownName {
+        /// The name.
+        name: String,
+        /// Names there are, a comma list.
+        known: String,
+    },
+    /// No function has this name.
+    #[error("cannot call function \"{name}\": unknown, expected {known}")]
+    UnknownFunction {
+        /// The name.
+        name: String,
+        /// Functions there are, a comma list.
+        known: String,
+    },
+    /// A function has another number of arguments.
+    #[error("cannot call function \"{function}\": {found} arguments, expected {expected}")]
+    Arguments {
+        /// The function.
+        function: String,
+        /// Arguments given.
+        found: usize,
+        /// Arguments it takes.
+        expected: usize,
+    },
+    /// Cost functions call one another in a circle.
+    #[error("cannot call function \"{function}\": it calls itself, {circle}, expected an end")]
+    Recursion {
+        /// The function.
+        function: String,
+        /// `a -> b -> a`.
+        circle: String,
+    },
+    /// A number stands where a truth value must, or the other way round.
+    #[error("cannot use \"{part}\": a {found}, expected a {expected}")]
+    Kind {
+        /// The part of the expression.
+        part: String,
+        /// What it is.
+        found: Kind,
+        /// What it must be.
+        expected: Kind,
+    },
+    /// No fitted model has this name, or not in this mode.
+    #[error("cannot use fitted model \"{method}\": {found}, expected {known}")]
+    UnknownModel {
+        /// The method.
+        method: String,
+        /// What was found.
+        found: String,
+        /// What there is.
+        known: String,
+    },
+    /// A fitted model was not given what it needs, or something it does not know.
+    #[error("cannot use fitted model \"{method}\": {found}, expected parameters {known}")]
+    ModelParameters {
+        /// The method.
+        method: String,
+        /// What is missing or too much.
+        found: String,
+        /// Its parameters, a comma list.
+        known: String,
+    },
+    /// Something that is not a variable stands left of an assignment.
+    #[error("cannot assign \"{name}\": {found}, expected a variable")]
+    NotAssignable {
+        /// The name.
+        name: String,
+        /// What it is.
+        found: &'static str,
+    },
+}
+
+/// A comma list; "none" for none.
+pub fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let names: Vec<_> = names.into_iter().collect();
+    if names.is_empty() {
+        "none".into()
+    } else {
+        names.join(", ")
+    }
+}

@@ -1,0 +1,187 @@
+//! The form in which expressions are evaluated: names are places, calls are put in, constants folded.
+
+use std::sync::Arc;
+
+use mastermind_models::Formula;
+
+use super::ast::Binary;
+use super::builtin::Builtin;
+
+/// What an evaluation sees of the process that it is for.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    /// Values of the variables, by place; a truth value is 0 or 1.
+    pub slots: &'a [f64],
+    /// Rank of the process.
+    pub process: f64,
+    /// Index of the thread in its parallel region, 0 outside of one.
+    pub thread: f64,
+    /// Threads of the parallel region, 1 outside of one.
+    pub threads: f64,
+    /// Index of the node that the process runs on.
+    pub node: f64,
+}
+
+/// A fitted model's formula and the names of the parameters that it is given, in order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fitted {
+    /// Mean time of a call, seconds.
+    pub formula: Formula,
+    /// Names of the arguments.
+    pub parameters: Vec<String>,
+}
+
+impl Fitted {
+    /// The time, seconds: 0 where the formula is negative, as a prediction has it.
+    fn evaluate(&self, arguments: &[Compiled], context: &Context<'_>) -> f64 {
+        let number = |name: &str| {
+            let at = self.parameters.iter().position(|known| known == name)?;
+            Some(arguments[at].evaluate(context))
+        };
+        // A missing parameter was refused when the expression was compiled.
+        self.formula.evaluate(number).map_or(f64::NAN, |value| {
+            // Not `max`: that would make 0 of NaN.
+            if value < 0.0 { 0.0 } else { value }
+        })
+    }
+}
+
+/// An expression ready to be evaluated.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Compiled {
+    /// A number; a truth value is 0 or 1.
+    Constant(f64),
+    /// A variable.
+    Slot(u32),
+    /// Rank of the process.
+    Process,
+    /// Index of the thread.
+    Thread,
+    /// Threads of the parallel region.
+    Threads,
+    /// Index of the node.
+    Node,
+    /// `-x`.
+    Minus(Box<Compiled>),
+    /// `!x`.
+    Not(Box<Compiled>),
+    /// An operator and its operands.
+    Binary(Binary, Box<[Compiled; 2]>),
+    /// Condition, then, otherwise.
+    Choice(Box<[Compiled; 3]>),
+    /// A function of one number.
+    One(Builtin, Box<Compiled>),
+    /// A function of two.
+    Two(Builtin, Box<[Compiled; 2]>),
+    /// A fitted model and its arguments.
+    Fitted(Arc<Fitted>, Vec<Compiled>),
+}
+
+impl Compiled {
+    /// The value: a number, NaN where there is none; 0 or 1 for a truth value.
+    #[inline]
+    pub fn evaluate(&self, context: &Context<'_>) -> f64 {
+        match self {
+            Self::Constant(number) => *number,
+            Self::Slot(slot) => context.slots[*slot as usize],
+            _ => self.evaluate_further(context),
+        }
+    }
+
+    fn evaluate_further(&self, context: &Context<'_>) -> f64 {
+        match self {
+            Self::Constant(number) => *number,
+            Self::Slot(slot) => context.slots[*slot as usize],
+            Self::Process => context.process,
+            Self::Thread => context.thread,
+            Self::Threads => context.threads,
+            Self::Node => context.node,
+            Self::Minus(x) => -x.evaluate(context),
+            Self::Not(x) => truth(x.evaluate(context) == 0.0),
+            Self::Binary(Binary::And, operands) => {
+                truth(operands[0].is_true(context) && operands[1].is_true(context))
+            }
+            Self::Binary(Binary::Or, operands) => {
+                truth(operands[0].is_true(context) || operands[1].is_true(context))
+            }
+            Self::Binary(operator, operands) => binary(
+                *operator,
+                operands[0].evaluate(context),
+                operands[1].evaluate(context),
+            ),
+            Self::Choice(parts) => {
+                let chosen = if parts[0].is_true(context) { 1 } else { 2 };
+                parts[chosen].evaluate(context)
+            }
+            Self::One(function, x) => function.apply(x.evaluate(context), 0.0),
+            Self::Two(function, operands) => {
+                function.apply(operands[0].evaluate(context), operands[1].evaluate(context))
+            }
+            Self::Fitted(fitted, arguments) => fitted.evaluate(arguments, context),
+        }
+    }
+
+    /// Whether a condition holds.
+    #[inline]
+    pub fn is_true(&self, context: &Context<'_>) -> bool {
+        self.evaluate(context) != 0.0
+    }
+
+    /// The value, if it is the same everywhere and always.
+    pub fn constant(&self) -> Option<f64> {
+        match self {
+            Self::Constant(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// The expression with its value in its place where all that it is made of is constant.
+    pub(super) fn folded(self) -> Self {
+        let constant = match &self {
+            Self::Minus(x) | Self::Not(x) | Self::One(_, x) => x.constant().is_some(),
+            Self::Binary(_, operands) | Self::Two(_, operands) => {
+                operands.iter().all(|x| x.constant().is_some())
+            }
+            Self::Choice(parts) => match parts[0].constant() {
+                Some(condition) => return parts[if condition != 0.0 { 1 } else { 2 }].clone(),
+                None => false,
+            },
+            Self::Fitted(_, arguments) => arguments.iter().all(|x| x.constant().is_some()),
+            _ => false,
+        };
+        if !constant {
+            return self;
+        }
+        let nowhere = Context {
+            slots: &[],
+            process: 0.0,
+            thread: 0.0,
+            threads: 1.0,
+            node: 0.0,
+        };
+        Self::Constant(self.evaluate(&nowhere))
+    }
+}
+
+fn truth(truth: bool) -> f64 {
+    f64::from(u8::from(truth))
+}
+
+fn binary(operator: Binary, a: f64, b: f64) -> f64 {
+    match operator {
+        Binary::Add => a + b,
+        Binary::Subtract => a - b,
+        Binary::Multiply => a * b,
+        Binary::Divide => a / b,
+        Binary::Modulo => a - b * (a / b).floor(),
+        Binary::Power => a.powf(b),
+        Binary::Equal => truth(a == b),
+        Binary::Unequal => truth(a != b),
+        Binary::Less => truth(a < b),
+        Binary::AtMost => truth(a <= b),
+        Binary::Greater => truth(a > b),
+        Binary::AtLeast => truth(a >= b),
+        Binary::And => truth(a != 0.0 && b != 0.0),
+        Binary::Or => truth(a != 0.0 || b != 0.0),
+    }
+}

@@ -1,0 +1,123 @@
+//! The model checker: all that is wrong with a model, by rule.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use mastermind_models::ModelSet;
+
+use super::lower::Lowering;
+use super::model::Model;
+use super::symbols::System;
+
+/// A rule of the checker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Rule {
+    /// Expressions name what there is, with the arguments it takes, and their kinds fit.
+    Expression,
+    /// Only variables are assigned, and no name stands for two things.
+    Variable,
+    /// Activities that are used exist.
+    UnknownActivity,
+    /// No activity contains itself.
+    Recursion,
+    /// Every activity can be reached from the main one.
+    UnreachableActivity,
+    /// Every element can be reached.
+    UnreachableElement,
+    /// No two guards of a decision are the same.
+    OverlappingGuards,
+    /// A cost is a number of seconds ≥ 0.
+    NegativeCost,
+    /// Messages and regions are not inside a parallel region.
+    ParallelBody,
+    /// Critical sections are inside a parallel region.
+    CriticalOutside,
+    /// A tag that is sent is received.
+    UnmatchedSend,
+    /// A tag that is received is sent.
+    UnmatchedReceive,
+    /// The machine form has a bounded size.
+    TooLarge,
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Expression => "expression",
+            Self::Variable => "variable",
+            Self::UnknownActivity => "unknown-activity",
+            Self::Recursion => "recursion",
+            Self::UnreachableActivity => "unreachable-activity",
+            Self::UnreachableElement => "unreachable-element",
+            Self::OverlappingGuards => "overlapping-guards",
+            Self::NegativeCost => "negative-cost",
+            Self::ParallelBody => "parallel-body",
+            Self::CriticalOutside => "critical-outside",
+            Self::UnmatchedSend => "unmatched-send",
+            Self::UnmatchedReceive => "unmatched-receive",
+            Self::TooLarge => "too-large",
+        })
+    }
+}
+
+/// Something that is wrong with a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The rule that it breaks.
+    pub rule: Rule,
+    /// The element, variable or function.
+    pub element: String,
+    /// Where it lies: the activity, and the elements it is in.
+    pub place: String,
+    /// What is wrong.
+    pub reason: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            rule,
+            element,
+            place,
+            reason,
+        } = self;
+        write!(f, "{rule}: \"{element}\" of \"{place}\": {reason}")
+    }
+}
+
+/// All that is wrong with a model, whatever system it runs on; empty for a sound one.
+///
+/// # Arguments
+/// * `models` - fitted models that its costs may name
+pub fn check(model: &Model, models: &ModelSet) -> Vec<Finding> {
+    let system = System {
+        processes: 2,
+        nodes: 2,
+        processors: 1,
+    };
+    let mut lowering = Lowering::new(model, models, system, true);
+    lowering.globals();
+    lowering.functions();
+    lowering.main();
+    let reached: BTreeSet<String> = lowering.reached.clone();
+    for name in model
+        .activities
+        .keys()
+        .filter(|name| !reached.contains(*name))
+    {
+        lowering.find(
+            Rule::UnreachableActivity,
+            name,
+            &model.name,
+            format!("nothing leads to it from \"{}\"", model.main),
+        );
+        lowering.activity(name, name);
+    }
+    lowering.unmatched();
+    let mut findings = lowering.findings;
+    // An activity that is used twice is looked at twice.
+    let mut seen = BTreeSet::new();
+    findings.retain(|finding| seen.insert(finding.to_string()));
+    findings
+}

@@ -1,0 +1,21 @@
+//! The program: activities made of elements, as people write it, and the machine form of it.
+//!
+//! [`Model`] is the human form, a hierarchy of activities; [`read_toml`] and [`read_json`] give it,
+//! [`check`] says all that is wrong with it, and [`lower`] turns it into a [`Program`], a flat list of
+//! operations that each process runs for itself.
+
+mod check;
+mod collectives;
+mod flow;
+mod lower;
+mod model;
+mod operation;
+mod read;
+mod symbols;
+
+pub use check::{Finding, Rule, check};
+pub use lower::{LowerError, lower};
+pub use model::{Activity, Branch, Element, ElementKind, Model, Variable};
+pub use operation::{ElementInfo, Mode, Operation, Program, Region};
+pub use read::{ReadError, read_json, read_toml};
+pub use symbols::{ANY, NOBODY, System};

@@ -1,0 +1,161 @@
+//! The machine form: a flat list of operations that each process runs for itself.
+
+use crate::expression::Compiled;
+
+/// How a process takes part in a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// It waits until the operation is complete.
+    Blocking,
+    /// It goes on, and waits at the next wait.
+    Nonblocking,
+    /// As nonblocking, inside a collective: only the collective's own wait is for it.
+    Internal,
+}
+
+/// One operation. Targets are indices of operations.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Operation {
+    /// Takes the processor for a time.
+    Compute {
+        /// Seconds.
+        cost: Compiled,
+        /// The element it is counted under.
+        element: u32,
+    },
+    /// Gives a variable a value; takes no time.
+    Assign {
+        /// Its place.
+        slot: u32,
+        /// The value.
+        value: Compiled,
+    },
+    /// Goes to `target`.
+    Jump {
+        /// Where to.
+        target: u32,
+    },
+    /// Goes to `target` unless the condition holds.
+    JumpUnless {
+        /// The condition.
+        condition: Compiled,
+        /// Where to.
+        target: u32,
+    },
+    /// Sets `counter` to 0 and goes to `exit` if there is no round; a count that is no number, or
+    /// below 0, is an error.
+    LoopStart {
+        /// Rounds.
+        count: Compiled,
+        /// Place of the counter.
+        counter: u32,
+        /// Place that keeps the rounds, rounded.
+        limit: u32,
+        /// Behind the loop.
+        exit: u32,
+        /// The loop.
+        element: u32,
+    },
+    /// Adds 1 to `counter` and goes to `start` if a round is left.
+    LoopNext {
+        /// Place of the counter.
+        counter: u32,
+        /// Place that keeps the rounds.
+        limit: u32,
+        /// The first operation of the body.
+        start: u32,
+    },
+    /// Counts a call of an element whose other operations do not count it.
+    Count {
+        /// The element.
+        element: u32,
+    },
+    /// Sends a message.
+    Send {
+        /// Rank, or `none`.
+        to: Compiled,
+        /// Bytes.
+        bytes: Compiled,
+        /// Tag.
+        tag: Compiled,
+        /// How.
+        mode: Mode,
+        /// The element it is counted under.
+        element: u32,
+    },
+    /// Receives a message.
+    Receive {
+        /// Rank, `none` or `any`.
+        from: Compiled,
+        /// Tag, or `any`.
+        tag: Compiled,
+        /// How.
+        mode: Mode,
+        /// The element it is counted under.
+        element: u32,
+    },
+    /// Waits for what is not complete of one mode.
+    Wait {
+        /// Which: nonblocking or internal.
+        mode: Mode,
+        /// The element it is counted under.
+        element: u32,
+    },
+    /// A parallel region; it goes on behind it.
+    Parallel(Box<Region>),
+    /// No guard of a decision held: an error.
+    NoBranch {
+        /// The decision.
+        element: u32,
+    },
+    /// Takes a lock, in a parallel region only.
+    Lock {
+        /// Index of the lock.
+        lock: u32,
+    },
+    /// Gives a lock back.
+    Unlock {
+        /// Index of the lock.
+        lock: u32,
+    },
+    /// The end of the program or of a region.
+    End,
+}
+
+/// A parallel region: a list of operations of its own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Region {
+    /// Threads.
+    pub threads: Compiled,
+    /// What each thread runs.
+    pub operations: Vec<Operation>,
+    /// The element it is counted under.
+    pub element: u32,
+}
+
+/// An element of the machine form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ElementInfo {
+    /// Its name.
+    pub name: String,
+    /// The activity, and the elements it lies in.
+    pub place: String,
+    /// What it is, as the file form calls it.
+    pub kind: &'static str,
+}
+
+/// The machine form of a model for one system.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Program {
+    /// Name of the model.
+    pub name: String,
+    /// What each process runs.
+    pub operations: Vec<Operation>,
+    /// Places of variables that a process has.
+    pub slots: u32,
+    /// Locks of parallel regions.
+    pub locks: u32,
+    /// Elements, by index.
+    pub elements: Vec<ElementInfo>,
+}

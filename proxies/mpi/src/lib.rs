@@ -1,0 +1,39 @@
+//! The proxy of MPI itself: every MPI function is wrapped, forwarded to its profiling name `PMPI_x`, and timed.
+//!
+//! One library for every MPI, and for C and Fortran, built without any: on x86-64 each argument of each MPI function is
+//! one integer-class register or stack word, so that the numbers of arguments in `functions.txt` are all there is to
+//! know. It is loaded before the MPI library, by `RTLD_GLOBAL` or `LD_PRELOAD`, and takes its place by name.
+//!
+//! ```text
+//! MPI_Waitsome(a0 … a4)                 any caller: C, Fortran (mpi_waitsome_, mpi_waitsome_f08_), a dlopened library
+//!     depth 0 -> 1, read the clock      calls made by MPI from within are forwarded only
+//!     PMPI_Waitsome(a0 … a4)
+//!     read the clock, depth 1 -> 0
+//!     the thread's totals of MPI_Waitsome; the thread's RecordingContext::mpi_ticks
+//! ```
+//!
+//! * `call.rs`: the measurement; `totals.rs`: sums per function and thread; `target.rs`: finds `PMPI_x`;
+//! * `host.rs`: what the program that loads this library calls ([`cca_abi::recording::MpiProxyFunctions`]).
+//!
+//! On processors other than x86-64 nothing is wrapped, and the host is told so.
+
+#[cfg(target_arch = "x86_64")]
+mod call;
+#[cfg(target_arch = "x86_64")]
+mod host;
+#[cfg(target_arch = "x86_64")]
+mod target;
+#[cfg(target_arch = "x86_64")]
+mod totals;
+#[cfg(target_arch = "x86_64")]
+mod wrappers;
+
+#[cfg(target_arch = "x86_64")]
+pub use host::proxy_mpi_v1;
+
+/// The entry point, [`cca_abi::recording::MpiProxyEntry`]: nothing is offered on this processor.
+#[cfg(not(target_arch = "x86_64"))]
+#[unsafe(no_mangle)]
+pub extern "C" fn proxy_mpi_v1() -> *const cca_abi::recording::MpiProxyFunctions {
+    std::ptr::null()
+}

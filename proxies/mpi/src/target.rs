@@ -1,0 +1,123 @@
+//! The function behind a wrapper, looked up at its first call.
+
+use std::ffi::{CStr, c_int, c_void};
+use std::io::Write;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use crate::wrappers::N_FUNCTIONS;
+
+/// Where a wrapper leads.
+pub(crate) struct Target {
+    address: AtomicPtr<c_void>,
+    profiling: &'static CStr,
+    plain: &'static CStr,
+}
+
+impl Target {
+    /// # Arguments
+    /// * `profiling` - the profiling name, `PMPI_x`
+    /// * `plain` - the name of the wrapper, for an MPI that has no profiling name of it (MPICH: `mpi_x_f08_`)
+    pub(crate) const fn new(profiling: &'static CStr, plain: &'static CStr) -> Self {
+        Self {
+            address: AtomicPtr::new(ptr::null_mut()),
+            profiling,
+            plain,
+        }
+    }
+
+    /// The function's address, never null.
+    #[inline(always)]
+    pub(crate) fn address(&self) -> *mut c_void {
+        let address = self.address.load(Ordering::Relaxed);
+        if address.is_null() {
+            return self.find();
+        }
+        address
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find(&self) -> *mut c_void {
+        // SAFETY: the names end with a zero.
+        let global = unsafe { libc::dlsym(libc::RTLD_DEFAULT, self.profiling.as_ptr()) };
+        let found = if global.is_null() {
+            self.find_in_any_library()
+        } else {
+            global
+        };
+        if found.is_null() {
+            // What the dynamic linker would have done, had this library not given the name.
+            let text = format!(
+                "cannot call {:?}: no MPI library with it is loaded, expected one ({N_FUNCTIONS} functions are wrapped)\n",
+                self.plain
+            );
+            let _ = std::io::stderr().write_all(text.as_bytes());
+            std::process::abort();
+        }
+        self.address.store(found, Ordering::Relaxed);
+        found
+    }
+
+    /// The MPI library may have been loaded for one library alone (`RTLD_LOCAL`), or have no profiling name.
+    fn find_in_any_library(&self) -> *mut c_void {
+        let mut search = Search {
+            names: [self.profiling, self.plain],
+            own: own_base(),
+            found: [ptr::null_mut(); 2],
+        };
+        // SAFETY: `visit` gets `search`, which lives until the call returns.
+        unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut search).cast()) };
+        let [profiling, plain] = search.found;
+        if profiling.is_null() {
+            plain
+        } else {
+            profiling
+        }
+    }
+}
+
+struct Search {
+    names: [&'static CStr; 2],
+    /// Where this library is loaded.
+    own: *mut c_void,
+    found: [*mut c_void; 2],
+}
+
+unsafe extern "C" fn visit(
+    info: *mut libc::dl_phdr_info,
+    _: libc::size_t,
+    search: *mut c_void,
+) -> c_int {
+    // SAFETY: `dl_iterate_phdr` passes a valid description, and what `find_in_any_library` gave it.
+    let (info, search) = unsafe { (&*info, &mut *search.cast::<Search>()) };
+    // SAFETY: the name is valid; the library is loaded already, and the handle is not needed after the look-up.
+    unsafe {
+        let handle = libc::dlopen(info.dlpi_name, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+        if handle.is_null() {
+            return 0;
+        }
+        for (name, found) in search.names.iter().zip(&mut search.found) {
+            let address = libc::dlsym(handle, name.as_ptr());
+            if found.is_null() && !address.is_null() && base_of(address) != search.own {
+                *found = address;
+            }
+        }
+        libc::dlclose(handle);
+    }
+    0
+}
+
+fn own_base() -> *mut c_void {
+    base_of(own_base as *mut c_void)
+}
+
+/// Where the library that an address lies in is loaded.
+fn base_of(address: *mut c_void) -> *mut c_void {
+    // SAFETY: zeros are a valid description; `dladdr` takes any address.
+    unsafe {
+        let mut info: libc::Dl_info = std::mem::zeroed();
+        libc::dladdr(address, &mut info);
+        info.dli_fbase
+    }
+}

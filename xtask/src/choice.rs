@@ -1,0 +1,208 @@
+//! The last part of the demonstration: models from some runs, a prediction of others, and the choice held against what is
+//! then measured.
+//!
+//! The models come from three mesh sizes, the workload from a fourth that none of them saw. All runs alternate, those that
+//! are predicted with those that are learned from, so that a change of the machine's speed touches all alike.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::time::Instant;
+
+use serde_json::Value;
+
+use crate::demo::{ASSEMBLY, Demo};
+use crate::steps::StepError;
+
+/// Meshes, cells along x and y, that the models are fitted to.
+const TRAINING: [[u32; 2]; 3] = [[72, 24], [120, 40], [168, 56]];
+
+/// The mesh that is predicted.
+const TARGET: [u32; 2] = [144, 48];
+
+/// How often each run is repeated.
+const ROUNDS: u32 = 2;
+
+/// Implementations of the flux, each with an implementation of the states, so that all of both are measured.
+const IMPLEMENTATIONS: [[&str; 2]; 3] = [
+    ["hydro.GodunovFlux", "hydro.StatesConstructor"],
+    ["hydro.EfmFlux", "hydro.MinmodStates"],
+    ["hydro.EfmFluxC", "hydro.StatesConstructor"],
+];
+
+/// The instance that is chosen for.
+const INSTANCE: &str = "flux";
+
+/// Most that a predicted total may be off the measured one, in percent.
+const TOLERANCE_PERCENT: f64 = 10.0;
+
+/// Records, fits, chooses, measures, compares.
+///
+/// # Errors
+/// A step failed. A prediction that is off is told, and no error: the machine may have been busy.
+pub fn choice(demo: &Demo<'_>) -> Result<(), StepError> {
+    let (training, targets) = record(demo)?;
+    let models = demo.path("models.json");
+    let mut fit = vec!["fit", "-o", &models, "--method", "compute"];
+    fit.extend(training.iter().map(String::as_str));
+    demo.step("a model for each implementation and mode", &fit)?;
+    let [nx, ny] = TARGET;
+    let title = format!("the choice for a mesh of {nx} x {ny} cells, which no model has seen");
+    // The first implementation's run is the workload; the other runs are there to be compared with.
+    let mut choose = vec![
+        "choose",
+        ASSEMBLY,
+        "--models",
+        &models,
+        "--records",
+        &targets[0],
+    ];
+    demo.step(&title, &choose)?;
+    choose.push("--json");
+    let chosen = demo.json(&choose)?;
+    compare(&predicted(&chosen), &measured(demo, &targets)?);
+    Ok(())
+}
+
+/// Runs every implementation on every mesh, round after round.
+///
+/// # Returns
+/// The record directories to learn from, and those of the mesh that is predicted, implementation fastest.
+fn record(demo: &Demo<'_>) -> Result<(Vec<String>, Vec<String>), StepError> {
+    let n_runs = ROUNDS as usize * (TRAINING.len() + 1) * IMPLEMENTATIONS.len();
+    println!(
+        "\n==> {n_runs} runs of {} implementations",
+        IMPLEMENTATIONS.len()
+    );
+    let start = Instant::now();
+    let (mut training, mut targets) = (Vec::new(), Vec::new());
+    for round in 0..ROUNDS {
+        for mesh in TRAINING {
+            record_mesh(demo, mesh, round, &mut training)?;
+        }
+        record_mesh(demo, TARGET, round, &mut targets)?;
+    }
+    println!("    {n_runs} runs: {:.1} s", start.elapsed().as_secs_f64());
+    Ok((training, targets))
+}
+
+fn record_mesh(
+    demo: &Demo<'_>,
+    [nx, ny]: [u32; 2],
+    round: u32,
+    directories: &mut Vec<String>,
+) -> Result<(), StepError> {
+    for [flux, states] in IMPLEMENTATIONS {
+        let directory = demo.path(&format!("choice/{flux}-{nx}x{ny}-{round}"));
+        let [nx, ny] = [format!("mesh.nx={nx}"), format!("mesh.ny={ny}")];
+        let [flux, states] = [format!("flux={flux}"), format!("states={states}")];
+        demo.quiet(&[
+            "run",
+            ASSEMBLY,
+            "--records",
+            &directory,
+            "--overwrite",
+            "--set",
+            &nx,
+            "--set",
+            &ny,
+            "--replace",
+            &flux,
+            "--replace",
+            &states,
+        ])?;
+        directories.push(directory);
+    }
+    Ok(())
+}
+
+/// Predicted total of the calls by class, seconds.
+fn predicted(choice: &Value) -> BTreeMap<String, f64> {
+    let rows = choice["instances"].as_array().into_iter().flatten();
+    let rows = rows.filter(|row| row["instance"] == INSTANCE);
+    rows.filter_map(|row| Some((row["class"].as_str()?.into(), row["predicted_s"].as_f64()?)))
+        .collect()
+}
+
+/// Measured total of the calls by class, seconds, mean over the rounds.
+fn measured(demo: &Demo<'_>, directories: &[String]) -> Result<BTreeMap<String, f64>, StepError> {
+    let mut totals = BTreeMap::new();
+    for directory in directories {
+        let profile = demo.json(&["profile", directory, "--json"])?;
+        let rows = profile["rows"].as_array().into_iter().flatten();
+        for row in rows.filter(|row| row["name"] == format!("{INSTANCE}.compute")) {
+            let class = row["class"].as_str().unwrap_or_default().to_string();
+            let seconds = row["exclusive_ns"].as_f64().unwrap_or_default() * 1e-9;
+            *totals.entry(class).or_default() += seconds / f64::from(ROUNDS);
+        }
+    }
+    Ok(totals)
+}
+
+fn compare(predicted: &BTreeMap<String, f64>, measured: &BTreeMap<String, f64>) {
+    println!("\n==> predicted and measured total of all calls of {INSTANCE}.compute");
+    println!(
+        "    {:<20} {:>12} {:>12} {:>8}",
+        "class", "predicted s", "measured s", "off by"
+    );
+    let mut worst: f64 = 0.0;
+    for (class, predicted) in predicted {
+        let Some(measured) = measured.get(class) else {
+            continue;
+        };
+        let off = 100.0 * (predicted / measured - 1.0);
+        worst = worst.max(off.abs());
+        println!("    {class:<20} {predicted:>12.4} {measured:>12.4} {off:>+7.1}%");
+    }
+    let fastest = |times: &BTreeMap<String, f64>| {
+        let least = times.iter().min_by(|a, b| a.1.total_cmp(b.1));
+        least.map_or_else(String::new, |(class, _)| class.clone())
+    };
+    let (chosen, best) = (fastest(predicted), fastest(measured));
+    if chosen == best {
+        println!("    the choice is right: {chosen} was predicted to be the fastest, and is");
+    } else {
+        println!(
+            "    the choice is wrong: {chosen} was predicted to be the fastest, but {best} is"
+        );
+    }
+    if worst > TOLERANCE_PERCENT {
+        println!(
+            "    a prediction is {worst:.1} % off, more than {TOLERANCE_PERCENT} %: on a machine that is busy with other work, try again"
+        );
+    }
+}
+
+impl Demo<'_> {
+    /// A command of the binary whose output is of no interest unless it fails.
+    fn quiet(&self, arguments: &[&str]) -> Result<(), StepError> {
+        self.output(arguments).map(|_| ())
+    }
+
+    /// The JSON document that a command of the binary prints.
+    fn json(&self, arguments: &[&str]) -> Result<Value, StepError> {
+        let text = self.output(arguments)?;
+        serde_json::from_slice(&text).map_err(|source| StepError::File {
+            act: "read output of",
+            path: arguments.join(" "),
+            source: source.into(),
+        })
+    }
+
+    fn output(&self, arguments: &[&str]) -> Result<Vec<u8>, StepError> {
+        let title = format!("mastermind {}", arguments.join(" "));
+        let mut command: Command = self.command(arguments);
+        let output = command.stderr(std::process::Stdio::inherit()).output();
+        let output = output.map_err(|source| StepError::Start {
+            title: title.clone(),
+            program: "mastermind".into(),
+            source,
+        })?;
+        if output.status.success() {
+            return Ok(output.stdout);
+        }
+        Err(StepError::Failed {
+            title,
+            status: output.status,
+        })
+    }
+}
