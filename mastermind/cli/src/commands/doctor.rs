@@ -169,10 +169,7 @@ fn storage(directory: &Path) -> Finding {
         (Ok(space), Ok(kind)) => {
             let gib = space.f_bavail as f64 * space.f_frsize as f64 / (1_u64 << 30) as f64;
             let found = format!("{gib:.1} GiB free");
-            match NETWORK
-                .iter()
-                .find(|(magic, _)| *magic == kind.f_type)
-            {
+            match NETWORK.iter().find(|(magic, _)| *magic == kind.f_type) {
                 Some((_, name)) => Finding::missing(
                     what,
                     &format!("{found} on {name}"),
