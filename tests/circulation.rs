@@ -32,3 +32,18 @@ fn godunov() {
 fn efm() {
     check("hydro.EfmFlux");
 }
+
+/// On three levels, the coarsest of 96 x 32 cells, whose means the statistics take.
+#[test]
+fn on_an_adaptive_mesh() {
+    let assembly = example("shock-amr/shock-amr.toml", &["driver.end_time=0.5"]);
+    let statistics = Application::run(&assembly, RankComm::alone()).statistics();
+    println!("adaptive: {statistics:.5?}, predicted {PREDICTED}");
+    let deviation = (statistics.negative_circulation / PREDICTED - 1.0).abs();
+    assert!(
+        deviation < 0.08,
+        "{statistics:?}, expected {PREDICTED} to 8 %"
+    );
+    assert!((statistics.mass / 8.4042 - 1.0).abs() < 1e-3);
+    assert!((statistics.max_density / 6.68 - 1.0).abs() < 0.01);
+}

@@ -20,8 +20,9 @@ const FRAMEWORK: [&str; 6] = [
 const FOR_COMPONENTS: [&str; 3] = ["cca-abi", "cca-port-macro", "cca-ports"];
 
 /// The crates of `mastermind/` and what each may use, `cca-*` aside.
-const MASTERMIND: [(&str, &[&str]); 7] = [
+const MASTERMIND: [(&str, &[&str]); 8] = [
     ("mastermind-records", &[]),
+    ("mastermind-export", &["mastermind-records"]),
     ("mastermind-measurement", &["mastermind-records"]),
     ("mastermind-models", &["mastermind-records"]),
     ("mastermind-composition", &["mastermind-models"]),
@@ -39,6 +40,7 @@ const MASTERMIND: [(&str, &[&str]); 7] = [
         "mastermind-cli",
         &[
             "mastermind-measurement",
+            "mastermind-export",
             "mastermind-records",
             "mastermind-models",
             "mastermind-composition",
@@ -49,11 +51,12 @@ const MASTERMIND: [(&str, &[&str]); 7] = [
 ];
 
 /// Crates of others that have one home here.
-const HOMES: [(&str, &str); 4] = [
+const HOMES: [(&str, &str); 5] = [
     ("abi_stable", "cca-abi"),
     ("anyhow", "mastermind-cli"),
     ("libloading", "cca-loader"),
     ("mpi", "cca-comm-mpi"),
+    ("parquet", "mastermind-export"),
 ];
 
 fn metadata() -> Metadata {

@@ -1,5 +1,6 @@
 //! End-to-end tests over real dynamic libraries: what they share.
 
+mod adaptive;
 mod application;
 mod fixtures;
 mod golden;
@@ -7,6 +8,9 @@ mod launchers;
 mod program;
 mod ranks;
 
+pub use adaptive::{
+    Blast, FixedBoxes, Jump, MeshCall, MeshSpy, Uniform, end, host_stands_between, host_stands_in,
+};
 pub use application::{Application, Cells, example};
 pub use fixtures::{c_library, rust_library};
 pub use golden::assert_golden;

@@ -8,8 +8,8 @@ use crate::workspace::Workspace;
 const BENCHES: &[(&str, &str)] = &[
     ("mastermind-component", "port_call"),
     ("mastermind-measurement", "append"),
-    ("mastermind-records", "read"),
     ("proxy-mpi", "wrapper"),
+    ("mastermind-records", "read"),
 ];
 
 /// Packages whose examples are libraries that a benchmark loads.

@@ -37,6 +37,8 @@ pub fn demo(workspace: &Workspace, system: &System) -> Result<(), StepError> {
         ],
     )?;
     demo.step("where the time went", &["profile", &alone])?;
+    demo.figure("scatter", &alone, &["--method", "states.compute"])?;
+    demo.figure("graph", &alone, &[])?;
     demo.ranks(system)?;
     choice::choice(&demo)?;
     println!(
@@ -84,6 +86,13 @@ impl<'a> Demo<'a> {
         run_step(&title, &mut self.command(arguments))
     }
 
+    /// A figure of the records, in the demonstration's folder.
+    fn figure(&self, kind: &str, records: &str, options: &[&str]) -> Result<(), StepError> {
+        let out = format!("{records}-{kind}.svg");
+        let plot = ["plot", records, "--kind", kind, "-o", &out];
+        self.step(&format!("a figure: {kind}"), &[&plot[..], options].concat())
+    }
+
     /// The binary with these arguments, in the root of the workspace.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(self.workspace.release().join("mastermind"));
@@ -118,6 +127,7 @@ impl<'a> Demo<'a> {
                 "where the time went, mean over the ranks",
                 &["profile", &records, "--top", "10"],
             )?;
+            self.figure("comm", &records, &[])?;
         }
         if !found {
             println!("\nNo MPI on this machine: the steps on several ranks are left out.");

@@ -246,10 +246,13 @@ impl MeshPort for AmrMesh {
                 }
                 marks.push(of_level.gather(ports.comm)?);
             }
-            let boxes = new_boxes(&*regridder, mesh.domain(), &marks)?;
+            let mut boxes = new_boxes(&*regridder, mesh.domain(), &marks)?;
+            while boxes.last().is_some_and(Vec::is_empty) {
+                boxes.pop();
+            }
             let old = mesh.layouts();
             let mut layouts = old[..1].to_vec();
-            for boxes in boxes.into_iter().take_while(|boxes| !boxes.is_empty()) {
+            for boxes in boxes {
                 let at = layouts.len();
                 let ranks = inherit(&boxes, old.get(at), &layouts[at - 1]);
                 layouts.push(Layout { boxes, ranks });

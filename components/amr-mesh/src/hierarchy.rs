@@ -203,7 +203,7 @@ impl Hierarchy {
     ) -> Result<(), PortError> {
         let at = self.level(level).map_err(PortError::failed)?;
         self.levels[at].check_whole().map_err(PortError::failed)?;
-        self.levels[at].step = None;
+        let is_step = self.levels[at].step.take().is_some();
         let (coarse, fine) = self.levels.split_at_mut(at + 1);
         let (Some(coarse), Some(fine)) = (coarse.last_mut(), fine.first_mut()) else {
             return Ok(());
@@ -228,15 +228,19 @@ impl Hierarchy {
                 patch.cells().coarsen(),
             )?;
         }
-        fine.to_coarser
-            .run(ports.comm, &mut Upward { coarse, fine })
+        let mut upward = Upward {
+            coarse,
+            fine,
+            is_step,
+        };
+        fine.to_coarser.run(ports.comm, &mut upward)
     }
 
     /// Puts new patches in the place of the old, with the same solution: from old patches of the level, else interpolated.
     /// What the stage arrays hold is lost. Collective.
     ///
     /// # Arguments
-    /// * `layouts` - the patches of every level, the coarsest covering the domain; levels without patches are dropped
+    /// * `layouts` - the patches of every level, at least the coarsest, which covers the domain
     ///
     /// # Errors
     /// [`LayoutError`] if they make no mesh, which then stays as it was. [`StorageError::Taken`]; the components', after which there is
@@ -397,12 +401,18 @@ fn check_length(stored: &Stored, found: usize) -> Result<(), StorageError> {
 struct Upward<'a> {
     coarse: &'a mut Level,
     fine: &'a Level,
+    /// Whether there are fluxes: not if the levels were filled otherwise than by a step.
+    is_step: bool,
 }
 
 impl Arrays for Upward<'_> {
     fn read(&self, step: &Step, message: &mut RVec<f64>) {
         let source = self.fine.patch(step.from);
         if let Kind::Flux(side) = step.kind {
+            if !self.is_step {
+                message.extend(std::iter::repeat_n(0.0, step.region.doubles()));
+                return;
+            }
             let cells = source.patch.cells().coarsen();
             source.border.read(side, &cells, &step.region, message);
         } else if let Some(Image { patch, values }) = &source.image {
@@ -423,6 +433,9 @@ impl Arrays for Upward<'_> {
         let Kind::Flux(side) = step.kind else {
             return write(patch, state, &step.region, values);
         };
+        if !self.is_step {
+            return;
+        }
         let axis = match side {
             Side::Left | Side::Right => Axis::X,
             Side::Bottom | Side::Top => Axis::Y,

@@ -118,7 +118,8 @@ pub fn patch(domain: &Domain, level: usize, id: u64, cells: &CellBox) -> Patch {
     }
 }
 
-/// Cuts the coarsest level into as few patches as keep every side at or below `max_side`, alike to one cell.
+/// Cuts the coarsest level into as few patches as keep every side at or below `max_side`, alike to one cell, but none
+/// narrower than its ghost cells.
 ///
 /// # Errors
 /// [`LayoutError::TooSmall`]
@@ -128,7 +129,7 @@ pub fn base_boxes(domain: &Domain, max_side: usize) -> Result<Vec<CellBox>, Layo
         return Err(LayoutError::TooSmall { nx, ny });
     }
     let edges = |n: usize| {
-        let parts = n.div_ceil(max_side.max(1));
+        let parts = n.div_ceil(max_side.max(1)).min(n / GHOST);
         (0..parts).map(move |k| ((k * n / parts) as i64, ((k + 1) * n / parts) as i64))
     };
     let rows = edges(ny).flat_map(|(j, j_end)| {
@@ -238,6 +239,11 @@ mod tests {
         assert_eq!(boxes.len(), 6);
         assert_eq!(check(&DOMAIN, 0, &boxes, None), Ok(()));
         assert_eq!(boxes.iter().map(CellBox::cells).sum::<usize>(), 96);
+        assert_eq!(
+            base_boxes(&DOMAIN, 1).map(|boxes| boxes.len()),
+            Ok(24),
+            "2 x 2 each"
+        );
         let small = Domain { nx: 1, ..DOMAIN };
         let error = base_boxes(&small, 5).expect_err("too small");
         assert_eq!(

@@ -7,6 +7,7 @@
 mod component;
 mod gathered;
 mod grid;
+mod outline;
 mod picture;
 mod table;
 

@@ -7,6 +7,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::register_font;
 
+use crate::outline::{draw_legend, draw_outlines};
 use crate::{Grid, OutputError, PatchOutline};
 
 /// Width of the picture, pixels; the height follows the shape of the grid.
@@ -19,22 +20,23 @@ const BAR: u32 = 136;
 const BAR_LABELS: u32 = 84;
 const MARGIN: u32 = 16;
 
-const FONT: &str = "sans-serif";
+pub(crate) const FONT: &str = "sans-serif";
 const TITLE_SIZE: u32 = 28;
-const LABEL_SIZE: u32 = 20;
+pub(crate) const LABEL_SIZE: u32 = 20;
 
-/// Line widths of the levels 0, 1 and all finer ones, pixels.
-const LINE_WIDTHS: [u32; 3] = [4, 2, 1];
+/// Part of the range of densities above which the colours are so light that lines on them are black.
+const LIGHT: f64 = 0.65;
 
-type Area<'a> = DrawingArea<BitMapBackend<'a>, Shift>;
-type DrawError<'a> = DrawingAreaErrorKind<<BitMapBackend<'a> as DrawingBackend>::ErrorType>;
+pub(crate) type Area<'a> = DrawingArea<BitMapBackend<'a>, Shift>;
+pub(crate) type DrawError<'a> =
+    DrawingAreaErrorKind<<BitMapBackend<'a> as DrawingBackend>::ErrorType>;
 
 /// Draws the density with axes, colour bar and the outlines of the patches, as a PNG file.
 ///
 /// # Arguments
 /// * `path` - the file, replaced if it exists; its name must end in `.png`
 /// * `density` - shape `[ny][nx]`; the colours span its finite values, what is not finite is grey
-/// * `patches` - outlines, drawn from the coarsest level to the finest in three line weights
+/// * `patches` - outlines, in three line weights, the coarsest level's the thickest
 /// * `time` - for the title
 ///
 /// # Errors
@@ -67,6 +69,7 @@ fn draw<'a>(
     root.fill(&WHITE)?;
     let (main, bar) = root.split_horizontally(WIDTH - BAR);
     let range = range(density);
+    draw_legend(&main, patches, MARGIN)?;
     let rows = draw_field(&main, (grid, density), range, patches, time)?;
     draw_bar(&bar, rows, range)?;
     root.present()
@@ -127,15 +130,24 @@ fn draw_field<'a>(
         density,
         range,
     )?;
-    let mut patches = patches.to_vec();
-    patches.sort_by_key(|patch| patch.level);
+    let plot = chart.plotting_area().strip_coord_spec();
+    let ink = |x: u32, y: u32| {
+        let value = density[cell_at(grid, plot.dim_in_pixel(), (x, y))];
+        let is_light = value - range.0 > LIGHT * (range.1 - range.0);
+        if is_light { BLACK } else { WHITE }
+    };
+    draw_outlines(&plot, grid, patches, ink)?;
     let frame = Rectangle::new([(grid.x0, grid.y0), (x1, y1)], BLACK);
-    chart.draw_series(patches.iter().map(|patch| {
-        let width = LINE_WIDTHS[patch.level.min(LINE_WIDTHS.len() - 1)];
-        Rectangle::new([patch.low, patch.high], WHITE.mix(0.9).stroke_width(width))
-    }))?;
     chart.draw_series([frame])?;
     Ok(chart.plotting_area().get_pixel_range().1)
+}
+
+/// The cell that a pixel lies in.
+fn cell_at(grid: &Grid, (width, height): (u32, u32), (x, y): (u32, u32)) -> usize {
+    let cell = |pixel: u32, pixels: u32, cells: usize| {
+        (u64::from(pixel) * cells as u64 / u64::from(pixels)) as usize
+    };
+    cell(height - 1 - y, height, grid.ny) * grid.nx + cell(x, width, grid.nx)
 }
 
 /// Colours every pixel by the cell that it lies in.
@@ -145,14 +157,10 @@ fn fill_cells<'a>(
     density: &[f64],
     range: (f64, f64),
 ) -> Result<(), DrawError<'a>> {
-    let (width, height) = area.dim_in_pixel();
-    let cell = |pixel: u32, pixels: u32, cells: usize| {
-        (u64::from(pixel) * cells as u64 / u64::from(pixels)) as usize
-    };
-    for y in 0..height {
-        let row = cell(height - 1 - y, height, grid.ny) * grid.nx;
-        for x in 0..width {
-            let value = density[row + cell(x, width, grid.nx)];
+    let pixels = area.dim_in_pixel();
+    for y in 0..pixels.1 {
+        for x in 0..pixels.0 {
+            let value = density[cell_at(grid, pixels, (x, y))];
             area.draw_pixel((x as i32, y as i32), &colour(value, range))?;
         }
     }

@@ -204,7 +204,8 @@ pub trait MeshPort {
         flux_y: RSlice<'_, f64>,
     ) -> Result<(), PortError>;
 
-    /// A step of a level has ended; what the levels above and below must agree on is made so. Collective.
+    /// A step of a level has ended; what the levels above and below must agree on is made so. Collective. Also called, from the
+    /// finest level to the coarsest, when the levels were filled otherwise than by steps.
     ///
     /// # Errors
     /// No such level; the communicator's.

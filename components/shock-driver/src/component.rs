@@ -181,6 +181,10 @@ impl Run<'_> {
                 break;
             }
         }
+        // The coarse cells get the means of the finer ones that were filled after them.
+        for level in (0..self.mesh.levels()?).rev() {
+            self.mesh.end_step(level)?;
+        }
         self.mesh.balance()?;
         Ok(())
     }

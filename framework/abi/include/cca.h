@@ -40,7 +40,11 @@ enum {
     CCA_USES_PORT_NOT_RELEASED = 14,
     CCA_BAD_PORT_NAME = 15,
     CCA_BAD_PORT_TYPE = 16,
-    CCA_BAD_PARAMETER = 17
+    CCA_BAD_PARAMETER = 17,
+    CCA_BAD_PROPERTIES = 18,
+    CCA_BAD_PORT_INFO = 19,
+    CCA_OUT_OF_MEMORY = 20,
+    CCA_NETWORK_ERROR = 21
 };
 
 /* Where a function leaves the text of its error; the caller's. */
@@ -99,7 +103,9 @@ typedef struct {
     const cca_port *current;
 } cca_slot;
 
-/* cca.Services: what the framework gives a component. `services.object` goes in as `object`. */
+/* cca.Services 1.1: what the framework gives a component. `services.object` goes in as `object`. A table may grow at
+ * its end: `header.size` says how far it reaches. get_port_nonblocking leaves a null slot if nothing is connected;
+ * register_for_release takes a port of interface `cca.ComponentRelease`. The others pass Rust types: not from C. */
 typedef struct {
     cca_vtable_header header;
     int32_t (*add_provides_port)(const void *object, cca_text name, cca_owned_port port, cca_error *error);
@@ -109,6 +115,12 @@ typedef struct {
     int32_t (*get_port)(const void *object, cca_text name, const cca_slot **slot, cca_error *error);
     int32_t (*release_port)(const void *object, cca_text name, cca_error *error);
     int32_t (*instance_name)(const void *object, void *rust_string, cca_error *error); /* not from C */
+    int32_t (*get_port_nonblocking)(const void *object, cca_text name, const cca_slot **slot, cca_error *error);
+    int32_t (*create_type_map)(const void *object, void *rust_map, cca_error *error); /* not from C */
+    int32_t (*get_port_properties)(const void *object, cca_text name, void *rust_map, cca_error *error); /* not from C */
+    void (*set_port_properties)(void); /* not from C */
+    int32_t (*get_component_id)(const void *object, void *rust_id, cca_error *error); /* not from C */
+    int32_t (*register_for_release)(const void *object, cca_owned_port release, cca_error *error);
 } cca_services;
 
 /* The functions of a component. */

@@ -3,7 +3,9 @@
 use core::fmt;
 use core::mem::MaybeUninit;
 
-/// What kind of error it is: CCA's exceptions (`gov.cca.CCAExceptionType`), and two of our own.
+/// What kind of error it is: CCA's exceptions (`gov.cca.CCAExceptionType`), and one of our own, `BadParameter`.
+///
+/// CCA's `Nonstandard` is [`ErrorCode::Failed`], its `Unexpected` is [`ErrorCode::Panicked`]; the others keep their names.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -28,6 +30,14 @@ pub enum ErrorCode {
     BadPortType = 16,
     /// An unknown parameter, or a value outside what is allowed.
     BadParameter = 17,
+    /// A property of another type than expected.
+    BadProperties = 18,
+    /// A port whose description makes no sense.
+    BadPortInfo = 19,
+    /// There is no memory left.
+    OutOfMemory = 20,
+    /// A peer on another rank cannot be reached.
+    NetworkError = 21,
 }
 
 impl ErrorCode {
@@ -44,6 +54,10 @@ impl ErrorCode {
             BadPortName,
             BadPortType,
             BadParameter,
+            BadProperties,
+            BadPortInfo,
+            OutOfMemory,
+            NetworkError,
         ]
         .into_iter()
         .find(|code| *code as i32 == status)

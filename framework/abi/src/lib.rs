@@ -30,7 +30,7 @@ pub use component::{
     LibraryEntry, RawComponent,
 };
 #[doc(hidden)]
-pub use entry::RegisteredClass;
+pub use entry::{RegisteredClass, cca_component_v1};
 pub use error::{ErrorBuffer, ErrorCode, PortError};
 pub use guard::{call, guard, guard_value, panic_message};
 pub use interface::{Interface, ProvidedBy};

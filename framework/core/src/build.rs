@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::error::Error;
 
-use crate::assembly::Assembly;
+use crate::assembly::{Assembly, Endpoint};
+use crate::connections::ConnectionId;
 use crate::error::{FrameworkError, names};
-use crate::framework::{ConnectionId, Framework};
+use crate::framework::Framework;
 use crate::repository::Repository;
 
 /// Everything that is wrong with an assembly.
@@ -48,6 +49,7 @@ impl Framework {
         repository: &Repository,
     ) -> Result<(), AssemblyProblems> {
         let mut problems: Vec<Box<dyn Error + Send + Sync>> = Vec::new();
+        self.add_repository(repository);
         let made = self.make_instances(assembly, repository, &mut problems);
         let there =
             |instance: &str| made.contains(instance) || !assembly.instances.contains_key(instance);
@@ -101,7 +103,7 @@ impl Framework {
         for (instance, class) in &assembly.instances {
             let result = match repository.class(class) {
                 Some(class) => self.create_instance(instance, class),
-                None => Err(unknown_class(instance, class, repository)),
+                None => Err(repository.unknown(instance, class)),
             };
             match result {
                 Ok(()) => drop(made.insert(instance.clone())),
@@ -118,11 +120,11 @@ impl Framework {
     ) {
         for (instance, port, interface) in self.unconnected() {
             // One that the file connects, but that could not be connected, has its problem already.
-            let tried = assembly
-                .connections
-                .keys()
-                .any(|end| end.instance == instance && end.port == port);
-            if !tried && assembly.instances.contains_key(&instance) {
+            let end = Endpoint { instance, port };
+            if !assembly.connections.contains_key(&end)
+                && assembly.instances.contains_key(&end.instance)
+            {
+                let Endpoint { instance, port } = end;
                 problems.push(
                     Unconnected {
                         instance,
@@ -156,23 +158,7 @@ fn find_bad_alternatives(
             .iter()
             .filter(|class| repository.class(class).is_none())
         {
-            problems.push(unknown_class(instance, class, repository).into());
+            problems.push(repository.unknown(instance, class).into());
         }
-    }
-}
-
-fn unknown_class(instance: &str, class: &str, repository: &Repository) -> FrameworkError {
-    let all: Vec<_> = repository
-        .classes()
-        .map(|class| class.name().to_string())
-        .collect();
-    FrameworkError::UnknownClass {
-        instance: instance.into(),
-        class: class.into(),
-        known: if all.is_empty() {
-            "a class of a library on the path, and there is none".into()
-        } else {
-            names(&all)
-        },
     }
 }

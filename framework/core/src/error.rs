@@ -2,8 +2,7 @@
 
 use cca_abi::{ErrorCode, PortError};
 use cca_loader::LoadError;
-
-use crate::framework::ConnectionId;
+use cca_ports::TypeMismatch;
 
 /// What can go wrong when instances are made and connected; each is one of CCA's exceptions.
 #[derive(Debug, thiserror::Error)]
@@ -101,16 +100,21 @@ pub enum FrameworkError {
     },
     /// The two ends do not fit.
     #[error(
-        "cannot connect uses port \"{}\" of \"{}\" to provides port \"{}\" of \"{}\": {found}, expected {expected}",
-        connection.uses, connection.user, connection.provides, connection.provider
+        "cannot connect uses port \"{uses}\" of \"{user}\" to provides port \"{provides}\" of \"{provider}\": {found}, expected {expected}"
     )]
     TypeMismatch {
-        /// The connection that was to be made.
-        connection: Box<ConnectionId>,
+        /// The using instance.
+        user: Box<str>,
+        /// Its port.
+        uses: Box<str>,
+        /// The providing instance.
+        provider: Box<str>,
+        /// Its port.
+        provides: Box<str>,
         /// What the provider has.
-        found: String,
+        found: Box<str>,
         /// What the user wants.
-        expected: String,
+        expected: Box<str>,
     },
     /// The uses port is connected already.
     #[error(
@@ -160,6 +164,38 @@ pub enum FrameworkError {
         /// Name of the interface.
         interface: String,
     },
+    /// The instance is being destroyed.
+    #[error("cannot connect instance \"{instance}\": being destroyed, expected one that stays")]
+    BeingDestroyed {
+        /// The instance.
+        instance: String,
+    },
+    /// The framework has been shut down.
+    #[error("cannot create instance: the framework is shut down, expected a running one")]
+    ShutDown,
+    /// There is no such listener.
+    #[error("cannot remove listener {listener}: unknown, expected one that was added")]
+    UnknownListener {
+        /// The number it was told by.
+        listener: u64,
+    },
+    /// The interface has a service.
+    #[error(
+        "cannot add service \"{interface}\": there is one already, expected none; remove it first"
+    )]
+    ServiceExists {
+        /// Name of the interface.
+        interface: String,
+    },
+    /// The interface has no service.
+    #[error("cannot remove service \"{interface}\": there is none, expected one")]
+    UnknownService {
+        /// Name of the interface.
+        interface: String,
+    },
+    /// A property has another type.
+    #[error(transparent)]
+    Properties(#[from] TypeMismatch),
     /// A port's own error.
     #[error("cannot {act}")]
     Port {
@@ -189,7 +225,10 @@ impl FrameworkError {
         match self {
             E::BadPortName { .. } => ErrorCode::BadPortName,
             E::PortAlreadyDefined { .. } => ErrorCode::PortAlreadyDefined,
-            E::BadPort { .. } | E::TypeMismatch { .. } => ErrorCode::BadPortType,
+            E::BadPort { .. } => ErrorCode::BadPortInfo,
+            E::TypeMismatch { .. } => ErrorCode::BadPortType,
+            E::Properties(_) => ErrorCode::BadProperties,
+            E::Port { source, .. } => source.code(),
             E::PortNotDefined { .. } => ErrorCode::PortNotDefined,
             E::NotConnected { .. } => ErrorCode::PortNotConnected,
             E::NotInUse { .. } => ErrorCode::PortNotInUse,
@@ -202,16 +241,27 @@ impl FrameworkError {
 
 impl From<FrameworkError> for PortError {
     fn from(error: FrameworkError) -> Self {
-        PortError::new(error.code(), &error)
+        let mut message = error.to_string();
+        let mut cause = std::error::Error::source(&error);
+        while let Some(source) = cause {
+            message = format!("{message}: {source}");
+            cause = source.source();
+        }
+        PortError::new(error.code(), message)
     }
 }
 
+/// Names that an error message lists; of more than that it says that there are more.
+const N_NAMES: usize = 40;
+
 /// A list of names for an error message.
 pub(crate) fn names<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
-    let names: Vec<_> = names.into_iter().map(String::as_str).collect();
-    if names.is_empty() {
+    let mut names = names.into_iter();
+    let shown: Vec<_> = names.by_ref().take(N_NAMES).map(String::as_str).collect();
+    let more = if names.next().is_some() { ", …" } else { "" };
+    if shown.is_empty() {
         "none".into()
     } else {
-        format!("one of {}", names.join(", "))
+        format!("one of {}{more}", shown.join(", "))
     }
 }

@@ -1,36 +1,23 @@
-//! A framework: makes instances, connects their ports, starts them, and takes them apart again.
+//! A framework: makes instances of classes, and takes them apart again.
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use cca_abi::{
-    Interface, InterfaceDescriptor, OwnedPort, ProvidedBy, Slot, SlotPointer, compare_layouts,
-};
+use cca_abi::{Interface, InterfaceDescriptor, OwnedPort, ProvidedBy, Slot, SlotPointer};
 use cca_loader::Class;
-use cca_ports::{Services, ServicesPort};
+use cca_ports::{ComponentId, ComponentReleasePort, Services, ServicesPort, TypeMap};
 
-use crate::connector::Target;
+use crate::connections::{ConnectionId, fits};
 use crate::error::FrameworkError;
 use crate::services::{ComponentServices, Shared};
-use crate::state::{Connection, Entry, State, good_name};
+use crate::state::{Entry, FRAMEWORK, Provided, good_name};
 
-/// A framework. Dropping it says goodbye to the components, last made first, and destroys them.
-#[derive(Default)]
+/// A framework (`gov.cca.AbstractFramework`). Dropping it shuts it down: it says goodbye to the components, last made
+/// first, and destroys them.
 pub struct Framework {
     pub(crate) shared: Arc<Shared>,
-}
-
-/// A connection: the using end names it, since a uses port has at most one.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ConnectionId {
-    /// The using instance.
-    pub user: String,
-    /// Its uses port.
-    pub uses: String,
-    /// The providing instance.
-    pub provider: String,
-    /// Its provides port.
-    pub provides: String,
+    is_owner: bool,
 }
 
 /// An instance as it is now.
@@ -65,10 +52,44 @@ impl std::fmt::Debug for PortInfo {
     }
 }
 
+impl std::fmt::Debug for Framework {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Framework").finish_non_exhaustive()
+    }
+}
+
+impl Default for Framework {
+    fn default() -> Self {
+        let framework = Framework {
+            shared: Arc::default(),
+            is_owner: true,
+        };
+        crate::service_registry::add_own_services(&mut framework.shared.lock());
+        framework
+    }
+}
+
+/// How an instance is entered.
+struct NewEntry<'a> {
+    name: &'a str,
+    class: &'a str,
+    version: &'a str,
+    library: Option<PathBuf>,
+    properties: TypeMap,
+}
+
 impl Framework {
     /// A framework without instances.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// A way to a framework that somebody else owns.
+    pub(crate) fn handle(shared: Arc<Shared>) -> Self {
+        Framework {
+            shared,
+            is_owner: false,
+        }
     }
 
     /// Makes an instance of a class and has it register its ports.
@@ -76,15 +97,32 @@ impl Framework {
     /// # Errors
     /// The name is bad or taken; the class's, a panic's included. The instance is then not there.
     pub fn create_instance(&self, name: &str, class: &Class) -> Result<(), FrameworkError> {
-        let services = self.add_entry(
+        self.create_instance_with(name, class, TypeMap::default())
+    }
+
+    /// As [`Framework::create_instance`], with properties.
+    ///
+    /// # Errors
+    /// As [`Framework::create_instance`].
+    pub fn create_instance_with(
+        &self,
+        name: &str,
+        class: &Class,
+        properties: TypeMap,
+    ) -> Result<(), FrameworkError> {
+        let (services, id) = self.add_entry(NewEntry {
             name,
-            class.name(),
-            class.version(),
-            Some(class.library().into()),
-        )?;
+            class: class.name(),
+            version: class.version(),
+            library: Some(class.library().into()),
+            properties,
+        })?;
+        // Its share is never given back: a component, or a thread that it left behind, may keep its services longer than
+        // the framework lives, and then gets an error from them.
+        let services = std::mem::ManuallyDrop::new(services);
         let created = self.start_instance(name, class, &services);
         if created.is_err() {
-            self.remove_entry(name);
+            self.remove_entry(&id);
         }
         created
     }
@@ -101,7 +139,7 @@ impl Framework {
         })?;
         let component = Arc::new(component);
         self.shared.lock().instance_mut(name)?.component = Some(Arc::clone(&component));
-        // SAFETY: the services object is never freed (`add_entry`).
+        // SAFETY: the services object is never freed (`create_instance_with`).
         let set = unsafe { component.set_services(services.port) };
         set.map_err(|source| FrameworkError::SetServices {
             instance: name.into(),
@@ -121,213 +159,205 @@ impl Framework {
         class: &str,
         version: &str,
     ) -> Result<Services, FrameworkError> {
-        let port = self.add_entry(name, class, version, None)?;
-        // SAFETY: a `cca.Services` port whose object is never freed (`add_entry`).
+        let (port, _) = self.add_entry(NewEntry {
+            name,
+            class,
+            version,
+            library: None,
+            properties: TypeMap::default(),
+        })?;
+        let port = std::mem::ManuallyDrop::new(port);
+        // SAFETY: a `cca.Services` port whose object is never freed, as in `create_instance_with`.
         Ok(unsafe { Services::new(port.port) })
     }
 
-    fn add_entry(
+    /// As [`Framework::services`], as a port that may cross the border.
+    pub(crate) fn services_port(
         &self,
         name: &str,
         class: &str,
-        version: &str,
-        library: Option<PathBuf>,
-    ) -> Result<std::mem::ManuallyDrop<OwnedPort>, FrameworkError> {
+        properties: TypeMap,
+    ) -> Result<OwnedPort, FrameworkError> {
+        let new = NewEntry {
+            name,
+            class,
+            version: "",
+            library: None,
+            properties,
+        };
+        self.add_entry(new).map(|(port, _)| port)
+    }
+
+    fn add_entry(&self, new: NewEntry<'_>) -> Result<(OwnedPort, ComponentId), FrameworkError> {
+        let name = new.name;
+        let instance = || name.to_string();
         if !good_name(name) {
-            return Err(FrameworkError::BadInstanceName {
-                instance: name.into(),
-            });
+            let instance = instance();
+            return Err(FrameworkError::BadInstanceName { instance });
         }
         let mut state = self.shared.lock();
-        if state.instances.contains_key(name) {
-            return Err(FrameworkError::InstanceExists {
-                instance: name.into(),
-            });
+        if state.is_shut_down {
+            return Err(FrameworkError::ShutDown);
         }
+        if name == FRAMEWORK || state.instances.contains_key(name) {
+            let instance = instance();
+            return Err(FrameworkError::InstanceExists { instance });
+        }
+        state.serial += 1;
+        let serial = state.serial;
         let entry = Entry {
-            class: class.into(),
-            version: version.into(),
-            library,
+            serial,
+            class: new.class.into(),
+            version: new.version.into(),
+            library: new.library,
+            properties: new.properties,
             component: None,
+            is_ending: false,
+            releases: Vec::new(),
             provides: Default::default(),
             uses: Default::default(),
         };
         state.instances.insert(name.into(), entry);
-        state.order.push(name.into());
+        state.order.insert(serial, name.into());
+        let id = state.id(name);
         let services = Arc::new(ComponentServices {
             framework: Arc::downgrade(&self.shared),
-            instance: name.into(),
+            id: id.clone(),
         });
-        // Its share is never given back: a component, or a thread that it left behind, may keep its services longer than
-        // the framework lives, and then gets an error from them.
-        Ok(std::mem::ManuallyDrop::new(<dyn ServicesPort>::provide(
-            services,
-        )))
+        Ok((<dyn ServicesPort>::provide(services), id))
     }
 
-    fn remove_entry(&self, name: &str) {
+    fn remove_entry(&self, id: &ComponentId) {
         let removed = {
             let mut state = self.shared.lock();
-            state.order.retain(|known| known != name);
-            state.instances.remove(name)
+            state.order.remove(&id.serial);
+            match state.exactly(id) {
+                Ok(_) => state.instances.remove(id.name.as_str()),
+                Err(_) => None,
+            }
         };
         // Component code may run here, without the lock.
         drop(removed);
     }
 
-    /// Connects a uses port to a provides port.
+    /// Takes an instance's connections away, has it say goodbye, and destroys it; the others go on. Also ends the part
+    /// of a program that got its services by that name (`AbstractFramework.releaseServices`).
     ///
     /// # Errors
-    /// An unknown instance or port; ends that do not fit; a uses port connected already.
-    pub fn connect(&self, connection: &ConnectionId) -> Result<(), FrameworkError> {
-        let ConnectionId {
-            user,
-            uses,
-            provider,
-            provides,
-        } = connection;
-        let mut state = self.shared.lock();
-        let port = Arc::clone(state.provides(provider, provides)?);
-        let uses_port = state.uses(user, uses)?;
-        if uses_port.connection.is_some() {
-            return Err(FrameworkError::AlreadyConnected {
-                instance: user.clone(),
-                port: uses.clone(),
-            });
-        }
-        fits(connection, uses_port.interface, &port)?;
-        let target = Target::new(port.port, port);
-        let uses_port = state.uses_mut(user, uses)?;
-        uses_port.connection = Some(Connection {
-            provider: provider.clone(),
-            port: provides.clone(),
-            proxy: None,
-        });
-        let unreachable = uses_port.connector.point_to(Some(target));
-        drop(state);
-        drop(unreachable);
-        Ok(())
-    }
-
-    /// Leads a connected uses port to another provider from the next call on; a call in flight ends on the old one.
-    /// A monitored connection is monitored no longer: monitor it again for the new provider.
-    ///
-    /// # Errors
-    /// As [`Framework::connect`]; the port is not connected.
-    pub fn reconnect(&self, connection: &ConnectionId) -> Result<(), FrameworkError> {
-        let ConnectionId {
-            user,
-            uses,
-            provider,
-            provides,
-        } = connection;
-        let mut state = self.shared.lock();
-        let port = Arc::clone(state.provides(provider, provides)?);
-        fits(connection, state.uses(user, uses)?.interface, &port)?;
-        let uses_port = state.uses_mut(user, uses)?;
-        let Some(old) = uses_port.connection.as_mut() else {
-            return Err(FrameworkError::NotConnected {
-                instance: user.clone(),
-                port: uses.clone(),
-            });
-        };
-        let old = std::mem::replace(
-            old,
-            Connection {
-                provider: provider.clone(),
-                port: provides.clone(),
-                proxy: None,
-            },
-        );
-        let unreachable = uses_port
-            .connector
-            .point_to(Some(Target::new(port.port, port)));
-        drop(state);
-        drop((old, unreachable));
-        Ok(())
-    }
-
-    /// Takes a connection away.
-    ///
-    /// # Errors
-    /// An unknown instance or port; not connected; in use.
-    pub fn disconnect(&self, user: &str, uses: &str) -> Result<(), FrameworkError> {
-        let mut state = self.shared.lock();
-        let uses_port = state.uses_mut(user, uses)?;
-        let (instance, port) = (user.to_string(), uses.to_string());
-        if uses_port.connector.is_in_use() {
-            return Err(FrameworkError::InUse { instance, port });
-        }
-        let Some(connection) = uses_port.connection.take() else {
-            return Err(FrameworkError::NotConnected { instance, port });
-        };
-        let unreachable = uses_port.connector.point_to(None);
-        drop(state);
-        drop((connection, unreachable));
-        Ok(())
-    }
-
-    /// Names the provider of an interface for every uses port of it that an assembly leaves unconnected, such as the
-    /// communicator.
-    ///
-    /// # Errors
-    /// An unknown instance or port.
-    pub fn provide_by_default(&self, instance: &str, port: &str) -> Result<(), FrameworkError> {
-        let mut state = self.shared.lock();
-        let interface = interface_of(state.provides(instance, port)?)
-            .name
-            .to_string();
-        state
-            .defaults
-            .insert(interface, (instance.into(), port.into()));
-        Ok(())
-    }
-
-    /// Connects every uses port that has a default provider and is not connected.
-    ///
-    /// # Errors
-    /// Ends that do not fit.
-    pub fn connect_defaults(&self) -> Result<(), FrameworkError> {
-        let missing: Vec<_> = {
-            let state = self.shared.lock();
-            let default = |uses: &(String, String, String)| state.defaults.get(&uses.2).cloned();
-            let unconnected = unconnected(&state);
-            unconnected
-                .into_iter()
-                .filter_map(|uses| default(&uses).map(|to| (uses, to)))
-                .collect()
-        };
-        for ((user, uses, _), (provider, provides)) in missing {
-            self.connect(&ConnectionId {
-                user,
-                uses,
-                provider,
-                provides,
-            })?;
-        }
-        Ok(())
-    }
-
-    /// Uses ports that lead nowhere: (instance, port, interface).
-    pub fn unconnected(&self) -> Vec<(String, String, String)> {
-        unconnected(&self.shared.lock())
-    }
-
-    /// Every connection, by its using end.
-    pub fn connections(&self) -> Vec<ConnectionId> {
-        let state = self.shared.lock();
-        let mut connections = Vec::new();
-        for (user, entry) in &state.instances {
-            for (uses, port) in &entry.uses {
-                connections.extend(port.connection.as_ref().map(|connection| ConnectionId {
-                    user: user.clone(),
-                    uses: uses.clone(),
-                    provider: connection.provider.clone(),
-                    provides: connection.port.clone(),
-                }));
+    /// No such instance; a port of it, or of one that uses it, still in use after `timeout`.
+    pub fn destroy_instance(&self, name: &str, timeout: Duration) -> Result<(), FrameworkError> {
+        let id = self.component_id(name)?;
+        within(timeout, || self.begin_to_end(&id))?;
+        for connection in self.connections_of(&[name]) {
+            if let Err(error) = self.disconnect(&connection.user, &connection.uses) {
+                if let Ok(entry) = self.shared.lock().instance_mut(name) {
+                    entry.is_ending = false;
+                }
+                return Err(error);
             }
         }
-        connections
+        self.say_goodbye(name);
+        self.remove_entry(&id);
+        Ok(())
+    }
+
+    /// Lets nobody connect to an instance any more, if nobody is inside it.
+    fn begin_to_end(&self, id: &ComponentId) -> Result<(), FrameworkError> {
+        let mut state = self.shared.lock();
+        let entry = state.exactly(id)?;
+        let in_use = |instance: &str, port: &str| FrameworkError::InUse {
+            instance: instance.into(),
+            port: port.into(),
+        };
+        if let Some((port, _)) = entry.uses.iter().find(|(_, u)| u.connector.is_in_use()) {
+            return Err(in_use(&id.name, port));
+        }
+        let users = entry.provides.values().flat_map(|provides| &provides.users);
+        for (user, uses) in users {
+            if state.uses(user, uses)?.connector.is_in_use() {
+                return Err(in_use(user, uses));
+            }
+        }
+        state.instance_mut(&id.name)?.is_ending = true;
+        Ok(())
+    }
+
+    /// A component that fails to say goodbye is destroyed all the same, and there is nobody to tell.
+    fn say_goodbye(&self, name: &str) {
+        let (component, releases) = match self.shared.lock().instance_mut(name) {
+            Ok(entry) => (entry.component.clone(), std::mem::take(&mut entry.releases)),
+            Err(_) => return,
+        };
+        for release in releases.iter().rev() {
+            let _ = call_provided::<dyn ComponentReleasePort, _>(release, name, |port| {
+                port.release_services()
+            });
+        }
+        if let Some(component) = component {
+            let _ = component.release_services();
+        }
+    }
+
+    /// Says goodbye to all components, last made first, and destroys them; nothing can be added any more.
+    ///
+    /// # Errors
+    /// A port is in use; nothing is then done.
+    pub fn shutdown_framework(&self) -> Result<(), FrameworkError> {
+        {
+            let mut state = self.shared.lock();
+            for (instance, entry) in &state.instances {
+                if let Some((port, _)) = entry.uses.iter().find(|(_, u)| u.connector.is_in_use()) {
+                    let (instance, port) = (instance.clone(), port.clone());
+                    return Err(FrameworkError::InUse { instance, port });
+                }
+            }
+            state.is_shut_down = true;
+        }
+        self.end();
+        Ok(())
+    }
+
+    /// Another framework, without instances; the two do not meet.
+    pub fn create_empty_framework(&self) -> Framework {
+        Framework::new()
+    }
+
+    /// A map without properties.
+    pub fn create_type_map(&self) -> TypeMap {
+        TypeMap::default()
+    }
+
+    fn end(&self) {
+        let order = {
+            let mut state = self.shared.lock();
+            state.is_shut_down = true;
+            std::mem::take(&mut state.order)
+        };
+        for name in order.values().rev() {
+            self.say_goodbye(name);
+        }
+        // Connections first, so that no component is destroyed while another leads to it.
+        let mut unreachable = Vec::new();
+        let (services, listeners) = {
+            let mut state = self.shared.lock();
+            for entry in state.instances.values_mut() {
+                entry.provides.values_mut().for_each(|p| p.users.clear());
+                for uses in entry.uses.values_mut() {
+                    unreachable.push((uses.connection.take(), uses.connector.point_to(None)));
+                }
+            }
+            (
+                std::mem::take(&mut state.services),
+                std::mem::take(&mut state.listeners),
+            )
+        };
+        drop((unreachable, services, listeners));
+        for (serial, name) in order.iter().rev() {
+            self.remove_entry(&ComponentId {
+                name: name.as_str().into(),
+                serial: *serial,
+            });
+        }
     }
 
     /// Every instance, by name.
@@ -340,6 +370,15 @@ impl Framework {
             .collect()
     }
 
+    /// One instance.
+    ///
+    /// # Errors
+    /// There is none of that name.
+    pub fn instance(&self, name: &str) -> Result<InstanceInfo, FrameworkError> {
+        let state = self.shared.lock();
+        Ok(info(name, state.instance(name)?))
+    }
+
     /// Calls a provided port of an instance from the program that holds the framework.
     ///
     /// # Errors
@@ -350,44 +389,69 @@ impl Framework {
         port: &str,
         work: impl FnOnce(&P::Stub) -> R,
     ) -> Result<R, FrameworkError> {
-        let provided = Arc::clone(self.shared.lock().provides(instance, port)?);
+        let provided = Arc::clone(&self.shared.lock().provides(instance, port)?.port);
         let connection = ConnectionId {
-            user: "framework".into(),
+            user: FRAMEWORK.into(),
             uses: port.into(),
             provider: instance.into(),
             provides: port.into(),
         };
         fits(&connection, P::descriptor(), &provided)?;
-        let mut pair = provided.port;
-        let slot = Slot::unconnected();
-        slot.replace(&raw mut pair);
-        // SAFETY: slot, pair and the share of the provider outlive the stub, which does not leave this function.
-        let stub = P::stub(unsafe { SlotPointer::new(&slot) });
-        Ok(work(&stub))
+        Ok(call::<P, R>(&provided, work))
+    }
+}
+
+/// Calls a port that somebody handed over.
+///
+/// # Errors
+/// It is of another interface.
+pub(crate) fn call_provided<P: Interface + ?Sized, R>(
+    provided: &Arc<Provided>,
+    from: &str,
+    work: impl FnOnce(&P::Stub) -> R,
+) -> Result<R, FrameworkError> {
+    let name = P::descriptor().name.to_string();
+    let connection = ConnectionId {
+        user: FRAMEWORK.into(),
+        uses: name.clone(),
+        provider: from.into(),
+        provides: name,
+    };
+    fits(&connection, P::descriptor(), provided)?;
+    Ok(call::<P, R>(provided, work))
+}
+
+/// Calls a port that is known to be of interface `P`.
+fn call<P: Interface + ?Sized, R>(provided: &Arc<Provided>, work: impl FnOnce(&P::Stub) -> R) -> R {
+    let provided = Arc::clone(provided);
+    let mut pair = provided.port;
+    let slot = Slot::unconnected();
+    slot.replace(&raw mut pair);
+    // SAFETY: slot, pair and the share of the provider outlive the stub, which does not leave this function.
+    let stub = P::stub(unsafe { SlotPointer::new(&slot) });
+    work(&stub)
+}
+
+/// Tries until it is no longer refused because of a port in use, or the time is over.
+pub(crate) fn within<T>(
+    timeout: Duration,
+    mut attempt: impl FnMut() -> Result<T, FrameworkError>,
+) -> Result<T, FrameworkError> {
+    let started = Instant::now();
+    loop {
+        match attempt() {
+            Err(FrameworkError::InUse { .. }) if started.elapsed() < timeout => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            result => return result,
+        }
     }
 }
 
 impl Drop for Framework {
     fn drop(&mut self) {
-        let order = std::mem::take(&mut self.shared.lock().order);
-        let component = |name: &String| self.shared.lock().instances.get(name)?.component.clone();
-        for name in order.iter().rev() {
-            if let Some(component) = component(name) {
-                // A component that fails to say goodbye is destroyed all the same, and there is nobody to tell.
-                let _ = component.release_services();
-            }
-        }
-        // Connections first, so that no component is destroyed while another leads to it.
-        let names: Vec<_> = order.iter().rev().cloned().collect();
-        let mut unreachable = Vec::new();
-        for entry in self.shared.lock().instances.values_mut() {
-            for uses in entry.uses.values_mut() {
-                unreachable.push((uses.connection.take(), uses.connector.point_to(None)));
-            }
-        }
-        drop(unreachable);
-        for name in names {
-            self.remove_entry(&name);
+        if self.is_owner {
+            self.end();
         }
     }
 }
@@ -406,64 +470,10 @@ pub(crate) fn interface_of(port: &OwnedPort) -> &'static InterfaceDescriptor {
     port.interface.get().unwrap_or(&NONE)
 }
 
-/// Whether a provided port is what a user was compiled against: name, version, hash, size, and the types passed.
-fn fits(
-    connection: &ConnectionId,
-    expected: &'static InterfaceDescriptor,
-    provided: &OwnedPort,
-) -> Result<(), FrameworkError> {
-    let found = interface_of(provided);
-    let mismatch = |found: String, expected: String| FrameworkError::TypeMismatch {
-        connection: Box::new(connection.clone()),
-        found,
-        expected,
-    };
-    let title = |d: &InterfaceDescriptor| format!("type \"{}/{}\"", d.name, d.version);
-    if found.name != expected.name || found.version != expected.version {
-        return Err(mismatch(title(found), title(expected)));
-    }
-    if found.hash != expected.hash || found.vtable_size != expected.vtable_size {
-        let detail = |d: &InterfaceDescriptor| {
-            format!(
-                "{} with hash {:016x} and a table of {} bytes",
-                title(d),
-                d.hash,
-                d.vtable_size
-            )
-        };
-        return Err(mismatch(detail(found), detail(expected)));
-    }
-    compare_layouts(expected, found).map_err(|difference| {
-        mismatch(
-            format!("another layout of what it passes ({difference})"),
-            "the same layout".into(),
-        )
-    })
-}
-
-fn unconnected(state: &State) -> Vec<(String, String, String)> {
-    let ports = state.instances.iter().flat_map(|(instance, entry)| {
-        entry
-            .uses
-            .iter()
-            .map(move |(name, uses)| (instance, name, uses))
-    });
-    ports
-        .filter(|(_, _, uses)| uses.connection.is_none())
-        .map(|(instance, name, uses)| {
-            (
-                instance.clone(),
-                name.clone(),
-                uses.interface.name.to_string(),
-            )
-        })
-        .collect()
-}
-
 fn info(name: &str, entry: &Entry) -> InstanceInfo {
-    let provides = entry.provides.iter().map(|(name, port)| PortInfo {
+    let provides = entry.provides.iter().map(|(name, provides)| PortInfo {
         name: name.clone(),
-        interface: interface_of(port),
+        interface: interface_of(&provides.port),
     });
     let uses = entry.uses.iter().map(|(name, uses)| PortInfo {
         name: name.clone(),

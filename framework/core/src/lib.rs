@@ -1,7 +1,8 @@
 //! The framework: instances of component classes, the connections between their ports, and assemblies of them.
 //!
 //! * [`Repository`]: the classes that can be instantiated, found in component libraries;
-//! * [`Framework`]: instances, ports and connections (`gov.cca.ports.BuilderService`); several in one process do not meet;
+//! * [`Framework`]: instances, ports and connections (`gov.cca.AbstractFramework` and `gov.cca.ports.BuilderService`,
+//!   which components reach as ports); several in one process do not meet;
 //! * [`Assembly`]: what a TOML file says, and [`Framework::assemble`], which builds it or says everything that is wrong.
 //!
 //! The framework knows nothing of measurement: [`Framework::monitor`] puts a proxy into a connection, and the proxy's
@@ -9,20 +10,27 @@
 
 mod assembly;
 mod build;
+mod builder;
+mod connections;
 mod connector;
 mod error;
+mod events;
 mod framework;
+mod framework_ports;
 mod monitor;
 mod parameters;
+pub mod rc;
 mod repository;
+mod service_registry;
 mod services;
 mod state;
 
-pub use assembly::{Assembly, AssemblyError, Endpoint};
+pub use assembly::{Assembly, AssemblyError, Endpoint, Header, Start};
 pub use build::AssemblyProblems;
+pub use connections::ConnectionId;
 pub use connector::{Connector, Provider, Target};
 pub use error::FrameworkError;
-pub use framework::{ConnectionId, Framework, InstanceInfo, PortInfo};
+pub use framework::{Framework, InstanceInfo, PortInfo};
 pub use monitor::MonitorSelection;
 pub use parameters::InstanceParameter;
 pub use repository::Repository;

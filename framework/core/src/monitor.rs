@@ -6,9 +6,11 @@ use std::sync::Arc;
 use cca_abi::{InterfaceDescriptor, InterfacePointer, NewProxy, OwnedPort, RSlice, call};
 use cca_ports::{MonitorPort, MonitoredMethod, PortError, RecorderPointer};
 
+use crate::connections::ConnectionId;
 use crate::connector::{Connector, Target};
 use crate::error::FrameworkError;
-use crate::framework::{ConnectionId, Framework, interface_of};
+use crate::framework::{Framework, interface_of};
+use crate::state::Provided;
 
 /// A proxy and its own way to the provider.
 pub struct Proxy {
@@ -177,7 +179,7 @@ impl Framework {
             .connection
             .as_mut()
             .and_then(|connection| connection.proxy.take());
-        let target = Target::new(connected.port.port, connected.port);
+        let target = Target::new(connected.port.port, Arc::clone(&connected.port) as _);
         let unreachable = uses_port.connector.point_to(Some(target));
         drop(state);
         drop((proxy, unreachable));
@@ -223,10 +225,14 @@ impl Framework {
                     port: uses.into(),
                 })?;
         Ok(Connected {
-            class: state.instance(&connection.provider)?.class.clone(),
+            // The framework's own ports are no instance's.
+            class: state
+                .instances
+                .get(&connection.provider)
+                .map_or_else(String::new, |entry| entry.class.clone()),
             provider: connection.provider.clone(),
             provides: connection.port.clone(),
-            port: Arc::clone(state.provides(&connection.provider, &connection.port)?),
+            port: Arc::clone(&connection.provided),
             expected: uses_port.interface,
         })
     }
@@ -237,7 +243,7 @@ struct Connected {
     provider: String,
     class: String,
     provides: String,
-    port: Arc<OwnedPort>,
+    port: Arc<Provided>,
     expected: &'static InterfaceDescriptor,
 }
 

@@ -90,12 +90,12 @@ impl Framework {
         let interface = <dyn ParameterPort as cca_abi::Interface>::descriptor().name;
         let state = self.shared.lock();
         let ports = state.instance(instance)?.provides.iter();
-        let ports = ports.filter(|(_, port)| interface_of(port).name == interface);
+        let ports = ports.filter(|(_, provides)| interface_of(&provides.port).name == interface);
         Ok(ports.map(|(name, _)| name.clone()).collect())
     }
 }
 
-fn read_all(
+pub(crate) fn read_all(
     port: &impl ParameterPort,
 ) -> Result<Vec<(ParameterDescription, ParameterValue)>, PortError> {
     let descriptions = port.descriptions()?;

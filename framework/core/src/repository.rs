@@ -1,12 +1,15 @@
 //! The classes that can be instantiated.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
 use cca_loader::{Class, Library, LoadError, find_libraries};
 
+use crate::error::{FrameworkError, names};
+
 /// Component classes by name.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Repository {
     classes: BTreeMap<&'static str, Class>,
     // A class that an earlier library has already, as on any search path.
@@ -49,19 +52,61 @@ impl Repository {
     /// # Errors
     /// None now; a class that is there already stays as it was.
     pub fn add(&mut self, library: &Library) -> Result<(), LoadError> {
+        self.add_library(library);
+        Ok(())
+    }
+
+    /// Adds an opened library's classes; a class that is there already stays as it was.
+    pub fn add_library(&mut self, library: &Library) {
         if self.libraries.iter().any(|known| known == library.path()) {
-            return Ok(());
+            return;
         }
         self.libraries.push(library.path().into());
-        for class in library.classes() {
-            match self.classes.entry(class.name()) {
-                std::collections::btree_map::Entry::Vacant(entry) => {
-                    entry.insert(class.clone());
-                }
-                std::collections::btree_map::Entry::Occupied(_) => self.hidden.push(class.clone()),
+        library
+            .classes()
+            .iter()
+            .for_each(|class| self.insert(class));
+    }
+
+    /// Adds another repository's classes; a class that is there already stays as it was.
+    pub fn merge(&mut self, other: &Repository) {
+        for library in &other.libraries {
+            if self.libraries.contains(library) {
+                continue;
             }
+            self.libraries.push(library.clone());
+            let classes = other.classes.values().chain(&other.hidden);
+            let of_library = classes.filter(|class| class.library() == library);
+            of_library.for_each(|class| self.insert(class));
         }
-        Ok(())
+    }
+
+    /// Adds one class; one of its name that is there already stays.
+    pub fn add_class(&mut self, class: &Class) {
+        self.classes
+            .entry(class.name())
+            .or_insert_with(|| class.clone());
+    }
+
+    fn insert(&mut self, class: &Class) {
+        match self.classes.entry(class.name()) {
+            Entry::Vacant(entry) => drop(entry.insert(class.clone())),
+            Entry::Occupied(_) => self.hidden.push(class.clone()),
+        }
+    }
+
+    /// That there is no such class.
+    pub(crate) fn unknown(&self, instance: &str, class: &str) -> FrameworkError {
+        let all: Vec<_> = self.classes.keys().map(|name| name.to_string()).collect();
+        FrameworkError::UnknownClass {
+            instance: instance.into(),
+            class: class.into(),
+            known: if all.is_empty() {
+                "a class of a library on the path, and there is none".into()
+            } else {
+                names(&all)
+            },
+        }
     }
 
     /// A class by name.

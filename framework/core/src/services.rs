@@ -6,11 +6,12 @@ use cca_abi::{
     InterfaceDescriptor, InterfacePointer, OwnedPort, PortError, RStr, RString, SlotPointer,
     checked_text, missing_function,
 };
-use cca_ports::ServicesPort;
+use cca_ports::{ComponentId, ComponentReleasePort, ServicesPort, TypeMap};
 
 use crate::connector::Connector;
 use crate::error::FrameworkError;
-use crate::state::{State, Uses, good_name};
+use crate::framework::{Framework, call_provided};
+use crate::state::{Entry, Provided, Provides, State, Uses, good_name};
 
 /// A framework's state, shared with the services of its instances.
 #[derive(Default)]
@@ -29,7 +30,7 @@ impl Shared {
 /// The services of one instance.
 pub struct ComponentServices {
     pub framework: Weak<Shared>,
-    pub instance: String,
+    pub id: ComponentId,
 }
 
 impl ComponentServices {
@@ -38,9 +39,37 @@ impl ComponentServices {
         self.framework.upgrade().ok_or_else(gone)
     }
 
+    /// The instance's entry: not that of a later one of its name.
+    fn own<'a>(&self, state: &'a mut State) -> Result<&'a mut Entry, FrameworkError> {
+        state.exactly(&self.id)?;
+        state.instance_mut(&self.id.name)
+    }
+
+    fn uses<'a>(&self, state: &'a mut State, port: &str) -> Result<&'a mut Uses, FrameworkError> {
+        state.exactly(&self.id)?;
+        state.uses_mut(&self.id.name, port)
+    }
+
+    /// The names that an error needs.
+    fn ends(&self, port: &str) -> (String, String) {
+        (self.id.name.to_string(), port.to_string())
+    }
+
+    /// Comes into a connected port.
+    fn acquire(&self, shared: &Shared, port: &str) -> Result<Option<SlotPointer>, FrameworkError> {
+        let mut state = shared.lock();
+        let uses = self.uses(&mut state, port)?;
+        if !uses.connector.is_connected() {
+            return Ok(None);
+        }
+        uses.connector.acquire();
+        // SAFETY: the slot is boxed; a port in use is not unregistered, and the framework outlives its components' calls.
+        Ok(Some(unsafe { SlotPointer::new(uses.connector.slot()) }))
+    }
+
     fn add_error(&self, port: &str, what: impl Into<String>) -> FrameworkError {
         FrameworkError::BadPort {
-            instance: self.instance.clone(),
+            instance: self.id.name.to_string(),
             port: port.into(),
             what: what.into(),
         }
@@ -64,13 +93,13 @@ impl ComponentServices {
         }
     }
 
-    fn checked_name(&self, state: &State, port: &str) -> Result<(), FrameworkError> {
-        let (instance, port) = (self.instance.clone(), port.to_string());
-        if !good_name(&port) {
+    fn checked_name(&self, state: &mut State, name: &str) -> Result<(), FrameworkError> {
+        let (instance, port) = self.ends(name);
+        if !good_name(name) {
             return Err(FrameworkError::BadPortName { instance, port });
         }
-        let entry = state.instance(&instance)?;
-        if entry.provides.contains_key(&port) || entry.uses.contains_key(&port) {
+        let entry = self.own(state)?;
+        if entry.provides.contains_key(name) || entry.uses.contains_key(name) {
             return Err(FrameworkError::PortAlreadyDefined { instance, port });
         }
         Ok(())
@@ -106,9 +135,14 @@ impl ServicesPort for ComponentServices {
         self.checked_table(&name, &port)?;
         let shared = self.framework()?;
         let mut state = shared.lock();
-        self.checked_name(&state, &name)?;
-        let entry = state.instance_mut(&self.instance)?;
-        entry.provides.insert(name.into(), Arc::new(port));
+        self.checked_name(&mut state, &name)?;
+        let entry = self.own(&mut state)?;
+        let provides = Provides {
+            port: Provided::new(port, entry.component.clone()),
+            properties: TypeMap::default(),
+            users: Default::default(),
+        };
+        entry.provides.insert(name.into(), provides);
         Ok(())
     }
 
@@ -116,20 +150,18 @@ impl ServicesPort for ComponentServices {
         let shared = self.framework()?;
         let removed = {
             let mut state = shared.lock();
-            state.provides(&self.instance, &name)?;
-            let connected = state
-                .instances
-                .values()
-                .flat_map(|entry| entry.uses.values())
-                .any(|uses| {
-                    let connection = uses.connection.as_ref();
-                    connection.is_some_and(|c| c.provider == self.instance && c.port == *name)
-                });
-            if connected {
-                let (instance, port) = (self.instance.clone(), name.to_string());
+            let entry = self.own(&mut state)?;
+            let used = entry.provides.get(&*name).map(|p| !p.users.is_empty());
+            if used == Some(true) {
+                let (instance, port) = self.ends(&name);
                 return Err(FrameworkError::InUse { instance, port }.into());
             }
-            state.instance_mut(&self.instance)?.provides.remove(&*name)
+            let removed = entry.provides.remove(&*name);
+            if removed.is_none() {
+                // Says that there is none.
+                state.provides(&self.id.name, &name)?;
+            }
+            removed
         };
         drop(removed);
         Ok(())
@@ -143,56 +175,46 @@ impl ServicesPort for ComponentServices {
         let interface = self.checked(&name, interface)?;
         let shared = self.framework()?;
         let mut state = shared.lock();
-        self.checked_name(&state, &name)?;
+        self.checked_name(&mut state, &name)?;
         let uses = Uses {
             interface,
+            properties: TypeMap::default(),
             connector: Connector::default(),
             connection: None,
         };
-        state
-            .instance_mut(&self.instance)?
-            .uses
-            .insert(name.into(), uses);
+        self.own(&mut state)?.uses.insert(name.into(), uses);
         Ok(())
     }
 
     fn unregister_uses_port(&self, name: RStr<'_>) -> Result<(), PortError> {
         let shared = self.framework()?;
         let mut state = shared.lock();
-        let uses = state.uses(&self.instance, &name)?;
+        let uses = self.uses(&mut state, &name)?;
         if uses.connector.is_in_use() || uses.connection.is_some() {
-            let (instance, port) = (self.instance.clone(), name.to_string());
+            let (instance, port) = self.ends(&name);
             return Err(FrameworkError::InUse { instance, port }.into());
         }
-        state.instance_mut(&self.instance)?.uses.remove(&*name);
+        self.own(&mut state)?.uses.remove(&*name);
         Ok(())
     }
 
     fn get_port(&self, name: RStr<'_>) -> Result<SlotPointer, PortError> {
-        let shared = self.framework()?;
-        let mut state = shared.lock();
-        let uses = state.uses_mut(&self.instance, &name)?;
-        if !uses.connector.is_connected() {
-            let (instance, port) = (self.instance.clone(), name.to_string());
+        let slot = self.get_port_nonblocking(name)?;
+        if slot.as_ptr().is_null() {
+            let (instance, port) = self.ends(&name);
             return Err(FrameworkError::NotConnected { instance, port }.into());
         }
-        uses.connector.acquire();
-        // SAFETY: the slot is boxed; a port in use is not unregistered, and the framework outlives its components' calls.
-        Ok(unsafe { SlotPointer::new(uses.connector.slot()) })
+        Ok(slot)
     }
 
     fn release_port(&self, name: RStr<'_>) -> Result<(), PortError> {
         let shared = self.framework()?;
-        let released = shared
-            .lock()
-            .uses_mut(&self.instance, &name)?
-            .connector
-            .release();
+        let released = self.uses(&mut shared.lock(), &name)?.connector.release();
         // What it led to before may be dropped now; here the lock is free again.
         match released {
             Some(unreachable) => drop(unreachable),
             None => {
-                let (instance, port) = (self.instance.clone(), name.to_string());
+                let (instance, port) = self.ends(&name);
                 return Err(FrameworkError::NotInUse { instance, port }.into());
             }
         }
@@ -200,6 +222,57 @@ impl ServicesPort for ComponentServices {
     }
 
     fn instance_name(&self) -> Result<RString, PortError> {
-        Ok(self.instance.as_str().into())
+        Ok(self.id.name.clone())
+    }
+
+    fn get_port_nonblocking(&self, name: RStr<'_>) -> Result<SlotPointer, PortError> {
+        let shared = self.framework()?;
+        if let Some(slot) = self.acquire(&shared, &name)? {
+            return Ok(slot);
+        }
+        let framework = Framework::handle(Arc::clone(&shared));
+        if framework.connect_service(&self.id.name, &name)?
+            && let Some(slot) = self.acquire(&shared, &name)?
+        {
+            return Ok(slot);
+        }
+        // SAFETY: never called through, as the caller is promised.
+        Ok(unsafe { SlotPointer::new(std::ptr::null()) })
+    }
+
+    fn create_type_map(&self) -> Result<TypeMap, PortError> {
+        Ok(TypeMap::default())
+    }
+
+    fn get_port_properties(&self, name: RStr<'_>) -> Result<TypeMap, PortError> {
+        let shared = self.framework()?;
+        let mut state = shared.lock();
+        self.own(&mut state)?;
+        Ok(state.port_properties_mut(&self.id.name, &name)?.clone())
+    }
+
+    fn set_port_properties(&self, name: RStr<'_>, properties: TypeMap) -> Result<(), PortError> {
+        let shared = self.framework()?;
+        let mut state = shared.lock();
+        self.own(&mut state)?;
+        *state.port_properties_mut(&self.id.name, &name)? = properties;
+        Ok(())
+    }
+
+    fn get_component_id(&self) -> Result<ComponentId, PortError> {
+        self.framework()?.lock().exactly(&self.id)?;
+        Ok(self.id.clone())
+    }
+
+    fn register_for_release(&self, release: OwnedPort) -> Result<(), PortError> {
+        let shared = self.framework()?;
+        let mut state = shared.lock();
+        let component = self.own(&mut state)?.component.clone();
+        drop(state);
+        let release = Provided::new(release, component);
+        // Nothing is called; only whether it could be is found out.
+        call_provided::<dyn ComponentReleasePort, _>(&release, &self.id.name, |_| ())?;
+        self.own(&mut shared.lock())?.releases.push(release);
+        Ok(())
     }
 }

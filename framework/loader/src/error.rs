@@ -47,6 +47,9 @@ pub enum LoadError {
         /// Absolute path.
         path: PathBuf,
     },
+    /// The proxy of MPI was built for recorders of another version.
+    #[error("cannot measure MPI: the proxy of MPI records in another version; build it anew")]
+    MpiProxyVersion,
     /// It was built against other layouts.
     #[error("cannot open library \"{}\": component interface version {found}, expected {expected}; build it against cca-abi {expected}", path.display())]
     AbiVersion {

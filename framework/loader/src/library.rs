@@ -21,8 +21,8 @@ const MAX_CLASSES: u32 = 65_536;
 pub struct Library {
     path: PathBuf,
     classes: Vec<Class>,
-    // Never closed: ports and code of it may be in use until the process ends.
-    _handle: ManuallyDrop<Handle>,
+    // Never closed: ports and code of it may be in use until the process ends. `None` for the program itself.
+    _handle: Option<ManuallyDrop<Handle>>,
 }
 
 impl Library {
@@ -40,6 +40,27 @@ impl Library {
     /// As [`Library::open`].
     pub fn open_global(path: &Path) -> Result<Self, LoadError> {
         Self::open_with(path, RTLD_GLOBAL)
+    }
+
+    /// The classes that are linked into this program itself.
+    ///
+    /// # Errors
+    /// There is none; the system does not say which file this program is.
+    pub fn of_program() -> Result<Self, LoadError> {
+        let no_file = |source| LoadError::NoFile {
+            path: "this program".into(),
+            source,
+        };
+        let path = std::env::current_exe().map_err(no_file)?;
+        // SAFETY: the entry of the crate that this one is linked with; what it points to is static.
+        let descriptor = unsafe { cca_abi::cca_component_v1().as_ref() };
+        let descriptor = descriptor.ok_or_else(|| malformed(&path, "no description"))?;
+        let classes = classes(descriptor, &path)?;
+        Ok(Library {
+            path,
+            classes,
+            _handle: None,
+        })
     }
 
     fn open_with(path: &Path, scope: i32) -> Result<Self, LoadError> {
@@ -62,7 +83,7 @@ impl Library {
         Ok(Library {
             path,
             classes,
-            _handle: handle,
+            _handle: Some(handle),
         })
     }
 

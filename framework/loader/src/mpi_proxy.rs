@@ -80,14 +80,19 @@ impl MpiProxy {
 
     /// From now on time in MPI is added to the records of `recorder`.
     ///
+    /// # Errors
+    /// The proxy was built for recorders of another version.
+    ///
     /// # Safety
     /// `recorder` stays where it is until what is returned is dropped, and no thread is in a call of MPI then.
-    pub unsafe fn attach(&self, recorder: &Recorder) -> AttachedMpi {
+    pub unsafe fn attach(&self, recorder: &Recorder) -> Result<AttachedMpi, LoadError> {
         // SAFETY: required of the caller.
-        unsafe { (self.functions.attach)(recorder) };
-        AttachedMpi {
-            proxy: self.clone(),
+        if unsafe { (self.functions.attach)(recorder) } == 0 {
+            return Err(LoadError::MpiProxyVersion);
         }
+        Ok(AttachedMpi {
+            proxy: self.clone(),
+        })
     }
 }
 

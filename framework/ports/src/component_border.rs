@@ -30,7 +30,7 @@ impl<T: Component> Border<T> {
         unsafe {
             guard(error, || {
                 let border = &*object.cast::<Self>();
-                let component = T::set_services(&Services::new(services))?;
+                let component = T::set_services(&Services::checked(services)?)?;
                 let set = border.component.set(component);
                 set.map_err(|_| PortError::failed("set_services was called twice"))
             })

@@ -33,26 +33,42 @@
 
 cca_abi::shared_types!();
 
+mod builder;
 mod comm;
 mod component;
 #[doc(hidden)]
 pub mod component_border;
 mod counter;
+mod events;
 mod go;
+mod held;
 mod monitor;
 mod parameter;
 mod parameter_set;
 mod progress;
 mod services;
+mod type_map;
 
-pub use cca_abi::{ErrorCode, PortError, RSlice, RSliceMut, RStr, RString, RVec, StableAbi};
+pub use builder::{
+    AbstractFrameworkPort, BuilderServicePort, ComponentClassDescription, ComponentId,
+    ComponentRepositoryPort, PortConnection,
+};
+pub use cca_abi::{
+    ErrorCode, OwnedPort, PortError, RSlice, RSliceMut, RStr, RString, RVec, StableAbi,
+};
 pub use cca_port_macro::{PerfValue, component, port};
 pub use comm::{CommPort, Completion, Reduction};
 pub use component::Component;
 pub use counter::{Counter, CounterPort};
+pub use events::{
+    ComponentReleasePort, ConnectionEvent, ConnectionEventKind, ConnectionEventListenerPort,
+    ConnectionEventServicePort, ServiceProviderPort, ServiceRegistryPort,
+};
 pub use go::GoPort;
+pub use held::HeldPort;
 pub use monitor::{MonitorPort, MonitoredMethod, RecorderPointer};
 pub use parameter::{Bounds, ParameterDescription, ParameterPort, ParameterValue};
 pub use parameter_set::{Parameter, ParameterBuilder, ParameterSet, ParameterType};
 pub use progress::ProgressPort;
 pub use services::{PortRef, Services, ServicesPort, ServicesPortVtable, UsesPort};
+pub use type_map::{DComplex, FComplex, TypeKind, TypeMap, TypeMapValue, TypeMismatch, TypeValue};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{PortError, RStr, RString, RVec, StableAbi, port};
+use crate::{PortError, RStr, RString, RVec, StableAbi, TypeMap, port};
 use cca_abi::ROption;
 
 /// A parameter's value.
@@ -85,10 +85,23 @@ pub struct ParameterDescription {
     pub unit: RString,
     /// What it is, one line.
     pub help: RString,
+    /// What to ask a user for; empty if the help says it.
+    pub prompt: RString,
+    /// The group it is shown in; empty if it is in none.
+    pub group: RString,
 }
 
-/// `gov.cca.ports.ParameterPort`, the part that sets and shows.
-#[port(name = "cca.Parameter", version = "1.0")]
+/// `gov.cca.ports.BasicParameterPort` and `ParameterPort`.
+///
+/// | CCA | here |
+/// |---|---|
+/// | `readConfigurationMap`, `writeConfigurationMap`, `readConfigurationKeys` | the same in snake case; the keys are those of `descriptions` |
+/// | `getTitle`, `getGroupNames`, `getGroupTitle`, `getGroupKeys` | `title`; a description's `group` |
+/// | `getKeys`, `getHelp`, `getPrompt`, `hasDefault`, `getDefault…`, `getBounds…`, `getChoices…` | one `descriptions` |
+/// | `get…`, `set…` (one for each of 16 types) | `value`, `set_value` |
+///
+/// Numbers are `i64` and `f64`; there are no complex parameters and no arrays.
+#[port(name = "cca.Parameter", version = "1.1")]
 pub trait ParameterPort {
     /// All parameters, in the order they were added.
     ///
@@ -107,4 +120,22 @@ pub trait ParameterPort {
     /// # Errors
     /// `BadParameter`: unknown, of another kind, out of bounds, not a number, or none of the choices.
     fn set_value(&self, key: RStr<'_>, value: ParameterValue) -> Result<(), PortError>;
+
+    /// What the parameters are for, a few words; may be empty.
+    ///
+    /// # Errors
+    /// None of its own.
+    fn title(&self) -> Result<RString, PortError>;
+
+    /// All values: `bool`, `long`, `double` and `string` properties.
+    ///
+    /// # Errors
+    /// None of its own.
+    fn read_configuration_map(&self) -> Result<TypeMap, PortError>;
+
+    /// Sets every parameter that the map has a property for.
+    ///
+    /// # Errors
+    /// As [`ParameterPort::set_value`], for the first property that is refused; those before it are then set.
+    fn write_configuration_map(&self, map: TypeMap) -> Result<(), PortError>;
 }

@@ -6,12 +6,55 @@ use std::sync::{Arc, RwLock};
 use cca_abi::ROption;
 
 use crate::parameter::{Bounds, ParameterDescription, ParameterPort, ParameterValue};
-use crate::{ErrorCode, PortError, RStr, RString, RVec};
+use crate::{ErrorCode, PortError, RStr, RString, RVec, TypeMap, TypeValue};
 
-/// The parameters behind one parameter port.
-#[derive(Debug, Default)]
+/// The parameters behind one parameter port; what `gov.cca.ports.ParameterPortFactory` makes.
+///
+/// | CCA | here |
+/// |---|---|
+/// | `createParameterPort`, `addParameterPort`, `initParameterData` | [`Services::parameters`](crate::Services::parameters) |
+/// | `removeParameterPort` | [`Services::remove_provides_port`](crate::Services::remove_provides_port) |
+/// | `setBatchTitle` | [`ParameterSet::set_title`] |
+/// | `setGroupName`, `setGroupNameAndTitle` | [`ParameterSet::begin_group`] |
+/// | `addRequest…` (by type) | [`ParameterSet::real`], [`integer`](ParameterSet::integer), [`bool`](ParameterSet::bool), [`text`](ParameterSet::text); default, help, prompt and bounds by the builder |
+/// | `addRequestStringChoice` | [`ParameterBuilder::choices`] |
+/// | `registerUpdatedListener` (`ParameterSetListener`) | [`ParameterSet::on_set`] |
+/// | `registerUpdater` (`ParameterGetListener`) | [`ParameterSet::on_get`] |
+#[derive(Default)]
 pub struct ParameterSet {
     entries: RwLock<Vec<Entry>>,
+    texts: RwLock<Texts>,
+    set_listeners: RwLock<Vec<SetListener>>,
+    get_listeners: RwLock<Vec<GetListener>>,
+}
+
+/// `ParameterSetListener.updatedParameterValue`: told the key of a parameter that was set.
+type SetListener = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// `ParameterGetListener.updateParameterPort`: may add parameters before they are read.
+type GetListener = Arc<dyn Fn() + Send + Sync>;
+
+#[derive(Debug, Default)]
+struct Texts {
+    title: RString,
+    group: RString,
+}
+
+impl std::fmt::Debug for ParameterSet {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ParameterSet")
+            .field("entries", &self.entries)
+            .finish_non_exhaustive()
+    }
+}
+
+fn read<T>(lock: &RwLock<T>) -> std::sync::RwLockReadGuard<'_, T> {
+    lock.read().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+fn write<T>(lock: &RwLock<T>) -> std::sync::RwLockWriteGuard<'_, T> {
+    lock.write()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 #[derive(Debug)]
@@ -73,11 +116,7 @@ pub struct Parameter<T> {
 impl<T: ParameterType> Parameter<T> {
     /// The value now.
     pub fn get(&self) -> T {
-        let entries = self
-            .set
-            .entries
-            .read()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let entries = read(&self.set.entries);
         let value = entries
             .get(self.index)
             .and_then(|entry| T::from_value(&entry.value));
@@ -96,6 +135,26 @@ pub struct ParameterBuilder<T> {
 }
 
 impl ParameterSet {
+    /// Says what the parameters are for.
+    pub fn set_title(&self, title: &str) {
+        write(&self.texts).title = title.into();
+    }
+
+    /// Begins a group: parameters declared from now on are shown in it.
+    pub fn begin_group(&self, group: &str) {
+        write(&self.texts).group = group.into();
+    }
+
+    /// Has `listener` called with the key of each parameter that is set, after it was.
+    pub fn on_set(&self, listener: impl Fn(&str) + Send + Sync + 'static) {
+        write(&self.set_listeners).push(Arc::new(listener));
+    }
+
+    /// Has `listener` called before parameters are described; it may add some.
+    pub fn on_get(&self, listener: impl Fn() + Send + Sync + 'static) {
+        write(&self.get_listeners).push(Arc::new(listener));
+    }
+
     /// A real parameter.
     pub fn real(self: &Arc<Self>, key: &str, default: f64) -> ParameterBuilder<f64> {
         self.builder(key, ParameterValue::Real(default), default)
@@ -131,6 +190,8 @@ impl ParameterSet {
                 choices: RVec::new(),
                 unit: RString::new(),
                 help: RString::new(),
+                prompt: RString::new(),
+                group: read(&self.texts).group.clone(),
             },
             default,
             kind: PhantomData,
@@ -166,17 +227,19 @@ impl<T: ParameterType> ParameterBuilder<T> {
         self
     }
 
+    /// What to ask a user for.
+    pub fn prompt(mut self, prompt: &str) -> Self {
+        self.description.prompt = prompt.into();
+        self
+    }
+
     /// Adds the parameter to its port.
     ///
     /// # Errors
     /// `BadParameter`: the name is taken, or the default is not allowed itself.
     pub fn add(self) -> Result<Parameter<T>, PortError> {
         let value = allowed(&self.description, self.description.default.clone())?;
-        let mut entries = self
-            .set
-            .entries
-            .write()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut entries = write(&self.set.entries);
         let key = &self.description.key;
         if entries.iter().any(|entry| entry.description.key == *key) {
             return Err(bad(format_args!(
@@ -199,10 +262,9 @@ impl<T: ParameterType> ParameterBuilder<T> {
 
 impl ParameterPort for ParameterSet {
     fn descriptions(&self) -> Result<RVec<ParameterDescription>, PortError> {
-        let entries = self
-            .entries
-            .read()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let listeners = read(&self.get_listeners).clone();
+        listeners.iter().for_each(|listener| listener());
+        let entries = read(&self.entries);
         Ok(entries
             .iter()
             .map(|entry| entry.description.clone())
@@ -210,10 +272,7 @@ impl ParameterPort for ParameterSet {
     }
 
     fn value(&self, key: RStr<'_>) -> Result<ParameterValue, PortError> {
-        let entries = self
-            .entries
-            .read()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let entries = read(&self.entries);
         let entry = entries.iter().find(|entry| entry.description.key == *key);
         entry
             .map(|entry| entry.value.clone())
@@ -221,10 +280,7 @@ impl ParameterPort for ParameterSet {
     }
 
     fn set_value(&self, key: RStr<'_>, value: ParameterValue) -> Result<(), PortError> {
-        let mut entries = self
-            .entries
-            .write()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut entries = write(&self.entries);
         let Some(index) = entries
             .iter()
             .position(|entry| entry.description.key == *key)
@@ -233,6 +289,49 @@ impl ParameterPort for ParameterSet {
         };
         let entry = &mut entries[index];
         entry.value = allowed(&entry.description, value)?;
+        drop(entries);
+        let listeners = read(&self.set_listeners).clone();
+        listeners.iter().for_each(|listener| listener(&key));
+        Ok(())
+    }
+
+    fn title(&self) -> Result<RString, PortError> {
+        Ok(read(&self.texts).title.clone())
+    }
+
+    fn read_configuration_map(&self) -> Result<TypeMap, PortError> {
+        let mut map = TypeMap::default();
+        for entry in read(&self.entries).iter() {
+            let value = match &entry.value {
+                ParameterValue::Bool(value) => TypeValue::Bool(*value),
+                ParameterValue::Integer(value) => TypeValue::Long(*value),
+                ParameterValue::Real(value) => TypeValue::Double(*value),
+                ParameterValue::Text(value) => TypeValue::String(value.clone()),
+            };
+            map.put_value(&entry.description.key, value)?;
+        }
+        Ok(map)
+    }
+
+    fn write_configuration_map(&self, map: TypeMap) -> Result<(), PortError> {
+        for key in map.get_all_keys(crate::TypeKind::NoType) {
+            let value = match map.value(key) {
+                Some(TypeValue::Bool(value)) => ParameterValue::Bool(*value),
+                Some(TypeValue::Int(value)) => ParameterValue::Integer((*value).into()),
+                Some(TypeValue::Long(value)) => ParameterValue::Integer(*value),
+                Some(TypeValue::Float(value)) => ParameterValue::Real((*value).into()),
+                Some(TypeValue::Double(value)) => ParameterValue::Real(*value),
+                Some(TypeValue::String(value)) => ParameterValue::Text(value.clone()),
+                _ => {
+                    let kind = map.type_of(key);
+                    let message = format!(
+                        "cannot set parameter \"{key}\": {kind}, expected bool, int, long, float, double or string"
+                    );
+                    return Err(PortError::new(ErrorCode::BadProperties, message));
+                }
+            };
+            self.set_value(key.into(), value)?;
+        }
         Ok(())
     }
 }
@@ -309,60 +408,4 @@ fn allowed(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn set() -> (Arc<ParameterSet>, Parameter<f64>, Parameter<String>) {
-        let set = Arc::new(ParameterSet::default());
-        let cfl = set
-            .real("cfl", 0.4)
-            .bounds(0.0, 1.0)
-            .unit("1")
-            .add()
-            .unwrap();
-        let side = set
-            .text("left", "fixed")
-            .choices(&["fixed", "outflow"])
-            .add()
-            .unwrap();
-        (set, cfl, side)
-    }
-
-    #[test]
-    fn a_value_is_held_and_an_integer_taken_for_a_number() {
-        let (set, cfl, side) = set();
-        assert_eq!(cfl.get(), 0.4);
-        set.set_value("cfl".into(), ParameterValue::Integer(1))
-            .unwrap();
-        set.set_value("left".into(), ParameterValue::Text("outflow".into()))
-            .unwrap();
-        assert_eq!((cfl.get(), side.get().as_str()), (1.0, "outflow"));
-    }
-
-    #[test]
-    fn what_is_not_allowed_changes_nothing_and_is_named() {
-        let (set, cfl, _) = set();
-        let refused = |key: &str, value| {
-            set.set_value(key.into(), value)
-                .unwrap_err()
-                .message()
-                .to_string()
-        };
-        assert_eq!(
-            refused("cfl", ParameterValue::Real(1.5)),
-            "cannot set parameter \"cfl\": 1.5, expected 0 to 1"
-        );
-        assert!(refused("cfl", ParameterValue::Real(f64::NAN)).contains("NaN"));
-        assert!(refused("cfl", ParameterValue::Text("x".into())).contains("expected number"));
-        assert!(refused("left", ParameterValue::Text("x".into())).contains("fixed, outflow"));
-        assert!(refused("cfk", ParameterValue::Real(0.1)).contains("one of cfl, left"));
-        assert_eq!(cfl.get(), 0.4);
-    }
-
-    #[test]
-    fn a_default_out_of_bounds_and_a_second_name_are_refused() {
-        let (set, _, _) = set();
-        assert!(set.real("x", 2.0).bounds(0.0, 1.0).add().is_err());
-        assert!(set.real("cfl", 0.1).add().is_err());
-    }
-}
+mod tests;

@@ -7,10 +7,17 @@ use std::sync::Arc;
 
 use cca_abi::{Interface, InterfacePointer, OwnedPort, ProvidedBy, RawPort, Slot, SlotPointer};
 
-use crate::{ParameterPort, ParameterSet, PortError, RStr, RString, port};
+use crate::{
+    ComponentId, ComponentReleasePort, ErrorCode, ParameterPort, ParameterSet, PortError, RStr,
+    RString, TypeMap, port,
+};
 
 /// `gov.cca.Services` as it crosses the border. Rust components use [`Services`].
-#[port(name = "cca.Services", version = "1.0")]
+///
+/// CCA's eleven methods, and two of our own: `instance_name`, which C can do without, and `set_port_properties`, which
+/// takes the properties that CCA's `addProvidesPort` and `registerUsesPort` have as an argument. A port's type is the
+/// interface it comes with.
+#[port(name = "cca.Services", version = "1.1")]
 pub trait ServicesPort {
     /// Adds a port that the component provides.
     ///
@@ -57,6 +64,42 @@ pub trait ServicesPort {
     /// # Errors
     /// None of its own.
     fn instance_name(&self) -> Result<RString, PortError>;
+
+    /// As `get_port`, but a null slot if nothing is connected.
+    ///
+    /// # Errors
+    /// `PortNotDefined`.
+    fn get_port_nonblocking(&self, name: RStr<'_>) -> Result<SlotPointer, PortError>;
+
+    /// A map without properties.
+    ///
+    /// # Errors
+    /// None of its own.
+    fn create_type_map(&self) -> Result<TypeMap, PortError>;
+
+    /// Properties of a port of the component.
+    ///
+    /// # Errors
+    /// `PortNotDefined`.
+    fn get_port_properties(&self, name: RStr<'_>) -> Result<TypeMap, PortError>;
+
+    /// Replaces the properties of a port of the component.
+    ///
+    /// # Errors
+    /// `PortNotDefined`.
+    fn set_port_properties(&self, name: RStr<'_>, properties: TypeMap) -> Result<(), PortError>;
+
+    /// The component, as `cca.BuilderService` names it.
+    ///
+    /// # Errors
+    /// None of its own.
+    fn get_component_id(&self) -> Result<ComponentId, PortError>;
+
+    /// Has a port of interface `cca.ComponentRelease` called before the instance is destroyed.
+    ///
+    /// # Errors
+    /// `BadPortType`.
+    fn register_for_release(&self, release: OwnedPort) -> Result<(), PortError>;
 }
 
 /// A component's access to its framework; a handle, cheap to clone.
@@ -101,6 +144,29 @@ impl Services {
         }
     }
 
+    /// As [`Services::new`], for a port whose table may be another version's.
+    ///
+    /// # Safety
+    /// As for [`Services::new`], but the port's table need only begin with a header.
+    ///
+    /// # Errors
+    /// `BadPortType`: the framework and this library were built against different services.
+    pub unsafe fn checked(port: RawPort) -> Result<Self, PortError> {
+        let expected = <dyn ServicesPort>::descriptor();
+        // SAFETY: every table begins with a header, and this one is not null (the caller's promise).
+        let found = unsafe { &*port.vtable };
+        if found.hash != expected.hash || found.size != expected.vtable_size {
+            let message = format!(
+                "cannot use services: version {} and hash {:016x}, expected version {} and hash {:016x}; build \
+                 component and framework against the same cca-ports",
+                found.version, found.hash, expected.version, expected.hash
+            );
+            return Err(PortError::new(ErrorCode::BadPortType, message));
+        }
+        // SAFETY: the caller's promise, and the table is the one expected.
+        Ok(unsafe { Self::new(port) })
+    }
+
     /// Provides a port of interface `P`, such as `dyn GoPort`, by `component`.
     ///
     /// # Errors
@@ -136,6 +202,47 @@ impl Services {
             name: name.into(),
             interface: PhantomData,
         })
+    }
+
+    /// A map without properties.
+    pub fn create_type_map(&self) -> TypeMap {
+        TypeMap::default()
+    }
+
+    /// Properties of a port of this component.
+    ///
+    /// # Errors
+    /// `PortNotDefined`.
+    pub fn get_port_properties(&self, name: &str) -> Result<TypeMap, PortError> {
+        self.inner.stub.get_port_properties(name.into())
+    }
+
+    /// Replaces the properties of a port of this component.
+    ///
+    /// # Errors
+    /// `PortNotDefined`.
+    pub fn set_port_properties(&self, name: &str, properties: TypeMap) -> Result<(), PortError> {
+        self.inner.stub.set_port_properties(name.into(), properties)
+    }
+
+    /// This component, as `cca.BuilderService` names it.
+    ///
+    /// # Errors
+    /// The framework is gone, or has destroyed the instance.
+    pub fn get_component_id(&self) -> Result<ComponentId, PortError> {
+        self.inner.stub.get_component_id()
+    }
+
+    /// Has `release` called before the instance is destroyed, first what was registered last.
+    ///
+    /// # Errors
+    /// The framework is gone, or has destroyed the instance.
+    pub fn register_for_release<T>(&self, release: &Arc<T>) -> Result<(), PortError>
+    where
+        dyn ComponentReleasePort: ProvidedBy<T>,
+    {
+        let port = <dyn ComponentReleasePort as ProvidedBy<T>>::provide(Arc::clone(release));
+        self.inner.stub.register_for_release(port)
     }
 
     /// Takes a used port away.
@@ -191,6 +298,22 @@ impl<P: Interface + ?Sized> UsesPort<P> {
             stub: P::stub(slot),
             port: self,
         })
+    }
+
+    /// Gets the port if it is connected (`getPortNonblocking`).
+    ///
+    /// # Errors
+    /// The framework is gone, or has destroyed the instance.
+    pub fn get_nonblocking(&self) -> Result<Option<PortRef<'_, P>>, PortError> {
+        let stub = &self.services.inner.stub;
+        let slot = stub.get_port_nonblocking((&*self.name).into())?;
+        if slot.as_ptr().is_null() {
+            return Ok(None);
+        }
+        Ok(Some(PortRef {
+            stub: P::stub(slot),
+            port: self,
+        }))
     }
 }
 

@@ -24,7 +24,8 @@ fn rows() -> Vec<(&'static str, usize)> {
         "cca_owned_port": OwnedPort { port, release, interface },
         "cca_services": ServicesPortVtable {
             header, add_provides_port, remove_provides_port, register_uses_port, unregister_uses_port,
-            get_port, release_port, instance_name
+            get_port, release_port, instance_name, get_port_nonblocking, create_type_map,
+            get_port_properties, set_port_properties, get_component_id, register_for_release
         },
         "cca_component_vtable": ComponentVtable { size, set_services, release_services, destroy },
         "cca_component": RawComponent { object, vtable },
@@ -38,6 +39,7 @@ fn rows() -> Vec<(&'static str, usize)> {
             "CCA_PORT_NOT_CONNECTED",
             ErrorCode::PortNotConnected as usize,
         ),
+        ("CCA_NETWORK_ERROR", ErrorCode::NetworkError as usize),
         ("sizeof(cca_text)", size_of::<RStr<'_>>()),
         ("sizeof(cca_error)", size_of::<ErrorBuffer>()),
         ("sizeof(cca_interface)", size_of::<InterfaceDescriptor>()),

@@ -4,6 +4,7 @@
 
 mod commands;
 mod errors;
+mod figures;
 mod output;
 mod session;
 
@@ -25,9 +26,14 @@ enum Verb {
     List(commands::list::List),
     Describe(commands::describe::Describe),
     Check(commands::check::Check),
+    Graph(commands::graph::Graph),
+    New(commands::new::New),
     Run(commands::run::Run),
+    Shell(commands::shell::Shell),
     Profile(commands::profile::Profile),
+    Compare(commands::compare::Compare),
     Export(commands::export::Export),
+    Plot(commands::plot::Plot),
     Fit(commands::fit::Fit),
     Choose(commands::choose::Choose),
 }
@@ -38,9 +44,14 @@ fn main() -> ExitCode {
         Verb::List(verb) => verb.execute(),
         Verb::Describe(verb) => verb.execute(),
         Verb::Check(verb) => verb.execute(),
+        Verb::Graph(verb) => verb.execute(),
+        Verb::New(verb) => verb.execute(),
         Verb::Run(verb) => verb.execute(),
+        Verb::Shell(verb) => verb.execute(),
         Verb::Profile(verb) => verb.execute(),
+        Verb::Compare(verb) => verb.execute(),
         Verb::Export(verb) => verb.execute(),
+        Verb::Plot(verb) => verb.execute(),
         Verb::Fit(verb) => verb.execute(),
         Verb::Choose(verb) => verb.execute(),
     };

@@ -31,7 +31,7 @@ impl Mastermind {
     /// * `mpi` - where MPI time comes from, if it is measured
     ///
     /// # Errors
-    /// The framework's.
+    /// The framework's; a proxy of MPI of another version.
     pub fn add(
         recorder: RunRecorder,
         mpi: Option<&MpiProxy>,
@@ -40,6 +40,7 @@ impl Mastermind {
         // SAFETY: the recorder's address stays, and it is dropped after what is attached to it. When it ends, nothing
         // records any more (`Mastermind::finish`), so no call of MPI is made by a component either.
         let mpi = mpi.map(|mpi| unsafe { mpi.attach(recorder.recorder()) });
+        let mpi = mpi.transpose().map_err(PortError::failed)?;
         let mastermind = Arc::new(Mastermind { mpi, recorder });
         services.add_provides_port::<dyn MonitorPort, _>(Self::PORT, &mastermind)?;
         Ok(mastermind)

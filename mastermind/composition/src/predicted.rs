@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mastermind_models::{Error as ModelError, LEVEL, Model, ModelSet, Uncertainty, predict};
+use mastermind_models::{Error as ModelError, LEVEL, ModelSet, Total, Uncertainty};
 
 use crate::error::{Error, Lacking};
 use crate::workload::{Call, Workload, model_name};
@@ -36,18 +36,10 @@ impl Predicted {
     }
 }
 
-/// What the calls of an instance share of one model: one mode of one method.
-struct Share<'a> {
-    model: &'a Model,
-    /// Derivative of the total time by the model's coefficients.
-    gradient: Vec<f64>,
-}
-
 /// Predicts the time of `calls`, were they answered by `class`.
 ///
-/// `Σ count · T(coordinate)`. Its variance has two parts. Calls vary independently about their model:
-/// `Σ count · sigma²`. The coefficients of a model are wrong for all its calls alike: with `g` the
-/// sum of the gradients of its calls, `gᵀ C g`; models are independent of one another.
+/// `Σ count · T(coordinate)`, with the uncertainty of [`Total`] for the calls of one model; models are
+/// independent of one another.
 ///
 /// # Errors
 /// [`Error::Predict`] if a model has other parameters than the calls. Lacking models are added to
@@ -60,7 +52,7 @@ pub(crate) fn predict_calls(
     lacking: &mut Vec<Lacking>,
 ) -> Result<Predicted, Error> {
     let mut total = Predicted::default();
-    let mut shares: BTreeMap<(String, Vec<(String, String)>), Share<'_>> = BTreeMap::new();
+    let mut totals: BTreeMap<(String, Vec<(String, String)>), Total<'_>> = BTreeMap::new();
     for &call in calls {
         let name = model_name(class, &call.port_method);
         let model = match models.find(&name, workload.metric, &call.coordinate) {
@@ -70,47 +62,26 @@ pub(crate) fn predict_calls(
                 continue;
             }
         };
-        let mode = model
-            .mode
-            .iter()
-            .map(|(k, v)| (k.clone(), v.clone()))
-            .collect();
-        let share = shares.entry((name, mode)).or_insert_with(|| Share {
-            model,
-            gradient: vec![0.0; model.coefficients.len()],
-        });
-        add_call(&mut total, share, call).map_err(|source| Error::Predict {
-            instance: call.instance.clone(),
-            class: class.into(),
-            port_method: call.port_method.clone(),
-            source: Box::new(source),
-        })?;
+        let mode = model.mode.iter();
+        let mode = mode.map(|(k, v)| (k.clone(), v.clone())).collect();
+        let share = totals.entry((name, mode));
+        let share = share.or_insert_with(|| Total::new(model));
+        share
+            .add(&call.coordinate, call.count as f64)
+            .map_err(|source| Error::Predict {
+                instance: call.instance.clone(),
+                class: class.into(),
+                port_method: call.port_method.clone(),
+                source: Box::new(source),
+            })?;
     }
-    for share in shares.values() {
-        total
-            .uncertainty
-            .merge(&share.model.coefficient_uncertainty(&share.gradient));
+    for share in totals.values() {
+        total.time_s += share.time_s();
+        total.uncertainty.merge(&share.uncertainty());
+        total.extrapolated |= share.extrapolated();
+        total.clamped |= share.clamped();
     }
     Ok(total)
-}
-
-fn add_call(total: &mut Predicted, share: &mut Share<'_>, call: &Call) -> Result<(), ModelError> {
-    let count = call.count as f64;
-    let prediction = predict(share.model, &call.coordinate)?;
-    total.time_s += count * prediction.value_s;
-    total.extrapolated |= prediction.extrapolated;
-    total.clamped |= prediction.clamped;
-    let deviation_s = share.model.deviation_s(&call.coordinate)?;
-    total
-        .uncertainty
-        .add(count * deviation_s * deviation_s, share.model.freedom.sigma);
-    let gradient = share.model.gradient(&call.coordinate)?;
-    share
-        .gradient
-        .iter_mut()
-        .zip(gradient)
-        .for_each(|(sum, g)| *sum += count * g);
-    Ok(())
 }
 
 fn lack(class: &str, call: &Call, error: &ModelError) -> Lacking {

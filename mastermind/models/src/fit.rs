@@ -1,12 +1,14 @@
 //! From samples to models: every hypothesis fitted, the best by cross-validation kept.
 
 use crate::error::Error;
-use crate::formula::{Exponent, Factor, Formula, Term};
+use crate::formula::Factor;
 use crate::hypothesis::{Candidate, Hypothesis, hypotheses};
 use crate::model::{Coefficient, Family, Freedom, Model, Note};
+use crate::normal_form::{MIN_POINTS, search};
 use crate::points::{Points, split_by_mode};
 use crate::quality::{aicc, r_squared, residual_sum, smape};
 use crate::sample::Samples;
+use crate::shown::Shown;
 use crate::sigma::sigma;
 
 /// A more complex formula must have at most this share of the error of a simpler one.
@@ -20,12 +22,15 @@ const NO_ERROR: f64 = 1e-9;
 /// A mode is one combination of the enumeration parameters. In each, a constant, lines and power
 /// laws over the varying numeric parameters are fitted to the mean time at each coordinate, weighted
 /// by its calls; the smallest error of each coordinate predicted from the others wins, the simpler
-/// formula where there is no clear difference. With too few coordinates to tell, a line is taken and
+/// formula where there is no clear difference. The most credible normal form (terms `x^i log2(x)^j` of up
+/// to three parameters and their products) takes its place where it predicts left-out coordinates better
+/// by more than one standard error. With too few coordinates to tell, a line is taken and
 /// [`Note::NotValidated`] says so; with one coordinate, a constant.
 ///
 /// Means are not trimmed: time lost to preemption is part of the total that a model of the run has
-/// to give back, and `Σ count · T` over the samples is their total time in every family. What spikes
-/// do to the spread is in `sigma`.
+/// to give back, and `Σ count · T` over the samples is their total time for constants, lines and power
+/// laws. A normal form weighs calls by their relative spread and keeps the total to within it only. What
+/// spikes do to the spread is in `sigma`.
 ///
 /// # Returns
 /// One model a mode, in the order of the labels.
@@ -64,21 +69,54 @@ fn fit_mode(samples: &Samples, points: &Points, family: Option<Family>) -> Resul
         .iter()
         .filter(asked)
         .filter_map(|hypothesis| hypothesis.fit(points));
-    let Some(best) = select(candidates.collect()) else {
-        return Err(nothing_fits(
-            samples,
-            points,
-            family.unwrap_or(Family::Constant),
-        ));
+    let classic = select(candidates.collect()).map(|best| Shown::classic(points, &best));
+    let normal = match family {
+        None | Some(Family::NormalForm) => search(points),
+        Some(_) => None,
+    };
+    let Some(best) = simpler(points, classic, normal) else {
+        let family = family.unwrap_or(Family::Constant);
+        return Err(nothing_fits(samples, points, family));
     };
     let needed = best.coefficients.len() + 1;
-    if best.cv_smape.is_none() && points.len() > 1 {
+    if best.left_out_s.is_none() && points.len() > 1 {
         notes.push(Note::NotValidated {
             n_points: points.len(),
             needed,
         });
     }
     Ok(model(samples, points, &best, notes))
+}
+
+/// The classic fit unless the normal form predicts left-out points better by more than one standard
+/// error of the difference; also where both are the same formula.
+fn simpler(points: &Points, classic: Option<Shown>, normal: Option<Shown>) -> Option<Shown> {
+    let (Some(simple), Some(other)) = (&classic, &normal) else {
+        return classic.or(normal);
+    };
+    let factors = |shown: &Shown| -> Vec<Vec<Factor>> {
+        let terms = shown.formula.terms.iter();
+        terms.map(|term| term.factors.clone()).collect()
+    };
+    if factors(simple) == factors(other) {
+        return classic;
+    }
+    let (Some(a), Some(b)) = (&simple.left_out_s, &other.left_out_s) else {
+        return classic;
+    };
+    let error = |y: f64, f: f64| 200.0 * (f - y).abs() / (f.abs() + y.abs()).max(f64::MIN_POSITIVE);
+    let gains: Vec<f64> = (0..points.len())
+        .map(|i| error(points.mean_s[i], a[i]) - error(points.mean_s[i], b[i]))
+        .collect();
+    let n = gains.len() as f64;
+    let mean = gains.iter().sum::<f64>() / n;
+    let squares: f64 = gains.iter().map(|gain| (gain - mean).powi(2)).sum();
+    let standard_error = (squares / (n * (n - 1.0))).sqrt();
+    if mean > standard_error + NO_ERROR {
+        normal
+    } else {
+        classic
+    }
 }
 
 /// The candidate with the smallest cross-validated error, the earlier of equals; the first that is
@@ -116,11 +154,16 @@ fn nothing_fits(samples: &Samples, points: &Points, family: Family) -> Error {
     };
     let method = format!("{}{mode}", samples.method);
     let n_points = points.len();
-    if n_points < 2 {
+    let needed = if family == Family::NormalForm {
+        MIN_POINTS
+    } else {
+        2
+    };
+    if n_points < needed {
         return Error::TooFewPoints {
             method,
             found: n_points,
-            needed: 2,
+            needed,
         };
     }
     Error::Unsuitable {
@@ -130,9 +173,8 @@ fn nothing_fits(samples: &Samples, points: &Points, family: Family) -> Error {
     }
 }
 
-fn model(samples: &Samples, points: &Points, best: &Candidate, notes: Vec<Note>) -> Model {
+fn model(samples: &Samples, points: &Points, best: &Shown, notes: Vec<Note>) -> Model {
     let (y, f, w) = (&points.mean_s, &best.fitted_s, &points.count);
-    let formula = formula(points, best);
     let (n, k) = (points.len(), best.coefficients.len());
     let r2 = r_squared(y, f, w);
     let adjust = |r2: f64| 1.0 - (1.0 - r2) * (n as f64 - 1.0) / (n - k) as f64;
@@ -142,27 +184,33 @@ fn model(samples: &Samples, points: &Points, best: &Candidate, notes: Vec<Note>)
         .enumerate()
         .map(|(i, name)| (name.clone(), points.range(i)));
     let spare = points.n_records() - k as f64;
+    let spread = || {
+        best.sigma
+            .clone()
+            .unwrap_or_else(|| sigma(points, best, spare))
+    };
     Model {
         method: samples.method.clone(),
         metric: samples.metric,
         mode: points.mode.clone(),
-        family: best.hypothesis.family,
+        family: best.family,
         params: points.names.clone(),
-        expression: formula.to_string(),
-        formula,
-        coefficients: coefficients(points, best),
+        expression: best.formula.to_string(),
+        formula: best.formula.clone(),
+        coefficients: coefficients(best),
         covariance: best.covariance.clone(),
         smape: smape(y, f, w),
         r2,
         r2_adjusted: r2.filter(|_| n > k).map(adjust),
         aicc: aicc(residual_sum(y, f, w), n, k),
-        cv_smape: best.cv_smape,
+        cv_smape: best.cv_smape(points),
         range: ranges.collect(),
-        sigma: (spare >= 1.0).then(|| sigma(points, best, spare)),
+        sigma: (spare >= 1.0).then(spread),
         freedom: Freedom {
             coefficients: best.freedom,
             sigma: spare.max(0.0),
         },
+        alternatives: best.alternatives.clone(),
         n_points: n,
         n_records: points.n_records() as u64,
         n_refused: samples.n_refused,
@@ -170,70 +218,21 @@ fn model(samples: &Samples, points: &Points, best: &Candidate, notes: Vec<Note>)
     }
 }
 
-fn formula(points: &Points, best: &Candidate) -> Formula {
-    let (intercept, slopes) = (best.coefficients[0], &best.coefficients[1..]);
-    let named = best
-        .hypothesis
-        .params
-        .iter()
-        .map(|&param| &points.names[param])
-        .zip(slopes);
-    match best.hypothesis.family {
-        Family::Constant | Family::Line => Formula {
-            constant: intercept,
-            terms: named
-                .map(|(name, &slope)| Term::linear(slope, name))
-                .collect(),
-        },
-        Family::PowerLaw => {
-            let factors = named.map(|(name, &slope)| Factor {
-                param: name.clone(),
-                exponent: Exponent::Real(slope),
-                log_exponent: 0,
-            });
-            let term = Term {
-                coefficient: intercept.exp(),
-                factors: factors.collect(),
-            };
-            Formula {
-                constant: 0.0,
-                terms: vec![term],
-            }
-        }
-    }
-}
-
-/// The fitted numbers with their standard errors; of `ln T = b + Σ a ln x` for a power law.
-fn coefficients(points: &Points, best: &Candidate) -> Vec<Coefficient> {
-    let power_law = best.hypothesis.family == Family::PowerLaw;
-    let name = |j: usize| match (j, power_law) {
-        (0, false) => ("constant".to_owned(), "s".to_owned()),
-        (0, true) => ("ln factor".to_owned(), "ln s".to_owned()),
-        _ => {
-            let param = best.hypothesis.params[j - 1];
-            let unit = match points.units[param].as_str() {
-                _ if power_law => "1".to_owned(),
-                "" => "s".to_owned(),
-                unit => format!("s/{unit}"),
-            };
-            (points.names[param].clone(), unit)
-        }
-    };
-    let coefficient = |(j, &value): (usize, &f64)| {
-        let (name, unit) = name(j);
-        let std_error = best
-            .covariance
-            .as_ref()
-            .map(|covariance| covariance[j][j].sqrt());
-        Coefficient {
-            name,
+/// The fitted numbers with their standard errors.
+fn coefficients(best: &Shown) -> Vec<Coefficient> {
+    let coefficient =
+        |(j, ((name, unit), &value)): (usize, (&(String, String), &f64))| Coefficient {
+            name: name.clone(),
             value,
-            std_error,
-            unit,
-        }
-    };
-    best.coefficients
+            std_error: best
+                .covariance
+                .as_ref()
+                .map(|covariance| covariance[j][j].sqrt()),
+            unit: unit.clone(),
+        };
+    best.names
         .iter()
+        .zip(&best.coefficients)
         .enumerate()
         .map(coefficient)
         .collect()

@@ -142,6 +142,18 @@ impl Term {
         }
     }
 
+    /// The product of the factors as text: `q^(3/2) * log2(q)^1`.
+    pub(crate) fn product_text(&self) -> String {
+        let one = Formula {
+            constant: 0.0,
+            terms: vec![Self {
+                coefficient: 1.0,
+                factors: self.factors.clone(),
+            }],
+        };
+        one.to_string().trim_start_matches("1 * ").to_owned()
+    }
+
     /// The product of the factors, without the coefficient.
     ///
     /// # Arguments
@@ -181,6 +193,12 @@ impl Formula {
         self.terms.iter().try_fold(self.constant, |sum, term| {
             Ok(sum + term.coefficient * term.product(&number)?)
         })
+    }
+
+    /// Whether parameter `name` is in it.
+    pub(crate) fn uses(&self, name: &str) -> bool {
+        let factors = self.terms.iter().flat_map(|term| &term.factors);
+        factors.into_iter().any(|factor| factor.param == name)
     }
 
     /// Whether every number in it is finite.

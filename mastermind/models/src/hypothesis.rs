@@ -30,7 +30,9 @@ pub(crate) struct Candidate {
     pub freedom: f64,
     /// Fitted time, seconds, shape `[n_points]`.
     pub fitted_s: Vec<f64>,
-    /// SMAPE of each point predicted from the others; `None` with no point to spare.
+    /// Time of each point predicted from the others, seconds; `None` with no point to spare.
+    pub left_out_s: Option<Vec<f64>>,
+    /// SMAPE of these.
     pub cv_smape: Option<f64>,
 }
 
@@ -135,6 +137,7 @@ impl Hypothesis {
             covariance,
             freedom,
             cv_smape: spare.then(|| smape(&points.mean_s, &left_out_s, &points.count)),
+            left_out_s: spare.then_some(left_out_s),
             fitted_s,
         })
     }

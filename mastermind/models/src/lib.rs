@@ -5,8 +5,10 @@
 //! * [`SampleSet`] takes (method, coordinate, seconds) one call at a time and keeps a summary for
 //!   each distinct coordinate, so that memory does not grow with the number of calls;
 //! * [`fit`] turns the [`Samples`] of a method into one [`Model`] a mode (a mode is one combination
-//!   of the enumeration parameters, say `axis = y`), choosing the family by cross-validation;
-//! * [`predict`] gives the time of one call with its interval; [`ModelSet`] is what is stored.
+//!   of the enumeration parameters, say `axis = y`), choosing the family by cross-validation:
+//!   constant, line, power law, or the performance model normal form, whose credible forms it weighs;
+//! * [`predict`] gives the time of one call with its interval, averaged over the credible forms, and
+//!   [`Total`] that of many; [`ModelSet`] is what is stored.
 //!
 //! ```
 //! use mastermind_models::{Coordinate, Metric, Parameter, SampleSet, fit, predict};
@@ -28,13 +30,17 @@ mod fit;
 mod formula;
 mod hypothesis;
 mod least_squares;
+mod mixture;
 mod model;
+mod normal_form;
 mod parameter;
 mod points;
 mod predict;
 mod quality;
 mod sample;
+mod shown;
 mod sigma;
+mod total;
 mod uncertainty;
 
 pub use error::Error;
@@ -44,4 +50,6 @@ pub use model::{Coefficient, Family, Freedom, Model, ModelSet, Note};
 pub use parameter::{Coordinate, Parameter, ParameterKind, Value};
 pub use predict::{LEVEL, Prediction, predict};
 pub use sample::{Metric, Refused, SampleSet, Samples, Summary};
+pub use shown::Alternative;
+pub use total::Total;
 pub use uncertainty::Uncertainty;

@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::formula::Formula;
 use crate::parameter::Coordinate;
 use crate::sample::Metric;
+use crate::shown::Alternative;
 
 /// The form of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +22,8 @@ pub enum Family {
     Line,
     /// `T = exp(b + Σ aⱼ ln xⱼ)`.
     PowerLaw,
+    /// `T = c + Σ cₖ Π x^(i) · log2(x)^(j)`: the performance model normal form.
+    NormalForm,
 }
 
 impl fmt::Display for Family {
@@ -29,6 +32,7 @@ impl fmt::Display for Family {
             Self::Constant => "constant",
             Self::Line => "line",
             Self::PowerLaw => "power law",
+            Self::NormalForm => "normal form",
         })
     }
 }
@@ -150,6 +154,9 @@ pub struct Model {
     /// Degrees of freedom.
     #[serde(default)]
     pub freedom: Freedom,
+    /// Formulas that predictions average over, the shown one first; empty where it stands alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alternatives: Vec<Alternative>,
     /// Distinct coordinates fitted.
     #[serde(default)]
     pub n_points: usize,
@@ -204,6 +211,20 @@ impl Model {
                 "a covariance of another size".into(),
                 &format!("{n} by {n}"),
             );
+        }
+        for alternative in &self.alternatives {
+            let n = alternative.formula.terms.len() + 1;
+            let square =
+                |rows: &Vec<Vec<f64>>| rows.len() == n && rows.iter().all(|row| row.len() == n);
+            if !alternative.formula.is_finite() || !(0.0..=1.0).contains(&alternative.weight) {
+                return wrong("an alternative that is not finite".into(), "finite ones");
+            }
+            if !alternative.covariance.iter().all(square) {
+                return wrong(
+                    "an alternative's covariance of another size".into(),
+                    &format!("{n} by {n}"),
+                );
+            }
         }
         match self.range.iter().find(|(_, [low, high])| low > high) {
             Some((name, _)) => wrong(format!("an empty range of \"{name}\""), "low, then high"),

@@ -4,12 +4,17 @@ use serde::Serialize;
 
 use crate::error::Error;
 use crate::formula::Formula;
+use crate::mixture::{Part, quantile};
 use crate::model::{Family, Model, list};
 use crate::parameter::Coordinate;
-use crate::uncertainty::Uncertainty;
+use crate::shown::Alternative;
+use crate::uncertainty::{Uncertainty, student_quantile};
 
 /// Probability that a prediction's interval holds a new call's time.
 pub const LEVEL: f64 = 0.95;
+
+/// Quantile of the normal distribution at the upper end of the interval.
+const NORMAL: f64 = 1.959_963_984_540_054;
 
 /// A predicted time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -31,7 +36,8 @@ pub struct Prediction {
 /// Predicts the time of one call.
 ///
 /// The interval holds a single new call: it adds the model's `sigma` there and what the uncertainty
-/// of the coefficients makes of the formula (to first order for a power law).
+/// of the coefficients makes of the formula (to first order for a power law). A model with alternatives
+/// gives their median by weight, and the quantiles of what they predict together.
 ///
 /// # Arguments
 /// * `coordinate` - every parameter of the formula; others of the method may be left out
@@ -41,6 +47,23 @@ pub struct Prediction {
 /// not one of this model; [`Error::NotFinite`] if the formula has no value there.
 pub fn predict(model: &Model, coordinate: &Coordinate) -> Result<Prediction, Error> {
     check_names(model, coordinate)?;
+    let (value_s, [lower_s, upper_s]) = if model.alternatives.is_empty() {
+        alone(model, coordinate)?
+    } else {
+        averaged(model, coordinate)?
+    };
+    Ok(Prediction {
+        value_s: value_s.max(0.0),
+        lower_s: lower_s.max(0.0),
+        upper_s: upper_s.max(0.0),
+        level: LEVEL,
+        extrapolated: !model.covers(coordinate),
+        clamped: value_s < 0.0,
+    })
+}
+
+/// Value and interval of a model that is one formula.
+fn alone(model: &Model, coordinate: &Coordinate) -> Result<(f64, [f64; 2]), Error> {
     let value_s = model.value_s(coordinate)?;
     let mut uncertainty = Uncertainty::default();
     let deviation_s = model.deviation_s(coordinate)?;
@@ -48,14 +71,91 @@ pub fn predict(model: &Model, coordinate: &Coordinate) -> Result<Prediction, Err
     uncertainty.merge(&model.coefficient_uncertainty(&model.gradient(coordinate)?));
     let half_s = uncertainty.half_width_s(LEVEL);
     let mean_s = value_s.max(0.0);
-    Ok(Prediction {
-        value_s: mean_s,
-        lower_s: (mean_s - half_s).max(0.0),
-        upper_s: mean_s + half_s,
-        level: LEVEL,
-        extrapolated: !model.covers(coordinate),
-        clamped: value_s < 0.0,
-    })
+    Ok((value_s, [mean_s - half_s, mean_s + half_s]))
+}
+
+/// Value and interval of a model that averages over formulas: the median of what they predict, and
+/// the quantiles of their mixture.
+///
+/// Student's t of a part is stood for by the normal distribution with the same 95 % interval.
+///
+/// # Source
+/// J.A. Hoeting, D. Madigan, A.E. Raftery, C.T. Volinsky, Statist. Sci. 14 (1999) 382 (recalled, not
+/// looked up).
+fn averaged(model: &Model, coordinate: &Coordinate) -> Result<(f64, [f64; 2]), Error> {
+    let shown_s = model.value_s(coordinate)?;
+    let relative = model.deviation_s(coordinate)? / shown_s;
+    let heavier = |freedom: f64| student_quantile(0.5 + LEVEL / 2.0, freedom.max(1.0)) / NORMAL;
+    let (of_call, of_mean) = (
+        heavier(model.freedom.sigma),
+        heavier(model.freedom.coefficients),
+    );
+    let mut parts = Vec::with_capacity(model.alternatives.len());
+    for alternative in &model.alternatives {
+        let mean = model.alternative_s(alternative, coordinate)?;
+        let variance = alternative_variance(model, alternative, coordinate)?;
+        let call = relative * mean * of_call;
+        parts.push(Part {
+            weight: alternative.weight,
+            mean,
+            deviation: (call * call + variance * of_mean * of_mean).sqrt(),
+        });
+    }
+    let value_s = middle(&mut parts);
+    if !parts.iter().all(|part| part.deviation.is_finite()) {
+        return Ok((value_s, [0.0, f64::INFINITY]));
+    }
+    let tail = 0.5 - LEVEL / 2.0;
+    Ok((
+        value_s,
+        [quantile(&parts, tail), quantile(&parts, 1.0 - tail)],
+    ))
+}
+
+/// The median of the values of the parts by weight: half way between the two that enclose the middle.
+///
+/// Not their mean, which far from the points is that of the fastest growing part, however small its
+/// weight.
+fn middle(parts: &mut [Part]) -> f64 {
+    parts.sort_by(|a, b| a.mean.total_cmp(&b.mean));
+    let mut below = 0.0;
+    for (i, part) in parts.iter().enumerate() {
+        let next = below + part.weight;
+        if next >= 0.5 {
+            return match parts.get(i + 1) {
+                Some(above) if next == 0.5 => 0.5 * (part.mean + above.mean),
+                _ => part.mean,
+            };
+        }
+        below = next;
+    }
+    parts.last().map_or(0.0, |part| part.mean)
+}
+
+/// Variance that the coefficients of an alternative bring into its value, s².
+fn alternative_variance(
+    model: &Model,
+    alternative: &Alternative,
+    coordinate: &Coordinate,
+) -> Result<f64, Error> {
+    let number = |name: &str| coordinate.number(name);
+    let terms = &alternative.formula.terms;
+    let mut gradient = Vec::with_capacity(terms.len() + 1);
+    gradient.push(1.0);
+    for term in terms {
+        gradient.push(term.product(number).map_err(|name| missing(model, name))?);
+    }
+    Ok(quadratic(alternative.covariance.as_deref(), &gradient))
+}
+
+/// `gᵀ C g`, infinite without `C`.
+fn quadratic(covariance: Option<&[Vec<f64>]>, gradient: &[f64]) -> f64 {
+    let Some(covariance) = covariance else {
+        return f64::INFINITY;
+    };
+    let product = |row: &Vec<f64>| row.iter().zip(gradient).map(|(c, g)| c * g).sum::<f64>();
+    let rows = covariance.iter().zip(gradient);
+    rows.map(|(row, g)| g * product(row)).sum::<f64>().max(0.0)
 }
 
 impl Model {
@@ -71,6 +171,15 @@ impl Model {
             value,
             coordinate,
         })
+    }
+
+    /// Value of an alternative, seconds; it may be negative.
+    pub(crate) fn alternative_s(
+        &self,
+        alternative: &Alternative,
+        coordinate: &Coordinate,
+    ) -> Result<f64, Error> {
+        evaluate(self, &alternative.formula, coordinate)
     }
 
     /// Standard deviation of one call about the formula, seconds, ≥ 0; infinite where unknown.
@@ -115,19 +224,7 @@ impl Model {
     /// # Arguments
     /// * `gradient` - of that time by the coefficients, shape `[n_coefficients]`
     pub fn coefficient_uncertainty(&self, gradient: &[f64]) -> Uncertainty {
-        let variance = self
-            .covariance
-            .as_ref()
-            .map_or(f64::INFINITY, |covariance| {
-                let product =
-                    |row: &Vec<f64>| row.iter().zip(gradient).map(|(c, g)| c * g).sum::<f64>();
-                covariance
-                    .iter()
-                    .zip(gradient)
-                    .map(|(row, g)| g * product(row))
-                    .sum::<f64>()
-                    .max(0.0)
-            });
+        let variance = quadratic(self.covariance.as_deref(), gradient);
         let mut uncertainty = Uncertainty::default();
         uncertainty.add(variance, self.freedom.coefficients);
         uncertainty

@@ -1,9 +1,9 @@
 //! How far one call lies from its model: the standard deviation as a function of its own.
 
 use crate::formula::{Formula, Term};
-use crate::hypothesis::Candidate;
 use crate::least_squares::solve;
 use crate::points::Points;
+use crate::shown::Shown;
 
 /// Standard deviation of one call about the model: a line in the model's parameters, to be taken as
 /// 0 where it is negative.
@@ -13,7 +13,7 @@ use crate::points::Points;
 ///
 /// # Arguments
 /// * `spare` - calls less coefficients, > 0
-pub(crate) fn sigma(points: &Points, best: &Candidate, spare: f64) -> Formula {
+pub(crate) fn sigma(points: &Points, best: &Shown, spare: f64) -> Formula {
     let squares = mean_squares(points, best);
     let sum = total(&squares, &points.count);
     line(points, best, &squares, sum * points.n_records() / spare).unwrap_or_else(|| Formula {
@@ -23,7 +23,7 @@ pub(crate) fn sigma(points: &Points, best: &Candidate, spare: f64) -> Formula {
 }
 
 /// Mean squared distance of the calls to the model, s², shape `[n_points]`.
-fn mean_squares(points: &Points, best: &Candidate) -> Vec<f64> {
+fn mean_squares(points: &Points, best: &Shown) -> Vec<f64> {
     let square = |i: usize| {
         let distance = points.mean_s[i] - best.fitted_s[i];
         points.m2_s2[i] / points.count[i] + distance * distance
@@ -33,9 +33,10 @@ fn mean_squares(points: &Points, best: &Candidate) -> Vec<f64> {
 
 /// The line through the roots of `squares`, scaled so that the sum of its squares over all calls is
 /// `wanted`; `None` where there is no such line.
-fn line(points: &Points, best: &Candidate, squares: &[f64], wanted: f64) -> Option<Formula> {
+fn line(points: &Points, best: &Shown, squares: &[f64], wanted: f64) -> Option<Formula> {
     let roots: Vec<f64> = squares.iter().map(|square| square.sqrt()).collect();
-    let params = &best.hypothesis.params;
+    let used = |&param: &usize| best.formula.uses(&points.names[param]);
+    let params: Vec<usize> = points.varying().into_iter().filter(used).collect();
     let mut design = vec![vec![1.0; points.len()]];
     design.extend(params.iter().map(|&param| points.columns[param].clone()));
     let solution = solve(&design, &roots, &points.count).ok()?;

@@ -2,12 +2,13 @@
 //!
 //! * [`LogWriter`] writes the log of one thread, in a memory-mapped file that a killed process leaves readable;
 //! * [`Log`] reads one, [`Run`] all logs of a directory, and both say what is damaged;
-//! * [`Profile`] sums a run up; [`write_csv`] exports it.
+//! * [`Profile`] sums a run up, [`compare()`] holds two side by side; [`write_csv`] exports one.
 //!
 //! What a record is made of, word by word, is [`cca_abi::recording::word`]; the file around it is [`layout`].
 
 mod calibration;
 mod chunk;
+mod compare;
 mod csv_export;
 mod damage;
 pub mod definition;
@@ -24,6 +25,7 @@ mod writer;
 
 pub use calibration::TimeBase;
 pub use chunk::ChunkPreparer;
+pub use compare::{Compared, Side, Verdict, compare};
 pub use csv_export::write_csv;
 pub use damage::Damage;
 pub use definition::Definition;

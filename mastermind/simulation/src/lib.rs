@@ -15,5 +15,7 @@
 //! # Ok::<(), mastermind_simulation::expression::ExpressionError>(())
 //! ```
 
+pub mod engine;
 pub mod expression;
+pub mod machine;
 pub mod program;

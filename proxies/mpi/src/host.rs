@@ -1,6 +1,7 @@
 //! What the program that loads this library calls.
 
 use std::ffi::{c_char, c_void};
+use std::ptr;
 
 use cca_abi::recording::{ClockFunction, MpiProxyFunctions, Recorder};
 
@@ -25,8 +26,11 @@ extern "C" fn set_clock(clock: Option<ClockFunction>) {
     call::set_clock(clock);
 }
 
-unsafe extern "C" fn attach(recorder: *const Recorder) {
-    call::attach(recorder);
+unsafe extern "C" fn attach(recorder: *const Recorder) -> u32 {
+    // SAFETY: null, or a recorder that lives until it is detached.
+    let fits = unsafe { recorder.as_ref() }.is_none_or(|recorder| recorder.check_version().is_ok());
+    call::attach(if fits { recorder } else { ptr::null() });
+    u32::from(fits)
 }
 
 extern "C" fn totals(

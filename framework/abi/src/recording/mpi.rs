@@ -20,8 +20,9 @@ pub struct MpiProxyFunctions {
     /// same. To be called before the first call of MPI.
     pub set_clock: extern "C" fn(clock: Option<ClockFunction>),
     /// From now on time in MPI is added to [`super::RecordingContext::mpi_ticks`] of the calling thread's context of
-    /// `recorder`, which must live until another one, or null for none, is attached.
-    pub attach: unsafe extern "C" fn(recorder: *const Recorder),
+    /// `recorder`, which must live until another one, or null for none, is attached. Returns 0, and attaches none, if
+    /// the recorder is of another version.
+    pub attach: unsafe extern "C" fn(recorder: *const Recorder) -> u32,
     /// Calls `each` with `out` for each function of MPI that was called so far: its name in C, the number of outermost
     /// calls, and their time in clock ticks, over all threads.
     pub totals: extern "C" fn(

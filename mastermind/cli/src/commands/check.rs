@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use cca_core::AssemblyProblems;
+use cca_core::rc::Script;
+use cca_core::{Assembly, AssemblyProblems};
 use clap::Args;
 use serde::Serialize;
 
@@ -15,7 +16,7 @@ use crate::session::{assignment, build, read_assembly, setting};
 #[derive(Args)]
 #[command(after_help = "Example: mastermind check examples/shock/shock.toml")]
 pub struct Check {
-    /// The assembly file
+    /// The assembly file, or an rc script
     assembly: PathBuf,
     /// Set a parameter first; KEY may be PORT.KEY
     #[arg(long, value_name = "INSTANCE.KEY=VALUE", value_parser = setting)]
@@ -23,6 +24,9 @@ pub struct Check {
     /// Take another class for an instance first
     #[arg(long, value_name = "INSTANCE=CLASS", value_parser = assignment)]
     replace: Vec<(String, String)>,
+    /// Of a script, what is not understood is a problem
+    #[arg(long)]
+    strict: bool,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -42,10 +46,24 @@ impl Check {
     /// # Errors
     /// The file cannot be read.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
-        let (assembly, changes) = read_assembly(&self.assembly, &self.replace, &self.set)?;
-        let problems = match build(&Session::serial()?, &assembly, changes) {
-            Ok(_) => Vec::new(),
-            Err(AssemblyProblems { problems, .. }) => problems,
+        let read = read_assembly(&self.assembly, &self.replace, &self.set, self.strict);
+        let (assembly, problems) = match read.map_err(anyhow::Error::downcast) {
+            Ok((assembly, changes)) => {
+                // A script need not start anything.
+                let starts = assembly.go.is_some() || !Script::is_script(&self.assembly);
+                let problems = match build(&Session::serial()?, &assembly, changes, starts) {
+                    Ok(_) => Vec::new(),
+                    Err(AssemblyProblems { problems, .. }) => problems,
+                };
+                (assembly, problems)
+            }
+            // A script that does not make an assembly.
+            Err(Ok(AssemblyProblems { name, problems })) => {
+                let mut assembly = Assembly::default();
+                assembly.assembly.name = name;
+                (assembly, problems)
+            }
+            Err(Err(error)) => return Err(error),
         };
         let problems = problems.into_iter().map(anyhow::Error::from_boxed);
         let worded: Vec<_> = problems.map(|p| crate::errors::worded(&p)).collect();

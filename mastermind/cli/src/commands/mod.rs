@@ -2,10 +2,15 @@
 
 pub mod check;
 pub mod choose;
+pub mod compare;
 pub mod describe;
 pub mod doctor;
 pub mod export;
 pub mod fit;
+pub mod graph;
 pub mod list;
+pub mod new;
+pub mod plot;
 pub mod profile;
 pub mod run;
+pub mod shell;

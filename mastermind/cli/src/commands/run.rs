@@ -1,5 +1,7 @@
 //! `mastermind run`: runs an assembly, alone or on several ranks, recorded or not.
 
+mod script;
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -8,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
 use cca_comm::{Launched, MpiKind};
+use cca_core::rc::Script;
 use cca_core::{Assembly, MonitorSelection};
 use cca_ports::{CommPort, CounterPort, GoPort, UsesPort};
 use clap::Args;
@@ -20,6 +23,8 @@ use crate::session::framework::{COMM, Quiet, Session};
 use crate::session::recording::{Instruments, Recording};
 use crate::session::{assignment, build, read_assembly, setting};
 
+pub use script::system;
+
 /// Time for a launcher to pass on what was printed.
 const LAST_WORDS: Duration = Duration::from_millis(200);
 
@@ -30,7 +35,7 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
                         --set driver.end_time=0.4 --replace flux=hydro.EfmFlux"
 )]
 pub struct Run {
-    /// The assembly file
+    /// The assembly file, or an rc script
     assembly: PathBuf,
     /// Number of ranks; more than one starts itself under the MPI launcher found
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -57,6 +62,12 @@ pub struct Run {
     /// Take another class for an instance
     #[arg(long, value_name = "INSTANCE=CLASS", value_parser = assignment)]
     replace: Vec<(String, String)>,
+    /// Of a script, what is not understood ends it
+    #[arg(long)]
+    strict: bool,
+    /// Let a script run commands of the system
+    #[arg(long)]
+    enable_shell: bool,
 }
 
 impl Run {
@@ -85,6 +96,9 @@ impl Run {
             // What is wrong before the ranks have met is wrong for all of a node.
             false => anyhow!(Quiet),
         })?;
+        if Script::is_script(&self.assembly) {
+            return self.execute_script(session, instruments.as_ref());
+        }
         let started = Instant::now();
         let (assembly, go) = session.together(self.assemble(&session))?;
         let mastermind = self.record(&session, &assembly, instruments.as_ref())?;
@@ -95,18 +109,10 @@ impl Run {
         }
         if session.rank == 0 {
             tell_counters(&session, &assembly)?;
-            let ranks = match (session.size, session.mpi) {
-                (1, _) => "1 rank".into(),
-                (n, Some(mpi)) => format!("{n} ranks of {mpi}"),
-                (n, None) => format!("{n} ranks"),
-            };
-            let seconds = started.elapsed().as_secs_f64();
-            output::line(format!(
-                "{}: done on {ranks} in {seconds:.2} s",
-                assembly.assembly.name
-            ));
+            tell_done(&session, &assembly, started);
         }
-        self.finish(session, go, mastermind)?;
+        drop(go);
+        self.close(session, mastermind)?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -142,8 +148,10 @@ impl Run {
     }
 
     fn assemble(&self, session: &Session) -> anyhow::Result<(Assembly, UsesPort<dyn GoPort>)> {
-        let (assembly, changes) = read_assembly(&self.assembly, &self.replace, &self.set)?;
-        let go = build(session, &assembly, changes)?;
+        let (assembly, changes) =
+            read_assembly(&self.assembly, &self.replace, &self.set, self.strict)?;
+        let go = build(session, &assembly, changes, true)?;
+        let go = go.context("cannot start assembly: no Go port, expected one")?;
         Ok((assembly, go))
     }
 
@@ -207,14 +215,9 @@ impl Run {
     }
 
     /// Takes the framework apart, then ends the recording: by then nothing can record any more.
-    fn finish(
-        &self,
-        session: Session,
-        go: UsesPort<dyn GoPort>,
-        mastermind: Option<Arc<Mastermind>>,
-    ) -> anyhow::Result<()> {
+    fn close(&self, session: Session, mastermind: Option<Arc<Mastermind>>) -> anyhow::Result<()> {
         let rank = session.rank;
-        drop((go, session));
+        drop(session);
         let (Some(mastermind), Some(directory)) = (mastermind, &self.records) else {
             return Ok(());
         };
@@ -242,6 +245,20 @@ fn start(go: &UsesPort<dyn GoPort>, assembly: &Assembly) -> anyhow::Result<()> {
         )
     };
     go.get()?.go().with_context(act)
+}
+
+/// That a run has ended, on how many ranks and after what time.
+fn tell_done(session: &Session, assembly: &Assembly, started: Instant) {
+    let ranks = match (session.size, session.mpi) {
+        (1, _) => "1 rank".into(),
+        (n, Some(mpi)) => format!("{n} ranks of {mpi}"),
+        (n, None) => format!("{n} ranks"),
+    };
+    let seconds = started.elapsed().as_secs_f64();
+    output::line(format!(
+        "{}: done on {ranks} in {seconds:.2} s",
+        assembly.assembly.name
+    ));
 }
 
 /// Counters of the first rank that are not zero: what happened that nobody asked about.

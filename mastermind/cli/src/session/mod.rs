@@ -4,11 +4,13 @@ pub mod back_end;
 pub mod framework;
 pub mod progress;
 pub mod recording;
+pub mod script;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use cca_core::rc::Script;
 use cca_core::{Assembly, AssemblyProblems, ConnectionId, FrameworkError, Repository};
 use cca_ports::{GoPort, UsesPort};
 
@@ -53,19 +55,37 @@ pub fn setting(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Reads an assembly and changes it as the options say.
+/// Reads an assembly, or carries out a script that makes one, and changes it as the options say.
 ///
 /// # Returns
 /// The assembly, and the changes that name what is not there.
 ///
 /// # Errors
-/// It cannot be read.
+/// It cannot be read; what a script says is wrong.
 pub fn read_assembly(
     path: &Path,
     replace: &[(String, String)],
     set: &[(String, String)],
+    strict: bool,
 ) -> anyhow::Result<(Assembly, Problems)> {
-    let mut assembly = Assembly::read(path)?;
+    let mut assembly = if Script::is_script(path) {
+        script::assembly(path, replace, strict)?
+    } else {
+        Assembly::read(path)?
+    };
+    let problems = apply(&mut assembly, replace, set);
+    Ok((assembly, problems))
+}
+
+/// Changes an assembly as the options say.
+///
+/// # Returns
+/// The changes that name what is not there.
+pub fn apply(
+    assembly: &mut Assembly,
+    replace: &[(String, String)],
+    set: &[(String, String)],
+) -> Problems {
     let mut problems = Problems::new();
     for (instance, class) in replace {
         let replaced = assembly.replace(instance, class);
@@ -76,13 +96,14 @@ pub fn read_assembly(
         let set = assembly.set(instance, key, value);
         problems.extend(set.err().map(Into::into));
     }
-    Ok((assembly, problems))
+    problems
 }
 
 /// Opens the assembly's libraries, builds it, and connects an instance that calls its Go port.
 ///
 /// # Arguments
 /// * `problems` - what is wrong with it already
+/// * `starts` - whether it must have a Go port
 ///
 /// # Errors
 /// Everything that is wrong with it, not only the first.
@@ -90,7 +111,8 @@ pub fn build(
     session: &Session,
     assembly: &Assembly,
     mut problems: Problems,
-) -> Result<UsesPort<dyn GoPort>, AssemblyProblems> {
+    starts: bool,
+) -> Result<Option<UsesPort<dyn GoPort>>, AssemblyProblems> {
     let mut repository = Repository::default();
     let paths = assembly.assembly.path.iter();
     let unopened: Vec<_> = paths
@@ -107,8 +129,12 @@ pub fn build(
         let found = found.problems.into_iter();
         problems.extend(found.filter(|problem| !is_follow_up(problem.as_ref())));
     }
-    match connect_main(session, assembly) {
-        Ok(Some(go)) if problems.is_empty() => return Ok(go),
+    let go = match starts {
+        true => connect_main(session, assembly),
+        false => Ok(None),
+    };
+    match go {
+        Ok(go) if problems.is_empty() => return Ok(go),
         Ok(_) => {}
         Err(error) => problems.push(error.into()),
     }
@@ -120,7 +146,7 @@ pub fn build(
 ///
 /// # Returns
 /// `None` if the port's instance could not be made, which is known already.
-fn connect_main(
+pub fn connect_main(
     session: &Session,
     assembly: &Assembly,
 ) -> anyhow::Result<Option<UsesPort<dyn GoPort>>> {

@@ -138,7 +138,10 @@ impl Lowering<'_> {
 
     fn action(&mut self, cost: &Expression, scope: &Scope, at: (&str, &str)) {
         let cost = self.compile(Kind::Number, cost, scope, at);
-        if let Some(value) = cost.constant().filter(|value| !(*value >= 0.0)) {
+        if let Some(value) = cost
+            .constant()
+            .filter(|value| value.is_nan() || *value < 0.0)
+        {
             let reason = format!("its cost is {value} s, expected at least 0");
             self.find(Rule::NegativeCost, at.0, at.1, reason);
         }

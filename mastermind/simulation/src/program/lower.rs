@@ -13,7 +13,7 @@ use mastermind_models::ModelSet;
 
 use super::check::{Finding, Rule};
 use super::model::{Model, Variable};
-use super::operation::{ElementInfo, Operation, Program};
+use super::operation::{ElementInfo, Operation, Program, STRUCTURE};
 use super::symbols::System;
 use crate::expression::{
     Assignment, Compiled, Expression, ExpressionError, Kind, Resolver, Scope, Symbol, Typed,
@@ -59,10 +59,12 @@ pub fn lower(model: &Model, models: &ModelSet, system: System) -> Result<Program
     }
     Ok(Program {
         name: model.name.clone(),
+        system,
         operations: lowering.operations,
         slots: lowering.most_slots,
         locks: lowering.locks.len() as u32,
         elements: lowering.elements,
+        structures: lowering.structures,
     })
 }
 
@@ -77,7 +79,8 @@ pub(super) struct Lowering<'a> {
     assigned: BTreeSet<&'a str>,
     pub(super) operations: Vec<Operation>,
     elements: Vec<ElementInfo>,
-    element_index: BTreeMap<(String, String), u32>,
+    structures: Vec<ElementInfo>,
+    element_index: BTreeMap<(String, String, bool), u32>,
     pub(super) locks: BTreeMap<String, u32>,
     pub(super) slots: u32,
     most_slots: u32,
@@ -120,6 +123,7 @@ impl<'a> Lowering<'a> {
             assigned,
             operations: Vec::new(),
             elements: Vec::new(),
+            structures: Vec::new(),
             element_index: BTreeMap::new(),
             locks: BTreeMap::new(),
             slots: 0,
@@ -174,11 +178,17 @@ impl<'a> Lowering<'a> {
         if let Some(element) = self.collective {
             return element;
         }
-        let next = self.elements.len() as u32;
-        let key = (place.to_owned(), name.to_owned());
+        let is_structure = matches!(kind, "loop" | "decision");
+        let (infos, first) = if is_structure {
+            (&mut self.structures, STRUCTURE)
+        } else {
+            (&mut self.elements, 0)
+        };
+        let next = first + infos.len() as u32;
+        let key = (place.to_owned(), name.to_owned(), is_structure);
         let index = *self.element_index.entry(key).or_insert(next);
         if index == next {
-            self.elements.push(ElementInfo {
+            infos.push(ElementInfo {
                 name: name.into(),
                 place: place.into(),
                 kind,

@@ -16,6 +16,6 @@ mod symbols;
 pub use check::{Finding, Rule, check};
 pub use lower::{LowerError, lower};
 pub use model::{Activity, Branch, Element, ElementKind, Model, Variable};
-pub use operation::{ElementInfo, Mode, Operation, Program, Region};
+pub use operation::{ElementInfo, Mode, Operation, Program, Region, STRUCTURE};
 pub use read::{ReadError, read_json, read_toml};
 pub use symbols::{ANY, NOBODY, System};

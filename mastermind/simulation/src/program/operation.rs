@@ -1,6 +1,10 @@
 //! The machine form: a flat list of operations that each process runs for itself.
 
+use super::symbols::System;
 use crate::expression::Compiled;
+
+/// Index of the first loop or decision: they take no time, and none is kept for them.
+pub const STRUCTURE: u32 = 1 << 31;
 
 /// How a process takes part in a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,12 +154,16 @@ pub struct ElementInfo {
 pub struct Program {
     /// Name of the model.
     pub name: String,
+    /// What it is for.
+    pub system: System,
     /// What each process runs.
     pub operations: Vec<Operation>,
     /// Places of variables that a process has.
     pub slots: u32,
     /// Locks of parallel regions.
     pub locks: u32,
-    /// Elements, by index.
+    /// Elements that take time, by index.
     pub elements: Vec<ElementInfo>,
+    /// Loops and decisions, by index less [`STRUCTURE`].
+    pub structures: Vec<ElementInfo>,
 }

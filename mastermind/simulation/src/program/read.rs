@@ -107,7 +107,7 @@ pub enum ReadError {
         /// The element, variable or function.
         place: String,
         /// What is wrong with it.
-        source: ExpressionError,
+        source: Box<ExpressionError>,
     },
 }
 
@@ -243,7 +243,7 @@ fn expression(what: &str, place: &str, raw: &Raw) -> Result<Expression, ReadErro
     parse(&text).map_err(|source| ReadError::Expression {
         what: what.into(),
         place: place.into(),
-        source,
+        source: Box::new(source),
     })
 }
 
@@ -424,6 +424,6 @@ fn code(words: &mut Words<'_>) -> Result<Vec<crate::expression::Assignment>, Rea
     parse_assignments(&text).map_err(|source| ReadError::Expression {
         what: "code".into(),
         place: format!("{}/{}", words.place, words.name),
-        source,
+        source: Box::new(source),
     })
 }

@@ -1,0 +1,18 @@
+#!/bin/sh
+# Extra-P against Mastermind on one machine in one run. Needs python3 with venv, and a package index for
+# the first run. Options are those of run.py.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+target=${CARGO_TARGET_DIR:-$root/target}
+work=$target/extrap
+python=$work/venv/bin/python
+mkdir -p "$work"
+[ -x "$python" ] || python3 -m venv "$work/venv"
+"$python" -c 'import extrap' 2>/dev/null || "$python" -m pip install --quiet extrap==4.2.5
+cd "$root"
+executable=$(cargo bench --quiet -p mastermind-models --bench extrap --no-run --message-format=json |
+    "$python" -c 'import json, sys
+names = [m.get("executable") for m in map(json.loads, sys.stdin) if m.get("target", {}).get("name") == "extrap"]
+print([n for n in names if n][-1])')
+exec env OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 "$python" "$here/run.py" "$executable" "$work" "$@"

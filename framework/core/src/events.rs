@@ -1,0 +1,115 @@
+//! Who is told of connections that come and go.
+
+use std::sync::Arc;
+
+use cca_abi::OwnedPort;
+use cca_ports::{
+    ConnectionEvent, ConnectionEventKind, ConnectionEventListenerPort, PortConnection,
+};
+
+use crate::connections::ConnectionId;
+use crate::error::FrameworkError;
+use crate::framework::{Framework, call_provided};
+use crate::state::{FRAMEWORK, Provided, State};
+
+/// A port that is told.
+pub struct Listener {
+    id: u64,
+    kind: ConnectionEventKind,
+    port: Arc<Provided>,
+}
+
+impl Framework {
+    /// Adds a listener, a port of interface `cca.ConnectionEventListener`.
+    ///
+    /// # Returns
+    /// What removes it again.
+    ///
+    /// # Errors
+    /// It is of another interface.
+    pub fn add_connection_event_listener(
+        &self,
+        kind: ConnectionEventKind,
+        listener: OwnedPort,
+    ) -> Result<u64, FrameworkError> {
+        let port = Provided::new(listener, None);
+        // Nothing is called; only whether it could be is found out.
+        call_provided::<dyn ConnectionEventListenerPort, _>(&port, FRAMEWORK, |_| ())?;
+        let mut state = self.shared.lock();
+        state.serial += 1;
+        let id = state.serial;
+        state.listeners.push(Listener { id, kind, port });
+        Ok(id)
+    }
+
+    /// Takes a listener away. An event under way may still reach it.
+    ///
+    /// # Errors
+    /// There is no such listener.
+    pub fn remove_connection_event_listener(&self, listener: u64) -> Result<(), FrameworkError> {
+        let mut state = self.shared.lock();
+        let at = state.listeners.iter().position(|l| l.id == listener);
+        let at = at.ok_or(FrameworkError::UnknownListener { listener })?;
+        let removed = state.listeners.remove(at);
+        drop(state);
+        drop(removed);
+        Ok(())
+    }
+
+    /// Changes a connection, with whoever listens told before and afterwards.
+    pub(crate) fn told(
+        &self,
+        connection: &ConnectionId,
+        before: ConnectionEventKind,
+        after: ConnectionEventKind,
+        change: impl FnOnce() -> Result<(), FrameworkError>,
+    ) -> Result<(), FrameworkError> {
+        self.tell(before, connection, None);
+        let changed = change();
+        match &changed {
+            Ok(()) => self.tell(after, connection, None),
+            Err(error) => self.tell(ConnectionEventKind::Error, connection, Some(error)),
+        }
+        changed
+    }
+
+    fn tell(
+        &self,
+        kind: ConnectionEventKind,
+        connection: &ConnectionId,
+        error: Option<&FrameworkError>,
+    ) {
+        let (listeners, connection) = {
+            let state = self.shared.lock();
+            if state.listeners.is_empty() {
+                return;
+            }
+            let wanted = |l: &&Listener| l.kind == kind || l.kind == ConnectionEventKind::All;
+            let listeners = state.listeners.iter().filter(wanted);
+            let ports: Vec<_> = listeners.map(|l| Arc::clone(&l.port)).collect();
+            (ports, port_connection(&state, connection))
+        };
+        for listener in listeners {
+            let event = ConnectionEvent {
+                kind,
+                connection: connection.clone(),
+                message: error.map_or_else(String::new, ToString::to_string).into(),
+            };
+            // A listener does not stop what it hears of.
+            let _ =
+                call_provided::<dyn ConnectionEventListenerPort, _>(&listener, FRAMEWORK, |port| {
+                    port.connection_activity(event)
+                });
+        }
+    }
+}
+
+/// A connection as it crosses the border.
+pub fn port_connection(state: &State, connection: &ConnectionId) -> PortConnection {
+    PortConnection {
+        user: state.id(&connection.user),
+        uses: connection.uses.as_str().into(),
+        provider: state.id(&connection.provider),
+        provides: connection.provides.as_str().into(),
+    }
+}

@@ -1,0 +1,103 @@
+//! What can be wrong with a line of a script.
+
+use std::error::Error;
+
+use cca_loader::LoadError;
+
+use crate::FrameworkError;
+
+/// What can be wrong with a line of a script.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RcError {
+    /// The word begins the names of several commands.
+    #[error("cannot run command \"{word}\": ambiguous, expected one of {candidates}")]
+    Ambiguous {
+        /// The word.
+        word: String,
+        /// The commands that it may mean.
+        candidates: String,
+    },
+    /// The word begins no command's name.
+    #[error("cannot run command \"{word}\": undefined, expected a command; help lists them")]
+    Undefined {
+        /// The word.
+        word: String,
+    },
+    /// There are more arguments than the command takes.
+    #[error("cannot run command \"{command}\": too many arguments, expected {usage}")]
+    TooManyArguments {
+        /// The command.
+        command: &'static str,
+        /// How it is written.
+        usage: &'static str,
+    },
+    /// There are fewer arguments than the command needs.
+    #[error("cannot run command \"{command}\": missing arguments, expected {usage}")]
+    MissingArguments {
+        /// The command.
+        command: &'static str,
+        /// How it is written.
+        usage: &'static str,
+    },
+    /// An argument is not what the command takes there.
+    #[error("cannot run command \"{command}\": \"{found}\", expected {expected}")]
+    BadArgument {
+        /// The command.
+        command: &'static str,
+        /// The argument.
+        found: String,
+        /// What it takes.
+        expected: String,
+    },
+    /// The class is not in the pallet.
+    #[error(
+        "cannot create instance \"{instance}\": class \"{class}\" not loaded, expected {known}; load it by repository get-global {class}"
+    )]
+    NotLoaded {
+        /// Name of the instance; of the class if it has none.
+        instance: String,
+        /// The class.
+        class: String,
+        /// The classes loaded.
+        known: String,
+    },
+    /// No library of the path has the class.
+    #[error("cannot load class \"{class}\": in no library of the path, expected {known}")]
+    UnknownClass {
+        /// The class.
+        class: String,
+        /// The classes there are.
+        known: String,
+    },
+    /// `shell` is off.
+    #[error("cannot run command \"shell\": disabled, expected --enable-shell")]
+    ShellDisabled,
+    /// The framework refused.
+    #[error(transparent)]
+    Framework(#[from] FrameworkError),
+    /// A library cannot be used.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// What the host was to do failed.
+    #[error("cannot {act}")]
+    Host {
+        /// What was being done.
+        act: String,
+        /// Why not.
+        source: Box<dyn Error + Send + Sync>,
+    },
+}
+
+impl RcError {
+    /// Whether the line was not understood, which Ccaffeine tells and passes over.
+    pub fn is_passed_over(&self) -> bool {
+        matches!(
+            self,
+            RcError::Ambiguous { .. }
+                | RcError::Undefined { .. }
+                | RcError::TooManyArguments { .. }
+                | RcError::MissingArguments { .. }
+        )
+    }
+}

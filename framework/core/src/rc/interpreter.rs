@@ -1,0 +1,491 @@
+//! Carries commands out on a framework.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use cca_loader::{Library, LoadError};
+use cca_ports::{ParameterPort, TypeMap};
+
+use super::command::Command;
+use super::error::RcError;
+use super::{properties, script};
+use crate::assembly::{Assembly, Endpoint, Start};
+use crate::error::names;
+use crate::parameters::read_all;
+use crate::{ConnectionId, Framework, FrameworkError, Repository};
+
+/// What an interpreter leaves to the program around it.
+pub trait Host {
+    /// Shows a text of one or more lines.
+    fn say(&mut self, text: &str);
+
+    /// Starts an instance's Go port; every uses port with a service is connected by then.
+    ///
+    /// # Errors
+    /// Why it did not reach its end.
+    fn go(
+        &mut self,
+        interpreter: &Interpreter<'_>,
+        start: &Endpoint,
+    ) -> Result<(), Box<dyn Error + Send + Sync>>;
+
+    /// Has the system run a line; `None` if that is not allowed.
+    fn shell(&mut self, line: &str) -> Option<Result<(), Box<dyn Error + Send + Sync>>> {
+        let _ = line;
+        None
+    }
+}
+
+/// How it goes on after a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// With the next line.
+    Next,
+    /// Not at all, with this exit code.
+    Exit(i32),
+    /// Not with this script.
+    End,
+}
+
+/// Carries commands out on a framework.
+pub struct Interpreter<'a> {
+    pub(super) framework: &'a Framework,
+    /// Instances that were there before: the program's own.
+    pub(super) hidden: BTreeSet<String>,
+    initial_path: Vec<PathBuf>,
+    pub(super) path: Vec<PathBuf>,
+    folder: PathBuf,
+    available: Option<Repository>,
+    verbose: bool,
+    replaced: BTreeMap<String, String>,
+    settings: Vec<(String, String, String, toml::Value)>,
+    start: Option<Endpoint>,
+}
+
+impl<'a> Interpreter<'a> {
+    /// An interpreter on a framework.
+    ///
+    /// # Arguments
+    /// * `path` - where libraries are looked for until a script says otherwise
+    /// * `folder` - what a script's relative paths begin at
+    pub fn new(framework: &'a Framework, path: Vec<PathBuf>, folder: &Path) -> Self {
+        let hidden = framework.instances().into_iter().map(|i| i.name).collect();
+        Interpreter {
+            framework,
+            hidden,
+            initial_path: path.clone(),
+            path,
+            folder: folder.into(),
+            available: None,
+            verbose: false,
+            replaced: BTreeMap::new(),
+            settings: Vec::new(),
+            start: None,
+        }
+    }
+
+    /// Takes another class for an instance that a script makes.
+    pub fn replace(&mut self, instance: &str, class: &str) {
+        self.replaced.insert(instance.into(), class.into());
+    }
+
+    /// Says what each command did, not only what was asked for.
+    pub fn set_verbose(&mut self, verbose: bool) {
+        self.verbose = verbose;
+    }
+
+    /// The framework.
+    pub fn framework(&self) -> &'a Framework {
+        self.framework
+    }
+
+    /// Whether an instance is shown: the program's own are not.
+    pub fn is_shown(&self, instance: &str) -> bool {
+        let of_program = |name| self.framework.instance(name).map(|i| i.library.is_none());
+        !self.hidden.contains(instance) && !of_program(instance).unwrap_or(false)
+    }
+
+    /// The assembly as it is now, started as it was first.
+    pub fn assembly(&self, name: &str) -> Assembly {
+        let mut assembly = Assembly::default();
+        assembly.assembly.name = name.into();
+        assembly.assembly.path = self.path.clone();
+        for instance in self.framework.instances() {
+            if self.is_shown(&instance.name) {
+                assembly.instances.insert(instance.name, instance.class);
+            }
+        }
+        for c in self.framework.connections() {
+            let both = [&c.user, &c.provider];
+            if both.iter().all(|end| assembly.instances.contains_key(*end)) {
+                let end = |instance, port| Endpoint { instance, port };
+                let (uses, provides) = (end(c.user, c.uses), end(c.provider, c.provides));
+                assembly.connections.insert(uses, provides);
+            }
+        }
+        for (instance, port, key, value) in &self.settings {
+            if assembly.instances.contains_key(instance) {
+                let ports = assembly.parameters.entry(instance.clone()).or_default();
+                let port = ports.entry(port.clone());
+                let port = port.or_insert_with(|| toml::Value::Table(toml::Table::new()));
+                if let toml::Value::Table(port) = port {
+                    port.insert(key.clone(), value.clone());
+                }
+            }
+        }
+        assembly.go = self.start.clone().map(|port| Start { port });
+        assembly
+    }
+
+    /// Carries a line out; a comment does nothing.
+    ///
+    /// # Errors
+    /// What is wrong with the line; nothing was then done, and the next may follow.
+    pub fn line(&mut self, line: &str, host: &mut dyn Host) -> Result<Step, RcError> {
+        let line = line.trim();
+        if script::is_comment(line) {
+            return Ok(Step::Next);
+        }
+        match Command::parse(line)? {
+            Command::Exit(code) => return Ok(Step::Exit(code)),
+            Command::Eof => return Ok(Step::End),
+            Command::Help(about) => host.say(&super::show::help(about.as_deref())?),
+            Command::Path(words) => self.change_path(&words, host)?,
+            Command::Repository(words) => self.repository(&words, host)?,
+            Command::Pallet => host.say(&self.shown_pallet()),
+            Command::Instantiate(class, name) => self.instantiate(&class, name, host)?,
+            Command::Arena => host.say(&self.shown_arena()),
+            Command::Remove(instance) => self.remove(&instance, host)?,
+            Command::Nuke => self.nuke(host)?,
+            Command::Connect(ends) => self.connect(ends, host)?,
+            Command::Disconnect(ends) => self.disconnect(ends, host)?,
+            Command::Links => host.say(&self.shown_links(None)),
+            Command::Display(words) => host.say(&self.shown(&words)?),
+            Command::Configure(names, value) => self.configure(&names, value, host)?,
+            Command::Property(instance, key, value) => {
+                self.property(&instance, key, value, host)?;
+            }
+            Command::PortProperty(port, key, value) => {
+                self.port_property(&port, key, value, host)?;
+            }
+            Command::Go(instance, port) => self.go(Endpoint { instance, port }, host)?,
+            Command::Verbose(verbose) => self.verbose = verbose,
+            Command::Shell(line) => shell(&line, host)?,
+        }
+        Ok(Step::Next)
+    }
+
+    fn tell(&self, host: &mut dyn Host, text: impl FnOnce() -> String) {
+        if self.verbose {
+            host.say(&text());
+        }
+    }
+
+    fn change_path(&mut self, words: &[String], host: &mut dyn Host) -> Result<(), RcError> {
+        let folders = |list: &str| -> Vec<PathBuf> {
+            let parts = list.split(':').filter(|part| !part.is_empty());
+            parts.map(|part| self.folder.join(part)).collect()
+        };
+        let words: Vec<_> = words.iter().map(String::as_str).collect();
+        match words[..] {
+            [] => {
+                let path: Vec<_> = self.path.iter().map(|p| p.display().to_string()).collect();
+                host.say(&format!("path: {}", path.join(":")));
+                return Ok(());
+            }
+            ["init"] => self.path = self.initial_path.clone(),
+            ["set", list] => self.path = folders(list),
+            ["append", list] => {
+                let more = folders(list);
+                self.path.extend(more);
+            }
+            ["prepend", list] => {
+                let more = folders(list);
+                self.path.splice(0..0, more);
+            }
+            _ => {
+                return Err(RcError::BadArgument {
+                    command: "path",
+                    found: words.join(" "),
+                    expected: "init, append D, prepend D or set D:D2".into(),
+                });
+            }
+        }
+        self.available = None;
+        Ok(())
+    }
+
+    /// The classes of the libraries on the path.
+    fn available(&mut self) -> Result<&Repository, RcError> {
+        if self.available.is_none() {
+            let mut repository = Repository::default();
+            self.path
+                .iter()
+                .try_for_each(|path| repository.add_path(path))?;
+            self.available = Some(repository);
+        }
+        Ok(self.available.get_or_insert_with(Repository::default))
+    }
+
+    /// Libraries open at once and for themselves, whatever the command asks for.
+    fn repository(&mut self, words: &[String], host: &mut dyn Host) -> Result<(), RcError> {
+        let words: Vec<_> = words.iter().map(String::as_str).collect();
+        match words[..] {
+            ["list"] => {
+                let classes = self.available()?.classes();
+                let lines: Vec<_> = classes.map(|class| class.name().to_string()).collect();
+                host.say(&super::show::list("no class", &lines));
+            }
+            ["get" | "get-global" | "get-lazy" | "get-lazy-global", class] => {
+                if self.is_loaded(class) {
+                    return Ok(());
+                }
+                let available = self.available()?;
+                let Some(found) = available.class(class).cloned() else {
+                    let known: Vec<_> = available.classes().map(|c| c.name().into()).collect();
+                    return Err(RcError::UnknownClass {
+                        class: class.into(),
+                        known: names(&known),
+                    });
+                };
+                self.framework.add_class(&found);
+                self.tell(host, || format!("loaded {class}"));
+            }
+            ["get-ports", library] => {
+                let opened = Library::open_global(&self.folder.join(library));
+                // Of a library of port types no component is expected.
+                match opened {
+                    Ok(_) | Err(LoadError::NoComponent { .. }) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            ["init" | "init-lazy" | "init-global" | "init-lazy-global"] => {
+                let available = self.available()?.clone();
+                self.framework.add_repository(&available);
+            }
+            _ => {
+                return Err(RcError::BadArgument {
+                    command: "repository",
+                    found: words.join(" "),
+                    expected: "list, get C, get-global C, get-lazy C, get-lazy-global C, get-ports LIB or init".into(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn instantiate(
+        &mut self,
+        class: &str,
+        name: Option<String>,
+        host: &mut dyn Host,
+    ) -> Result<(), RcError> {
+        let wanted = name.as_ref().and_then(|name| self.replaced.get(name));
+        let is_replaced = wanted.is_some();
+        let class = wanted.map_or(class, String::as_str).to_string();
+        if is_replaced && !self.is_loaded(&class) {
+            // The script could not know that it is wanted.
+            if let Some(found) = self.available()?.class(&class).cloned() {
+                self.framework.add_class(&found);
+            }
+        }
+        if !self.is_loaded(&class) {
+            let loaded = self.framework.available_classes();
+            let loaded: Vec<_> = loaded.iter().map(|c| c.name().to_string()).collect();
+            return Err(RcError::NotLoaded {
+                instance: name.unwrap_or_else(|| class.clone()),
+                class,
+                known: names(&loaded),
+            });
+        }
+        let name = name.unwrap_or_default();
+        let made = self
+            .framework
+            .create_instance_of(&name, &class, TypeMap::default())?;
+        if name.is_empty() || self.verbose {
+            host.say(&format!("{made} of type {class}"));
+        }
+        Ok(())
+    }
+
+    fn is_loaded(&self, class: &str) -> bool {
+        self.framework.has_class(class)
+    }
+
+    /// The program's own instances are out of reach.
+    pub(super) fn shown_instance(&self, instance: &str) -> Result<(), RcError> {
+        let unknown = |known: Vec<String>| FrameworkError::UnknownInstance {
+            instance: instance.into(),
+            known: names(&known),
+        };
+        if self.hidden.contains(instance) || self.framework.component_id(instance).is_err() {
+            let instances = self.framework.instances().into_iter().map(|i| i.name);
+            let shown = instances.filter(|name| self.is_shown(name)).collect();
+            return Err(unknown(shown).into());
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, instance: &str, host: &mut dyn Host) -> Result<(), RcError> {
+        self.shown_instance(instance)?;
+        self.framework.destroy_instance(instance, Duration::ZERO)?;
+        self.settings.retain(|(of, ..)| of != instance);
+        self.tell(host, || format!("removed {instance}"));
+        Ok(())
+    }
+
+    fn nuke(&mut self, host: &mut dyn Host) -> Result<(), RcError> {
+        for instance in self.framework.instances() {
+            if self.is_shown(&instance.name) {
+                self.remove(&instance.name, host)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn connect(&self, ends: [String; 4], host: &mut dyn Host) -> Result<(), RcError> {
+        let id = connection(ends);
+        self.framework.connect(&id)?;
+        self.tell(host, || super::show::connection(&id));
+        Ok(())
+    }
+
+    fn disconnect(&self, ends: [String; 4], host: &mut dyn Host) -> Result<(), RcError> {
+        let id = connection(ends);
+        let found = self.framework.connection(&id.user, &id.uses)?;
+        if found != id {
+            return Err(RcError::BadArgument {
+                command: "disconnect",
+                found: super::show::connection(&id),
+                expected: super::show::connection(&found),
+            });
+        }
+        self.framework.disconnect(&id.user, &id.uses)?;
+        self.tell(host, || format!("disconnected {}.{}", id.user, id.uses));
+        Ok(())
+    }
+
+    fn configure(
+        &mut self,
+        [instance, port, key]: &[String; 3],
+        value: Option<String>,
+        host: &mut dyn Host,
+    ) -> Result<(), RcError> {
+        let known = self
+            .framework
+            .with_port::<dyn ParameterPort, _>(instance, port, read_all)?;
+        let known = known.map_err(|source| FrameworkError::Port {
+            act: format!("read parameters \"{instance}.{port}\""),
+            source,
+        })?;
+        if key == "ALL" {
+            if let Some(value) = value {
+                return Err(RcError::BadArgument {
+                    command: "configure",
+                    found: format!("ALL {value}"),
+                    expected: "ALL without a value; one parameter is set at a time".into(),
+                });
+            }
+            let lines: Vec<_> = known
+                .iter()
+                .map(|(d, value)| super::show::parameter(d, value))
+                .collect();
+            host.say(&super::show::list("no parameter", &lines));
+            return Ok(());
+        }
+        let Some((description, now)) = known.iter().find(|(d, _)| d.key == *key) else {
+            let keys: Vec<_> = known.iter().map(|(d, _)| d.key.to_string()).collect();
+            return Err(parameter(instance, key, "unknown", names(&keys)).into());
+        };
+        let Some(text) = value else {
+            host.say(&super::show::parameter(description, now));
+            return Ok(());
+        };
+        let kind = description.default.kind();
+        let Some(value) = properties::of_kind(&description.default, &text) else {
+            return Err(parameter(instance, key, &format!("\"{text}\""), kind.into()).into());
+        };
+        self.framework
+            .set_parameter(instance, &format!("{port}.{key}"), &value)?;
+        let setting = (instance.clone(), port.clone(), key.clone(), value);
+        self.settings.push(setting);
+        self.tell(host, || format!("{instance}.{port}.{key} = {text}"));
+        Ok(())
+    }
+
+    fn property(
+        &self,
+        instance: &str,
+        key: Option<String>,
+        value: Option<String>,
+        host: &mut dyn Host,
+    ) -> Result<(), RcError> {
+        self.shown_instance(instance)?;
+        let mut map = self.framework.component_properties(instance)?;
+        let value = value.map(|value| (None, value));
+        if properties::show_or_put("property", &mut map, key, value, host)? {
+            self.framework.set_component_properties(instance, map)?;
+        }
+        Ok(())
+    }
+
+    fn port_property(
+        &self,
+        [instance, port]: &[String; 2],
+        key: Option<String>,
+        value: Option<(String, String)>,
+        host: &mut dyn Host,
+    ) -> Result<(), RcError> {
+        self.shown_instance(instance)?;
+        let mut map = self.framework.port_properties(instance, port)?;
+        let value = value.map(|(kind, value)| (Some(kind), value));
+        if properties::show_or_put("port-property", &mut map, key, value, host)? {
+            self.framework.set_port_properties(instance, port, map)?;
+        }
+        Ok(())
+    }
+
+    fn go(&mut self, start: Endpoint, host: &mut dyn Host) -> Result<(), RcError> {
+        self.shown_instance(&start.instance)?;
+        self.framework.connect_defaults()?;
+        self.start.get_or_insert_with(|| start.clone());
+        let ended = host.go(self, &start);
+        // What programs that read Ccaffeine's output look for.
+        host.say(match &ended {
+            Ok(()) => "##specific go command successful",
+            Err(_) => "#specific go command failed",
+        });
+        ended.map_err(|source| RcError::Host {
+            act: format!("go \"{start}\""),
+            source,
+        })
+    }
+}
+
+fn shell(line: &str, host: &mut dyn Host) -> Result<(), RcError> {
+    let ended = host.shell(line).ok_or(RcError::ShellDisabled)?;
+    ended.map_err(|source| RcError::Host {
+        act: format!("run \"{line}\""),
+        source,
+    })
+}
+
+fn connection([user, uses, provider, provides]: [String; 4]) -> ConnectionId {
+    ConnectionId {
+        user,
+        uses,
+        provider,
+        provides,
+    }
+}
+
+fn parameter(instance: &str, key: &str, found: &str, expected: String) -> FrameworkError {
+    FrameworkError::Parameter {
+        instance: instance.into(),
+        key: key.into(),
+        found: found.into(),
+        expected,
+    }
+}

@@ -1,0 +1,238 @@
+//! Instances made, connected, used, refused and destroyed.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cca_core::Framework;
+use cca_ports::{ErrorCode, GoPort, TypeMap};
+
+use crate::components::{Calls, NumberPort, add, framework, number, told, wire};
+
+const NOW: Duration = Duration::ZERO;
+
+fn pair() -> Framework {
+    let framework = framework();
+    add(&framework, "a", "test.Adder");
+    add(&framework, "b", "test.Adder");
+    framework
+        .connect(&wire("a", "next", "b", "number"))
+        .unwrap();
+    framework
+}
+
+#[test]
+fn a_component_builds_others_through_the_port() {
+    let framework = framework();
+    add(&framework, "maker", "test.Maker");
+    let went = framework.with_port::<dyn GoPort, _>("maker", "go", |port| port.go());
+    went.unwrap().unwrap();
+    let names: Vec<_> = framework.instances().into_iter().map(|i| i.name).collect();
+    assert_eq!(names, ["Adder0", "maker"]);
+}
+
+#[test]
+fn what_is_connected_is_called_and_what_is_not_is_not() {
+    let framework = pair();
+    assert_eq!(number(&framework, "a"), 2);
+    framework.disconnect("a", "next").unwrap();
+    assert_eq!(number(&framework, "a"), 1);
+}
+
+#[test]
+fn connecting_twice_and_disconnecting_twice_are_refused() {
+    let framework = pair();
+    let (code, message) = told(
+        framework
+            .connect(&wire("a", "next", "b", "number"))
+            .unwrap_err(),
+    );
+    assert_eq!(code, ErrorCode::Failed);
+    assert!(message.contains("connected already"), "{message}");
+    framework.disconnect("a", "next").unwrap();
+    let (code, _) = told(framework.disconnect("a", "next").unwrap_err());
+    assert_eq!(code, ErrorCode::PortNotConnected);
+}
+
+#[test]
+fn ends_that_do_not_fit_are_refused() {
+    let framework = pair();
+    framework.disconnect("a", "next").unwrap();
+    let wrong = framework.connect(&wire("a", "next", "b", "parameters"));
+    let (code, message) = told(wrong.unwrap_err());
+    assert_eq!(code, ErrorCode::BadPortType);
+    assert!(
+        message.contains("expected type \"test.Number/1.0\""),
+        "{message}"
+    );
+    let (code, _) = told(
+        framework
+            .connect(&wire("a", "nxt", "b", "number"))
+            .unwrap_err(),
+    );
+    assert_eq!(code, ErrorCode::PortNotDefined);
+}
+
+#[test]
+fn an_instance_is_destroyed_with_its_connections() {
+    let framework = pair();
+    framework.destroy_instance("b", NOW).unwrap();
+    assert_eq!(number(&framework, "a"), 1);
+    assert!(framework.connections().is_empty());
+    add(&framework, "b", "test.Adder");
+    framework
+        .connect(&wire("a", "next", "b", "number"))
+        .unwrap();
+    assert_eq!(number(&framework, "a"), 2);
+}
+
+#[test]
+fn a_component_in_use_is_not_destroyed() {
+    let framework = pair();
+    let host = framework.services("host", "test.Host", "1").unwrap();
+    let uses = host.register_uses_port::<dyn NumberPort>("n").unwrap();
+    framework
+        .connect(&wire("host", "n", "b", "number"))
+        .unwrap();
+    let inside = uses.get().unwrap();
+    for refused in [
+        framework.destroy_instance("b", NOW),
+        framework.destroy_instance("host", NOW),
+        framework.disconnect("host", "n"),
+        framework.shutdown_framework(),
+    ] {
+        let (code, message) = told(refused.unwrap_err());
+        assert_eq!(code, ErrorCode::UsesPortNotReleased, "{message}");
+        assert!(
+            message.contains("port \"n\" of \"host\": in use"),
+            "{message}"
+        );
+    }
+    assert_eq!(inside.number().unwrap(), 1);
+    assert_eq!(number(&framework, "a"), 2);
+    drop(inside);
+    framework.destroy_instance("b", NOW).unwrap();
+}
+
+#[test]
+fn destroying_waits_as_long_as_it_is_told_to() {
+    let framework = pair();
+    let host = framework.services("host", "test.Host", "1").unwrap();
+    let uses = host.register_uses_port::<dyn NumberPort>("n").unwrap();
+    framework
+        .connect(&wire("host", "n", "b", "number"))
+        .unwrap();
+    std::thread::scope(|scope| {
+        let inside = uses.get().unwrap();
+        scope.spawn(move || {
+            std::thread::sleep(Duration::from_millis(30));
+            drop(inside);
+        });
+        let started = Instant::now();
+        framework
+            .destroy_instance("b", Duration::from_secs(20))
+            .unwrap();
+        assert!(started.elapsed() >= Duration::from_millis(25));
+    });
+}
+
+#[test]
+fn others_run_while_instances_come_and_go() {
+    let framework = pair();
+    std::thread::scope(|scope| {
+        let running = scope.spawn(|| (0..20_000).all(|_| number(&framework, "a") == 2));
+        while !running.is_finished() {
+            add(&framework, "c", "test.Adder");
+            framework
+                .connect(&wire("c", "next", "b", "number"))
+                .unwrap();
+            // "b" may be in use by "a" just now, "c" is not.
+            framework.destroy_instance("c", NOW).unwrap();
+        }
+        assert!(running.join().unwrap());
+    });
+}
+
+#[test]
+fn a_provider_that_was_replaced_lives_until_its_callers_have_left() {
+    let framework = pair();
+    let host = framework.services("host", "test.Host", "1").unwrap();
+    let uses = host.register_uses_port::<dyn NumberPort>("n").unwrap();
+    framework
+        .connect(&wire("host", "n", "b", "number"))
+        .unwrap();
+    let inside = uses.get().unwrap();
+    framework
+        .reconnect(&wire("host", "n", "a", "number"))
+        .unwrap();
+    framework.disconnect("a", "next").unwrap();
+    framework.destroy_instance("b", NOW).unwrap();
+    assert_eq!(inside.number().unwrap(), 1);
+}
+
+#[test]
+fn bad_names_and_unknown_classes_are_told() {
+    let framework = pair();
+    let create =
+        |name: &str, class: &str| framework.create_instance_of(name, class, TypeMap::default());
+    let message = |name, class| create(name, class).unwrap_err().to_string();
+    assert!(message("a", "test.Adder").contains("name taken"));
+    assert!(message("framework", "test.Adder").contains("name taken"));
+    assert!(message("a b", "test.Adder").contains("bad name"));
+    assert!(message("x", "test.Addr").contains("one of test.Adder, test.Failing"));
+    let failed = create("x", "test.Failing").unwrap_err();
+    let (code, message) = told(failed);
+    assert_eq!(code, ErrorCode::Failed);
+    assert!(
+        message.ends_with("failed in set_services: no mood"),
+        "{message}"
+    );
+    assert!(framework.component_id("x").is_err());
+    assert_eq!(create("", "test.Adder").unwrap(), "Adder0");
+    assert_eq!(create("", "test.Adder").unwrap(), "Adder1");
+}
+
+#[test]
+fn services_of_an_instance_that_is_gone_reach_no_other() {
+    let framework = framework();
+    let old = framework.services("host", "test.Host", "1").unwrap();
+    framework.release_services("host").unwrap();
+    let new = framework.services("host", "test.Host", "1").unwrap();
+    let calls = Arc::new(Calls::default());
+    let refused = old.add_provides_port::<dyn NumberPort, _>("number", &calls);
+    assert!(refused.unwrap_err().message().contains("\"host#"));
+    assert_ne!(old.get_component_id().ok(), new.get_component_id().ok());
+}
+
+#[test]
+fn services_keep_the_properties_of_ports() {
+    let framework = framework();
+    let host = framework.services("host", "test.Host", "1").unwrap();
+    host.register_uses_port::<dyn NumberPort>("n").unwrap();
+    let mut properties = host.create_type_map();
+    properties.put_string("unit", "s".into()).unwrap();
+    host.set_port_properties("n", properties.clone()).unwrap();
+    assert_eq!(host.get_port_properties("n").unwrap(), properties);
+    assert_eq!(framework.port_properties("host", "n").unwrap(), properties);
+    let unknown = host.get_port_properties("m").unwrap_err();
+    assert_eq!(unknown.code(), ErrorCode::PortNotDefined);
+    let taken = host.register_uses_port::<dyn NumberPort>("n").unwrap_err();
+    assert_eq!(taken.code(), ErrorCode::PortAlreadyDefined);
+    let bad = host
+        .register_uses_port::<dyn NumberPort>("n.m")
+        .unwrap_err();
+    assert_eq!(bad.code(), ErrorCode::BadPortName);
+    host.unregister_uses_port("n").unwrap();
+    let gone = host.unregister_uses_port("n").unwrap_err();
+    assert_eq!(gone.code(), ErrorCode::PortNotDefined);
+}
+
+#[test]
+fn who_registered_for_release_is_told_once() {
+    let framework = framework();
+    let calls = Arc::new(Calls::default());
+    let host = framework.services("host", "test.Host", "1").unwrap();
+    host.register_for_release(&calls).unwrap();
+    framework.release_services("host").unwrap();
+    drop(framework);
+    assert_eq!(calls.count(), 1);
+}

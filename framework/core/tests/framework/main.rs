@@ -1,0 +1,7 @@
+//! The framework by itself: components of this program, built, used and taken apart.
+
+mod builder;
+mod components;
+mod events;
+mod frameworks;
+mod scale;

@@ -1,0 +1,290 @@
+//! `mastermind new`: a component or an interface that builds, with its test.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use cca_abi::{Interface, hash_signature};
+use cca_ports::GoPort;
+use clap::{Args, Subcommand, ValueEnum};
+
+use crate::output;
+use crate::session::own_folder;
+
+/// Begin a component or a port.
+#[derive(Args)]
+#[command(after_help = "Example: mastermind new component demo.Solver --language c")]
+pub struct New {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// A component class in a library of its own
+    Component(Begin),
+    /// An interface, for who provides it and who uses it
+    Port(Begin),
+}
+
+#[derive(Args)]
+struct Begin {
+    /// Its name, such as demo.Solver
+    name: String,
+    /// In which language
+    #[arg(long, value_name = "LANGUAGE", default_value = "rust")]
+    language: Language,
+    /// The folder to make [default: after the name]
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// The folder `framework` of the sources, for Rust [default: the one that this program was built from]
+    #[arg(long, value_name = "DIR")]
+    framework: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Language {
+    Rust,
+    C,
+}
+
+macro_rules! template {
+    ($name:literal) => {
+        include_str!(concat!("new/templates/", $name))
+    };
+}
+
+const CCA_H: &str = include_str!("../../../../framework/abi/include/cca.h");
+
+/// A name in the forms that sources need.
+#[derive(Debug, PartialEq, Eq)]
+struct Names {
+    /// `demo.Solver`.
+    class: String,
+    /// `Solver`.
+    type_name: String,
+    /// `demo_solver`.
+    stem: String,
+}
+
+impl Names {
+    fn of(name: &str) -> anyhow::Result<Self> {
+        let good = name.split('.').all(|part| {
+            part.starts_with(|c: char| c.is_ascii_alphabetic())
+                && part
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+        });
+        if !good {
+            bail!(
+                "cannot begin \"{name}\": bad name, expected letters, digits, - and _ in parts between dots, such as demo.Solver"
+            );
+        }
+        let last = name.rsplit('.').next().unwrap_or(name);
+        let words = last.split(['-', '_']).filter(|word| !word.is_empty());
+        let capital = |word: &str| word[..1].to_ascii_uppercase() + &word[1..];
+        let type_name: String = words.map(capital).collect();
+        let class = match name.rsplit_once('.') {
+            Some((package, _)) => format!("{package}.{type_name}"),
+            None => format!("user.{type_name}"),
+        };
+        let stem = name.to_ascii_lowercase().replace(['.', '-'], "_");
+        Ok(Names {
+            class,
+            type_name,
+            stem,
+        })
+    }
+}
+
+impl New {
+    /// Writes the files.
+    ///
+    /// # Errors
+    /// A bad name; a folder that is there; one that cannot be written.
+    pub fn execute(self) -> anyhow::Result<ExitCode> {
+        let (begin, is_port) = match &self.what {
+            What::Component(begin) => (begin, false),
+            What::Port(begin) => (begin, true),
+        };
+        let names = Names::of(&begin.name)?;
+        let crate_name = names.stem.replace('_', "-") + if is_port { "-ports" } else { "" };
+        let folder = begin
+            .output
+            .clone()
+            .unwrap_or_else(|| match begin.language {
+                Language::Rust => crate_name.clone().into(),
+                Language::C => names.stem.clone().into(),
+            });
+        if folder.exists() {
+            bail!(
+                "cannot make folder \"{}\": there is one already, expected none; choose another by --output",
+                folder.display()
+            );
+        }
+        let framework = match begin.language {
+            Language::Rust => framework(begin.framework.as_deref())?,
+            Language::C => String::new(),
+        };
+        let values = values(&names, &crate_name, &framework, begin.language);
+        for (path, template) in files(is_port, begin.language, &names.stem) {
+            let mut text = template.to_string();
+            for (key, value) in &values {
+                text = text.replace(&format!("@{key}@"), value);
+            }
+            write(&folder.join(path), &text)?;
+        }
+        output::line(next_steps(&folder, is_port, begin.language));
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn write(path: &Path, text: &str) -> anyhow::Result<()> {
+    let act = || format!("cannot write \"{}\"", path.display());
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).with_context(act)?;
+    }
+    fs::write(path, text).with_context(act)
+}
+
+/// The files of a folder, each with its template.
+fn files(is_port: bool, language: Language, stem: &str) -> Vec<(String, &'static str)> {
+    let files: &[(&str, &str)] = match (is_port, language) {
+        (false, Language::Rust) => &[
+            ("Cargo.toml", template!("component.toml")),
+            ("src/lib.rs", template!("component.rs.txt")),
+            ("assembly.toml", template!("assembly.toml")),
+        ],
+        (true, Language::Rust) => &[
+            ("Cargo.toml", template!("port.toml")),
+            ("src/lib.rs", template!("port.rs.txt")),
+        ],
+        (false, Language::C) => &[
+            ("STEM.c", template!("component.c.txt")),
+            ("include/go.h", template!("go.h.txt")),
+            ("include/cca.h", CCA_H),
+            ("test.c", template!("component_test.c.txt")),
+            ("Makefile", template!("component.mk")),
+            ("assembly.toml", template!("assembly.toml")),
+        ],
+        (true, Language::C) => &[
+            ("STEM.h", template!("port.h.txt")),
+            ("include/cca.h", CCA_H),
+            ("test.c", template!("port_test.c.txt")),
+            ("Makefile", template!("port.mk")),
+        ],
+    };
+    let named = |(path, template): &(&str, &'static str)| (path.replace("STEM", stem), *template);
+    files.iter().map(named).collect()
+}
+
+/// What the templates leave open.
+fn values(
+    names: &Names,
+    crate_name: &str,
+    framework: &str,
+    language: Language,
+) -> Vec<(&'static str, String)> {
+    let go = <dyn GoPort>::descriptor();
+    // As `#[port]` writes the interface of `port.rs.txt`.
+    let signature = format!(
+        "{} 1.0; compute(values: RSlice<'_, f64>) -> f64",
+        names.class
+    );
+    let path = match language {
+        Language::Rust => "target/release",
+        Language::C => ".",
+    };
+    vec![
+        ("crate", crate_name.into()),
+        ("class", names.class.clone()),
+        ("Type", names.type_name.clone()),
+        ("stem", names.stem.clone()),
+        ("GUARD", names.stem.to_ascii_uppercase()),
+        ("framework", framework.into()),
+        ("path", path.into()),
+        ("go_name", go.name.to_string()),
+        ("go_version", go.version.to_string()),
+        ("go_hash", format!("{:016x}", go.hash)),
+        ("hash", format!("{:016x}", hash_signature(&signature))),
+        ("signature", signature),
+    ]
+}
+
+/// The sources that a Rust crate is built against: as said, else above this program or the folder we are in, else where
+/// this program was built.
+fn framework(said: Option<&Path>) -> anyhow::Result<String> {
+    let is_framework = |path: &PathBuf| path.join("ports/Cargo.toml").is_file();
+    let found = match said {
+        Some(path) => Some(path.to_path_buf()).filter(is_framework),
+        None => {
+            let places = [own_folder()?, std::env::current_dir()?];
+            let above = places
+                .iter()
+                .flat_map(|place| place.ancestors().map(|folder| folder.join("framework")));
+            let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../framework");
+            above.chain([built]).find(is_framework)
+        }
+    };
+    let found = found.context(
+        "cannot find the framework's sources: no framework/ports above this program, expected --framework DIR",
+    )?;
+    let path = found
+        .canonicalize()
+        .with_context(|| format!("cannot find folder \"{}\"", found.display()))?;
+    Ok(path.display().to_string())
+}
+
+fn next_steps(folder: &Path, is_port: bool, language: Language) -> String {
+    let folder = folder.display();
+    let commands = match (is_port, language) {
+        (false, Language::Rust) => {
+            "cargo test\n  cargo build --release\n  mastermind check assembly.toml"
+        }
+        (true, Language::Rust) => "cargo test",
+        (false, Language::C) => "make test\n  make\n  mastermind check assembly.toml",
+        (true, Language::C) => "make test",
+    };
+    format!("made {folder}; next:\n  cd {folder}\n  {commands}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_have_the_forms_that_sources_need() {
+        let names = Names::of("demo.fast-solver").unwrap();
+        assert_eq!(names.class, "demo.FastSolver");
+        assert_eq!(names.type_name, "FastSolver");
+        assert_eq!(names.stem, "demo_fast_solver");
+        assert_eq!(Names::of("solver").unwrap().class, "user.Solver");
+        for wrong in ["", "1st", "a b", "a..b", "a/b", "é"] {
+            assert!(Names::of(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn templates_leave_nothing_open() {
+        let names = Names::of("demo.Solver").unwrap();
+        for (is_port, language) in [
+            (false, Language::Rust),
+            (true, Language::Rust),
+            (false, Language::C),
+            (true, Language::C),
+        ] {
+            let values = values(&names, "demo-solver", "framework", language);
+            for (path, template) in files(is_port, language, "demo_solver") {
+                let mut text = template.to_string();
+                for (key, value) in &values {
+                    text = text.replace(&format!("@{key}@"), value);
+                }
+                assert!(
+                    !text.contains('@') || text.contains("-o $@"),
+                    "{path}:\n{text}"
+                );
+            }
+        }
+    }
+}

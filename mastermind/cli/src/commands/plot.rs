@@ -1,0 +1,254 @@
+//! `mastermind plot`: figures of the paper from the records of a run.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::{Args, ValueEnum};
+use mastermind_records::definition::{MethodDefinition, ParameterDefinition, ParameterKind};
+use mastermind_records::{ExclusiveTimes, Record, Run};
+
+use crate::figures::comm::{self, Comm};
+use crate::figures::graph::{Graph, Vertex};
+use crate::figures::save;
+use crate::figures::scatter::{self, Scatter};
+use crate::output;
+
+/// Draw a figure from records.
+#[derive(Args)]
+#[command(
+    after_help = "Example: mastermind plot records --kind scatter --method states.compute -o states.svg"
+)]
+pub struct Plot {
+    /// The record directory
+    records: PathBuf,
+    /// The figure
+    #[arg(long, value_enum)]
+    kind: Kind,
+    /// The method, INSTANCE.METHOD as the profile names it [default for comm: the one with most time in MPI]
+    #[arg(long, value_name = "NAME")]
+    method: Option<String>,
+    /// The parameter of the x axis [default: the method's first number for scatter, level or the invocation for comm]
+    #[arg(long, value_name = "NAME")]
+    parameter: Option<String>,
+    /// Where it goes, .svg or .png [default: KIND.svg]
+    #[arg(short, long, value_name = "F")]
+    output: Option<PathBuf>,
+}
+
+/// A figure; each has a file in `figures/`.
+#[derive(Clone, Copy, ValueEnum)]
+enum Kind {
+    /// Time of each call over a parameter, by rank (Figure 3)
+    Scatter,
+    /// Time in MPI of each call, by level and rank (Figure 6)
+    Comm,
+    /// Who calls whom how often, and where the time goes (Figures 7 and 8)
+    Graph,
+}
+
+impl Plot {
+    /// Draws the figure.
+    ///
+    /// # Errors
+    /// There are no records, or none of the method; the figure cannot be written.
+    pub fn execute(self) -> anyhow::Result<ExitCode> {
+        let run = super::profile::open(&self.records)?;
+        let name = self.kind.to_possible_value();
+        let name = name.map_or_else(String::new, |name| name.get_name().to_owned());
+        let path = self.output.clone();
+        let path = path.unwrap_or_else(|| PathBuf::from(format!("{name}.svg")));
+        match self.kind {
+            Kind::Scatter => save(&self.scatter(&run)?, &path)?,
+            Kind::Comm => save(&self.comm(&run)?, &path)?,
+            Kind::Graph => save(&graph(&run), &path)?,
+        }
+        output::line(path.display().to_string());
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn scatter(&self, run: &Run) -> anyhow::Result<Scatter> {
+        let Some(name) = &self.method else {
+            bail!("cannot draw scatter: no method, expected --method NAME; see mastermind profile");
+        };
+        let records = calls(run, name)?;
+        let definition = records[0].1.method;
+        let is_number = |p: &ParameterDefinition| p.kind != ParameterKind::Enumeration;
+        let x = self.place(definition, is_number)?.with_context(|| {
+            format!("cannot draw \"{name}\": no parameter that is a number, expected one")
+        })?;
+        let mode = definition
+            .parameters
+            .iter()
+            .position(|p| p.kind == ParameterKind::Enumeration);
+        let labels = |place: usize| definition.parameters[place].labels.clone();
+        let points = records.iter().map(|(rank, record, own_ns)| scatter::Point {
+            x: number(record, x),
+            us: *own_ns as f64 * 1e-3,
+            rank: *rank,
+            mode: mode.map_or(0, |place| number(record, place) as usize),
+        });
+        Ok(Scatter {
+            title: format!("{name} of {}", definition.class),
+            x_label: axis_label(&definition.parameters[x]),
+            modes: mode.map(labels).unwrap_or_default(),
+            points: points.collect(),
+        })
+    }
+
+    fn comm(&self, run: &Run) -> anyhow::Result<Comm> {
+        let name = match &self.method {
+            Some(name) => name.clone(),
+            None => most_in_mpi(run)?,
+        };
+        let records = calls(run, &name)?;
+        let definition = records[0].1.method;
+        let x = self.place(definition, |parameter| parameter.name == "level")?;
+        let mut made = std::collections::BTreeMap::<u32, f64>::new();
+        let mut points = Vec::new();
+        for (rank, record, _) in &records {
+            let invocation = made.entry(*rank).or_default();
+            *invocation += 1.0;
+            let Some(mpi_ns) = record.mpi_ns else {
+                bail!(
+                    "cannot draw \"{name}\": time in MPI was not measured, expected a run with it"
+                );
+            };
+            points.push(comm::Point {
+                x: x.map_or(*invocation, |place| number(record, place)),
+                us: mpi_ns as f64 * 1e-3,
+                rank: *rank,
+            });
+        }
+        // A hierarchy of one level shows nothing: then the calls in their order.
+        let is_level = x.is_some() && points.iter().any(|point| point.x != points[0].x);
+        if !is_level && self.parameter.is_none() {
+            let mut made = std::collections::BTreeMap::<u32, f64>::new();
+            for point in &mut points {
+                let invocation = made.entry(point.rank).or_default();
+                *invocation += 1.0;
+                point.x = *invocation;
+            }
+        }
+        let x_label = match x {
+            Some(place) if is_level => axis_label(&definition.parameters[place]),
+            _ => "invocation".into(),
+        };
+        Ok(Comm {
+            title: format!("message passing in {name}"),
+            x_label,
+            is_level,
+            points,
+        })
+    }
+
+    /// Place of the x axis's parameter: the one asked for, else the first that fits.
+    fn place(
+        &self,
+        method: &MethodDefinition,
+        fits: impl Fn(&ParameterDefinition) -> bool,
+    ) -> anyhow::Result<Option<usize>> {
+        let Some(name) = &self.parameter else {
+            return Ok(method.parameters.iter().position(fits));
+        };
+        let place = method.parameters.iter().position(|p| p.name == *name);
+        if place.is_none() {
+            let known: Vec<_> = method.parameters.iter().map(|p| p.name.as_str()).collect();
+            bail!(
+                "cannot draw \"{}\": no parameter \"{name}\", expected one of {}",
+                method.name(),
+                known.join(", ")
+            );
+        }
+        Ok(place)
+    }
+}
+
+/// The calls of a method that did not fail, with their rank and exclusive time.
+fn calls<'r>(run: &'r Run, name: &str) -> anyhow::Result<Vec<(u32, Record<'r>, u64)>> {
+    let mut calls = Vec::new();
+    for rank in run.ranks() {
+        for (log, _) in run.logs_of(rank) {
+            let own = ExclusiveTimes::new(log)
+                .filter(|(record, _)| !record.failed && record.method.name() == name);
+            calls.extend(own.map(|(record, own_ns)| (rank, record, own_ns)));
+        }
+    }
+    if calls.is_empty() {
+        let mut known: Vec<_> = run
+            .logs()
+            .iter()
+            .flat_map(|log| log.definitions().methods())
+            .map(|method| method.name())
+            .collect();
+        known.sort();
+        known.dedup();
+        bail!(
+            "cannot draw \"{name}\": no calls of it, expected one of {}",
+            known.join(", ")
+        );
+    }
+    Ok(calls)
+}
+
+/// The method with the most time in MPI of its own.
+fn most_in_mpi(run: &Run) -> anyhow::Result<String> {
+    let mut sums = std::collections::BTreeMap::<String, u64>::new();
+    for log in run.logs() {
+        let mut records = ExclusiveTimes::new(log);
+        while let Some((record, own)) = records.next_record() {
+            if own.mpi_ns > 0 {
+                *sums.entry(record.method.name()).or_default() += own.mpi_ns;
+            }
+        }
+    }
+    let most = sums.into_iter().max_by_key(|(_, ns)| *ns);
+    most.map(|(name, _)| name)
+        .context("cannot draw comm: no time in MPI in any record, expected a run on several ranks")
+}
+
+fn number(record: &Record<'_>, place: usize) -> f64 {
+    record
+        .parameters()
+        .nth(place)
+        .map_or(0.0, |value| value.as_f64())
+}
+
+fn axis_label(parameter: &ParameterDefinition) -> String {
+    match parameter.unit.as_str() {
+        "" => parameter.name.clone(),
+        unit => format!("{} [{unit}]", parameter.name),
+    }
+}
+
+fn graph(run: &Run) -> Graph {
+    let ranks = run.ranks();
+    let mean = 1.0 / ranks.len().max(1) as f64;
+    let mut graph = Graph::default();
+    for log in run.logs() {
+        let definitions = log.definitions();
+        graph.title = format!(
+            "{} on {} ranks: own time of each component, calls a rank",
+            definitions.run.assembly,
+            ranks.len()
+        );
+        let mut records = ExclusiveTimes::new(log);
+        while let Some((record, own)) = records.next_record() {
+            let instance = &record.method.instance;
+            let vertex = graph.vertices.entry(instance.clone());
+            let vertex = vertex.or_insert_with(|| Vertex {
+                class: record.method.class.clone(),
+                ..Vertex::default()
+            });
+            vertex.compute_ms += own.wall_ns.saturating_sub(own.mpi_ns) as f64 * 1e-6 * mean;
+            vertex.mpi_ms += own.mpi_ns as f64 * 1e-6 * mean;
+            let path = definitions.call_path(record.call_path);
+            let caller = path.and_then(|path| definitions.method_of(path.parent));
+            if let Some(caller) = caller {
+                let edge = (caller.instance.clone(), instance.clone());
+                *graph.edges.entry(edge).or_default() += mean;
+            }
+        }
+    }
+    graph
+}

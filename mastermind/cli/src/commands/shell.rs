@@ -1,0 +1,165 @@
+//! `mastermind shell`: the rc commands one by one, with history and completion where there is a terminal.
+
+mod completion;
+
+use std::error::Error;
+use std::io::{self, BufRead, IsTerminal};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, anyhow};
+use cca_core::Endpoint;
+use cca_core::rc::{Host, Interpreter, Script, Step};
+use cca_ports::GoPort;
+use clap::Args;
+use rustyline::error::ReadlineError;
+use rustyline::history::FileHistory;
+use rustyline::{CompletionType, Config, Editor};
+
+use self::completion::Words;
+use super::run::system;
+use crate::output;
+use crate::session::framework::Session;
+use crate::session::script;
+
+const PROMPT: &str = "cca> ";
+
+/// Run the commands of rc scripts interactively.
+#[derive(Args)]
+#[command(
+    after_help = "Example: mastermind shell examples/shock/shock.rc\n\nhelp lists the commands; the tabulator completes commands, classes, instances and ports."
+)]
+pub struct Shell {
+    /// A script to carry out first
+    script: Option<PathBuf>,
+    /// Where component libraries are looked for [default: CCA_COMPONENT_PATH, else the folder of this program]
+    #[arg(long, value_name = "DIR")]
+    path: Vec<PathBuf>,
+    /// Allow commands of the system
+    #[arg(long)]
+    enable_shell: bool,
+}
+
+/// Shows and starts at once.
+struct Terminal {
+    enable_shell: bool,
+}
+
+impl Host for Terminal {
+    fn say(&mut self, text: &str) {
+        output::line(text);
+    }
+
+    fn go(
+        &mut self,
+        interpreter: &Interpreter<'_>,
+        start: &Endpoint,
+    ) -> Result<(), Box<dyn Error + Send + Sync>> {
+        let Endpoint { instance, port } = start;
+        let framework = interpreter.framework();
+        Ok(framework.with_port::<dyn GoPort, _>(instance, port, |port| port.go())??)
+    }
+
+    fn shell(&mut self, line: &str) -> Option<Result<(), Box<dyn Error + Send + Sync>>> {
+        self.enable_shell.then(|| system(line))
+    }
+}
+
+impl Shell {
+    /// Reads commands until there are no more.
+    ///
+    /// # Errors
+    /// The script cannot be read; the terminal's.
+    pub fn execute(self) -> anyhow::Result<ExitCode> {
+        let path = if self.path.is_empty() {
+            script::initial_path()?
+        } else {
+            self.path.clone()
+        };
+        let session = Session::serial()?;
+        let mut terminal = Terminal {
+            enable_shell: self.enable_shell,
+        };
+        let mut failed = false;
+        if let Some(file) = &self.script {
+            let folder = script::folder(file);
+            let mut interpreter = Interpreter::new(&session.framework, path.clone(), folder);
+            for line in Script::read(file)?.commands() {
+                match carry_out(&mut interpreter, line.text, &mut terminal, &session) {
+                    Ok(Step::Next) => {}
+                    Ok(Step::End) => break,
+                    Ok(Step::Exit(code)) => return Ok(exit(code)),
+                    Err(()) => failed = true,
+                }
+            }
+        }
+        let mut interpreter = Interpreter::new(&session.framework, path, Path::new(""));
+        if io::stdin().is_terminal() {
+            interpreter.set_verbose(true);
+            return interactive(&mut interpreter, &mut terminal, &session);
+        }
+        for line in io::stdin().lock().split(b'\n') {
+            let line = line.context("cannot read commands from standard input")?;
+            let line = String::from_utf8_lossy(&line);
+            match carry_out(&mut interpreter, &line, &mut terminal, &session) {
+                Ok(Step::Next) => {}
+                Ok(Step::End) => break,
+                Ok(Step::Exit(code)) => return Ok(exit(code)),
+                Err(()) => failed = true,
+            }
+        }
+        Ok(ExitCode::from(u8::from(failed)))
+    }
+}
+
+fn exit(code: i32) -> ExitCode {
+    ExitCode::from(u8::try_from(code).unwrap_or(1))
+}
+
+/// Carries a line out; what is wrong with it is told.
+fn carry_out(
+    interpreter: &mut Interpreter<'_>,
+    line: &str,
+    terminal: &mut Terminal,
+    session: &Session,
+) -> Result<Step, ()> {
+    let step = interpreter.line(line, terminal);
+    session.progress.clear();
+    step.map_err(|error| eprint!("{}", crate::errors::worded(&anyhow!(error))))
+}
+
+fn interactive(
+    interpreter: &mut Interpreter<'_>,
+    terminal: &mut Terminal,
+    session: &Session,
+) -> anyhow::Result<ExitCode> {
+    let config = Config::builder()
+        .auto_add_history(true)
+        .completion_type(CompletionType::List)
+        .build();
+    let mut editor = Editor::<Words<'_>, FileHistory>::with_config(config)?;
+    editor.set_helper(Some(Words(interpreter.framework())));
+    let history = std::env::var_os("HOME").map(|home| Path::new(&home).join(".mastermind_history"));
+    if let Some(history) = &history {
+        // The first time there is none.
+        let _ = editor.load_history(history);
+    }
+    let code = loop {
+        match editor.readline(PROMPT) {
+            Ok(line) => match carry_out(interpreter, &line, terminal, session) {
+                Ok(Step::Exit(code)) => break exit(code),
+                Ok(Step::End) => break ExitCode::SUCCESS,
+                Ok(Step::Next) | Err(()) => {}
+            },
+            // The line is given up, not the session.
+            Err(ReadlineError::Interrupted) => {}
+            Err(ReadlineError::Eof) => break ExitCode::SUCCESS,
+            Err(error) => return Err(error).context("cannot read commands from the terminal"),
+        }
+    };
+    if let Some(history) = &history {
+        // A history that cannot be kept is no reason to fail.
+        let _ = editor.save_history(history);
+    }
+    Ok(code)
+}

@@ -1,0 +1,133 @@
+//! Figure 3: the time of each call over a parameter, a marker a rank, a colour a mode.
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+
+use super::style::{Axis, FONT, LABEL_SIZE, TITLE_SIZE, colour, marker, number};
+use super::{DrawError, Figure};
+
+/// One call.
+#[derive(Clone, Copy, Debug)]
+pub struct Point {
+    /// The parameter.
+    pub x: f64,
+    /// Time, microseconds.
+    pub us: f64,
+    /// Rank that made the call.
+    pub rank: u32,
+    /// Which of the modes.
+    pub mode: usize,
+}
+
+/// The calls of a method.
+///
+/// # Source
+/// Ray et al., IPDPS 2004, Figure 3.
+#[derive(Clone, Debug)]
+pub struct Scatter {
+    /// What is shown.
+    pub title: String,
+    /// The parameter with its unit.
+    pub x_label: String,
+    /// Names of the modes; empty if there is only one.
+    pub modes: Vec<String>,
+    /// The calls.
+    pub points: Vec<Point>,
+}
+
+/// Points of a figure at most; of more, every so-many-th is drawn.
+const MOST_POINTS: usize = 12_000;
+
+impl Scatter {
+    /// Ranks that have points, ascending.
+    fn ranks(&self) -> Vec<u32> {
+        let mut ranks: Vec<_> = self.points.iter().map(|point| point.rank).collect();
+        ranks.sort_unstable();
+        ranks.dedup();
+        ranks
+    }
+
+    /// The axes, and how many points lie above them: of linear ones the highest five in a thousand may.
+    fn axes(&self) -> (Axis, Axis, usize) {
+        let x = self.points.iter().map(|point| point.x);
+        let mut times: Vec<_> = self.points.iter().map(|point| point.us).collect();
+        times.sort_by(f64::total_cmp);
+        let is_log = Axis::spans_decades(x.clone());
+        let shown = if is_log {
+            times.len()
+        } else {
+            (times.len() as f64 * 0.995).ceil() as usize
+        };
+        let highest = times.get(shown.saturating_sub(1)).copied().unwrap_or(0.0);
+        let above = times.iter().filter(|us| **us > highest).count();
+        let y = times[..times.len() - above].iter().copied();
+        (Axis::new(x, is_log), Axis::new(y, is_log), above)
+    }
+
+    fn note(&self, step: usize, above: usize) -> String {
+        let mut note = format!("{} calls", self.points.len());
+        if step > 1 {
+            note += &format!(", every {step}th drawn");
+        }
+        if above > 0 {
+            note += &format!(", {above} above the frame");
+        }
+        note
+    }
+}
+
+impl Figure for Scatter {
+    fn draw<DB: DrawingBackend>(&self, area: &DrawingArea<DB, Shift>) -> Result<(), DrawError<DB>> {
+        let (x, y, above) = self.axes();
+        let highest = y.range().end;
+        // Odd, so that alternating modes are both drawn.
+        let step = self.points.len().div_ceil(MOST_POINTS) | 1;
+        let mut chart = ChartBuilder::on(area)
+            .margin(16)
+            .caption(
+                format!("{}  ({})", self.title, self.note(step, above)),
+                (FONT, TITLE_SIZE),
+            )
+            .x_label_area_size(62)
+            .y_label_area_size(92)
+            .build_cartesian_2d(x, y)?;
+        chart
+            .configure_mesh()
+            .x_label_formatter(&number)
+            .y_label_formatter(&number)
+            .label_style((FONT, LABEL_SIZE))
+            .axis_desc_style((FONT, LABEL_SIZE))
+            .light_line_style(TRANSPARENT)
+            .bold_line_style(BLACK.mix(0.08))
+            .x_desc(&self.x_label)
+            .y_desc("time of a call [us]")
+            .draw()?;
+        for rank in self.ranks() {
+            for mode in 0..self.modes.len().max(1) {
+                let style = colour(mode).mix(0.55).stroke_width(1);
+                let own = self.points.iter().step_by(step);
+                let own = own.filter(|p| p.rank == rank && p.mode == mode && p.us <= highest);
+                // Modes side by side: at one array size they lie over each other else.
+                let aside = 10 * mode as i32 - 5 * (self.modes.len().max(1) as i32 - 1);
+                let series = chart
+                    .draw_series(own.map(|p| marker(rank, (p.x, p.us), 4, style).aside(aside)))?;
+                let mode_name = self
+                    .modes
+                    .get(mode)
+                    .map_or_else(String::new, |m| format!(", {m}"));
+                let legend = colour(mode).stroke_width(2);
+                series
+                    .label(format!("rank {rank}{mode_name}"))
+                    .legend(move |(x, y)| marker(rank, (x + 8, y), 5, legend));
+            }
+        }
+        chart
+            .configure_series_labels()
+            .position(SeriesLabelPosition::UpperLeft)
+            .background_style(WHITE.mix(0.85))
+            .border_style(BLACK.mix(0.3))
+            .label_font((FONT, LABEL_SIZE))
+            .draw()?;
+        Ok(())
+    }
+}

@@ -1,0 +1,259 @@
+//! Fonts, colours, markers and axes that the figures share.
+
+use std::ops::Range;
+
+use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint};
+use plotters::element::{Drawable, PointCollection};
+use plotters::prelude::*;
+use plotters_backend::{BackendCoord, DrawingErrorKind};
+
+pub const FONT: &str = "sans-serif";
+pub const TITLE_SIZE: u32 = 26;
+pub const LABEL_SIZE: u32 = 19;
+
+/// Colours that are told apart in print and by the colour-blind.
+///
+/// # Source
+/// Okabe and Ito, *Color Universal Design*, 2008.
+pub const COLOURS: [RGBColor; 7] = [
+    RGBColor(0, 114, 178),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 158, 115),
+    RGBColor(204, 121, 167),
+    RGBColor(230, 159, 0),
+    RGBColor(86, 180, 233),
+    RGBColor(0, 0, 0),
+];
+
+/// The colour of the `index`-th kind of thing.
+pub fn colour(index: usize) -> RGBColor {
+    COLOURS[index % COLOURS.len()]
+}
+
+/// The marker of a rank: square, circle, triangle for the first three, as in the paper; a cross for the others.
+#[derive(Clone, Debug)]
+pub struct Marker<C> {
+    rank: u32,
+    at: C,
+    size: i32,
+    style: ShapeStyle,
+    /// Pixels that it is drawn beside its place.
+    aside: i32,
+}
+
+impl<C> Marker<C> {
+    /// The marker, so many pixels beside its place, so that kinds of points with the same place can be told apart.
+    pub fn aside(self, aside: i32) -> Self {
+        Marker { aside, ..self }
+    }
+}
+
+/// A marker half as wide as `size` pixels, at a place of the chart or of the area.
+pub fn marker<C>(rank: u32, at: C, size: i32, style: ShapeStyle) -> Marker<C> {
+    Marker {
+        rank,
+        at,
+        size,
+        style,
+        aside: 0,
+    }
+}
+
+impl<'a, C: 'a> PointCollection<'a, C> for &'a Marker<C> {
+    type Point = &'a C;
+    type IntoIter = std::iter::Once<&'a C>;
+
+    fn point_iter(self) -> Self::IntoIter {
+        std::iter::once(&self.at)
+    }
+}
+
+impl<C, DB: DrawingBackend> Drawable<DB> for Marker<C> {
+    fn draw<I: Iterator<Item = BackendCoord>>(
+        &self,
+        mut points: I,
+        backend: &mut DB,
+        _: (u32, u32),
+    ) -> Result<(), DrawingErrorKind<DB::ErrorType>> {
+        let Some((x, y)) = points.next() else {
+            return Ok(());
+        };
+        let (x, size, style) = (x + self.aside, self.size, &self.style);
+        match self.rank {
+            0 => backend.draw_rect((x - size, y - size), (x + size, y + size), style, false),
+            1 => backend.draw_circle((x, y), size as u32, style, false),
+            2 => {
+                let (top, left, right) = (
+                    (x, y - size - 1),
+                    (x - size - 1, y + size),
+                    (x + size + 1, y + size),
+                );
+                backend.draw_path([top, left, right, top], style)
+            }
+            _ => {
+                backend.draw_line((x - size, y - size), (x + size, y + size), style)?;
+                backend.draw_line((x - size, y + size), (x + size, y - size), style)
+            }
+        }
+    }
+}
+
+/// An axis from a little below to a little above the values; logarithmic where they span more than a factor of 20.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    range: Range<f64>,
+    is_log: bool,
+}
+
+impl Axis {
+    /// # Arguments
+    /// * `values` - what is to be shown
+    /// * `is_log` - whether decades are alike; not if a value is 0 or less
+    pub fn new(values: impl Iterator<Item = f64> + Clone, is_log: bool) -> Self {
+        let low = values.clone().fold(f64::INFINITY, f64::min);
+        let high = values.fold(f64::NEG_INFINITY, f64::max);
+        if low > high {
+            return Axis {
+                range: 0.0..1.0,
+                is_log: false,
+            };
+        }
+        if is_log && low > 0.0 {
+            return Axis {
+                range: low / 1.3..high * 1.3,
+                is_log: true,
+            };
+        }
+        let room = (high - low).max(1e-9 * high.abs()).max(1e-12) * 0.05;
+        let low = if low >= 0.0 && low < 0.3 * high {
+            0.0
+        } else {
+            low - room
+        };
+        Axis {
+            range: low..high + room,
+            is_log: false,
+        }
+    }
+
+    /// Whether the values span more than a factor of 20.
+    pub fn spans_decades(values: impl Iterator<Item = f64> + Clone) -> bool {
+        let low = values.clone().fold(f64::INFINITY, f64::min);
+        let high = values.fold(f64::NEG_INFINITY, f64::max);
+        low > 0.0 && high > 20.0 * low
+    }
+
+    fn place(&self, value: f64) -> f64 {
+        if self.is_log {
+            (value / self.range.start).ln() / (self.range.end / self.range.start).ln()
+        } else {
+            (value - self.range.start) / (self.range.end - self.range.start)
+        }
+    }
+
+    /// Multiples of 1, 2 and 5 of powers of ten, as many as fit; of a logarithmic axis that spans decades, 1, 2 and 5 in each.
+    fn ticks(&self, most: usize) -> Vec<f64> {
+        let Range { start, end } = self.range;
+        let mut ticks = Vec::new();
+        if self.is_log {
+            let mut decade = 10f64.powf(start.log10().floor());
+            while decade <= end {
+                ticks.extend([1.0, 2.0, 5.0].map(|m| m * decade));
+                decade *= 10.0;
+            }
+        } else {
+            let rough = (end - start) / most.max(1) as f64;
+            let power = 10f64.powf(rough.log10().floor());
+            let step = [1.0, 2.0, 5.0, 10.0].map(|m| m * power);
+            let step = step
+                .into_iter()
+                .find(|step| *step >= rough)
+                .unwrap_or(10.0 * power);
+            let first = (start / step).ceil() as i64;
+            let last = (end / step).floor() as i64;
+            ticks.extend((first..=last).map(|n| n as f64 * step));
+        }
+        ticks.retain(|tick| *tick >= start && *tick <= end);
+        ticks
+    }
+}
+
+impl Ranged for Axis {
+    type FormatOption = DefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, limit: (i32, i32)) -> i32 {
+        let length = f64::from(limit.1 - limit.0);
+        limit.0 + (self.place(*value) * length).round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        self.ticks(hint.max_num_points().min(9))
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.range.clone()
+    }
+}
+
+/// A number as it stands at an axis: `0.5`, `1500`, `120 000`, `2e6`.
+pub fn number(value: &f64) -> String {
+    let size = value.abs();
+    if size != 0.0 && !(1e-3..1e7).contains(&size) {
+        return format!("{value:e}");
+    }
+    if size < 10_000.0 {
+        // Without the digits that adding up steps leaves.
+        return format!("{}", (value * 1e6).round() / 1e6);
+    }
+    let digits = format!("{size:.0}");
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push('\u{2009}');
+        }
+        text.push(digit);
+    }
+    if *value < 0.0 {
+        format!("-{text}")
+    } else {
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        let texts = [0.0, 0.5, 1500.0, 120_000.0, 0.1 + 0.2, 2e9, -25_000.0].map(|n| number(&n));
+        let expected = [
+            "0",
+            "0.5",
+            "1500",
+            "120\u{2009}000",
+            "0.3",
+            "2e9",
+            "-25\u{2009}000",
+        ];
+        assert_eq!(texts, expected);
+    }
+
+    #[test]
+    fn axes_take_round_steps() {
+        let axis = Axis::new([0.0, 10.0].into_iter(), false);
+        assert_eq!(axis.ticks(6), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
+        let axis = Axis::new([30.0, 700.0].into_iter(), true);
+        assert_eq!(axis.ticks(6), [50.0, 100.0, 200.0, 500.0]);
+        assert_eq!(
+            axis.map(&30.0, (0, 1000)) > 0,
+            axis.map(&700.0, (0, 1000)) < 1000
+        );
+    }
+
+    #[test]
+    fn an_axis_of_nothing_can_be_drawn() {
+        assert_eq!(Axis::new(std::iter::empty(), true).range(), 0.0..1.0);
+    }
+}

@@ -1,0 +1,46 @@
+//! Why records cannot be exported.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use parquet::errors::ParquetError;
+
+/// Why records cannot be exported.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExportError {
+    /// The system refused.
+    #[error("cannot write records \"{}\"", path.display())]
+    Io {
+        /// File or folder.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// A Parquet file cannot be written.
+    #[error("cannot write records \"{}\"", path.display())]
+    Parquet {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: ParquetError,
+    },
+    /// A folder that holds a dataset already, with which the new one would be mixed.
+    #[error("cannot write records \"{}\": not empty, expected an empty or a new folder", path.display())]
+    NotEmpty {
+        /// The folder.
+        path: PathBuf,
+    },
+}
+
+impl ExportError {
+    pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self::Io { path, source }
+    }
+
+    pub(crate) fn parquet(path: &Path) -> impl FnOnce(ParquetError) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self::Parquet { path, source }
+    }
+}

@@ -1,0 +1,44 @@
+//! Names of methods as parts of file names.
+
+use mastermind_records::definition::MethodDefinition;
+
+/// `instance.port.method`, with `_` for what a file name should not hold.
+pub(crate) fn file_stem(method: &MethodDefinition) -> String {
+    let plain = |c: char| {
+        if c.is_alphanumeric() || "._-".contains(c) {
+            c
+        } else {
+            '_'
+        }
+    };
+    format!("{}.{}.{}", method.instance, method.port, method.method)
+        .chars()
+        .map(plain)
+        .collect()
+}
+
+/// The names, with `_2` and so on behind those that are taken before them.
+pub(crate) fn distinct(names: impl IntoIterator<Item = String>) -> Vec<String> {
+    let mut distinct: Vec<String> = Vec::new();
+    for name in names {
+        let mut candidate = name.clone();
+        let mut n = 2;
+        while distinct.contains(&candidate) {
+            candidate = format!("{name}_{n}");
+            n += 1;
+        }
+        distinct.push(candidate);
+    }
+    distinct
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_told_apart() {
+        let names = ["seq", "q", "q", "seq", "q_2"].map(str::to_owned);
+        assert_eq!(distinct(names), ["seq", "q", "q_2", "seq_2", "q_2_2"]);
+    }
+}

@@ -1,0 +1,281 @@
+//! What is exported is read again, value by value.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use mastermind_export::{ExtrapFormat, write_extrap, write_parquet, write_perfetto};
+use mastermind_records::definition::{
+    CallPathDefinition, ClockDefinition, CounterDefinition, MethodDefinition, ParameterDefinition,
+    ParameterKind,
+};
+use mastermind_records::{
+    Calibration, ChunkPreparer, ChunkSizes, Definition, LogIdentity, LogWriter, RecordWords, Run,
+};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
+
+const N_CALLS: u64 = 20_000;
+
+fn parameter(name: &str, kind: ParameterKind) -> ParameterDefinition {
+    ParameterDefinition {
+        name: name.into(),
+        kind,
+        labels: vec!["x".into(), "y".into()],
+        ..ParameterDefinition::default()
+    }
+}
+
+fn counter(name: &str, unavailable: Option<&str>) -> CounterDefinition {
+    CounterDefinition {
+        name: name.into(),
+        unavailable: unavailable.map(Into::into),
+        ..CounterDefinition::default()
+    }
+}
+
+/// Numbers that look like measured ones: the same at every run of the test.
+fn noise(seed: u64) -> u64 {
+    let mixed = (seed ^ 0x9E37_79B9_7F4A_7C15).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    (mixed ^ (mixed >> 29)).wrapping_mul(0x94D0_49BB_1331_11EB) >> 40
+}
+
+/// A log of a rank: `flux.compute(q, axis, ratio)` with counters, called from `driver.go()`, which fails at the end.
+fn write_log(directory: &Path, rank: u32) {
+    let preparer = Arc::new(ChunkPreparer::start(None).unwrap());
+    let start = Calibration {
+        ticks: 0,
+        ns: 1_000,
+    };
+    let identity = LogIdentity { rank, thread: 0 };
+    let sizes = ChunkSizes::default();
+    let mut writer = LogWriter::create(directory, identity, start, sizes, &preparer).unwrap();
+    let method = |id, instance: &str, name: &str, parameters, counters| {
+        Definition::Method(MethodDefinition {
+            id,
+            instance: instance.into(),
+            class: format!("test.{instance}"),
+            port: instance.into(),
+            method: name.into(),
+            parameters,
+            counters,
+            ..MethodDefinition::default()
+        })
+    };
+    let parameters = vec![
+        parameter("q", ParameterKind::Integer),
+        parameter("axis", ParameterKind::Enumeration),
+        parameter("ratio", ParameterKind::Real),
+    ];
+    let counters = vec![counter("faults", None), counter("misses", Some("ENOENT"))];
+    let path = |id, parent, method| Definition::CallPath(CallPathDefinition { id, parent, method });
+    for definition in [
+        Definition::Clock(ClockDefinition {
+            name: "test".into(),
+            ticks_per_second: 1e9,
+        }),
+        method(1, "driver", "go", vec![], vec![]),
+        method(2, "flux", "compute", parameters, counters),
+        path(1, 0, 1),
+        path(2, 1, 2),
+    ] {
+        writer.define(&definition).unwrap();
+    }
+    let mut now = 0;
+    for call in 0..N_CALLS {
+        now += 300 + noise(call) % 500;
+        let wall = 2_000 + noise(call + 7) % 300;
+        let q = [1000, 2000, 4000, 8000][(call / 2 % 4) as usize];
+        assert!(writer.append(RecordWords {
+            path: 2,
+            start: now,
+            wall,
+            mpi: Some(wall / 10),
+            failed: false,
+            values: &[q, call % 2, 0.5f64.to_bits(), call % 3],
+        }));
+        now += wall;
+    }
+    assert!(writer.append(RecordWords {
+        path: 1,
+        start: 0,
+        wall: now,
+        mpi: Some(now / 20),
+        failed: true,
+        values: &[],
+    }));
+    let end = Calibration {
+        ticks: now,
+        ns: 1_000 + now,
+    };
+    writer.finish(end).unwrap();
+}
+
+fn run(directory: &Path) -> Run {
+    write_log(directory, 0);
+    write_log(directory, 3);
+    Run::open(directory).unwrap()
+}
+
+fn integer(field: &Field) -> Option<u64> {
+    match field {
+        Field::Null => None,
+        Field::Long(value) => Some(value.cast_unsigned()),
+        other => panic!("{other}, expected an integer"),
+    }
+}
+
+#[test]
+fn parquet_gives_back_every_value() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = run(directory.path());
+    let out = directory.path().join("dataset");
+    let files = write_parquet(&run, &out).unwrap();
+    let of = |method: &str, rank: u32| -> PathBuf {
+        out.join(format!("method={method}/rank={rank}/records.parquet"))
+    };
+    assert_eq!(files.len(), 4);
+    let mut bytes = 0;
+    for rank in [0, 3] {
+        for name in ["driver.driver.go", "flux.flux.compute"] {
+            let path = of(name, rank);
+            bytes += path.metadata().unwrap().len();
+            let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
+            let mut rows = reader.get_row_iter(None).unwrap();
+            for (log, first_seq) in run.logs_of(rank) {
+                let records = log.records_from(first_seq);
+                let own = records.filter(|r| name.ends_with(&r.method.method));
+                for record in own {
+                    let row = rows.next().unwrap().unwrap();
+                    let row: BTreeMap<_, _> = row
+                        .get_column_iter()
+                        .map(|(n, f)| (n.clone(), f.clone()))
+                        .collect();
+                    let get = |name: &str| integer(&row[name]);
+                    assert_eq!(get("seq"), Some(record.seq));
+                    assert_eq!(get("start_ns"), Some(record.start_ns));
+                    assert_eq!(get("wall_ns"), Some(record.wall_ns));
+                    assert_eq!(get("mpi_ns"), record.mpi_ns);
+                    assert_eq!(get("parent_seq"), record.parent_seq);
+                    assert_eq!(get("failed"), Some(u64::from(record.failed)));
+                    let callpath = log.definitions().call_path_name(record.call_path);
+                    assert_eq!(row["callpath"], Field::Str(callpath));
+                    if record.method.method == "compute" {
+                        assert_eq!(get("q"), Some(record.values[0]));
+                        let label = ["x", "y"][record.values[1] as usize];
+                        assert_eq!(row["axis"], Field::Str(label.into()));
+                        assert_eq!(row["ratio"], Field::Double(0.5));
+                        assert_eq!(get("faults"), Some(record.values[3]));
+                        assert_eq!(row["misses"], Field::Null);
+                    }
+                }
+            }
+            assert!(rows.next().is_none());
+        }
+    }
+    let per_record = bytes as f64 / run.n_records() as f64;
+    assert!(per_record <= 10.0, "{per_record} bytes a record");
+    let again = write_parquet(&run, &out).unwrap_err();
+    assert!(again.to_string().contains("not empty"), "{again}");
+}
+
+#[test]
+fn perfetto_has_every_call() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = run(directory.path());
+    let path = directory.path().join("trace.json");
+    write_perfetto(&run, &path).unwrap();
+    let trace: serde_json::Value =
+        serde_json::from_reader(std::io::BufReader::new(File::open(path).unwrap())).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let calls: Vec<_> = events.iter().filter(|event| event["ph"] == "X").collect();
+    assert_eq!(calls.len() as u64, run.n_records());
+    let first = &calls[0];
+    assert_eq!(
+        (&first["name"], &first["cat"]),
+        (&"flux.compute".into(), &"test.flux".into())
+    );
+    assert_eq!((&first["pid"], &first["tid"]), (&0.into(), &0.into()));
+    assert_eq!(first["args"]["q"], 1000);
+    assert_eq!(first["args"]["axis"], "x");
+    let record = run.logs()[0].records().next().unwrap();
+    assert_eq!(first["ts"].as_f64(), Some(record.start_ns as f64 * 1e-3));
+    assert_eq!(first["dur"].as_f64(), Some(record.wall_ns as f64 * 1e-3));
+    assert_eq!(
+        calls
+            .iter()
+            .filter(|call| call["args"]["failed"] == true)
+            .count(),
+        2
+    );
+}
+
+/// Sums of all values by metric.
+fn sums(run: &Run) -> [f64; 3] {
+    let mut sums = [0.0; 3];
+    let records = run.logs().iter().flat_map(|log| log.records());
+    for record in records.filter(|record| !record.failed) {
+        let times = [Some(record.wall_ns), record.mpi_ns, record.compute_ns()];
+        for (sum, ns) in sums.iter_mut().zip(times) {
+            *sum += ns.unwrap() as f64 * 1e-9;
+        }
+    }
+    sums
+}
+
+#[test]
+fn extrap_text_has_every_value_at_its_point() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = run(directory.path());
+    let out = directory.path().join("extrap");
+    let exported = write_extrap(&run, &out, ExtrapFormat::Text).unwrap();
+    assert_eq!(exported.files, [out.join("flux.flux.compute.txt")]);
+    // The only call of `driver.go` failed.
+    assert_eq!(exported.left_out, []);
+    let text = std::fs::read_to_string(&exported.files[0]).unwrap();
+    let mut lines = text.lines().filter(|line| !line.is_empty());
+    assert_eq!(lines.next(), Some("PARAMETER q axis ratio"));
+    let points = lines.next().unwrap();
+    assert!(
+        points.starts_with("POINTS (1000 0 0.5) (1000 1 0.5) (2000 0 0.5)"),
+        "{points}"
+    );
+    assert_eq!(points.matches('(').count(), 8);
+    assert_eq!(lines.next(), Some("REGION flux.compute"));
+    for (metric, sum) in ["time", "mpi", "compute"].iter().zip(sums(&run)) {
+        assert_eq!(lines.next(), Some(&*format!("METRIC {metric}")));
+        let mut values = Vec::new();
+        for _ in 0..8 {
+            let line = lines.next().unwrap().strip_prefix("DATA ").unwrap();
+            values.extend(line.split(' ').map(|value| value.parse::<f64>().unwrap()));
+        }
+        assert_eq!(values.len() as u64, 2 * N_CALLS);
+        assert!((values.iter().sum::<f64>() / sum - 1.0).abs() < 1e-12);
+    }
+    assert_eq!(lines.next(), None);
+}
+
+#[test]
+fn extrap_json_lines_have_every_value() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = run(directory.path());
+    let out = directory.path().join("extrap");
+    let exported = write_extrap(&run, &out, ExtrapFormat::JsonLines).unwrap();
+    let text = std::fs::read_to_string(&exported.files[0]).unwrap();
+    let mut found: BTreeMap<String, (u64, f64)> = BTreeMap::new();
+    for line in text.lines() {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert_eq!(line["callpath"], "flux.compute");
+        assert_eq!(line["params"]["ratio"], 0.5);
+        let metric = line["metric"].as_str().unwrap().to_owned();
+        let sum = found.entry(metric).or_default();
+        sum.0 += 1;
+        sum.1 += line["value"].as_f64().unwrap();
+    }
+    for (metric, sum) in ["time", "mpi", "compute"].into_iter().zip(sums(&run)) {
+        let (n, found) = found[metric];
+        assert_eq!(n, 2 * N_CALLS);
+        assert!((found / sum - 1.0).abs() < 1e-12, "{metric}");
+    }
+}

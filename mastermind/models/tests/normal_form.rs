@@ -1,0 +1,189 @@
+//! Normal forms come back from the times they make, in one to three parameters.
+
+use mastermind_models::{
+    Coordinate, Error, Family, Metric, Model, ModelSet, Parameter, SampleSet, Samples, Total, fit,
+    fit_family, predict,
+};
+use proptest::prelude::*;
+
+/// Samples over a grid of `sizes` in each of `names`, the value of `f` at each point `repetitions`
+/// times, times one plus noise.
+fn samples(
+    names: &[&str],
+    sizes: &[f64],
+    repetitions: usize,
+    level: f64,
+    f: impl Fn(&[f64]) -> f64,
+) -> Samples {
+    let parameters: Vec<Parameter> = names.iter().map(|name| Parameter::real(name, "")).collect();
+    let mut set = SampleSet::new(Metric::Wall);
+    let method = set.declare("c.Solver::solver.solve", &parameters).unwrap();
+    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut normal = move || {
+        let sum: f64 = (0..12)
+            .map(|_| {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                state as f64 / u64::MAX as f64
+            })
+            .sum();
+        sum - 6.0
+    };
+    for i in 0..sizes.len().pow(names.len() as u32) {
+        let digit = |param: usize| i / sizes.len().pow(param as u32) % sizes.len();
+        let point: Vec<f64> = (0..names.len()).map(|param| sizes[digit(param)]).collect();
+        for _ in 0..repetitions {
+            let seconds = f(&point) * (1.0 + level * normal());
+            set.push(method, &point, seconds).unwrap();
+        }
+    }
+    set.finish().remove(0)
+}
+
+const SIZES: [f64; 7] = [4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
+
+fn normal_form(samples: &Samples) -> Model {
+    fit_family(samples, Family::NormalForm).unwrap().remove(0)
+}
+
+fn close(found: f64, planted: f64, relative: f64) -> bool {
+    (found - planted).abs() <= relative * planted.abs()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn one_term_comes_back(c in 1e-6..1e-3_f64, a in 1e-7..1e-3_f64, which in 0..3_usize) {
+        let (term, text): (fn(f64) -> f64, _) = [
+            ((|x: f64| x * x.log2()) as fn(f64) -> f64, " * x * log2(x)^1"),
+            (|x: f64| x.powf(1.5), " * x^(3/2)"),
+            (|x: f64| x.log2() * x.log2(), " * log2(x)^2"),
+        ][which];
+        let model = normal_form(&samples(&["x"], &SIZES, 2, 0.0, |p| c + a * term(p[0])));
+        prop_assert!(model.expression.ends_with(text), "{}", model.expression);
+        prop_assert!(close(model.coefficients[0].value, c, 1e-9));
+        prop_assert!(close(model.coefficients[1].value, a, 1e-9));
+        let far = predict(&model, &Coordinate::new().with("x", 1024.0)).unwrap();
+        prop_assert!(far.extrapolated && close(far.value_s, c + a * term(1024.0), 1e-9));
+    }
+
+    #[test]
+    fn two_terms_come_back(a in 0.1..10.0_f64, b in 0.1..10.0_f64) {
+        let f = |p: &[f64]| 1e-3 * (1.0 + a * p[0].log2() + b * p[0] * p[0] / 4096.0);
+        let model = normal_form(&samples(&["x"], &SIZES, 1, 0.0, f));
+        prop_assert_eq!(model.formula.terms.len(), 2, "{}", model.expression);
+        let far = predict(&model, &Coordinate::new().with("x", 1024.0)).unwrap();
+        prop_assert!(close(far.value_s, f(&[1024.0]), 1e-8));
+    }
+
+    #[test]
+    fn a_product_and_a_sum_of_two_parameters_come_back(a in 1e-6..1e-3_f64, b in 1e-6..1e-3_f64) {
+        let product = samples(&["n", "p"], &SIZES[..5], 1, 0.0, |x| a + b * x[0].powi(2) * x[1].log2());
+        let model = normal_form(&product);
+        prop_assert!(model.expression.ends_with(" * n^(2) * log2(p)^1"), "{}", model.expression);
+        prop_assert!(close(model.coefficients[1].value, b, 1e-9));
+        let sum = samples(&["n", "p"], &SIZES[..5], 1, 0.0, |x| 1e-5 + a * x[0] + b * x[1].sqrt());
+        let model = normal_form(&sum);
+        prop_assert_eq!(model.formula.terms.len(), 2, "{}", model.expression);
+        let mut found = [model.coefficients[1].value, model.coefficients[2].value];
+        if model.formula.terms[0].factors[0].param == "p" { found.reverse(); }
+        prop_assert!(close(found[0], a, 1e-9) && close(found[1], b, 1e-9));
+    }
+
+    /// Times in another unit, calls in another number: the same terms, the same relative errors.
+    #[test]
+    fn units_and_duplicates_do_not_matter(unit in 1e-9..1e9_f64, level in 0.0..0.1_f64) {
+        let f = |p: &[f64]| 1.0 + 0.02 * p[0].powf(1.25);
+        let model = normal_form(&samples(&["x"], &SIZES, 5, level, f));
+        let scaled = normal_form(&samples(&["x"], &SIZES, 5, level, |p| unit * f(p)));
+        prop_assert_eq!(&model.formula.terms[0].factors, &scaled.formula.terms[0].factors);
+        for (a, b) in model.coefficients.iter().zip(&scaled.coefficients) {
+            prop_assert!(close(a.value * unit, b.value, 1e-9));
+        }
+        let twice = normal_form(&samples(&["x"], &SIZES, 2, 0.0, f));
+        let once = normal_form(&samples(&["x"], &SIZES, 1, 0.0, f));
+        prop_assert_eq!(twice.expression, once.expression);
+    }
+}
+
+#[test]
+fn a_product_of_three_parameters_comes_back() {
+    let f = |x: &[f64]| 1e-4 + 3e-7 * x[0].powf(1.5) * x[1] * x[2].log2();
+    let model = normal_form(&samples(&["x", "y", "z"], &SIZES[..5], 1, 0.0, f));
+    assert!(
+        model.expression.ends_with(" * x^(3/2) * y * log2(z)^1"),
+        "{}",
+        model.expression
+    );
+    assert!(close(model.coefficients[1].value, 3e-7, 1e-9));
+}
+
+#[test]
+fn it_is_chosen_where_a_line_is_wrong_and_only_there() {
+    let curved = samples(&["x"], &SIZES, 5, 0.02, |p| {
+        1e-6 + 1e-8 * p[0] * p[0].log2()
+    });
+    let curved = fit(&curved).unwrap().remove(0);
+    assert_eq!(curved.family, Family::NormalForm, "{}", curved.expression);
+    let straight = samples(&["x"], &SIZES, 5, 0.02, |p| 1e-6 + 1e-8 * p[0]);
+    assert_eq!(fit(&straight).unwrap()[0].family, Family::Line);
+}
+
+#[test]
+fn noise_leaves_several_forms_credible_and_the_interval_wide() {
+    let noisy = samples(&["x"], &SIZES, 5, 0.1, |p| 1e-6 + 1e-8 * p[0].powf(1.25));
+    let model = normal_form(&noisy);
+    assert!(model.alternatives.len() > 1);
+    let sum: f64 = model.alternatives.iter().map(|a| a.weight).sum();
+    assert!((sum - 1.0).abs() < 1e-12);
+    let at = |x: f64| predict(&model, &Coordinate::new().with("x", x)).unwrap();
+    let width = |x: f64| (at(x).upper_s - at(x).lower_s) / at(x).value_s;
+    assert!(
+        width(4096.0) > 2.0 * width(100.0),
+        "{} {}",
+        width(4096.0),
+        width(100.0)
+    );
+    let set = ModelSet {
+        models: vec![model.clone()],
+    };
+    assert_eq!(ModelSet::from_json(&set.to_json().unwrap()).unwrap(), set);
+}
+
+/// What one call leaves open, ten thousand calls average out, but not which formula is right.
+#[test]
+fn the_total_of_many_calls_keeps_the_doubt_about_the_formula() {
+    let noisy = samples(&["x"], &SIZES, 5, 0.1, |p| 1e-6 + 1e-8 * p[0].powf(1.25));
+    let model = normal_form(&noisy);
+    let far = Coordinate::new().with("x", 4096.0);
+    let mut total = Total::new(&model);
+    total.add(&far, 1e4).unwrap();
+    let one = predict(&model, &far).unwrap();
+    assert!(close(total.time_s(), 1e4 * one.value_s, 1e-12) && total.extrapolated());
+    let half_s = total.uncertainty().half_width_s(0.95);
+    assert!(
+        half_s > 0.05 * total.time_s(),
+        "{half_s} of {}",
+        total.time_s()
+    );
+}
+
+#[test]
+fn too_few_and_unsuitable_points_are_refused() {
+    let few = samples(&["x"], &SIZES[..4], 3, 0.0, |p| 1e-6 * p[0]);
+    assert!(matches!(
+        fit_family(&few, Family::NormalForm),
+        Err(Error::TooFewPoints {
+            found: 4,
+            needed: 5,
+            ..
+        })
+    ));
+    let zero = samples(&["x"], &SIZES, 1, 0.0, |_| 0.0);
+    assert!(matches!(
+        fit_family(&zero, Family::NormalForm),
+        Err(Error::Unsuitable { .. })
+    ));
+}

@@ -1,0 +1,110 @@
+//! Why a simulation cannot come to its end.
+
+use std::fmt;
+
+/// A process that waits for ever.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blocked {
+    /// Its rank.
+    pub process: u32,
+    /// The element it waits in.
+    pub element: String,
+    /// Where that lies.
+    pub place: String,
+    /// What it waits for.
+    pub waits_for: String,
+    /// Since when, nanoseconds.
+    pub since_ns: u64,
+}
+
+impl fmt::Display for Blocked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "process {} waits in \"{}\" of \"{}\" for {} since {} ns",
+            self.process, self.element, self.place, self.waits_for, self.since_ns
+        )
+    }
+}
+
+/// A simulation that cannot come to its end.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SimulationError {
+    /// A number that an element gives cannot be used.
+    #[error(
+        "cannot run element \"{element}\" of \"{place}\" on process {process}: {what} is {found}, expected {expected}"
+    )]
+    Value {
+        /// The element.
+        element: String,
+        /// Where it lies.
+        place: String,
+        /// The process.
+        process: u32,
+        /// Which number.
+        what: &'static str,
+        /// Its value.
+        found: f64,
+        /// What it may be.
+        expected: String,
+    },
+    /// No guard of a decision holds.
+    #[error(
+        "cannot leave decision \"{element}\" of \"{place}\" on process {process}: no guard holds, expected one or a branch without"
+    )]
+    NoBranch {
+        /// The decision.
+        element: String,
+        /// Where it lies.
+        place: String,
+        /// The process.
+        process: u32,
+    },
+    /// A process goes round for ever without time passing.
+    #[error(
+        "cannot go on with process {process} at {at_ns} ns: {steps} steps without time, expected an end; does a loop never end?"
+    )]
+    Endless {
+        /// The process.
+        process: u32,
+        /// When.
+        at_ns: u64,
+        /// Steps.
+        steps: u64,
+    },
+    /// Processes wait for ever.
+    #[error("cannot end the simulation: {n_blocked} processes wait for ever, expected 0; {}", .blocked[0])]
+    Deadlock {
+        /// How many.
+        n_blocked: usize,
+        /// The first of them, at most 100, never none.
+        blocked: Vec<Blocked>,
+    },
+    /// A node has more processes than processors.
+    #[error(
+        "cannot place {processes} processes on {nodes} nodes of {processors} processors: {per_node} on a node, expected at most {processors}"
+    )]
+    Oversubscribed {
+        /// Processes.
+        processes: u32,
+        /// Nodes.
+        nodes: u32,
+        /// Processors of a node.
+        processors: u32,
+        /// Processes of a node.
+        per_node: u32,
+    },
+    /// Threads of a parallel region wait for each other's locks for ever.
+    #[error(
+        "cannot end parallel region \"{element}\" of \"{place}\" on process {process}: its threads wait for each other's locks for ever, expected an end"
+    )]
+    Locked {
+        /// The region.
+        element: String,
+        /// Where it lies.
+        place: String,
+        /// The process.
+        process: u32,
+    },
+}

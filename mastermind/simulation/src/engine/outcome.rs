@@ -1,0 +1,87 @@
+//! What a simulation gives.
+
+use crate::program::ElementInfo;
+
+/// How far a simulation has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Simulated time, nanoseconds.
+    pub now_ns: u64,
+    /// Events so far.
+    pub events: u64,
+}
+
+/// Times of one process. What is neither work nor overhead is waiting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ProcessResult {
+    /// When its processor was done, nanoseconds.
+    pub finish_ns: u64,
+    /// Processor time of its actions and regions.
+    pub work_ns: u64,
+    /// Processor time of its messages.
+    pub overhead_ns: u64,
+}
+
+impl ProcessResult {
+    /// Time without use of the processor.
+    pub fn wait_ns(&self) -> u64 {
+        self.finish_ns
+            .saturating_sub(self.work_ns + self.overhead_ns)
+    }
+}
+
+/// Calls and time of an element.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ElementResult {
+    /// How often it ran.
+    pub calls: u64,
+    /// From its begin to its end, waiting and the receipt of messages included, nanoseconds.
+    pub total_ns: u64,
+}
+
+/// A finished simulation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The last process's finish, nanoseconds.
+    pub makespan_ns: u64,
+    /// By rank.
+    pub processes: Vec<ProcessResult>,
+    /// Elements of the program.
+    pub elements: Vec<ElementInfo>,
+    /// Messages that processes sent each other.
+    pub messages: u64,
+    /// Events: operations and looks at messages.
+    pub events: u64,
+    /// Events of the same nanosecond whose order no creation time told.
+    pub undecided: u64,
+    /// Messages that nobody received.
+    pub unreceived: u64,
+    /// Nonblocking receives that no message came for.
+    pub unmatched: u64,
+    /// Most memory of the engine, bytes.
+    pub memory_bytes: usize,
+    pub(super) calls: Vec<u32>,
+    pub(super) total_ns: Vec<u64>,
+}
+
+impl Outcome {
+    /// An element on one process.
+    pub fn element_of(&self, process: usize, element: usize) -> ElementResult {
+        let at = process * self.elements.len() + element;
+        ElementResult {
+            calls: u64::from(self.calls[at]),
+            total_ns: self.total_ns[at],
+        }
+    }
+
+    /// An element on all processes together.
+    pub fn element(&self, element: usize) -> ElementResult {
+        let mut sum = ElementResult::default();
+        for process in 0..self.processes.len() {
+            let one = self.element_of(process, element);
+            sum.calls += one.calls;
+            sum.total_ns += one.total_ns;
+        }
+        sum
+    }
+}

@@ -1,0 +1,171 @@
+//! `machine.toml`.
+
+use serde::Deserialize;
+
+use super::{Link, Machine, Queue};
+
+/// Longest time and greatest time a byte, nanoseconds: an hour.
+const LONGEST_NS: f64 = 3.6e12;
+
+/// A machine file that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MachineError {
+    /// It is no TOML of this form.
+    #[error("cannot read machine: no TOML of a machine's form")]
+    Toml(#[from] Box<toml::de::Error>),
+    /// A number is out of its bounds.
+    #[error("cannot use machine parameter \"{parameter}\": {found}, expected {expected}")]
+    OutOfBounds {
+        /// The parameter.
+        parameter: &'static str,
+        /// Its value.
+        found: f64,
+        /// Its bounds.
+        expected: &'static str,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    #[serde(default)]
+    nodes: RawNodes,
+    #[serde(default)]
+    network: RawNetwork,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct RawNodes {
+    count: Option<f64>,
+    processors: Option<f64>,
+    queue: Option<RawQueue>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum RawQueue {
+    Fcfs,
+    RoundRobinNs(f64),
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct RawNetwork {
+    latency_ns: Option<f64>,
+    overhead_ns: Option<f64>,
+    send_overhead_ns: Option<f64>,
+    receive_overhead_ns: Option<f64>,
+    gap_ns: Option<f64>,
+    gap_per_byte_ns: Option<f64>,
+    overhead_per_byte_ns: Option<f64>,
+    rendezvous_bytes: Option<f64>,
+    #[serde(default)]
+    intra: RawLink,
+    #[serde(default)]
+    inter: RawLink,
+}
+
+#[derive(Deserialize, Default, Clone, Copy)]
+#[serde(deny_unknown_fields)]
+struct RawLink {
+    latency_ns: Option<f64>,
+    overhead_ns: Option<f64>,
+    send_overhead_ns: Option<f64>,
+    receive_overhead_ns: Option<f64>,
+    gap_ns: Option<f64>,
+    gap_per_byte_ns: Option<f64>,
+    overhead_per_byte_ns: Option<f64>,
+    rendezvous_bytes: Option<f64>,
+}
+
+/// Reads a machine file; what it does not say is as [`Machine::default`] has it.
+///
+/// # Errors
+/// [`MachineError`].
+pub fn read_machine(text: &str) -> Result<Machine, MachineError> {
+    let document: Document = toml::from_str(text).map_err(Box::new)?;
+    let RawNodes {
+        count,
+        processors,
+        queue,
+    } = document.nodes;
+    let whole = |parameter, value: Option<f64>| match value {
+        None => Ok(None),
+        Some(x) if x.fract() == 0.0 && (1.0..=1e9).contains(&x) => Ok(Some(x as u32)),
+        Some(found) => Err(MachineError::OutOfBounds {
+            parameter,
+            found,
+            expected: "a whole number from 1 to 1e9",
+        }),
+    };
+    let queue = match queue {
+        None | Some(RawQueue::Fcfs) => Queue::Fcfs,
+        Some(RawQueue::RoundRobinNs(found)) if (1.0..=LONGEST_NS).contains(&found) => {
+            let quantum_ns = found.round() as u64;
+            Queue::RoundRobin { quantum_ns }
+        }
+        Some(RawQueue::RoundRobinNs(found)) => {
+            return Err(MachineError::OutOfBounds {
+                parameter: "round_robin_ns",
+                found,
+                expected: "1 to 3.6e12",
+            });
+        }
+    };
+    let n = &document.network;
+    let both = RawLink {
+        latency_ns: n.latency_ns,
+        overhead_ns: n.overhead_ns,
+        send_overhead_ns: n.send_overhead_ns,
+        receive_overhead_ns: n.receive_overhead_ns,
+        gap_ns: n.gap_ns,
+        gap_per_byte_ns: n.gap_per_byte_ns,
+        overhead_per_byte_ns: n.overhead_per_byte_ns,
+        rendezvous_bytes: n.rendezvous_bytes,
+    };
+    let network = link(&both, Link::default())?;
+    Ok(Machine {
+        nodes: whole("nodes.count", count)?,
+        processors: whole("nodes.processors", processors)?.unwrap_or(1),
+        queue,
+        intra: link(&n.intra, network)?,
+        inter: link(&n.inter, network)?,
+    })
+}
+
+/// A link with what `raw` says, the rest as `base`.
+fn link(raw: &RawLink, base: Link) -> Result<Link, MachineError> {
+    let number = |parameter, value: Option<f64>, base: f64| match value {
+        None => Ok(base),
+        Some(x) if (0.0..=LONGEST_NS).contains(&x) => Ok(x),
+        Some(found) => Err(MachineError::OutOfBounds {
+            parameter,
+            found,
+            expected: "0 to 3.6e12",
+        }),
+    };
+    let whole = |parameter, value: Option<f64>, base: u64| {
+        number(parameter, value, base as f64).map(|x| x.round() as u64)
+    };
+    let send = raw.send_overhead_ns.or(raw.overhead_ns);
+    let receive = raw.receive_overhead_ns.or(raw.overhead_ns);
+    Ok(Link {
+        latency_ns: whole("latency_ns", raw.latency_ns, base.latency_ns)?,
+        send_overhead_ns: whole("send_overhead_ns", send, base.send_overhead_ns)?,
+        receive_overhead_ns: whole("receive_overhead_ns", receive, base.receive_overhead_ns)?,
+        gap_ns: whole("gap_ns", raw.gap_ns, base.gap_ns)?,
+        gap_per_byte_ns: number("gap_per_byte_ns", raw.gap_per_byte_ns, base.gap_per_byte_ns)?,
+        overhead_per_byte_ns: number(
+            "overhead_per_byte_ns",
+            raw.overhead_per_byte_ns,
+            base.overhead_per_byte_ns,
+        )?,
+        rendezvous_bytes: whole(
+            "rendezvous_bytes",
+            raw.rendezvous_bytes,
+            base.rendezvous_bytes,
+        )?,
+    })
+}

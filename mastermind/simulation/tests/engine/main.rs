@@ -1,0 +1,5 @@
+//! The engine against formulas, and at the sizes it is for.
+
+mod closed_forms;
+mod common;
+mod sweep;

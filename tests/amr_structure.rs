@@ -1,0 +1,270 @@
+//! The order of visits, the counts of calls, and the invariants of the patches (case study, sections 5, 6 and 9).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use cca_ports::{PortError, RSlice, UsesPort};
+use hydro_ports::{
+    Axis, CellBox, FluxPort, InterLevelPort, MeshPort, Patch, States, StatesMut, StatesPort,
+};
+use mastermind_tests::{
+    Application, MeshCall, MeshSpy, RankComm, example, host_stands_between, on_ranks,
+};
+
+const STEPS: usize = 13;
+
+/// Counts the calls of three components on their way.
+struct Counting {
+    states: UsesPort<dyn StatesPort>,
+    flux: UsesPort<dyn FluxPort>,
+    icc: UsesPort<dyn InterLevelPort>,
+    counts: [AtomicUsize; 4],
+}
+
+/// Places in `counts`.
+const STATES: usize = 0;
+const FLUX: usize = 1;
+const PROLONG: usize = 2;
+const RESTRICT: usize = 3;
+
+impl Counting {
+    fn count(&self, what: usize) {
+        self.counts[what].fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl StatesPort for Counting {
+    fn compute(
+        &self,
+        axis: Axis,
+        cells: States<'_>,
+        left: StatesMut<'_>,
+        right: StatesMut<'_>,
+    ) -> Result<(), PortError> {
+        self.count(STATES);
+        self.states.get()?.compute(axis, cells, left, right)
+    }
+}
+
+impl FluxPort for Counting {
+    fn compute(
+        &self,
+        axis: Axis,
+        left: States<'_>,
+        right: States<'_>,
+        flux: StatesMut<'_>,
+    ) -> Result<(), PortError> {
+        self.count(FLUX);
+        self.flux.get()?.compute(axis, left, right, flux)
+    }
+}
+
+impl InterLevelPort for Counting {
+    fn prolong(
+        &self,
+        coarse_patch: Patch,
+        coarse: States<'_>,
+        fine_patch: Patch,
+        fine: StatesMut<'_>,
+        regions: RSlice<'_, CellBox>,
+    ) -> Result<(), PortError> {
+        self.count(PROLONG);
+        self.icc
+            .get()?
+            .prolong(coarse_patch, coarse, fine_patch, fine, regions)
+    }
+
+    fn restrict(
+        &self,
+        fine_patch: Patch,
+        fine: States<'_>,
+        coarse_patch: Patch,
+        coarse: StatesMut<'_>,
+        region: CellBox,
+    ) -> Result<(), PortError> {
+        self.count(RESTRICT);
+        self.icc
+            .get()?
+            .restrict(fine_patch, fine, coarse_patch, coarse, region)
+    }
+}
+
+/// What the driver and the integrator asked of the mesh, and how often the counted components were called.
+fn run(comm: RankComm) -> (Vec<MeshCall>, Vec<MeshCall>, [usize; 4]) {
+    let steps = format!("driver.max_steps={STEPS}");
+    let mut assembly = example("shock-amr/shock-amr.toml", &[&steps]);
+    for (uses, port) in [
+        ("rhs.states", "states"),
+        ("rhs.flux", "flux"),
+        ("mesh.icc", "icc"),
+        ("rk2.mesh", "mesh"),
+        ("driver.mesh", "driven"),
+    ] {
+        host_stands_between(&mut assembly, uses, port);
+    }
+    let application = Application::new(comm);
+    let host = &application.host;
+    let counting = Arc::new(Counting {
+        states: host.register_uses_port("to_states").expect("a port"),
+        flux: host.register_uses_port("to_flux").expect("a port"),
+        icc: host.register_uses_port("to_icc").expect("a port"),
+        counts: Default::default(),
+    });
+    let spy = |port: &str| Arc::new(MeshSpy::new(host.register_uses_port(port).expect("a port")));
+    let (stepped, driven) = (spy("to_mesh"), spy("to_driven"));
+    let added = host
+        .add_provides_port::<dyn StatesPort, _>("states", &counting)
+        .and_then(|()| host.add_provides_port::<dyn FluxPort, _>("flux", &counting))
+        .and_then(|()| host.add_provides_port::<dyn InterLevelPort, _>("icc", &counting))
+        .and_then(|()| host.add_provides_port::<dyn MeshPort, _>("mesh", &stepped))
+        .and_then(|()| host.add_provides_port::<dyn MeshPort, _>("driven", &driven));
+    added.expect("ports");
+    application.assemble(&assembly);
+    application.go().expect("a run");
+    let counts = counting
+        .counts
+        .each_ref()
+        .map(|count| count.load(Ordering::Relaxed));
+    (driven.take_calls(), stepped.take_calls(), counts)
+}
+
+/// Section 9, item 8.
+#[test]
+fn levels_are_visited_in_the_paper_s_order() {
+    let (_, calls, _) = run(RankComm::alone());
+    let order = |wanted: fn(&MeshCall) -> Option<u32>| {
+        let levels: Vec<String> = calls
+            .iter()
+            .filter_map(wanted)
+            .map(|l| format!("L{l}"))
+            .collect();
+        levels.join(" ")
+    };
+    let begun = order(|call| match call {
+        MeshCall::Begin(level, _) => Some(*level),
+        _ => None,
+    });
+    assert_eq!(begun, ["L0 L1 L2 L2 L1 L2 L2"; STEPS].join(" "));
+    let ended = order(|call| match call {
+        MeshCall::End(level) => Some(*level),
+        _ => None,
+    });
+    assert_eq!(ended, ["L2 L2 L1 L2 L2 L1 L0"; STEPS].join(" "));
+}
+
+/// Section 6, on each rank, with its own patches.
+#[test]
+fn calls_follow_from_the_patches() {
+    for (rank, (driven, calls, counts)) in on_ranks(3, run).into_iter().enumerate() {
+        // Once for each fine patch of the initial condition, as it was before the first balance.
+        let first = driven
+            .iter()
+            .take_while(|call| !matches!(call, MeshCall::Balance(_)));
+        let first = first.filter_map(|call| match call {
+            MeshCall::Regrid(levels) => Some(levels[1..].iter().map(Vec::len).sum::<usize>()),
+            _ => None,
+        });
+        let (mut advances, mut restricted) = (0, first.last().expect("a regrid"));
+        for call in &calls {
+            if let MeshCall::Begin(0, patches) = call {
+                assert_eq!(patches.len(), 3);
+                advances += patches[0] + 2 * patches[1] + 4 * patches[2];
+                restricted += patches[1] + 2 * patches[2];
+            }
+        }
+        println!(
+            "rank {rank}: {advances} patch advances, states, flux, prolong, restrict {counts:?}"
+        );
+        assert!(advances > 0);
+        assert_eq!(counts[STATES], 4 * advances, "4 Σ (P0 + 2 P1 + 4 P2)");
+        assert_eq!(counts[FLUX], counts[STATES]);
+        assert_eq!(
+            counts[RESTRICT], restricted,
+            "one for each fine patch and step of the level below"
+        );
+        assert!(counts[PROLONG] > 0);
+        let ghosts = calls
+            .iter()
+            .filter(|call| matches!(call, MeshCall::Ghosts(_)));
+        assert_eq!(ghosts.count(), 14 * STEPS, "2 (1 + 2 + 4) a step");
+    }
+}
+
+fn covers(boxes: &[CellBox], cells: &CellBox) -> bool {
+    cells.minus_all(boxes).is_empty()
+}
+
+/// Section 5, test f: disjoint, inside the domain, each level in the next coarser one with a cell to spare.
+fn check_patches(levels: &[Vec<Patch>]) {
+    let domain = CellBox {
+        i: 0,
+        j: 0,
+        nx: 96,
+        ny: 32,
+    };
+    let boxes: Vec<Vec<CellBox>> = levels
+        .iter()
+        .map(|level| level.iter().map(Patch::cells).collect())
+        .collect();
+    assert!(covers(&boxes[0], &domain), "level 0 has every cell");
+    let mut all = domain;
+    for (level, of_level) in boxes.iter().enumerate() {
+        for (k, cells) in of_level.iter().enumerate() {
+            assert!(all.contains(cells), "{cells} of level {level}");
+            let overlaps = of_level[..k]
+                .iter()
+                .any(|other| other.intersect(cells).is_some());
+            assert!(!overlaps, "{cells} of level {level}");
+            if level > 0 {
+                assert!(cells.nx >= 8 && cells.ny >= 8 && cells.nx <= 64 && cells.ny <= 64);
+                let around = cells.coarsen().grow(1);
+                let coarser = all.coarsen();
+                let around = around.intersect(&coarser).expect("cells");
+                assert!(
+                    covers(&boxes[level - 1], &around),
+                    "{cells} of level {level}"
+                );
+            }
+        }
+        all = all.refine();
+    }
+    let mut ids: Vec<u64> = levels.iter().flatten().map(|patch| patch.id).collect();
+    ids.dedup();
+    assert_eq!(ids.len(), boxes.iter().map(Vec::len).sum::<usize>());
+}
+
+#[test]
+fn patches_are_nested_after_every_regrid() {
+    let (calls, _, _) = run(RankComm::alone());
+    let regrids: Vec<_> = calls
+        .iter()
+        .filter_map(|call| match call {
+            MeshCall::Regrid(levels) => Some(levels),
+            _ => None,
+        })
+        .collect();
+    assert!(regrids.len() >= 3 + STEPS / 4, "{} regrids", regrids.len());
+    for levels in &regrids {
+        check_patches(levels);
+    }
+    let last = regrids.last().expect("a regrid");
+    println!(
+        "patches by level: {:?}",
+        last.iter().map(Vec::len).collect::<Vec<_>>()
+    );
+    assert_eq!(last.len(), 3);
+}
+
+/// The driver shares the mesh once when it is made, and once in the middle of the run.
+#[test]
+fn the_mesh_is_balanced_once_in_mid_run() {
+    let ranks = on_ranks(3, |comm| run(comm).0);
+    let is_balance = |call: &&MeshCall| matches!(call, MeshCall::Balance(_));
+    for calls in ranks {
+        let balances: Vec<_> = calls.iter().filter(is_balance).collect();
+        assert_eq!(
+            balances,
+            [&MeshCall::Balance(true), &MeshCall::Balance(true)]
+        );
+    }
+}
