@@ -1,8 +1,9 @@
 //! The last part of the demonstration: models from some runs, a prediction of others, and the choice held against what is
 //! then measured.
 //!
-//! The models come from three mesh sizes, the workload from a fourth that none of them saw. All runs alternate, those that
-//! are predicted with those that are learned from, so that a change of the machine's speed touches all alike.
+//! The models come from three mesh sizes, the workload from a fourth that none of them saw and whose array sizes lie among
+//! theirs. The runs are short, many, and alternate, those that are predicted with those that are learned from, so that other
+//! work on the machine touches all alike.
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -20,7 +21,10 @@ const TRAINING: [[u32; 2]; 3] = [[72, 24], [120, 40], [168, 56]];
 const TARGET: [u32; 2] = [144, 48];
 
 /// How often each run is repeated.
-const ROUNDS: u32 = 2;
+const ROUNDS: u32 = 6;
+
+/// Time at which each run ends: the shock has met the interface.
+const END_TIME: &str = "driver.end_time=0.3";
 
 /// Implementations of the flux, each with an implementation of the states, so that all of both are measured.
 const IMPLEMENTATIONS: [[&str; 2]; 3] = [
@@ -35,11 +39,17 @@ const INSTANCE: &str = "flux";
 /// Most that a predicted total may be off the measured one, in percent.
 const TOLERANCE_PERCENT: f64 = 10.0;
 
+/// Two implementations whose measured totals differ by less, in percent, are as fast as one another.
+const TIE_PERCENT: f64 = 5.0;
+
 /// Records, fits, chooses, measures, compares.
 ///
+/// # Returns
+/// Whether the choice was right and no prediction off by more than the tolerance. If not, the machine may have been busy.
+///
 /// # Errors
-/// A step failed. A prediction that is off is told, and no error: the machine may have been busy.
-pub fn choice(demo: &Demo<'_>) -> Result<(), StepError> {
+/// A step failed.
+pub fn choice(demo: &Demo<'_>) -> Result<bool, StepError> {
     let (training, targets) = record(demo)?;
     let models = demo.path("models.json");
     let mut fit = vec!["fit", "-o", &models, "--method", "compute"];
@@ -59,8 +69,7 @@ pub fn choice(demo: &Demo<'_>) -> Result<(), StepError> {
     demo.step(&title, &choose)?;
     choose.push("--json");
     let chosen = demo.json(&choose)?;
-    compare(&predicted(&chosen), &measured(demo, &targets)?);
-    Ok(())
+    Ok(compare(&predicted(&chosen), &measured(demo, &targets)?))
 }
 
 /// Runs every implementation on every mesh, round after round.
@@ -76,10 +85,12 @@ fn record(demo: &Demo<'_>) -> Result<(Vec<String>, Vec<String>), StepError> {
     let start = Instant::now();
     let (mut training, mut targets) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS {
-        for mesh in TRAINING {
-            record_mesh(demo, mesh, round, &mut training)?;
-        }
+        // The prediction's runs are in the middle of the others.
+        let [small, middle, large] = TRAINING;
+        record_mesh(demo, small, round, &mut training)?;
+        record_mesh(demo, middle, round, &mut training)?;
         record_mesh(demo, TARGET, round, &mut targets)?;
+        record_mesh(demo, large, round, &mut training)?;
     }
     println!("    {n_runs} runs: {:.1} s", start.elapsed().as_secs_f64());
     Ok((training, targets))
@@ -105,6 +116,8 @@ fn record_mesh(
             &nx,
             "--set",
             &ny,
+            "--set",
+            END_TIME,
             "--replace",
             &flux,
             "--replace",
@@ -138,7 +151,7 @@ fn measured(demo: &Demo<'_>, directories: &[String]) -> Result<BTreeMap<String, 
     Ok(totals)
 }
 
-fn compare(predicted: &BTreeMap<String, f64>, measured: &BTreeMap<String, f64>) {
+fn compare(predicted: &BTreeMap<String, f64>, measured: &BTreeMap<String, f64>) -> bool {
     println!("\n==> predicted and measured total of all calls of {INSTANCE}.compute");
     println!(
         "    {:<20} {:>12} {:>12} {:>8}",
@@ -158,11 +171,18 @@ fn compare(predicted: &BTreeMap<String, f64>, measured: &BTreeMap<String, f64>) 
         least.map_or_else(String::new, |(class, _)| class.clone())
     };
     let (chosen, best) = (fastest(predicted), fastest(measured));
+    let time = |class: &str| measured.get(class).copied().unwrap_or(f64::INFINITY);
+    let slower = 100.0 * (time(&chosen) / time(&best) - 1.0);
+    let is_right = slower < TIE_PERCENT;
     if chosen == best {
         println!("    the choice is right: {chosen} was predicted to be the fastest, and is");
+    } else if is_right {
+        println!(
+            "    the choice is right: {chosen} was predicted to be the fastest, and is as fast as {best} to {slower:.1} %"
+        );
     } else {
         println!(
-            "    the choice is wrong: {chosen} was predicted to be the fastest, but {best} is"
+            "    the choice is wrong: {chosen} was predicted to be the fastest, but {best} is, by {slower:.1} %"
         );
     }
     if worst > TOLERANCE_PERCENT {
@@ -170,6 +190,7 @@ fn compare(predicted: &BTreeMap<String, f64>, measured: &BTreeMap<String, f64>) 
             "    a prediction is {worst:.1} % off, more than {TOLERANCE_PERCENT} %: on a machine that is busy with other work, try again"
         );
     }
+    is_right && worst <= TOLERANCE_PERCENT
 }
 
 impl Demo<'_> {

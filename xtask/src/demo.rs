@@ -56,7 +56,11 @@ pub struct Demo<'a> {
 }
 
 impl<'a> Demo<'a> {
-    fn new(workspace: &'a Workspace) -> Result<Self, StepError> {
+    /// The folder, made if it is not there.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn new(workspace: &'a Workspace) -> Result<Self, StepError> {
         let folder = workspace.target.join("demo");
         fs::create_dir_all(&folder).map_err(|source| StepError::File {
             act: "make folder",

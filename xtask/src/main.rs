@@ -19,9 +19,10 @@ use steps::StepError;
 use system::System;
 use workspace::Workspace;
 
-const USAGE: &str = "usage: cargo xtask demo|test|bench|build|system [--no-install]
+const USAGE: &str = "usage: cargo xtask demo|choice|test|bench|build|system [--no-install]
 
   demo          build, run the shock problem, fit, and choose an implementation
+  choice        the last part of the demo by itself; fails if a prediction does
   test          every check there is, with MPI and with MPI hidden
   bench         the cost of a call, of a recorded call, and the like
   build         the binary, the component libraries, the MPI back ends
@@ -63,6 +64,15 @@ fn run(command: &str, install: bool) -> Result<(), StepError> {
         "system" => system::prepare(install).map(|_| ()),
         "build" => prepared().and_then(|(workspace, system)| build::build(&workspace, &system)),
         "demo" => prepared().and_then(|(workspace, system)| demo::demo(&workspace, &system)),
+        "choice" => prepared().and_then(|(workspace, system)| {
+            build::build(&workspace, &system)?;
+            match choice::choice(&demo::Demo::new(&workspace)?)? {
+                true => Ok(()),
+                false => Err(StepError::Refuted {
+                    what: "the choice or a prediction was wrong",
+                }),
+            }
+        }),
         "test" => prepared().and_then(|(workspace, system)| test::test(&workspace, &system)),
         "bench" => Workspace::find().and_then(|workspace| bench::bench(&workspace)),
         other => Err(StepError::Usage {

@@ -22,6 +22,8 @@ pub enum StepError {
         path: String,
         source: io::Error,
     },
+    /// What was to hold does not.
+    Refuted { what: &'static str },
     /// No such command.
     Usage { found: String, usage: &'static str },
 }
@@ -41,6 +43,7 @@ impl fmt::Display for StepError {
             }
             Self::Failed { title, status } => write!(f, "step \"{title}\" failed: {status}"),
             Self::File { act, path, source } => write!(f, "cannot {act} \"{path}\": {source}"),
+            Self::Refuted { what } => write!(f, "{what}"),
             Self::Usage { found, usage } => write!(f, "unknown command \"{found}\"\n\n{usage}"),
         }
     }

@@ -62,9 +62,9 @@ impl Uncertainty {
 /// Above [`MANY`] degrees of freedom `z + (z³ + z) / 4ν`, off by less than 1e-5; the inverse of the
 /// incomplete beta function loses digits there.
 pub(crate) fn student_quantile(probability: f64, freedom: f64) -> f64 {
-    if freedom <= MANY {
-        let student =
-            StudentsT::new(0.0, 1.0, freedom).expect("location, scale and freedom are valid");
+    if freedom <= MANY
+        && let Ok(student) = StudentsT::new(0.0, 1.0, freedom)
+    {
         return student.inverse_cdf(probability);
     }
     let z = Normal::standard().inverse_cdf(probability);

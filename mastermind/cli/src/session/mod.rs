@@ -126,7 +126,8 @@ pub fn build(
             let error = problem.downcast_ref::<FrameworkError>();
             !is_whole && matches!(error, Some(FrameworkError::UnknownClass { .. }))
         };
-        problems.extend(found.problems.into_iter().filter(|p| !is_follow_up(&**p)));
+        let found = found.problems.into_iter();
+        problems.extend(found.filter(|problem| !is_follow_up(problem.as_ref())));
     }
     let go = match starts {
         true => connect_main(session, assembly),
