@@ -59,9 +59,13 @@ fn main() -> ExitCode {
     };
     result.unwrap_or_else(|error| {
         eprint!("{}", errors::worded(&error));
-        match error.is::<errors::WrongUse>() {
-            true => ExitCode::from(2),
-            false => ExitCode::FAILURE,
+        if error.is::<session::framework::Quiet>() {
+            // Launchers end all ranks at the first that fails: let that be the one that tells why.
+            ExitCode::SUCCESS
+        } else if error.is::<errors::WrongUse>() {
+            ExitCode::from(2)
+        } else {
+            ExitCode::FAILURE
         }
     })
 }

@@ -163,9 +163,9 @@ impl Engine<'_> {
         } else {
             self.rank(process, element, "its sender", from)?
         };
+        let in_collective = tag.constant().is_some_and(|tag| tag < ANY);
         let tag = tag.evaluate(&self.context(process));
-        let tag = if tag < 0.0 {
-            // Any tag, or that of collectives.
+        let tag = if in_collective || tag == ANY {
             tag as i32
         } else {
             self.tag(process, element, tag)?
@@ -329,13 +329,14 @@ impl Engine<'_> {
         };
         let context = self.context(process);
         let (to, bytes) = (to.evaluate(&context), bytes.evaluate(&context));
+        // Tags of collectives are put in as constants; one that a model computes is checked.
+        let in_collective = tag.constant().is_some_and(|tag| tag < ANY);
         let tag = tag.evaluate(&context);
         let to = self.rank(process, *element, "its receiver", to)?;
         if !(0.0..=1e15).contains(&bytes) {
             let value = ("its size", bytes, "0 to 1e15 bytes");
             return Err(self.value(process, *element, value));
         }
-        let in_collective = tag < ANY;
         let tag = if in_collective {
             tag as i32
         } else {
