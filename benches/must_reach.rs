@@ -1,16 +1,19 @@
 //! A line for each figure that is to be reached, which `cargo xtask bench` repeats at its end. Part of each benchmark.
 
-/// A figure that should not be larger.
-pub fn at_most(what: &str, value: f64, most: f64, unit: &str) {
-    line(what, value, ("at most", most), unit, value <= most);
-}
+use std::ops::{Bound, RangeBounds};
 
-/// A figure that should not be smaller.
-pub fn at_least(what: &str, value: f64, least: f64, unit: &str) {
-    line(what, value, ("at least", least), unit, value >= least);
-}
-
-fn line(what: &str, value: f64, (word, target): (&str, f64), unit: &str, reached: bool) {
-    let verdict = if reached { "reached" } else { "MISSED" };
-    println!("must reach: {verdict:8} {what}: {value:.2}{unit}, {word} {target}{unit}");
+/// Tells a figure, and whether it is in the range that is to be reached.
+pub fn within(what: &str, value: f64, range: impl RangeBounds<f64>, unit: &str) {
+    let reached = if range.contains(&value) {
+        "reached"
+    } else {
+        "MISSED"
+    };
+    let shown = |word, bound| match bound {
+        Bound::Included(limit) | Bound::Excluded(limit) => format!(", {word} {limit}{unit}"),
+        Bound::Unbounded => String::new(),
+    };
+    let least = shown("at least", range.start_bound());
+    let most = shown("at most", range.end_bound());
+    println!("must reach: {reached:8} {what}: {value:.2}{unit}{least}{most}");
 }

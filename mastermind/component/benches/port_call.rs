@@ -188,13 +188,18 @@ fn main() {
     let (floor_adds, recording_adds) = (floor_ns - port_ns, recorded_ns - port_ns);
     println!("  two rdtsc + 40-byte append add  {floor_adds:7.2} ns");
     println!("  recording adds                  {recording_adds:7.2} ns");
-    must_reach::at_most("unmonitored call / raw C call", port_ns / raw_ns, 1.6, "");
-    must_reach::at_most(
+    must_reach::within(
+        "unmonitored call / raw C call",
+        port_ns / raw_ns,
+        ..=1.6,
+        "",
+    );
+    must_reach::within(
         "unmonitored call / bare table call",
         port_ns / table_ns,
-        1.1,
+        ..=1.1,
         "",
     );
     let added = recording_adds / floor_adds;
-    must_reach::at_most("recorded call / (two rdtsc + append)", added, 1.35, "");
+    must_reach::within("recorded call / (two rdtsc + append)", added, ..=1.35, "");
 }

@@ -198,11 +198,16 @@ fn main() {
     }
     let ratio = |floor: usize| (medians[3] - medians[0]) / (medians[floor] - medians[0]);
     println!("ratio to the cached floor {:.2}", ratio(2));
-    must_reach::at_most("in-line record / (two rdtsc + append)", ratio(1), 1.35, "");
-    must_reach::at_most(
+    must_reach::within(
+        "in-line record / (two rdtsc + append)",
+        ratio(1),
+        ..=1.35,
+        "",
+    );
+    must_reach::within(
         "in-line record, switched off",
         medians[4] - medians[0],
-        3.0,
+        ..=3.0,
         " ns",
     );
     for rival in [5, 6] {

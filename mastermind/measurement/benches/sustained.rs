@@ -151,19 +151,19 @@ fn sustained(n_calls: u64) {
     let totals = run.finish().expect("the logs can be ended");
     assert_eq!(totals.records + totals.dropped, n_calls);
     let mib = recorded_resident.saturating_sub(bare_resident) as f64 / 1_048_576.0;
-    must_reach::at_most("memory of a recorded run", mib, 64.0, " MiB");
-    must_reach::at_most(
+    must_reach::within("memory of a recorded run", mib, ..=64.0, " MiB");
+    must_reach::within(
         "calls that waited for a chunk",
         totals.late_chunks as f64,
-        0.0,
+        ..=0.0,
         "",
     );
-    must_reach::at_most("calls not recorded", totals.dropped as f64, 0.0, "");
+    must_reach::within("calls not recorded", totals.dropped as f64, ..=0.0, "");
     let bytes = totals.bytes as f64 / totals.records as f64;
-    must_reach::at_most(
+    must_reach::within(
         "a record with two parameters in the log",
         bytes,
-        48.01,
+        ..=48.01,
         " bytes",
     );
     read(directory.path(), totals.records);
@@ -184,5 +184,5 @@ fn read(directory: &std::path::Path, n_records: u64) {
         rate(all - opened)
     );
     let what = "opening, checking and profiling records";
-    must_reach::at_least(what, rate(all), 20.0, " million/s");
+    must_reach::within(what, rate(all), 20.0.., " million/s");
 }
