@@ -235,10 +235,14 @@ impl Run {
                 0 => String::new(),
                 n => format!(", {n} dropped"),
             };
+            let late = match totals.late_chunks {
+                0 => String::new(),
+                n => format!(", {n} calls waited for the disk"),
+            };
             let (records, bytes) = (totals.records, totals.bytes);
             let directory = directory.display();
             output::line(format!(
-                "rank 0: {records} records{lost}, {bytes} bytes, in {directory}"
+                "rank 0: {records} records{lost}{late}, {bytes} bytes, in {directory}"
             ));
         }
         Ok(())
