@@ -1,5 +1,7 @@
-//! `mastermind graph`: the wiring of an assembly, as in Figures 1 and 8 of the paper.
+//! `mastermind graph`: the wiring of an assembly, as in Figures 1 and 8 of the paper, or the activities
+//! of a program model.
 
+mod activity;
 mod dot;
 mod layout;
 mod svg;
@@ -14,15 +16,15 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use crate::output;
-use crate::session::{assignment, read_assembly};
+use crate::session::{assignment, model, read_assembly};
 
-/// Draw the wiring of an assembly.
+/// Draw the wiring of an assembly, or the activities of a program model.
 #[derive(Args)]
 #[command(
     after_help = "Example: mastermind graph examples/shock/shock.toml --format svg -o shock.svg"
 )]
 pub struct Graph {
-    /// The assembly file, or an rc script
+    /// The assembly file, an rc script, or a program model
     assembly: PathBuf,
     /// What to write
     #[arg(long, value_name = "FORMAT", default_value = "dot")]
@@ -82,15 +84,10 @@ impl Graph {
     /// # Errors
     /// The assembly cannot be read; the picture cannot be written.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
-        let (assembly, mut problems) = read_assembly(&self.assembly, &self.replace, &[], false)?;
-        if let Some(problem) = problems.pop() {
-            return Err(anyhow::Error::from_boxed(problem));
-        }
-        let wiring = Wiring::of(&assembly);
-        let text = match self.format {
-            Format::Dot => dot::draw(&wiring),
-            Format::Json => serde_json::to_string_pretty(&wiring)? + "\n",
-            Format::Svg => svg::draw(&wiring),
+        let text = if model::is_model(&self.assembly) {
+            self.activities()?
+        } else {
+            self.wiring()?
         };
         match &self.output {
             Some(path) => fs::write(path, text)
@@ -98,6 +95,28 @@ impl Graph {
             None => output::line(text.trim_end()),
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    fn activities(&self) -> anyhow::Result<String> {
+        let drawn = activity::Drawn::of(&model::read(&self.assembly)?);
+        Ok(match self.format {
+            Format::Dot => activity::dot(&drawn),
+            Format::Json => serde_json::to_string_pretty(&drawn)? + "\n",
+            Format::Svg => activity::svg(&drawn),
+        })
+    }
+
+    fn wiring(&self) -> anyhow::Result<String> {
+        let (assembly, mut problems) = read_assembly(&self.assembly, &self.replace, &[], false)?;
+        if let Some(problem) = problems.pop() {
+            return Err(anyhow::Error::from_boxed(problem));
+        }
+        let wiring = Wiring::of(&assembly);
+        Ok(match self.format {
+            Format::Dot => dot::draw(&wiring),
+            Format::Json => serde_json::to_string_pretty(&wiring)? + "\n",
+            Format::Svg => svg::draw(&wiring),
+        })
     }
 }
 
