@@ -18,6 +18,7 @@
 pub mod diagram;
 pub mod engine;
 pub mod expression;
+pub mod goal;
 pub mod machine;
 pub mod plantuml;
 pub mod program;
