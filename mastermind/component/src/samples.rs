@@ -25,10 +25,13 @@ pub fn samples(
                 let Some(ns) = time_ns(&record, exclusive_ns, metric) else {
                     continue;
                 };
-                let parameters: Vec<_> = record.method.parameters.iter().map(parameter).collect();
+                let sizes = record.method.parameters.iter().filter(|p| p.is_size());
+                let parameters: Vec<_> = sizes.map(parameter).collect();
                 let method = set.declare(&method_name(record.method), &parameters)?;
                 coordinate.clear();
-                coordinate.extend(record.parameters().map(|value| value.as_f64()));
+                let values = record.method.parameters.iter().zip(record.parameters());
+                let values = values.filter(|(definition, _)| definition.is_size());
+                coordinate.extend(values.map(|(_, value)| value.as_f64()));
                 // Refused ones are counted by the set.
                 let _ = set.push(method, &coordinate, ns as f64 * 1e-9);
             }

@@ -1,6 +1,7 @@
 //! `mastermind graph`: the wiring of an assembly, as in Figures 1 and 8 of the paper; with records and models what was called
-//! how often along it, and the time at each instance: Figure 7.
+//! how often along it, and the time at each instance: Figure 7. Or the activities of a program model.
 
+mod activity;
 mod dot;
 mod layout;
 mod svg;
@@ -20,16 +21,16 @@ use self::weights::{Predicted, Times};
 use crate::output;
 use crate::session::framework::Session;
 use crate::session::recording::Recording;
-use crate::session::{assignment, build, read_assembly};
+use crate::session::{assignment, build, model, read_assembly};
 
-/// Draw the wiring of an assembly, or the call graph of a run of it.
+/// Draw the wiring of an assembly, the call graph of a run of it, or the activities of a program model.
 #[derive(Args)]
 #[command(
     after_help = "Example: mastermind graph examples/shock/shock.toml --format svg -o shock.svg \\\n         \
                         --records records --models models.json"
 )]
 pub struct Graph {
-    /// The assembly file, or an rc script
+    /// The assembly file, an rc script, or a program model
     assembly: PathBuf,
     /// What to write
     #[arg(long, value_name = "FORMAT", default_value = "dot")]
@@ -114,6 +115,29 @@ impl Graph {
     /// # Errors
     /// The assembly, the records or the models cannot be read; the picture cannot be written.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
+        let text = if model::is_model(&self.assembly) {
+            self.activities()?
+        } else {
+            self.wiring()?
+        };
+        match &self.output {
+            Some(path) => fs::write(path, text)
+                .with_context(|| format!("cannot write graph \"{}\"", path.display()))?,
+            None => output::line(text.trim_end()),
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn activities(&self) -> anyhow::Result<String> {
+        let drawn = activity::Drawn::of(&model::read(&self.assembly)?);
+        Ok(match self.format {
+            Format::Dot => activity::dot(&drawn),
+            Format::Json => serde_json::to_string_pretty(&drawn)? + "\n",
+            Format::Svg => activity::svg(&drawn),
+        })
+    }
+
+    fn wiring(&self) -> anyhow::Result<String> {
         let (assembly, mut problems) = read_assembly(&self.assembly, &self.replace, &[], false)?;
         if let Some(problem) = problems.pop() {
             return Err(anyhow::Error::from_boxed(problem));
@@ -132,17 +156,11 @@ impl Graph {
                 weights::add_predicted(&mut wiring, &run, &models)?;
             }
         }
-        let text = match self.format {
+        Ok(match self.format {
             Format::Dot => dot::draw(&wiring),
             Format::Json => serde_json::to_string_pretty(&wiring)? + "\n",
             Format::Svg => svg::draw(&wiring),
-        };
-        match &self.output {
-            Some(path) => fs::write(path, text)
-                .with_context(|| format!("cannot write graph \"{}\"", path.display()))?,
-            None => output::line(text.trim_end()),
-        }
-        Ok(ExitCode::SUCCESS)
+        })
     }
 }
 

@@ -54,6 +54,9 @@ pub struct Run {
     /// Bytes that the records of a rank may take, such as 500M or 4G; what comes after is dropped and counted
     #[arg(long, value_name = "SIZE", value_parser = size, requires = "records")]
     records_limit: Option<u64>,
+    /// Record each call of MPI too, with its bytes, its peer and its number of ranks
+    #[arg(long, requires = "records")]
+    mpi_events: bool,
     /// Which MPI, where both are
     #[arg(long, value_name = "NAME")]
     mpi: Option<MpiName>,
@@ -192,6 +195,7 @@ impl Run {
             directory: directory.clone(),
             overwrite: self.overwrite,
             limit_bytes: self.records_limit,
+            mpi_events: self.mpi_events,
             selection: selection.unwrap_or(MonitorSelection::All),
         }))
     }
@@ -231,10 +235,14 @@ impl Run {
                 0 => String::new(),
                 n => format!(", {n} dropped"),
             };
+            let late = match totals.late_chunks {
+                0 => String::new(),
+                n => format!(", {n} calls waited for the disk"),
+            };
             let (records, bytes) = (totals.records, totals.bytes);
             let directory = directory.display();
             output::line(format!(
-                "rank 0: {records} records{lost}, {bytes} bytes, in {directory}"
+                "rank 0: {records} records{lost}{late}, {bytes} bytes, in {directory}"
             ));
         }
         Ok(())
@@ -296,7 +304,7 @@ fn tell_counters(session: &Session, assembly: &Assembly) -> anyhow::Result<()> {
 }
 
 /// A number of bytes, `K`, `M`, `G` for 2¹⁰, 2²⁰, 2³⁰.
-fn size(text: &str) -> Result<u64, String> {
+pub fn size(text: &str) -> Result<u64, String> {
     let wrong = || format!("\"{text}\", expected bytes such as 500M or 4G");
     let (digits, shift) = match text.to_ascii_uppercase().chars().last() {
         Some('K') => (&text[..text.len() - 1], 10),
