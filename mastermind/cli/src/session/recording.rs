@@ -95,6 +95,7 @@ impl Recording {
             directory: PathBuf::new(),
             overwrite: false,
             limit_bytes: None,
+            mpi_events: false,
             selection,
         }
     }
