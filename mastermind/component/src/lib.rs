@@ -13,4 +13,4 @@ mod wrapped;
 pub use mastermind::{Mastermind, mpi_routines, routine_definitions};
 pub use samples::{method_name, samples};
 pub use workload::workload;
-pub use wrapped::{WRAP_VARIABLE, WrapConfig, WrapError, Wrapped};
+pub use wrapped::{MESSAGE_EXTENSION, WRAP_VARIABLE, WrapConfig, WrapError, Wrapped};
