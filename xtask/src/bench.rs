@@ -16,6 +16,7 @@ const BENCHES: &[(&str, &str, &[&str])] = &[
     ("mastermind-measurement", "sustained", &[]),
     ("proxy-mpi", "wrapper", &[]),
     ("mastermind-records", "read", &[]),
+    ("cca-core", "scale", &[]),
 ];
 
 /// The benchmark that takes a number of calls, and that of `--full`.

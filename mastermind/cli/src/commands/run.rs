@@ -12,6 +12,7 @@ use anyhow::{Context, anyhow, bail};
 use cca_comm::{Launched, MpiKind};
 use cca_core::rc::Script;
 use cca_core::{Assembly, MonitorSelection};
+use cca_loader::ExitWatch;
 use cca_ports::{CommPort, CounterPort, GoPort, UsesPort};
 use clap::Args;
 use mastermind_component::Mastermind;
@@ -19,7 +20,7 @@ use mastermind_component::Mastermind;
 use crate::errors::WrongUse;
 use crate::output;
 use crate::session::back_end::{self, MpiName};
-use crate::session::framework::{COMM, Quiet, Session};
+use crate::session::framework::{COMM, Quiet, Session, at_rank};
 use crate::session::recording::{Instruments, Recording};
 use crate::session::{assignment, build, read_assembly, setting};
 
@@ -105,8 +106,7 @@ impl Run {
         let started = Instant::now();
         let (assembly, go) = session.together(self.assemble(&session))?;
         let mastermind = self.record(&session, &assembly, instruments.as_ref())?;
-        let ended = start(&go, &assembly);
-        session.progress.clear();
+        let ended = start(&session, &go, &assembly);
         if let Err(error) = ended {
             return self.failed(&session, error);
         }
@@ -245,14 +245,19 @@ impl Run {
     }
 }
 
-fn start(go: &UsesPort<dyn GoPort>, assembly: &Assembly) -> anyhow::Result<()> {
-    let act = || {
-        format!(
-            "cannot run assembly \"{}\" to its end",
-            assembly.assembly.name
-        )
-    };
-    go.get()?.go().with_context(act)
+fn start(session: &Session, go: &UsesPort<dyn GoPort>, assembly: &Assembly) -> anyhow::Result<()> {
+    let name = &assembly.assembly.name;
+    let act = format!("cannot run assembly \"{name}\" to its end");
+    let (rank, size, context) = (session.rank, session.size, act.clone());
+    let _watch = ExitWatch::begin(move || {
+        let found = anyhow!("a component ended the process, expected it to return");
+        let error = at_rank(rank, size, found.context(context.clone()));
+        eprint!("{}", crate::errors::worded(&error));
+        thread::sleep(LAST_WORDS);
+    });
+    let ended = go.get()?.go().context(act);
+    session.progress.clear();
+    ended
 }
 
 /// That a run has ended, on how many ranks and after what time.
