@@ -1,13 +1,19 @@
 //! The Mastermind component: wires measurement, records, models and composition to ports. Thin.
 //!
-//! * [`Mastermind`]: provides the `cca.Monitor` port that proxies record through (the paper's section 4.3);
+//! * [`Mastermind`]: provides the `cca.Monitor` port that proxies record through (the paper's section 4.3), and
+//!   `cca.PerfParam`, which answers what they have recorded so far;
+//! * [`Measurement`]: provides `cca.Measurement`, timers and events for components (section 4.1);
 //! * [`samples`]: the recorded calls as samples, for the fit;
 //! * [`workload`]: the recorded calls as a workload, for the choice.
 
 mod mastermind;
+mod measurement;
+mod record_objects;
 mod samples;
+mod summary;
 mod workload;
 
-pub use mastermind::Mastermind;
+pub use mastermind::{CounterChoice, Mastermind};
+pub use measurement::Measurement;
 pub use samples::{method_name, samples};
 pub use workload::workload;

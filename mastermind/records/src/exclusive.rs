@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::definition::TIMER_CLASS;
 use crate::log::Log;
 use crate::records::{Record, Records};
 
@@ -22,6 +23,8 @@ pub struct ExclusiveTimes<'a> {
     records: Records<'a>,
     /// Times of the recorded calls made from a call that has not ended yet.
     inner: HashMap<u64, Exclusive>,
+    /// Whether a timer's own time is that of the component which started it.
+    timers_are_callers: bool,
 }
 
 impl<'a> ExclusiveTimes<'a> {
@@ -30,6 +33,15 @@ impl<'a> ExclusiveTimes<'a> {
         ExclusiveTimes {
             records: log.records(),
             inner: HashMap::new(),
+            timers_are_callers: false,
+        }
+    }
+
+    /// Over the records of `log`; what a component spends in timers of its own is not taken from its time.
+    pub fn of_components(log: &'a Log) -> Self {
+        ExclusiveTimes {
+            timers_are_callers: true,
+            ..Self::new(log)
         }
     }
 
@@ -40,8 +52,13 @@ impl<'a> ExclusiveTimes<'a> {
         let inner = self.inner.remove(&record.seq).unwrap_or_default();
         if let Some(parent) = record.parent_seq {
             let sum = self.inner.entry(parent).or_default();
-            sum.wall_ns += record.wall_ns;
-            sum.mpi_ns += mpi_ns;
+            if self.timers_are_callers && record.method.class == TIMER_CLASS {
+                sum.wall_ns += inner.wall_ns;
+                sum.mpi_ns += inner.mpi_ns;
+            } else {
+                sum.wall_ns += record.wall_ns;
+                sum.mpi_ns += mpi_ns;
+            }
         }
         let own = Exclusive {
             wall_ns: record.wall_ns.saturating_sub(inner.wall_ns),
