@@ -50,6 +50,7 @@ impl Monitored {
             limit_bytes: None,
             chunks: ChunkSizes::default(),
             clock: Clock::detect(),
+            mpi: Default::default(),
             run: Default::default(),
         });
         let framework = &application.framework;

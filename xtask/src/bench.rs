@@ -10,6 +10,7 @@ const BENCHES: &[(&str, &str)] = &[
     ("mastermind-measurement", "append"),
     ("proxy-mpi", "wrapper"),
     ("mastermind-records", "read"),
+    ("cca-core", "scale"),
 ];
 
 /// Packages whose examples are libraries that a benchmark loads.

@@ -37,6 +37,7 @@ enum Verb {
     Fit(commands::fit::Fit),
     Choose(commands::choose::Choose),
     Simulate(commands::simulate::Simulate),
+    Wrap(commands::wrap::Wrap),
 }
 
 fn main() -> ExitCode {
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
         Verb::Fit(verb) => verb.execute(),
         Verb::Choose(verb) => verb.execute(),
         Verb::Simulate(verb) => verb.execute(),
+        Verb::Wrap(verb) => verb.execute(),
     };
     result.unwrap_or_else(|error| {
         eprint!("{}", errors::worded(&error));

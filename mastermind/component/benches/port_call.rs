@@ -13,7 +13,7 @@ use cca_loader::Library;
 use cca_ports::{PortRef, UsesPort};
 use criterion::{Criterion, criterion_group, criterion_main};
 use mastermind_component::Mastermind;
-use mastermind_measurement::{Clock, RecorderConfig, RunRecorder};
+use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder};
 use mastermind_records::ChunkSizes;
 use mastermind_records::definition::RunDefinition;
 
@@ -77,6 +77,7 @@ fn monitor(framework: &Framework, directory: &std::path::Path) {
         limit_bytes: None,
         chunks: ChunkSizes::default(),
         clock: Clock::detect(),
+        mpi: MpiFunctions::default(),
         run: RunDefinition::default(),
     });
     let services = framework

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use cca_abi::recording::{MethodPointer, ProxyMethod, Recorder};
 use cca_abi::{MethodDescriptor, RSlice};
-use cca_loader::{AttachedMpi, MpiProxy};
+use cca_loader::{AttachedMpi, MpiProxy, MpiRoutine};
 use cca_ports::{
     CommPort, MPI_GROUP, MonitorPort, MonitoredMethod, PerfParamPort, PortError, RecorderPointer,
     Services,
@@ -35,6 +35,8 @@ pub struct Mastermind {
     measurement: OnceLock<Arc<Measurement>>,
     /// What was spent in MPI up to the summary, whose own messages are none of the application's.
     summarised: OnceLock<MpiRoutinesDefinition>,
+    /// The methods that calls of MPI are recorded as, if they are.
+    mpi_events: OnceLock<Vec<u32>>,
 }
 
 /// The function of MPI that comes after all messages.
@@ -82,6 +84,7 @@ impl Mastermind {
             disabled: Mutex::default(),
             measurement: OnceLock::new(),
             summarised: OnceLock::new(),
+            mpi_events: OnceLock::new(),
         });
         mastermind.attach_mpi()?;
         services.add_provides_port::<dyn MonitorPort, _>(Self::PORT, &mastermind)?;
@@ -94,8 +97,24 @@ impl Mastermind {
         // SAFETY: the recorder's address stays (it is boxed), and it is dropped after what is attached to it. When it
         // ends, nothing records any more (`Mastermind::finish`), so no call of MPI is made by a component either.
         let attached = unsafe { mpi.attach(self.recorder.recorder()) };
-        *locked(&self.attached) = Some(attached.map_err(PortError::failed)?);
+        let attached = attached.map_err(PortError::failed)?;
+        if let Some(ids) = self.mpi_events.get() {
+            attached.record_events(ids);
+        }
+        *locked(&self.attached) = Some(attached);
         Ok(())
+    }
+
+    /// Records each call of MPI from now on with its bytes, its peer and its number of ranks.
+    ///
+    /// # Errors
+    /// MPI is not measured.
+    pub fn record_mpi_events(&self) -> Result<(), PortError> {
+        let ids = self.mpi_events.get_or_init(|| self.recorder.register_mpi());
+        match &*locked(&self.attached) {
+            Some(mpi) if mpi.record_events(ids) => Ok(()),
+            _ => Err(PortError::failed("MPI is not measured, expected it to be")),
+        }
     }
 
     /// Records the timers of a measurement component too, and the control of its groups reaches the monitored methods.
@@ -202,7 +221,7 @@ impl Mastermind {
     /// What is told at the end, in each log: functions of MPI, events of components.
     fn announce_totals(&self) {
         if let Some(mpi) = &self.mpi {
-            let now = mpi_routines(mpi);
+            let now = mpi_routines(mpi.routines(), self.recorder.mpi_routines());
             let mut routines = self.summarised.get_or_init(|| now.clone()).clone();
             let is_new = |routine: &MpiRoutineDefinition| {
                 routine.name == LAST_ROUTINE && !routines.routines.contains(routine)
@@ -254,15 +273,32 @@ impl Mastermind {
     }
 }
 
-fn mpi_routines(mpi: &MpiProxy) -> MpiRoutinesDefinition {
-    let routine = |routine: cca_loader::MpiRoutine| MpiRoutineDefinition {
+/// What the proxy of MPI has counted by itself, as definitions.
+pub fn routine_definitions(routines: Vec<MpiRoutine>) -> Vec<MpiRoutineDefinition> {
+    let definition = |routine: MpiRoutine| MpiRoutineDefinition {
         name: routine.name,
         calls: routine.calls,
         ticks: routine.ticks,
     };
-    MpiRoutinesDefinition {
-        routines: mpi.routines().into_iter().map(routine).collect(),
+    routines.into_iter().map(definition).collect()
+}
+
+/// All that was spent in MPI: what the proxy has counted by itself and what the logs have kept.
+pub fn mpi_routines(
+    counted: Vec<MpiRoutine>,
+    kept: Vec<MpiRoutineDefinition>,
+) -> MpiRoutinesDefinition {
+    let mut routines = kept;
+    for counted in routine_definitions(counted) {
+        match routines.iter_mut().find(|r| r.name == counted.name) {
+            Some(routine) => {
+                routine.calls += counted.calls;
+                routine.ticks += counted.ticks;
+            }
+            None => routines.push(counted),
+        }
     }
+    MpiRoutinesDefinition { routines }
 }
 
 impl MonitorPort for Mastermind {

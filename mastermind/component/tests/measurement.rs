@@ -57,6 +57,7 @@ fn stage(records: &Path, body: Body) -> Stage {
         limit_bytes: None,
         chunks: ChunkSizes::default(),
         clock: Clock::detect(),
+        mpi: Default::default(),
         run: Default::default(),
     });
     let recorder = recorder.expect("records");

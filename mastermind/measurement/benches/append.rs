@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use cca_abi::recording::{ProxyMethod, Recording};
 use criterion::{Criterion, criterion_group, criterion_main};
-use mastermind_measurement::{Clock, RecorderConfig, RunRecorder};
+use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder};
 use mastermind_records::ChunkSizes;
 use mastermind_records::definition::{MethodDefinition, RunDefinition};
 
@@ -101,6 +101,7 @@ fn start(directory: &std::path::Path) -> (RunRecorder, ProxyMethod) {
         limit_bytes: None,
         chunks: ChunkSizes::default(),
         clock: Clock::detect(),
+        mpi: MpiFunctions::default(),
         run: RunDefinition {
             mpi: Some("bench".into()),
             ..RunDefinition::default()

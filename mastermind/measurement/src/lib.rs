@@ -17,5 +17,5 @@ pub use clock::Clock;
 pub use cost::measure_cost;
 pub use counters::{CounterError, counter_names, current_counter, probe_counters};
 pub use events::{AtomicEvents, EventError};
-pub use recorder::{RecorderConfig, RunRecorder, RunTotals};
+pub use recorder::{MpiFunctions, RecorderConfig, RunRecorder, RunTotals};
 pub use timers::{TimerError, TimerSums, Timers, process_virtual_ns};

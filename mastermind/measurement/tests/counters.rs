@@ -17,6 +17,7 @@ fn start(directory: &Path) -> RunRecorder {
         limit_bytes: None,
         chunks: ChunkSizes::default(),
         clock: Clock::detect(),
+        mpi: Default::default(),
         run: RunDefinition::default(),
     });
     run.unwrap()

@@ -31,6 +31,8 @@ pub enum Definition {
     MpiSwitch(MpiSwitchDefinition),
     /// Values that components told; at the end of a run, the same in each log of a rank.
     AtomicEvents(AtomicEventsDefinition),
+    /// Where the log keeps what its thread spends in MPI, by function, while the run goes on.
+    MpiTotals(MpiTotalsDefinition),
     /// Written by a later version; of no consequence to this one.
     #[serde(other)]
     Unknown,
@@ -136,6 +138,12 @@ impl MethodDefinition {
     /// `instance.method`, as call paths and profiles show it.
     pub fn name(&self) -> String {
         format!("{}.{}", self.instance, self.method)
+    }
+
+    /// Whether it is a function of MPI, whose calls are recorded one by one only where that was asked for.
+    #[inline]
+    pub fn is_mpi(&self) -> bool {
+        self.interface == MPI_CLASS && self.class == MPI_CLASS
     }
 }
 
@@ -339,6 +347,25 @@ impl AtomicEventDefinition {
         (self.squares / self.count as f64).sqrt()
     }
 }
+
+/// Where a log keeps what its thread spends in MPI, by function: a pair of words for each, calls and clock ticks, in the
+/// unused part of a padding entry, changed in place at each call. So a killed run has them too.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MpiTotalsDefinition {
+    /// Place of the first pair, words from the beginning of the entries.
+    pub word: u64,
+    /// Names in C.
+    pub functions: Vec<String>,
+    /// What the rank had spent before it recorded; of its first log only.
+    pub before: Vec<MpiRoutineDefinition>,
+}
+
+/// Class, interface and instance of the functions of MPI.
+pub const MPI_CLASS: &str = "MPI";
+
+/// Unit of a parameter that names a rank: no size that a time could grow with.
+pub const RANK_UNIT: &str = "rank";
 
 #[cfg(test)]
 mod tests {

@@ -6,8 +6,8 @@ use cca_abi::recording::word;
 
 use crate::definition::{
     AtomicEventsDefinition, CallPathDefinition, ClockDefinition, CostDefinition, Definition,
-    MethodDefinition, MpiRoutinesDefinition, MpiSwitchDefinition, RunDefinition, SwapDefinition,
-    UnrecordedDefinition,
+    MethodDefinition, MpiRoutinesDefinition, MpiSwitchDefinition, MpiTotalsDefinition,
+    RunDefinition, SwapDefinition, UnrecordedDefinition,
 };
 
 /// Largest id of a call path or method that is believed.
@@ -32,6 +32,8 @@ pub struct Definitions {
     pub events: Option<AtomicEventsDefinition>,
     /// From when to when time in MPI was not measured though it could be, clock ticks.
     mpi_off: Vec<(u64, u64)>,
+    /// Where the log keeps what its thread spends in MPI.
+    pub mpi_totals: Option<MpiTotalsDefinition>,
     pub(crate) methods: Vec<Option<Arc<MethodDefinition>>>,
     pub(crate) paths: Vec<Option<CallPathDefinition>>,
     shapes: Vec<Shape>,
@@ -176,6 +178,7 @@ impl Definitions {
             Definition::MpiRoutines(routines) => self.mpi_routines = Some(routines),
             Definition::AtomicEvents(events) => self.events = Some(events),
             Definition::MpiSwitch(switch) => self.switch_mpi(switch),
+            Definition::MpiTotals(totals) => self.mpi_totals = Some(totals),
             Definition::Unknown => {}
         }
     }

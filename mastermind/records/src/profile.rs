@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::definition::{AtomicEventDefinition, MethodDefinition};
+use crate::definition::{AtomicEventDefinition, MPI_CLASS, MethodDefinition};
 use crate::exclusive::ExclusiveTimes;
 use crate::log::Log;
 use crate::records::Record;
@@ -12,9 +12,6 @@ use crate::run::Run;
 
 /// Name of the row that the measurement's own cost has.
 pub const SELF_COST: &str = "(measurement)";
-
-/// Class of the rows of MPI's functions.
-pub const MPI_CLASS: &str = "MPI";
 
 /// Name of the row of all time in MPI, where the run did not come to tell its functions apart.
 const ALL_MPI: &str = "MPI (all functions)";
@@ -162,7 +159,7 @@ impl ProfileSums {
         }
     }
 
-    /// A row a method.
+    /// A row a method; recorded calls of MPI are in the rows of its functions.
     fn add_log(&mut self, log: &Log) {
         let mut by_method: Vec<(Option<&MethodDefinition>, Sums)> = Vec::new();
         let mut records = ExclusiveTimes::new(log);
@@ -184,7 +181,9 @@ impl ProfileSums {
             }
         }
         for (method, mut sum) in by_method {
-            let Some(method) = method else { continue };
+            let Some(method) = method.filter(|method| !method.is_mpi()) else {
+                continue;
+            };
             sum.classes.push(method.class.clone());
             self.methods.entry(method.name()).or_default().add(&sum);
         }
@@ -203,7 +202,7 @@ impl ProfileSums {
         }
     }
 
-    /// A row a function of MPI; of a run that did not come to its end, one row with what its records say.
+    /// A row a function of MPI; of a run whose logs do not tell, one row with what its records say.
     fn add_mpi(&mut self, run: &Run, rank: u32) {
         let mut add = |name: String, calls, ns| {
             let sum = Sums {
@@ -216,14 +215,11 @@ impl ProfileSums {
             };
             self.methods.entry(name).or_default().add(&sum);
         };
-        let told = run
-            .logs_of(rank)
-            .find_map(|(log, _)| Some((log, log.definitions().mpi_routines.as_ref()?)));
-        if let Some((log, told)) = told {
-            for routine in &told.routines {
-                let ns = log.time().length_ns(routine.ticks);
-                add(format!("{}()", routine.name), routine.calls, ns);
-            }
+        let routines = run.mpi_routines(rank);
+        for routine in &routines {
+            add(format!("{}()", routine.name), routine.calls, routine.ns);
+        }
+        if !routines.is_empty() {
             return;
         }
         let outermost = |record: &Record<'_>| record.parent_seq.is_none();

@@ -15,3 +15,4 @@ pub mod profile;
 pub mod run;
 pub mod shell;
 pub mod simulate;
+pub mod wrap;

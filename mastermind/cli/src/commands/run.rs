@@ -12,6 +12,7 @@ use anyhow::{Context, anyhow, bail};
 use cca_comm::{Launched, MpiKind};
 use cca_core::rc::Script;
 use cca_core::{Assembly, MonitorSelection};
+use cca_loader::ExitWatch;
 use cca_ports::{CommPort, CounterPort, GoPort, UsesPort};
 use clap::Args;
 use mastermind_component::{CounterChoice, Mastermind};
@@ -20,7 +21,7 @@ use mastermind_measurement::probe_counters;
 use crate::errors::WrongUse;
 use crate::output;
 use crate::session::back_end::{self, MpiName};
-use crate::session::framework::{COMM, Quiet, Session};
+use crate::session::framework::{COMM, Quiet, Session, at_rank};
 use crate::session::recording::{Instruments, Recording};
 use crate::session::{assignment, build, read_assembly, setting};
 
@@ -57,6 +58,9 @@ pub struct Run {
     /// Count events in each call, of one method or of all: names as in `mastermind doctor`, with commas between them
     #[arg(long, value_name = "[INSTANCE.METHOD:]LIST", value_parser = counters, requires = "records")]
     counters: Vec<CounterChoice>,
+    /// Record each call of MPI too, with its bytes, its peer and its number of ranks
+    #[arg(long, requires = "records")]
+    mpi_events: bool,
     /// Which MPI, where both are
     #[arg(long, value_name = "NAME")]
     mpi: Option<MpiName>,
@@ -106,8 +110,7 @@ impl Run {
         let started = Instant::now();
         let (assembly, go) = session.together(self.assemble(&session))?;
         let mastermind = self.record(&session, &assembly, instruments.as_ref())?;
-        let ended = start(&go, &assembly);
-        session.progress.clear();
+        let ended = start(&session, &go, &assembly);
         if let Err(error) = ended {
             return self.failed(&session, error);
         }
@@ -196,6 +199,7 @@ impl Run {
             directory: directory.clone(),
             overwrite: self.overwrite,
             limit_bytes: self.records_limit,
+            mpi_events: self.mpi_events,
             selection: selection.unwrap_or(MonitorSelection::All),
             counters: self.counters.clone(),
         }))
@@ -253,14 +257,19 @@ impl Run {
     }
 }
 
-fn start(go: &UsesPort<dyn GoPort>, assembly: &Assembly) -> anyhow::Result<()> {
-    let act = || {
-        format!(
-            "cannot run assembly \"{}\" to its end",
-            assembly.assembly.name
-        )
-    };
-    go.get()?.go().with_context(act)
+fn start(session: &Session, go: &UsesPort<dyn GoPort>, assembly: &Assembly) -> anyhow::Result<()> {
+    let name = &assembly.assembly.name;
+    let act = format!("cannot run assembly \"{name}\" to its end");
+    let (rank, size, context) = (session.rank, session.size, act.clone());
+    let _watch = ExitWatch::begin(move || {
+        let found = anyhow!("a component ended the process, expected it to return");
+        let error = at_rank(rank, size, found.context(context.clone()));
+        eprint!("{}", crate::errors::worded(&error));
+        thread::sleep(LAST_WORDS);
+    });
+    let ended = go.get()?.go().context(act);
+    session.progress.clear();
+    ended
 }
 
 /// That a run has ended, on how many ranks and after what time.
@@ -303,7 +312,7 @@ fn tell_counters(session: &Session, assembly: &Assembly) -> anyhow::Result<()> {
 }
 
 /// A number of bytes, `K`, `M`, `G` for 2¹⁰, 2²⁰, 2³⁰.
-fn size(text: &str) -> Result<u64, String> {
+pub fn size(text: &str) -> Result<u64, String> {
     let wrong = || format!("\"{text}\", expected bytes such as 500M or 4G");
     let (digits, shift) = match text.to_ascii_uppercase().chars().last() {
         Some('K') => (&text[..text.len() - 1], 10),

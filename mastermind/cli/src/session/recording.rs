@@ -10,8 +10,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context, anyhow, bail};
 use cca_core::{Assembly, ConnectionId, Framework, MonitorSelection};
 use cca_loader::MpiProxy;
-use mastermind_component::{CounterChoice, Mastermind};
-use mastermind_measurement::{Clock, RecorderConfig, RunRecorder};
+use mastermind_component::{CounterChoice, Mastermind, routine_definitions};
+use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder};
 use mastermind_records::definition::{ClassDefinition, ConnectionDefinition, RunDefinition};
 use mastermind_records::layout::EXTENSION;
 use mastermind_records::{ChunkSizes, SUMMARY_FILE};
@@ -35,6 +35,8 @@ pub struct Recording {
     pub overwrite: bool,
     /// Bytes a rank, at most.
     pub limit_bytes: Option<u64>,
+    /// Whether each call of MPI is recorded.
+    pub mpi_events: bool,
     /// Which connections.
     pub selection: MonitorSelection,
     /// What is counted in which calls.
@@ -219,6 +221,10 @@ impl Recording {
             limit_bytes: self.limit_bytes,
             chunks: ChunkSizes::default(),
             clock: instruments.clock,
+            mpi: mpi.map_or_else(MpiFunctions::default, |mpi| MpiFunctions {
+                names: mpi.function_names(),
+                before: routine_definitions(mpi.routines()),
+            }),
             run: RunDefinition {
                 mpi: mpi.map(|_| MPI_SOURCE.into()),
                 ..run_definition(session, assembly, selected)?
@@ -230,6 +236,9 @@ impl Recording {
         mastermind.count(self.counters.clone());
         mastermind.measure(&session.measurement);
         framework.provide_by_default(INSTANCE, Mastermind::PERF_PARAM_PORT)?;
+        if self.mpi_events && mpi.is_some() {
+            mastermind.record_mpi_events()?;
+        }
         for connection in selected {
             framework.monitor(
                 &connection.user,
