@@ -40,6 +40,26 @@ impl Labels {
         self.named.clear();
     }
 
+    /// Where all names are one letter and a number: the letter, the number of an operation less its
+    /// index, and the index of the next one.
+    #[inline]
+    pub(super) fn plain(&self) -> Option<(u8, u32, u32)> {
+        match &self.numbered {
+            Some((letters, shift))
+                if letters.len() == 1 && self.from == 0 && self.named.is_empty() =>
+            {
+                Some((letters[0], *shift, self.to))
+            }
+            _ => None,
+        }
+    }
+
+    /// Says that the next operation has the next number.
+    #[inline]
+    pub(super) fn count(&mut self) {
+        self.to += 1;
+    }
+
     /// Gives an operation its name; `false` where another one has it.
     #[inline]
     pub(super) fn insert(&mut self, name: &[u8], op: u32) -> bool {

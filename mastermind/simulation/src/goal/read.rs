@@ -1,5 +1,7 @@
 //! The text of a schedule, read in pieces: nothing of it is kept.
 
+mod plain;
+
 use std::io::Read;
 
 use memchr::memchr;
@@ -50,11 +52,20 @@ pub fn read_goal(mut source: impl Read) -> Result<Schedule, GoalError> {
         let n = source.read(&mut buffer[kept..])?;
         let end = kept + n;
         if n == 0 {
+            reader.may_comment = true;
             reader.line(&buffer[..kept])?;
             return reader.finish();
         }
         let mut from = 0;
-        while let Some(length) = memchr(b'\n', &buffer[from..end]) {
+        // Most pieces have no comment.
+        reader.may_comment = memchr(b'/', &buffer[..end]).is_some();
+        loop {
+            if let Some(length) = reader.plain_lines(&buffer[from..end]) {
+                from += length;
+            }
+            let Some(length) = memchr(b'\n', &buffer[from..end]) else {
+                break;
+            };
             reader.line(&buffer[from..from + length])?;
             from += length + 1;
         }
@@ -82,6 +93,8 @@ struct Reader {
     /// Ranks that were there.
     seen: Vec<bool>,
     in_comment: bool,
+    /// Whether a comment may begin in the present piece.
+    may_comment: bool,
 }
 
 /// The rest of a line.
@@ -167,7 +180,7 @@ impl Reader {
     fn line(&mut self, line: &[u8]) -> Result<(), GoalError> {
         self.number += 1;
         let mut cursor = Cursor { rest: line };
-        if self.in_comment || line.windows(2).any(|pair| pair == b"/*") {
+        if self.in_comment || (self.may_comment && line.windows(2).any(|pair| pair == b"/*")) {
             let plain = self.without_comments(line);
             return self.statement(&mut Cursor { rest: &plain });
         }

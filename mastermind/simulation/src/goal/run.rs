@@ -81,16 +81,21 @@ pub fn simulate_schedule_with(
     run.finish()
 }
 
-/// A rank's place in the lists, and its sums.
+/// A rank: its place in the lists, and its sums.
 #[derive(Debug, Clone, Copy, Default)]
 struct Rank {
+    first_op: usize,
+    ops: u32,
+    done: u32,
     first_cpu: u32,
     first_nic: u32,
-    single: bool,
     waiting: Waiting,
-    done: u32,
     work: u64,
     overhead: u64,
+    /// It has one processor.
+    single: bool,
+    /// Operations of it wait for others than the one before.
+    depends: bool,
 }
 
 /// An interface: when it can send and receive next.
@@ -125,9 +130,12 @@ impl<'a> Run<'a> {
         let (mut first_cpu, mut first_nic) = (0, 0);
         for part in &schedule.parts {
             ranks.push(Rank {
+                first_op: part.first_op,
+                ops: part.ops,
                 first_cpu,
                 first_nic,
                 single: part.cpus == 1,
+                depends: part.dependents > 0,
                 ..Rank::default()
             });
             first_cpu += u32::from(part.cpus);
@@ -160,7 +168,7 @@ impl<'a> Run<'a> {
 
     #[inline]
     fn op(&self, rank: u32, op: u32) -> &Op {
-        &self.schedule.ops[self.schedule.parts[rank as usize].first_op + op as usize]
+        &self.schedule.ops[self.ranks[rank as usize].first_op + op as usize]
     }
 
     /// Settles an event.
@@ -174,7 +182,7 @@ impl<'a> Run<'a> {
     /// What waits for nothing begins.
     fn begin(&mut self) {
         for rank in 0..self.ranks.len() as u32 {
-            let ops = self.schedule.parts[rank as usize].ops;
+            let ops = self.ranks[rank as usize].ops;
             for op in 0..ops {
                 if self.op(rank, op).waits == 0 {
                     self.ready.push((op, 0));
@@ -193,12 +201,19 @@ impl<'a> Run<'a> {
             let (op, when) = self.ready[at];
             at += 1;
             let it = self.op(rank, op);
+            let state = &self.ranks[rank as usize];
             // On a single processor nothing can come before it is free.
-            if it.kind == Kind::Receive && (self.ranks[rank as usize].single || when == 0) {
+            if it.kind == Kind::Receive && (state.single || when == 0) {
                 self.receive(rank, op, when);
             } else {
+                // Before the interface is free it would only be put off.
+                let mut free = when;
+                if it.kind == Kind::Send {
+                    let nic = state.first_nic + u32::from(it.nic);
+                    free = free.max(self.nics[nic as usize].sending);
+                }
                 let event = Event {
-                    at: when,
+                    at: free,
                     order: 0,
                     rank,
                     op,
@@ -261,7 +276,7 @@ impl<'a> Run<'a> {
         self.cpus[cpu] = at + occupied;
         self.ranks[rank as usize].overhead += occupied;
         self.messages += 1;
-        let message = Event {
+        let mut message = Event {
             at: at + link.lookahead_ns(),
             order: 0,
             rank: it.peer,
@@ -269,6 +284,11 @@ impl<'a> Run<'a> {
             peer: rank,
             other: 0,
         };
+        let receiver = &self.ranks[it.peer as usize];
+        if receiver.single {
+            // Before its processor is free it would only be put off.
+            message.at = message.at.max(self.cpus[receiver.first_cpu as usize]);
+        }
         self.push(if eager { EAGER } else { REQUEST }, message);
         if eager {
             self.complete(rank, op, self.cpus[cpu]);
@@ -433,7 +453,7 @@ impl<'a> Run<'a> {
 
     #[inline]
     fn release_begin(&mut self, rank: u32, op: u32, at: u64) {
-        if self.schedule.parts[rank as usize].dependents > 0 {
+        if self.ranks[rank as usize].depends {
             self.release(rank, op, at, true);
         }
     }
@@ -441,10 +461,11 @@ impl<'a> Run<'a> {
     /// Takes a wait from those that wait for an operation's begin, or for its end.
     #[inline]
     fn release(&mut self, rank: u32, op: u32, at: u64, begin: bool) {
-        let part: Part = self.schedule.parts[rank as usize];
+        let state = &self.ranks[rank as usize];
+        let (first_op, depends) = (state.first_op, state.depends);
         let next = op + 1;
-        if !begin && next < part.ops {
-            let it = &mut self.schedule.ops[part.first_op + next as usize];
+        if !begin && next < state.ops {
+            let it = &mut self.schedule.ops[first_op + next as usize];
             if it.after_previous {
                 it.waits -= 1;
                 if it.waits == 0 {
@@ -452,13 +473,16 @@ impl<'a> Run<'a> {
                 }
             }
         }
-        if part.dependents == 0 {
-            return;
+        if depends {
+            self.release_dependents(rank, op, at, begin);
         }
-        let first = part.first_dependent;
-        let all = first..first + part.dependents as usize;
-        let from = first + self.schedule.dependents[all.clone()].partition_point(|d| d.on < op);
-        for i in from..all.end {
+    }
+
+    fn release_dependents(&mut self, rank: u32, op: u32, at: u64, begin: bool) {
+        let part: Part = self.schedule.parts[rank as usize];
+        let all = part.first_dependent..part.first_dependent + part.dependents as usize;
+        let before = self.schedule.dependents[all.clone()].partition_point(|d| d.on < op);
+        for i in part.first_dependent + before..all.end {
             let dependent = self.schedule.dependents[i];
             if dependent.on != op {
                 break;
