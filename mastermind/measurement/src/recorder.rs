@@ -1,15 +1,16 @@
 //! The recorder of one rank: its threads' logs, and what all of them define.
 
+use std::collections::BTreeSet;
 use std::ffi::c_void;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cca_abi::recording::{MPI_EVENT_PARAMETERS, Recorder};
+use cca_abi::recording::{MPI_EVENT_PARAMETERS, ProxyMethod, Recorder, word};
 use mastermind_records::definition::{
     MPI_CLASS, MethodDefinition, MpiRoutineDefinition, ParameterDefinition, RANK_UNIT,
     RunDefinition,
 };
-use mastermind_records::{ChunkSizes, Definition, RecordsError};
+use mastermind_records::{ChunkSizes, Definition, ProfileSums, RecordsError, Run};
 
 use crate::clock::Clock;
 use crate::functions::FUNCTIONS;
@@ -97,14 +98,41 @@ impl RunRecorder {
     /// Its definition goes into each log before the first record that needs it.
     ///
     /// # Arguments
-    /// * `method` - its `id` is ignored
+    /// * `method` - its `id` is ignored; counters are as [`crate::probe_counters`] defines them
     ///
     /// # Returns
-    /// The id for [`cca_abi::recording::ProxyMethod::register`]. A method whose instance has changed its class is
-    /// another method.
+    /// Its id, from 1. A method whose instance has changed its class is another method.
     pub fn register(&self, method: MethodDefinition) -> u32 {
         let Some(shared) = &self.shared else { return 0 };
         shared.register(method)
+    }
+
+    /// What proxies of a registered method look at, so that [`RunRecorder::switch`] reaches them.
+    pub fn method(&self, id: u32) -> Option<Arc<ProxyMethod>> {
+        self.shared.as_ref()?.method(id)
+    }
+
+    /// The interfaces of the methods registered so far; timers have none.
+    pub fn interfaces(&self) -> BTreeSet<String> {
+        let shared = self.shared.as_ref();
+        shared.map_or_else(BTreeSet::new, |shared| shared.interfaces())
+    }
+
+    /// Directory of the logs.
+    pub fn directory(&self) -> Option<&Path> {
+        Some(self.shared.as_ref()?.directory())
+    }
+
+    /// Switches the recording of methods on or off, with their proxies in place; calls in flight end as they began.
+    ///
+    /// # Arguments
+    /// * `is_meant` - which methods
+    ///
+    /// # Returns
+    /// How many of the methods registered so far that are.
+    pub fn switch(&self, on: bool, is_meant: impl Fn(&MethodDefinition) -> bool) -> usize {
+        let shared = self.shared.as_ref();
+        shared.map_or(0, |shared| shared.switch(on, is_meant))
     }
 
     /// Takes note of all functions of MPI as methods, whose calls have [`MPI_EVENT_PARAMETERS`].
@@ -157,6 +185,42 @@ impl RunRecorder {
         self.shared
             .as_ref()
             .map_or(0, |shared| shared.clock().now())
+    }
+
+    /// Sums up what this rank has recorded so far. What is recorded later goes by the same clock rate, so that the sums
+    /// are those of the finished logs if nothing is.
+    ///
+    /// # Errors
+    /// The logs cannot be read.
+    pub fn sums(&self) -> Result<ProfileSums, RecordsError> {
+        let Some(shared) = &self.shared else {
+            return Ok(ProfileSums::default());
+        };
+        let mut run = Run::open_rank(shared.directory(), shared.rank())?;
+        run.calibrate(shared.end_calibration());
+        Ok(ProfileSums::of_rank(&run, shared.rank()))
+    }
+
+    /// Reads the logs of this rank as they are now.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn read(&self) -> Result<Run, RecordsError> {
+        match &self.shared {
+            Some(shared) => Run::open_rank(shared.directory(), shared.rank()),
+            None => Err(RecordsError::NoLogs {
+                directory: PathBuf::new(),
+            }),
+        }
+    }
+
+    /// Time that the calling thread has spent in MPI so far, nanoseconds; `None` if it is not measured.
+    pub fn thread_mpi_ns(&self) -> Option<u64> {
+        let shared = self.shared.as_ref()?;
+        // SAFETY: null, or the calling thread's context, which is valid as long as the recorder.
+        let context = unsafe { self.recorder.thread_context().as_ref() }?;
+        let ns = context.mpi_ticks as f64 * 1e9 / shared.clock().ticks_per_second();
+        (context.flags & word::MPI_MEASURED != 0).then_some(ns as u64)
     }
 
     /// Ends all logs.

@@ -27,6 +27,10 @@ pub enum Definition {
     Unrecorded(UnrecordedDefinition),
     /// What was spent in MPI, by function; at the end of a run, the same in each log of a rank.
     MpiRoutines(MpiRoutinesDefinition),
+    /// Time in MPI was measured no longer, or again.
+    MpiSwitch(MpiSwitchDefinition),
+    /// Values that components told; at the end of a run, the same in each log of a rank.
+    AtomicEvents(AtomicEventsDefinition),
     /// Where the log keeps what its thread spends in MPI, by function, while the run goes on.
     MpiTotals(MpiTotalsDefinition),
     /// Written by a later version; of no consequence to this one.
@@ -195,9 +199,17 @@ pub struct CounterDefinition {
     pub name: String,
     /// Unit; empty for pure numbers.
     pub unit: String,
-    /// Why it cannot be read here; `None` if it can.
+    /// Why it cannot be read here, with the error's number; `None` if it can.
     pub unavailable: Option<String>,
+    /// Whether it may have been counted for a part of the time only: its word is then to be multiplied by the record's
+    /// [`TIME_ENABLED`] over its [`TIME_RUNNING`].
+    pub multiplexed: bool,
 }
+
+/// Counter: for how long the events of a record were enabled, nanoseconds.
+pub const TIME_ENABLED: &str = "time_enabled_ns";
+/// Counter: for how long the events of a record were counted, nanoseconds.
+pub const TIME_RUNNING: &str = "time_running_ns";
 
 /// A call path: the path of the caller and the method called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -252,6 +264,95 @@ pub struct MpiRoutineDefinition {
     pub calls: u64,
     /// Their time, clock ticks.
     pub ticks: u64,
+}
+
+/// Class of the methods that are timers of components.
+pub const TIMER_CLASS: &str = "timer";
+
+/// From a moment on, time in MPI was measured or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MpiSwitchDefinition {
+    /// When, in clock ticks.
+    pub ticks: u64,
+    /// Whether it is measured from then on.
+    pub measured: bool,
+}
+
+/// The atomic events of a rank.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AtomicEventsDefinition {
+    /// Those that were made.
+    pub events: Vec<AtomicEventDefinition>,
+}
+
+/// One atomic event: what its values come to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AtomicEventDefinition {
+    /// Name.
+    pub name: String,
+    /// Number of values; the others mean nothing while it is 0.
+    pub count: u64,
+    /// Smallest value.
+    pub min: f64,
+    /// Largest value.
+    pub max: f64,
+    /// Mean.
+    pub mean: f64,
+    /// Sum of the squared deviations from the mean.
+    pub squares: f64,
+}
+
+impl AtomicEventDefinition {
+    /// An event without values.
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.into(),
+            ..Self::default()
+        }
+    }
+
+    /// Adds a finite value.
+    pub fn push(&mut self, value: f64) {
+        self.add(&Self {
+            count: 1,
+            min: value,
+            max: value,
+            mean: value,
+            ..Self::default()
+        });
+    }
+
+    /// Adds the values of another.
+    ///
+    /// # Source
+    /// Chan, Golub, LeVeque, "Algorithms for computing the sample variance", The American Statistician 37 (1983), 242–247.
+    pub fn add(&mut self, other: &Self) {
+        if other.count == 0 {
+            return;
+        }
+        if self.count == 0 {
+            let name = std::mem::take(&mut self.name);
+            *self = Self {
+                name,
+                ..other.clone()
+            };
+            return;
+        }
+        let (n, m) = (self.count as f64, other.count as f64);
+        let apart = other.mean - self.mean;
+        self.count += other.count;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.mean += apart * m / (n + m);
+        self.squares += other.squares + apart * apart * n * m / (n + m);
+    }
+
+    /// Standard deviation of the values, divided by their number; NaN without values.
+    pub fn std_deviation(&self) -> f64 {
+        (self.squares / self.count as f64).sqrt()
+    }
 }
 
 /// Where a log keeps what its thread spends in MPI, by function: a pair of words for each, calls and clock ticks, in the

@@ -1,5 +1,6 @@
 //! Exclusive time: a call's wall time without that of the measured calls made from it.
 
+use crate::definition::TIMER_CLASS;
 use crate::log::Log;
 use crate::records::{Record, Records};
 
@@ -21,6 +22,8 @@ pub struct ExclusiveTimes<'a> {
     records: Records<'a>,
     /// Calls that have not ended yet, outermost first, each with the times of the recorded calls made from it.
     open: Vec<(u64, Exclusive)>,
+    /// Whether a timer's own time is that of the component which started it.
+    timers_are_callers: bool,
 }
 
 impl<'a> ExclusiveTimes<'a> {
@@ -29,6 +32,15 @@ impl<'a> ExclusiveTimes<'a> {
         ExclusiveTimes {
             records: log.records(),
             open: Vec::new(),
+            timers_are_callers: false,
+        }
+    }
+
+    /// Over the records of `log`; what a component spends in timers of its own is not taken from its time.
+    pub fn of_components(log: &'a Log) -> Self {
+        ExclusiveTimes {
+            timers_are_callers: true,
+            ..Self::new(log)
         }
     }
 
@@ -38,9 +50,14 @@ impl<'a> ExclusiveTimes<'a> {
         let record = self.records.next()?;
         let mpi_ns = record.mpi_ns.unwrap_or(0);
         let inner = self.close(record.seq);
+        let passes_on = self.timers_are_callers && record.method.class == TIMER_CLASS;
         if let Some(parent) = record.parent_seq.filter(|_| !record.method.is_mpi()) {
+            let (wall_ns, mpi_ns) = match passes_on {
+                true => (inner.wall_ns, inner.mpi_ns),
+                false => (record.wall_ns, mpi_ns),
+            };
             let sum = self.inner(parent);
-            sum.wall_ns += record.wall_ns;
+            sum.wall_ns += wall_ns;
             sum.mpi_ns += mpi_ns;
         }
         let own = Exclusive {

@@ -21,6 +21,7 @@ mod profile;
 mod records;
 mod run;
 mod scan;
+mod summary;
 mod writer;
 
 pub use calibration::TimeBase;
@@ -34,7 +35,8 @@ pub use error::RecordsError;
 pub use exclusive::{Exclusive, ExclusiveTimes};
 pub use layout::{Calibration, LogIdentity};
 pub use log::{Log, OpenCallInfo};
-pub use profile::{Profile, Row, SELF_COST};
+pub use profile::{Profile, ProfileSums, Row, SELF_COST};
 pub use records::{Record, Records, Value};
 pub use run::{MpiRoutine, Run, open_run};
+pub use summary::SUMMARY_FILE;
 pub use writer::{ChunkSizes, Kept, LogTotals, LogWriter, RecordWords};

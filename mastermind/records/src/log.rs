@@ -214,13 +214,22 @@ impl Log {
         if self.finished && loaded[1..].iter().any(Option::is_none) {
             self.header_damage("latest calibration");
         }
+        self.time = self.time_base(start, latest);
+    }
+
+    fn time_base(&self, start: Option<Calibration>, latest: Option<Calibration>) -> TimeBase {
         let rate = self
             .definitions
             .clock
             .as_ref()
             .map(|clock| clock.ticks_per_second);
-        let first = self.words_start();
-        self.time = TimeBase::new(start, latest, rate, first);
+        TimeBase::new(start, latest, rate, self.words_start())
+    }
+
+    /// Takes `latest` for the latest calibration.
+    pub(crate) fn calibrate(&mut self, latest: Calibration) {
+        let start = self.header().calibrations[0].load().flatten();
+        self.time = self.time_base(start, Some(latest));
     }
 
     /// Start of the first record, for logs that have lost their first calibration.

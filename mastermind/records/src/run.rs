@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::damage::Damage;
 use crate::definition::MpiRoutineDefinition;
 use crate::error::RecordsError;
-use crate::layout::EXTENSION;
+use crate::layout::{Calibration, EXTENSION, LogIdentity};
 use crate::log::Log;
 
 /// What a rank spent in one function of MPI.
@@ -34,6 +34,23 @@ impl Run {
     /// [`RecordsError::Io`] if the directory cannot be read, [`RecordsError::NoLogs`] if it holds none; the first log's
     /// error if none can be read. Else logs that cannot be read are in [`Run::unreadable`].
     pub fn open(directory: &Path) -> Result<Self, RecordsError> {
+        Self::open_where(directory, |_| true)
+    }
+
+    /// Opens the logs of one rank, by their names; the program that writes them may still run.
+    ///
+    /// # Errors
+    /// Those of [`Run::open`].
+    pub fn open_rank(directory: &Path, rank: u32) -> Result<Self, RecordsError> {
+        Self::open_where(directory, |path| {
+            LogIdentity::from_path(path).is_some_and(|identity| identity.rank == rank)
+        })
+    }
+
+    fn open_where(
+        directory: &Path,
+        is_wanted: impl Fn(&Path) -> bool,
+    ) -> Result<Self, RecordsError> {
         let read = || RecordsError::io("read records", directory);
         let mut paths = Vec::new();
         for entry in std::fs::read_dir(directory).map_err(read())? {
@@ -41,6 +58,7 @@ impl Run {
             if path
                 .extension()
                 .is_some_and(|extension| extension == EXTENSION)
+                && is_wanted(&path)
             {
                 paths.push(path);
             }
@@ -64,6 +82,11 @@ impl Run {
             return Err(run.unreadable.into_iter().next().unwrap_or(none));
         }
         Ok(run)
+    }
+
+    /// Takes `latest` for the latest calibration of each log.
+    pub fn calibrate(&mut self, latest: Calibration) {
+        self.logs.iter_mut().for_each(|log| log.calibrate(latest));
     }
 
     /// The logs, by rank and thread.

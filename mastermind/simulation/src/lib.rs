@@ -15,6 +15,7 @@
 //! # Ok::<(), mastermind_simulation::expression::ExpressionError>(())
 //! ```
 
+pub mod analytic;
 pub mod diagram;
 pub mod engine;
 pub mod expression;

@@ -15,7 +15,8 @@ use cca_core::{Assembly, MonitorSelection};
 use cca_loader::ExitWatch;
 use cca_ports::{CommPort, CounterPort, GoPort, UsesPort};
 use clap::Args;
-use mastermind_component::Mastermind;
+use mastermind_component::{CounterChoice, Mastermind};
+use mastermind_measurement::probe_counters;
 
 use crate::errors::WrongUse;
 use crate::output;
@@ -54,6 +55,9 @@ pub struct Run {
     /// Bytes that the records of a rank may take, such as 500M or 4G; what comes after is dropped and counted
     #[arg(long, value_name = "SIZE", value_parser = size, requires = "records")]
     records_limit: Option<u64>,
+    /// Count events in each call, of one method or of all: names as in `mastermind doctor`, with commas between them
+    #[arg(long, value_name = "[INSTANCE.METHOD:]LIST", value_parser = counters, requires = "records")]
+    counters: Vec<CounterChoice>,
     /// Record each call of MPI too, with its bytes, its peer and its number of ranks
     #[arg(long, requires = "records")]
     mpi_events: bool,
@@ -197,6 +201,7 @@ impl Run {
             limit_bytes: self.records_limit,
             mpi_events: self.mpi_events,
             selection: selection.unwrap_or(MonitorSelection::All),
+            counters: self.counters.clone(),
         }))
     }
 
@@ -222,9 +227,20 @@ impl Run {
         Ok(ExitCode::FAILURE)
     }
 
-    /// Takes the framework apart, then ends the recording: by then nothing can record any more.
+    /// Sums the records up, takes the framework apart, then ends the recording: by then nothing can record any more.
     fn close(&self, session: Session, mastermind: Option<Arc<Mastermind>>) -> anyhow::Result<()> {
         let rank = session.rank;
+        if let Some(mastermind) = &mastermind {
+            let summarise = |comm: &_| mastermind.summarise(comm);
+            let summarised = session
+                .framework
+                .with_port::<dyn CommPort, _>(COMM, COMM, summarise)?;
+            // The records are there all the same.
+            if let Err(error) = summarised {
+                let error = anyhow::Error::new(error).context("the records have no summary");
+                eprint!("{}", crate::errors::warning(&error));
+            }
+        }
         drop(session);
         let (Some(mastermind), Some(directory)) = (mastermind, &self.records) else {
             return Ok(());
@@ -317,6 +333,19 @@ pub fn size(text: &str) -> Result<u64, String> {
         .checked_mul(1 << shift)
         .filter(|bytes| *bytes > 0)
         .ok_or_else(wrong)
+}
+
+/// Counters of a method or of all, tried out.
+fn counters(text: &str) -> Result<CounterChoice, String> {
+    let (method, list) = match text.split_once(':') {
+        Some((method, list)) => (Some(method.to_owned()), list),
+        None => (None, text),
+    };
+    let names = list.split(',').map(str::trim);
+    Ok(CounterChoice {
+        method,
+        counters: probe_counters(names).map_err(|error| error.to_string())?,
+    })
 }
 
 #[cfg(test)]
