@@ -123,6 +123,48 @@ fn logs_of_ended_threads_are_used_again() {
     assert!(totals.logs < 25, "{} logs", totals.logs);
 }
 
+/// Deeper than the header's stack of open calls, and deeper than there are call paths.
+#[test]
+fn a_recursion_is_recorded_as_deep_as_there_are_call_paths() {
+    let directory = tempfile::tempdir().unwrap();
+    // The first of them has room for all of the shallower one.
+    let config = RecorderConfig {
+        chunks: ChunkSizes::default(),
+        ..config(directory.path())
+    };
+    let run = RunRecorder::start(config).unwrap();
+    let one = method(&run, "one");
+    let (deep, deepest) = (200, (1 << 16) + 50);
+    for depth in [deep, deepest] {
+        let begin = |level| Recording::begin(run.recorder(), &one, || [level, 0]);
+        let mut open: Vec<_> = (0..depth).map(begin).collect();
+        while let Some(recording) = open.pop() {
+            if let Some(recording) = recording {
+                recording.end(false);
+            }
+        }
+    }
+    let totals = run.finish().unwrap();
+    assert_eq!(totals.records + totals.dropped, deep + deepest);
+    assert!(totals.dropped >= 50, "{totals:?}");
+    let run = Run::open(directory.path()).unwrap();
+    assert_eq!(run.damage().count(), 0);
+    assert!(run.logs()[0].open_calls().is_empty());
+    let mut records: Vec<_> = run.logs()[0].records().take(deep as usize).collect();
+    records.sort_by_key(|record| record.seq);
+    for (level, pair) in records.windows(2).enumerate() {
+        let [outer, inner] = pair else {
+            panic!("{pair:?}")
+        };
+        assert_eq!(
+            (outer.values[0], inner.values[0]),
+            (level as u64, level as u64 + 1)
+        );
+        assert_eq!(inner.parent_seq, Some(outer.seq));
+        assert!(inner.wall_ns <= outer.wall_ns);
+    }
+}
+
 #[test]
 fn a_panic_in_the_parameters_costs_the_record_only() {
     let directory = tempfile::tempdir().unwrap();
