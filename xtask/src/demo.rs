@@ -43,6 +43,7 @@ pub fn demo(workspace: &Workspace, system: &System) -> Result<(), StepError> {
         ],
     )?;
     demo.step("where the time went", &["profile", &alone])?;
+    demo.wiring()?;
     demo.figure("scatter", &alone, &["--method", "states.compute"])?;
     demo.figure("graph", &alone, &[])?;
     demo.ranks(system)?;
@@ -94,9 +95,16 @@ impl<'a> Demo<'a> {
         run_step(&title, &mut self.command(arguments))
     }
 
+    /// The assembly as it is wired (Figure 1 of the paper; with the proxies of a measured run, Figure 8).
+    fn wiring(&self) -> Result<(), StepError> {
+        let out = self.path("wiring.svg");
+        let graph = ["graph", ASSEMBLY, "--format", "svg", "-o", &out];
+        self.step("a figure: the wiring", &graph)
+    }
+
     /// A figure of the records, in the demonstration's folder.
     fn figure(&self, kind: &str, records: &str, options: &[&str]) -> Result<(), StepError> {
-        let out = format!("{records}-{kind}.svg");
+        let out = format!("{records}-{kind}.png");
         let plot = ["plot", records, "--kind", kind, "-o", &out];
         self.step(&format!("a figure: {kind}"), &[&plot[..], options].concat())
     }

@@ -41,12 +41,16 @@ extern "C" fn context(object: *const c_void) -> *mut RecordingContext {
         Arc::increment_strong_count(object.cast::<Shared>());
         Arc::from_raw(object.cast::<Shared>())
     };
-    let log = if shared.is_own_process() {
-        shared.leased().map_or_else(|| shared.lease(), Ok)
+    let leased = if shared.is_own_process() {
+        shared.leased()
     } else {
-        Err(RecordsError::NoLogs {
+        shared.leased_in_child()
+    };
+    let log = match leased {
+        None if !shared.is_own_process() => Err(RecordsError::NoLogs {
             directory: PathBuf::new(),
-        })
+        }),
+        leased => leased.map_or_else(|| shared.lease(), Ok),
     };
     match log {
         // SAFETY: the calling thread has the lease.
@@ -76,7 +80,9 @@ extern "C" fn call_path(
 ) -> u32 {
     // SAFETY: the recorder passes its object and this thread's context.
     let (shared, log) = unsafe { (shared(object), log_of(context)) };
-    log.and_then(|log| shared.call_path(log, parent, method))
+    // Without an owner it is the cleared context of a forked child.
+    log.or_else(|| shared.leased_in_child())
+        .and_then(|log| shared.call_path(log, parent, method))
         .unwrap_or(0)
 }
 

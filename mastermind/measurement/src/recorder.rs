@@ -82,8 +82,10 @@ impl RunRecorder {
         // gives each thread the context of the log that it has the lease of.
         let recorder =
             unsafe { Recorder::new(object, shared.start_calibration().ticks, FUNCTIONS) };
+        let recorder = Box::new(recorder);
+        shared.set_recorder(&recorder);
         Ok(Self {
-            recorder: Box::new(recorder),
+            recorder,
             shared: Some(shared),
         })
     }

@@ -3,14 +3,17 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-use cca_abi::recording::{ProxyMethod, word};
-use mastermind_records::definition::{ClockDefinition, MethodDefinition, MpiRoutineDefinition};
+use cca_abi::recording::{ProxyMethod, Recorder, word};
+use mastermind_records::definition::{
+    ClockDefinition, MethodDefinition, MpiRoutineDefinition, RunDefinition,
+};
 use mastermind_records::{
     Calibration, ChunkPreparer, Definition, LogIdentity, LogTotals, LogWriter, RecordsError,
 };
+use memmap2::MmapMut;
 use rustix::thread::{Pid, gettid};
 
 use crate::clock::Clock;
@@ -19,6 +22,9 @@ use crate::counters::CounterPlan;
 use crate::recorder::{MpiFunctions, RecorderConfig, RunTotals};
 use crate::thread_log::ThreadLog;
 
+/// Most logs of a rank whose numbers are looked through for a free one.
+const MOST_LOGS: u32 = 100_000;
+
 /// The state of a recorder.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -26,8 +32,12 @@ pub(crate) struct Shared {
     start: Calibration,
     /// The latest calibration of all logs, once it is settled.
     end: OnceLock<Calibration>,
-    process: u32,
-    preparer: Arc<ChunkPreparer>,
+    first_process: u32,
+    /// Of the process that owns the logs: another in a forked child, once it records.
+    process: AtomicU32,
+    preparer: Mutex<Arc<ChunkPreparer>>,
+    /// Who appends through the contexts.
+    recorder: AtomicPtr<Recorder>,
     /// Whether `/proc` tells which threads live.
     can_see_threads: bool,
     /// What every log begins with.
@@ -110,8 +120,10 @@ impl Shared {
             start: config.clock.calibration(),
             end: OnceLock::new(),
             config,
-            process: std::process::id(),
-            preparer: Arc::new(preparer),
+            first_process: std::process::id(),
+            process: AtomicU32::new(std::process::id()),
+            preparer: Mutex::new(Arc::new(preparer)),
+            recorder: AtomicPtr::default(),
             can_see_threads: is_alive(gettid()),
             preamble,
             registry: Mutex::default(),
@@ -144,7 +156,7 @@ impl Shared {
 
     /// Whether this is not a forked child, to which neither logs nor preparing thread belong.
     pub(crate) fn is_own_process(&self) -> bool {
-        self.process == std::process::id()
+        self.process.load(Ordering::Acquire) == std::process::id()
     }
 
     /// Counts a call that no log can count.
@@ -245,31 +257,52 @@ impl Shared {
     }
 
     fn new_log(&self) -> Result<LogPointer, RecordsError> {
-        let thread = {
-            let mut logs = locked(&self.logs);
-            logs.n_created += 1;
-            logs.n_created - 1
-        };
-        let identity = LogIdentity {
-            rank: self.config.rank,
-            thread,
-        };
+        let log = LogPointer(Box::into_raw(Box::new(self.begin_log(None)?)));
+        self.settle_in(log);
+        Ok(log)
+    }
+
+    /// A log with what every log begins with.
+    ///
+    /// # Arguments
+    /// * `context` - what it is appended through; a new one if there is none
+    fn begin_log(&self, mut context: Option<MmapMut>) -> Result<ThreadLog, RecordsError> {
         let config = &self.config;
-        let writer = LogWriter::create(
-            &config.directory,
-            identity,
-            self.start,
-            config.chunks,
-            &self.preparer,
-        )?;
-        let mut log = Box::new(ThreadLog::new(writer));
+        let preparer = Arc::clone(&locked(&self.preparer));
+        let (writer, thread) = loop {
+            let thread = {
+                let mut logs = locked(&self.logs);
+                logs.n_created += 1;
+                logs.n_created - 1
+            };
+            let identity = LogIdentity {
+                rank: config.rank,
+                thread,
+            };
+            let created = LogWriter::create_in(
+                &mut context,
+                &config.directory,
+                identity,
+                self.start,
+                config.chunks,
+                &preparer,
+            );
+            match created {
+                // Parent and forked child number their logs alike; the first is nobody else's.
+                Err(RecordsError::Exists { .. }) if (1..MOST_LOGS).contains(&thread) => {}
+                created => break (created?, thread),
+            }
+        };
+        let mut log = ThreadLog::new(writer);
         for definition in &self.preamble {
-            log.define(definition)?;
+            match definition {
+                Definition::Run(run) => log.define(&Definition::Run(self.run_of_process(run)))?,
+                definition => log.define(definition)?,
+            }
         }
         log.keep_mpi_totals(&config.mpi, thread == 0)?;
         let context = log.context();
-        let log = LogPointer(Box::into_raw(log));
-        // SAFETY: nobody else knows the log yet.
+        // SAFETY: nobody else uses the log yet.
         unsafe {
             (*context).clock = config.clock.function();
             (*context).flags = if config.run.mpi.is_some() {
@@ -278,11 +311,70 @@ impl Shared {
                 0
             };
             (*context).thread = thread;
+        }
+        Ok(log)
+    }
+
+    /// Puts a log among the others.
+    fn settle_in(&self, log: LogPointer) {
+        // SAFETY: nobody but the calling thread knows the log.
+        unsafe {
+            let context = (*log.0).context();
             (*context).owner = log.0.cast();
+            (*context).recorder = self.recorder.load(Ordering::Acquire);
         }
         self.catch_up(log);
         locked(&self.logs).all.push(log);
-        Ok(log)
+    }
+
+    /// The run, with the process that records.
+    fn run_of_process(&self, run: &RunDefinition) -> RunDefinition {
+        let process = std::process::id();
+        RunDefinition {
+            forked_from: (process != self.first_process).then_some(self.first_process),
+            process: if process == self.first_process {
+                run.process
+            } else {
+                process
+            },
+            ..run.clone()
+        }
+    }
+
+    /// Who appends through the contexts; it lives as long as this.
+    pub(crate) fn set_recorder(&self, recorder: &Recorder) {
+        let recorder = std::ptr::from_ref(recorder).cast_mut();
+        self.recorder.store(recorder, Ordering::Release);
+    }
+
+    /// In a forked child, whose contexts are cleared: the log of the calling thread, now one of the child's own.
+    ///
+    /// # Returns
+    /// `None` if the thread had none, or if there can be none, as when another thread of the parent was about to make one.
+    pub(crate) fn leased_in_child(&self) -> Option<LogPointer> {
+        let process = std::process::id();
+        if self.process.load(Ordering::Acquire) != process {
+            // A lock that another thread held when the process was forked is held for ever.
+            let mut logs = self.logs.try_lock().ok()?;
+            let mut preparer = self.preparer.try_lock().ok()?;
+            drop(self.registry.try_lock().ok()?);
+            let own = ChunkPreparer::start(self.config.limit_bytes).ok()?;
+            // The parent's thread is not in this process, and can be waited for by no one.
+            std::mem::forget(std::mem::replace(&mut *preparer, Arc::new(own)));
+            (logs.all, logs.free) = (Vec::new(), Vec::new());
+            self.dropped.store(0, Ordering::Relaxed);
+            self.process.store(process, Ordering::Release);
+        }
+        let log = self.leased()?;
+        if !locked(&self.logs).all.contains(&log) {
+            let methods = locked(&self.registry).methods.clone();
+            // SAFETY: the calling thread has the lease, in this process as in the parent's.
+            let forked =
+                unsafe { &mut *log.0 }.fork(|context| self.begin_log(Some(context)), &methods);
+            forked.ok()?;
+            self.settle_in(log);
+        }
+        Some(log)
     }
 
     fn give_back(&self, log: LogPointer, thread: Pid) {

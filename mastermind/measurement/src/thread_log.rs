@@ -8,6 +8,7 @@ use mastermind_records::definition::{
     CallPathDefinition, MethodDefinition, MpiTotalsDefinition, UnrecordedDefinition,
 };
 use mastermind_records::{Calibration, Definition, LogTotals, LogWriter, RecordsError};
+use memmap2::MmapMut;
 
 use crate::counters::{CounterPlan, ThreadCounters};
 use crate::recorder::MpiFunctions;
@@ -179,6 +180,32 @@ impl ThreadLog {
     /// Reads the counters at the end of the call that began last.
     pub(crate) fn end_counters(&mut self) -> ([u64; MAX_COUNTERS], usize) {
         self.counters.end()
+    }
+
+    /// Goes on in a log of a forked child's own, with the same call paths: calls that began before the fork end there.
+    ///
+    /// # Arguments
+    /// * `create` - the log, appended through the context that it is given; with what every log begins with
+    /// * `methods` - by their ids
+    pub(crate) fn fork(
+        &mut self,
+        create: impl FnOnce(MmapMut) -> Result<Self, RecordsError>,
+        methods: &[RegisteredMethod],
+    ) -> Result<(), RecordsError> {
+        let context = self.writer.take_context()?;
+        let parents = std::mem::replace(self, create(context)?);
+        let paths = parents.call_paths.iter();
+        let mut paths: Vec<_> = paths.map(|(key, id)| (*id, *key)).collect();
+        // The thread that prepares its chunks is not in this process.
+        std::mem::forget(parents);
+        paths.sort_unstable();
+        for (_, (parent, method)) in paths {
+            let place = (method as usize).checked_sub(1);
+            if let Some(method) = place.and_then(|place| methods.get(place)) {
+                self.define_call_path(parent, method);
+            }
+        }
+        Ok(())
     }
 
     /// Makes the log ready for another thread than the one that had it.

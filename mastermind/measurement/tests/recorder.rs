@@ -123,6 +123,48 @@ fn logs_of_ended_threads_are_used_again() {
     assert!(totals.logs < 25, "{} logs", totals.logs);
 }
 
+/// Deeper than the header's stack of open calls, and deeper than there are call paths.
+#[test]
+fn a_recursion_is_recorded_as_deep_as_there_are_call_paths() {
+    let directory = tempfile::tempdir().unwrap();
+    // The first of them has room for all of the shallower one.
+    let config = RecorderConfig {
+        chunks: ChunkSizes::default(),
+        ..config(directory.path())
+    };
+    let run = RunRecorder::start(config).unwrap();
+    let one = method(&run, "one");
+    let (deep, deepest) = (200, (1 << 16) + 50);
+    for depth in [deep, deepest] {
+        let begin = |level| Recording::begin(run.recorder(), &one, || [level, 0]);
+        let mut open: Vec<_> = (0..depth).map(begin).collect();
+        while let Some(recording) = open.pop() {
+            if let Some(recording) = recording {
+                recording.end(false);
+            }
+        }
+    }
+    let totals = run.finish().unwrap();
+    assert_eq!(totals.records + totals.dropped, deep + deepest);
+    assert!(totals.dropped >= 50, "{totals:?}");
+    let run = Run::open(directory.path()).unwrap();
+    assert_eq!(run.damage().count(), 0);
+    assert!(run.logs()[0].open_calls().is_empty());
+    let mut records: Vec<_> = run.logs()[0].records().take(deep as usize).collect();
+    records.sort_by_key(|record| record.seq);
+    for (level, pair) in records.windows(2).enumerate() {
+        let [outer, inner] = pair else {
+            panic!("{pair:?}")
+        };
+        assert_eq!(
+            (outer.values[0], inner.values[0]),
+            (level as u64, level as u64 + 1)
+        );
+        assert_eq!(inner.parent_seq, Some(outer.seq));
+        assert!(inner.wall_ns <= outer.wall_ns);
+    }
+}
+
 #[test]
 fn a_panic_in_the_parameters_costs_the_record_only() {
     let directory = tempfile::tempdir().unwrap();
@@ -246,35 +288,60 @@ unsafe extern "C" {
     fn _exit(status: i32) -> !;
 }
 
+/// The child ends the call that the parent was in as well, and makes calls of its own.
 #[test]
-fn a_forked_child_leaves_the_logs_alone() {
+fn a_forked_child_has_a_log_of_its_own() {
     let directory = tempfile::tempdir().unwrap();
     let run = RunRecorder::start(config(directory.path())).unwrap();
-    let one = method(&run, "one");
+    let (one, other) = (method(&run, "one"), method(&run, "other"));
     call(&run, &one, 1, || {});
-    let mut status = -1;
+    let mut child = -1;
     call(&run, &one, 2, || {
-        // SAFETY: the child calls nothing that needs a lock another thread might have held.
-        unsafe {
-            let child = fork();
-            if child == 0 {
-                for q in 10..20 {
-                    call(&run, &one, q, || {});
-                }
-                _exit(0);
+        // SAFETY: what the child does here is what any forked program does with its recorder.
+        child = unsafe { fork() };
+        if child == 0 {
+            for q in 10..2000 {
+                call(&run, &other, q, || call(&run, &one, q, || {}));
             }
-            waitpid(child, &raw mut status, 0);
         }
     });
+    if child == 0 {
+        // SAFETY: the child must not go on as a second test.
+        unsafe { _exit(0) };
+    }
+    let mut status = -1;
+    // SAFETY: `status` is there.
+    unsafe { waitpid(child, &raw mut status, 0) };
     assert_eq!(status, 0);
+    std::thread::scope(|scope| {
+        // A log that the parent makes after the fork, of the next number but one.
+        scope.spawn(|| call(&run, &one, 3, || {}));
+    });
     let totals = run.finish().unwrap();
-    assert_eq!((totals.records, totals.dropped), (2, 0));
+    assert_eq!((totals.records, totals.dropped), (3, 0));
     let run = Run::open(directory.path()).unwrap();
-    let calls: Vec<_> = run.logs()[0]
-        .records()
-        .map(|record| record.values[0])
-        .collect();
-    assert_eq!(calls, [1, 2]);
+    assert_eq!(run.damage().count(), 0);
+    assert!(run.is_finished(), "a child's log need not be");
+    let (children, parents): (Vec<_>, Vec<_>) = run
+        .logs()
+        .iter()
+        .partition(|log| log.definitions().run.forked_from.is_some());
+    let values = |log: &mastermind_records::Log| -> Vec<u64> {
+        log.records().map(|record| record.values[0]).collect()
+    };
+    assert_eq!(values(parents[0]), [1, 2]);
+    assert_eq!(values(parents[1]), [3]);
+    let [child] = children[..] else {
+        panic!("{} children", children.len())
+    };
+    let expected = (10..2000).flat_map(|q| [q, q]).chain([2]);
+    assert_eq!(values(child), expected.collect::<Vec<_>>());
+    let last = child.records().last().unwrap();
+    assert_eq!(
+        (last.method.method.as_str(), last.parent_seq),
+        ("one", None)
+    );
+    assert!(child.open_calls().is_empty());
 }
 
 /// Calls and ticks of functions of MPI, added to the totals that the calling thread's log keeps, as the proxy of MPI does.

@@ -56,6 +56,8 @@ pub struct RunDefinition {
     pub host: String,
     /// Process of this rank.
     pub process: u32,
+    /// Process of the rank, where a child that it forked wrote the log.
+    pub forked_from: Option<u32>,
     /// Start of the run in this rank, nanoseconds since 1970-01-01 UTC.
     pub started_unix_ns: u64,
     /// Where MPI time comes from, if it is measured.

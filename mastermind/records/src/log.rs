@@ -243,10 +243,9 @@ impl Log {
 
     fn read_open_calls(&mut self) {
         let cells = &self.header().cells;
-        let mut depth = cells
-            .depth
-            .load(Ordering::Acquire)
-            .min(cells.open.len() as u64) as usize;
+        // Below 0 where a forked child has ended calls that its parent began.
+        let depth = cells.depth.load(Ordering::Acquire).cast_signed().max(0);
+        let mut depth = (depth as u64).min(cells.open.len() as u64) as usize;
         let mut open = Vec::new();
         for (place, call) in cells.open[..depth].iter().enumerate() {
             let (call_path, start) = (

@@ -167,9 +167,11 @@ impl Run {
         self.logs.iter().map(Log::dropped).sum()
     }
 
-    /// Whether every log was ended by its program.
+    /// Whether every log was ended by its program; forked children mostly end without.
     pub fn is_finished(&self) -> bool {
-        self.logs.iter().all(Log::is_finished)
+        let is_child = |log: &Log| log.definitions().run.forked_from.is_some();
+        let mut logs = self.logs.iter();
+        logs.all(|log| log.is_finished() || is_child(log))
     }
 }
 

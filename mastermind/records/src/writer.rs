@@ -125,6 +125,22 @@ impl LogWriter {
         sizes: ChunkSizes,
         preparer: &Arc<ChunkPreparer>,
     ) -> Result<Self, RecordsError> {
+        Self::create_in(&mut None, directory, identity, start, sizes, preparer)
+    }
+
+    /// As [`LogWriter::create`], appended through a context that [`LogWriter::take_context`] gave, if there is one; it is
+    /// taken once the file is there.
+    ///
+    /// # Errors
+    /// Those of [`LogWriter::create`].
+    pub fn create_in(
+        context: &mut Option<MmapMut>,
+        directory: &Path,
+        identity: LogIdentity,
+        start: Calibration,
+        sizes: ChunkSizes,
+        preparer: &Arc<ChunkPreparer>,
+    ) -> Result<Self, RecordsError> {
         let path = identity.path(directory);
         let file = OpenOptions::new()
             .read(true)
@@ -142,8 +158,14 @@ impl LogWriter {
         let file = Arc::new(file);
         let header = Self::map_header(&file, identity, start)
             .map_err(RecordsError::io("map record log", &path))?;
-        let context =
-            Self::map_context(&header).map_err(RecordsError::io("map record log", &path))?;
+        let context = context.take().map_or_else(Self::new_context, Ok);
+        let mut context = context.map_err(RecordsError::io("map record log", &path))?;
+        let first: *mut RecordingContext = context.as_mut_ptr().cast();
+        // SAFETY: as in `map_header`; zeros are a valid context.
+        unsafe {
+            *first = std::mem::zeroed();
+            (*first).cells = &raw const (*header.as_ptr().cast::<LogHeader>()).cells;
+        }
         let slot = Slot::new(Arc::clone(&file));
         let mut writer = Self {
             path,
@@ -180,21 +202,29 @@ impl LogWriter {
         Ok(header)
     }
 
-    fn map_context(header: &MmapMut) -> io::Result<MmapMut> {
-        let mut page = MmapMut::map_anon(size_of::<RecordingContext>())?;
+    fn new_context() -> io::Result<MmapMut> {
+        let page = MmapMut::map_anon(size_of::<RecordingContext>())?;
         // Without it (Linux before 4.14) a forked child must not record.
         // SAFETY: the advice changes nothing for this process, and what a child finds is a valid context.
         let _ = unsafe {
             rustix::mm::madvise(
-                page.as_mut_ptr().cast(),
+                page.as_ptr().cast_mut().cast(),
                 page.len(),
                 Advice::LinuxWipeOnFork,
             )
         };
-        let context = page.as_mut_ptr().cast::<RecordingContext>();
-        // SAFETY: as in `map_header`; zeros are a valid context.
-        unsafe { (*context).cells = &raw const (*header.as_ptr().cast::<LogHeader>()).cells };
         Ok(page)
+    }
+
+    /// Takes the context out of a log that a forked child must leave to its parent, for a log of its own. This writer is
+    /// then to be forgotten, not dropped: the thread that prepares its chunks is the parent's.
+    ///
+    /// # Errors
+    /// [`RecordsError::Io`] if no page can be mapped.
+    pub fn take_context(&mut self) -> Result<MmapMut, RecordsError> {
+        let page = MmapMut::map_anon(size_of::<RecordingContext>());
+        let page = page.map_err(RecordsError::io("map record log", &self.path))?;
+        Ok(std::mem::replace(&mut self.context, page))
     }
 
     /// The context to append through.

@@ -247,6 +247,9 @@ impl Run {
         };
         let totals = mastermind.finish()?;
         if let (0, Some(totals)) = (rank, totals) {
+            if let Some(warning) = clock_warning(totals.clock_drift) {
+                eprintln!("warning: {warning}");
+            }
             let lost = match totals.dropped {
                 0 => String::new(),
                 n => format!(", {n} dropped"),
@@ -263,6 +266,21 @@ impl Run {
         }
         Ok(())
     }
+}
+
+/// Largest relative change of the clock's rate over a run that is believed.
+const MOST_DRIFT: f64 = 1e-3;
+
+/// What to say of a clock whose rate has changed so much.
+fn clock_warning(drift: f64) -> Option<String> {
+    (drift > MOST_DRIFT).then(|| {
+        format!(
+            "cannot trust the clock of the records: its rate changed by {:.2} %, expected less than {:.1} %; \
+             times are those of the mean rate",
+            100.0 * drift,
+            100.0 * MOST_DRIFT
+        )
+    })
 }
 
 fn start(session: &Session, go: &UsesPort<dyn GoPort>, assembly: &Assembly) -> anyhow::Result<()> {
@@ -350,7 +368,14 @@ fn counters(text: &str) -> Result<CounterChoice, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::size;
+    use super::{clock_warning, size};
+
+    #[test]
+    fn a_clock_that_changes_its_rate_is_told() {
+        assert_eq!(clock_warning(2e-4), None);
+        let warning = clock_warning(0.031).unwrap();
+        assert!(warning.contains("changed by 3.10 %"), "{warning}");
+    }
 
     #[test]
     fn sizes_have_units() {
