@@ -23,4 +23,6 @@ pub mod goal;
 pub mod machine;
 pub mod plantuml;
 pub mod program;
+pub mod report;
+pub mod trace;
 pub mod xmi;

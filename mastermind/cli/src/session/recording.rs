@@ -98,7 +98,9 @@ impl Recording {
             directory: PathBuf::new(),
             overwrite: false,
             limit_bytes: None,
+            mpi_events: false,
             selection,
+            counters: Vec::new(),
         }
     }
 

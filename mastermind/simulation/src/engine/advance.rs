@@ -334,7 +334,7 @@ impl Engine<'_> {
         let ran = region::run(region, &self.context(process), &place);
         let ran = ran.map_err(|problem| self.problem(process, element, problem))?;
         for (inner, calls, total_ns) in ran.elements {
-            self.count(process, inner, calls, total_ns);
+            self.count_part(process, inner, calls, total_ns);
         }
         Ok(ran.elapsed_ns)
     }

@@ -37,5 +37,5 @@ mod run;
 mod warm;
 
 pub use error::{Blocked, SimulationError};
-pub use outcome::{ElementResult, Outcome, ProcessResult, Progress};
-pub use run::{simulate, simulate_with};
+pub use outcome::{ElementResult, Outcome, ProcessResult, Progress, Slice};
+pub use run::{simulate, simulate_traced, simulate_with};

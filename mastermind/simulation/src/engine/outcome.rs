@@ -11,6 +11,19 @@ pub struct Progress {
     pub events: u64,
 }
 
+/// What a process did from one time to another: waiting for a message is part of receiving it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slice {
+    /// Its rank.
+    pub process: u32,
+    /// The element of the program.
+    pub element: u32,
+    /// Nanoseconds.
+    pub begin_ns: u64,
+    /// Nanoseconds, not before the begin.
+    pub end_ns: u64,
+}
+
 /// Times of one process. What is neither work nor overhead is waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ProcessResult {

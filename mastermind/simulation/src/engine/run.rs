@@ -6,7 +6,7 @@ use super::crowd::Crowd;
 use super::error::SimulationError;
 use super::messages::{NIL, Pool};
 use super::neighbours::senders;
-use super::outcome::{Count, Outcome, Progress};
+use super::outcome::{Count, Outcome, Progress, Slice};
 use super::process::{NEVER, Process, Waits};
 use crate::expression::{Compiled, Context};
 use crate::machine::{Link, Machine};
@@ -38,7 +38,29 @@ pub fn simulate_with(
     machine: &Machine,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, SimulationError> {
+    run(Engine::new(program, machine)?, progress)
+}
+
+/// Runs a program on a machine and tells all that each process does, those of one process in order.
+///
+/// # Errors
+/// [`SimulationError`].
+pub fn simulate_traced<'a>(
+    program: &'a Program,
+    machine: &'a Machine,
+    progress: &mut dyn FnMut(Progress),
+    trace: &'a mut dyn FnMut(Slice),
+) -> Result<Outcome, SimulationError> {
     let mut engine = Engine::new(program, machine)?;
+    engine.trace = Some(trace);
+    run(engine, progress)
+}
+
+fn run(
+    mut engine: Engine<'_>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Outcome, SimulationError> {
+    let machine = engine.machine;
     let nodes = engine.processes.len().div_ceil(engine.per_node as usize);
     let (n, processors) = (engine.processes.len(), machine.processors);
     let crowd = || Crowd::new(nodes, processors, n, machine.queue);
@@ -97,6 +119,7 @@ pub(super) struct Engine<'a> {
     pub(super) messages: u64,
     pub(super) events: u64,
     pub(super) undecided: u64,
+    trace: Option<&'a mut dyn FnMut(Slice)>,
 }
 
 impl<'a> Engine<'a> {
@@ -144,6 +167,7 @@ impl<'a> Engine<'a> {
             messages: 0,
             events: 0,
             undecided: 0,
+            trace: None,
         })
     }
 
@@ -198,6 +222,21 @@ impl<'a> Engine<'a> {
     /// Adds time of an element, and a call of it unless another operation counts those.
     #[inline]
     pub(super) fn count(&mut self, process: u32, element: u32, calls: u32, total_ns: u64) {
+        self.count_part(process, element, calls, total_ns);
+        if let Some(trace) = &mut self.trace {
+            let begin_ns = self.processes[process as usize].since;
+            trace(Slice {
+                process,
+                element,
+                begin_ns,
+                end_ns: begin_ns + total_ns,
+            });
+        }
+    }
+
+    /// Adds time of an element in a region, which has no begin of its own.
+    #[inline]
+    pub(super) fn count_part(&mut self, process: u32, element: u32, calls: u32, total_ns: u64) {
         let at = process as usize * self.elements.len() + element as usize;
         self.counts[at].add(calls, total_ns);
     }

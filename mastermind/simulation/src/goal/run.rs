@@ -15,6 +15,8 @@ const REQUEST: u64 = 2;
 const ACKNOWLEDGE: u64 = 3;
 const DATA: u64 = 4;
 const DONE: u64 = 5;
+/// An eager message of 4 GiB and more.
+const LARGE: u64 = 6;
 
 /// One event after the other in the order that they are settled.
 const STEP: u64 = 8;
@@ -34,6 +36,8 @@ pub struct ScheduleOutcome {
     pub processes: Vec<ProcessResult>,
     /// Calculations, sends and receives.
     pub operations: [u64; 3],
+    /// Processor time of calculations, of sends and of messages that came, nanoseconds.
+    pub times_ns: [u64; 3],
     /// Messages.
     pub messages: u64,
     /// Events.
@@ -81,18 +85,20 @@ pub fn simulate_schedule_with(
     run.finish()
 }
 
-/// A rank: its place in the lists, and its sums.
+/// A rank: one line of the cache.
 #[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
 struct Rank {
+    /// When its only processor is free, and when its only interface can send and receive.
+    processor: u64,
+    nic: Nic,
     first_op: usize,
+    waiting: Waiting,
     ops: u32,
     done: u32,
-    first_cpu: u32,
-    first_nic: u32,
-    waiting: Waiting,
-    work: u64,
-    overhead: u64,
-    /// It has one processor.
+    /// Its row of the lists of processors and interfaces, where it has several of one.
+    row: u32,
+    /// It has one processor and one interface.
     single: bool,
     /// Operations of it wait for others than the one before.
     depends: bool,
@@ -105,14 +111,23 @@ struct Nic {
     receiving: u64,
 }
 
+/// Processors and interfaces of a rank that has several of one.
+#[derive(Debug, Clone, Default)]
+struct Several {
+    processors: Vec<u64>,
+    nics: Vec<Nic>,
+}
+
 struct Run<'a> {
     schedule: Schedule,
     machine: &'a Machine,
     per_node: u32,
     ranks: Vec<Rank>,
-    /// When each processor is free.
-    cpus: Vec<u64>,
-    nics: Vec<Nic>,
+    several: Vec<Several>,
+    /// Work and overhead by rank.
+    sums: Vec<[u64; 2]>,
+    /// Overhead of what came.
+    received_ns: u64,
     pool: matching::Pool,
     queue: Queue,
     order: u64,
@@ -126,28 +141,34 @@ impl<'a> Run<'a> {
     fn new(schedule: Schedule, machine: &'a Machine) -> Self {
         let n = schedule.ranks() as u32;
         let nodes = machine.nodes_for(n);
-        let mut ranks = Vec::with_capacity(n as usize);
-        let (mut first_cpu, mut first_nic) = (0, 0);
-        for part in &schedule.parts {
-            ranks.push(Rank {
+        let mut several = Vec::new();
+        let ranks = schedule.parts.iter().map(|part| {
+            let single = part.cpus == 1 && part.nics == 1;
+            let row = several.len() as u32;
+            if !single {
+                several.push(Several {
+                    processors: vec![0; usize::from(part.cpus)],
+                    nics: vec![Nic::default(); usize::from(part.nics)],
+                });
+            }
+            Rank {
                 first_op: part.first_op,
                 ops: part.ops,
-                first_cpu,
-                first_nic,
-                single: part.cpus == 1,
+                row,
+                single,
                 depends: part.dependents > 0,
                 ..Rank::default()
-            });
-            first_cpu += u32::from(part.cpus);
-            first_nic += u32::from(part.nics);
-        }
+            }
+        });
+        let ranks: Vec<_> = ranks.collect();
         Self {
             schedule,
             machine,
             per_node: n.div_ceil(nodes.max(1)).max(1),
+            sums: vec![[0; 2]; ranks.len()],
+            received_ns: 0,
             ranks,
-            cpus: vec![0; first_cpu as usize],
-            nics: vec![Nic::default(); first_nic as usize],
+            several,
             pool: matching::Pool::default(),
             queue: Queue::new(),
             order: 0,
@@ -163,6 +184,27 @@ impl<'a> Run<'a> {
             &self.machine.intra
         } else {
             &self.machine.inter
+        }
+    }
+
+    /// When a processor is free.
+    #[inline]
+    fn processor(&mut self, rank: u32, cpu: u8) -> &mut u64 {
+        let rank = &mut self.ranks[rank as usize];
+        if rank.single {
+            &mut rank.processor
+        } else {
+            &mut self.several[rank.row as usize].processors[usize::from(cpu)]
+        }
+    }
+
+    #[inline]
+    fn nic(&mut self, rank: u32, nic: u8) -> &mut Nic {
+        let rank = &mut self.ranks[rank as usize];
+        if rank.single {
+            &mut rank.nic
+        } else {
+            &mut self.several[rank.row as usize].nics[usize::from(nic)]
         }
     }
 
@@ -200,7 +242,7 @@ impl<'a> Run<'a> {
         while at < self.ready.len() {
             let (op, when) = self.ready[at];
             at += 1;
-            let it = self.op(rank, op);
+            let it = *self.op(rank, op);
             let state = &self.ranks[rank as usize];
             // On a single processor nothing can come before it is free.
             if it.kind == Kind::Receive && (state.single || when == 0) {
@@ -209,8 +251,7 @@ impl<'a> Run<'a> {
                 // Before the interface is free it would only be put off.
                 let mut free = when;
                 if it.kind == Kind::Send {
-                    let nic = state.first_nic + u32::from(it.nic);
-                    free = free.max(self.nics[nic as usize].sending);
+                    free = free.max(self.nic(rank, it.nic).sending);
                 }
                 let event = Event {
                     at: free,
@@ -245,12 +286,9 @@ impl<'a> Run<'a> {
             self.receive(rank, op, at);
             return;
         }
-        let state = &self.ranks[rank as usize];
-        let cpu = (state.first_cpu + u32::from(it.cpu)) as usize;
-        let nic = (state.first_nic + u32::from(it.nic)) as usize;
-        let mut free = self.cpus[cpu];
+        let mut free = *self.processor(rank, it.cpu);
         if it.kind == Kind::Send {
-            free = free.max(self.nics[nic].sending);
+            free = free.max(self.nic(rank, it.nic).sending);
         }
         if free > at {
             // It keeps its place among those that wait.
@@ -259,9 +297,10 @@ impl<'a> Run<'a> {
         }
         self.release_begin(rank, op, at);
         if it.kind == Kind::Calc {
-            self.cpus[cpu] = at.saturating_add(it.size);
-            self.ranks[rank as usize].work += it.size;
-            self.complete(rank, op, self.cpus[cpu]);
+            let end = at.saturating_add(it.size);
+            *self.processor(rank, it.cpu) = end;
+            self.sums[rank as usize][0] += it.size;
+            self.complete(rank, op, end);
             return;
         }
         let link = self.link(rank, it.peer);
@@ -271,10 +310,11 @@ impl<'a> Run<'a> {
         let mut occupied = link.send_overhead_ns;
         if eager {
             occupied += link.bytes_overhead_ns(bytes);
-            self.nics[nic].sending = at + link.gap_ns + link.bytes_gap_ns(bytes);
+            self.nic(rank, it.nic).sending = at + link.gap_ns + link.bytes_gap_ns(bytes);
         }
-        self.cpus[cpu] = at + occupied;
-        self.ranks[rank as usize].overhead += occupied;
+        let end = at + occupied;
+        *self.processor(rank, it.cpu) = end;
+        self.sums[rank as usize][1] += occupied;
         self.messages += 1;
         let mut message = Event {
             at: at + link.lookahead_ns(),
@@ -287,11 +327,19 @@ impl<'a> Run<'a> {
         let receiver = &self.ranks[it.peer as usize];
         if receiver.single {
             // Before its processor is free it would only be put off.
-            message.at = message.at.max(self.cpus[receiver.first_cpu as usize]);
+            message.at = message.at.max(receiver.processor);
         }
-        self.push(if eager { EAGER } else { REQUEST }, message);
         if eager {
-            self.complete(rank, op, self.cpus[cpu]);
+            // All that its receiver needs of it.
+            if let Ok(bytes) = u32::try_from(bytes) {
+                (message.op, message.other) = (it.tag, bytes);
+                self.push(EAGER, message);
+            } else {
+                self.push(LARGE, message);
+            }
+            self.complete(rank, op, end);
+        } else {
+            self.push(REQUEST, message);
         }
     }
 
@@ -324,36 +372,29 @@ impl<'a> Run<'a> {
             ..
         } = event;
         let link = self.link(rank, peer);
-        let sent = if part == ACKNOWLEDGE {
-            *self.op(rank, op)
-        } else {
-            *self.op(peer, op)
-        };
-        let bytes = sent.size.max(1);
-        let has_bytes = matches!(part, EAGER | DATA);
-        let state = &self.ranks[rank as usize];
-        let (mut cpu, mut nic) = (state.first_cpu as usize, state.first_nic as usize);
-        if part == ACKNOWLEDGE {
-            (cpu, nic) = (cpu + usize::from(sent.cpu), nic + usize::from(sent.nic));
-        } else if part == DATA {
-            let receive = self.op(rank, other);
-            (cpu, nic) = (
-                cpu + usize::from(receive.cpu),
-                nic + usize::from(receive.nic),
-            );
-        } else if !state.single {
-            // The processor and interface of the receive that waits for it, the first where none does.
-            if let Some(receive) = self.pool.posted(&state.waiting, peer, sent.tag) {
-                let receive = self.op(rank, receive);
-                (cpu, nic) = (
-                    cpu + usize::from(receive.cpu),
-                    nic + usize::from(receive.nic),
-                );
+        let (tag, bytes, cpu, nic) = match part {
+            EAGER => (op, u64::from(other), 0, 0),
+            ACKNOWLEDGE => {
+                let sent = self.op(rank, op);
+                (sent.tag, sent.size.max(1), sent.cpu, sent.nic)
             }
-        }
-        let mut free = self.cpus[cpu];
+            DATA => {
+                let (sent, receive) = (self.op(peer, op), self.op(rank, other));
+                (sent.tag, sent.size.max(1), receive.cpu, receive.nic)
+            }
+            _ => {
+                let sent = self.op(peer, op);
+                (sent.tag, sent.size.max(1), 0, 0)
+            }
+        };
+        let (cpu, nic) = match part {
+            EAGER | LARGE | REQUEST => self.place_of_receive(rank, peer, tag),
+            _ => (cpu, nic),
+        };
+        let has_bytes = matches!(part, EAGER | LARGE | DATA);
+        let mut free = *self.processor(rank, cpu);
         if has_bytes {
-            free = free.max(self.nics[nic].receiving);
+            free = free.max(self.nic(rank, nic).receiving);
         }
         if free > at {
             self.queue.push(Event { at: free, ..event });
@@ -363,36 +404,54 @@ impl<'a> Run<'a> {
         if has_bytes {
             let gap = link.bytes_gap_ns(bytes);
             occupied += gap.max(link.bytes_overhead_ns(bytes));
-            self.nics[nic].receiving = at + link.gap_ns + gap;
+            self.nic(rank, nic).receiving = at + link.gap_ns + gap;
         } else if part == ACKNOWLEDGE {
             occupied = link.send_overhead_ns + link.bytes_overhead_ns(bytes);
         }
-        self.cpus[cpu] = at + occupied;
-        let end = self.cpus[cpu];
-        let state = &mut self.ranks[rank as usize];
-        state.overhead += occupied;
+        let end = at + occupied;
+        *self.processor(rank, cpu) = end;
+        self.sums[rank as usize][1] += occupied;
+        self.received_ns += occupied;
         match part {
             DATA => self.complete(rank, other, end),
-            ACKNOWLEDGE => self.send_data(&event, &sent, end),
-            _ => match self.pool.take_posted(&mut state.waiting, peer, sent.tag) {
-                None => {
-                    self.pool
-                        .keep_early(&mut state.waiting, peer, sent.tag, op, part == REQUEST)
+            ACKNOWLEDGE => self.send_data(&event, bytes, nic, end),
+            _ => {
+                let waiting = &mut self.ranks[rank as usize].waiting;
+                match self.pool.take_posted(waiting, peer, tag) {
+                    None => self
+                        .pool
+                        .keep_early(waiting, peer, tag, op, part == REQUEST),
+                    Some(receive) if part == REQUEST => {
+                        self.acknowledge(rank, peer, op, receive, at);
+                    }
+                    Some(receive) => self.complete(rank, receive, end),
                 }
-                Some(receive) if part == REQUEST => self.acknowledge(rank, peer, op, receive, at),
-                Some(receive) => self.complete(rank, receive, end),
-            },
+            }
         }
+    }
+
+    /// The processor and interface of the receive that waits for a message, the first where none does.
+    #[inline]
+    fn place_of_receive(&self, rank: u32, peer: u32, tag: u32) -> (u8, u8) {
+        let state = &self.ranks[rank as usize];
+        if state.single {
+            return (0, 0);
+        }
+        let posted = self.pool.posted(&state.waiting, peer, tag);
+        posted.map_or((0, 0), |receive| {
+            let receive = self.op(rank, receive);
+            (receive.cpu, receive.nic)
+        })
     }
 
     /// Answers a request: its receive is there.
     fn acknowledge(&mut self, rank: u32, peer: u32, op: u32, receive: u32, at: u64) {
         let link = self.link(rank, peer);
-        let cpu =
-            self.ranks[rank as usize].first_cpu as usize + usize::from(self.op(rank, receive).cpu);
-        let begin = self.cpus[cpu].max(at);
-        self.cpus[cpu] = begin + link.send_overhead_ns;
-        self.ranks[rank as usize].overhead += link.send_overhead_ns;
+        let cpu = self.op(rank, receive).cpu;
+        let processor = self.processor(rank, cpu);
+        let begin = (*processor).max(at);
+        *processor = begin + link.send_overhead_ns;
+        self.sums[rank as usize][1] += link.send_overhead_ns;
         let answer = Event {
             at: begin + link.lookahead_ns(),
             order: 0,
@@ -405,7 +464,7 @@ impl<'a> Run<'a> {
     }
 
     /// Sends the bytes of a message whose request was answered.
-    fn send_data(&mut self, answer: &Event, sent: &Op, end: u64) {
+    fn send_data(&mut self, answer: &Event, bytes: u64, nic: u8, end: u64) {
         let Event {
             at,
             rank,
@@ -415,9 +474,9 @@ impl<'a> Run<'a> {
             ..
         } = *answer;
         let link = self.link(rank, peer);
-        let nic = self.ranks[rank as usize].first_nic as usize + usize::from(sent.nic);
-        let begin = self.nics[nic].sending.max(at);
-        self.nics[nic].sending = begin + link.gap_ns + link.bytes_gap_ns(sent.size.max(1));
+        let nic = self.nic(rank, nic);
+        let begin = nic.sending.max(at);
+        nic.sending = begin + link.gap_ns + link.bytes_gap_ns(bytes);
         let data = Event {
             at: begin + link.lookahead_ns(),
             order: 0,
@@ -497,7 +556,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn finish(mut self) -> Result<ScheduleOutcome, SimulationError> {
+    fn finish(self) -> Result<ScheduleOutcome, SimulationError> {
         let ranks = 0..self.ranks.len() as u32;
         let is_blocked = |rank: &u32| {
             let rank = *rank as usize;
@@ -522,24 +581,37 @@ impl<'a> Run<'a> {
         for op in &self.schedule.ops {
             outcome.operations[op.kind as usize] += 1;
         }
-        for (rank, part) in self.ranks.iter_mut().zip(&self.schedule.parts) {
-            let cpus = rank.first_cpu as usize..rank.first_cpu as usize + usize::from(part.cpus);
-            let finish_ns = self.cpus[cpus].iter().copied().max().unwrap_or(0);
+        for (rank, [work_ns, overhead_ns]) in self.ranks.iter().zip(&self.sums) {
+            let finish_ns = if rank.single {
+                rank.processor
+            } else {
+                let processors = &self.several[rank.row as usize].processors;
+                processors.iter().copied().max().unwrap_or(0)
+            };
             outcome.unreceived += self.pool.n_early(&rank.waiting);
             outcome.makespan_ns = outcome.makespan_ns.max(finish_ns);
             outcome.processes.push(ProcessResult {
                 finish_ns,
-                work_ns: rank.work,
-                overhead_ns: rank.overhead,
+                work_ns: *work_ns,
+                overhead_ns: *overhead_ns,
             });
         }
+        let [work_ns, overhead_ns] = self
+            .sums
+            .iter()
+            .fold([0; 2], |sum, one| [sum[0] + one[0], sum[1] + one[1]]);
+        outcome.times_ns = [work_ns, overhead_ns - self.received_ns, self.received_ns];
         Ok(outcome)
     }
 
     /// What a rank that does not come to its end waits for.
     fn blocked(&self, rank: u32) -> Blocked {
         let state = &self.ranks[rank as usize];
-        let since_ns = self.cpus[state.first_cpu as usize];
+        let since_ns = if state.single {
+            state.processor
+        } else {
+            self.several[state.row as usize].processors[0]
+        };
         let (element, waits_for) = match self.pool.first_posted(&state.waiting) {
             Some((op, peer, tag)) => {
                 let any = |number: u32| match number {
