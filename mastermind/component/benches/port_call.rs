@@ -7,13 +7,14 @@
 use std::hint::black_box;
 use std::mem::MaybeUninit;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cca_abi::{OwnedPort, RawPort};
+use cca_abi::{Interface, OwnedPort, RawPort};
 use cca_core::{ConnectionId, Framework};
 use cca_loader::Library;
-use cca_ports::{PortRef, UsesPort};
-use mastermind_component::Mastermind;
+use cca_ports::{MeasurementPort, PortRef, UsesPort};
+use mastermind_component::{Mastermind, Measurement};
 use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder};
 use mastermind_records::ChunkSizes;
 use mastermind_records::definition::RunDefinition;
@@ -79,7 +80,8 @@ fn connected(framework: &Framework) -> UsesPort<dyn ProbePort> {
     uses
 }
 
-fn monitor(framework: &Framework, directory: &std::path::Path) {
+fn monitor(framework: &Framework, directory: &std::path::Path) -> Arc<Mastermind> {
+    std::fs::create_dir(directory).expect("a temporary directory can be written");
     let recorder = RunRecorder::start(RecorderConfig {
         directory: directory.to_path_buf(),
         rank: 0,
@@ -92,7 +94,7 @@ fn monitor(framework: &Framework, directory: &std::path::Path) {
     let services = framework
         .services("mastermind", "mastermind.Mastermind", "1.0")
         .expect("a new name");
-    Mastermind::add(
+    let mastermind = Mastermind::add(
         recorder.expect("a temporary directory can be written"),
         None,
         &services,
@@ -101,6 +103,20 @@ fn monitor(framework: &Framework, directory: &std::path::Path) {
     framework
         .monitor("bench", "probe", ("mastermind", Mastermind::PORT))
         .expect("the probe has a proxy");
+    mastermind
+}
+
+/// Switches the monitoring of the probe's interface off; its proxy stays in place.
+fn switch_off(framework: &Framework, mastermind: &Arc<Mastermind>) {
+    let services = framework
+        .services("measurement", "mastermind.Measurement", "1.0")
+        .expect("a new name");
+    let measurement = Measurement::add(&services).expect("a new port");
+    mastermind.measure(&measurement);
+    let group = <dyn ProbePort as Interface>::descriptor().name;
+    measurement
+        .set_group_enabled(group, false)
+        .expect("the interface is monitored");
 }
 
 #[inline(never)]
@@ -164,24 +180,29 @@ fn median(values: &mut [f64]) -> f64 {
 
 fn main() {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let (plain, monitored) = (Framework::new(), Framework::new());
-    let (bare, recorded) = (connected(&plain), connected(&monitored));
-    monitor(&monitored, directory.path());
+    let [plain, monitored, off] = [const { () }; 3].map(|()| Framework::new());
+    let [bare, recorded, silent] = [&plain, &monitored, &off].map(connected);
+    monitor(&monitored, &directory.path().join("recorded"));
+    let mastermind = monitor(&off, &directory.path().join("off"));
+    switch_off(&off, &mastermind);
     let bare = bare.get().expect("it is connected");
     let recorded = recorded.get().expect("it is connected");
+    let silent = silent.get().expect("it is connected");
     let (function, port) = raw_function();
     let mut words = vec![1_u64; 8 << 20];
-    let mut rows = [const { Vec::new() }; 5];
+    let mut rows = [const { Vec::new() }; 6];
     for _ in 0..N_ROUNDS {
         rows[0].push(timed(|| raw(function)));
         rows[1].push(timed(|| bare_table(&port.port)));
         rows[2].push(timed(|| through_port(&bare)));
         rows[3].push(timed(|| floor(&bare, &mut words)));
         rows[4].push(timed(|| through_port(&recorded)));
+        rows[5].push(timed(|| through_port(&silent)));
         // Time for the next chunk, so that rounds of empty calls do not outrun its preparation.
         std::thread::sleep(Duration::from_micros(300));
     }
-    let [raw_ns, table_ns, port_ns, floor_ns, recorded_ns] = rows.map(|mut row| median(&mut row));
+    let [raw_ns, table_ns, port_ns, floor_ns, recorded_ns, off_ns] =
+        rows.map(|mut row| median(&mut row));
     println!("raw C function pointer            {raw_ns:7.2} ns a call");
     println!("bare table of functions           {table_ns:7.2} ns a call");
     println!("connected uses port               {port_ns:7.2} ns a call");
@@ -200,6 +221,12 @@ fn main() {
         ..=1.1,
         "",
     );
+    println!(
+        "  a proxy that is off adds        {:7.2} ns",
+        off_ns - port_ns
+    );
+    let what = "a proxy in place, switched off";
+    must_reach::within(what, off_ns - port_ns, ..=3.0, " ns");
     let added = recording_adds / floor_adds;
     must_reach::within("recorded call / (two rdtsc + append)", added, ..=1.35, "");
 }
