@@ -1,5 +1,7 @@
 //! `cargo xtask bench`: the benchmarks that answer a question, each beside its baseline.
 
+use std::process::Command;
+
 use crate::build;
 use crate::steps::{StepError, run_step};
 use crate::workspace::Workspace;
@@ -10,6 +12,7 @@ const BENCHES: &[(&str, &str)] = &[
     ("mastermind-measurement", "append"),
     ("proxy-mpi", "wrapper"),
     ("mastermind-records", "read"),
+    ("mastermind-models", "summarise"),
 ];
 
 /// Packages whose examples are libraries that a benchmark loads.
@@ -30,4 +33,17 @@ pub fn bench(workspace: &Workspace) -> Result<(), StepError> {
             &mut workspace.cargo(&["bench", "-p", package, "--bench", bench]),
         )
     })
+}
+
+/// The table of model fitting: 10⁸ records to models, then Extra-P and ours on the same functions.
+pub fn extrap(workspace: &Workspace) -> Result<(), StepError> {
+    run_step(
+        "bench summarise",
+        &mut workspace.cargo(&["bench", "-p", "mastermind-models", "--bench", "summarise"]),
+    )?;
+    let mut script = Command::new("sh");
+    script
+        .arg(workspace.root.join("benches/extrap/run.sh"))
+        .env("CARGO_TARGET_DIR", &workspace.target);
+    run_step("Extra-P and ours", &mut script)
 }
