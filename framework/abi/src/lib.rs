@@ -37,7 +37,7 @@ pub use interface::{Interface, ProvidedBy};
 pub use layout::compare_layouts;
 pub use port::{
     InterfaceDescriptor, InterfacePointer, MethodDescriptor, NewProxy, OwnedPort, PerfDescriptor,
-    RawPort, VtableHeader, checked_text, hash_signature, method_identifiers, missing_function,
+    RawPort, VtableHeader, checked_text, hash_signature, missing_function, proxy_methods,
 };
 pub use slot::{Slot, SlotPointer};
 

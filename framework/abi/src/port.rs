@@ -7,7 +7,7 @@ use std::sync::Arc;
 use abi_stable::StableAbi;
 use abi_stable::type_layout::TypeLayout;
 
-use crate::recording::{ParameterKind, Recorder};
+use crate::recording::{MethodPointer, ParameterKind, Recorder};
 use crate::{ErrorBuffer, PortError, RSlice, RStr, Slot};
 
 /// A port: an object and the table of functions that work on it. The table begins with a [`VtableHeader`].
@@ -116,12 +116,12 @@ pub struct InterfaceDescriptor {
 /// # Arguments
 /// * `target` - the slot that leads to the provider; outlives the proxy
 /// * `recorder` - outlives the proxy
-/// * `methods` - the recorder's identifiers of the methods, one each, in the table's order
+/// * `methods` - the methods as the recorder knows them, one each, in the table's order; they outlive the proxy
 /// * `proxy` - space for the proxy
 pub type NewProxy = unsafe extern "C" fn(
     target: *const Slot,
     recorder: *const Recorder,
-    methods: RSlice<'_, u32>,
+    methods: RSlice<'_, MethodPointer>,
     proxy: *mut OwnedPort,
     error: *mut ErrorBuffer,
 ) -> i32;
@@ -235,15 +235,17 @@ pub const fn hash_signature(text: &str) -> u64 {
     hash
 }
 
-/// The recorder's identifiers of a proxy's methods, as many as the interface has.
+/// The recorder's methods of a proxy, as many as the interface has.
 ///
 /// # Errors
 /// [`ErrorCode::Failed`](crate::ErrorCode::Failed) for another number of them.
-pub fn method_identifiers<const N: usize>(methods: RSlice<'_, u32>) -> Result<[u32; N], PortError> {
+pub fn proxy_methods<const N: usize>(
+    methods: RSlice<'_, MethodPointer>,
+) -> Result<[MethodPointer; N], PortError> {
     methods.as_slice().try_into().map_err(|_| {
         let found = methods.len();
         PortError::failed(format_args!(
-            "cannot make a proxy: {found} method identifiers, expected {N}"
+            "cannot make a proxy: {found} methods, expected {N}"
         ))
     })
 }

@@ -25,13 +25,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use abi_stable::StableAbi;
+
 use crate::PortError;
 
 pub use context::{
     CallPathEntry, ClockFunction, LogCells, MAX_OPEN_CALLS, N_CACHED_CALL_PATHS, OpenCall,
     RecordingContext,
 };
-pub use mpi::{MPI_PROXY_SYMBOL, MpiProxyEntry, MpiProxyFunctions};
+pub use mpi::{MPI_EVENT_PARAMETERS, MPI_PROXY_SYMBOL, MpiProxyEntry, MpiProxyFunctions, MpiTotal};
 pub use value::{ParameterKind, PerfValue};
 
 /// Most counters that one record can hold.
@@ -73,7 +75,7 @@ pub struct RecorderFunctions {
 }
 
 /// Version of the code that appends in line: of the context, the words of a record, and the meaning of both.
-pub const RECORDING_VERSION: u64 = 1;
+pub const RECORDING_VERSION: u64 = 2;
 
 /// A recorder as seen by the code that records into it, whichever library that code is in.
 #[repr(C)]
@@ -185,7 +187,7 @@ thread_local! {
     static CACHED: Cell<Cached> = const { Cell::new(Cached { identity: 0, context: ptr::null_mut() }) };
 }
 
-/// One monitored method of one proxy.
+/// One monitored method.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct ProxyMethod {
@@ -245,6 +247,13 @@ impl ProxyMethod {
         self.state.load(Ordering::Relaxed) != Self::OFF
     }
 }
+
+/// A method by address: whoever made the recorder can switch it, whichever proxies stand in front of it. It lives as long
+/// as the recorder.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, StableAbi)]
+#[sabi(unsafe_opaque_fields)]
+pub struct MethodPointer(pub *const ProxyMethod);
 
 /// A call that is being measured; dropped without [`Recording::end`], it counts as failed.
 #[derive(Debug)]

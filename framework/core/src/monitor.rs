@@ -3,6 +3,7 @@
 use std::str::FromStr;
 use std::sync::Arc;
 
+use cca_abi::recording::MethodPointer;
 use cca_abi::{InterfaceDescriptor, InterfacePointer, NewProxy, OwnedPort, RSlice, call};
 use cca_ports::{MonitorPort, MonitoredMethod, PortError, RecorderPointer};
 
@@ -142,8 +143,8 @@ impl Framework {
         let target = Target::new(connected.port.port, Arc::clone(&connected.port) as _);
         // A new connector leads nowhere, so that nothing becomes unreachable.
         drop(connector.point_to(Some(target)));
-        // SAFETY: slot and recorder outlive the proxy: the one lies beside it, the other lives as long as the monitor,
-        // which the framework destroys after the connections.
+        // SAFETY: slot, recorder and methods outlive the proxy: the first lies beside it, the others live as long as the
+        // monitor, which the framework destroys after the connections.
         let port = unsafe {
             call(|proxy, error| {
                 new_proxy(
@@ -270,7 +271,7 @@ fn announce(
     monitor: &impl MonitorPort,
     connected: &Connected,
     interface: &'static InterfaceDescriptor,
-) -> Result<(RecorderPointer, Vec<u32>), PortError> {
+) -> Result<(RecorderPointer, Vec<MethodPointer>), PortError> {
     let recorder = monitor.recorder()?;
     let methods = (0..interface.methods().len() as u32).map(|index| {
         monitor.register_method(MonitoredMethod {

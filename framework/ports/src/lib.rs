@@ -42,9 +42,11 @@ mod counter;
 mod events;
 mod go;
 mod held;
+mod measurement;
 mod monitor;
 mod parameter;
 mod parameter_set;
+mod perf_param;
 mod progress;
 mod services;
 mod type_map;
@@ -66,9 +68,13 @@ pub use events::{
 };
 pub use go::GoPort;
 pub use held::HeldPort;
+pub use measurement::{
+    EventValues, MPI_GROUP, MeasurementPort, MetricValue, TimerGroup, TimerValues,
+};
 pub use monitor::{MonitorPort, MonitoredMethod, RecorderPointer};
 pub use parameter::{Bounds, ParameterDescription, ParameterPort, ParameterValue};
 pub use parameter_set::{Parameter, ParameterBuilder, ParameterSet, ParameterType};
+pub use perf_param::{Invocation, MethodTotals, PerfParamPort};
 pub use progress::ProgressPort;
 pub use services::{PortRef, Services, ServicesPort, ServicesPortVtable, UsesPort};
 pub use type_map::{DComplex, FComplex, TypeKind, TypeMap, TypeMapValue, TypeMismatch, TypeValue};

@@ -1,7 +1,7 @@
 //! Who records the calls of a monitored connection.
 
 use cca_abi::InterfacePointer;
-use cca_abi::recording::Recorder;
+use cca_abi::recording::{MethodPointer, Recorder};
 
 use crate::{PortError, RStr, StableAbi, port};
 
@@ -39,9 +39,9 @@ pub trait MonitorPort {
     /// Announces a method; the same method is announced once however many proxies stand in front of it.
     ///
     /// # Returns
-    /// The identifier that the method's records carry.
+    /// The method, which the monitor can switch on and off; it lives as long as the monitor.
     ///
     /// # Errors
     /// The definition cannot be recorded.
-    fn register_method(&self, method: MonitoredMethod<'_>) -> Result<u32, PortError>;
+    fn register_method(&self, method: MonitoredMethod<'_>) -> Result<MethodPointer, PortError>;
 }

@@ -37,6 +37,7 @@ enum Verb {
     Fit(commands::fit::Fit),
     Choose(commands::choose::Choose),
     Simulate(commands::simulate::Simulate),
+    Wrap(commands::wrap::Wrap),
     Suggest(commands::suggest::Suggest),
 }
 
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
         Verb::Fit(verb) => verb.execute(),
         Verb::Choose(verb) => verb.execute(),
         Verb::Simulate(verb) => verb.execute(),
+        Verb::Wrap(verb) => verb.execute(),
         Verb::Suggest(verb) => verb.execute(),
     };
     result.unwrap_or_else(|error| {

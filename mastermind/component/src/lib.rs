@@ -1,13 +1,22 @@
 //! The Mastermind component: wires measurement, records, models and composition to ports. Thin.
 //!
-//! * [`Mastermind`]: provides the `cca.Monitor` port that proxies record through (the paper's section 4.3);
+//! * [`Mastermind`]: provides the `cca.Monitor` port that proxies record through (the paper's section 4.3), and
+//!   `cca.PerfParam`, which answers what they have recorded so far;
+//! * [`Measurement`]: provides `cca.Measurement`, timers and events for components (section 4.1);
 //! * [`samples`]: the recorded calls as samples, for the fit;
-//! * [`workload`]: the recorded calls as a workload, for the choice.
+//! * [`workload`]: the recorded calls as a workload, for the choice;
+//! * [`Wrapped`]: the same recording in a program that was never written for it.
 
 mod mastermind;
+mod measurement;
+mod record_objects;
 mod samples;
+mod summary;
 mod workload;
+mod wrapped;
 
-pub use mastermind::Mastermind;
+pub use mastermind::{CounterChoice, Mastermind, mpi_routines, routine_definitions};
+pub use measurement::Measurement;
 pub use samples::{method_name, samples};
 pub use workload::workload;
+pub use wrapped::{MESSAGE_EXTENSION, WRAP_VARIABLE, WrapConfig, WrapError, Wrapped};

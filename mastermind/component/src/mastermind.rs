@@ -1,29 +1,68 @@
 //! The component that proxies record through.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use cca_abi::recording::{MethodPointer, ProxyMethod, Recorder};
 use cca_abi::{MethodDescriptor, RSlice};
-use cca_loader::{AttachedMpi, MpiProxy};
-use cca_ports::{MonitorPort, MonitoredMethod, PortError, RecorderPointer, Services};
+use cca_loader::{AttachedMpi, MpiProxy, MpiRoutine};
+use cca_ports::{
+    CommPort, MPI_GROUP, MonitorPort, MonitoredMethod, PerfParamPort, PortError, RecorderPointer,
+    Services,
+};
 use mastermind_measurement::{RunRecorder, RunTotals};
 use mastermind_records::definition::{
-    MethodDefinition, MpiRoutineDefinition, MpiRoutinesDefinition, ParameterDefinition,
+    AtomicEventsDefinition, CounterDefinition, MethodDefinition, MpiRoutineDefinition,
+    MpiRoutinesDefinition, MpiSwitchDefinition, ParameterDefinition, TIMER_CLASS,
 };
-use mastermind_records::{Definition, RecordsError};
+use mastermind_records::{Definition, RecordsError, Run};
 
-/// Provides `cca.Monitor` on a run's recorder.
+use crate::measurement::Measurement;
+use crate::summary;
+
+/// Provides `cca.Monitor` and `cca.PerfParam` on a run's recorder.
 ///
 /// The program that holds the framework makes it ([`Mastermind::add`]) and, when the framework is gone and nothing can
 /// record any more, ends the recording ([`Mastermind::finish`]).
 pub struct Mastermind {
     // Dropped before the recorder that it leads to.
-    mpi: Option<AttachedMpi>,
+    attached: Mutex<Option<AttachedMpi>>,
+    mpi: Option<MpiProxy>,
     recorder: RunRecorder,
+    counters: Mutex<Vec<CounterChoice>>,
+    /// Groups that are not measured.
+    disabled: Mutex<Disabled>,
+    measurement: OnceLock<Arc<Measurement>>,
+    /// What was spent in MPI up to the summary, whose own messages are none of the application's.
+    summarised: OnceLock<MpiRoutinesDefinition>,
+    /// The methods that calls of MPI are recorded as, if they are.
+    mpi_events: OnceLock<Vec<u32>>,
+}
+
+/// The function of MPI that comes after all messages.
+const LAST_ROUTINE: &str = "MPI_Finalize";
+
+#[derive(Default)]
+struct Disabled {
+    groups: BTreeSet<String>,
+    /// Whether groups that are not known yet are disabled as well.
+    new: bool,
+}
+
+/// What is counted in the calls of a method, or of all that no other choice names.
+#[derive(Clone, Debug)]
+pub struct CounterChoice {
+    /// `instance.method`; `None` for all methods.
+    pub method: Option<String>,
+    /// As [`mastermind_measurement::probe_counters`] defines them.
+    pub counters: Vec<CounterDefinition>,
 }
 
 impl Mastermind {
     /// Name of the provides port.
     pub const PORT: &'static str = "monitor";
+    /// Name of the provides port that answers what was recorded so far.
+    pub const PERF_PARAM_PORT: &'static str = "perf_param";
 
     /// Takes part in a framework, by the services of an instance of its own.
     ///
@@ -37,13 +76,181 @@ impl Mastermind {
         mpi: Option<&MpiProxy>,
         services: &Services,
     ) -> Result<Arc<Self>, PortError> {
-        // SAFETY: the recorder's address stays, and it is dropped after what is attached to it. When it ends, nothing
-        // records any more (`Mastermind::finish`), so no call of MPI is made by a component either.
-        let mpi = mpi.map(|mpi| unsafe { mpi.attach(recorder.recorder()) });
-        let mpi = mpi.transpose().map_err(PortError::failed)?;
-        let mastermind = Arc::new(Mastermind { mpi, recorder });
+        let mastermind = Arc::new(Mastermind {
+            attached: Mutex::default(),
+            mpi: mpi.cloned(),
+            recorder,
+            counters: Mutex::default(),
+            disabled: Mutex::default(),
+            measurement: OnceLock::new(),
+            summarised: OnceLock::new(),
+            mpi_events: OnceLock::new(),
+        });
+        mastermind.attach_mpi()?;
         services.add_provides_port::<dyn MonitorPort, _>(Self::PORT, &mastermind)?;
+        services.add_provides_port::<dyn PerfParamPort, _>(Self::PERF_PARAM_PORT, &mastermind)?;
         Ok(mastermind)
+    }
+
+    fn attach_mpi(&self) -> Result<(), PortError> {
+        let Some(mpi) = &self.mpi else { return Ok(()) };
+        // SAFETY: the recorder's address stays (it is boxed), and it is dropped after what is attached to it. When it
+        // ends, nothing records any more (`Mastermind::finish`), so no call of MPI is made by a component either.
+        let attached = unsafe { mpi.attach(self.recorder.recorder()) };
+        let attached = attached.map_err(PortError::failed)?;
+        if let Some(ids) = self.mpi_events.get() {
+            attached.record_events(ids);
+        }
+        *locked(&self.attached) = Some(attached);
+        Ok(())
+    }
+
+    /// Records each call of MPI from now on with its bytes, its peer and its number of ranks.
+    ///
+    /// # Errors
+    /// MPI is not measured.
+    pub fn record_mpi_events(&self) -> Result<(), PortError> {
+        let ids = self.mpi_events.get_or_init(|| self.recorder.register_mpi());
+        match &*locked(&self.attached) {
+            Some(mpi) if mpi.record_events(ids) => Ok(()),
+            _ => Err(PortError::failed("MPI is not measured, expected it to be")),
+        }
+    }
+
+    /// Records the timers of a measurement component too, and the control of its groups reaches the monitored methods.
+    pub fn measure(self: &Arc<Self>, measurement: &Arc<Measurement>) {
+        if self.measurement.set(Arc::clone(measurement)).is_ok() {
+            measurement.record_into(self);
+        }
+    }
+
+    /// Says what is counted in the calls of methods that are monitored from now on.
+    pub fn count(&self, choices: Vec<CounterChoice>) {
+        *locked(&self.counters) = choices;
+    }
+
+    fn counters_of(&self, method: &str) -> Vec<CounterDefinition> {
+        let choices = locked(&self.counters);
+        let named = |choice: &&CounterChoice| choice.method.as_deref() == Some(method);
+        let all = |choice: &&CounterChoice| choice.method.is_none();
+        let choice = choices.iter().find(named);
+        let choice = choice.or_else(|| choices.iter().find(all));
+        choice.map_or_else(Vec::new, |choice| choice.counters.clone())
+    }
+
+    pub(crate) fn recorder(&self) -> &Recorder {
+        self.recorder.recorder()
+    }
+
+    /// Time of the calling thread in MPI so far, nanoseconds; `None` if it is not measured.
+    pub(crate) fn thread_mpi_ns(&self) -> Option<u64> {
+        let measured = locked(&self.attached).is_some();
+        measured.then(|| self.recorder.thread_mpi_ns()).flatten()
+    }
+
+    /// The logs of this rank as they are now.
+    pub(crate) fn read(&self) -> Result<Run, RecordsError> {
+        self.recorder.read()
+    }
+
+    /// What proxies look at for the calls of a timer.
+    pub(crate) fn timer_method(&self, name: &str, group: &str) -> Option<Arc<ProxyMethod>> {
+        let id = self.recorder.register(MethodDefinition {
+            instance: group.into(),
+            class: TIMER_CLASS.into(),
+            method: name.into(),
+            ..MethodDefinition::default()
+        });
+        self.recorder.method(id)
+    }
+
+    /// The interfaces of the monitored methods, and MPI where it is measured, each with whether it is enabled.
+    pub(crate) fn groups(&self) -> Vec<(String, bool)> {
+        let disabled = locked(&self.disabled);
+        let mut names = self.recorder.interfaces();
+        names.extend(self.mpi.as_ref().map(|_| MPI_GROUP.to_string()));
+        let enabled = |name: &String| !disabled.groups.contains(name);
+        names
+            .into_iter()
+            .map(|name| (name.clone(), enabled(&name)))
+            .collect()
+    }
+
+    /// Measures a group, or does so no longer.
+    ///
+    /// # Returns
+    /// Whether there is such a group.
+    pub(crate) fn set_group_enabled(&self, group: &str, enabled: bool) -> Result<bool, PortError> {
+        let is_mpi = group == MPI_GROUP && self.mpi.is_some();
+        let switched = self
+            .recorder
+            .switch(enabled, |method| method.interface == group);
+        if switched == 0 && !is_mpi {
+            return Ok(false);
+        }
+        let mut disabled = locked(&self.disabled);
+        let changed = if enabled {
+            disabled.groups.remove(group)
+        } else {
+            disabled.groups.insert(group.into())
+        };
+        if is_mpi && changed {
+            self.switch_mpi(enabled)?;
+        }
+        Ok(true)
+    }
+
+    /// Says what becomes of groups that are not known yet.
+    pub(crate) fn set_new_enabled(&self, enabled: bool) {
+        locked(&self.disabled).new = !enabled;
+    }
+
+    /// The records say from when on their time in MPI is not known, and not that it is 0.
+    fn switch_mpi(&self, measured: bool) -> Result<(), PortError> {
+        if measured {
+            self.attach_mpi()?;
+        } else {
+            *locked(&self.attached) = None;
+        }
+        let ticks = self.recorder.now();
+        let switch = MpiSwitchDefinition { ticks, measured };
+        self.recorder.announce(Definition::MpiSwitch(switch));
+        Ok(())
+    }
+
+    /// What is told at the end, in each log: functions of MPI, events of components.
+    fn announce_totals(&self) {
+        if let Some(mpi) = &self.mpi {
+            let now = mpi_routines(mpi.routines(), self.recorder.mpi_routines());
+            let mut routines = self.summarised.get_or_init(|| now.clone()).clone();
+            let is_new = |routine: &MpiRoutineDefinition| {
+                routine.name == LAST_ROUTINE && !routines.routines.contains(routine)
+            };
+            let last = now.routines.into_iter().find(is_new);
+            routines.routines.extend(last);
+            self.recorder.announce(Definition::MpiRoutines(routines));
+        }
+        let events = self.measurement.get().map(|measurement| measurement.sums());
+        if let Some(events) = events.filter(|events| !events.is_empty()) {
+            let events = AtomicEventsDefinition { events };
+            self.recorder.announce(Definition::AtomicEvents(events));
+        }
+    }
+
+    /// Sums up what all ranks have recorded, and writes it beside the logs of the first rank. Collective; what the ranks
+    /// spend in ending MPI comes after it.
+    ///
+    /// # Errors
+    /// The communicator's; the logs cannot be read, or the summary not be written.
+    pub fn summarise(&self, comm: &impl CommPort) -> Result<(), PortError> {
+        self.announce_totals();
+        let own = self.recorder.sums();
+        let all = summary::gather(own.as_ref().ok(), comm)?;
+        own.map_err(PortError::failed)?;
+        if let (Some(all), Some(directory)) = (all, self.recorder.directory()) {
+            all.write(directory).map_err(PortError::failed)?;
+        }
+        Ok(())
     }
 
     /// Ends the recording.
@@ -56,26 +263,42 @@ impl Mastermind {
     /// The logs cannot be written.
     pub fn finish(self: Arc<Self>) -> Result<Option<RunTotals>, RecordsError> {
         match Arc::try_unwrap(self) {
-            Ok(Mastermind { mpi, recorder }) => {
-                if let Some(mpi) = mpi {
-                    recorder.announce(Definition::MpiRoutines(mpi_routines(&mpi)));
-                }
-                recorder.finish().map(Some)
+            Ok(mastermind) => {
+                mastermind.announce_totals();
+                drop(mastermind.attached);
+                mastermind.recorder.finish().map(Some)
             }
             Err(_) => Ok(None),
         }
     }
 }
 
-fn mpi_routines(mpi: &AttachedMpi) -> MpiRoutinesDefinition {
-    let routine = |routine: cca_loader::MpiRoutine| MpiRoutineDefinition {
+/// What the proxy of MPI has counted by itself, as definitions.
+pub fn routine_definitions(routines: Vec<MpiRoutine>) -> Vec<MpiRoutineDefinition> {
+    let definition = |routine: MpiRoutine| MpiRoutineDefinition {
         name: routine.name,
         calls: routine.calls,
         ticks: routine.ticks,
     };
-    MpiRoutinesDefinition {
-        routines: mpi.routines().into_iter().map(routine).collect(),
+    routines.into_iter().map(definition).collect()
+}
+
+/// All that was spent in MPI: what the proxy has counted by itself and what the logs have kept.
+pub fn mpi_routines(
+    counted: Vec<MpiRoutine>,
+    kept: Vec<MpiRoutineDefinition>,
+) -> MpiRoutinesDefinition {
+    let mut routines = kept;
+    for counted in routine_definitions(counted) {
+        match routines.iter_mut().find(|r| r.name == counted.name) {
+            Some(routine) => {
+                routine.calls += counted.calls;
+                routine.ticks += counted.ticks;
+            }
+            None => routines.push(counted),
+        }
     }
+    MpiRoutinesDefinition { routines }
 }
 
 impl MonitorPort for Mastermind {
@@ -83,7 +306,7 @@ impl MonitorPort for Mastermind {
         Ok(RecorderPointer(self.recorder.recorder()))
     }
 
-    fn register_method(&self, method: MonitoredMethod<'_>) -> Result<u32, PortError> {
+    fn register_method(&self, method: MonitoredMethod<'_>) -> Result<MethodPointer, PortError> {
         let interface = method.interface.get();
         let interface = interface.ok_or_else(|| PortError::failed("no interface, expected one"))?;
         let descriptor = interface.methods().get(method.index as usize);
@@ -95,7 +318,7 @@ impl MonitorPort for Mastermind {
                 interface.methods().len()
             ))
         })?;
-        Ok(self.recorder.register(MethodDefinition {
+        let definition = MethodDefinition {
             instance: method.instance.to_string(),
             class: method.class.to_string(),
             port: method.port.to_string(),
@@ -103,7 +326,26 @@ impl MonitorPort for Mastermind {
             method: descriptor.name.to_string(),
             parameters: parameters(descriptor),
             ..MethodDefinition::default()
-        }))
+        };
+        let counters = self.counters_of(&definition.name());
+        let mut disabled = locked(&self.disabled);
+        let group = &definition.interface;
+        if disabled.new && !self.recorder.interfaces().contains(group) {
+            disabled.groups.insert(group.clone());
+        }
+        let is_disabled = disabled.groups.contains(group);
+        drop(disabled);
+        let id = self.recorder.register(MethodDefinition {
+            counters,
+            ..definition
+        });
+        let method = self.recorder.method(id);
+        if let (Some(method), true) = (&method, is_disabled) {
+            method.set_enabled(false);
+        }
+        // The recorder keeps a share of it.
+        let method = method.map(|method| MethodPointer(Arc::as_ptr(&method)));
+        method.ok_or_else(|| PortError::failed("the recording has ended"))
     }
 }
 
@@ -118,4 +360,8 @@ fn parameters(method: &'static MethodDescriptor) -> Vec<ParameterDefinition> {
         labels: texts(&parameter.labels),
     };
     method.parameters.iter().map(definition).collect()
+}
+
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -2,10 +2,11 @@
 
 use mastermind_composition::model_name;
 use mastermind_models::{Metric, Parameter, ParameterKind, SampleSet};
-use mastermind_records::definition::{self, MethodDefinition, ParameterDefinition};
+use mastermind_records::definition::{self, MethodDefinition, ParameterDefinition, TIMER_CLASS};
 use mastermind_records::{ExclusiveTimes, Record, Run};
 
-/// Adds the calls of a run to `set`, by method (`CLASS::PORT.METHOD`) and parameters. Calls that failed are left out.
+/// Adds the calls of a run to `set`, by method (`CLASS::PORT.METHOD`) and parameters. Calls that failed are left out,
+/// and timers.
 ///
 /// Wall time is exclusive: a model is of the component itself, and the composition adds those that it calls.
 ///
@@ -20,21 +21,29 @@ pub fn samples(
     for rank in run.ranks() {
         for (log, _) in run.logs_of(rank) {
             for (record, exclusive_ns) in
-                ExclusiveTimes::new(log).filter(|(record, _)| !record.failed)
+                ExclusiveTimes::of_components(log).filter(|(record, _)| is_of_component(record))
             {
                 let Some(ns) = time_ns(&record, exclusive_ns, metric) else {
                     continue;
                 };
-                let parameters: Vec<_> = record.method.parameters.iter().map(parameter).collect();
+                let sizes = record.method.parameters.iter().filter(|p| p.is_size());
+                let parameters: Vec<_> = sizes.map(parameter).collect();
                 let method = set.declare(&method_name(record.method), &parameters)?;
                 coordinate.clear();
-                coordinate.extend(record.parameters().map(|value| value.as_f64()));
+                let values = record.method.parameters.iter().zip(record.parameters());
+                let values = values.filter(|(definition, _)| definition.is_size());
+                coordinate.extend(values.map(|(_, value)| value.as_f64()));
                 // Refused ones are counted by the set.
                 let _ = set.push(method, &coordinate, ns as f64 * 1e-9);
             }
         }
     }
     Ok(())
+}
+
+/// Whether a call was one of a component that did its work: it did not fail, and it is no timer.
+pub(crate) fn is_of_component(record: &Record<'_>) -> bool {
+    !record.failed && record.method.class != TIMER_CLASS
 }
 
 /// `CLASS::PORT.METHOD`.

@@ -98,7 +98,24 @@ extern "C" fn lost(
     }
 }
 
-/// No method has counters yet.
-extern "C" fn counters(_: *const c_void, _: *mut RecordingContext, _: u32, _: *mut u64) -> u32 {
-    0
+extern "C" fn counters(
+    _: *const c_void,
+    context: *mut RecordingContext,
+    path: u32,
+    out: *mut u64,
+) -> u32 {
+    // SAFETY: the recorder passes this thread's context.
+    let Some(log) = (unsafe { log_of(context) }) else {
+        return 0;
+    };
+    // SAFETY: the calling thread has the lease, and no other borrow of the log is alive.
+    let log = unsafe { &mut *log.0 };
+    if out.is_null() {
+        log.begin_counters(path);
+        return 0;
+    }
+    let (words, n_words) = log.end_counters();
+    // SAFETY: there is room for `MAX_COUNTERS` words (`RecorderFunctions::counters`).
+    unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), out, n_words) };
+    n_words as u32
 }

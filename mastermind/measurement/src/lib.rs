@@ -1,15 +1,21 @@
-//! Clocks and the recording context of each thread.
+//! Clocks, counters and the recording context of each thread.
 //!
 //! [`RunRecorder`] owns the logs of a rank's threads and is what proxies record into, through
 //! [`cca_abi::recording::Recording`]; [`Clock`] is the clock they read.
 
 mod clock;
 mod cost;
+mod counters;
+mod events;
 mod functions;
 mod recorder;
 mod shared;
 mod thread_log;
+mod timers;
 
 pub use clock::Clock;
 pub use cost::measure_cost;
-pub use recorder::{RecorderConfig, RunRecorder, RunTotals};
+pub use counters::{CounterError, counter_names, current_counter, probe_counters};
+pub use events::{AtomicEvents, EventError};
+pub use recorder::{MpiFunctions, RecorderConfig, RunRecorder, RunTotals};
+pub use timers::{TimerError, TimerSums, Timers, process_virtual_ns};

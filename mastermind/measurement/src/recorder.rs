@@ -1,12 +1,16 @@
 //! The recorder of one rank: its threads' logs, and what all of them define.
 
+use std::collections::BTreeSet;
 use std::ffi::c_void;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cca_abi::recording::Recorder;
-use mastermind_records::definition::{MethodDefinition, RunDefinition};
-use mastermind_records::{ChunkSizes, Definition, RecordsError};
+use cca_abi::recording::{MPI_EVENT_PARAMETERS, ProxyMethod, Recorder, word};
+use mastermind_records::definition::{
+    MPI_CLASS, MethodDefinition, MpiRoutineDefinition, ParameterDefinition, RANK_UNIT,
+    RunDefinition,
+};
+use mastermind_records::{ChunkSizes, Definition, ProfileSums, RecordsError, Run};
 
 use crate::clock::Clock;
 use crate::functions::FUNCTIONS;
@@ -25,8 +29,19 @@ pub struct RecorderConfig {
     pub chunks: ChunkSizes,
     /// The clock.
     pub clock: Clock,
+    /// The functions of MPI whose totals the logs keep; none without MPI.
+    pub mpi: MpiFunctions,
     /// The run; where [`RunDefinition::mpi`] is set, the records say that MPI is measured.
     pub run: RunDefinition,
+}
+
+/// The functions of MPI, by the place of their totals.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MpiFunctions {
+    /// Names in C.
+    pub names: Vec<String>,
+    /// What was spent in them before the recording.
+    pub before: Vec<MpiRoutineDefinition>,
 }
 
 /// What a run has recorded.
@@ -40,6 +55,8 @@ pub struct RunTotals {
     pub bytes: u64,
     /// Number of logs.
     pub logs: u32,
+    /// Number of times that a call waited for the next piece of a log.
+    pub late_chunks: u64,
     /// Relative difference between the clock's rate over the run and as measured at start; beyond 10⁻³ the clock is
     /// not to be trusted.
     pub clock_drift: f64,
@@ -81,14 +98,80 @@ impl RunRecorder {
     /// Its definition goes into each log before the first record that needs it.
     ///
     /// # Arguments
-    /// * `method` - its `id` is ignored
+    /// * `method` - its `id` is ignored; counters are as [`crate::probe_counters`] defines them
     ///
     /// # Returns
-    /// The id for [`cca_abi::recording::ProxyMethod::register`]. A method whose instance has changed its class is
-    /// another method.
+    /// Its id, from 1. A method whose instance has changed its class is another method.
     pub fn register(&self, method: MethodDefinition) -> u32 {
         let Some(shared) = &self.shared else { return 0 };
         shared.register(method)
+    }
+
+    /// What proxies of a registered method look at, so that [`RunRecorder::switch`] reaches them.
+    pub fn method(&self, id: u32) -> Option<Arc<ProxyMethod>> {
+        self.shared.as_ref()?.method(id)
+    }
+
+    /// The interfaces of the methods registered so far; timers have none.
+    pub fn interfaces(&self) -> BTreeSet<String> {
+        let shared = self.shared.as_ref();
+        shared.map_or_else(BTreeSet::new, |shared| shared.interfaces())
+    }
+
+    /// Directory of the logs.
+    pub fn directory(&self) -> Option<&Path> {
+        Some(self.shared.as_ref()?.directory())
+    }
+
+    /// Switches the recording of methods on or off, with their proxies in place; calls in flight end as they began.
+    ///
+    /// # Arguments
+    /// * `is_meant` - which methods
+    ///
+    /// # Returns
+    /// How many of the methods registered so far that are.
+    pub fn switch(&self, on: bool, is_meant: impl Fn(&MethodDefinition) -> bool) -> usize {
+        let shared = self.shared.as_ref();
+        shared.map_or(0, |shared| shared.switch(on, is_meant))
+    }
+
+    /// Takes note of all functions of MPI as methods, whose calls have [`MPI_EVENT_PARAMETERS`].
+    ///
+    /// # Returns
+    /// Their ids, in the order of [`RecorderConfig::mpi`].
+    pub fn register_mpi(&self) -> Vec<u32> {
+        let Some(shared) = &self.shared else {
+            return Vec::new();
+        };
+        let parameters = MPI_EVENT_PARAMETERS.iter().zip(["bytes", RANK_UNIT, ""]);
+        let parameters: Vec<_> = parameters
+            .map(|(name, unit)| ParameterDefinition {
+                name: (*name).into(),
+                unit: unit.into(),
+                ..ParameterDefinition::default()
+            })
+            .collect();
+        let names = shared.mpi_functions().names.iter();
+        names
+            .map(|name| {
+                shared.register(MethodDefinition {
+                    instance: MPI_CLASS.into(),
+                    class: MPI_CLASS.into(),
+                    port: MPI_CLASS.into(),
+                    interface: MPI_CLASS.into(),
+                    method: name.clone(),
+                    parameters: parameters.clone(),
+                    ..MethodDefinition::default()
+                })
+            })
+            .collect()
+    }
+
+    /// What the logs of this recorder have kept of MPI so far, over all threads; the functions that were called.
+    pub fn mpi_routines(&self) -> Vec<MpiRoutineDefinition> {
+        self.shared
+            .as_ref()
+            .map_or_else(Vec::new, |shared| shared.mpi_routines())
     }
 
     /// Puts a definition into every log: at once into the calling thread's, into the others as they come by.
@@ -104,6 +187,42 @@ impl RunRecorder {
             .map_or(0, |shared| shared.clock().now())
     }
 
+    /// Sums up what this rank has recorded so far. What is recorded later goes by the same clock rate, so that the sums
+    /// are those of the finished logs if nothing is.
+    ///
+    /// # Errors
+    /// The logs cannot be read.
+    pub fn sums(&self) -> Result<ProfileSums, RecordsError> {
+        let Some(shared) = &self.shared else {
+            return Ok(ProfileSums::default());
+        };
+        let mut run = Run::open_rank(shared.directory(), shared.rank())?;
+        run.calibrate(shared.end_calibration());
+        Ok(ProfileSums::of_rank(&run, shared.rank()))
+    }
+
+    /// Reads the logs of this rank as they are now.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn read(&self) -> Result<Run, RecordsError> {
+        match &self.shared {
+            Some(shared) => Run::open_rank(shared.directory(), shared.rank()),
+            None => Err(RecordsError::NoLogs {
+                directory: PathBuf::new(),
+            }),
+        }
+    }
+
+    /// Time that the calling thread has spent in MPI so far, nanoseconds; `None` if it is not measured.
+    pub fn thread_mpi_ns(&self) -> Option<u64> {
+        let shared = self.shared.as_ref()?;
+        // SAFETY: null, or the calling thread's context, which is valid as long as the recorder.
+        let context = unsafe { self.recorder.thread_context().as_ref() }?;
+        let ns = context.mpi_ticks as f64 * 1e9 / shared.clock().ticks_per_second();
+        (context.flags & word::MPI_MEASURED != 0).then_some(ns as u64)
+    }
+
     /// Ends all logs.
     ///
     /// # Errors
@@ -112,7 +231,26 @@ impl RunRecorder {
         self.end()
     }
 
+    /// Ends all logs in a process that is about to end, while other threads may still record: theirs are marked as
+    /// finished and stay mapped.
+    ///
+    /// # Errors
+    /// As [`RunRecorder::finish`].
+    pub fn finish_at_exit(mut self) -> Result<RunTotals, RecordsError> {
+        let totals = self.end_with(Shared::finish_at_exit);
+        // Other threads may still be on their way through it.
+        std::mem::forget(self);
+        totals
+    }
+
     fn end(&mut self) -> Result<RunTotals, RecordsError> {
+        self.end_with(|shared| shared.finish())
+    }
+
+    fn end_with(
+        &mut self,
+        finish: impl FnOnce(&Arc<Shared>) -> Result<RunTotals, RecordsError>,
+    ) -> Result<RunTotals, RecordsError> {
         let Some(shared) = self.shared.take() else {
             return Ok(RunTotals::default());
         };
@@ -121,7 +259,7 @@ impl RunRecorder {
             std::mem::forget(shared);
             return Ok(RunTotals::default());
         }
-        shared.finish()
+        finish(&shared)
     }
 }
 

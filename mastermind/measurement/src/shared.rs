@@ -1,12 +1,13 @@
 //! What the threads of a recorder share: their logs, and the leases on them.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-use cca_abi::recording::word;
-use mastermind_records::definition::{ClockDefinition, MethodDefinition};
+use cca_abi::recording::{ProxyMethod, word};
+use mastermind_records::definition::{ClockDefinition, MethodDefinition, MpiRoutineDefinition};
 use mastermind_records::{
     Calibration, ChunkPreparer, Definition, LogIdentity, LogTotals, LogWriter, RecordsError,
 };
@@ -14,7 +15,8 @@ use rustix::thread::{Pid, gettid};
 
 use crate::clock::Clock;
 use crate::cost::measure_cost;
-use crate::recorder::{RecorderConfig, RunTotals};
+use crate::counters::CounterPlan;
+use crate::recorder::{MpiFunctions, RecorderConfig, RunTotals};
 use crate::thread_log::ThreadLog;
 
 /// The state of a recorder.
@@ -22,6 +24,8 @@ use crate::thread_log::ThreadLog;
 pub(crate) struct Shared {
     config: RecorderConfig,
     start: Calibration,
+    /// The latest calibration of all logs, once it is settled.
+    end: OnceLock<Calibration>,
     process: u32,
     preparer: Arc<ChunkPreparer>,
     /// Whether `/proc` tells which threads live.
@@ -37,8 +41,17 @@ pub(crate) struct Shared {
 #[derive(Debug, Default)]
 struct Registry {
     /// Index: id − 1.
-    methods: Vec<Arc<MethodDefinition>>,
+    methods: Vec<RegisteredMethod>,
     announcements: Vec<Definition>,
+}
+
+/// A method that proxies stand in front of.
+#[derive(Clone, Debug)]
+pub(crate) struct RegisteredMethod {
+    pub(crate) definition: Arc<MethodDefinition>,
+    /// What its counters are, if it has some.
+    pub(crate) counters: Option<Arc<CounterPlan>>,
+    switch: Arc<ProxyMethod>,
 }
 
 #[derive(Debug, Default)]
@@ -95,6 +108,7 @@ impl Shared {
         ];
         let shared = Arc::new(Self {
             start: config.clock.calibration(),
+            end: OnceLock::new(),
             config,
             process: std::process::id(),
             preparer: Arc::new(preparer),
@@ -110,6 +124,18 @@ impl Shared {
 
     pub(crate) fn start_calibration(&self) -> Calibration {
         self.start
+    }
+
+    pub(crate) fn end_calibration(&self) -> Calibration {
+        *self.end.get_or_init(|| self.config.clock.calibration())
+    }
+
+    pub(crate) fn directory(&self) -> &Path {
+        &self.config.directory
+    }
+
+    pub(crate) fn rank(&self) -> u32 {
+        self.config.rank
     }
 
     pub(crate) fn clock(&self) -> &Clock {
@@ -129,10 +155,49 @@ impl Shared {
     pub(crate) fn register(&self, method: MethodDefinition) -> u32 {
         let mut registry = locked(&self.registry);
         let id = registry.methods.len() as u32 + 1;
-        registry
-            .methods
-            .push(Arc::new(MethodDefinition { id, ..method }));
+        let counters = CounterPlan::new(&method);
+        let same = |known: &&RegisteredMethod| known.definition.counters == method.counters;
+        // Methods with the same counters share what a thread opens for them.
+        let shared = registry.methods.iter().find(same);
+        let counters = shared.map_or(counters, |known| known.counters.clone());
+        let switch = Arc::new(ProxyMethod::registered(id));
+        if counters.is_some() {
+            switch.enable_counters();
+        }
+        registry.methods.push(RegisteredMethod {
+            definition: Arc::new(MethodDefinition { id, ..method }),
+            counters,
+            switch,
+        });
         id
+    }
+
+    pub(crate) fn method(&self, id: u32) -> Option<Arc<ProxyMethod>> {
+        let registry = locked(&self.registry);
+        let method = registry.methods.get((id as usize).checked_sub(1)?)?;
+        Some(Arc::clone(&method.switch))
+    }
+
+    pub(crate) fn interfaces(&self) -> BTreeSet<String> {
+        let registry = locked(&self.registry);
+        let interfaces = registry.methods.iter();
+        let interfaces = interfaces.map(|method| method.definition.interface.clone());
+        interfaces.filter(|name| !name.is_empty()).collect()
+    }
+
+    /// Switches the methods on or off that `is_meant` says.
+    ///
+    /// # Returns
+    /// How many that are.
+    pub(crate) fn switch(&self, on: bool, is_meant: impl Fn(&MethodDefinition) -> bool) -> usize {
+        let registry = locked(&self.registry);
+        let meant = registry.methods.iter();
+        let meant = meant.filter(|method| is_meant(&method.definition));
+        let switched = meant.map(|method| match (on, &method.counters) {
+            (true, Some(_)) => method.switch.enable_counters(),
+            _ => method.switch.set_enabled(on),
+        });
+        switched.count()
     }
 
     pub(crate) fn announce(&self, definition: Definition) {
@@ -201,6 +266,7 @@ impl Shared {
         for definition in &self.preamble {
             log.define(definition)?;
         }
+        log.keep_mpi_totals(&config.mpi, thread == 0)?;
         let context = log.context();
         let log = LogPointer(Box::into_raw(log));
         // SAFETY: nobody else knows the log yet.
@@ -238,7 +304,7 @@ impl Shared {
             .position(|(_, thread)| self.can_see_threads && !is_alive(*thread))?;
         let (log, _) = logs.free.swap_remove(gone);
         // SAFETY: nobody has the lease of the log, and it lives as long as it is in the list of all.
-        unsafe { (*(*log.0).context()).path = 0 };
+        unsafe { (*log.0).pass_on() };
         Some(log)
     }
 
@@ -256,21 +322,70 @@ impl Shared {
             return known;
         }
         self.catch_up(log);
-        let definition = locked(&self.registry)
+        let method = locked(&self.registry)
             .methods
             .get((method as usize).checked_sub(1)?)?
             .clone();
         // SAFETY: as above.
-        unsafe { &mut *log.0 }.define_call_path(parent, &definition)
+        unsafe { &mut *log.0 }.define_call_path(parent, &method)
+    }
+
+    pub(crate) fn mpi_functions(&self) -> &MpiFunctions {
+        &self.config.mpi
+    }
+
+    /// What the logs have kept of MPI so far.
+    pub(crate) fn mpi_routines(&self) -> Vec<MpiRoutineDefinition> {
+        let logs = locked(&self.logs);
+        let names = self.config.mpi.names.iter().enumerate();
+        let routine = |(place, name): (usize, &String)| {
+            let mut routine = MpiRoutineDefinition {
+                name: name.clone(),
+                ..MpiRoutineDefinition::default()
+            };
+            for log in &logs.all {
+                // SAFETY: a log lives as long as it is in the list; its totals may be read while its thread adds to them.
+                if let Some(total) = unsafe { &*log.0 }.mpi_total(place) {
+                    routine.calls += total.calls.load(Ordering::Relaxed);
+                    routine.ticks += total.ticks.load(Ordering::Relaxed);
+                }
+            }
+            routine
+        };
+        names
+            .map(routine)
+            .filter(|routine| routine.calls > 0)
+            .collect()
+    }
+
+    /// Ends the logs that no other thread has the lease of; marks the others as finished.
+    pub(crate) fn finish_at_exit(self: &Arc<Self>) -> Result<RunTotals, RecordsError> {
+        // Other threads may still be on their way through it.
+        std::mem::forget(Arc::clone(self));
+        let end = self.end_calibration();
+        let in_use: Vec<_> = {
+            let mut logs = locked(&self.logs);
+            let idle: Vec<_> = logs.free.iter().map(|(log, _)| *log).collect();
+            let own = self.leased();
+            let is_in_use = |log: &LogPointer| !idle.contains(log) && Some(*log) != own;
+            let in_use = logs.all.iter().copied().filter(&is_in_use).collect();
+            logs.all.retain(|log| !is_in_use(log));
+            in_use
+        };
+        for log in in_use {
+            // SAFETY: it is never freed; what is marked are cells of its header, which its thread does not write.
+            unsafe { &*log.0 }.mark_finished(end);
+        }
+        self.finish()
     }
 
     pub(crate) fn finish(&self) -> Result<RunTotals, RecordsError> {
         let logs = std::mem::take(&mut *locked(&self.logs));
-        let end = self.config.clock.calibration();
+        let end = self.end_calibration();
         let mut totals = RunTotals {
             dropped: self.dropped.load(Ordering::Relaxed),
             logs: logs.all.len() as u32,
-            clock_drift: self.clock_drift(end),
+            clock_drift: self.clock_drift(self.config.clock.calibration()),
             ..RunTotals::default()
         };
         let mut first_error = None;
@@ -284,10 +399,12 @@ impl Shared {
                     records,
                     dropped,
                     bytes,
+                    late_chunks,
                 }) => {
                     totals.records += records;
                     totals.dropped += dropped;
                     totals.bytes += bytes;
+                    totals.late_chunks += late_chunks;
                 }
                 Err(error) => first_error = first_error.or(Some(error)),
             }

@@ -3,9 +3,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use cca_abi::recording::RecordingContext;
-use mastermind_records::definition::{CallPathDefinition, MethodDefinition, UnrecordedDefinition};
+use cca_abi::recording::{MAX_COUNTERS, MpiTotal, RecordingContext};
+use mastermind_records::definition::{
+    CallPathDefinition, MethodDefinition, MpiTotalsDefinition, UnrecordedDefinition,
+};
 use mastermind_records::{Calibration, Definition, LogTotals, LogWriter, RecordsError};
+
+use crate::counters::{CounterPlan, ThreadCounters};
+use crate::recorder::MpiFunctions;
+use crate::shared::RegisteredMethod;
 
 /// Most call paths of one log; a recursion deeper than that is dropped and counted.
 const MAX_CALL_PATHS: usize = 1 << 16;
@@ -21,6 +27,9 @@ pub(crate) struct ThreadLog {
     lost: Vec<UnrecordedDefinition>,
     /// Number of the recorder's announcements that the log has.
     announced: usize,
+    /// Index: call path − 1; what its counters are.
+    plans: Vec<Option<Arc<CounterPlan>>>,
+    counters: ThreadCounters,
 }
 
 impl ThreadLog {
@@ -31,6 +40,8 @@ impl ThreadLog {
             call_paths: HashMap::new(),
             lost: Vec::new(),
             announced: 0,
+            plans: Vec::new(),
+            counters: ThreadCounters::default(),
         }
     }
 
@@ -40,6 +51,51 @@ impl ThreadLog {
 
     pub(crate) fn define(&mut self, definition: &Definition) -> Result<(), RecordsError> {
         self.writer.define(definition)
+    }
+
+    /// Keeps a place in the log for the totals of MPI's functions, where the proxy of MPI adds to them.
+    ///
+    /// # Arguments
+    /// * `is_first` - whether what was before the recording is told as well
+    pub(crate) fn keep_mpi_totals(
+        &mut self,
+        mpi: &MpiFunctions,
+        is_first: bool,
+    ) -> Result<(), RecordsError> {
+        if mpi.names.is_empty() {
+            return Ok(());
+        }
+        let n_words = mpi.names.len() * size_of::<MpiTotal>() / size_of::<u64>();
+        let kept = self.writer.keep(n_words)?;
+        let before = if is_first { &mpi.before[..] } else { &[] };
+        self.writer
+            .define(&Definition::MpiTotals(MpiTotalsDefinition {
+                word: kept.word,
+                functions: mpi.names.clone(),
+                before: before.to_vec(),
+            }))?;
+        // SAFETY: the log is not used by any other yet.
+        let context = unsafe { &mut *self.context() };
+        context.mpi_totals = kept.start.cast();
+        context.n_mpi_totals = mpi.names.len() as u64;
+        Ok(())
+    }
+
+    /// The total of a function of MPI.
+    pub(crate) fn mpi_total(&self, place: usize) -> Option<&MpiTotal> {
+        // SAFETY: the context is mapped as long as the log is; these two never change.
+        let (totals, n) = unsafe {
+            let context = self.context();
+            ((*context).mpi_totals, (*context).n_mpi_totals)
+        };
+        let there = !totals.is_null() && (place as u64) < n;
+        // SAFETY: there are `n`, mapped as long as the log is.
+        there.then(|| unsafe { &*totals.add(place) })
+    }
+
+    /// Marks the log as finished and leaves it to its thread.
+    pub(crate) fn mark_finished(&self, end: Calibration) {
+        self.writer.mark_finished(end);
     }
 
     /// Appends the announcements that the log has not got yet.
@@ -76,8 +132,10 @@ impl ThreadLog {
     pub(crate) fn define_call_path(
         &mut self,
         parent: u32,
-        method: &Arc<MethodDefinition>,
+        method: &RegisteredMethod,
     ) -> Option<u32> {
+        let counters = &method.counters;
+        let method = &method.definition;
         if self.call_paths.len() >= MAX_CALL_PATHS {
             return None;
         }
@@ -99,11 +157,35 @@ impl ThreadLog {
         };
         self.writer.define(&Definition::CallPath(path)).ok()?;
         self.call_paths.insert((parent, method.id), id);
+        self.plans.push(counters.clone());
         self.lost.push(UnrecordedDefinition {
             call_path: id,
             ..UnrecordedDefinition::default()
         });
         Some(id)
+    }
+
+    /// Reads the counters at the start of a call.
+    pub(crate) fn begin_counters(&mut self, path: u32) {
+        let plan = (path as usize)
+            .checked_sub(1)
+            .and_then(|index| self.plans.get(index)?.as_ref());
+        match plan {
+            Some(plan) => self.counters.begin(plan),
+            None => self.counters.begin_without(),
+        }
+    }
+
+    /// Reads the counters at the end of the call that began last.
+    pub(crate) fn end_counters(&mut self) -> ([u64; MAX_COUNTERS], usize) {
+        self.counters.end()
+    }
+
+    /// Makes the log ready for another thread than the one that had it.
+    pub(crate) fn pass_on(&mut self) {
+        self.counters.close();
+        // SAFETY: nobody records through the context: its thread is gone.
+        unsafe { (*self.context()).path = 0 };
     }
 
     /// Counts a call that is not recorded.

@@ -27,6 +27,12 @@ pub enum Definition {
     Unrecorded(UnrecordedDefinition),
     /// What was spent in MPI, by function; at the end of a run, the same in each log of a rank.
     MpiRoutines(MpiRoutinesDefinition),
+    /// Time in MPI was measured no longer, or again.
+    MpiSwitch(MpiSwitchDefinition),
+    /// Values that components told; at the end of a run, the same in each log of a rank.
+    AtomicEvents(AtomicEventsDefinition),
+    /// Where the log keeps what its thread spends in MPI, by function, while the run goes on.
+    MpiTotals(MpiTotalsDefinition),
     /// Written by a later version; of no consequence to this one.
     #[serde(other)]
     Unknown,
@@ -133,6 +139,12 @@ impl MethodDefinition {
     pub fn name(&self) -> String {
         format!("{}.{}", self.instance, self.method)
     }
+
+    /// Whether it is a function of MPI, whose calls are recorded one by one only where that was asked for.
+    #[inline]
+    pub fn is_mpi(&self) -> bool {
+        self.interface == MPI_CLASS && self.class == MPI_CLASS
+    }
 }
 
 /// How the word of a parameter is read.
@@ -172,6 +184,13 @@ pub struct ParameterDefinition {
     pub labels: Vec<String>,
 }
 
+impl ParameterDefinition {
+    /// Whether a time can grow with it: not with the number of a rank.
+    pub fn is_size(&self) -> bool {
+        self.unit != RANK_UNIT
+    }
+}
+
 /// A counter read at each call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -180,9 +199,17 @@ pub struct CounterDefinition {
     pub name: String,
     /// Unit; empty for pure numbers.
     pub unit: String,
-    /// Why it cannot be read here; `None` if it can.
+    /// Why it cannot be read here, with the error's number; `None` if it can.
     pub unavailable: Option<String>,
+    /// Whether it may have been counted for a part of the time only: its word is then to be multiplied by the record's
+    /// [`TIME_ENABLED`] over its [`TIME_RUNNING`].
+    pub multiplexed: bool,
 }
+
+/// Counter: for how long the events of a record were enabled, nanoseconds.
+pub const TIME_ENABLED: &str = "time_enabled_ns";
+/// Counter: for how long the events of a record were counted, nanoseconds.
+pub const TIME_RUNNING: &str = "time_running_ns";
 
 /// A call path: the path of the caller and the method called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -238,6 +265,114 @@ pub struct MpiRoutineDefinition {
     /// Their time, clock ticks.
     pub ticks: u64,
 }
+
+/// Class of the methods that are timers of components.
+pub const TIMER_CLASS: &str = "timer";
+
+/// From a moment on, time in MPI was measured or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MpiSwitchDefinition {
+    /// When, in clock ticks.
+    pub ticks: u64,
+    /// Whether it is measured from then on.
+    pub measured: bool,
+}
+
+/// The atomic events of a rank.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AtomicEventsDefinition {
+    /// Those that were made.
+    pub events: Vec<AtomicEventDefinition>,
+}
+
+/// One atomic event: what its values come to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct AtomicEventDefinition {
+    /// Name.
+    pub name: String,
+    /// Number of values; the others mean nothing while it is 0.
+    pub count: u64,
+    /// Smallest value.
+    pub min: f64,
+    /// Largest value.
+    pub max: f64,
+    /// Mean.
+    pub mean: f64,
+    /// Sum of the squared deviations from the mean.
+    pub squares: f64,
+}
+
+impl AtomicEventDefinition {
+    /// An event without values.
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.into(),
+            ..Self::default()
+        }
+    }
+
+    /// Adds a finite value.
+    pub fn push(&mut self, value: f64) {
+        self.add(&Self {
+            count: 1,
+            min: value,
+            max: value,
+            mean: value,
+            ..Self::default()
+        });
+    }
+
+    /// Adds the values of another.
+    ///
+    /// # Source
+    /// Chan, Golub, LeVeque, "Algorithms for computing the sample variance", The American Statistician 37 (1983), 242–247.
+    pub fn add(&mut self, other: &Self) {
+        if other.count == 0 {
+            return;
+        }
+        if self.count == 0 {
+            let name = std::mem::take(&mut self.name);
+            *self = Self {
+                name,
+                ..other.clone()
+            };
+            return;
+        }
+        let (n, m) = (self.count as f64, other.count as f64);
+        let apart = other.mean - self.mean;
+        self.count += other.count;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.mean += apart * m / (n + m);
+        self.squares += other.squares + apart * apart * n * m / (n + m);
+    }
+
+    /// Standard deviation of the values, divided by their number; NaN without values.
+    pub fn std_deviation(&self) -> f64 {
+        (self.squares / self.count as f64).sqrt()
+    }
+}
+
+/// Where a log keeps what its thread spends in MPI, by function: a pair of words for each, calls and clock ticks, in the
+/// unused part of a padding entry, changed in place at each call. So a killed run has them too.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MpiTotalsDefinition {
+    /// Place of the first pair, words from the beginning of the entries.
+    pub word: u64,
+    /// Names in C.
+    pub functions: Vec<String>,
+    /// What the rank had spent before it recorded; of its first log only.
+    pub before: Vec<MpiRoutineDefinition>,
+}
+
+/// Class, interface and instance of the functions of MPI.
+pub const MPI_CLASS: &str = "MPI";
+
+/// Unit of a parameter that names a rank: no size that a time could grow with.
+pub const RANK_UNIT: &str = "rank";
 
 #[cfg(test)]
 mod tests {

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use cca_abi::recording::word;
 
 use crate::definition::{
-    CallPathDefinition, ClockDefinition, CostDefinition, Definition, MethodDefinition,
-    MpiRoutinesDefinition, RunDefinition, SwapDefinition, UnrecordedDefinition,
+    AtomicEventsDefinition, CallPathDefinition, ClockDefinition, CostDefinition, Definition,
+    MethodDefinition, MpiRoutinesDefinition, MpiSwitchDefinition, MpiTotalsDefinition,
+    RunDefinition, SwapDefinition, UnrecordedDefinition,
 };
 
 /// Largest id of a call path or method that is believed.
@@ -27,6 +28,12 @@ pub struct Definitions {
     pub unrecorded: Vec<UnrecordedDefinition>,
     /// What the rank spent in MPI; `None` if it was not measured, or the run has not ended.
     pub mpi_routines: Option<MpiRoutinesDefinition>,
+    /// What components told; `None` if the run has not ended.
+    pub events: Option<AtomicEventsDefinition>,
+    /// From when to when time in MPI was not measured though it could be, clock ticks.
+    mpi_off: Vec<(u64, u64)>,
+    /// Where the log keeps what its thread spends in MPI.
+    pub mpi_totals: Option<MpiTotalsDefinition>,
     pub(crate) methods: Vec<Option<Arc<MethodDefinition>>>,
     pub(crate) paths: Vec<Option<CallPathDefinition>>,
     shapes: Vec<Shape>,
@@ -106,6 +113,24 @@ impl Definitions {
             .unwrap_or_default()
     }
 
+    fn switch_mpi(&mut self, switch: MpiSwitchDefinition) {
+        match (switch.measured, self.mpi_off.last_mut()) {
+            (true, Some((_, end))) => *end = (*end).min(switch.ticks),
+            (true, None) => {}
+            (false, _) => self.mpi_off.push((switch.ticks, u64::MAX)),
+        }
+    }
+
+    /// Whether time in MPI was measured from `start` for `length` ticks, where it is measured at all.
+    #[inline]
+    pub(crate) fn mpi_is_whole(&self, start: u64, length: u64) -> bool {
+        self.mpi_off.is_empty()
+            || self
+                .mpi_off
+                .iter()
+                .all(|(from, to)| start.saturating_add(length) < *from || *to <= start)
+    }
+
     /// Takes note of the shape of a call path, once it and its method are defined.
     fn add_shape(&mut self, call_path: u32) {
         let Some(path) = self.call_path(call_path) else {
@@ -151,6 +176,9 @@ impl Definitions {
             Definition::Swap(swap) => self.swaps.push(swap),
             Definition::Unrecorded(unrecorded) => self.unrecorded.push(unrecorded),
             Definition::MpiRoutines(routines) => self.mpi_routines = Some(routines),
+            Definition::AtomicEvents(events) => self.events = Some(events),
+            Definition::MpiSwitch(switch) => self.switch_mpi(switch),
+            Definition::MpiTotals(totals) => self.mpi_totals = Some(totals),
             Definition::Unknown => {}
         }
     }

@@ -71,6 +71,14 @@ pub enum RecordsError {
         /// Why not.
         source: serde_json::Error,
     },
+    /// A summary is no summary.
+    #[error("cannot read summary \"{}\": expected what a run of this version writes", path.display())]
+    Decode {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: serde_json::Error,
+    },
     /// An export file cannot be written.
     #[error("cannot write records \"{}\"", path.display())]
     Csv {

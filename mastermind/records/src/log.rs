@@ -8,6 +8,7 @@ use memmap2::{Advice, Mmap};
 
 use crate::calibration::TimeBase;
 use crate::damage::Damage;
+use crate::definition::MpiRoutineDefinition;
 use crate::definitions::Definitions;
 use crate::error::RecordsError;
 use crate::layout::{Calibration, HEADER_BYTES, LogHeader, LogIdentity, MAGIC, VERSION};
@@ -213,13 +214,22 @@ impl Log {
         if self.finished && loaded[1..].iter().any(Option::is_none) {
             self.header_damage("latest calibration");
         }
+        self.time = self.time_base(start, latest);
+    }
+
+    fn time_base(&self, start: Option<Calibration>, latest: Option<Calibration>) -> TimeBase {
         let rate = self
             .definitions
             .clock
             .as_ref()
             .map(|clock| clock.ticks_per_second);
-        let first = self.words_start();
-        self.time = TimeBase::new(start, latest, rate, first);
+        TimeBase::new(start, latest, rate, self.words_start())
+    }
+
+    /// Takes `latest` for the latest calibration.
+    pub(crate) fn calibrate(&mut self, latest: Calibration) {
+        let start = self.header().calibrations[0].load().flatten();
+        self.time = self.time_base(start, Some(latest));
     }
 
     /// Start of the first record, for logs that have lost their first calibration.
@@ -311,6 +321,21 @@ impl Log {
     /// What cannot be read.
     pub fn damage(&self) -> &[Damage] {
         &self.damage
+    }
+
+    /// What the thread of this log has spent in MPI, as kept while the run goes on; the functions that were called.
+    pub(crate) fn mpi_totals(&self) -> impl Iterator<Item = MpiRoutineDefinition> {
+        let kept = self.definitions.mpi_totals.iter().flat_map(|kept| {
+            let first = usize::try_from(kept.word).unwrap_or(usize::MAX);
+            let pairs = self.words().get(first..).unwrap_or_default();
+            pairs.chunks_exact(2).zip(&kept.functions)
+        });
+        kept.filter(|(pair, _)| pair[0] > 0)
+            .map(|(pair, name)| MpiRoutineDefinition {
+                name: name.clone(),
+                calls: pair[0],
+                ticks: pair[1],
+            })
     }
 
     /// The records, in the order in which the calls ended.

@@ -1,18 +1,17 @@
 //! The profile of a run: Table 1 of the paper, from the records.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+use crate::definition::{AtomicEventDefinition, MPI_CLASS, MethodDefinition};
 use crate::exclusive::ExclusiveTimes;
+use crate::log::Log;
 use crate::records::Record;
 use crate::run::Run;
 
 /// Name of the row that the measurement's own cost has.
 pub const SELF_COST: &str = "(measurement)";
-
-/// Class of the rows of MPI's functions.
-pub const MPI_CLASS: &str = "MPI";
 
 /// Name of the row of all time in MPI, where the run did not come to tell its functions apart.
 const ALL_MPI: &str = "MPI (all functions)";
@@ -24,13 +23,21 @@ pub struct Profile {
     pub ranks: usize,
     /// One row a method, by exclusive time, largest first.
     pub rows: Vec<Row>,
+    /// Calls recorded, over all ranks.
+    pub records: u64,
     /// Calls that could not be recorded, over all ranks.
     pub lost_records: u64,
     /// What the measurement itself cost, nanoseconds, mean over the ranks; `None` where it was not calibrated.
     pub self_cost_ns: Option<f64>,
+    /// Counters that were asked for and could not be read, each with the reasons.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub missing_counters: BTreeMap<String, BTreeSet<String>>,
+    /// Atomic events of the components, over all ranks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<AtomicEventDefinition>,
 }
 
-/// One method. Times in nanoseconds and calls are means over the ranks.
+/// One method. Times in nanoseconds, calls and counters are means over the ranks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// `instance.method`.
@@ -50,15 +57,210 @@ pub struct Row {
     pub mpi_ns: Option<f64>,
     /// Inclusive time, of the longest row's.
     pub percent: f64,
+    /// Counters that were read, with those of the measured calls made from it; none that could not be read.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub counters: BTreeMap<String, f64>,
 }
 
-#[derive(Default)]
+/// Sums over the calls of a method.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Sums {
     classes: Vec<String>,
     calls: u64,
     inclusive_ns: u64,
     exclusive_ns: u64,
     mpi_ns: Option<u64>,
+    #[serde(default)]
+    counters: BTreeMap<String, u64>,
+}
+
+impl Sums {
+    fn add(&mut self, other: &Sums) {
+        for class in &other.classes {
+            if !self.classes.contains(class) {
+                self.classes.push(class.clone());
+            }
+        }
+        self.calls += other.calls;
+        self.inclusive_ns += other.inclusive_ns;
+        self.exclusive_ns += other.exclusive_ns;
+        if let Some(mpi_ns) = other.mpi_ns {
+            *self.mpi_ns.get_or_insert(0) += mpi_ns;
+        }
+        for (name, count) in &other.counters {
+            *self.counters.entry(name.clone()).or_default() += count;
+        }
+    }
+}
+
+/// The sums that a profile is made of: of one rank, or of several that were added.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProfileSums {
+    ranks: usize,
+    records: u64,
+    lost_records: u64,
+    self_cost_ns: Option<f64>,
+    missing_counters: BTreeMap<String, BTreeSet<String>>,
+    methods: BTreeMap<String, Sums>,
+    #[serde(default)]
+    events: BTreeMap<String, AtomicEventDefinition>,
+}
+
+impl ProfileSums {
+    /// Reads the records of one rank once.
+    pub fn of_rank(run: &Run, rank: u32) -> Self {
+        let mut sums = Self {
+            ranks: 1,
+            ..Self::default()
+        };
+        for (log, _) in run.logs_of(rank) {
+            sums.add_log(log);
+        }
+        sums.add_mpi(run, rank);
+        sums.add_events(run, rank);
+        sums
+    }
+
+    /// Adds those of another rank.
+    pub fn add(&mut self, other: &Self) {
+        self.ranks += other.ranks;
+        self.records += other.records;
+        self.lost_records += other.lost_records;
+        if let Some(ns) = other.self_cost_ns {
+            *self.self_cost_ns.get_or_insert(0.0) += ns;
+        }
+        for (name, why) in &other.missing_counters {
+            let known = self.missing_counters.entry(name.clone()).or_default();
+            known.extend(why.iter().cloned());
+        }
+        for (name, sums) in &other.methods {
+            self.methods.entry(name.clone()).or_default().add(sums);
+        }
+        other
+            .events
+            .values()
+            .for_each(|event| self.add_event(event));
+    }
+
+    fn add_event(&mut self, event: &AtomicEventDefinition) {
+        let known = self.events.entry(event.name.clone());
+        known
+            .or_insert_with(|| AtomicEventDefinition::new(&event.name))
+            .add(event);
+    }
+
+    /// Adds what the components told; each log of the rank says the same.
+    fn add_events(&mut self, run: &Run, rank: u32) {
+        let told = run
+            .logs_of(rank)
+            .find_map(|(log, _)| log.definitions().events.as_ref());
+        for event in told.iter().flat_map(|told| &told.events) {
+            self.add_event(event);
+        }
+    }
+
+    /// A row a method; recorded calls of MPI are in the rows of its functions.
+    fn add_log(&mut self, log: &Log) {
+        let mut by_method: Vec<(Option<&MethodDefinition>, Sums)> = Vec::new();
+        let mut records = ExclusiveTimes::new(log);
+        while let Some((record, own)) = records.next_record() {
+            let id = record.method.id as usize;
+            if by_method.len() <= id {
+                by_method.resize(id + 1, Default::default());
+            }
+            let (method, sum) = &mut by_method[id];
+            *method = Some(record.method);
+            sum.calls += 1;
+            sum.inclusive_ns += record.wall_ns;
+            sum.exclusive_ns += own.wall_ns.saturating_sub(own.mpi_ns);
+            if let Some(mpi_ns) = record.mpi_ns {
+                *sum.mpi_ns.get_or_insert(0) += mpi_ns;
+            }
+            if !record.method.counters.is_empty() {
+                add_counters(sum, &record);
+            }
+        }
+        for (method, mut sum) in by_method {
+            let Some(method) = method.filter(|method| !method.is_mpi()) else {
+                continue;
+            };
+            sum.classes.push(method.class.clone());
+            self.methods.entry(method.name()).or_default().add(&sum);
+        }
+        for method in log.definitions().methods() {
+            for counter in &method.counters {
+                if let Some(why) = &counter.unavailable {
+                    let known = self.missing_counters.entry(counter.name.clone());
+                    known.or_default().insert(why.clone());
+                }
+            }
+        }
+        self.records += log.n_records();
+        self.lost_records += log.dropped();
+        if let Some(cost) = log.definitions().cost {
+            *self.self_cost_ns.get_or_insert(0.0) += cost.record_ns * log.n_records() as f64;
+        }
+    }
+
+    /// A row a function of MPI; of a run whose logs do not tell, one row with what its records say.
+    fn add_mpi(&mut self, run: &Run, rank: u32) {
+        let mut add = |name: String, calls, ns| {
+            let sum = Sums {
+                classes: vec![MPI_CLASS.into()],
+                calls,
+                inclusive_ns: ns,
+                exclusive_ns: ns,
+                mpi_ns: Some(ns),
+                ..Sums::default()
+            };
+            self.methods.entry(name).or_default().add(&sum);
+        };
+        let routines = run.mpi_routines(rank);
+        for routine in &routines {
+            add(format!("{}()", routine.name), routine.calls, routine.ns);
+        }
+        if !routines.is_empty() {
+            return;
+        }
+        let outermost = |record: &Record<'_>| record.parent_seq.is_none();
+        let records = run.logs_of(rank).flat_map(|(log, _)| log.records());
+        let ns = records
+            .filter(outermost)
+            .filter_map(|record| record.mpi_ns)
+            .sum();
+        if ns > 0 {
+            add(ALL_MPI.into(), 0, ns);
+        }
+    }
+
+    /// The rows, of `rank` alone or the mean over all.
+    fn rows(&self, rank: Option<u32>, n_ranks: f64) -> impl Iterator<Item = Row> {
+        self.methods.iter().map(move |(name, sum)| Row {
+            name: name.clone(),
+            class: sum.classes.join(", "),
+            rank,
+            calls: sum.calls as f64 / n_ranks,
+            inclusive_ns: sum.inclusive_ns as f64 / n_ranks,
+            exclusive_ns: sum.exclusive_ns as f64 / n_ranks,
+            mpi_ns: sum.mpi_ns.map(|ns| ns as f64 / n_ranks),
+            percent: 0.0,
+            counters: sum
+                .counters
+                .iter()
+                .map(|(name, count)| (name.clone(), *count as f64 / n_ranks))
+                .collect(),
+        })
+    }
+}
+
+fn add_counters(sum: &mut Sums, record: &Record<'_>) {
+    for (counter, value) in record.method.counters.iter().zip(record.counters()) {
+        let Some(value) = value else { continue };
+        match sum.counters.get_mut(&counter.name) {
+            Some(known) => *known += value,
+            None => drop(sum.counters.insert(counter.name.clone(), value)),
+        }
+    }
 }
 
 impl Profile {
@@ -71,102 +273,43 @@ impl Profile {
     /// Ray et al., IPDPS 2004, Table 1. `percent` is of the longest inclusive time, which is the run's own where its Go
     /// port was recorded.
     pub fn new(run: &Run, per_rank: bool) -> Self {
-        let ranks = run.ranks();
-        let mut sums = BTreeMap::new();
-        let mut self_cost_ns = None;
-        for rank in &ranks {
-            let key = |name: String| (name, per_rank.then_some(*rank));
-            add_records(run, *rank, &mut sums, key);
-            add_mpi(run, *rank, &mut sums, key);
-            for (log, _) in run.logs_of(*rank) {
-                if let Some(cost) = log.definitions().cost {
-                    *self_cost_ns.get_or_insert(0.0) += cost.record_ns * log.n_records() as f64;
-                }
+        let mut sums = ProfileSums::default();
+        let mut rows = Vec::new();
+        for rank in run.ranks() {
+            let own = ProfileSums::of_rank(run, rank);
+            if per_rank {
+                rows.extend(own.rows(Some(rank), 1.0));
             }
+            sums.add(&own);
         }
-        let n_ranks = ranks.len().max(1) as f64;
-        let mut profile = Profile {
-            ranks: ranks.len(),
-            rows: rows(sums, if per_rank { 1.0 } else { n_ranks }),
-            lost_records: run.dropped(),
-            self_cost_ns: self_cost_ns.map(|sum: f64| sum / n_ranks),
-        };
-        profile
-            .rows
-            .sort_by(|a, b| b.exclusive_ns.total_cmp(&a.exclusive_ns));
+        let mut profile = Self::of_sums(&sums);
+        if per_rank {
+            profile.rows = ordered(rows);
+        }
         profile
     }
-}
 
-/// Name, and the rank in a profile of single ranks.
-type Key = (String, Option<u32>);
-
-/// A row a method.
-fn add_records(run: &Run, rank: u32, sums: &mut BTreeMap<Key, Sums>, key: impl Fn(String) -> Key) {
-    for (log, _) in run.logs_of(rank) {
-        let mut records = ExclusiveTimes::new(log);
-        while let Some((record, own)) = records.next_record() {
-            let sum = sums.entry(key(record.method.name())).or_default();
-            if !sum.classes.contains(&record.method.class) {
-                sum.classes.push(record.method.class.clone());
-            }
-            sum.calls += 1;
-            sum.inclusive_ns += record.wall_ns;
-            sum.exclusive_ns += own.wall_ns.saturating_sub(own.mpi_ns);
-            if let Some(mpi_ns) = record.mpi_ns {
-                *sum.mpi_ns.get_or_insert(0) += mpi_ns;
-            }
+    /// The mean over the ranks that were added.
+    pub fn of_sums(sums: &ProfileSums) -> Self {
+        let n_ranks = sums.ranks.max(1) as f64;
+        Profile {
+            ranks: sums.ranks,
+            rows: ordered(sums.rows(None, n_ranks).collect()),
+            records: sums.records,
+            lost_records: sums.lost_records,
+            self_cost_ns: sums.self_cost_ns.map(|sum| sum / n_ranks),
+            missing_counters: sums.missing_counters.clone(),
+            events: sums.events.values().cloned().collect(),
         }
     }
 }
 
-/// A row a function of MPI; of a run that did not come to its end, one row with what its records say.
-fn add_mpi(run: &Run, rank: u32, sums: &mut BTreeMap<Key, Sums>, key: impl Fn(String) -> Key) {
-    let mut add = |name: String, calls, ns| {
-        let sum = sums.entry(key(name)).or_default();
-        sum.classes = vec![MPI_CLASS.into()];
-        sum.calls += calls;
-        sum.inclusive_ns += ns;
-        sum.exclusive_ns += ns;
-        *sum.mpi_ns.get_or_insert(0) += ns;
-    };
-    let told = run
-        .logs_of(rank)
-        .find_map(|(log, _)| Some((log, log.definitions().mpi_routines.as_ref()?)));
-    if let Some((log, told)) = told {
-        for routine in &told.routines {
-            let ns = log.time().length_ns(routine.ticks);
-            add(format!("{}()", routine.name), routine.calls, ns);
-        }
-        return;
+/// By exclusive time, with the percentages.
+fn ordered(mut rows: Vec<Row>) -> Vec<Row> {
+    let longest = rows.iter().map(|row| row.inclusive_ns).fold(1.0, f64::max);
+    for row in &mut rows {
+        row.percent = 100.0 * row.inclusive_ns / longest;
     }
-    let outermost = |record: &Record<'_>| record.parent_seq.is_none();
-    let records = run.logs_of(rank).flat_map(|(log, _)| log.records());
-    let ns = records
-        .filter(outermost)
-        .filter_map(|record| record.mpi_ns)
-        .sum();
-    if ns > 0 {
-        add(ALL_MPI.into(), 0, ns);
-    }
-}
-
-fn rows(sums: BTreeMap<Key, Sums>, n_ranks: f64) -> Vec<Row> {
-    let longest = sums
-        .values()
-        .map(|sum| sum.inclusive_ns)
-        .max()
-        .unwrap_or(0)
-        .max(1) as f64;
-    let row = |((name, rank), sum): (Key, Sums)| Row {
-        name,
-        class: sum.classes.join(", "),
-        rank,
-        calls: sum.calls as f64 / n_ranks,
-        inclusive_ns: sum.inclusive_ns as f64 / n_ranks,
-        exclusive_ns: sum.exclusive_ns as f64 / n_ranks,
-        mpi_ns: sum.mpi_ns.map(|ns| ns as f64 / n_ranks),
-        percent: 100.0 * sum.inclusive_ns as f64 / longest,
-    };
-    sums.into_iter().map(row).collect()
+    rows.sort_by(|a, b| b.exclusive_ns.total_cmp(&a.exclusive_ns));
+    rows
 }

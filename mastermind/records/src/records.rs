@@ -2,7 +2,10 @@
 
 use cca_abi::recording::word;
 
-use crate::definition::{MethodDefinition, ParameterDefinition, ParameterKind};
+use crate::definition::{
+    CounterDefinition, MethodDefinition, ParameterDefinition, ParameterKind, TIME_ENABLED,
+    TIME_RUNNING,
+};
 use crate::log::Log;
 use crate::scan::RawRecords;
 
@@ -89,17 +92,58 @@ impl<'a> Record<'a> {
             .map(|(parameter, word)| Value::new(*word, parameter))
     }
 
-    /// The counters, as defined; `None` where one is not available or was not read.
+    /// The counters, as defined; `None` where one is not available or was not read. Those that were counted for a part
+    /// of the time only are scaled to all of it, rounded, and `None` where they were not counted at all.
     pub fn counters(&self) -> impl Iterator<Item = Option<u64>> + use<'a> {
-        let mut words = self.values[self.method.parameters.len().min(self.values.len())..].iter();
-        let counters = self.method.counters.iter();
-        counters.map(move |counter| {
-            if counter.unavailable.is_none() {
-                words.next().copied()
+        let counters = &self.method.counters;
+        let words = &self.values[self.method.parameters.len().min(self.values.len())..];
+        let share = Share::of(counters, words);
+        let mut words = words.iter();
+        counters.iter().map(move |counter| {
+            if counter.unavailable.is_some() {
+                return None;
+            }
+            let word = *words.next()?;
+            if counter.multiplexed {
+                share?.scaled(word)
             } else {
-                None
+                Some(word)
             }
         })
+    }
+}
+
+/// For how much of the time a record's events were counted.
+#[derive(Clone, Copy, Debug)]
+struct Share {
+    enabled: u64,
+    running: u64,
+}
+
+impl Share {
+    fn of(counters: &[CounterDefinition], words: &[u64]) -> Option<Self> {
+        let available = counters
+            .iter()
+            .filter(|counter| counter.unavailable.is_none());
+        let named = |name: &str| {
+            let mut named = available.clone().zip(words);
+            named
+                .find(|(counter, _)| counter.name == name)
+                .map(|(_, word)| *word)
+        };
+        Some(Self {
+            enabled: named(TIME_ENABLED)?,
+            running: named(TIME_RUNNING)?,
+        })
+    }
+
+    fn scaled(self, word: u64) -> Option<u64> {
+        let (enabled, running) = (u128::from(self.enabled), u128::from(self.running));
+        if enabled == running && enabled > 0 {
+            return Some(word);
+        }
+        let scaled = (u128::from(word) * enabled + running / 2).checked_div(running)?;
+        u64::try_from(scaled).ok()
     }
 }
 
@@ -205,7 +249,8 @@ impl<'a> Records<'a> {
 impl<'a> Iterator for Records<'a> {
     type Item = Record<'a>;
 
-    #[inline]
+    // What a caller has no need of is then not computed.
+    #[inline(always)]
     fn next(&mut self) -> Option<Record<'a>> {
         loop {
             let words = self.raw.next()?;
@@ -218,7 +263,8 @@ impl<'a> Iterator for Records<'a> {
             let (seq, parent_seq) = self.sequence(call_path, shape.parent);
             let time = self.log.time();
             let wall_ns = time.length_ns(words[2]);
-            let measured = words[0] & word::MPI_MEASURED != 0;
+            let measured = words[0] & word::MPI_MEASURED != 0
+                && self.log.definitions().mpi_is_whole(words[1], words[2]);
             return Some(Record {
                 seq,
                 parent_seq,
@@ -232,5 +278,65 @@ impl<'a> Iterator for Records<'a> {
                 values: &words[word::HEAD_WORDS..],
             });
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counter(name: &str, multiplexed: bool) -> CounterDefinition {
+        CounterDefinition {
+            name: name.into(),
+            multiplexed,
+            ..CounterDefinition::default()
+        }
+    }
+
+    /// One event, a clock of the kernel, one that does not open, and the two times.
+    fn counters(event: u64, enabled: u64, running: u64) -> Vec<Option<u64>> {
+        let closed = CounterDefinition {
+            unavailable: Some("ENOENT (errno 2)".into()),
+            ..counter("misses", true)
+        };
+        let method = MethodDefinition {
+            parameters: vec![ParameterDefinition::default()],
+            counters: vec![
+                counter("cycles", true),
+                counter("ru_utime", false),
+                closed,
+                counter(TIME_ENABLED, false),
+                counter(TIME_RUNNING, false),
+            ],
+            ..MethodDefinition::default()
+        };
+        let record = Record {
+            seq: 0,
+            parent_seq: None,
+            call_path: 1,
+            start_ns: 0,
+            wall_ns: 1,
+            mpi_ns: None,
+            failed: false,
+            method: &method,
+            values: &[77, event, 9, enabled, running],
+        };
+        record.counters().collect()
+    }
+
+    #[test]
+    fn what_was_counted_for_a_part_of_the_time_is_scaled() {
+        assert_eq!(
+            counters(10, 400, 400),
+            [Some(10), Some(9), None, Some(400), Some(400)]
+        );
+        assert_eq!(counters(10, 400, 100)[0], Some(40));
+        assert_eq!(counters(u64::MAX, 3, 1)[0], None, "beyond all numbers");
+    }
+
+    #[test]
+    fn what_was_not_counted_at_all_is_not_zero() {
+        assert_eq!(counters(0, 400, 0)[..2], [None, Some(9)]);
+        assert_eq!(counters(0, 0, 0)[0], None);
     }
 }

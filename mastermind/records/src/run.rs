@@ -1,11 +1,24 @@
 //! All logs of a run.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::damage::Damage;
+use crate::definition::MpiRoutineDefinition;
 use crate::error::RecordsError;
-use crate::layout::EXTENSION;
+use crate::layout::{Calibration, EXTENSION, LogIdentity};
 use crate::log::Log;
+
+/// What a rank spent in one function of MPI.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MpiRoutine {
+    /// Name in C.
+    pub name: String,
+    /// Calls.
+    pub calls: u64,
+    /// Their time, nanoseconds.
+    pub ns: u64,
+}
 
 /// The logs of a directory.
 #[derive(Debug)]
@@ -21,6 +34,23 @@ impl Run {
     /// [`RecordsError::Io`] if the directory cannot be read, [`RecordsError::NoLogs`] if it holds none; the first log's
     /// error if none can be read. Else logs that cannot be read are in [`Run::unreadable`].
     pub fn open(directory: &Path) -> Result<Self, RecordsError> {
+        Self::open_where(directory, |_| true)
+    }
+
+    /// Opens the logs of one rank, by their names; the program that writes them may still run.
+    ///
+    /// # Errors
+    /// Those of [`Run::open`].
+    pub fn open_rank(directory: &Path, rank: u32) -> Result<Self, RecordsError> {
+        Self::open_where(directory, |path| {
+            LogIdentity::from_path(path).is_some_and(|identity| identity.rank == rank)
+        })
+    }
+
+    fn open_where(
+        directory: &Path,
+        is_wanted: impl Fn(&Path) -> bool,
+    ) -> Result<Self, RecordsError> {
         let read = || RecordsError::io("read records", directory);
         let mut paths = Vec::new();
         for entry in std::fs::read_dir(directory).map_err(read())? {
@@ -28,6 +58,7 @@ impl Run {
             if path
                 .extension()
                 .is_some_and(|extension| extension == EXTENSION)
+                && is_wanted(&path)
             {
                 paths.push(path);
             }
@@ -51,6 +82,11 @@ impl Run {
             return Err(run.unreadable.into_iter().next().unwrap_or(none));
         }
         Ok(run)
+    }
+
+    /// Takes `latest` for the latest calibration of each log.
+    pub fn calibrate(&mut self, latest: Calibration) {
+        self.logs.iter_mut().for_each(|log| log.calibrate(latest));
     }
 
     /// The logs, by rank and thread.
@@ -82,6 +118,38 @@ impl Run {
             *next_seq += log.most_seqs();
             Some((log, first))
         })
+    }
+
+    /// What a rank has spent in MPI, by function, over its threads: as told at the end of the run, else as its logs kept it
+    /// until then. Times in nanoseconds.
+    pub fn mpi_routines(&self, rank: u32) -> Vec<MpiRoutine> {
+        let mut routines = BTreeMap::<String, MpiRoutine>::new();
+        let mut add = |log: &Log, routine: &MpiRoutineDefinition| {
+            let sum = routines
+                .entry(routine.name.clone())
+                .or_insert_with(|| MpiRoutine {
+                    name: routine.name.clone(),
+                    calls: 0,
+                    ns: 0,
+                });
+            sum.calls += routine.calls;
+            sum.ns += log.time().length_ns(routine.ticks);
+        };
+        let told = self
+            .logs_of(rank)
+            .find_map(|(log, _)| Some((log, log.definitions().mpi_routines.as_ref()?)));
+        if let Some((log, told)) = told {
+            told.routines.iter().for_each(|routine| add(log, routine));
+        } else {
+            for (log, _) in self.logs_of(rank) {
+                let before = log.definitions().mpi_totals.iter();
+                before
+                    .flat_map(|kept| &kept.before)
+                    .for_each(|routine| add(log, routine));
+                log.mpi_totals().for_each(|routine| add(log, &routine));
+            }
+        }
+        routines.into_values().collect()
     }
 
     /// What cannot be read, in all logs.

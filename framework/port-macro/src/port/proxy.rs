@@ -23,10 +23,10 @@ pub fn expand(port: &Port) -> TokenStream {
         struct #proxy {
             target: ::cca_abi::SlotPointer,
             recorder: *const ::cca_abi::recording::Recorder,
-            methods: [::cca_abi::recording::ProxyMethod; #n_methods],
+            methods: [::cca_abi::recording::MethodPointer; #n_methods],
         }
 
-        // SAFETY: the recorder serves every thread (its contract); the rest is atomic or immutable.
+        // SAFETY: recorder and methods serve every thread (their contract); the rest is atomic or immutable.
         unsafe impl Send for #proxy {}
         // SAFETY: as for `Send`.
         unsafe impl Sync for #proxy {}
@@ -46,24 +46,22 @@ pub fn expand(port: &Port) -> TokenStream {
 
 fn new(port: &Port) -> TokenStream {
     let (proxy, name) = (port.derived("Proxy"), &port.item.ident);
-    let n_methods = port.methods.len();
     quote_spanned! { hygienic() =>
         unsafe extern "C" fn new(
             target: *const ::cca_abi::Slot,
             recorder: *const ::cca_abi::recording::Recorder,
-            methods: ::cca_abi::RSlice<'_, u32>,
+            methods: ::cca_abi::RSlice<'_, ::cca_abi::recording::MethodPointer>,
             proxy: *mut ::cca_abi::OwnedPort,
             error: *mut ::cca_abi::ErrorBuffer,
         ) -> i32 {
-            // SAFETY: `NewProxy` promises a slot and a recorder that outlive the proxy, and space for port and error.
+            // SAFETY: `NewProxy` promises a slot, a recorder and methods that outlive the proxy, and space for port and error.
             unsafe {
                 ::cca_abi::guard_value(proxy, error, || {
                     (*recorder).check_version()?;
-                    let methods: [u32; #n_methods] = ::cca_abi::method_identifiers(methods)?;
                     let proxy = #proxy {
                         target: ::cca_abi::SlotPointer::new(target),
                         recorder,
-                        methods: methods.map(::cca_abi::recording::ProxyMethod::registered),
+                        methods: ::cca_abi::proxy_methods(methods)?,
                     };
                     Ok(::cca_abi::OwnedPort::shared(
                         ::std::sync::Arc::new(proxy),
@@ -92,7 +90,7 @@ fn expand_method(port: &Port, index: usize, method: &Method) -> TokenStream {
                 let forward = (*target.vtable.cast::<#table>()).#name;
                 let recording = ::cca_abi::recording::Recording::begin(
                     &*proxy.recorder,
-                    &proxy.methods[#index],
+                    &*proxy.methods[#index].0,
                     #[inline(always)]
                     || [#(#words),*],
                 );

@@ -130,7 +130,7 @@ for dyn FluxPort {
 struct FluxPortProxy {
     target: ::cca_abi::SlotPointer,
     recorder: *const ::cca_abi::recording::Recorder,
-    methods: [::cca_abi::recording::ProxyMethod; 2usize],
+    methods: [::cca_abi::recording::MethodPointer; 2usize],
 }
 unsafe impl Send for FluxPortProxy {}
 unsafe impl Sync for FluxPortProxy {}
@@ -150,7 +150,7 @@ impl FluxPortProxy {
     unsafe extern "C" fn new(
         target: *const ::cca_abi::Slot,
         recorder: *const ::cca_abi::recording::Recorder,
-        methods: ::cca_abi::RSlice<'_, u32>,
+        methods: ::cca_abi::RSlice<'_, ::cca_abi::recording::MethodPointer>,
         proxy: *mut ::cca_abi::OwnedPort,
         error: *mut ::cca_abi::ErrorBuffer,
     ) -> i32 {
@@ -160,12 +160,10 @@ impl FluxPortProxy {
                 error,
                 || {
                     (*recorder).check_version()?;
-                    let methods: [u32; 2usize] = ::cca_abi::method_identifiers(methods)?;
                     let proxy = FluxPortProxy {
                         target: ::cca_abi::SlotPointer::new(target),
                         recorder,
-                        methods: methods
-                            .map(::cca_abi::recording::ProxyMethod::registered),
+                        methods: ::cca_abi::proxy_methods(methods)?,
                     };
                     Ok(
                         ::cca_abi::OwnedPort::shared(
@@ -192,7 +190,7 @@ impl FluxPortProxy {
             let forward = (*target.vtable.cast::<FluxPortVtable>()).compute;
             let recording = ::cca_abi::recording::Recording::begin(
                 &*proxy.recorder,
-                &proxy.methods[0usize],
+                &*proxy.methods[0usize].0,
                 #[inline(always)]
                 || [
                     <usize as ::cca_abi::recording::PerfValue>::to_word(left.len()),
@@ -218,7 +216,7 @@ impl FluxPortProxy {
             let forward = (*target.vtable.cast::<FluxPortVtable>()).faces;
             let recording = ::cca_abi::recording::Recording::begin(
                 &*proxy.recorder,
-                &proxy.methods[1usize],
+                &*proxy.methods[1usize].0,
                 #[inline(always)]
                 || [],
             );

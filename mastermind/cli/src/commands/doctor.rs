@@ -5,7 +5,7 @@ use std::process::{Command, ExitCode, Stdio};
 
 use cca_comm::{MpiKind, find_launcher, version_of};
 use clap::Args;
-use mastermind_measurement::Clock;
+use mastermind_measurement::{Clock, counter_names, probe_counters};
 use serde::Serialize;
 
 use crate::output;
@@ -59,6 +59,7 @@ impl Doctor {
         for kind in back_end::KINDS {
             findings.extend(mpi(kind)?);
         }
+        findings.extend(counters()?);
         findings.push(compiler());
         findings.push(storage(&self.records));
         if self.json {
@@ -99,6 +100,31 @@ fn clock() -> Finding {
         name => format!("{name}: the processor's time-stamp counter is not constant"),
     };
     Finding::new("clock", found)
+}
+
+/// The counters that open, and the others with the reason.
+fn counters() -> anyhow::Result<Vec<Finding>> {
+    let (mut open, mut closed) = (Vec::new(), Vec::<(String, Vec<&str>)>::new());
+    for name in counter_names() {
+        // Each alone: the processor may not have room for all at once.
+        let definition = probe_counters([name])?.into_iter().next();
+        match definition.and_then(|definition| definition.unavailable) {
+            None => open.push(name),
+            Some(why) => match closed.iter_mut().find(|(known, _)| *known == why) {
+                Some((_, names)) => names.push(name),
+                None => closed.push((why, vec![name])),
+            },
+        }
+    }
+    let mut findings = vec![Finding::new("counters", open.join(", "))];
+    for (why, names) in closed {
+        findings.push(Finding::missing(
+            "counters that do not open",
+            &names.join(", "),
+            why,
+        ));
+    }
+    Ok(findings)
 }
 
 fn mpi(kind: MpiKind) -> anyhow::Result<[Finding; 2]> {

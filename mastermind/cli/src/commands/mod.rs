@@ -16,3 +16,4 @@ pub mod run;
 pub mod shell;
 pub mod simulate;
 pub mod suggest;
+pub mod wrap;

@@ -1,10 +1,11 @@
 //! `mastermind profile`: Table 1 of the paper, from the records of a run.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use mastermind_records::{Profile as Table, Row, Run, SELF_COST};
+use mastermind_records::{Profile as Table, ProfileSums, Row, Run, SELF_COST};
 
 use crate::output;
 
@@ -20,6 +21,9 @@ pub struct Profile {
     /// A row for each rank, instead of the mean over them
     #[arg(long)]
     per_rank: bool,
+    /// Read the summary that the run wrote at its end, not the logs of all its ranks
+    #[arg(long, conflicts_with = "per_rank")]
+    summary: bool,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -31,14 +35,18 @@ impl Profile {
     /// # Errors
     /// There are no records; they cannot be read.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
-        let run = open(&self.records)?;
-        let mut profile = Table::new(&run, self.per_rank);
+        let (mut profile, has_ended) = if self.summary {
+            (Table::of_sums(&ProfileSums::read(&self.records)?), true)
+        } else {
+            let run = open(&self.records)?;
+            (Table::new(&run, self.per_rank), run.is_finished())
+        };
         profile.rows.truncate(self.top.unwrap_or(usize::MAX));
         if self.json {
             output::json(&profile)?;
             return Ok(ExitCode::SUCCESS);
         }
-        output::line(text(&profile, &run));
+        output::line(text(&profile));
         let ranks = if profile.ranks == 1 {
             "1 rank".into()
         } else {
@@ -51,10 +59,11 @@ impl Profile {
         };
         output::line(format!(
             "{ranks}{mean}; {} records, {} lost",
-            run.n_records(),
-            profile.lost_records
+            profile.records, profile.lost_records
         ));
-        if !run.is_finished() {
+        tell_events(&profile);
+        tell_missing(&profile);
+        if !has_ended {
             output::line(
                 "the run has not ended, or was killed: calls that were open are not in the table",
             );
@@ -78,25 +87,38 @@ pub fn open(directory: &Path) -> anyhow::Result<Run> {
     Ok(run)
 }
 
-fn text(profile: &Table, run: &Run) -> String {
-    let mut rows: Vec<_> = profile.rows.iter().map(cells).collect();
+fn text(profile: &Table) -> String {
+    let counters: BTreeSet<_> = profile
+        .rows
+        .iter()
+        .flat_map(|row| row.counters.keys())
+        .collect();
+    let mut rows: Vec<_> = profile
+        .rows
+        .iter()
+        .map(|row| cells(row, &counters))
+        .collect();
     if let Some(ns) = profile.self_cost_ns {
-        let calls = run.n_records() as f64 / profile.ranks.max(1) as f64;
+        let calls = profile.records as f64 / profile.ranks.max(1) as f64;
         let longest = profile
             .rows
             .iter()
             .map(|row| row.inclusive_ns)
             .fold(1.0, f64::max);
-        rows.push(cells(&Row {
-            name: SELF_COST.into(),
-            class: String::new(),
-            rank: None,
-            calls,
-            inclusive_ns: ns,
-            exclusive_ns: ns,
-            mpi_ns: None,
-            percent: 100.0 * ns / longest,
-        }));
+        rows.push(cells(
+            &Row {
+                name: SELF_COST.into(),
+                class: String::new(),
+                rank: None,
+                calls,
+                inclusive_ns: ns,
+                exclusive_ns: ns,
+                mpi_ns: None,
+                percent: 100.0 * ns / longest,
+                counters: BTreeMap::new(),
+            },
+            &counters,
+        ));
     }
     let header = [
         "% TIME",
@@ -105,13 +127,43 @@ fn text(profile: &Table, run: &Run) -> String {
         "MPI ms",
         "CALLS",
         "INCLUSIVE us/CALL",
-        "NAME",
-        "CLASS",
     ];
-    output::table(&header, &[0, 1, 2, 3, 4, 5], rows)
+    let counted: Vec<_> = counters.iter().map(|name| name.to_uppercase()).collect();
+    let counted = counted.iter().map(String::as_str);
+    let header: Vec<_> = header
+        .into_iter()
+        .chain(counted)
+        .chain(["NAME", "CLASS"])
+        .collect();
+    let numbers: Vec<_> = (0..header.len() - 2).collect();
+    output::table(&header, &numbers, rows)
 }
 
-fn cells(row: &Row) -> Vec<String> {
+/// What the components told of themselves.
+fn tell_events(profile: &Table) {
+    for event in profile.events.iter().filter(|event| event.count > 0) {
+        output::line(format!(
+            "event {}: {} values, {} to {}, mean {:.6}, deviation {:.6}",
+            event.name,
+            event.count,
+            event.min,
+            event.max,
+            event.mean,
+            event.std_deviation()
+        ));
+    }
+}
+
+/// What was to be counted and could not be.
+fn tell_missing(profile: &Table) {
+    for (name, why) in &profile.missing_counters {
+        for why in why {
+            output::line(format!("{name} not counted: {why}"));
+        }
+    }
+}
+
+fn cells(row: &Row, counters: &BTreeSet<&String>) -> Vec<String> {
     let calls = if row.calls.fract() == 0.0 {
         format!("{}", row.calls)
     } else {
@@ -121,7 +173,7 @@ fn cells(row: &Row) -> Vec<String> {
         Some(rank) => format!("{} [rank {rank}]", row.name),
         None => row.name.clone(),
     };
-    vec![
+    let mut cells = vec![
         format!("{:.1}", row.percent),
         format!("{:.3}", row.exclusive_ns * 1e-6),
         format!("{:.3}", row.inclusive_ns * 1e-6),
@@ -129,7 +181,11 @@ fn cells(row: &Row) -> Vec<String> {
             .map_or_else(String::new, |ns| format!("{:.3}", ns * 1e-6)),
         calls,
         format!("{:.2}", row.inclusive_ns * 1e-3 / row.calls.max(1.0)),
-        name,
-        row.class.clone(),
-    ]
+    ];
+    let count = |name: &&String| row.counters.get(*name);
+    let counted = counters.iter().map(count);
+    cells
+        .extend(counted.map(|count| count.map_or_else(String::new, |count| format!("{count:.0}"))));
+    cells.extend([name, row.class.clone()]);
+    cells
 }

@@ -1,21 +1,25 @@
-//! `mastermind simulate`: how long a program model takes on a machine.
+//! `mastermind simulate`: how long a program model, or a schedule, takes on a machine.
+
+mod schedule;
+mod trace;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::Args;
 use indicatif::ProgressBar;
 use mastermind_models::ModelSet;
-use mastermind_simulation::engine::{Outcome, simulate_with};
+use mastermind_simulation::engine::{Outcome, ProcessResult, Progress, simulate_with};
 use mastermind_simulation::expression::parse;
 use mastermind_simulation::machine::{Machine, read_machine};
-use mastermind_simulation::program::{Model, System, lower, read_json, read_toml};
+use mastermind_simulation::program::{Model, Program, System, lower};
+use mastermind_simulation::report::html;
 use serde::Serialize;
 
 use crate::output;
-use crate::session::assignment;
+use crate::session::{assignment, model};
 
 /// Simulate a program model on a machine.
 #[derive(Args)]
@@ -23,7 +27,8 @@ use crate::session::assignment;
     after_help = "Example: mastermind simulate examples/sweep3d/sweep3d.toml --machine examples/sweep3d/machine.toml --ranks 100"
 )]
 pub struct Simulate {
-    /// The model: TOML with a [model] table, or the same as JSON
+    /// The model: TOML with a [model] table, the same as JSON, activity diagrams in PlantUML (.puml) or
+    /// XMI (.uml, .xmi), or a GOAL schedule (.goal)
     model: PathBuf,
     /// The machine
     #[arg(long, value_name = "M.toml")]
@@ -37,6 +42,12 @@ pub struct Simulate {
     /// Fitted models that costs name, as fit writes them
     #[arg(long, value_name = "FILE")]
     models: Option<PathBuf>,
+    /// Write what each process does when: Paje for an F that ends in .paje or .trace, else Perfetto's JSON
+    #[arg(long, value_name = "F")]
+    trace: Option<PathBuf>,
+    /// Write the charts as one HTML file
+    #[arg(long, value_name = "F")]
+    html: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -75,6 +86,18 @@ struct Element {
     percent: f64,
 }
 
+impl Process {
+    fn of(rank: usize, process: &ProcessResult) -> Self {
+        Self {
+            rank,
+            finish_ns: process.finish_ns,
+            work_ns: process.work_ns,
+            overhead_ns: process.overhead_ns,
+            wait_ns: process.wait_ns(),
+        }
+    }
+}
+
 impl Simulate {
     /// Simulates and tells.
     ///
@@ -84,8 +107,11 @@ impl Simulate {
         let act = || format!("cannot read machine \"{}\"", self.machine.display());
         let text = fs::read_to_string(&self.machine).with_context(act)?;
         let machine = read_machine(&text).with_context(act)?;
+        if schedule::is_one(&self.model) {
+            return self.schedule(&machine);
+        }
         let models = self.fitted()?;
-        let mut model = read(&self.model)?;
+        let mut model = model::read(&self.model)?;
         for (name, value) in &self.set {
             set(&mut model, name, value)?;
         }
@@ -96,23 +122,29 @@ impl Simulate {
             processors: machine.processors,
         };
         let program = lower(&model, &models, system)?;
-        let bar = ProgressBar::new_spinner();
-        let outcome = simulate_with(&program, &machine, &mut |progress| {
-            let seconds = progress.now_ns as f64 / 1e9;
-            bar.set_message(format!(
-                "{seconds:.6} s simulated, {} events",
-                progress.events
-            ));
-            bar.tick();
-        });
-        bar.finish_and_clear();
-        let report = report(&outcome?);
+        let outcome = self.run(&program, &machine)?;
+        if let Some(path) = &self.html {
+            fs::write(path, html(&model.name, &outcome))
+                .with_context(|| format!("cannot write charts \"{}\"", path.display()))?;
+        }
+        let report = report(&outcome);
         if self.json {
             output::json(&report)?;
         } else {
             tell(&model.name, &report);
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    fn run(&self, program: &Program, machine: &Machine) -> anyhow::Result<Outcome> {
+        let bar = ProgressBar::new_spinner();
+        let mut tell = |progress: Progress| told(&bar, progress);
+        let outcome = match &self.trace {
+            None => simulate_with(program, machine, &mut tell).map_err(anyhow::Error::from),
+            Some(path) => trace::traced(path, program, machine, &mut tell),
+        };
+        bar.finish_and_clear();
+        outcome
     }
 
     fn fitted(&self) -> anyhow::Result<ModelSet> {
@@ -138,32 +170,14 @@ impl Simulate {
     }
 }
 
-/// Whether a file is a program model: JSON, or TOML with a `[model]` table. What cannot be read is none.
-pub fn is_model(path: &Path) -> bool {
-    let end = path.extension().and_then(|end| end.to_str());
-    match (end, fs::read_to_string(path)) {
-        (Some("json"), Ok(_)) => true,
-        (_, Ok(text)) => text
-            .parse::<toml::Table>()
-            .is_ok_and(|table| table.contains_key("model")),
-        _ => false,
-    }
-}
-
-/// Reads a program model.
-///
-/// # Errors
-/// The file cannot be read, or is no model.
-pub fn read(path: &Path) -> anyhow::Result<Model> {
-    let act = || format!("cannot read model \"{}\"", path.display());
-    let text = fs::read_to_string(path).with_context(act)?;
-    let is_json = path.extension().is_some_and(|end| end == "json");
-    let model = if is_json {
-        read_json(&text)
-    } else {
-        read_toml(&text)
-    };
-    model.with_context(act)
+/// Shows on standard error how far a simulation is.
+fn told(bar: &ProgressBar, progress: Progress) {
+    let seconds = progress.now_ns as f64 / 1e9;
+    bar.set_message(format!(
+        "{seconds:.6} s simulated, {} events",
+        progress.events
+    ));
+    bar.tick();
 }
 
 /// Lets a global variable of a model begin with another value.
@@ -213,13 +227,7 @@ fn report(outcome: &Outcome) -> Report {
     Report {
         makespan_ns: outcome.makespan_ns,
         processes: processes
-            .map(|(rank, process)| Process {
-                rank,
-                finish_ns: process.finish_ns,
-                work_ns: process.work_ns,
-                overhead_ns: process.overhead_ns,
-                wait_ns: process.wait_ns(),
-            })
+            .map(|(rank, process)| Process::of(rank, process))
             .collect(),
         elements: elements.collect(),
         messages: outcome.messages,

@@ -1,4 +1,4 @@
-//! A framework with the services that every assembly finds: communicator and progress.
+//! A framework with the services that every assembly finds: communicator, progress and measurement.
 
 use std::sync::Arc;
 
@@ -7,6 +7,7 @@ use cca_comm::{Launched, MpiKind, MpiSize, Provided, SerialCommunicator, compare
 use cca_core::{Framework, Repository};
 use cca_loader::Library;
 use cca_ports::{CommPort, PortError, RSliceMut, Reduction};
+use mastermind_component::Measurement;
 
 use super::back_end;
 use super::progress::Progress;
@@ -19,7 +20,7 @@ const PROGRESS: &str = "progress";
 
 /// A framework, and this rank's place among the ranks.
 pub struct Session {
-    /// The framework, with `comm` and `progress` provided by default.
+    /// The framework, with `comm`, `progress` and `measurement` provided by default.
     pub framework: Framework,
     /// This rank.
     pub rank: i32,
@@ -29,6 +30,8 @@ pub struct Session {
     pub mpi: Option<MpiKind>,
     /// The bar.
     pub progress: Arc<Progress>,
+    /// Timers and events of the components.
+    pub measurement: Arc<Measurement>,
 }
 
 impl Session {
@@ -83,12 +86,20 @@ impl Session {
             framework.services(PROGRESS, "mastermind.Progress", env!("CARGO_PKG_VERSION"))?;
         let progress = Progress::add(rank == 0, &services)?;
         framework.provide_by_default(PROGRESS, PROGRESS)?;
+        let services = framework.services(
+            Measurement::PORT,
+            "mastermind.Measurement",
+            env!("CARGO_PKG_VERSION"),
+        )?;
+        let measurement = Measurement::add(&services)?;
+        framework.provide_by_default(Measurement::PORT, Measurement::PORT)?;
         Ok(Session {
             framework,
             rank,
             size,
             mpi,
             progress,
+            measurement,
         })
     }
 
@@ -116,11 +127,16 @@ impl Session {
 
     /// An error with the rank it happened on, where there are several.
     pub fn at_rank(&self, error: anyhow::Error) -> anyhow::Error {
-        if self.size > 1 && self.rank > 0 {
-            error.context(format!("cannot run rank {} of {}", self.rank, self.size))
-        } else {
-            error
-        }
+        at_rank(self.rank, self.size, error)
+    }
+}
+
+/// As [`Session::at_rank`], for who has no session.
+pub fn at_rank(rank: i32, size: i32, error: anyhow::Error) -> anyhow::Error {
+    if size > 1 && rank > 0 {
+        error.context(format!("cannot run rank {rank} of {size}"))
+    } else {
+        error
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -9,11 +10,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context, anyhow, bail};
 use cca_core::{Assembly, ConnectionId, Framework, MonitorSelection};
 use cca_loader::MpiProxy;
-use mastermind_component::Mastermind;
-use mastermind_measurement::{Clock, RecorderConfig, RunRecorder};
-use mastermind_records::ChunkSizes;
+use mastermind_component::{CounterChoice, Mastermind, routine_definitions};
+use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder};
 use mastermind_records::definition::{ClassDefinition, ConnectionDefinition, RunDefinition};
 use mastermind_records::layout::EXTENSION;
+use mastermind_records::{ChunkSizes, SUMMARY_FILE};
 
 use super::MAIN;
 use super::back_end;
@@ -34,8 +35,12 @@ pub struct Recording {
     pub overwrite: bool,
     /// Bytes a rank, at most.
     pub limit_bytes: Option<u64>,
+    /// Whether each call of MPI is recorded.
+    pub mpi_events: bool,
     /// Which connections.
     pub selection: MonitorSelection,
+    /// What is counted in which calls.
+    pub counters: Vec<CounterChoice>,
 }
 
 /// The clock of the records, and where MPI time comes from; both from before MPI starts.
@@ -87,6 +92,18 @@ impl Instruments {
 }
 
 impl Recording {
+    /// No recording: what one of all that is selected would do.
+    pub fn selecting(selection: MonitorSelection) -> Self {
+        Recording {
+            directory: PathBuf::new(),
+            overwrite: false,
+            limit_bytes: None,
+            mpi_events: false,
+            selection,
+            counters: Vec::new(),
+        }
+    }
+
     /// The connections to put a proxy into: those selected, and the one that starts the assembly.
     ///
     /// # Errors
@@ -126,7 +143,28 @@ impl Recording {
                 Err(error) => return Err(error.into()),
             }
         }
+        self.check_counters(framework, &selected)?;
         Ok(selected)
+    }
+
+    /// Looks whether the methods are monitored that counters are chosen for.
+    fn check_counters(
+        &self,
+        framework: &Framework,
+        selected: &[ConnectionId],
+    ) -> anyhow::Result<()> {
+        let mut named = self
+            .counters
+            .iter()
+            .filter_map(|choice| choice.method.as_ref());
+        let methods = monitored_methods(framework, selected);
+        match named.find(|method| !methods.contains(*method)) {
+            None => Ok(()),
+            Some(method) => bail!(
+                "cannot count in \"{method}\": no such monitored method, expected one of {}",
+                Vec::from_iter(methods).join(", ")
+            ),
+        }
     }
 
     /// Looks whether the directory holds records that may not be overwritten.
@@ -149,7 +187,14 @@ impl Recording {
         let logs = self.logs_to_drop()?;
         logs.iter()
             .try_for_each(fs::remove_file)
-            .with_context(|| self.act())
+            .with_context(|| self.act())?;
+        // That of an earlier run is none of this one.
+        match fs::remove_file(self.directory.join(SUMMARY_FILE)) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(error).with_context(|| self.act())
+            }
+            _ => Ok(()),
+        }
     }
 
     fn act(&self) -> String {
@@ -188,6 +233,10 @@ impl Recording {
             limit_bytes: self.limit_bytes,
             chunks: ChunkSizes::default(),
             clock: instruments.clock,
+            mpi: mpi.map_or_else(MpiFunctions::default, |mpi| MpiFunctions {
+                names: mpi.function_names(),
+                before: routine_definitions(mpi.routines()),
+            }),
             run: RunDefinition {
                 mpi: mpi.map(|_| MPI_SOURCE.into()),
                 ..run_definition(session, assembly, selected)?
@@ -196,6 +245,12 @@ impl Recording {
         let services =
             framework.services(INSTANCE, "mastermind.Mastermind", env!("CARGO_PKG_VERSION"))?;
         let mastermind = Mastermind::add(recorder, mpi, &services)?;
+        mastermind.count(self.counters.clone());
+        mastermind.measure(&session.measurement);
+        framework.provide_by_default(INSTANCE, Mastermind::PERF_PARAM_PORT)?;
+        if self.mpi_events && mpi.is_some() {
+            mastermind.record_mpi_events()?;
+        }
         for connection in selected {
             framework.monitor(
                 &connection.user,
@@ -223,6 +278,32 @@ fn monitorable(framework: &Framework, assembly: &Assembly) -> Vec<(ConnectionId,
     connections
         .filter(|(connection, _)| assembly.instances.contains_key(&connection.provider))
         .collect()
+}
+
+/// `instance.method` of every method that the connections lead to.
+fn monitored_methods(framework: &Framework, selected: &[ConnectionId]) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let instances = framework.instances();
+    let port = |instance: &str, name: &str, provides: bool| {
+        let found = instances.iter().find(|found| found.name == instance)?;
+        let ports = if provides {
+            &found.provides
+        } else {
+            &found.uses
+        };
+        ports.iter().find(|port| port.name == name)
+    };
+    for connection in selected {
+        // A provider in C does not tell its methods; its user does.
+        let sides = [
+            port(&connection.provider, &connection.provides, true),
+            port(&connection.user, &connection.uses, false),
+        ];
+        let methods = sides.into_iter().flatten();
+        let methods = methods.flat_map(|port| port.interface.methods());
+        names.extend(methods.map(|method| format!("{}.{}", connection.provider, method.name)));
+    }
+    names
 }
 
 fn run_definition(

@@ -1,0 +1,70 @@
+//! What was recorded of a method so far, asked for while the run goes on.
+
+use crate::{PortError, RStr, RString, RVec, StableAbi, port};
+
+/// One invocation of a method.
+#[repr(C)]
+#[derive(Clone, Debug, PartialEq, StableAbi)]
+pub struct Invocation {
+    /// Start, nanoseconds since the start of the run.
+    pub start_ns: u64,
+    /// Wall time, nanoseconds.
+    pub wall_ns: u64,
+    /// Wall time without that of the measured calls made from it, nanoseconds.
+    pub exclusive_ns: u64,
+    /// Time in MPI, nanoseconds; 0 where [`Invocation::has_mpi`] does not hold.
+    pub mpi_ns: u64,
+    /// Whether time in MPI was measured.
+    pub has_mpi: bool,
+    /// Whether the call returned an error or panicked.
+    pub failed: bool,
+    /// The performance parameters, in the order of the mark-up; of an enumeration the index of the value.
+    pub parameters: RVec<f64>,
+}
+
+/// What the invocations of a method come to.
+#[repr(C)]
+#[derive(Clone, Debug, Default, PartialEq, StableAbi)]
+pub struct MethodTotals {
+    /// Invocations that ended and were recorded.
+    pub calls: u64,
+    /// Sum of their wall times, nanoseconds.
+    pub inclusive_ns: u64,
+    /// Sum of their wall times without those of the measured calls made from them, nanoseconds.
+    pub exclusive_ns: u64,
+    /// Sum of their times in MPI, nanoseconds; 0 where it was not measured.
+    pub mpi_ns: u64,
+    /// Names of the performance parameters.
+    pub parameters: RVec<RString>,
+}
+
+/// The record objects of a rank's methods. A method is named `instance.method`.
+#[port(name = "cca.PerfParam", version = "1.0")]
+pub trait PerfParamPort {
+    /// The methods that were called so far, by name.
+    ///
+    /// # Errors
+    /// The records cannot be read.
+    fn methods(&self) -> Result<RVec<RString>, PortError>;
+
+    /// What the invocations of a method have come to so far; zeros before the first.
+    ///
+    /// # Errors
+    /// The records cannot be read.
+    fn totals(&self, method: RStr<'_>) -> Result<MethodTotals, PortError>;
+
+    /// Invocations of a method, in the order in which they ended (of several threads, one after the other).
+    ///
+    /// # Arguments
+    /// * `first` - how many to pass over
+    /// * `most` - how many to return at most
+    ///
+    /// # Errors
+    /// The records cannot be read.
+    fn invocations(
+        &self,
+        method: RStr<'_>,
+        first: u64,
+        most: usize,
+    ) -> Result<RVec<Invocation>, PortError>;
+}

@@ -1,0 +1,334 @@
+//! Counters beside the clock: events of processor and kernel (`perf_event_open`), and `getrusage`.
+//!
+//! They are read at the beginning and the end of a call whose method opted in, outside of its wall time, each reading a
+//! system call or two (300 ns and more). What cannot be opened has a reason in the definitions and no value in any
+//! record.
+
+mod names;
+mod open;
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use cca_abi::recording::MAX_COUNTERS;
+use mastermind_records::definition::{
+    CounterDefinition, MethodDefinition, TIME_ENABLED, TIME_RUNNING,
+};
+use rustix::io::Errno;
+
+use names::{KNOWN, Known, Source, UsageField};
+use open::EventGroup;
+
+/// Counters that cannot be taken.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CounterError {
+    /// No counter of that name is known.
+    #[error("cannot count \"{name}\": unknown, expected one of {known}")]
+    Unknown {
+        /// The name.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// More than a record holds.
+    #[error("cannot count {n} counters: expected at most {most}")]
+    TooMany {
+        /// How many were asked for.
+        n: usize,
+        /// How many there can be.
+        most: usize,
+    },
+}
+
+/// Names of all counters, those of the processor first.
+pub fn counter_names() -> impl Iterator<Item = &'static str> {
+    KNOWN.iter().map(|known| known.name)
+}
+
+/// Tries each counter once, by opening it beside those before it in the calling thread.
+///
+/// # Arguments
+/// * `names` - of [`counter_names`]; one that is named twice counts once
+///
+/// # Returns
+/// Their definitions, in this order, those that cannot be opened with the reason. Where an event of the processor opens,
+/// two more: for how long the events were enabled and for how long they were counted, to scale by.
+///
+/// # Errors
+/// [`CounterError`].
+pub fn probe_counters<'a>(
+    names: impl IntoIterator<Item = &'a str>,
+) -> Result<Vec<CounterDefinition>, CounterError> {
+    let mut chosen: Vec<&Known> = Vec::new();
+    for name in names {
+        let known = names::known(name).ok_or_else(|| CounterError::Unknown {
+            name: name.into(),
+            known: counter_names().collect::<Vec<_>>().join(", "),
+        })?;
+        if chosen.iter().all(|other| other.name != known.name) {
+            chosen.push(known);
+        }
+    }
+    // Room for the two times.
+    let most = MAX_COUNTERS - 2;
+    if chosen.len() > most {
+        let n = chosen.len();
+        return Err(CounterError::TooMany { n, most });
+    }
+    let mut group = EventGroup::open();
+    let mut definitions = Vec::new();
+    let mut may_share = false;
+    for known in &chosen {
+        let opened = match &known.source {
+            Source::Usage(_) => Ok(()),
+            source => group
+                .as_mut()
+                .map_err(|error| *error)
+                .and_then(|group| group.add(source)),
+        };
+        may_share |= opened.is_ok() && known.source.is_of_processor();
+        definitions.push(CounterDefinition {
+            name: known.name.into(),
+            unit: known.unit.into(),
+            unavailable: opened.err().map(|errno| why(errno, &known.source)),
+            ..CounterDefinition::default()
+        });
+    }
+    if may_share {
+        for (definition, known) in definitions.iter_mut().zip(&chosen) {
+            definition.multiplexed = !matches!(known.source, Source::Usage(_));
+        }
+        definitions.extend([TIME_ENABLED, TIME_RUNNING].map(|name| CounterDefinition {
+            name: name.into(),
+            unit: "ns".into(),
+            ..CounterDefinition::default()
+        }));
+    }
+    Ok(definitions)
+}
+
+/// `ENOENT (errno 2): …`, with what it means for a counter.
+fn why(errno: Errno, source: &Source) -> String {
+    let (name, meaning) = match errno {
+        Errno::NOENT if source.is_of_processor() => (
+            "ENOENT",
+            "this processor does not offer it; virtual machines often have no hardware events",
+        ),
+        Errno::NOENT => ("ENOENT", "this kernel does not have it"),
+        Errno::ACCESS => (
+            "EACCES",
+            "not allowed; see /proc/sys/kernel/perf_event_paranoid",
+        ),
+        Errno::PERM => (
+            "EPERM",
+            "not allowed; a container needs CAP_PERFMON and perf_event_open",
+        ),
+        Errno::NOSYS => ("ENOSYS", "this kernel has no performance events"),
+        Errno::OPNOTSUPP => ("EOPNOTSUPP", "this processor does not support it"),
+        Errno::INVAL => (
+            "EINVAL",
+            "the processor cannot count it, or not beside the events before it",
+        ),
+        Errno::BUSY => ("EBUSY", "somebody else has the counter"),
+        Errno::NODEV => ("ENODEV", "this processor does not offer it"),
+        Errno::MFILE => ("EMFILE", "too many open files"),
+        _ => ("error", "see perf_event_open(2)"),
+    };
+    format!("{name} (errno {}): {meaning}", errno.raw_os_error())
+}
+
+/// What the records of a method hold behind their parameters.
+#[derive(Debug)]
+pub(crate) struct CounterPlan {
+    columns: Vec<Column>,
+    /// Names of the events to open, in the order of [`Column::Event`].
+    events: Vec<Source>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Column {
+    Event(usize),
+    Enabled,
+    Running,
+    Usage(UsageField),
+}
+
+impl CounterPlan {
+    /// The plan for a method's available counters; `None` if it has none.
+    pub(crate) fn new(method: &MethodDefinition) -> Option<Arc<Self>> {
+        let mut plan = CounterPlan {
+            columns: Vec::new(),
+            events: Vec::new(),
+        };
+        let available = |counter: &&CounterDefinition| counter.unavailable.is_none();
+        for counter in method.counters.iter().filter(available).take(MAX_COUNTERS) {
+            let column = match counter.name.as_str() {
+                TIME_ENABLED => Column::Enabled,
+                TIME_RUNNING => Column::Running,
+                name => match &names::known(name)?.source {
+                    Source::Usage(field) => Column::Usage(*field),
+                    source => {
+                        plan.events.push(source.clone());
+                        Column::Event(plan.events.len() - 1)
+                    }
+                },
+            };
+            plan.columns.push(column);
+        }
+        (!plan.columns.is_empty()).then(|| Arc::new(plan))
+    }
+
+    fn open(&self) -> Option<EventGroup> {
+        if self.events.is_empty() {
+            return None;
+        }
+        let mut group = EventGroup::open().ok()?;
+        for event in &self.events {
+            group.add(event).ok()?;
+        }
+        group.enable().ok()?;
+        Some(group)
+    }
+}
+
+type Words = [u64; MAX_COUNTERS];
+
+/// The counters of one thread: open where a call needed them, with their readings at the start of the calls that are open.
+#[derive(Debug, Default)]
+pub(crate) struct ThreadCounters {
+    open: Vec<Opened>,
+    /// For each counted call that is open, its readings; `None` where they failed.
+    begun: Vec<Option<(usize, Words)>>,
+}
+
+#[derive(Debug)]
+struct Opened {
+    plan: Arc<CounterPlan>,
+    group: Option<EventGroup>,
+}
+
+impl Opened {
+    fn read(&self) -> Option<Words> {
+        let mut words = Words::default();
+        let events = match (&self.group, self.plan.events.is_empty()) {
+            (Some(group), _) => group.read()?,
+            (None, true) => open::EventValues::default(),
+            (None, false) => return None,
+        };
+        let usage = self.plan.columns.iter();
+        let usage = usage
+            .into_iter()
+            .any(|column| matches!(column, Column::Usage(_)));
+        let usage = if usage {
+            Some(open::thread_usage()?)
+        } else {
+            None
+        };
+        for (word, column) in words.iter_mut().zip(&self.plan.columns) {
+            *word = match *column {
+                Column::Event(place) => *events.values.get(place)?,
+                Column::Enabled => events.enabled_ns,
+                Column::Running => events.running_ns,
+                Column::Usage(field) => field.of(usage.as_ref()?),
+            };
+        }
+        Some(words)
+    }
+}
+
+impl ThreadCounters {
+    /// Reads the counters at the start of a call.
+    pub(crate) fn begin(&mut self, plan: &Arc<CounterPlan>) {
+        let known = self
+            .open
+            .iter()
+            .position(|opened| Arc::ptr_eq(&opened.plan, plan));
+        let place = known.unwrap_or_else(|| {
+            self.open.push(Opened {
+                plan: Arc::clone(plan),
+                group: plan.open(),
+            });
+            self.open.len() - 1
+        });
+        let words = self.open[place].read();
+        self.begun.push(words.map(|words| (place, words)));
+    }
+
+    /// Notes a call that has no counters after all, so that the end of each call finds its beginning.
+    pub(crate) fn begin_without(&mut self) {
+        self.begun.push(None);
+    }
+
+    /// Reads the counters at the end of the call that began last.
+    ///
+    /// # Returns
+    /// How much each has grown, and how many there are: 0 if they could not be read.
+    pub(crate) fn end(&mut self) -> (Words, usize) {
+        let none = (Words::default(), 0);
+        let Some(Some((place, before))) = self.begun.pop() else {
+            return none;
+        };
+        let opened = &self.open[place];
+        let Some(mut words) = opened.read() else {
+            return none;
+        };
+        for (word, before) in words.iter_mut().zip(before) {
+            *word = word.wrapping_sub(before);
+        }
+        (words, opened.plan.columns.len())
+    }
+
+    /// Closes all: they were those of a thread that is gone.
+    pub(crate) fn close(&mut self) {
+        *self = Self::default();
+    }
+}
+
+thread_local! {
+    static CURRENT: RefCell<Vec<(&'static str, Opened)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The value of a counter at this moment, in the calling thread, which counts events from its first question on; only
+/// differences mean something.
+///
+/// # Returns
+/// The unit, and the value; `None` if the counter does not open here.
+///
+/// # Errors
+/// [`CounterError::Unknown`].
+pub fn current_counter(name: &str) -> Result<(&'static str, Option<u64>), CounterError> {
+    let method = MethodDefinition {
+        counters: probe_counters([name])?,
+        ..MethodDefinition::default()
+    };
+    let Some(known) = names::known(name) else {
+        return Ok(("", None));
+    };
+    let value = CounterPlan::new(&method).and_then(|plan| current(known.name, &plan));
+    Ok((known.unit, value))
+}
+
+/// Scaled where it was counted for a part of the time only.
+fn current(name: &'static str, plan: &Arc<CounterPlan>) -> Option<u64> {
+    let words = CURRENT.with(|current| {
+        let mut current = current.borrow_mut();
+        let known = current.iter().position(|(known, _)| *known == name);
+        let place = known.unwrap_or_else(|| {
+            let opened = Opened {
+                plan: Arc::clone(plan),
+                group: plan.open(),
+            };
+            current.push((name, opened));
+            current.len() - 1
+        });
+        current[place].1.read()
+    })?;
+    // An event of the processor comes with the time for which it was enabled, and that for which it was counted.
+    let (enabled, running) = match plan.columns.len() {
+        3 => (u128::from(words[1]), u128::from(words[2])),
+        _ => (1, 1),
+    };
+    let scaled = (u128::from(words[0]) * enabled).checked_div(running)?;
+    u64::try_from(scaled).ok()
+}

@@ -1,0 +1,57 @@
+//! The summary of a run: its profile's sums in one file, so that a run of thousands of ranks need not be read log by log.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::RecordsError;
+use crate::profile::ProfileSums;
+
+/// File of the summary in the directory of the logs.
+pub const SUMMARY_FILE: &str = "mastermind-summary.json";
+
+impl ProfileSums {
+    /// Writes the summary of a run.
+    ///
+    /// # Errors
+    /// [`RecordsError::Io`], [`RecordsError::Encode`].
+    pub fn write(&self, directory: &Path) -> Result<PathBuf, RecordsError> {
+        let path = directory.join(SUMMARY_FILE);
+        std::fs::write(&path, self.to_bytes()?)
+            .map_err(RecordsError::io("write summary", &path))?;
+        Ok(path)
+    }
+
+    /// Reads the summary of a run.
+    ///
+    /// # Errors
+    /// [`RecordsError::Io`] if there is none, as of a run that did not come to its end; [`RecordsError::Decode`].
+    pub fn read(directory: &Path) -> Result<Self, RecordsError> {
+        let path = directory.join(SUMMARY_FILE);
+        let bytes = std::fs::read(&path).map_err(RecordsError::io("read summary", &path))?;
+        Self::from_bytes(&bytes, &path)
+    }
+
+    /// As text, to be given to another rank.
+    ///
+    /// # Errors
+    /// [`RecordsError::Encode`].
+    pub fn to_bytes(&self) -> Result<Vec<u8>, RecordsError> {
+        serde_json::to_vec(self).map_err(|source| RecordsError::Encode {
+            path: SUMMARY_FILE.into(),
+            source,
+        })
+    }
+
+    /// From [`ProfileSums::to_bytes`].
+    ///
+    /// # Arguments
+    /// * `origin` - where the bytes come from, for the error
+    ///
+    /// # Errors
+    /// [`RecordsError::Decode`].
+    pub fn from_bytes(bytes: &[u8], origin: &Path) -> Result<Self, RecordsError> {
+        serde_json::from_slice(bytes).map_err(|source| RecordsError::Decode {
+            path: origin.into(),
+            source,
+        })
+    }
+}
