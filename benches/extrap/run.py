@@ -15,6 +15,7 @@ import subprocess
 import warnings
 
 import kernels
+import limit
 import rival
 
 NOISE = [0.0, 0.02, 0.05, 0.10]
@@ -59,11 +60,13 @@ def main():
     parser.add_argument("work", type=pathlib.Path)
     parser.add_argument("--kernels", type=int, default=200)
     parser.add_argument("--seed", default="1")
+    parser.add_argument("--coefficients", choices=kernels.COEFFICIENTS, default="alike")
     parser.add_argument("--only")
     parser.add_argument("--reuse", action="store_true", help="take Extra-P's answers of the run before")
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
-    print(f"{options.kernels} kernels a row, {kernels.REPETITIONS} repetitions, error at {kernels.FAR}x the range")
+    print(f"{options.kernels} kernels a row, {kernels.REPETITIONS} repetitions, coefficients {options.coefficients}, "
+          f"seed {options.seed}, error at {kernels.FAR}x the range")
     print("params terms noise |  exact %      | median error %      ratio target | CPU ms a kernel        | cover %    half")
     print("                   | Extra-P  ours | Extra-P   ours                   | Extra-P   ours   ratio | in   4x    width %")
     missed = 0
@@ -71,8 +74,8 @@ def main():
         if options.only and options.only != f"{n_params}/{n_terms}":
             continue
         for noise, target in zip(NOISE, targets):
-            name = f"{options.seed}-{n_params}-{n_terms}-{int(noise * 100)}-{options.kernels}"
-            case = kernels.kernels(options.seed, options.kernels, n_params, n_terms, noise)
+            name = f"{options.coefficients}-{options.seed}-{n_params}-{n_terms}-{int(noise * 100)}-{options.kernels}"
+            case = kernels.kernels(options.seed, options.kernels, n_params, n_terms, noise, options.coefficients)
             theirs = rivals(case, options.work / f"{name}.rival.json", options.reuse)
             mine = ours(case, options.ours, options.work, name)
             missed += row(case, theirs, mine, (n_params, n_terms, noise), target)
@@ -97,6 +100,14 @@ def row(case, theirs, mine, label, target):
         marks.append("error")
     if target == "1 %" and error[1] >= 1 or (target is None and error[1] > 1e-3):
         marks.append("error")
+    best = ""
+    if (n_params, n_terms) == (1, 1):
+        guesses = [limit.fit(kernel) for kernel in case]
+        share_best = exact([[[(0, round(e, 6), l)]] for (e, l), _ in guesses], case)
+        error_best = errors([value for _, value in guesses], case)
+        best = f" limit {share_best:.1f} {error_best:.2f}"
+        if share[1] < share_best - 2:
+            marks.append("limit")
     if n_params == 1 and cpu[0] < 200 * cpu[1]:
         marks.append("CPU")
     if noise > 0 and not 90 <= near <= 98:
@@ -107,6 +118,7 @@ def row(case, theirs, mine, label, target):
     print(
         f"{n_params:6} {n_terms:5} {100 * noise:4.0f}% | {share[0]:7.1f} {share[1]:5.1f} | {error[0]:7.2f} {error[1]:6.2f} "
         f"{ratio:9.2f} {shown:>6} | {cpu[0]:7.2f} {cpu[1]:7.4f} {cpu[0] / cpu[1]:6.0f} | {near:4.1f} {far:5.1f} {width:6.1f}"
+        + best
         + (f"  missed: {', '.join(marks)}" if marks else ""),
         flush=True,
     )

@@ -17,6 +17,7 @@ const BENCHES: &[(&str, &str, &[&str])] = &[
     ("proxy-mpi", "wrapper", &[]),
     ("mastermind-records", "read", &[]),
     ("cca-core", "scale", &[]),
+    ("mastermind-models", "summarise", &[]),
 ];
 
 /// The benchmark that takes a number of calls, and that of `--full`.
@@ -139,4 +140,17 @@ mod tests {
         assert_eq!(recorded(text), Some(12036));
         assert_eq!(recorded("nothing"), None);
     }
+}
+
+/// The table of model fitting: 10⁸ records to models, then Extra-P and ours on the same functions.
+pub fn extrap(workspace: &Workspace) -> Result<(), StepError> {
+    run_step(
+        "bench summarise",
+        &mut workspace.cargo(&["bench", "-p", "mastermind-models", "--bench", "summarise"]),
+    )?;
+    let mut script = Command::new("sh");
+    script
+        .arg(workspace.root.join("benches/extrap/run.sh"))
+        .env("CARGO_TARGET_DIR", &workspace.target);
+    run_step("Extra-P and ours", &mut script)
 }

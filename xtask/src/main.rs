@@ -19,12 +19,13 @@ use steps::StepError;
 use system::System;
 use workspace::Workspace;
 
-const USAGE: &str = "usage: cargo xtask demo|choice|test|bench|build|system [--no-install] [--full]
+const USAGE: &str = "usage: cargo xtask demo|choice|test|bench|extrap|build|system [--no-install] [--full]
 
   demo          build, run the shock problem, fit, and choose an implementation
   choice        the last part of the demo by itself; fails if a prediction does
   test          every check there is, with MPI and with MPI hidden
   bench         the cost of a call, of a recorded call, and the like
+  extrap        how well and how fast models are fitted, beside Extra-P; needs python3 and a package index
   build         the binary, the component libraries, the MPI back ends
   system        what this machine lacks, installed where that is possible
 
@@ -77,6 +78,7 @@ fn run(command: &str, install: bool, full: bool) -> Result<(), StepError> {
         }),
         "test" => prepared().and_then(|(workspace, system)| test::test(&workspace, &system)),
         "bench" => Workspace::find().and_then(|workspace| bench::bench(&workspace, full)),
+        "extrap" => Workspace::find().and_then(|workspace| bench::extrap(&workspace)),
         other => Err(StepError::Usage {
             found: other.to_owned(),
             usage: USAGE,

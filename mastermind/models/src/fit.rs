@@ -4,15 +4,16 @@ use crate::choice::{choose, credible};
 use crate::error::Error;
 use crate::families::hypotheses;
 use crate::formula::Formula;
+use crate::mixture::Part;
 use crate::model::{Coefficient, Family, Freedom, Model, Note, list};
 use crate::modes::{Modes, split};
 use crate::normal_form::{MIN_POINTS, search};
 use crate::points::Points;
-use crate::predict::predict;
+use crate::predict::middle;
 use crate::quality::{aicc, bic, r_squared, residual_sum, smape};
 use crate::sample::Samples;
 use crate::searched::searched;
-use crate::shown::Shown;
+use crate::shown::{Alternative, Shown};
 use crate::sigma::{Deviation, sigma};
 use crate::written_fit::UserFormula;
 
@@ -294,13 +295,28 @@ fn model(samples: &Samples, points: &Points, best: &Shown, notes: Vec<Note>) -> 
 
 /// Time of all calls by what predictions give them; 1 where that is nothing.
 fn total_ratio(model: &Model, points: &Points) -> f64 {
+    let value_s = |formula: &Formula, i: usize| {
+        let value = formula.evaluate(|name| points.number(i, name));
+        value.unwrap_or(f64::NAN)
+    };
+    let mut parts = Vec::with_capacity(model.alternatives.len());
     let predicted = (0..points.len()).map(|i| {
-        let coordinate = points.coordinate(i);
-        let value_s = predict(model, &coordinate).map_or(f64::NAN, |p| p.value_s);
-        value_s * points.all[i].count as f64
+        let count = points.all[i].count as f64;
+        if model.alternatives.is_empty() {
+            return count * value_s(&model.formula, i).max(0.0);
+        }
+        let part = |alternative: &Alternative| Part {
+            weight: alternative.weight,
+            mean: value_s(&alternative.formula, i),
+            deviation: 0.0,
+        };
+        parts.clear();
+        parts.extend(model.alternatives.iter().map(part));
+        count * middle(&mut parts).max(0.0)
     });
+    let predicted_s: f64 = predicted.sum();
     let total_s: f64 = points.all.iter().map(|summary| summary.total_s()).sum();
-    let ratio = total_s / predicted.sum::<f64>();
+    let ratio = total_s / predicted_s;
     if ratio.is_finite() && ratio > 0.0 {
         ratio
     } else {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use crate::formula::Term;
 use crate::noise::Noise;
-use crate::parameter::{Coordinate, Value};
 use crate::sample::{Samples, Summary};
 
 /// Points of one method and mode, column by column.
@@ -120,17 +119,6 @@ impl Points {
     pub fn number(&self, index: usize, name: &str) -> Option<f64> {
         let param = self.names.iter().position(|known| known == name)?;
         Some(self.columns[param][index])
-    }
-
-    /// The named values of point `index`, labels of the mode among them.
-    pub fn coordinate(&self, index: usize) -> Coordinate {
-        let labels = self.mode.iter();
-        let labels = labels.map(|(name, label)| (name.clone(), Value::Label(label.clone())));
-        let numbers = self.names.iter().zip(&self.columns);
-        let numbers = numbers.map(|(name, column)| (name.clone(), Value::Number(column[index])));
-        Coordinate {
-            values: labels.chain(numbers).collect(),
-        }
     }
 
     /// Values of a product at each point; `None` if it names an unknown parameter.

@@ -78,7 +78,9 @@ fn alone(model: &Model, coordinate: &Coordinate) -> Result<(f64, [f64; 2]), Erro
 /// Value and interval of a model that averages over formulas: the median of what they predict, and
 /// the quantiles of their mixture.
 ///
-/// Student's t of a part is stood for by the normal distribution with the same 95 % interval.
+/// Student's t of a part is stood for by the normal distribution with the same 95 % interval. The weights
+/// say which formula is right if one of them is; further out than was measured another may be, so the
+/// interval takes them to the power of `1 / (1 + log2 d)`, `d` being [`Model::distance`].
 ///
 /// # Source
 /// J.A. Hoeting, D. Madigan, A.E. Raftery, C.T. Volinsky, Statist. Sci. 14 (1999) 382 (recalled, not
@@ -105,9 +107,9 @@ fn averaged(model: &Model, coordinate: &Coordinate) -> Result<(f64, [f64; 2]), E
             deviation: (call * call + variance * of_mean * of_mean).sqrt(),
         });
     }
-    let told: f64 = parts.iter().map(|part| part.weight).sum();
-    parts.iter_mut().for_each(|part| part.weight /= told);
+    temper(&mut parts, 1.0);
     let value_s = middle(&mut parts);
+    temper(&mut parts, 1.0 + model.distance(coordinate).log2());
     if !parts.iter().all(|part| part.deviation.is_finite()) {
         return Ok((value_s, [0.0, f64::INFINITY]));
     }
@@ -118,11 +120,21 @@ fn averaged(model: &Model, coordinate: &Coordinate) -> Result<(f64, [f64; 2]), E
     ))
 }
 
+/// Raises the weights to the power of `1 / temperature` and makes them add up to one.
+fn temper(parts: &mut [Part], temperature: f64) {
+    let power = temperature.recip();
+    parts
+        .iter_mut()
+        .for_each(|part| part.weight = part.weight.powf(power));
+    let sum: f64 = parts.iter().map(|part| part.weight).sum();
+    parts.iter_mut().for_each(|part| part.weight /= sum);
+}
+
 /// The median of the values of the parts by weight: half way between the two that enclose the middle.
 ///
 /// Not their mean, which far from the points is that of the fastest growing part, however small its
 /// weight.
-fn middle(parts: &mut [Part]) -> f64 {
+pub(crate) fn middle(parts: &mut [Part]) -> f64 {
     parts.sort_by(|a, b| a.mean.total_cmp(&b.mean));
     let mut below = 0.0;
     for (i, part) in parts.iter().enumerate() {
@@ -244,6 +256,22 @@ impl Model {
         } else {
             deviation_s
         })
+    }
+
+    /// How far outside the measured range a coordinate lies, ≥ 1: the largest factor beyond an end of it,
+    /// or where the range is not positive, one and the widths of the range beyond.
+    pub fn distance(&self, coordinate: &Coordinate) -> f64 {
+        let beyond = |(name, [low, high]): (&String, &[f64; 2])| {
+            let x = coordinate.number(name).unwrap_or(*low);
+            let far = if *low > 0.0 && x > 0.0 {
+                (x / high).max(low / x)
+            } else {
+                1.0 + (x - high).max(low - x) / (high - low)
+            };
+            // Not a number, or infinite, where nothing was measured but one value.
+            if far.is_finite() { far } else { 1.0 }
+        };
+        self.range.iter().map(beyond).fold(1.0, f64::max)
     }
 
     /// The nearest coordinate in the measured range.
