@@ -99,6 +99,7 @@ impl Recording {
             overwrite: false,
             limit_bytes: None,
             selection,
+            mpi_events: false,
         }
     }
 
