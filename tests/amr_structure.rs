@@ -346,8 +346,8 @@ fn prolongs_follow_from_the_patches() {
     for (rank, (calls, counted)) in ranks.iter().enumerate() {
         let mut expected = 0;
         let mut now: Vec<&[Vec<Patch>]> = vec![&[]; ranks.len()];
-        for at in 0..calls.len() {
-            match &calls[at] {
+        for (at, call) in calls.iter().enumerate() {
+            match call {
                 MeshCall::Ghosts(level) => {
                     expected += prolongs_of_fill(rank, &now, *level as usize);
                 }
@@ -356,7 +356,7 @@ fn prolongs_follow_from_the_patches() {
                         .iter()
                         .map(|(calls, _)| patches_after(&calls[at]))
                         .collect();
-                    let is_regrid = matches!(calls[at], MeshCall::Regrid(_));
+                    let is_regrid = matches!(call, MeshCall::Regrid(_));
                     // Before it marks cells, a regrid fills the ghost cells of the levels that may be refined.
                     if is_regrid && now[rank].len() > 1 {
                         expected += prolongs_of_fill(rank, &now, 1);

@@ -38,6 +38,7 @@ enum Verb {
     Choose(commands::choose::Choose),
     Simulate(commands::simulate::Simulate),
     Wrap(commands::wrap::Wrap),
+    Suggest(commands::suggest::Suggest),
 }
 
 fn main() -> ExitCode {
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         Verb::Choose(verb) => verb.execute(),
         Verb::Simulate(verb) => verb.execute(),
         Verb::Wrap(verb) => verb.execute(),
+        Verb::Suggest(verb) => verb.execute(),
     };
     result.unwrap_or_else(|error| {
         eprint!("{}", errors::worded(&error));

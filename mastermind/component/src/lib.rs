@@ -19,4 +19,4 @@ pub use mastermind::{CounterChoice, Mastermind, mpi_routines, routine_definition
 pub use measurement::Measurement;
 pub use samples::{method_name, samples};
 pub use workload::workload;
-pub use wrapped::{WRAP_VARIABLE, WrapConfig, WrapError, Wrapped};
+pub use wrapped::{MESSAGE_EXTENSION, WRAP_VARIABLE, WrapConfig, WrapError, Wrapped};

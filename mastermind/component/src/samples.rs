@@ -2,9 +2,7 @@
 
 use mastermind_composition::model_name;
 use mastermind_models::{Metric, Parameter, ParameterKind, SampleSet};
-use mastermind_records::definition::{
-    self, MethodDefinition, ParameterDefinition, RANK_UNIT, TIMER_CLASS,
-};
+use mastermind_records::definition::{self, MethodDefinition, ParameterDefinition, TIMER_CLASS};
 use mastermind_records::{ExclusiveTimes, Record, Run};
 
 /// Adds the calls of a run to `set`, by method (`CLASS::PORT.METHOD`) and parameters. Calls that failed are left out,
@@ -28,12 +26,12 @@ pub fn samples(
                 let Some(ns) = time_ns(&record, exclusive_ns, metric) else {
                     continue;
                 };
-                let sizes = record.method.parameters.iter().filter(|p| is_size(p));
+                let sizes = record.method.parameters.iter().filter(|p| p.is_size());
                 let parameters: Vec<_> = sizes.map(parameter).collect();
                 let method = set.declare(&method_name(record.method), &parameters)?;
                 coordinate.clear();
                 let values = record.method.parameters.iter().zip(record.parameters());
-                let values = values.filter(|(definition, _)| is_size(definition));
+                let values = values.filter(|(definition, _)| definition.is_size());
                 coordinate.extend(values.map(|(_, value)| value.as_f64()));
                 // Refused ones are counted by the set.
                 let _ = set.push(method, &coordinate, ns as f64 * 1e-9);
@@ -65,11 +63,6 @@ pub(crate) fn time_ns(record: &Record<'_>, exclusive_ns: u64, metric: Metric) ->
         Metric::Compute => record.compute_ns(),
         _ => None,
     }
-}
-
-/// Whether a time can grow with a parameter: not with the number of a rank.
-fn is_size(definition: &ParameterDefinition) -> bool {
-    definition.unit != RANK_UNIT
 }
 
 fn parameter(definition: &ParameterDefinition) -> Parameter {

@@ -18,6 +18,9 @@ use crate::mastermind::{mpi_routines, routine_definitions};
 /// The environment variable through which `mastermind wrap` reaches the library that it preloads; a [`WrapConfig`] in JSON.
 pub const WRAP_VARIABLE: &str = "MASTERMIND_WRAP";
 
+/// File name extension of what a rank leaves word in.
+pub const MESSAGE_EXTENSION: &str = "error";
+
 /// Class of the method that stands for the whole program.
 const PROGRAM_CLASS: &str = "program";
 
@@ -39,7 +42,8 @@ pub struct WrapConfig {
 impl WrapConfig {
     /// Where a rank leaves word of what went wrong.
     pub fn message_file(&self, rank: u32) -> PathBuf {
-        self.directory.join(format!("rank{rank:04}.error"))
+        let name = format!("rank{rank:04}.{MESSAGE_EXTENSION}");
+        self.directory.join(name)
     }
 }
 

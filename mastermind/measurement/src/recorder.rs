@@ -55,6 +55,8 @@ pub struct RunTotals {
     pub bytes: u64,
     /// Number of logs.
     pub logs: u32,
+    /// Number of times that a call waited for the next piece of a log.
+    pub late_chunks: u64,
     /// Relative difference between the clock's rate over the run and as measured at start; beyond 10⁻³ the clock is
     /// not to be trusted.
     pub clock_drift: f64,

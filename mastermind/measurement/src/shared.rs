@@ -491,10 +491,12 @@ impl Shared {
                     records,
                     dropped,
                     bytes,
+                    late_chunks,
                 }) => {
                     totals.records += records;
                     totals.dropped += dropped;
                     totals.bytes += bytes;
+                    totals.late_chunks += late_chunks;
                 }
                 Err(error) => first_error = first_error.or(Some(error)),
             }

@@ -45,6 +45,14 @@ impl Confirmed {
     }
 }
 
+/// Calls that the calling thread's log could not take so far.
+fn dropped(run: &RunRecorder) -> u64 {
+    // SAFETY: the context is the calling thread's own, with cells as long as the recorder lives.
+    unsafe { &*(*run.recorder().thread_context()).cells }
+        .dropped
+        .load(Ordering::Relaxed)
+}
+
 /// The program: only when the test below starts it.
 #[test]
 fn program() {
@@ -84,14 +92,22 @@ fn program() {
         for thread in 0..N_THREADS {
             let (run, outer, inner, confirmed) = (&run, &outer, &inner, &confirmed);
             scope.spawn(move || {
-                for call in 0.. {
+                let (mut call, mut lost) = (0, 0);
+                loop {
                     let words = || [thread as u64, call];
                     let recording = Recording::begin(run.recorder(), outer, words).unwrap();
                     Recording::begin(run.recorder(), inner, words)
                         .unwrap()
                         .end(false);
                     recording.end(false);
-                    confirmed.cell(thread).store(call + 1, Ordering::Release);
+                    // Empty calls outrun the preparation of the log on a busy machine. What was dropped for that, and
+                    // counted, is made again.
+                    let dropped = dropped(run);
+                    if dropped == lost {
+                        call += 1;
+                        confirmed.cell(thread).store(call, Ordering::Release);
+                    }
+                    lost = dropped;
                 }
             });
         }
@@ -141,8 +157,13 @@ fn every_confirmed_call_is_there() {
                 let [thread, call] = *record.values else {
                     panic!("{record:?}")
                 };
-                assert_eq!(recorded[thread as usize], call, "in order and without gaps");
-                recorded[thread as usize] += 1;
+                let recorded = &mut recorded[thread as usize];
+                let is_again = call + 1 == *recorded && log.dropped() > 0;
+                assert!(
+                    call == *recorded || is_again,
+                    "{call} after {recorded}, expected order without gaps"
+                );
+                *recorded = call + 1;
             }
             assert!(log.open_calls().len() <= 2, "{:?}", log.open_calls());
         }

@@ -186,6 +186,13 @@ pub struct ParameterDefinition {
     pub labels: Vec<String>,
 }
 
+impl ParameterDefinition {
+    /// Whether a time can grow with it: not with the number of a rank.
+    pub fn is_size(&self) -> bool {
+        self.unit != RANK_UNIT
+    }
+}
+
 /// A counter read at each call.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

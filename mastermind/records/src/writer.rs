@@ -61,6 +61,8 @@ pub struct LogTotals {
     pub dropped: u64,
     /// Length of the file.
     pub bytes: u64,
+    /// Number of times that a call waited for a chunk, or was lost for want of one that was late.
+    pub late_chunks: u64,
 }
 
 /// Why a log takes no more records.
@@ -92,6 +94,8 @@ pub struct LogWriter {
     refusal: Option<Refusal>,
     /// Whether a late chunk is waited for; only once, not at each record after.
     may_wait: bool,
+    /// Number of times that a chunk was not ready when it was needed.
+    late_chunks: u64,
     /// Mappings of what was kept free.
     kept: Vec<MmapMut>,
 }
@@ -177,12 +181,15 @@ impl LogWriter {
             requested: false,
             refusal: None,
             may_wait: true,
+            late_chunks: 0,
             kept: Vec::new(),
         };
         writer.request_chunk(0);
         writer
             .next_chunk(1)
             .map_err(RecordsError::io("allocate record log", &writer.path))?;
+        // Nobody waited for the first.
+        writer.late_chunks = 0;
         Ok(writer)
     }
 
@@ -299,6 +306,9 @@ impl LogWriter {
             if !self.requested {
                 self.refuse(Refusal::Limit);
                 return Ok(false);
+            }
+            if !self.preparer.is_ready(&self.slot) {
+                self.late_chunks += 1;
             }
             let Some(chunk) = self.preparer.take(&self.slot, self.may_wait) else {
                 self.may_wait = false;
@@ -527,6 +537,7 @@ impl LogWriter {
             records: retired + last,
             dropped,
             bytes,
+            late_chunks: self.late_chunks,
         })
     }
 }

@@ -15,10 +15,14 @@
 //! # Ok::<(), mastermind_simulation::expression::ExpressionError>(())
 //! ```
 
+pub mod analytic;
 pub mod diagram;
 pub mod engine;
 pub mod expression;
+pub mod goal;
 pub mod machine;
 pub mod plantuml;
 pub mod program;
+pub mod report;
+pub mod trace;
 pub mod xmi;

@@ -71,7 +71,11 @@ impl Message {
                 _ => self.here,
             };
             let own = || of_comm(&COMM_RANK).unwrap_or(0);
-            let bytes = self.bytes(size, arguments, ranks, own);
+            // Between two groups other arguments count, and arrays have other lengths.
+            let bytes = match of_comm(&COMM_TEST_INTER) {
+                Some(is_inter) if is_inter != 0 => 0,
+                _ => self.bytes(size, arguments, ranks, own),
+            };
             [
                 bytes.cast_unsigned(),
                 peer.max(-1).cast_unsigned(),
@@ -119,6 +123,10 @@ static TYPE_SIZE: [Target; 2] = [
 static COMM_SIZE: [Target; 2] = [
     Target::new(c"PMPI_Comm_size", c"PMPI_Comm_size"),
     Target::new(c"pmpi_comm_size_", c"pmpi_comm_size_"),
+];
+static COMM_TEST_INTER: [Target; 2] = [
+    Target::new(c"PMPI_Comm_test_inter", c"PMPI_Comm_test_inter"),
+    Target::new(c"pmpi_comm_test_inter_", c"pmpi_comm_test_inter_"),
 ];
 static COMM_RANK: [Target; 2] = [
     Target::new(c"PMPI_Comm_rank", c"PMPI_Comm_rank"),

@@ -113,7 +113,7 @@ impl Fit {
 }
 
 /// Whether `CLASS::PORT.METHOD` is meant by a name: it, or an end of it that begins at a part.
-fn names(method: &str, name: &str) -> bool {
+pub(super) fn names(method: &str, name: &str) -> bool {
     let rest = method.strip_suffix(name);
     rest.is_some_and(|rest| rest.is_empty() || rest.ends_with("::") || rest.ends_with('.'))
 }

@@ -15,4 +15,5 @@ pub mod profile;
 pub mod run;
 pub mod shell;
 pub mod simulate;
+pub mod suggest;
 pub mod wrap;

@@ -210,11 +210,15 @@ impl Run {
         if session.size == 1 {
             return Err(error);
         }
-        // Where all have failed, the first rank tells it, and has ended the others before they do.
+        // Where several have failed, one tells it, and ends the others: the first rank if it is among them.
         if session.rank > 0 {
-            thread::sleep(2 * LAST_WORDS);
+            thread::sleep(LAST_WORDS);
         }
-        eprint!("{}", crate::errors::worded(&error));
+        if back_end::is_first_to_tell() {
+            eprint!("{}", crate::errors::worded(&error));
+        } else {
+            thread::sleep(LAST_WORDS);
+        }
         // The others may wait for this rank for ever: MPI ends them. MPICH's launcher drops what it has not passed on by then.
         thread::sleep(LAST_WORDS);
         session
@@ -250,10 +254,14 @@ impl Run {
                 0 => String::new(),
                 n => format!(", {n} dropped"),
             };
+            let late = match totals.late_chunks {
+                0 => String::new(),
+                n => format!(", {n} calls waited for the disk"),
+            };
             let (records, bytes) = (totals.records, totals.bytes);
             let directory = directory.display();
             output::line(format!(
-                "rank 0: {records} records{lost}, {bytes} bytes, in {directory}"
+                "rank 0: {records} records{lost}{late}, {bytes} bytes, in {directory}"
             ));
         }
         Ok(())

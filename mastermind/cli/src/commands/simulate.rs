@@ -1,4 +1,7 @@
-//! `mastermind simulate`: how long a program model takes on a machine.
+//! `mastermind simulate`: how long a program model, or a schedule, takes on a machine.
+
+mod schedule;
+mod trace;
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,10 +11,11 @@ use anyhow::{Context, bail};
 use clap::Args;
 use indicatif::ProgressBar;
 use mastermind_models::ModelSet;
-use mastermind_simulation::engine::{Outcome, simulate_with};
+use mastermind_simulation::engine::{Outcome, ProcessResult, Progress, simulate_with};
 use mastermind_simulation::expression::parse;
 use mastermind_simulation::machine::{Machine, read_machine};
-use mastermind_simulation::program::{Model, System, lower};
+use mastermind_simulation::program::{Model, Program, System, lower};
+use mastermind_simulation::report::html;
 use serde::Serialize;
 
 use crate::output;
@@ -23,8 +27,8 @@ use crate::session::{assignment, model};
     after_help = "Example: mastermind simulate examples/sweep3d/sweep3d.toml --machine examples/sweep3d/machine.toml --ranks 100"
 )]
 pub struct Simulate {
-    /// The model: TOML with a [model] table, the same as JSON, or activity diagrams in PlantUML (.puml)
-    /// or XMI (.uml, .xmi)
+    /// The model: TOML with a [model] table, the same as JSON, activity diagrams in PlantUML (.puml) or
+    /// XMI (.uml, .xmi), or a GOAL schedule (.goal)
     model: PathBuf,
     /// The machine
     #[arg(long, value_name = "M.toml")]
@@ -38,6 +42,12 @@ pub struct Simulate {
     /// Fitted models that costs name, as fit writes them
     #[arg(long, value_name = "FILE")]
     models: Option<PathBuf>,
+    /// Write what each process does when: Paje for an F that ends in .paje or .trace, else Perfetto's JSON
+    #[arg(long, value_name = "F")]
+    trace: Option<PathBuf>,
+    /// Write the charts as one HTML file
+    #[arg(long, value_name = "F")]
+    html: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -76,6 +86,18 @@ struct Element {
     percent: f64,
 }
 
+impl Process {
+    fn of(rank: usize, process: &ProcessResult) -> Self {
+        Self {
+            rank,
+            finish_ns: process.finish_ns,
+            work_ns: process.work_ns,
+            overhead_ns: process.overhead_ns,
+            wait_ns: process.wait_ns(),
+        }
+    }
+}
+
 impl Simulate {
     /// Simulates and tells.
     ///
@@ -85,6 +107,9 @@ impl Simulate {
         let act = || format!("cannot read machine \"{}\"", self.machine.display());
         let text = fs::read_to_string(&self.machine).with_context(act)?;
         let machine = read_machine(&text).with_context(act)?;
+        if schedule::is_one(&self.model) {
+            return self.schedule(&machine);
+        }
         let models = self.fitted()?;
         let mut model = model::read(&self.model)?;
         for (name, value) in &self.set {
@@ -97,23 +122,29 @@ impl Simulate {
             processors: machine.processors,
         };
         let program = lower(&model, &models, system)?;
-        let bar = ProgressBar::new_spinner();
-        let outcome = simulate_with(&program, &machine, &mut |progress| {
-            let seconds = progress.now_ns as f64 / 1e9;
-            bar.set_message(format!(
-                "{seconds:.6} s simulated, {} events",
-                progress.events
-            ));
-            bar.tick();
-        });
-        bar.finish_and_clear();
-        let report = report(&outcome?);
+        let outcome = self.run(&program, &machine)?;
+        if let Some(path) = &self.html {
+            fs::write(path, html(&model.name, &outcome))
+                .with_context(|| format!("cannot write charts \"{}\"", path.display()))?;
+        }
+        let report = report(&outcome);
         if self.json {
             output::json(&report)?;
         } else {
             tell(&model.name, &report);
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    fn run(&self, program: &Program, machine: &Machine) -> anyhow::Result<Outcome> {
+        let bar = ProgressBar::new_spinner();
+        let mut tell = |progress: Progress| told(&bar, progress);
+        let outcome = match &self.trace {
+            None => simulate_with(program, machine, &mut tell).map_err(anyhow::Error::from),
+            Some(path) => trace::traced(path, program, machine, &mut tell),
+        };
+        bar.finish_and_clear();
+        outcome
     }
 
     fn fitted(&self) -> anyhow::Result<ModelSet> {
@@ -137,6 +168,16 @@ impl Simulate {
             ),
         }
     }
+}
+
+/// Shows on standard error how far a simulation is.
+fn told(bar: &ProgressBar, progress: Progress) {
+    let seconds = progress.now_ns as f64 / 1e9;
+    bar.set_message(format!(
+        "{seconds:.6} s simulated, {} events",
+        progress.events
+    ));
+    bar.tick();
 }
 
 /// Lets a global variable of a model begin with another value.
@@ -186,13 +227,7 @@ fn report(outcome: &Outcome) -> Report {
     Report {
         makespan_ns: outcome.makespan_ns,
         processes: processes
-            .map(|(rank, process)| Process {
-                rank,
-                finish_ns: process.finish_ns,
-                work_ns: process.work_ns,
-                overhead_ns: process.overhead_ns,
-                wait_ns: process.wait_ns(),
-            })
+            .map(|(rank, process)| Process::of(rank, process))
             .collect(),
         elements: elements.collect(),
         messages: outcome.messages,

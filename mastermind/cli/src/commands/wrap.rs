@@ -10,7 +10,7 @@ use std::thread;
 use anyhow::{Context, anyhow, bail};
 use cca_comm::Launched;
 use clap::Args;
-use mastermind_component::{WRAP_VARIABLE, WrapConfig};
+use mastermind_component::{MESSAGE_EXTENSION, WRAP_VARIABLE, WrapConfig};
 use mastermind_records::LogIdentity;
 use mastermind_records::layout::EXTENSION;
 use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
@@ -60,7 +60,7 @@ impl Wrap {
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         let launched = back_end::launcher()?;
         let config = self.config()?;
-        prepare(&config.directory, launched.as_ref(), self.overwrite)?;
+        prepare(&config, launched.as_ref(), self.overwrite)?;
         let status = self.command(&config).and_then(run);
         if status.is_err() {
             // If it is empty.
@@ -130,13 +130,21 @@ impl Wrap {
 
 /// Looks for logs of another run that this rank, or the ones its records could be mixed up with, left; each of the ranks
 /// answers for its own, since they do not wait for each other.
-fn prepare(directory: &Path, launched: Option<&Launched>, overwrite: bool) -> anyhow::Result<()> {
+fn prepare(
+    config: &WrapConfig,
+    launched: Option<&Launched>,
+    overwrite: bool,
+) -> anyhow::Result<()> {
+    let directory = &config.directory;
     let rank = launched.map_or(0, |launched| launched.rank as u32);
-    let size = launched.and_then(|launched| launched.size).unwrap_or(1);
+    let answers_for = |log: LogIdentity| match launched {
+        None => true,
+        Some(Launched { size: None, .. }) => log.rank == rank,
+        Some(Launched { size: Some(n), .. }) => log.rank % (*n).max(1) as u32 == rank,
+    };
     let is_own = |path: &PathBuf| {
-        let identity = LogIdentity::from_path(path);
         let is_log = path.extension().is_some_and(|e| e == EXTENSION);
-        is_log && identity.is_some_and(|identity| identity.rank % size.max(1) as u32 == rank)
+        is_log && LogIdentity::from_path(path).is_some_and(answers_for)
     };
     let logs = logs(directory, is_own)?;
     if !logs.is_empty() && !overwrite {
@@ -146,6 +154,7 @@ fn prepare(directory: &Path, launched: Option<&Launched>, overwrite: bool) -> an
             logs.len()
         );
     }
+    let _ = fs::remove_file(config.message_file(rank));
     let act = || format!("cannot drop records in \"{}\"", directory.display());
     logs.iter().try_for_each(fs::remove_file).with_context(act)
 }
@@ -190,18 +199,24 @@ fn pid(child: &Child) -> anyhow::Result<Pid> {
 /// Tells what went wrong within the program, and whether there was any MPI to be seen.
 fn tell(config: &WrapConfig, launched: Option<&Launched>) {
     let rank = launched.map_or(0, |launched| launched.rank as u32);
-    let message = config.message_file(rank);
-    if let Ok(text) = fs::read_to_string(&message) {
-        let _ = fs::remove_file(&message);
-        let error = anyhow!("{text}").context(format!("MPI of rank {rank} is not measured"));
+    // A launcher that is wrapped itself has ranks of its own.
+    let is_told = |path: &PathBuf| match launched {
+        Some(_) => *path == config.message_file(rank),
+        None => path.extension().is_some_and(|e| e == MESSAGE_EXTENSION),
+    };
+    let messages = logs(&config.directory, is_told).unwrap_or_default();
+    for message in &messages {
+        let text = fs::read_to_string(message).unwrap_or_default();
+        let _ = fs::remove_file(message);
+        let rank = message.file_stem().unwrap_or_default().to_string_lossy();
+        let error = anyhow!("{text}").context(format!("MPI of {rank} is not measured"));
         eprint!("{}", errors::warning(&error));
-        return;
     }
     let is_seen = |path: &PathBuf| {
         LogIdentity::from_path(path).is_some_and(|log| launched.is_none() || log.rank == rank)
     };
     let seen = logs(&config.directory, is_seen).map_or(0, |logs| logs.len());
-    if seen == 0 && rank == 0 {
+    if seen == 0 && messages.is_empty() && rank == 0 {
         let error = anyhow!(
             "cannot measure MPI of \"{}\": 0 calls seen, expected those that start it; is it linked to MPI statically, \
              or no MPI program?",

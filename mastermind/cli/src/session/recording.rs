@@ -92,6 +92,18 @@ impl Instruments {
 }
 
 impl Recording {
+    /// No recording: what one of all that is selected would do.
+    pub fn selecting(selection: MonitorSelection) -> Self {
+        Recording {
+            directory: PathBuf::new(),
+            overwrite: false,
+            limit_bytes: None,
+            mpi_events: false,
+            selection,
+            counters: Vec::new(),
+        }
+    }
+
     /// The connections to put a proxy into: those selected, and the one that starts the assembly.
     ///
     /// # Errors

@@ -128,7 +128,11 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
         depth: usize,
         out: &mut Collected,
     ) {
-        let kind = self.document.kind(node);
+        let kind = match self.document.kind(node) {
+            // Without a type it is of the one that such a child has.
+            "structuredNode" => "StructuredActivityNode",
+            kind => kind,
+        };
         if OBJECTS.contains(&kind) {
             level.ends.insert(id, End::Object);
             return;

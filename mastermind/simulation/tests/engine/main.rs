@@ -2,4 +2,8 @@
 
 mod closed_forms;
 mod common;
+mod lapw0;
+mod naive;
+mod poems;
+mod queues;
 mod sweep;

@@ -1,0 +1,89 @@
+//! `simulate x.goal`: a GOAL schedule.
+
+use std::fs::File;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use indicatif::ProgressBar;
+use mastermind_simulation::goal::{ScheduleOutcome, read_goal, simulate_schedule_with};
+use mastermind_simulation::machine::Machine;
+
+use super::{Element, Process, Report, Simulate, tell, told};
+use crate::output;
+
+/// Whether a file is a schedule: by its name.
+pub fn is_one(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|end| end.eq_ignore_ascii_case("goal"))
+}
+
+impl Simulate {
+    /// Simulates a schedule and tells.
+    ///
+    /// # Errors
+    /// It cannot be read, or does not come to its end; an option is one of models.
+    pub(super) fn schedule(&self, machine: &Machine) -> anyhow::Result<ExitCode> {
+        let act = || format!("cannot simulate schedule \"{}\"", self.model.display());
+        let options = [
+            ("--set", !self.set.is_empty()),
+            ("--models", self.models.is_some()),
+            ("--trace", self.trace.is_some()),
+            ("--html", self.html.is_some()),
+        ];
+        if let Some((option, _)) = options.iter().find(|(_, given)| *given) {
+            bail!("{}: {option} is for program models, expected none", act());
+        }
+        let schedule = read_goal(File::open(&self.model).with_context(act)?).with_context(act)?;
+        let ranks = schedule.ranks();
+        if let Some(given) = self.ranks.filter(|given| *given as usize != ranks) {
+            bail!(
+                "{}: --ranks {given}, expected its own number, {ranks}",
+                act()
+            );
+        }
+        let bar = ProgressBar::new_spinner();
+        let outcome =
+            simulate_schedule_with(schedule, machine, &mut |progress| told(&bar, progress));
+        bar.finish_and_clear();
+        let report = report(&outcome?);
+        if self.json {
+            output::json(&report)?;
+        } else {
+            let name = self.model.file_stem().unwrap_or_default();
+            tell(&name.to_string_lossy(), &report);
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn report(outcome: &ScheduleOutcome) -> Report {
+    let all_ns: u64 = outcome
+        .processes
+        .iter()
+        .map(|process| process.finish_ns)
+        .sum();
+    let kinds = ["calc", "send", "recv"].into_iter().enumerate();
+    let elements = kinds.map(|(i, kind)| Element {
+        name: kind.to_owned(),
+        place: String::new(),
+        kind,
+        calls: outcome.operations[i],
+        total_ns: outcome.times_ns[i],
+        mean_ns: outcome.times_ns[i] as f64 / outcome.operations[i].max(1) as f64,
+        percent: 100.0 * outcome.times_ns[i] as f64 / all_ns.max(1) as f64,
+    });
+    let processes = outcome.processes.iter().enumerate();
+    Report {
+        makespan_ns: outcome.makespan_ns,
+        processes: processes
+            .map(|(rank, process)| Process::of(rank, process))
+            .collect(),
+        elements: elements.collect(),
+        messages: outcome.messages,
+        events: outcome.events,
+        undecided: 0,
+        unreceived: outcome.unreceived,
+        unmatched: 0,
+    }
+}

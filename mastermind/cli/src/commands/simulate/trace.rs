@@ -1,0 +1,55 @@
+//! `simulate --trace`: what each process does when, to a file.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::Path;
+
+use anyhow::Context;
+use mastermind_simulation::engine::{Outcome, Progress, Slice, simulate_traced};
+use mastermind_simulation::machine::Machine;
+use mastermind_simulation::program::Program;
+use mastermind_simulation::trace::{Perfetto, paje};
+
+/// Simulates and writes the trace.
+///
+/// # Errors
+/// The simulation does not come to its end; the file cannot be written.
+pub fn traced(
+    path: &Path,
+    program: &Program,
+    machine: &Machine,
+    progress: &mut dyn FnMut(Progress),
+) -> anyhow::Result<Outcome> {
+    let act = || format!("cannot write trace \"{}\"", path.display());
+    let file = BufWriter::new(File::create(path).with_context(act)?);
+    let end = path.extension().and_then(|end| end.to_str());
+    if matches!(end, Some("paje" | "trace")) {
+        return to_paje(file, program, machine, progress, act);
+    }
+    let mut writer = Perfetto::new(file, &program.elements, &program.name).with_context(act)?;
+    let mut wrong: io::Result<()> = Ok(());
+    let mut slice = |slice: Slice| {
+        if wrong.is_ok() {
+            wrong = writer.slice(slice);
+        }
+    };
+    let outcome = simulate_traced(program, machine, progress, &mut slice)?;
+    wrong.with_context(act)?;
+    writer.finish().with_context(act)?;
+    Ok(outcome)
+}
+
+fn to_paje(
+    mut file: BufWriter<File>,
+    program: &Program,
+    machine: &Machine,
+    progress: &mut dyn FnMut(Progress),
+    act: impl Fn() -> String,
+) -> anyhow::Result<Outcome> {
+    let mut slices = Vec::new();
+    let mut keep = |slice: Slice| slices.push(slice);
+    let outcome = simulate_traced(program, machine, progress, &mut keep)?;
+    let processes = program.system.processes;
+    paje(&mut file, &program.elements, processes, &slices).with_context(act)?;
+    Ok(outcome)
+}

@@ -1,0 +1,48 @@
+//! From a GOAL text to finishing times: the wavefront's schedule, 100 × 100 ranks and 3.17 million messages.
+//!
+//! Writes the schedule to a file in the directory for temporary files, then prints its bytes, CPU seconds and rate of the parser, CPU seconds
+//! of the simulation, and both together.
+
+#[path = "../tests/goal/sweep.rs"]
+mod sweep;
+
+use std::fs::{self, File};
+use std::io::BufWriter;
+
+use mastermind_simulation::goal::{read_goal, simulate_schedule};
+use mastermind_simulation::machine::Machine;
+use rustix::time::{ClockId, clock_gettime};
+
+fn cpu_s() -> f64 {
+    let now = clock_gettime(ClockId::ProcessCPUTime);
+    now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
+}
+
+fn main() -> std::io::Result<()> {
+    let path = std::env::temp_dir().join(format!("sweep-{}.goal", std::process::id()));
+    let mut file = BufWriter::with_capacity(1 << 20, File::create(&path)?);
+    sweep::write_sweep(&mut file, (100, 100), 20, 6000, 1_000_000)?;
+    drop(file);
+    let bytes = fs::metadata(&path)?.len();
+    for _ in 0..5 {
+        let begin = cpu_s();
+        let schedule = read_goal(File::open(&path)?).expect("a schedule");
+        let read = cpu_s();
+        let (operations, kept) = (schedule.operations(), schedule.memory_bytes());
+        let outcome = simulate_schedule(schedule, &Machine::default()).expect("an end");
+        let end = cpu_s();
+        println!(
+            "{bytes} bytes, {operations} operations in {kept} bytes: read in {:.3} CPU s ({:.0} MB/s), simulated in {:.3} CPU s, \
+             together {:.3} CPU s; {} messages, {} events, {} bytes, finish {} ns",
+            read - begin,
+            bytes as f64 / (read - begin) / 1e6,
+            end - read,
+            end - begin,
+            outcome.messages,
+            outcome.events,
+            outcome.memory_bytes,
+            outcome.makespan_ns,
+        );
+    }
+    fs::remove_file(&path)
+}

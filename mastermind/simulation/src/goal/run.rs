@@ -1,0 +1,639 @@
+//! A schedule on a machine.
+
+mod matching;
+
+use super::queue::{Event, Queue};
+use super::schedule::{Kind, Op, Part, Schedule};
+use crate::engine::{Blocked, ProcessResult, Progress, SimulationError};
+use crate::machine::{Link, Machine};
+use matching::Waiting;
+
+/// What an event is: the lowest bits of its order.
+const OP: u64 = 0;
+const EAGER: u64 = 1;
+const REQUEST: u64 = 2;
+const ACKNOWLEDGE: u64 = 3;
+const DATA: u64 = 4;
+const DONE: u64 = 5;
+/// An eager message of 4 GiB and more.
+const LARGE: u64 = 6;
+
+/// One event after the other in the order that they are settled.
+const STEP: u64 = 8;
+
+/// Events between two calls of the progress function.
+const PROGRESS_EVERY: u64 = 1 << 20;
+
+/// Most ranks that a deadlock names.
+const NAMED: usize = 100;
+
+/// A schedule that has ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ScheduleOutcome {
+    /// The last rank's finish, nanoseconds.
+    pub makespan_ns: u64,
+    /// By rank.
+    pub processes: Vec<ProcessResult>,
+    /// Calculations, sends and receives.
+    pub operations: [u64; 3],
+    /// Processor time of calculations, of sends and of messages that came, nanoseconds.
+    pub times_ns: [u64; 3],
+    /// Messages.
+    pub messages: u64,
+    /// Events.
+    pub events: u64,
+    /// Messages that nobody received.
+    pub unreceived: u64,
+    /// Most memory, the schedule included, bytes.
+    pub memory_bytes: usize,
+}
+
+/// Runs a schedule on a machine; each rank is on a node of its own or shares one as ranks fill them.
+///
+/// # Errors
+/// [`SimulationError::Deadlock`], [`SimulationError::Oversubscribed`].
+pub fn simulate_schedule(
+    schedule: Schedule,
+    machine: &Machine,
+) -> Result<ScheduleOutcome, SimulationError> {
+    simulate_schedule_with(schedule, machine, &mut |_| ())
+}
+
+/// Runs a schedule and tells now and then how far it is.
+///
+/// # Errors
+/// As [`simulate_schedule`].
+pub fn simulate_schedule_with(
+    schedule: Schedule,
+    machine: &Machine,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<ScheduleOutcome, SimulationError> {
+    let mut run = Run::new(schedule, machine);
+    run.begin();
+    let mut next_report = PROGRESS_EVERY;
+    while let Some(event) = run.queue.pop() {
+        run.events += 1;
+        run.event(event);
+        if run.events >= next_report {
+            next_report = run.events + PROGRESS_EVERY;
+            progress(Progress {
+                now_ns: event.at,
+                events: run.events,
+            });
+        }
+    }
+    run.finish()
+}
+
+/// A rank: one line of the cache.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
+struct Rank {
+    /// When its only processor is free, and when its only interface can send and receive.
+    processor: u64,
+    nic: Nic,
+    first_op: usize,
+    waiting: Waiting,
+    ops: u32,
+    done: u32,
+    /// Its row of the lists of processors and interfaces, where it has several of one.
+    row: u32,
+    /// It has one processor and one interface.
+    single: bool,
+    /// Operations of it wait for others than the one before.
+    depends: bool,
+}
+
+/// An interface: when it can send and receive next.
+#[derive(Debug, Clone, Copy, Default)]
+struct Nic {
+    sending: u64,
+    receiving: u64,
+}
+
+/// Processors and interfaces of a rank that has several of one.
+#[derive(Debug, Clone, Default)]
+struct Several {
+    processors: Vec<u64>,
+    nics: Vec<Nic>,
+}
+
+struct Run<'a> {
+    schedule: Schedule,
+    machine: &'a Machine,
+    per_node: u32,
+    ranks: Vec<Rank>,
+    several: Vec<Several>,
+    /// Work and overhead by rank.
+    sums: Vec<[u64; 2]>,
+    /// Overhead of what came.
+    received_ns: u64,
+    pool: matching::Pool,
+    queue: Queue,
+    order: u64,
+    /// Operations whose last wait has ended, while one event is dealt with.
+    ready: Vec<(u32, u64)>,
+    messages: u64,
+    events: u64,
+}
+
+impl<'a> Run<'a> {
+    fn new(schedule: Schedule, machine: &'a Machine) -> Self {
+        let n = schedule.ranks() as u32;
+        let nodes = machine.nodes_for(n);
+        let mut several = Vec::new();
+        let ranks = schedule.parts.iter().map(|part| {
+            let single = part.cpus == 1 && part.nics == 1;
+            let row = several.len() as u32;
+            if !single {
+                several.push(Several {
+                    processors: vec![0; usize::from(part.cpus)],
+                    nics: vec![Nic::default(); usize::from(part.nics)],
+                });
+            }
+            Rank {
+                first_op: part.first_op,
+                ops: part.ops,
+                row,
+                single,
+                depends: part.dependents > 0,
+                ..Rank::default()
+            }
+        });
+        let ranks: Vec<_> = ranks.collect();
+        Self {
+            schedule,
+            machine,
+            per_node: n.div_ceil(nodes.max(1)).max(1),
+            sums: vec![[0; 2]; ranks.len()],
+            received_ns: 0,
+            ranks,
+            several,
+            pool: matching::Pool::default(),
+            queue: Queue::new(),
+            order: 0,
+            ready: Vec::new(),
+            messages: 0,
+            events: 0,
+        }
+    }
+
+    #[inline]
+    fn link(&self, a: u32, b: u32) -> &'a Link {
+        if a == b || (self.per_node > 1 && a / self.per_node == b / self.per_node) {
+            &self.machine.intra
+        } else {
+            &self.machine.inter
+        }
+    }
+
+    /// When a processor is free.
+    #[inline]
+    fn processor(&mut self, rank: u32, cpu: u8) -> &mut u64 {
+        let rank = &mut self.ranks[rank as usize];
+        if rank.single {
+            &mut rank.processor
+        } else {
+            &mut self.several[rank.row as usize].processors[usize::from(cpu)]
+        }
+    }
+
+    #[inline]
+    fn nic(&mut self, rank: u32, nic: u8) -> &mut Nic {
+        let rank = &mut self.ranks[rank as usize];
+        if rank.single {
+            &mut rank.nic
+        } else {
+            &mut self.several[rank.row as usize].nics[usize::from(nic)]
+        }
+    }
+
+    #[inline]
+    fn op(&self, rank: u32, op: u32) -> &Op {
+        &self.schedule.ops[self.ranks[rank as usize].first_op + op as usize]
+    }
+
+    /// Settles an event.
+    #[inline]
+    fn push(&mut self, what: u64, event: Event) {
+        self.order += STEP;
+        let order = self.order | what;
+        self.queue.push(Event { order, ..event });
+    }
+
+    /// What waits for nothing begins.
+    fn begin(&mut self) {
+        for rank in 0..self.ranks.len() as u32 {
+            let ops = self.ranks[rank as usize].ops;
+            for op in 0..ops {
+                if self.op(rank, op).waits == 0 {
+                    self.ready.push((op, 0));
+                }
+            }
+            self.start_ready(rank);
+        }
+    }
+
+    /// Begins what has become ready: receives at once, the rest as events.
+    #[inline]
+    fn start_ready(&mut self, rank: u32) {
+        // In the order in which they became ready.
+        let mut at = 0;
+        while at < self.ready.len() {
+            let (op, when) = self.ready[at];
+            at += 1;
+            let it = *self.op(rank, op);
+            let state = &self.ranks[rank as usize];
+            // On a single processor nothing can come before it is free.
+            if it.kind == Kind::Receive && (state.single || when == 0) {
+                self.receive(rank, op, when);
+            } else {
+                // Before the interface is free it would only be put off.
+                let mut free = when;
+                if it.kind == Kind::Send {
+                    free = free.max(self.nic(rank, it.nic).sending);
+                }
+                let event = Event {
+                    at: free,
+                    order: 0,
+                    rank,
+                    op,
+                    peer: 0,
+                    other: 0,
+                };
+                self.push(OP, event);
+            }
+        }
+        self.ready.clear();
+    }
+
+    #[inline]
+    fn event(&mut self, event: Event) {
+        match event.order & (STEP - 1) {
+            OP => self.start(event),
+            DONE => self.release(event.rank, event.op, event.at, false),
+            part => self.arrive(event, part),
+        }
+        self.start_ready(event.rank);
+    }
+
+    /// An operation is due.
+    #[inline]
+    fn start(&mut self, event: Event) {
+        let Event { at, rank, op, .. } = event;
+        let it = *self.op(rank, op);
+        if it.kind == Kind::Receive {
+            self.receive(rank, op, at);
+            return;
+        }
+        let mut free = *self.processor(rank, it.cpu);
+        if it.kind == Kind::Send {
+            free = free.max(self.nic(rank, it.nic).sending);
+        }
+        if free > at {
+            // It keeps its place among those that wait.
+            self.queue.push(Event { at: free, ..event });
+            return;
+        }
+        self.release_begin(rank, op, at);
+        if it.kind == Kind::Calc {
+            let end = at.saturating_add(it.size);
+            *self.processor(rank, it.cpu) = end;
+            self.sums[rank as usize][0] += it.size;
+            self.complete(rank, op, end);
+            return;
+        }
+        let link = self.link(rank, it.peer);
+        // A message without bytes takes what one byte takes.
+        let bytes = it.size.max(1);
+        let eager = bytes <= link.rendezvous_bytes;
+        let mut occupied = link.send_overhead_ns;
+        if eager {
+            occupied += link.bytes_overhead_ns(bytes);
+            self.nic(rank, it.nic).sending = at + link.gap_ns + link.bytes_gap_ns(bytes);
+        }
+        let end = at + occupied;
+        *self.processor(rank, it.cpu) = end;
+        self.sums[rank as usize][1] += occupied;
+        self.messages += 1;
+        let mut message = Event {
+            at: at + link.lookahead_ns(),
+            order: 0,
+            rank: it.peer,
+            op,
+            peer: rank,
+            other: 0,
+        };
+        let receiver = &self.ranks[it.peer as usize];
+        if receiver.single {
+            // Before its processor is free it would only be put off.
+            message.at = message.at.max(receiver.processor);
+        }
+        if eager {
+            // All that its receiver needs of it.
+            if let Ok(bytes) = u32::try_from(bytes) {
+                (message.op, message.other) = (it.tag, bytes);
+                self.push(EAGER, message);
+            } else {
+                self.push(LARGE, message);
+            }
+            self.complete(rank, op, end);
+        } else {
+            self.push(REQUEST, message);
+        }
+    }
+
+    /// A receive is posted at `at`.
+    #[inline]
+    fn receive(&mut self, rank: u32, op: u32, at: u64) {
+        self.release_begin(rank, op, at);
+        let it = *self.op(rank, op);
+        let waiting = &mut self.ranks[rank as usize].waiting;
+        let Some(message) = self.pool.take_early(waiting, it.peer, it.tag) else {
+            self.pool.post(waiting, it.peer, it.tag, op);
+            return;
+        };
+        if message.is_request {
+            self.acknowledge(rank, message.peer, message.op, op, at);
+        } else {
+            self.complete(rank, op, at);
+        }
+    }
+
+    /// Something comes to a rank.
+    #[inline]
+    fn arrive(&mut self, event: Event, part: u64) {
+        let Event {
+            at,
+            rank,
+            op,
+            peer,
+            other,
+            ..
+        } = event;
+        let link = self.link(rank, peer);
+        let (tag, bytes, cpu, nic) = match part {
+            EAGER => (op, u64::from(other), 0, 0),
+            ACKNOWLEDGE => {
+                let sent = self.op(rank, op);
+                (sent.tag, sent.size.max(1), sent.cpu, sent.nic)
+            }
+            DATA => {
+                let (sent, receive) = (self.op(peer, op), self.op(rank, other));
+                (sent.tag, sent.size.max(1), receive.cpu, receive.nic)
+            }
+            _ => {
+                let sent = self.op(peer, op);
+                (sent.tag, sent.size.max(1), 0, 0)
+            }
+        };
+        let (cpu, nic) = match part {
+            EAGER | LARGE | REQUEST => self.place_of_receive(rank, peer, tag),
+            _ => (cpu, nic),
+        };
+        let has_bytes = matches!(part, EAGER | LARGE | DATA);
+        let mut free = *self.processor(rank, cpu);
+        if has_bytes {
+            free = free.max(self.nic(rank, nic).receiving);
+        }
+        if free > at {
+            self.queue.push(Event { at: free, ..event });
+            return;
+        }
+        let mut occupied = link.receive_overhead_ns;
+        if has_bytes {
+            let gap = link.bytes_gap_ns(bytes);
+            occupied += gap.max(link.bytes_overhead_ns(bytes));
+            self.nic(rank, nic).receiving = at + link.gap_ns + gap;
+        } else if part == ACKNOWLEDGE {
+            occupied = link.send_overhead_ns + link.bytes_overhead_ns(bytes);
+        }
+        let end = at + occupied;
+        *self.processor(rank, cpu) = end;
+        self.sums[rank as usize][1] += occupied;
+        self.received_ns += occupied;
+        match part {
+            DATA => self.complete(rank, other, end),
+            ACKNOWLEDGE => self.send_data(&event, bytes, nic, end),
+            _ => {
+                let waiting = &mut self.ranks[rank as usize].waiting;
+                match self.pool.take_posted(waiting, peer, tag) {
+                    None => self
+                        .pool
+                        .keep_early(waiting, peer, tag, op, part == REQUEST),
+                    Some(receive) if part == REQUEST => {
+                        self.acknowledge(rank, peer, op, receive, at);
+                    }
+                    Some(receive) => self.complete(rank, receive, end),
+                }
+            }
+        }
+    }
+
+    /// The processor and interface of the receive that waits for a message, the first where none does.
+    #[inline]
+    fn place_of_receive(&self, rank: u32, peer: u32, tag: u32) -> (u8, u8) {
+        let state = &self.ranks[rank as usize];
+        if state.single {
+            return (0, 0);
+        }
+        let posted = self.pool.posted(&state.waiting, peer, tag);
+        posted.map_or((0, 0), |receive| {
+            let receive = self.op(rank, receive);
+            (receive.cpu, receive.nic)
+        })
+    }
+
+    /// Answers a request: its receive is there.
+    fn acknowledge(&mut self, rank: u32, peer: u32, op: u32, receive: u32, at: u64) {
+        let link = self.link(rank, peer);
+        let cpu = self.op(rank, receive).cpu;
+        let processor = self.processor(rank, cpu);
+        let begin = (*processor).max(at);
+        *processor = begin + link.send_overhead_ns;
+        self.sums[rank as usize][1] += link.send_overhead_ns;
+        let answer = Event {
+            at: begin + link.lookahead_ns(),
+            order: 0,
+            rank: peer,
+            op,
+            peer: rank,
+            other: receive,
+        };
+        self.push(ACKNOWLEDGE, answer);
+    }
+
+    /// Sends the bytes of a message whose request was answered.
+    fn send_data(&mut self, answer: &Event, bytes: u64, nic: u8, end: u64) {
+        let Event {
+            at,
+            rank,
+            op,
+            peer,
+            other,
+            ..
+        } = *answer;
+        let link = self.link(rank, peer);
+        let nic = self.nic(rank, nic);
+        let begin = nic.sending.max(at);
+        nic.sending = begin + link.gap_ns + link.bytes_gap_ns(bytes);
+        let data = Event {
+            at: begin + link.lookahead_ns(),
+            order: 0,
+            rank: peer,
+            op,
+            peer: rank,
+            other,
+        };
+        self.push(DATA, data);
+        self.complete(rank, op, end);
+    }
+
+    /// An operation has ended at `end`, which may be yet to come.
+    #[inline]
+    fn complete(&mut self, rank: u32, op: u32, end: u64) {
+        let state = &mut self.ranks[rank as usize];
+        state.done += 1;
+        if state.single {
+            // What waits for it needs the processor, which is not free before.
+            self.release(rank, op, end, false);
+        } else {
+            let event = Event {
+                at: end,
+                order: 0,
+                rank,
+                op,
+                peer: 0,
+                other: 0,
+            };
+            self.push(DONE, event);
+        }
+    }
+
+    #[inline]
+    fn release_begin(&mut self, rank: u32, op: u32, at: u64) {
+        if self.ranks[rank as usize].depends {
+            self.release(rank, op, at, true);
+        }
+    }
+
+    /// Takes a wait from those that wait for an operation's begin, or for its end.
+    #[inline]
+    fn release(&mut self, rank: u32, op: u32, at: u64, begin: bool) {
+        let state = &self.ranks[rank as usize];
+        let (first_op, depends) = (state.first_op, state.depends);
+        let next = op + 1;
+        if !begin && next < state.ops {
+            let it = &mut self.schedule.ops[first_op + next as usize];
+            if it.after_previous {
+                it.waits -= 1;
+                if it.waits == 0 {
+                    self.ready.push((next, at));
+                }
+            }
+        }
+        if depends {
+            self.release_dependents(rank, op, at, begin);
+        }
+    }
+
+    fn release_dependents(&mut self, rank: u32, op: u32, at: u64, begin: bool) {
+        let part: Part = self.schedule.parts[rank as usize];
+        let all = part.first_dependent..part.first_dependent + part.dependents as usize;
+        let before = self.schedule.dependents[all.clone()].partition_point(|d| d.on < op);
+        for i in part.first_dependent + before..all.end {
+            let dependent = self.schedule.dependents[i];
+            if dependent.on != op {
+                break;
+            }
+            if dependent.begin == begin {
+                let it = &mut self.schedule.ops[part.first_op + dependent.op as usize];
+                it.waits -= 1;
+                if it.waits == 0 {
+                    self.ready.push((dependent.op, at));
+                }
+            }
+        }
+    }
+
+    fn finish(self) -> Result<ScheduleOutcome, SimulationError> {
+        let ranks = 0..self.ranks.len() as u32;
+        let is_blocked = |rank: &u32| {
+            let rank = *rank as usize;
+            self.ranks[rank].done < self.schedule.parts[rank].ops
+        };
+        let blocked: Vec<u32> = ranks.filter(is_blocked).collect();
+        if !blocked.is_empty() {
+            let n_blocked = blocked.len();
+            let blocked = blocked
+                .into_iter()
+                .take(NAMED)
+                .map(|rank| self.blocked(rank))
+                .collect();
+            return Err(SimulationError::Deadlock { n_blocked, blocked });
+        }
+        let mut outcome = ScheduleOutcome {
+            messages: self.messages,
+            events: self.events,
+            memory_bytes: self.schedule.memory_bytes() + self.queue.bytes() + self.pool.bytes(),
+            ..ScheduleOutcome::default()
+        };
+        for op in &self.schedule.ops {
+            outcome.operations[op.kind as usize] += 1;
+        }
+        for (rank, [work_ns, overhead_ns]) in self.ranks.iter().zip(&self.sums) {
+            let finish_ns = if rank.single {
+                rank.processor
+            } else {
+                let processors = &self.several[rank.row as usize].processors;
+                processors.iter().copied().max().unwrap_or(0)
+            };
+            outcome.unreceived += self.pool.n_early(&rank.waiting);
+            outcome.makespan_ns = outcome.makespan_ns.max(finish_ns);
+            outcome.processes.push(ProcessResult {
+                finish_ns,
+                work_ns: *work_ns,
+                overhead_ns: *overhead_ns,
+            });
+        }
+        let [work_ns, overhead_ns] = self
+            .sums
+            .iter()
+            .fold([0; 2], |sum, one| [sum[0] + one[0], sum[1] + one[1]]);
+        outcome.times_ns = [work_ns, overhead_ns - self.received_ns, self.received_ns];
+        Ok(outcome)
+    }
+
+    /// What a rank that does not come to its end waits for.
+    fn blocked(&self, rank: u32) -> Blocked {
+        let state = &self.ranks[rank as usize];
+        let since_ns = if state.single {
+            state.processor
+        } else {
+            self.several[state.row as usize].processors[0]
+        };
+        let (element, waits_for) = match self.pool.first_posted(&state.waiting) {
+            Some((op, peer, tag)) => {
+                let any = |number: u32| match number {
+                    super::schedule::ANY => "any".to_owned(),
+                    number => number.to_string(),
+                };
+                (
+                    format!("operation {}", op + 1),
+                    format!("a message from rank {}, tag {}", any(peer), any(tag)),
+                )
+            }
+            None => (
+                "an operation".to_owned(),
+                "another one, or a receiver".to_owned(),
+            ),
+        };
+        Blocked {
+            process: rank,
+            element,
+            place: format!("rank {rank}"),
+            waits_for,
+            since_ns,
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The charts of a simulation as one HTML file that needs nothing else: a bar for each process, a pie
+//! for the chosen process, a table of its elements that is sorted by any column.
+//!
+//! # Source
+//! S. Pllana et al., "Hybrid Performance Modeling and Prediction of Large-Scale Computing Systems",
+//! 2008, Figure 12.
+
+use serde_json::{Value, json};
+
+use crate::engine::Outcome;
+
+/// Most processes that have a bar of their own.
+const MOST: usize = 1000;
+
+/// The page with everything but its data.
+const PAGE: &str = include_str!("page.html");
+
+/// The charts of a simulation.
+///
+/// # Arguments
+/// * `title` - the model
+pub fn html(title: &str, outcome: &Outcome) -> String {
+    // In a script element nothing but `<` can end it.
+    let data = data(title, outcome).to_string().replace('<', "\\u003c");
+    PAGE.replace("%TITLE%", &escaped(title))
+        .replace("%DATA%", &data)
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+}
+
+fn data(title: &str, outcome: &Outcome) -> Value {
+    let shown = shown(outcome);
+    let processes = shown.iter().map(|rank| {
+        let one = &outcome.processes[*rank];
+        let elements: Vec<Value> = (0..outcome.elements.len())
+            .map(|element| outcome.element_of(*rank, element))
+            .map(|element| json!([element.calls, element.total_ns]))
+            .collect();
+        json!({
+            "rank": rank,
+            "finish": one.finish_ns,
+            "work": one.work_ns,
+            "overhead": one.overhead_ns,
+            "wait": one.wait_ns(),
+            "elements": elements,
+        })
+    });
+    let processes: Vec<Value> = processes.collect();
+    let elements = outcome.elements.iter().enumerate().map(|(i, info)| {
+        let all = outcome.element(i);
+        json!({
+            "name": info.name,
+            "place": info.place,
+            "kind": info.kind,
+            "all": [all.calls, all.total_ns],
+        })
+    });
+    let elements: Vec<Value> = elements.collect();
+    json!({
+        "title": title,
+        "makespan": outcome.makespan_ns,
+        "messages": outcome.messages,
+        "n_processes": outcome.processes.len(),
+        "processes": processes,
+        "elements": elements,
+    })
+}
+
+/// The processes with a bar: all, or some in even steps and the last to finish.
+fn shown(outcome: &Outcome) -> Vec<usize> {
+    let n = outcome.processes.len();
+    if n <= MOST {
+        return (0..n).collect();
+    }
+    let mut shown: Vec<usize> = (0..MOST - 1).map(|i| i * n / (MOST - 1)).collect();
+    let slowest = (0..n).max_by_key(|rank| outcome.processes[*rank].finish_ns);
+    shown.extend(slowest);
+    shown.sort_unstable();
+    shown.dedup();
+    shown
+}
