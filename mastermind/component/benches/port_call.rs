@@ -180,7 +180,7 @@ fn median(values: &mut [f64]) -> f64 {
 
 fn main() {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let [plain, monitored, off] = [const { () }; 3].map(|()| Framework::new());
+    let (plain, monitored, off) = (Framework::new(), Framework::new(), Framework::new());
     let [bare, recorded, silent] = [&plain, &monitored, &off].map(connected);
     monitor(&monitored, &directory.path().join("recorded"));
     let mastermind = monitor(&off, &directory.path().join("off"));
