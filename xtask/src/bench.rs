@@ -130,18 +130,6 @@ fn bytes(folder: &Path) -> std::io::Result<u64> {
     Ok(sum)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::recorded;
-
-    #[test]
-    fn a_run_says_what_it_recorded() {
-        let text = "x: done on 1 rank in 2.00 s\nrank 0: 12036 records, 596496 bytes, in r\n";
-        assert_eq!(recorded(text), Some(12036));
-        assert_eq!(recorded("nothing"), None);
-    }
-}
-
 /// The table of model fitting: 10⁸ records to models, then Extra-P and ours on the same functions.
 pub fn extrap(workspace: &Workspace) -> Result<(), StepError> {
     run_step(
@@ -153,4 +141,16 @@ pub fn extrap(workspace: &Workspace) -> Result<(), StepError> {
         .arg(workspace.root.join("benches/extrap/run.sh"))
         .env("CARGO_TARGET_DIR", &workspace.target);
     run_step("Extra-P and ours", &mut script)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::recorded;
+
+    #[test]
+    fn a_run_says_what_it_recorded() {
+        let text = "x: done on 1 rank in 2.00 s\nrank 0: 12036 records, 596496 bytes, in r\n";
+        assert_eq!(recorded(text), Some(12036));
+        assert_eq!(recorded("nothing"), None);
+    }
 }

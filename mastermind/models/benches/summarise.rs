@@ -72,7 +72,11 @@ fn records(n: u64, mut take: impl FnMut(f64, f64, f64)) {
         let (size, mode) = (i / RUN % N_SIZES, i / (RUN * N_SIZES) % 2);
         let q = 1000.0 + 200.0 * (size * size) as f64 / 10.0;
         let noise = 0.95 + 0.1 * (state >> 11) as f64 / (1_u64 << 53) as f64;
-        let spike = if state % 100_000 == 0 { 50.0 } else { 1.0 };
+        let spike = if state.is_multiple_of(100_000) {
+            50.0
+        } else {
+            1.0
+        };
         take(
             q,
             mode as f64,

@@ -140,7 +140,12 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
 /// Fits of all families, or of one.
 fn candidates(points: &Points, family: Option<Family>) -> (Vec<Shown>, Vec<Note>) {
     let asked = |candidate: Family| family.is_none_or(|family| candidate == family);
-    let (list, notes) = hypotheses(points);
+    let searched_only = [Family::NormalForm, Family::Stairs, Family::Regimes];
+    let (list, notes) = if family.is_some_and(|family| searched_only.contains(&family)) {
+        (Vec::new(), Vec::new())
+    } else {
+        hypotheses(points)
+    };
     let mut candidates: Vec<Shown> = list
         .iter()
         .filter(|hypothesis| asked(hypothesis.family))

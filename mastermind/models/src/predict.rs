@@ -258,8 +258,9 @@ impl Model {
         })
     }
 
-    /// How far outside the measured range a coordinate lies, ≥ 1: the largest factor beyond an end of it,
-    /// or where the range is not positive, one and the widths of the range beyond.
+    /// How far outside the measured range a coordinate lies, ≥ 1: the product over the parameters of the
+    /// factor beyond an end of it, or where the range is not positive, of one and the widths of the range
+    /// beyond.
     pub fn distance(&self, coordinate: &Coordinate) -> f64 {
         let beyond = |(name, [low, high]): (&String, &[f64; 2])| {
             let x = coordinate.number(name).unwrap_or(*low);
@@ -269,9 +270,9 @@ impl Model {
                 1.0 + (x - high).max(low - x) / (high - low)
             };
             // Not a number, or infinite, where nothing was measured but one value.
-            if far.is_finite() { far } else { 1.0 }
+            if far.is_finite() { far.max(1.0) } else { 1.0 }
         };
-        self.range.iter().map(beyond).fold(1.0, f64::max)
+        self.range.iter().map(beyond).product()
     }
 
     /// The nearest coordinate in the measured range.

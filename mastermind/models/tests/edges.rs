@@ -254,3 +254,83 @@ fn a_coordinate_must_be_one_of_the_model() {
     );
     assert!(message(at(f64::NAN)).contains("NaN s at q=NaN, expected a finite time"));
 }
+
+#[test]
+fn infinite_times_are_refused_and_counted() {
+    let calls: [(&[f64], f64); 3] = [(&[1e3], 1e-6), (&[2e3], f64::INFINITY), (&[3e3], 3e-6)];
+    let model = fit(&samples(&q(), &calls)).unwrap().remove(0);
+    assert_eq!((model.n_refused, model.n_records), (1, 2));
+}
+
+#[test]
+fn times_that_do_not_change_give_a_constant() {
+    let sizes: Vec<[f64; 1]> = (1..9).map(|i| [1e3 * f64::from(i)]).collect();
+    let calls: Vec<(&[f64], f64)> = sizes.iter().map(|q| (q.as_slice(), 2e-6)).collect();
+    let model = fit(&samples(&q(), &calls)).unwrap().remove(0);
+    assert_eq!(model.family, Family::Constant, "{}", model.expression);
+    assert!((model.formula.constant / 2e-6 - 1.0).abs() < 1e-12);
+    let p = predict(&model, &at(4500.0)).unwrap();
+    assert!((p.value_s - 2e-6).abs() < 1e-15 && p.upper_s < 2.1e-6);
+}
+
+#[test]
+fn runs_whose_parameters_have_other_names_do_not_mix() {
+    let mut set = SampleSet::new(Metric::Wall);
+    set.declare(METHOD, &q()).unwrap();
+    let other = [Parameter::integer("size", "double")];
+    assert_eq!(
+        set.declare(METHOD, &other).unwrap_err().to_string(),
+        "cannot take samples of \"hydro.GodunovFlux::flux.compute\": parameters [size (double)], \
+         expected [q (double)] as in the samples before; fit the runs apart"
+    );
+}
+
+#[test]
+fn a_family_says_how_many_points_it_needs() {
+    let calls: [(&[f64], f64); 2] = [(&[1e3], 1e-6), (&[2e3], 2e-6)];
+    let samples = samples(&q(), &calls);
+    for (family, needed) in [
+        (Family::Polynomial, 4),
+        (Family::NormalForm, 5),
+        (Family::Stairs, 6),
+        (Family::Regimes, 6),
+    ] {
+        let error = fit_family(&samples, family).unwrap_err();
+        let Error::TooFewPoints {
+            found: 2,
+            needed: said,
+            ..
+        } = error
+        else {
+            panic!("{family}: {error}");
+        };
+        assert_eq!(said, needed, "{family}");
+    }
+}
+
+/// Outside the range the deviation stays a share of the time, whatever its own function does there.
+#[test]
+fn the_interval_far_outside_is_wide() {
+    let sizes: Vec<[f64; 1]> = (0..160).map(|i| [1e3 * f64::from(i / 20 + 1)]).collect();
+    let calls: Vec<(&[f64], f64)> = (0..)
+        .zip(&sizes)
+        .map(|(i, q)| {
+            (
+                q.as_slice(),
+                1e-9 * q[0] * (1.0 + 0.05 * f64::from(i * i % 97 - 48) / 30.0),
+            )
+        })
+        .collect();
+    let model = fit(&samples(&q(), &calls)).unwrap().remove(0);
+    let (inside, far) = (
+        predict(&model, &at(8e3)).unwrap(),
+        predict(&model, &at(6.4e4)).unwrap(),
+    );
+    let share = |p: mastermind_models::Prediction| (p.upper_s - p.lower_s) / p.value_s;
+    assert!(far.extrapolated && share(far) >= share(inside) && share(inside) > 0.1);
+    assert_eq!(
+        (model.distance(&at(8e3)), model.distance(&at(6.4e4))),
+        (1.0, 8.0)
+    );
+    assert_eq!(model.distance(&at(500.0)), 2.0);
+}

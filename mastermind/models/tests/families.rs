@@ -51,7 +51,7 @@ fn at(model: &Model, q: f64) -> f64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(16))]
 
     #[test]
     fn constants_lines_and_logarithms(a in 1e-6..1e-3_f64, b in 1e-8..1e-5_f64) {
@@ -197,10 +197,10 @@ proptest! {
 /// the deviation at a size is known to 5 %.
 #[test]
 fn equation_2_of_the_paper_is_found() {
-    let found: Vec<[bool; 3]> = (1..=20).map(equation_2).collect();
+    let found: Vec<[bool; 3]> = (1..=12).map(equation_2).collect();
     for which in 0..3 {
         let times = found.iter().filter(|found| found[which]).count();
-        assert!(times >= 16, "{which}: {times} of 20");
+        assert!(times >= 9, "{which}: {times} of 12");
     }
 }
 

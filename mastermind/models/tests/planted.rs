@@ -62,6 +62,8 @@ fn calls(sizes: &[(f64, u32)], f: impl Fn(f64) -> f64, level: f64, seed: u64) ->
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
     #[test]
     fn a_line_comes_back(sizes in sizes(), a in 1e-6..1e-3_f64, b in 1e-10..1e-6_f64) {
         let model = fit(&calls(&sizes, |q| a + b * q, 0.0, 0)).unwrap().remove(0);

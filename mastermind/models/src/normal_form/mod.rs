@@ -18,7 +18,7 @@ mod weigh;
 use crate::model::Family;
 use crate::points::Points;
 use crate::shown::{Alternative, Deviances, Shown};
-use refine::{Observed, Refined, Scratch};
+use refine::{FEW_PASSES, Observed, PASSES, Refined, Scratch};
 use screen::Centred;
 use terms::{Basis, Form, MAX_PARAMS, Product};
 use weigh::{Credible, Weighed, odds_against, weigh};
@@ -50,7 +50,7 @@ pub(crate) fn search(points: &Points) -> Option<Shown> {
     let forms = forms(&columns, &basis, &observed);
     let mut fits: Vec<Refined> = forms
         .into_iter()
-        .filter_map(|form| scratch.refine(form, &basis, &observed))
+        .filter_map(|form| scratch.refine(form, &basis, &observed, FEW_PASSES))
         .collect();
     let mut credible = weigh(&fits, &observed);
     if extend(&mut fits, &credible, &mut scratch, &basis, &observed) {
@@ -131,7 +131,7 @@ fn extend(
     for param in 0..basis.n_params() {
         for term in basis.usable(param) {
             let longer = form.with(Product::single(param, term));
-            fits.extend(longer.and_then(|form| scratch.refine(form, basis, observed)));
+            fits.extend(longer.and_then(|form| scratch.refine(form, basis, observed, FEW_PASSES)));
         }
     }
     fits.len() > before
@@ -148,20 +148,22 @@ struct Found<'a> {
 
 impl Found<'_> {
     fn shown(&self, forms: &[Weighed], scratch: &mut Scratch) -> Option<Shown> {
-        let best = forms.first()?;
         let mut alternatives = Vec::with_capacity(forms.len());
+        let mut best = None;
         // The best comes last, so that the scratch holds its fit.
         for form in forms.iter().rev() {
-            scratch.refine(form.fit.form, self.basis, self.observed)?;
-            alternatives.push(Alternative {
+            best = scratch.refine(form.fit.form, self.basis, self.observed, PASSES);
+            alternatives.extend(best.iter().map(|fit| Alternative {
                 weight: form.weight,
                 family: Family::NormalForm,
-                formula: self.formula(&form.fit, 1.0),
-                covariance: self.covariance(&form.fit, scratch),
-            });
+                formula: self.formula(fit, 1.0),
+                covariance: self.covariance(fit, scratch),
+            }));
         }
+        let fit = &best?;
         alternatives.reverse();
-        let fit = &best.fit;
+        let sum: f64 = alternatives.iter().map(|part| part.weight).sum();
+        alternatives.iter_mut().for_each(|part| part.weight /= sum);
         let fitted_s = scratch.fitted_s().to_vec();
         let left_out = |i: usize| {
             let leverage = scratch.leverage(i, fit.n).min(1.0 - 1e-12);
@@ -180,14 +182,13 @@ impl Found<'_> {
             fitted_s,
             alternatives,
             // The forms beside it are as many parts of the same guess.
-            deviances: Some(self.deviances(best)),
+            deviances: Some(self.deviances(fit)),
             n_free: fit.n + fit.form.n_choices(),
         })
     }
 
     /// Of the best form.
-    fn deviances(&self, best: &Weighed) -> Deviances {
-        let fit = &best.fit;
+    fn deviances(&self, fit: &Refined) -> Deviances {
         deviances(&fit.distance, fit.n, self.points, odds_against(fit))
     }
 

@@ -7,8 +7,12 @@ use crate::points::Points;
 /// Columns of the largest design: the constant and the terms.
 pub(crate) const MAX_COLUMNS: usize = 1 + MAX_TERMS;
 
-/// Passes of reweighting; the second already agrees with the last to a per mille of the noise.
-const PASSES: usize = 5;
+/// Passes of reweighting for a form that is kept.
+pub(crate) const PASSES: usize = 5;
+
+/// Passes for a form that is looked at; the second already agrees with the last to a per mille of the
+/// noise.
+pub(crate) const FEW_PASSES: usize = 2;
 
 /// Relative change of every fitted time below which reweighting ends.
 const SETTLED: f64 = 1e-4;
@@ -113,6 +117,7 @@ impl Scratch {
         form: Form,
         basis: &Basis,
         observed: &Observed<'_>,
+        passes: usize,
     ) -> Option<Refined> {
         let (n_points, n) = (self.n_points, form.products().len() + 1);
         if n > n_points {
@@ -128,7 +133,7 @@ impl Scratch {
         }
         self.fitted.copy_from_slice(&observed.scale_s);
         let mut coefficients = [0.0; MAX_COLUMNS];
-        for _ in 0..PASSES {
+        for _ in 0..passes {
             self.weigh(observed);
             self.factorise(n)?;
             coefficients = self.solve(n, observed);
