@@ -22,4 +22,5 @@ pub mod expression;
 pub mod machine;
 pub mod plantuml;
 pub mod program;
+pub mod transform;
 pub mod xmi;
