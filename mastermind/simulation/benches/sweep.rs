@@ -1,12 +1,14 @@
 //! How many messages a CPU second the engine simulates: the wavefront at the sizes of the issue.
 //!
 //! Prints processes, messages, CPU seconds, messages a CPU second, bytes of the engine a process.
-//! An argument `million` adds the run of a million processes.
+//! An argument `million` adds the run of a million processes. Last comes the model of LAPW0 for 32 processes,
+//! evaluated as the verb `simulate` does it: read, transformed, simulated.
 
 #[path = "../tests/engine/common.rs"]
 mod common;
 
 use common::{machine, outcome, sweep};
+use mastermind_simulation::machine::read_machine;
 use rustix::time::{ClockId, clock_gettime};
 
 fn cpu_s() -> f64 {
@@ -40,4 +42,13 @@ fn main() {
             );
         }
     }
+    let lapw0 = include_str!("../../../examples/lapw0/lapw0.toml");
+    let gescher = include_str!("../../../examples/lapw0/machine.toml");
+    let machine = read_machine(gescher).expect("the machine");
+    let (begin, rounds) = (cpu_s(), 1000);
+    for _ in 0..rounds {
+        outcome(lapw0, &machine, 32);
+    }
+    let each_ms = (cpu_s() - begin) / f64::from(rounds) * 1e3;
+    println!("LAPW0, 32 processes: {each_ms:.4} CPU ms an evaluation");
 }

@@ -25,4 +25,5 @@ pub mod plantuml;
 pub mod program;
 pub mod report;
 pub mod trace;
+pub mod transform;
 pub mod xmi;

@@ -65,6 +65,9 @@ fn run(
     let (n, processors) = (engine.processes.len(), machine.processors);
     let crowd = || Crowd::new(nodes, processors, n, machine.queue);
     let mut crowd = engine.is_crowded.then(crowd);
+    for (process, start) in program.starts.iter().enumerate().take(n) {
+        engine.processes[process].at = *start;
+    }
     for process in 0..n as u32 {
         engine.advance(process, 0, Chain::START)?;
         if !engine.is_crowded {

@@ -13,7 +13,7 @@ use crate::expression::{Compiled, Expression, Kind, Scope, Symbol};
 const COLLECTIVE_TAG: f64 = -3.0;
 
 /// Adds the names that code of a flow assigns.
-pub(super) fn assigned<'a>(flow: &'a [Element], names: &mut BTreeSet<&'a str>) {
+pub(crate) fn assigned<'a>(flow: &'a [Element], names: &mut BTreeSet<&'a str>) {
     for element in flow {
         match &element.kind {
             ElementKind::Action { code, .. } => {

@@ -61,6 +61,7 @@ pub fn lower(model: &Model, models: &ModelSet, system: System) -> Result<Program
         name: model.name.clone(),
         system,
         operations: lowering.operations,
+        starts: Vec::new(),
         slots: lowering.most_slots,
         locks: lowering.locks.len() as u32,
         elements: lowering.elements,
@@ -162,6 +163,11 @@ impl<'a> Lowering<'a> {
     /// Whether the size is still in bounds.
     pub(super) fn is_bounded(&self) -> bool {
         self.operations.len() < LARGEST
+    }
+
+    /// Places of variables that the operations use.
+    pub(super) fn slots_used(&self) -> u32 {
+        self.most_slots
     }
 
     pub(super) fn here(&self) -> u32 {

@@ -11,7 +11,10 @@ mod lower;
 mod model;
 mod operation;
 mod read;
+pub mod record;
 mod symbols;
+
+pub(crate) use flow::assigned;
 
 pub use check::{Finding, Rule, check};
 pub use lower::{LowerError, lower};

@@ -162,6 +162,8 @@ pub struct Program {
     pub system: System,
     /// What each process runs.
     pub operations: Vec<Operation>,
+    /// Where each process begins; empty where all begin at the first operation.
+    pub starts: Vec<u32>,
     /// Places of variables that a process has.
     pub slots: u32,
     /// Locks of parallel regions.

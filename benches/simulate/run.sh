@@ -1,0 +1,31 @@
+#!/bin/sh
+# How many messages a CPU second the engine simulates, and SimGrid's SMPI beside it in the same run (Debian's
+# libsimgrid-dev; left out where it is not). LogGOPSim, as its authors and others state it: 0.3 to 0.75 million.
+set -eu
+here=$(dirname "$(readlink -f "$0")")
+cd "$here/../.."
+[ -n "${RIVAL_ONLY:-}" ] || cargo bench --quiet -p mastermind-simulation --bench sweep -- "$@"
+if ! command -v smpicc >/dev/null; then
+    echo "no smpicc: SimGrid is left out"
+    exit 0
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+side=${SIDE:-32}
+ranks=$((side * side))
+cat >"$work/platform.xml" <<XML
+<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <cluster id="nodes" prefix="n" suffix="" radical="0-$((ranks - 1))" speed="1Gf" bw="1GBps" lat="1250ns"/>
+</platform>
+XML
+seq 0 $((ranks - 1)) | sed 's/^/n/' >"$work/hosts"
+smpicc -O2 "$here/sweep.c" -o "$work/sweep" >/dev/null
+bash -c "TIMEFORMAT='%U %S'; time smpirun -np $ranks -platform '$work/platform.xml' -hostfile '$work/hosts' \
+    --cfg=smpi/host-speed:1Gf --cfg=smpi/simulate-computation:no --log=root.thresh:critical \
+    '$work/sweep' $side $side 20 6000 0.001" >"$work/out" 2>"$work/time"
+cat "$work/out"
+tail -1 "$work/time" | awk -v side="$side" '{
+    messages = 2 * side * (side - 1) * 20 * 8; cpu = $1 + $2;
+    printf "SimGrid SMPI: %d processes: %d messages, %.3f CPU s, %.3f M messages/CPU s\n", side * side, messages, cpu, messages / cpu / 1e6 }'

@@ -1,0 +1,404 @@
+//! Programs that Rust code writes down, one process after the other: what a transformed model uses.
+//!
+//! Nothing that a process does depends on when it does it, so its code runs first, as plain Rust, and
+//! writes down its operations; the engine then runs those. Memory is that of all operations; a model
+//! that is to run on many processes is better simulated as it is.
+
+use super::lower::Lowering;
+use super::model::Model;
+use super::operation::{ElementInfo, Mode, Operation, Program, Region, STRUCTURE};
+use super::symbols::{ANY, NOBODY, System};
+use crate::expression::{Binary, Builtin, Compiled, Context};
+use mastermind_models::ModelSet;
+
+/// Most rounds of loops and operations of one process.
+const MOST: usize = 100_000_000;
+
+/// An element of a transformed model: its place in the table of elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Element(pub u32);
+
+/// A loop or decision of a transformed model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Structure(pub u32);
+
+/// Name, place and kind of an element.
+pub type Declared = (&'static str, &'static str, &'static str);
+
+/// A process, or a thread of one, that writes down what it does.
+#[derive(Debug)]
+pub struct Recorder {
+    /// Its rank.
+    pub process: f64,
+    /// Index of the thread in its parallel region, 0 outside of one.
+    pub thread: f64,
+    /// Threads of the region, 1 outside of one.
+    pub threads: f64,
+    /// Its node.
+    pub node: f64,
+    /// Processes.
+    pub processes: f64,
+    /// Nodes.
+    pub nodes: f64,
+    /// Processors of a node.
+    pub processors: f64,
+    /// The rank of nobody.
+    pub none: f64,
+    /// Any rank, or any tag, of a receive.
+    pub any: f64,
+    system: System,
+    operations: Vec<Operation>,
+    rounds: usize,
+    is_endless: bool,
+}
+
+/// The program whose processes do what `process` writes down, each for itself.
+///
+/// # Arguments
+/// * `name` - of the model
+/// * `elements`, `structures` - the tables that [`Element`] and [`Structure`] are places of
+pub fn record(
+    name: &str,
+    (elements, structures): (&[Declared], &[Declared]),
+    system: System,
+    process: impl Fn(&mut Recorder),
+) -> Program {
+    let info = |(name, place, kind): &Declared| ElementInfo {
+        name: (*name).into(),
+        place: (*place).into(),
+        kind,
+    };
+    let mut program = Program {
+        name: name.into(),
+        system,
+        operations: Vec::new(),
+        starts: Vec::new(),
+        // Of the counter of a loop that cannot begin.
+        slots: 1,
+        locks: 0,
+        elements: elements.iter().map(info).collect(),
+        structures: structures.iter().map(info).collect(),
+    };
+    for rank in 0..system.processes {
+        let mut recorder = Recorder::new(rank, system);
+        process(&mut recorder);
+        let start = program.operations.len() as u32;
+        program.starts.push(start);
+        if recorder.is_endless {
+            program.operations.push(Operation::Jump { target: start });
+        }
+        program.operations.append(&mut recorder.operations);
+        program.operations.push(Operation::End);
+    }
+    let locks = program.operations.iter().map(locks_of);
+    program.locks = locks.max().unwrap_or(0);
+    program
+}
+
+/// Locks of an operation's region.
+fn locks_of(operation: &Operation) -> u32 {
+    match operation {
+        Operation::Lock { lock } => lock + 1,
+        Operation::Parallel(region) => region.operations.iter().map(locks_of).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+impl Recorder {
+    fn new(process: u32, system: System) -> Self {
+        let per_node = system.processes_per_node();
+        Self {
+            process: f64::from(process),
+            thread: 0.0,
+            threads: 1.0,
+            node: f64::from(process / per_node),
+            processes: f64::from(system.processes),
+            nodes: f64::from(system.nodes),
+            processors: f64::from(system.processors),
+            none: NOBODY,
+            any: ANY,
+            system,
+            operations: Vec::new(),
+            rounds: 0,
+            is_endless: false,
+        }
+    }
+
+    fn push(&mut self, operation: Operation) {
+        self.operations.push(operation);
+    }
+
+    /// Takes the processor for a time, seconds.
+    pub fn execute(&mut self, Element(element): Element, cost_s: f64) {
+        let cost = Compiled::Constant(cost_s);
+        self.push(Operation::Compute { cost, element });
+    }
+
+    /// Sends a message and waits until it is taken, if it is large.
+    pub fn send(&mut self, element: Element, to: f64, bytes: f64, tag: f64) {
+        self.send_as(Mode::Blocking, element, (to, bytes, tag));
+    }
+
+    /// Sends a message.
+    pub fn isend(&mut self, element: Element, to: f64, bytes: f64, tag: f64) {
+        self.send_as(Mode::Nonblocking, element, (to, bytes, tag));
+    }
+
+    fn send_as(&mut self, mode: Mode, Element(element): Element, message: (f64, f64, f64)) {
+        let (to, bytes, tag) = message;
+        self.push(Operation::Send {
+            to: Compiled::Constant(to),
+            bytes: Compiled::Constant(bytes),
+            tag: Compiled::Constant(tag),
+            mode,
+            collective: false,
+            element,
+        });
+    }
+
+    /// Receives a message.
+    pub fn recv(&mut self, element: Element, from: f64, tag: f64) {
+        self.receive_as(Mode::Blocking, element, from, tag);
+    }
+
+    /// Begins to receive a message.
+    pub fn irecv(&mut self, element: Element, from: f64, tag: f64) {
+        self.receive_as(Mode::Nonblocking, element, from, tag);
+    }
+
+    fn receive_as(&mut self, mode: Mode, Element(element): Element, from: f64, tag: f64) {
+        self.push(Operation::Receive {
+            from: Compiled::Constant(from),
+            tag: Compiled::Constant(tag),
+            mode,
+            collective: false,
+            element,
+        });
+    }
+
+    /// Waits for all that it has begun.
+    pub fn wait(&mut self, Element(element): Element) {
+        let mode = Mode::Nonblocking;
+        self.push(Operation::Wait { mode, element });
+    }
+
+    /// One process's bytes to all.
+    pub fn broadcast(&mut self, element: Element, root: f64, bytes: f64) {
+        self.collective("broadcast", element, root, bytes);
+    }
+
+    /// A reduction to one process.
+    pub fn reduce(&mut self, element: Element, root: f64, bytes: f64) {
+        self.collective("reduce", element, root, bytes);
+    }
+
+    /// A reduction to all.
+    pub fn allreduce(&mut self, element: Element, bytes: f64) {
+        self.collective("allreduce", element, 0.0, bytes);
+    }
+
+    /// Each process's bytes to each.
+    pub fn alltoall(&mut self, element: Element, bytes: f64) {
+        self.collective("alltoall", element, 0.0, bytes);
+    }
+
+    /// Nobody leaves before all have come.
+    pub fn barrier(&mut self, element: Element) {
+        self.collective("barrier", element, 0.0, 0.0);
+    }
+
+    /// Every one of so many threads runs the body.
+    pub fn parallel(&mut self, Element(element): Element, threads: f64, body: impl Fn(&mut Self)) {
+        let whole = threads.round();
+        let mut operations = Vec::new();
+        for thread in 0..whole.clamp(0.0, 65_536.0) as u32 {
+            let mut one = Self::new(self.process as u32, self.system);
+            (one.thread, one.threads) = (f64::from(thread), whole);
+            body(&mut one);
+            let own = Compiled::Binary(
+                Binary::Equal,
+                Box::new([Compiled::Thread, Compiled::Constant(f64::from(thread))]),
+            );
+            let target = operations.len() + one.operations.len() + 2;
+            operations.push(Operation::JumpUnless {
+                condition: own,
+                target: target as u32,
+            });
+            operations.append(&mut one.operations);
+            operations.push(Operation::End);
+        }
+        operations.push(Operation::End);
+        self.push(Operation::Parallel(Box::new(Region {
+            threads: Compiled::Constant(threads),
+            operations,
+            element,
+        })));
+    }
+
+    /// Takes a lock, in a parallel region.
+    pub fn lock(&mut self, lock: u32) {
+        self.push(Operation::Lock { lock });
+    }
+
+    /// Gives a lock back.
+    pub fn unlock(&mut self, lock: u32) {
+        self.push(Operation::Unlock { lock });
+    }
+
+    /// No guard of a decision held: the simulation ends here, with an error.
+    pub fn no_branch(&mut self, Structure(structure): Structure) {
+        let element = STRUCTURE + structure;
+        self.push(Operation::NoBranch { element });
+    }
+
+    /// Rounds of a loop, 0 and an error of the simulation where `count` is none.
+    pub fn rounds(&mut self, Structure(structure): Structure, count: f64) -> u64 {
+        let rounds = count.round();
+        if rounds >= 0.0 {
+            return rounds as u64;
+        }
+        self.push(Operation::LoopStart {
+            count: Compiled::Constant(count),
+            counter: 0,
+            limit: 0,
+            exit: 0,
+            element: STRUCTURE + structure,
+        });
+        0
+    }
+
+    /// A round of a loop: false, and an error of the simulation, after more than any model has.
+    pub fn goes_on(&mut self) -> bool {
+        self.rounds += 1;
+        if self.rounds + self.operations.len() < MOST {
+            return true;
+        }
+        self.is_endless = true;
+        self.operations.clear();
+        false
+    }
+
+    /// A collective as the messages of this process.
+    fn collective(&mut self, kind: &str, Element(element): Element, root: f64, bytes: f64) {
+        self.push(Operation::Count { element });
+        let empty = Model {
+            name: String::new(),
+            main: String::new(),
+            globals: Vec::new(),
+            functions: std::collections::BTreeMap::new(),
+            activities: std::collections::BTreeMap::new(),
+        };
+        let models = ModelSet::default();
+        let mut lowering = Lowering::new(&empty, &models, self.system, false);
+        let rounds = 1_u64 << self.system.processes.max(1).ilog2();
+        let arguments = [
+            ("root", Compiled::Constant(root)),
+            ("bytes", Compiled::Constant(bytes)),
+            ("rounds", Compiled::Constant(rounds as f64)),
+        ];
+        lowering.collective(kind, &arguments, element);
+        lowering.push(Operation::End);
+        self.unroll(&lowering.operations, lowering.slots_used());
+    }
+
+    /// Runs operations without time and writes down the others.
+    fn unroll(&mut self, operations: &[Operation], slots: u32) {
+        let mut slots = vec![0.0; slots as usize];
+        let mut at = 0;
+        loop {
+            let context = Context {
+                slots: &slots,
+                process: self.process,
+                thread: 0.0,
+                threads: 1.0,
+                node: self.node,
+            };
+            let value = |code: &Compiled| Compiled::Constant(code.evaluate(&context));
+            let operation = &operations[at];
+            at += 1;
+            match operation {
+                Operation::Assign { slot, value } => {
+                    let value = value.evaluate(&context);
+                    slots[*slot as usize] = value;
+                }
+                Operation::Jump { target } => at = *target as usize,
+                Operation::JumpUnless { condition, target } => {
+                    if !condition.is_true(&context) {
+                        at = *target as usize;
+                    }
+                }
+                Operation::Send {
+                    to,
+                    bytes,
+                    tag,
+                    mode,
+                    collective,
+                    element,
+                } => {
+                    let operation = Operation::Send {
+                        to: value(to),
+                        bytes: value(bytes),
+                        tag: tag.clone(),
+                        mode: *mode,
+                        collective: *collective,
+                        element: *element,
+                    };
+                    self.push(operation);
+                }
+                Operation::Receive {
+                    from,
+                    tag,
+                    mode,
+                    collective,
+                    element,
+                } => {
+                    let operation = Operation::Receive {
+                        from: value(from),
+                        tag: tag.clone(),
+                        mode: *mode,
+                        collective: *collective,
+                        element: *element,
+                    };
+                    self.push(operation);
+                }
+                Operation::End => return,
+                other => self.push(other.clone()),
+            }
+        }
+    }
+}
+
+/// `a % b` with the sign of `b`.
+pub fn modulo(a: f64, b: f64) -> f64 {
+    Binary::Modulo.apply(a, b)
+}
+
+/// The quotient rounded down.
+pub fn div(a: f64, b: f64) -> f64 {
+    Builtin::Div.apply(a, b)
+}
+
+/// Bitwise exclusive or of two whole numbers ≥ 0.
+pub fn xor(a: f64, b: f64) -> f64 {
+    Builtin::Xor.apply(a, b)
+}
+
+/// Bitwise and of two whole numbers ≥ 0.
+pub fn bits(a: f64, b: f64) -> f64 {
+    Builtin::Bits.apply(a, b)
+}
+
+/// Milliseconds as seconds.
+pub fn ms(a: f64) -> f64 {
+    Builtin::Ms.apply(a, 0.0)
+}
+
+/// Microseconds as seconds.
+pub fn us(a: f64) -> f64 {
+    Builtin::Us.apply(a, 0.0)
+}
+
+/// Nanoseconds as seconds.
+pub fn ns(a: f64) -> f64 {
+    Builtin::Ns.apply(a, 0.0)
+}

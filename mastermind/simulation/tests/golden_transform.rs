@@ -1,0 +1,57 @@
+//! The Rust source of models, as golden files: `BLESS=1` writes them.
+
+use std::fs;
+use std::path::Path;
+
+use mastermind_simulation::plantuml::read_plantuml;
+use mastermind_simulation::program::{Model, read_toml};
+use mastermind_simulation::transform::{TransformError, transform};
+
+fn is_golden(name: &str, model: &Model) {
+    let source = transform(model).expect("a source");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/transform");
+    let path = path.join(format!("{name}.rs"));
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&path, &source).expect("the golden file is written");
+    }
+    let golden = fs::read_to_string(&path).expect("a golden file");
+    assert_eq!(source, golden, "{name}: BLESS=1 takes the new source");
+}
+
+/// The second Performance Prophet paper's Figures 7 and 8.
+#[test]
+fn the_sample_of_the_paper() {
+    let diagram = include_str!("../../../examples/sample/sample.puml");
+    let reading = read_plantuml(diagram).expect("a diagram");
+    is_golden("sample", &reading.model);
+}
+
+#[test]
+fn the_sweep() {
+    let text = include_str!("../../../examples/sweep3d/sweep3d.toml");
+    is_golden("sweep3d", &read_toml(text).expect("a model"));
+}
+
+#[test]
+fn everything_a_model_may_have() {
+    let text = include_str!("transformed/features.toml");
+    is_golden("features", &read_toml(text).expect("a model"));
+}
+
+#[test]
+fn what_has_no_rust_form_is_refused() {
+    let model = |cost: &str| {
+        let text = format!(
+            "[model]\nname = \"m\"\nmain = \"Main\"\n[activities.Main]\nflow = [{{ action = \"a\", cost = '{cost}' }}]\n"
+        );
+        read_toml(&text).expect("a model")
+    };
+    let error = transform(&model("unknown + 1")).expect_err("an unknown name");
+    assert!(matches!(&error, TransformError::Unsound(_)), "{error}");
+    assert_eq!(error.findings().len(), 1);
+    let error = transform(&model("model(\"f\", n = 1)")).expect_err("no fitted models are given");
+    assert!(
+        error.to_string().starts_with("cannot transform "),
+        "{error}"
+    );
+}
