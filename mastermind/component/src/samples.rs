@@ -2,9 +2,7 @@
 
 use mastermind_composition::model_name;
 use mastermind_models::{Metric, Parameter, ParameterKind, SampleSet};
-use mastermind_records::definition::{
-    self, MethodDefinition, ParameterDefinition, RANK_UNIT, TIMER_CLASS,
-};
+use mastermind_records::definition::{self, MethodDefinition, ParameterDefinition, TIMER_CLASS};
 use mastermind_records::{ExclusiveTimes, Record, Run};
 
 /// Adds the calls of a run to `set`, by method (`CLASS::PORT.METHOD`) and parameters. Calls that failed are left out,

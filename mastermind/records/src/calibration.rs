@@ -10,8 +10,8 @@ const SHIFT: u32 = 40;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeBase {
     start: Calibration,
-    /// Nanoseconds a tick, times 2⁴⁰.
-    ns_per_tick: u128,
+    /// Nanoseconds a tick, times 2⁴⁰; clocks that tick more seldom than each 16 ms are taken for ones that do.
+    ns_per_tick: u64,
 }
 
 impl Default for TimeBase {
@@ -44,11 +44,12 @@ impl TimeBase {
                 .ticks
                 .checked_sub(start.ticks)
                 .filter(|ticks| *ticks > 0)?;
-            Some(((u128::from(ns)) << SHIFT) / u128::from(ticks))
+            let ns_per_tick = ((u128::from(ns)) << SHIFT) / u128::from(ticks);
+            Some(u64::try_from(ns_per_tick).unwrap_or(u64::MAX))
         });
         let defined = ticks_per_second
             .filter(|rate| *rate >= 1.0)
-            .map(|rate| (1e9 / rate * (1u64 << SHIFT) as f64) as u128);
+            .map(|rate| (1e9 / rate * (1u64 << SHIFT) as f64) as u64);
         Self {
             start: start.unwrap_or(Calibration {
                 ticks: first,
@@ -61,7 +62,8 @@ impl TimeBase {
     /// A length of time, nanoseconds.
     #[inline]
     pub fn length_ns(&self, ticks: u64) -> u64 {
-        u64::try_from((u128::from(ticks) * self.ns_per_tick) >> SHIFT).unwrap_or(u64::MAX)
+        let ns = (u128::from(ticks) * u128::from(self.ns_per_tick)) >> SHIFT;
+        u64::try_from(ns).unwrap_or(u64::MAX)
     }
 
     /// A moment, nanoseconds since the start of the run; 0 for earlier ones.

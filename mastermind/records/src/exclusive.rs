@@ -45,7 +45,7 @@ impl<'a> ExclusiveTimes<'a> {
     }
 
     /// The next record with its own wall and MPI time.
-    #[inline]
+    #[inline(always)]
     pub fn next_record(&mut self) -> Option<(Record<'a>, Exclusive)> {
         let record = self.records.next()?;
         let mpi_ns = record.mpi_ns.unwrap_or(0);

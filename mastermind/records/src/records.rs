@@ -249,7 +249,8 @@ impl<'a> Records<'a> {
 impl<'a> Iterator for Records<'a> {
     type Item = Record<'a>;
 
-    #[inline]
+    // What a caller has no need of is then not computed.
+    #[inline(always)]
     fn next(&mut self) -> Option<Record<'a>> {
         loop {
             let words = self.raw.next()?;

@@ -37,18 +37,20 @@ pub(crate) fn scan(words: &[u64], definitions: &mut Definitions) -> Scanned {
     let mut scanned = Scanned::default();
     let mut at = 0;
     while at < words.len() {
-        match entry(&words[at..]) {
-            Some(Entry::Record(record)) => {
-                scanned.n_entries += 1;
-                let path = word::path(record[0]);
-                scanned.last = Some((path, record[1]));
-                if definitions.shape(path).fits(record.len()) {
-                    scanned.n_records += 1;
-                } else {
-                    *scanned.undefined.entry(path).or_default() += 1;
-                }
-                at += record.len();
+        if let Some(record) = record(&words[at..]) {
+            scanned.n_entries += 1;
+            let path = word::path(record[0]);
+            scanned.last = Some((path, record[1]));
+            if definitions.shape(path).fits(record.len()) {
+                scanned.n_records += 1;
+            } else {
+                *scanned.undefined.entry(path).or_default() += 1;
             }
+            at += record.len();
+            scanned.end = at;
+            continue;
+        }
+        match entry(&words[at..]) {
             Some(Entry::Definition(n_words, definition)) => {
                 scanned.n_entries += 1;
                 definitions.add(definition);
@@ -73,15 +75,25 @@ pub(crate) fn scan(words: &[u64], definitions: &mut Definitions) -> Scanned {
     scanned
 }
 
-enum Entry<'a> {
-    Record(&'a [u64]),
+/// An entry other than a record.
+enum Entry {
     Definition(usize, Definition),
     Padding(usize),
 }
 
-/// The entry at the beginning of `words`, if there is an intact one.
-#[inline]
-fn entry(words: &[u64]) -> Option<Entry<'_>> {
+/// The record at the beginning of `words`, if there is an intact one.
+#[inline(always)]
+fn record(words: &[u64]) -> Option<&[u64]> {
+    let head = *words.first()?;
+    if word::kind(head) != Some(EntryKind::Record) {
+        return None;
+    }
+    let whole = words.get(..word::n_words(head))?;
+    (whole.len() >= word::HEAD_WORDS && word::is_intact(whole)).then_some(whole)
+}
+
+/// The entry at the beginning of `words`, if there is an intact one that is no record.
+fn entry(words: &[u64]) -> Option<Entry> {
     let head = *words.first()?;
     let kind = word::kind(head)?;
     let n_words = word::n_words(head);
@@ -89,7 +101,7 @@ fn entry(words: &[u64]) -> Option<Entry<'_>> {
         .get(..n_words)
         .filter(|whole| word::is_intact(whole))?;
     match kind {
-        EntryKind::Record => (n_words >= word::HEAD_WORDS).then_some(Entry::Record(whole)),
+        EntryKind::Record => None,
         EntryKind::Padding => Some(Entry::Padding(n_words)),
         EntryKind::Definition => Some(Entry::Definition(n_words, definition(whole)?)),
     }
@@ -111,8 +123,10 @@ fn definition(whole: &[u64]) -> Option<Definition> {
 /// The place of the next entry that is followed by another, or by the end.
 fn next_entry(words: &[u64], from: usize) -> usize {
     let length = |at: usize| -> Option<usize> {
+        if let Some(record) = record(&words[at..]) {
+            return Some(record.len());
+        }
         match entry(&words[at..])? {
-            Entry::Record(record) => Some(record.len()),
             Entry::Definition(n_words, _) | Entry::Padding(n_words) => Some(n_words),
         }
     };

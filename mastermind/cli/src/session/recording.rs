@@ -98,8 +98,9 @@ impl Recording {
             directory: PathBuf::new(),
             overwrite: false,
             limit_bytes: None,
-            selection,
             mpi_events: false,
+            selection,
+            counters: Vec::new(),
         }
     }
 
