@@ -1,11 +1,13 @@
 //! Recorded calls as samples.
 
+use std::collections::HashMap;
+
 use mastermind_composition::model_name;
-use mastermind_models::{Metric, Parameter, ParameterKind, SampleSet};
+use mastermind_models::{CallSink, Metric, Parameter, ParameterKind};
 use mastermind_records::definition::{self, MethodDefinition, ParameterDefinition};
 use mastermind_records::{ExclusiveTimes, Record, Run};
 
-/// Adds the calls of a run to `set`, by method (`CLASS::PORT.METHOD`) and parameters. Calls that failed are left out.
+/// Gives the calls of a run to `sink`, by method (`CLASS::PORT.METHOD`) and parameters. Calls that failed are left out.
 ///
 /// Wall time is exclusive: a model is of the component itself, and the composition adds those that it calls.
 ///
@@ -13,28 +15,48 @@ use mastermind_records::{ExclusiveTimes, Record, Run};
 /// A method that was added before with other parameters.
 pub fn samples(
     run: &Run,
-    set: &mut SampleSet,
+    sink: &mut impl CallSink,
     metric: Metric,
 ) -> Result<(), mastermind_models::Error> {
     let mut coordinate = Vec::new();
     for rank in run.ranks() {
         for (log, _) in run.logs_of(rank) {
+            let mut numbers = Numbers::default();
             for (record, exclusive_ns) in
                 ExclusiveTimes::new(log).filter(|(record, _)| !record.failed)
             {
                 let Some(ns) = time_ns(&record, exclusive_ns, metric) else {
                     continue;
                 };
-                let parameters: Vec<_> = record.method.parameters.iter().map(parameter).collect();
-                let method = set.declare(&method_name(record.method), &parameters)?;
+                let method = numbers.of(&record, sink)?;
                 coordinate.clear();
                 coordinate.extend(record.parameters().map(|value| value.as_f64()));
-                // Refused ones are counted by the set.
-                let _ = set.push(method, &coordinate, ns as f64 * 1e-9);
+                // Refused ones are counted by the sink.
+                let _ = sink.take(method, &coordinate, ns as f64 * 1e-9);
             }
         }
     }
     Ok(())
+}
+
+/// Numbers of the methods of one log by call path: names are made once, not at every call.
+#[derive(Default)]
+struct Numbers(HashMap<u32, usize>);
+
+impl Numbers {
+    fn of(
+        &mut self,
+        record: &Record<'_>,
+        sink: &mut impl CallSink,
+    ) -> Result<usize, mastermind_models::Error> {
+        if let Some(&known) = self.0.get(&record.call_path) {
+            return Ok(known);
+        }
+        let parameters: Vec<_> = record.method.parameters.iter().map(parameter).collect();
+        let number = sink.declare(&method_name(record.method), &parameters)?;
+        self.0.insert(record.call_path, number);
+        Ok(number)
+    }
 }
 
 /// `CLASS::PORT.METHOD`.

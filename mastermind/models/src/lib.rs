@@ -25,10 +25,12 @@
 //! # Ok::<(), mastermind_models::Error>(())
 //! ```
 
+mod call_sink;
 mod error;
 mod fit;
 mod formula;
 mod hypothesis;
+mod input;
 mod least_squares;
 mod mixture;
 mod model;
@@ -37,18 +39,22 @@ mod parameter;
 mod points;
 mod predict;
 mod quality;
+mod rendering;
 mod sample;
 mod shown;
 mod sigma;
 mod total;
 mod uncertainty;
 
+pub use call_sink::CallSink;
 pub use error::Error;
 pub use fit::{fit, fit_family};
 pub use formula::{Exponent, Factor, Formula, Term};
+pub use input::{Format, InputError, SetAside, Survey, TimeUnit, Wanted, Why};
 pub use model::{Coefficient, Family, Freedom, Model, ModelSet, Note};
 pub use parameter::{Coordinate, Parameter, ParameterKind, Value};
 pub use predict::{LEVEL, Prediction, predict};
+pub use rendering::{Language, render};
 pub use sample::{Metric, Refused, SampleSet, Samples, Summary};
 pub use shown::Alternative;
 pub use total::Total;

@@ -11,6 +11,7 @@ pub mod graph;
 pub mod list;
 pub mod new;
 pub mod plot;
+pub mod predict;
 pub mod profile;
 pub mod run;
 pub mod shell;

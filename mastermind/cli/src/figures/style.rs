@@ -143,6 +143,21 @@ impl Axis {
         low > 0.0 && high > 20.0 * low
     }
 
+    /// Whether decades are alike.
+    pub fn is_log(&self) -> bool {
+        self.is_log
+    }
+
+    /// Whether a value lies on the axis.
+    pub fn holds(&self, value: f64) -> bool {
+        (self.range.start..=self.range.end).contains(&value)
+    }
+
+    /// The value on the axis nearest to one.
+    pub fn nearest(&self, value: f64) -> f64 {
+        value.max(self.range.start).min(self.range.end)
+    }
+
     fn place(&self, value: f64) -> f64 {
         if self.is_log {
             (value / self.range.start).ln() / (self.range.end / self.range.start).ln()
