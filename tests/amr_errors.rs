@@ -1,9 +1,15 @@
-//! Meshes at the edge of what is one: no patch, narrow patches, more ranks than patches, boxes that make no mesh.
+//! Meshes at the edge of what is one: no patch, narrow patches, more ranks than patches, boxes that make no mesh, components
+//! that fail amid a regrid.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use hydro_ports::{CellBox, RegridderPort};
-use mastermind_tests::{Application, FixedBoxes, RankComm, example, host_stands_in, on_ranks};
+use cca_ports::{PortError, RSlice, UsesPort};
+use hydro_ports::{CellBox, InterLevelPort, MeshPort, Patch, RegridderPort, States, StatesMut};
+use mastermind_tests::{
+    Application, Blast, FixedBoxes, RankComm, example, host_stands_between, host_stands_in,
+    on_ranks,
+};
 
 const STEPS: &str = "driver.max_steps=6";
 
@@ -119,4 +125,79 @@ fn parameters_that_do_not_go_together_are_named() {
     assert!(error(&["regridder.max_side=12"]).starts_with(wanted));
     let wanted = "cannot create mesh: x_upper 3, expected more than x_lower 4";
     assert_eq!(error(&["mesh.x_lower=4"]), wanted);
+}
+
+/// Interpolates between levels, but not the next time after it was told so.
+struct Moody {
+    icc: UsesPort<dyn InterLevelPort>,
+    refuses: AtomicBool,
+}
+
+impl InterLevelPort for Moody {
+    fn prolong(
+        &self,
+        coarse_patch: Patch,
+        coarse: States<'_>,
+        fine_patch: Patch,
+        fine: StatesMut<'_>,
+        regions: RSlice<'_, CellBox>,
+    ) -> Result<(), PortError> {
+        if self.refuses.swap(false, Ordering::Relaxed) {
+            return Err(PortError::failed("no mood"));
+        }
+        let icc = self.icc.get()?;
+        icc.prolong(coarse_patch, coarse, fine_patch, fine, regions)
+    }
+
+    fn restrict(
+        &self,
+        fine_patch: Patch,
+        fine: States<'_>,
+        coarse_patch: Patch,
+        coarse: StatesMut<'_>,
+        region: CellBox,
+    ) -> Result<(), PortError> {
+        let icc = self.icc.get()?;
+        icc.restrict(fine_patch, fine, coarse_patch, coarse, region)
+    }
+}
+
+#[test]
+fn a_component_that_fails_in_a_regrid_leaves_a_mesh_that_goes_on() {
+    let cells = |i, j| CellBox { i, j, nx: 8, ny: 8 };
+    let first = vec![vec![cells(8, 8)]];
+    let second = vec![vec![cells(12, 8), cells(40, 16)]];
+    let mut assembly = example("shock-amr/shock-amr.toml", &[]);
+    host_stands_in(&mut assembly, "regridder", "regridder");
+    host_stands_between(&mut assembly, "mesh.icc", "icc");
+    let application = Application::new(RankComm::alone());
+    let host = &application.host;
+    let moody = Arc::new(Moody {
+        icc: host.register_uses_port("to_icc").expect("a port"),
+        refuses: AtomicBool::new(false),
+    });
+    let regridder = Arc::new(FixedBoxes::new(vec![first.clone(), first, second]));
+    let added = host
+        .add_provides_port::<dyn RegridderPort, _>("regridder", &regridder)
+        .and_then(|()| host.add_provides_port::<dyn InterLevelPort, _>("icc", &moody));
+    added.expect("ports");
+    application.assemble(&assembly);
+    application.initialise(&Blast);
+    let before = application.levels();
+    assert_eq!(before[1].len(), 16 * 16);
+    moody.refuses.store(true, Ordering::Relaxed);
+    let regrid = |mesh: &_| MeshPort::regrid(mesh, 0.0);
+    let failed = application
+        .framework
+        .with_port::<dyn MeshPort, _>("mesh", "mesh", regrid);
+    let error = failed.expect("a mesh").expect_err("no mood");
+    assert!(error.message().contains("no mood"), "{error}");
+    assert!(application.levels() == before);
+    application.advance(0.0, 0.001);
+    let with_second = application.with_mesh(|mesh| {
+        let is_new = mesh.regrid(0.001)?;
+        Ok(is_new && mesh.patches(1)?.len() == 2)
+    });
+    assert!(with_second);
+    application.advance(0.001, 0.001);
 }

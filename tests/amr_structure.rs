@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cca_ports::{PortError, RSlice, UsesPort};
 use hydro_ports::{
-    Axis, CellBox, FluxPort, InterLevelPort, MeshPort, Patch, States, StatesMut, StatesPort,
+    Axis, CellBox, FluxPort, GHOST, InterLevelPort, MeshPort, Patch, States, StatesMut, StatesPort,
 };
 use mastermind_tests::{
-    Application, MeshCall, MeshSpy, RankComm, example, host_stands_between, on_ranks,
+    Application, MeshCall, MeshSpy, RankComm, end, example, host_stands_between, on_ranks,
 };
 
 const STEPS: usize = 13;
@@ -159,7 +159,7 @@ fn calls_follow_from_the_patches() {
         // Once for each fine patch of the initial condition, as it was before the first balance.
         let first = driven
             .iter()
-            .take_while(|call| !matches!(call, MeshCall::Balance(_)));
+            .take_while(|call| !matches!(call, MeshCall::Balance(..)));
         let first = first.filter_map(|call| match call {
             MeshCall::Regrid(levels) => Some(levels[1..].iter().map(Vec::len).sum::<usize>()),
             _ => None,
@@ -182,7 +182,6 @@ fn calls_follow_from_the_patches() {
             counts[RESTRICT], restricted,
             "one for each fine patch and step of the level below"
         );
-        assert!(counts[PROLONG] > 0);
         let ghosts = calls
             .iter()
             .filter(|call| matches!(call, MeshCall::Ghosts(_)));
@@ -259,12 +258,120 @@ fn patches_are_nested_after_every_regrid() {
 #[test]
 fn the_mesh_is_balanced_once_in_mid_run() {
     let ranks = on_ranks(3, |comm| run(comm).0);
-    let is_balance = |call: &&MeshCall| matches!(call, MeshCall::Balance(_));
     for calls in ranks {
-        let balances: Vec<_> = calls.iter().filter(is_balance).collect();
-        assert_eq!(
-            balances,
-            [&MeshCall::Balance(true), &MeshCall::Balance(true)]
-        );
+        let balances = calls.iter().filter_map(|call| match call {
+            MeshCall::Balance(moved, _) => Some(*moved),
+            _ => None,
+        });
+        assert_eq!(balances.collect::<Vec<_>>(), [true, true]);
+    }
+}
+
+/// All that is asked of the mesh, by whomever, and how often values were prolonged.
+fn run_with_one_spy(comm: RankComm) -> (Vec<MeshCall>, usize) {
+    let steps = format!("driver.max_steps={STEPS}");
+    let mut assembly = example("shock-amr/shock-amr.toml", &[&steps]);
+    host_stands_between(&mut assembly, "mesh.icc", "icc");
+    host_stands_between(&mut assembly, "driver.mesh", "mesh");
+    for uses in ["rk2.mesh", "statistics.mesh"] {
+        assembly.connections.insert(end(uses), end("host.mesh"));
+    }
+    let application = Application::new(comm);
+    let host = &application.host;
+    let unused = |port: &str| format!("unused_{port}");
+    let counting = Arc::new(Counting {
+        states: host.register_uses_port(&unused("states")).expect("a port"),
+        flux: host.register_uses_port(&unused("flux")).expect("a port"),
+        icc: host.register_uses_port("to_icc").expect("a port"),
+        counts: Default::default(),
+    });
+    let spy = Arc::new(MeshSpy::new(
+        host.register_uses_port("to_mesh").expect("a port"),
+    ));
+    let added = host
+        .add_provides_port::<dyn InterLevelPort, _>("icc", &counting)
+        .and_then(|()| host.add_provides_port::<dyn MeshPort, _>("mesh", &spy));
+    added.expect("ports");
+    application.assemble(&assembly);
+    application.go().expect("a run");
+    let prolongs = counting.counts[PROLONG].load(Ordering::Relaxed);
+    (spy.take_calls(), prolongs)
+}
+
+/// The patches of all ranks by level.
+fn boxes(ranks: &[&[Vec<Patch>]], level: usize) -> Vec<CellBox> {
+    let patches = ranks.iter().filter_map(|levels| levels.get(level));
+    patches.flatten().map(Patch::cells).collect()
+}
+
+/// Pairs of a patch and a coarser one that has cells which the patch wants and no patch of its level has.
+fn pairs(wanted: &[CellBox], there: &[CellBox], coarser: &[CellBox]) -> usize {
+    let of_patch = |cells: &CellBox| {
+        let rest = cells.minus_all(there);
+        let overlaps = |coarse: &&CellBox| {
+            let fine = coarse.refine();
+            rest.iter().any(|part| part.intersect(&fine).is_some())
+        };
+        coarser.iter().filter(overlaps).count()
+    };
+    wanted.iter().map(of_patch).sum()
+}
+
+/// The prolongs of a rank when ghost cells of a level are filled.
+fn prolongs_of_fill(rank: usize, ranks: &[&[Vec<Patch>]], level: usize) -> usize {
+    let Some(coarser) = level.checked_sub(1) else {
+        return 0;
+    };
+    let domain = CellBox::between((0, 0), (96 << level, 32 << level));
+    let own = boxes(&ranks[rank..=rank], level);
+    let with_ghosts = own.iter().map(|cells| cells.grow(GHOST as i64));
+    let with_ghosts: Vec<_> = with_ghosts
+        .filter_map(|cells| cells.intersect(&domain))
+        .collect();
+    pairs(&with_ghosts, &boxes(ranks, level), &boxes(ranks, coarser))
+}
+
+/// The patches after a regrid or a balance.
+fn patches_after(call: &MeshCall) -> &[Vec<Patch>] {
+    match call {
+        MeshCall::Regrid(patches) | MeshCall::Balance(_, patches) => patches,
+        other => panic!("{other:?}, expected the same on every rank"),
+    }
+}
+
+/// Section 6: "per ghost fill and regrid, per overlapping coarse patch", on each rank.
+#[test]
+fn prolongs_follow_from_the_patches() {
+    let ranks = on_ranks(3, run_with_one_spy);
+    for (rank, (calls, counted)) in ranks.iter().enumerate() {
+        let mut expected = 0;
+        let mut now: Vec<&[Vec<Patch>]> = vec![&[]; ranks.len()];
+        for at in 0..calls.len() {
+            match &calls[at] {
+                MeshCall::Ghosts(level) => {
+                    expected += prolongs_of_fill(rank, &now, *level as usize);
+                }
+                MeshCall::Regrid(_) | MeshCall::Balance(..) => {
+                    let new: Vec<&[Vec<Patch>]> = ranks
+                        .iter()
+                        .map(|(calls, _)| patches_after(&calls[at]))
+                        .collect();
+                    let is_regrid = matches!(calls[at], MeshCall::Regrid(_));
+                    // Before it marks cells, a regrid fills the ghost cells of the levels that may be refined.
+                    if is_regrid && now[rank].len() > 1 {
+                        expected += prolongs_of_fill(rank, &now, 1);
+                    }
+                    for level in 1..new[rank].len() {
+                        let own = boxes(&new[rank..=rank], level);
+                        expected += pairs(&own, &boxes(&now, level), &boxes(&new, level - 1));
+                    }
+                    now = new;
+                }
+                _ => {}
+            }
+        }
+        println!("rank {rank}: {counted} prolongs");
+        assert!(expected > 100);
+        assert_eq!(*counted, expected, "on rank {rank}");
     }
 }

@@ -20,7 +20,7 @@ const FRAMEWORK: [&str; 6] = [
 const FOR_COMPONENTS: [&str; 3] = ["cca-abi", "cca-port-macro", "cca-ports"];
 
 /// The crates of `mastermind/` and what each may use, `cca-*` aside.
-const MASTERMIND: [(&str, &[&str]); 8] = [
+const MASTERMIND: [(&str, &[&str]); 9] = [
     ("mastermind-records", &[]),
     ("mastermind-export", &["mastermind-records"]),
     ("mastermind-measurement", &["mastermind-records"]),
@@ -36,6 +36,7 @@ const MASTERMIND: [(&str, &[&str]); 8] = [
             "mastermind-composition",
         ],
     ),
+    ("mastermind-preload", &["mastermind-component"]),
     (
         "mastermind-cli",
         &[
@@ -95,6 +96,7 @@ fn may_use(room: &str, user: &str, used: &str) -> bool {
         "mastermind" => {
             let framework = match user {
                 "mastermind-component" | "mastermind-cli" => FRAMEWORK.contains(&used),
+                "mastermind-preload" => matches!(used, "cca-loader" | "cca-comm"),
                 "mastermind-measurement" | "mastermind-records" => used == "cca-abi",
                 _ => false,
             };

@@ -5,7 +5,7 @@ use std::error::Error;
 use cca_core::Endpoint;
 use cca_core::rc::{Host, Interpreter, Script, Step};
 use cca_ports::GoPort;
-use mastermind_tests::{Application, RankComm, bin_dir, example, root};
+use mastermind_tests::{Application, RankComm, Scratch, bin_dir, example, mpis, root};
 
 /// Starts, and shows nothing.
 struct Quiet;
@@ -52,4 +52,30 @@ fn the_script_runs_to_the_same_bits() {
     };
     assert_eq!(bits(&application).len(), 96 * 32 * 5);
     assert!(bits(&application) == bits(&from_toml));
+}
+
+/// On several ranks, by the program: what both write is the same, byte for byte.
+#[test]
+fn the_script_runs_to_the_same_bits_on_several_ranks() {
+    let scratch = Scratch::new();
+    let file = scratch.example("shock/shock.toml", &[], &[]);
+    let script = root().join("examples/shock/shock.rc");
+    for mpi in mpis() {
+        let run = |assembly, table: &str| {
+            let output = format!("output.csv={table}");
+            let steps = ["--set", "driver.max_steps=20", "--set", &output];
+            let ranks = ["--ranks", "3", "--mpi", mpi.kind.name()];
+            let ended = scratch.verb("run", assembly, &[&steps[..], &ranks].concat());
+            let shown = ended.well();
+            assert!(shown.contains("done on 3 ranks of"), "{shown}");
+            (shown, scratch.read(table))
+        };
+        let (_, from_toml) = run(&file, "toml.csv");
+        let (shown, from_script) = run(&script, "script.csv");
+        assert_eq!(from_script.lines().count(), 1 + 96 * 32);
+        assert!(from_script == from_toml, "under {}", mpi.kind);
+        // The first rank tells what all did.
+        let told = shown.matches("##specific go command successful").count();
+        assert_eq!(told, 1, "{shown}");
+    }
 }

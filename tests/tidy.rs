@@ -27,11 +27,18 @@ const LONGEST: usize = 800;
 const REASON_WITHIN: usize = 10;
 
 /// Lines that break a rule with reason: file, part of the line, why.
-const EXCEPTIONS: &[(&str, &str, &str)] = &[(
-    "proxies/mpi/build.rs",
-    "env::var_os(\"OUT_DIR\")",
-    "cargo tells a build script by it where to write",
-)];
+const EXCEPTIONS: &[(&str, &str, &str)] = &[
+    (
+        "proxies/mpi/build.rs",
+        "env::var_os(\"OUT_DIR\")",
+        "cargo tells a build script by it where to write",
+    ),
+    (
+        "mastermind/preload/src/lib.rs",
+        "env::var(name)",
+        "`wrap` reaches a library that it preloads in no other way",
+    ),
+];
 
 /// A line of source.
 struct Line {

@@ -73,7 +73,7 @@ fn each_verb_has_help_with_an_example() {
     let scratch = Scratch::new();
     for verb in [
         "doctor", "list", "describe", "check", "run", "profile", "export", "fit", "predict",
-        "choose",
+        "choose", "suggest",
     ] {
         let help = scratch.mastermind(&[verb, "--help"]).well();
         assert!(

@@ -1,9 +1,9 @@
-//! `new component` and `new port` in C: what they make builds, loads, passes `check`, and its test passes.
+//! `new component` and `new port`, in Rust and C: what they make builds, loads, passes `check`, and its test passes.
 
 use std::path::Path;
 use std::process::Command;
 
-use mastermind_tests::bin_dir;
+use mastermind_tests::{bin_dir, root};
 
 fn succeeds(command: &mut Command) {
     let output = command.output().expect("a program");
@@ -22,6 +22,47 @@ fn mastermind(arguments: &[&str], folder: &Path) {
             .args(arguments)
             .current_dir(folder),
     );
+}
+
+/// Cargo in a new crate; what it depends on is built once for all tests.
+fn cargo(arguments: &[&str], folder: &Path) {
+    let target = bin_dir();
+    let target = target.parent().expect("a target folder");
+    succeeds(
+        Command::new(env!("CARGO"))
+            .args(arguments)
+            .arg("--offline")
+            .env("CARGO_TARGET_DIR", target.join("new"))
+            .env_remove("RUSTFLAGS")
+            .current_dir(folder),
+    );
+}
+
+#[test]
+fn a_component_and_a_port_in_rust() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let sources = root().join("framework").display().to_string();
+    let begin = |what: &str, name: &str| {
+        mastermind(&["new", what, name, "--framework", &sources], folder.path());
+    };
+    begin("component", "demo.fast-solver");
+    let made = folder.path().join("demo-fast-solver");
+    cargo(&["test"], &made);
+    cargo(&["build"], &made);
+    // Where the assembly would find it without the target folder that the tests share.
+    let release = made.join("target/release");
+    std::fs::create_dir_all(&release).expect("a folder");
+    let library = "libdemo_fast_solver.so";
+    let built = bin_dir().with_file_name("new").join("debug").join(library);
+    std::fs::copy(built, release.join(library)).expect("a library");
+    mastermind(&["check", "assembly.toml"], &made);
+    mastermind(
+        &["describe", "target/release/libdemo_fast_solver.so"],
+        &made,
+    );
+    mastermind(&["run", "assembly.toml", "--set", "x.steps=5"], &made);
+    begin("port", "demo.Sum");
+    cargo(&["test"], &folder.path().join("demo-sum-ports"));
 }
 
 #[test]

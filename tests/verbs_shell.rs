@@ -70,6 +70,66 @@ exit 7
     }
 }
 
+/// The case study from nothing: made, connected, configured, run, changed, run again, taken apart.
+#[test]
+fn the_case_study_by_hand() {
+    let script = std::fs::read_to_string(root().join("examples/shock/shock.rc"));
+    let script = script.expect("a script");
+    let until_go = script.split("go driver go").next().expect("a part");
+    let walk = format!(
+        "{until_go}
+configure driver parameters ALL
+configure driver parameters max_steps 2
+configure driver parameters cfl 7
+configure driver parameters cfl
+go driver go
+repository get hydro.EfmFlux
+instantiate hydro.EfmFlux efm
+disconnect rhs flux flux flux
+go driver go
+connect rhs flux efm flux
+remove flux
+go driver go
+display component rhs
+links
+remove driver
+configure driver parameters cfl 0.2
+nuke all
+arena
+"
+    );
+    let (code, shown, errors) = mastermind(&["shell"], &walk);
+    assert_eq!(code, 1, "{errors}");
+    let went = |line: &&str| line.contains("specific go command");
+    let went: Vec<_> = shown.lines().filter(went).collect();
+    let (good, bad) = (
+        "##specific go command successful",
+        "#specific go command failed",
+    );
+    assert_eq!(went, [good, bad, good], "{shown}{errors}");
+    for line in [
+        "max_steps = 0 steps",
+        "cfl = 0.4",
+        "  uses flux: hydro.Flux/1.0",
+        "rhs.flux -> efm.flux",
+    ] {
+        assert!(shown.lines().any(|l| l == line), "{line}\n{shown}");
+    }
+    assert!(!shown.contains("-> comm"), "{shown}");
+    assert_eq!(shown.lines().last(), Some("no instance"));
+    let wrong = [
+        "error: cannot set parameter \"driver.parameters.cfl\": 7, expected 0.001 to 1",
+        "error: cannot go \"driver.go\"",
+        "error: cannot find instance \"driver\": unknown, expected one of bc, characteristics, efm, ic, mesh, output, rhs, rk2, states, statistics",
+    ];
+    let found = errors.lines().filter(|line| line.starts_with("error: "));
+    assert_eq!(found.collect::<Vec<_>>(), wrong);
+    assert!(
+        errors.contains("port \"flux\" of \"rhs\": not connected"),
+        "{errors}"
+    );
+}
+
 #[test]
 fn the_shell_runs_a_script_and_then_its_input() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -272,8 +272,8 @@ pub enum MeshCall {
     End(u32),
     /// The mesh was asked to regrid; the patches of each level after it.
     Regrid(Vec<Vec<Patch>>),
-    /// The mesh was asked to balance; whether a patch moved.
-    Balance(bool),
+    /// The mesh was asked to balance; whether a patch moved, and the patches of each level after it.
+    Balance(bool, Vec<Vec<Patch>>),
 }
 
 /// Stands before a mesh and notes what is asked of it.
@@ -368,7 +368,7 @@ impl MeshPort for MeshSpy {
 
     fn balance(&self) -> Result<bool, PortError> {
         let moved = self.mesh.get()?.balance()?;
-        self.note(MeshCall::Balance(moved));
+        self.note(MeshCall::Balance(moved, self.all_patches()?));
         Ok(moved)
     }
 }

@@ -5,6 +5,7 @@ mod application;
 mod fixtures;
 mod golden;
 mod launchers;
+mod mpi_programs;
 mod program;
 mod ranks;
 
@@ -15,6 +16,7 @@ pub use application::{Application, Cells, example};
 pub use fixtures::{c_library, rust_library};
 pub use golden::assert_golden;
 pub use launchers::{Mpi, mpis};
+pub use mpi_programs::{compile_mpi, ended, mpi_fixture, mpirun, mpis_with, output};
 pub use program::{Ended, Scratch, field};
 pub use ranks::{RankComm, on_ranks};
 

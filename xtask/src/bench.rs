@@ -1,22 +1,41 @@
-//! `cargo xtask bench`: the benchmarks that answer a question, each beside its baseline.
+//! `cargo xtask bench`: the benchmarks that answer a question, each beside its baseline, and at the end every figure that
+//! is to be reached.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use crate::build;
-use crate::steps::{StepError, run_step};
+use crate::steps::{StepError, run_step, run_step_collecting};
 use crate::workspace::Workspace;
 
-/// Package and bench target of each.
-const BENCHES: &[(&str, &str)] = &[
-    ("mastermind-component", "port_call"),
-    ("mastermind-measurement", "append"),
-    ("proxy-mpi", "wrapper"),
-    ("mastermind-records", "read"),
+/// Package, bench target and arguments of each.
+const BENCHES: &[(&str, &str, &[&str])] = &[
+    ("mastermind-component", "port_call", &[]),
+    ("mastermind-measurement", "append", &[]),
+    ("mastermind-measurement", "sustained", &[]),
+    ("proxy-mpi", "wrapper", &[]),
+    ("mastermind-records", "read", &[]),
+    ("cca-core", "scale", &[]),
 ];
+
+/// The benchmark that takes a number of calls, and that of `--full`.
+const SUSTAINED: (&str, [&str; 2]) = ("sustained", ["--calls", "100000000"]);
 
 /// Packages whose examples are libraries that a benchmark loads.
 const LIBRARIES: [&str; 2] = ["mastermind-component", "proxy-mpi"];
 
-/// Builds the libraries that the benchmarks load, then runs them one by one.
-pub fn bench(workspace: &Workspace) -> Result<(), StepError> {
+/// How the lines begin that are repeated at the end.
+const MUST_REACH: &str = "must reach: ";
+
+/// Most bytes a record of the case study in Parquet.
+const PARQUET_BYTES: f64 = 10.0;
+
+/// Builds the libraries that the benchmarks load, runs them one by one, and repeats what is to be reached.
+///
+/// # Arguments
+/// * `full` - 10⁸ calls in a row, which write 4.8 GB beneath the folder for temporary files, instead of 10⁷
+pub fn bench(workspace: &Workspace, full: bool) -> Result<(), StepError> {
     build::build_default_members(workspace)?;
     for package in LIBRARIES {
         run_step(
@@ -24,10 +43,100 @@ pub fn bench(workspace: &Workspace) -> Result<(), StepError> {
             &mut workspace.cargo(&["build", "--release", "-p", package, "--examples"]),
         )?;
     }
-    BENCHES.iter().try_for_each(|(package, bench)| {
-        run_step(
-            &format!("bench {bench}"),
-            &mut workspace.cargo(&["bench", "-p", package, "--bench", bench]),
-        )
-    })
+    let mut reached = Vec::new();
+    for (package, bench, arguments) in BENCHES {
+        let (sustained, many) = SUSTAINED;
+        let arguments = match full && *bench == sustained {
+            true => &many[..],
+            false => arguments,
+        };
+        let words = [&["bench", "-p", package, "--bench", bench, "--"], arguments].concat();
+        let text = run_step_collecting(&format!("bench {bench}"), &mut workspace.cargo(&words))?;
+        let lines = text
+            .lines()
+            .filter_map(|line| line.strip_prefix(MUST_REACH));
+        reached.extend(lines.map(str::to_owned));
+    }
+    reached.push(parquet(workspace)?);
+    println!("\n==> what is to be reached, on this machine");
+    reached.iter().for_each(|line| println!("    {line}"));
+    Ok(())
+}
+
+/// Bytes a record of the case study as Parquet.
+fn parquet(workspace: &Workspace) -> Result<String, StepError> {
+    let folder = workspace.target.join("bench");
+    let file_error = |act, path: &Path| {
+        let path = path.display().to_string();
+        move |source| StepError::File { act, path, source }
+    };
+    if folder.exists() {
+        fs::remove_dir_all(&folder).map_err(file_error("remove", &folder))?;
+    }
+    let [records, dataset] = ["records", "parquet"].map(|name| folder.join(name));
+    let [records_text, dataset_text] = [&records, &dataset].map(|path| path.display().to_string());
+    let mastermind = |title: &str, arguments: &[&str]| {
+        let mut command = Command::new(workspace.release().join("mastermind"));
+        command.current_dir(&workspace.root).args(arguments);
+        run_step_collecting(title, &mut command)
+    };
+    let assembly = crate::demo::ASSEMBLY;
+    let run = mastermind(
+        "records of the case study",
+        &["run", assembly, "--records", &records_text],
+    )?;
+    mastermind(
+        "the same as Parquet",
+        &[
+            "export",
+            &records_text,
+            "--format",
+            "parquet",
+            "-o",
+            &dataset_text,
+        ],
+    )?;
+    let n_records = recorded(&run).unwrap_or(0) as f64;
+    let bytes = bytes(&dataset).map_err(file_error("read", &dataset))? as f64 / n_records;
+    let verdict = if bytes <= PARQUET_BYTES {
+        "reached"
+    } else {
+        "MISSED"
+    };
+    Ok(format!(
+        "{verdict:8} a record of the case study in Parquet: {bytes:.2} bytes, at most {PARQUET_BYTES} bytes"
+    ))
+}
+
+/// The number of records that a run says it has written: `rank 0: N records, …`.
+fn recorded(text: &str) -> Option<u64> {
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("rank 0: "))?;
+    line.split(' ').next()?.parse().ok()
+}
+
+/// Bytes of all files beneath a folder.
+fn bytes(folder: &Path) -> std::io::Result<u64> {
+    let mut sum = 0;
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        sum += match path.is_dir() {
+            true => bytes(&path)?,
+            false => fs::metadata(&path)?.len(),
+        };
+    }
+    Ok(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::recorded;
+
+    #[test]
+    fn a_run_says_what_it_recorded() {
+        let text = "x: done on 1 rank in 2.00 s\nrank 0: 12036 records, 596496 bytes, in r\n";
+        assert_eq!(recorded(text), Some(12036));
+        assert_eq!(recorded("nothing"), None);
+    }
 }

@@ -80,7 +80,15 @@ fn back_end_target(workspace: &Workspace, mpi: &Mpi) -> PathBuf {
 
 fn build_back_end(workspace: &Workspace, mpi: &Mpi) -> Result<(), StepError> {
     let title = format!("MPI back end for {}", mpi.kind.name());
-    let arguments = ["build", "--release", "-p", "cca-comm-mpi"];
+    // An example is a program of the end-to-end tests.
+    let arguments = [
+        "build",
+        "--release",
+        "-p",
+        "cca-comm-mpi",
+        "--lib",
+        "--examples",
+    ];
     run_step(&title, &mut back_end_cargo(workspace, mpi, &arguments))?;
     let folder = workspace.release().join("mpi").join(mpi.kind.name());
     let built = back_end_target(workspace, mpi)

@@ -13,6 +13,12 @@ use crate::workspace::Workspace;
 /// The case study.
 pub const ASSEMBLY: &str = "examples/shock/shock.toml";
 
+/// The same problem on levels of patches.
+const ADAPTIVE: &str = "examples/shock-amr/shock-amr.toml";
+
+/// When the picture of the levels is taken: the shock is in the middle of the interface. The paper's is at about this time.
+const PICTURE_TIME: &str = "driver.end_time=0.6";
+
 /// Builds everything, then runs the steps of the demonstration one by one.
 pub fn demo(workspace: &Workspace, system: &System) -> Result<(), StepError> {
     build::build(workspace, system)?;
@@ -40,10 +46,12 @@ pub fn demo(workspace: &Workspace, system: &System) -> Result<(), StepError> {
     demo.figure("scatter", &alone, &["--method", "states.compute"])?;
     demo.figure("graph", &alone, &[])?;
     demo.ranks(system)?;
+    demo.adaptive(system)?;
     choice::choice(&demo)?;
     println!(
-        "\nThe density field: {}\nThe records: {}",
+        "\nThe density field: {}\nThe same on three levels, with their patches: {}\nThe records: {}",
         demo.path("density.png"),
+        demo.path("levels.png"),
         demo.path("")
     );
     Ok(())
@@ -133,5 +141,44 @@ impl<'a> Demo<'a> {
             println!("\nNo MPI on this machine: the steps on several ranks are left out.");
         }
         Ok(())
+    }
+
+    /// The adaptive mesh, on 3 ranks where there is an MPI.
+    fn adaptive(&self, system: &System) -> Result<(), StepError> {
+        let mpi = back_ends(system).next().map(|mpi| mpi.kind.name());
+        let records = self.path("adaptive");
+        let picture = format!("output.png={}", self.path("levels.png"));
+        let run = ["run", ADAPTIVE, "--records", &records, "--overwrite"];
+        let set = ["--set", PICTURE_TIME, "--set", &picture];
+        let ranks = mpi.map_or_else(Vec::new, |name| vec!["--ranks", "3", "--mpi", name]);
+        let title = match mpi {
+            Some(name) => {
+                format!("the same on three levels of patches, shared by 3 ranks under {name}")
+            }
+            None => "the same on three levels of patches".into(),
+        };
+        self.step(&title, &[&run[..], &set, &ranks].concat())?;
+        self.step(
+            "what the levels cost: messages, and values between levels",
+            &["profile", &records, "--top", "10"],
+        )?;
+        let drawn = format!("{records}-calls.svg");
+        self.step(
+            "a figure: who calls whom how often",
+            &[
+                "graph",
+                ADAPTIVE,
+                "--records",
+                &records,
+                "--format",
+                "svg",
+                "-o",
+                &drawn,
+            ],
+        )?;
+        match mpi {
+            Some(_) => self.figure("comm", &records, &["--method", "mesh.fill_ghosts"]),
+            None => Ok(()),
+        }
     }
 }

@@ -19,7 +19,7 @@ use steps::StepError;
 use system::System;
 use workspace::Workspace;
 
-const USAGE: &str = "usage: cargo xtask demo|choice|test|bench|build|system [--no-install]
+const USAGE: &str = "usage: cargo xtask demo|choice|test|bench|build|system [--no-install] [--full]
 
   demo          build, run the shock problem, fit, and choose an implementation
   choice        the last part of the demo by itself; fails if a prediction does
@@ -28,15 +28,17 @@ const USAGE: &str = "usage: cargo xtask demo|choice|test|bench|build|system [--n
   build         the binary, the component libraries, the MPI back ends
   system        what this machine lacks, installed where that is possible
 
-  --no-install  do not install system packages";
+  --no-install  do not install system packages
+  --full        bench: 10^8 calls in a row, which write 4.8 GB, instead of 10^7";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let install = !arguments.iter().any(|a| a == "--no-install");
+    let full = arguments.iter().any(|a| a == "--full");
     let words: Vec<&str> = arguments
         .iter()
         .map(String::as_str)
-        .filter(|a| *a != "--no-install")
+        .filter(|a| !["--no-install", "--full"].contains(a))
         .collect();
     let &[command] = words.as_slice() else {
         eprintln!("{USAGE}");
@@ -46,7 +48,7 @@ fn main() -> ExitCode {
         println!("{USAGE}");
         return ExitCode::SUCCESS;
     }
-    match run(command, install) {
+    match run(command, install, full) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("\nxtask: {error}");
@@ -56,7 +58,7 @@ fn main() -> ExitCode {
 }
 
 /// Runs one command of the [`USAGE`].
-fn run(command: &str, install: bool) -> Result<(), StepError> {
+fn run(command: &str, install: bool, full: bool) -> Result<(), StepError> {
     let prepared = || -> Result<(Workspace, System), StepError> {
         Ok((Workspace::find()?, system::prepare(install)?))
     };
@@ -74,7 +76,7 @@ fn run(command: &str, install: bool) -> Result<(), StepError> {
             }
         }),
         "test" => prepared().and_then(|(workspace, system)| test::test(&workspace, &system)),
-        "bench" => Workspace::find().and_then(|workspace| bench::bench(&workspace)),
+        "bench" => Workspace::find().and_then(|workspace| bench::bench(&workspace, full)),
         other => Err(StepError::Usage {
             found: other.to_owned(),
             usage: USAGE,

@@ -1,7 +1,7 @@
 //! One step of a command: a heading, a program with its output passed through, the time it took.
 
 use std::fmt;
-use std::io;
+use std::io::{self, BufRead, BufReader};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::Instant;
 
@@ -77,6 +77,41 @@ pub fn run_step(title: &str, command: &mut Command) -> Result<(), StepError> {
     let heading = title.lines().next().unwrap_or(title);
     println!("    {heading}: {:.1} s", start.elapsed().as_secs_f64());
     Ok(())
+}
+
+/// As [`run_step`], and returns what the program prints on standard output, which goes where ours goes all the same.
+///
+/// # Errors
+/// As [`run_step`].
+pub fn run_step_collecting(title: &str, command: &mut Command) -> Result<String, StepError> {
+    println!("\n==> {title}");
+    let start = Instant::now();
+    let program = command.get_program().to_string_lossy().into_owned();
+    let failed = |source| StepError::Start {
+        title: title.to_owned(),
+        program: program.clone(),
+        source,
+    };
+    let command = command.stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut child = command.spawn().map_err(failed)?;
+    let mut text = String::new();
+    if let Some(output) = child.stdout.take() {
+        for line in BufReader::new(output).lines() {
+            let line = line.map_err(failed)?;
+            println!("{line}");
+            text += &line;
+            text += "\n";
+        }
+    }
+    let status = child.wait().map_err(failed)?;
+    if !status.success() {
+        return Err(StepError::Failed {
+            title: title.to_owned(),
+            status,
+        });
+    }
+    println!("    {title}: {:.1} s", start.elapsed().as_secs_f64());
+    Ok(text)
 }
 
 /// What a program prints (standard output, then standard error) when it can be started and

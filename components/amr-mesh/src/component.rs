@@ -1,15 +1,16 @@
 //! The component class.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use cca_abi::Interface;
 use cca_ports::{
-    CommPort, Component, Parameter, ParameterSet, PortError, PortRef, RSlice, RVec, Services,
-    UsesPort, component,
+    CommPort, Component, Counter, CounterPort, Parameter, ParameterSet, PortError, PortRef, RSlice,
+    RVec, Services, UsesPort, component,
 };
 use hydro_ports::{
-    ArrayName, BalancerPort, BoundaryPort, Domain, InterLevelPort, MeshPort, Patch, RegridderPort,
-    States,
+    ArrayName, BalancerPort, BoundaryPort, CellBox, Domain, InterLevelPort, MeshPort, Patch,
+    RegridderPort, States,
 };
 
 use crate::fill::Ports;
@@ -28,6 +29,10 @@ struct AmrMesh {
     balancer: UsesPort<dyn BalancerPort>,
     parameters: Parameters,
     mesh: Mutex<Option<Hierarchy>>,
+    /// Regrids that changed the patches.
+    regrids: AtomicU64,
+    /// Balances that moved patches.
+    balances: AtomicU64,
 }
 
 struct Parameters {
@@ -122,8 +127,11 @@ impl Component for AmrMesh {
             balancer: services.register_uses_port("balancer")?,
             parameters: Parameters::add(&services.parameters("parameters")?)?,
             mesh: Mutex::default(),
+            regrids: AtomicU64::new(0),
+            balances: AtomicU64::new(0),
         });
         services.add_provides_port::<dyn MeshPort, _>("mesh", &component)?;
+        services.add_provides_port::<dyn CounterPort, _>("counters", &component)?;
         Ok(component)
     }
 }
@@ -261,7 +269,9 @@ impl MeshPort for AmrMesh {
             if layouts.len() == old.len() && layouts.iter().zip(&old).all(same) {
                 return Ok(false);
             }
-            mesh.remake(&ports, layouts).map(|()| true)
+            mesh.remake(&ports, layouts)?;
+            self.regrids.fetch_add(1, Ordering::Relaxed);
+            Ok::<_, PortError>(true)
         })
     }
 
@@ -276,7 +286,36 @@ impl MeshPort for AmrMesh {
             if new == old {
                 return Ok(false);
             }
-            mesh.remake(&ports, new).map(|()| true)
+            mesh.remake(&ports, new)?;
+            self.balances.fetch_add(1, Ordering::Relaxed);
+            Ok::<_, PortError>(true)
         })
+    }
+}
+
+impl CounterPort for AmrMesh {
+    fn counters(&self) -> Result<RVec<Counter>, PortError> {
+        let counter = |name: &str, count: u64, help: &str| Counter {
+            name: name.into(),
+            count,
+            help: help.into(),
+        };
+        let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let changed = "times that patches were made or taken away";
+        let moved = "times that patches were shared anew among the ranks";
+        let mut counters = vec![
+            counter("regrids", count(&self.regrids), changed),
+            counter("balances", count(&self.balances), moved),
+        ];
+        let layouts = self.lock().as_ref().map(Hierarchy::layouts);
+        for (level, layout) in layouts.unwrap_or_default().iter().enumerate() {
+            let cells: usize = layout.boxes.iter().map(CellBox::cells).sum();
+            counters.push(counter(
+                &format!("patches_of_level_{level}"),
+                layout.boxes.len() as u64,
+                &format!("on all ranks, {cells} cells"),
+            ));
+        }
+        Ok(counters.into())
     }
 }

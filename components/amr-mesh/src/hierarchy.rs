@@ -243,8 +243,7 @@ impl Hierarchy {
     /// * `layouts` - the patches of every level, at least the coarsest, which covers the domain
     ///
     /// # Errors
-    /// [`LayoutError`] if they make no mesh, which then stays as it was. [`StorageError::Taken`]; the components', after which there is
-    /// no level any more.
+    /// [`LayoutError`] if they make no mesh; [`StorageError::Taken`]; the components'. This rank's part then stays as it was.
     pub fn remake<C: CommPort, B: BoundaryPort, I: InterLevelPort>(
         &mut self,
         ports: &Ports<'_, C, B, I>,
@@ -259,32 +258,45 @@ impl Hierarchy {
         for level in &self.levels {
             level.check_whole().map_err(PortError::failed)?;
         }
-        let mut old: Vec<Option<Level>> = self.levels.drain(..).map(Some).collect();
-        let (mut levels, mut first_id) = (Vec::<Level>::new(), 0);
-        let layouts = layouts
-            .into_iter()
-            .take_while(|layout| !layout.boxes.is_empty());
-        for (at, layout) in layouts.enumerate() {
-            let patches = layout.boxes.len() as u64;
-            let before = old.get_mut(at);
-            let level = match before {
-                Some(Some(same)) if same.layout == layout => {
-                    let mut level = std::mem::take(same);
-                    level.renumber(first_id);
-                    level
-                }
-                before => {
-                    let new = Level::new(&self.domain, at, first_id, layout, self.rank);
-                    let before = before.and_then(|before| before.as_ref());
-                    self.fill_interiors(ports, at, new, before, levels.last())?
-                }
-            };
-            levels.push(level);
-            first_id += patches;
+        let has_patches = |layout: &Layout| !layout.boxes.is_empty();
+        let layouts = layouts.into_iter().take_while(has_patches);
+        let made = self.make(ports, layouts)?;
+        let mut old = std::mem::take(&mut self.levels).into_iter();
+        let mut first_id = 0;
+        for made in made {
+            let old = old.next();
+            let mut level = made.or(old).unwrap_or_default();
+            level.renumber(first_id);
+            first_id += level.layout.boxes.len() as u64;
+            self.levels.push(level);
         }
-        self.levels = levels;
         self.plan();
         Ok(())
+    }
+
+    /// The levels of new layouts, filled; `None` for one that stays. Nothing of the mesh changes until all are there.
+    fn make<C: CommPort, B: BoundaryPort, I: InterLevelPort>(
+        &self,
+        ports: &Ports<'_, C, B, I>,
+        layouts: impl Iterator<Item = Layout>,
+    ) -> Result<Vec<Option<Level>>, PortError> {
+        let (mut made, mut first_id) = (Vec::<Option<Level>>::new(), 0);
+        for (at, layout) in layouts.enumerate() {
+            let patches = layout.boxes.len() as u64;
+            let old = self.levels.get(at);
+            let stays = old.is_some_and(|old| old.layout == layout);
+            made.push(if stays {
+                None
+            } else {
+                let coarser = at
+                    .checked_sub(1)
+                    .and_then(|coarser| made[coarser].as_ref().or(self.levels.get(coarser)));
+                let new = Level::new(&self.domain, at, first_id, layout, self.rank);
+                Some(self.fill_interiors(ports, at, new, old, coarser)?)
+            });
+            first_id += patches;
+        }
+        Ok(made)
     }
 
     fn fill_interiors<C: CommPort, B: BoundaryPort, I: InterLevelPort>(

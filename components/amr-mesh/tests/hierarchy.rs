@@ -1,5 +1,7 @@
 //! Levels of one rank: what is linear in space and time is filled exactly, and a mesh stays whole.
 
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
 use cca_ports::{CommPort, Completion, PortError, RSlice, RSliceMut, RVec, Reduction};
 use hydro_amr_mesh::{Hierarchy, Layout, Ports};
 use hydro_icc::{Linear, prolong, restrict};
@@ -69,7 +71,8 @@ impl BoundaryPort for Open {
     }
 }
 
-struct Icc;
+/// Interpolates so many times, and fails from then on.
+struct Icc(AtomicUsize);
 
 impl InterLevelPort for Icc {
     fn prolong(
@@ -80,6 +83,10 @@ impl InterLevelPort for Icc {
         fine: StatesMut<'_>,
         regions: RSlice<'_, CellBox>,
     ) -> Result<(), PortError> {
+        let left = |n: usize| n.checked_sub(1);
+        if self.0.fetch_update(Relaxed, Relaxed, left).is_err() {
+            return Err(PortError::failed("no mood"));
+        }
         let (coarse, fine) = (coarse.values()?, fine.into_values()?);
         for region in regions.iter() {
             let done = prolong::<Linear>((coarse_patch, coarse), (fine_patch, fine), *region);
@@ -102,10 +109,12 @@ impl InterLevelPort for Icc {
     }
 }
 
+static ICC: Icc = Icc(AtomicUsize::new(usize::MAX));
+
 const PORTS: Ports<'static, Alone, Open, Icc> = Ports {
     comm: &Alone,
     bc: &Open,
-    icc: &Icc,
+    icc: &ICC,
 };
 
 const DOMAIN: Domain = Domain {
@@ -161,7 +170,7 @@ fn set(mesh: &mut Hierarchy, level: u32, time: f64) {
 }
 
 /// The largest error of a level's cells, ghost cells too if they are inside the domain.
-fn error(mesh: &Hierarchy, level: usize, time: f64) -> f64 {
+fn error_of(mesh: &Hierarchy, level: usize, time: f64) -> f64 {
     let mut largest = 0.0;
     for stored in &mesh.levels()[level].stored {
         let (patch, values) = (stored.patch, stored.array(ArrayName::State));
@@ -194,7 +203,7 @@ fn new_patches_and_ghost_cells_have_a_linear_field() {
     for level in [0, 1] {
         mesh.fill_ghosts(&PORTS, level, ArrayName::State, 0.0)
             .expect("filled");
-        assert!(error(&mesh, level as usize, 0.0) < 1e-13);
+        assert!(error_of(&mesh, level as usize, 0.0) < 1e-13);
     }
     // Interpolated once more around patches that are kept in part.
     let moved = layout(&[
@@ -204,7 +213,7 @@ fn new_patches_and_ghost_cells_have_a_linear_field() {
     mesh.remake(&PORTS, vec![base(), moved]).expect("moved");
     mesh.fill_ghosts(&PORTS, 1, ArrayName::State, 0.0)
         .expect("filled");
-    assert!(error(&mesh, 1, 0.0) < 1e-13);
+    assert!(error_of(&mesh, 1, 0.0) < 1e-13);
     mesh.remake(&PORTS, vec![base()]).expect("one level");
     assert_eq!(mesh.levels().len(), 1);
 }
@@ -223,7 +232,7 @@ fn ghost_cells_of_a_substep_lie_between_the_coarse_times() {
         set(&mut mesh, 1, time);
         mesh.fill_ghosts(&PORTS, 1, ArrayName::State, time)
             .expect("filled");
-        assert!(error(&mesh, 1, time) < 1e-13, "{part}");
+        assert!(error_of(&mesh, 1, time) < 1e-13, "{part}");
     }
 }
 
@@ -296,4 +305,35 @@ fn a_mesh_with_an_array_out_is_left_as_it_is() {
     assert!(error.message().contains("not nested"), "{error}");
     assert_eq!(mesh.layouts(), [base(), fine()]);
     assert!(mesh.begin_step(2, 0.0, 1.0).is_err() && mesh.take(4, ArrayName::State).is_err());
+}
+
+#[test]
+fn a_component_that_fails_amid_new_patches_leaves_the_mesh_as_it_is() {
+    let mut mesh = mesh();
+    let moved = layout(&[
+        CellBox::between((10, 8), (22, 20)),
+        CellBox::between((22, 8), (34, 20)),
+    ]);
+    let finer = layout(&[CellBox::between((24, 20), (40, 36))]);
+    // The first patch of level 1, the second, that of level 2.
+    for prolongs in 0..3 {
+        let icc = Icc(AtomicUsize::new(prolongs));
+        let ports = Ports { icc: &icc, ..PORTS };
+        let layouts = vec![base(), moved.clone(), finer.clone()];
+        let error = mesh.remake(&ports, layouts).expect_err("no mood");
+        assert_eq!(error.message(), "no mood");
+        assert_eq!(mesh.layouts(), [base(), fine()]);
+        for level in [0, 1] {
+            mesh.fill_ghosts(&PORTS, level, ArrayName::State, 0.0)
+                .expect("filled");
+            assert!(error_of(&mesh, level as usize, 0.0) < 1e-13);
+        }
+    }
+    let layouts = vec![base(), moved, finer];
+    mesh.remake(&PORTS, layouts).expect("three levels");
+    for level in [0, 1, 2] {
+        mesh.fill_ghosts(&PORTS, level, ArrayName::State, 0.0)
+            .expect("filled");
+        assert!(error_of(&mesh, level as usize, 0.0) < 1e-13);
+    }
 }

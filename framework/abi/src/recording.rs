@@ -31,7 +31,7 @@ pub use context::{
     CallPathEntry, ClockFunction, LogCells, MAX_OPEN_CALLS, N_CACHED_CALL_PATHS, OpenCall,
     RecordingContext,
 };
-pub use mpi::{MPI_PROXY_SYMBOL, MpiProxyEntry, MpiProxyFunctions};
+pub use mpi::{MPI_EVENT_PARAMETERS, MPI_PROXY_SYMBOL, MpiProxyEntry, MpiProxyFunctions, MpiTotal};
 pub use value::{ParameterKind, PerfValue};
 
 /// Most counters that one record can hold.

@@ -67,11 +67,29 @@ impl MpiProxy {
         let functions = functions
             .filter(|functions| functions.size >= size_of::<MpiProxyFunctions>() as u64)
             .ok_or(LoadError::NoMpiInterception { path })?;
-        (functions.set_clock)(clock);
-        Ok(Self { functions })
+        let proxy = Self { functions };
+        proxy.set_clock(clock);
+        Ok(proxy)
     }
 
-    /// What was spent in MPI so far, by function, those that were called.
+    /// Sets the clock, `None` for the time-stamp counter; before the first call of MPI.
+    pub fn set_clock(&self, clock: Option<ClockFunction>) {
+        (self.functions.set_clock)(clock);
+    }
+
+    /// Names of the functions of MPI in C, in the order that totals and events have.
+    pub fn function_names(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        (self.functions.functions)((&raw mut names).cast(), add_name);
+        names
+    }
+
+    /// Has `callback` called once, in the thread that is the first to call MPI, before that call begins.
+    pub fn before_first_call(&self, callback: extern "C" fn()) {
+        (self.functions.before_first_call)(Some(callback));
+    }
+
+    /// What was spent in MPI so far, by function, those that were called; without what went into a recorder's logs.
     pub fn routines(&self) -> Vec<MpiRoutine> {
         let mut routines = Vec::new();
         (self.functions.totals)((&raw mut routines).cast(), add);
@@ -96,6 +114,12 @@ impl MpiProxy {
     }
 }
 
+extern "C" fn add_name(names: *mut c_void, name: *const c_char) {
+    // SAFETY: `MpiProxy::function_names` passes its list, and the proxy a static name.
+    let (names, name) = unsafe { (&mut *names.cast::<Vec<String>>(), CStr::from_ptr(name)) };
+    names.push(name.to_string_lossy().into_owned());
+}
+
 extern "C" fn add(routines: *mut c_void, name: *const c_char, calls: u64, ticks: u64) {
     // SAFETY: `MpiProxy::routines` passes its list, and the proxy a static name.
     let (routines, name) = unsafe {
@@ -118,6 +142,16 @@ pub struct AttachedMpi {
 }
 
 impl AttachedMpi {
+    /// Records each call of MPI from now on, as the methods with these ids, one a function in the order of
+    /// [`MpiProxy::function_names`]; with none, no call any more.
+    ///
+    /// # Returns
+    /// Whether calls are recorded.
+    pub fn record_events(&self, ids: &[u32]) -> bool {
+        // SAFETY: the ids are read during the call only.
+        unsafe { (self.proxy.functions.record_events)(ids.as_ptr(), ids.len() as u64) != 0 }
+    }
+
     /// As [`MpiProxy::routines`].
     pub fn routines(&self) -> Vec<MpiRoutine> {
         self.proxy.routines()

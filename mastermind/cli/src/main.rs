@@ -40,6 +40,8 @@ enum Verb {
     Predict(Box<commands::predict::Predict>),
     Choose(commands::choose::Choose),
     Simulate(commands::simulate::Simulate),
+    Wrap(commands::wrap::Wrap),
+    Suggest(commands::suggest::Suggest),
 }
 
 fn main() -> ExitCode {
@@ -60,6 +62,8 @@ fn main() -> ExitCode {
         Verb::Predict(verb) => verb.execute(),
         Verb::Choose(verb) => verb.execute(),
         Verb::Simulate(verb) => verb.execute(),
+        Verb::Wrap(verb) => verb.execute(),
+        Verb::Suggest(verb) => verb.execute(),
     };
     result.unwrap_or_else(|error| {
         eprint!("{}", errors::worded(&error));

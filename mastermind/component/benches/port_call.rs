@@ -5,22 +5,25 @@
 //! machine's speed touches all alike. Needs the example `probe` built (`cargo xtask bench` does so).
 
 use std::hint::black_box;
+use std::mem::MaybeUninit;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use cca_abi::{OwnedPort, RawPort};
 use cca_core::{ConnectionId, Framework};
 use cca_loader::Library;
 use cca_ports::{PortRef, UsesPort};
-use criterion::{Criterion, criterion_group, criterion_main};
 use mastermind_component::Mastermind;
-use mastermind_measurement::{Clock, RecorderConfig, RunRecorder};
+use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder};
 use mastermind_records::ChunkSizes;
 use mastermind_records::definition::RunDefinition;
 
+#[path = "../../../benches/must_reach.rs"]
+mod must_reach;
 #[path = "probe_port.rs"]
 mod probe_port;
 
-use probe_port::ProbePort;
+use probe_port::{ProbePort, ProbePortVtable};
 
 const N_CALLS: u64 = 5_000;
 const N_ROUNDS: usize = 301;
@@ -36,15 +39,21 @@ fn library() -> PathBuf {
     release.join("examples/libprobe.so")
 }
 
-fn raw_function() -> AddOne {
-    // SAFETY: our own library; its function has this signature.
+/// The plain function of the probe's library, and a bare port on a probe.
+fn raw_function() -> (AddOne, OwnedPort) {
+    let mut port = MaybeUninit::uninit();
+    // SAFETY: our own library; its functions have these signatures, and the second writes a port.
     unsafe {
         let library = libloading::Library::new(library()).expect("run through `cargo xtask bench`");
         let function = *library
             .get::<AddOne>(b"bench_add_one")
             .expect("the probe's function");
+        let make = *library
+            .get::<unsafe extern "C" fn(*mut OwnedPort)>(b"bench_probe_port")
+            .expect("the probe's port");
         std::mem::forget(library);
-        function
+        make(port.as_mut_ptr());
+        (function, port.assume_init())
     }
 }
 
@@ -77,6 +86,7 @@ fn monitor(framework: &Framework, directory: &std::path::Path) {
         limit_bytes: None,
         chunks: ChunkSizes::default(),
         clock: Clock::detect(),
+        mpi: MpiFunctions::default(),
         run: RunDefinition::default(),
     });
     let services = framework
@@ -98,6 +108,19 @@ fn raw(function: AddOne) {
     for i in 0..N_CALLS {
         // SAFETY: the probe's function.
         black_box(unsafe { black_box(function)(black_box(i), black_box(1)) });
+    }
+}
+
+#[inline(never)]
+fn bare_table(port: &RawPort) {
+    for i in 0..N_CALLS {
+        let port = black_box(port);
+        let (q, mode) = (black_box(i), black_box(1));
+        // SAFETY: the port is one on a probe.
+        let _ = black_box(unsafe {
+            let add_one = (*port.vtable.cast::<ProbePortVtable>()).add_one;
+            cca_abi::call(|out, error| add_one(port.object, q, mode, out, error))
+        });
     }
 }
 
@@ -139,48 +162,44 @@ fn median(values: &mut [f64]) -> f64 {
     values[values.len() / 2]
 }
 
-fn port_call(criterion: &mut Criterion) {
+fn main() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let (plain, monitored) = (Framework::new(), Framework::new());
     let (bare, recorded) = (connected(&plain), connected(&monitored));
     monitor(&monitored, directory.path());
     let bare = bare.get().expect("it is connected");
     let recorded = recorded.get().expect("it is connected");
-    let function = raw_function();
+    let (function, port) = raw_function();
     let mut words = vec![1_u64; 8 << 20];
-    let mut rows = [const { Vec::new() }; 4];
+    let mut rows = [const { Vec::new() }; 5];
     for _ in 0..N_ROUNDS {
         rows[0].push(timed(|| raw(function)));
-        rows[1].push(timed(|| through_port(&bare)));
-        rows[2].push(timed(|| floor(&bare, &mut words)));
-        rows[3].push(timed(|| through_port(&recorded)));
+        rows[1].push(timed(|| bare_table(&port.port)));
+        rows[2].push(timed(|| through_port(&bare)));
+        rows[3].push(timed(|| floor(&bare, &mut words)));
+        rows[4].push(timed(|| through_port(&recorded)));
         // Time for the next chunk, so that rounds of empty calls do not outrun its preparation.
         std::thread::sleep(Duration::from_micros(300));
     }
-    let [raw_ns, port_ns, floor_ns, recorded_ns] = rows.map(|mut row| median(&mut row));
+    let [raw_ns, table_ns, port_ns, floor_ns, recorded_ns] = rows.map(|mut row| median(&mut row));
     println!("raw C function pointer            {raw_ns:7.2} ns a call");
+    println!("bare table of functions           {table_ns:7.2} ns a call");
     println!("connected uses port               {port_ns:7.2} ns a call");
-    println!(
-        "  two rdtsc + 40-byte append add  {:7.2} ns",
-        floor_ns - port_ns
+    let (floor_adds, recording_adds) = (floor_ns - port_ns, recorded_ns - port_ns);
+    println!("  two rdtsc + 40-byte append add  {floor_adds:7.2} ns");
+    println!("  recording adds                  {recording_adds:7.2} ns");
+    must_reach::within(
+        "unmonitored call / raw C call",
+        port_ns / raw_ns,
+        ..=1.6,
+        "",
     );
-    println!(
-        "  recording adds                  {:7.2} ns",
-        recorded_ns - port_ns
+    must_reach::within(
+        "unmonitored call / bare table call",
+        port_ns / table_ns,
+        ..=1.1,
+        "",
     );
-    println!(
-        "ratio port call / raw C call: {:.2} (target 1.6)",
-        port_ns / raw_ns
-    );
-    let added = (recorded_ns - port_ns) / (floor_ns - port_ns);
-    println!("ratio recording / (two rdtsc + append): {added:.2} (target 1.35)");
-    criterion.bench_function("port call", |b| {
-        b.iter(|| bare.add_one(black_box(1), black_box(1)))
-    });
-    criterion.bench_function("recorded port call", |b| {
-        b.iter(|| recorded.add_one(black_box(1), black_box(1)))
-    });
+    let added = recording_adds / floor_adds;
+    must_reach::within("recorded call / (two rdtsc + append)", added, ..=1.35, "");
 }
-
-criterion_group!(benches, port_call);
-criterion_main!(benches);

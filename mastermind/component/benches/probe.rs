@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use cca_abi::{OwnedPort, ProvidedBy};
 use cca_ports::{Component, PortError, Services, component};
 
 #[path = "probe_port.rs"]
@@ -31,4 +32,15 @@ impl ProbePort for Probe {
 #[unsafe(no_mangle)]
 pub extern "C" fn bench_add_one(q: u64, mode: u32) -> u64 {
     q.wrapping_add(u64::from(mode))
+}
+
+/// A port on a probe, handed out bare: what a call through its table costs without a connection.
+///
+/// # Safety
+/// `out` points to space for a port.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bench_probe_port(out: *mut OwnedPort) {
+    let port = <dyn ProbePort as ProvidedBy<Probe>>::provide(Arc::new(Probe));
+    // SAFETY: required of the caller.
+    unsafe { out.write(port) };
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cca_abi::{MethodDescriptor, RSlice};
-use cca_loader::{AttachedMpi, MpiProxy};
+use cca_loader::{AttachedMpi, MpiProxy, MpiRoutine};
 use cca_ports::{MonitorPort, MonitoredMethod, PortError, RecorderPointer, Services};
 use mastermind_measurement::{RunRecorder, RunTotals};
 use mastermind_records::definition::{
@@ -46,6 +46,18 @@ impl Mastermind {
         Ok(mastermind)
     }
 
+    /// Records each call of MPI from now on with its bytes, its peer and its number of ranks.
+    ///
+    /// # Errors
+    /// MPI is not measured.
+    pub fn record_mpi_events(&self) -> Result<(), PortError> {
+        let ids = self.recorder.register_mpi();
+        match &self.mpi {
+            Some(mpi) if mpi.record_events(&ids) => Ok(()),
+            _ => Err(PortError::failed("MPI is not measured, expected it to be")),
+        }
+    }
+
     /// Ends the recording.
     ///
     /// # Returns
@@ -58,7 +70,8 @@ impl Mastermind {
         match Arc::try_unwrap(self) {
             Ok(Mastermind { mpi, recorder }) => {
                 if let Some(mpi) = mpi {
-                    recorder.announce(Definition::MpiRoutines(mpi_routines(&mpi)));
+                    let routines = mpi_routines(mpi.routines(), recorder.mpi_routines());
+                    recorder.announce(Definition::MpiRoutines(routines));
                 }
                 recorder.finish().map(Some)
             }
@@ -67,15 +80,32 @@ impl Mastermind {
     }
 }
 
-fn mpi_routines(mpi: &AttachedMpi) -> MpiRoutinesDefinition {
-    let routine = |routine: cca_loader::MpiRoutine| MpiRoutineDefinition {
+/// What the proxy of MPI has counted by itself, as definitions.
+pub fn routine_definitions(routines: Vec<MpiRoutine>) -> Vec<MpiRoutineDefinition> {
+    let definition = |routine: MpiRoutine| MpiRoutineDefinition {
         name: routine.name,
         calls: routine.calls,
         ticks: routine.ticks,
     };
-    MpiRoutinesDefinition {
-        routines: mpi.routines().into_iter().map(routine).collect(),
+    routines.into_iter().map(definition).collect()
+}
+
+/// All that was spent in MPI: what the proxy has counted by itself and what the logs have kept.
+pub fn mpi_routines(
+    counted: Vec<MpiRoutine>,
+    kept: Vec<MpiRoutineDefinition>,
+) -> MpiRoutinesDefinition {
+    let mut routines = kept;
+    for counted in routine_definitions(counted) {
+        match routines.iter_mut().find(|r| r.name == counted.name) {
+            Some(routine) => {
+                routine.calls += counted.calls;
+                routine.ticks += counted.ticks;
+            }
+            None => routines.push(counted),
+        }
     }
+    MpiRoutinesDefinition { routines }
 }
 
 impl MonitorPort for Mastermind {

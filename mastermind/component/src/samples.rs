@@ -30,7 +30,9 @@ pub fn samples(
                 };
                 let method = numbers.of(&record, sink)?;
                 coordinate.clear();
-                coordinate.extend(record.parameters().map(|value| value.as_f64()));
+                let values = record.method.parameters.iter().zip(record.parameters());
+                let values = values.filter(|(definition, _)| definition.is_size());
+                coordinate.extend(values.map(|(_, value)| value.as_f64()));
                 // Refused ones are counted by the sink.
                 let _ = sink.take(method, &coordinate, ns as f64 * 1e-9);
             }
@@ -52,7 +54,8 @@ impl Numbers {
         if let Some(&known) = self.0.get(&record.call_path) {
             return Ok(known);
         }
-        let parameters: Vec<_> = record.method.parameters.iter().map(parameter).collect();
+        let sizes = record.method.parameters.iter().filter(|p| p.is_size());
+        let parameters: Vec<_> = sizes.map(parameter).collect();
         let number = sink.declare(&method_name(record.method), &parameters)?;
         self.0.insert(record.call_path, number);
         Ok(number)

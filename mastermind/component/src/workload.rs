@@ -9,14 +9,14 @@ use mastermind_records::{ExclusiveTimes, Record, Run, Value};
 use crate::samples::{port_method, time_ns};
 
 /// The calls of a run, those of one method, instance and coordinate together. Calls that failed are left out, and those
-/// of the program that started the run.
+/// of the program that started the run. A call's time in MPI is its own, so recorded calls of MPI are not in it either.
 pub fn workload(run: &Run, metric: Metric) -> Workload {
     let mut calls: Vec<Call> = Vec::new();
     let mut index: HashMap<(String, String, String, Vec<u64>), usize> = HashMap::new();
     for rank in run.ranks() {
         for (log, _) in run.logs_of(rank) {
-            for (record, exclusive_ns) in
-                ExclusiveTimes::new(log).filter(|(record, _)| !record.failed)
+            for (record, exclusive_ns) in ExclusiveTimes::new(log)
+                .filter(|(record, _)| !record.failed && !record.method.is_mpi())
             {
                 let Some(ns) = time_ns(&record, exclusive_ns, metric) else {
                     continue;

@@ -50,7 +50,7 @@ struct Method {
 /// Writes the calls of all ranks, a file a method, since methods have parameters of their own; the calls at one
 /// coordinate are repetitions. Calls that failed are left out.
 ///
-/// Metrics, in seconds: `time` (exclusive), `mpi` and `compute` where MPI was measured. An enumeration is its index.
+/// The number of a rank is no coordinate. Metrics, in seconds: `time` (exclusive), `mpi` and `compute` where MPI was measured. An enumeration is its index.
 ///
 /// # Arguments
 /// * `directory` - is made if it is not there; files of the same names are replaced
@@ -126,12 +126,15 @@ fn methods(run: &Run) -> Vec<Method> {
 /// Names of the parameters, without the blanks that separate them in a file.
 fn parameters(method: &MethodDefinition) -> Vec<String> {
     let plain = |name: &str| name.split_whitespace().collect::<Vec<_>>().join("_");
-    distinct(method.parameters.iter().map(|p| plain(&p.name)))
+    let sizes = method.parameters.iter().filter(|p| p.is_size());
+    distinct(sizes.map(|p| plain(&p.name)))
 }
 
 impl Method {
     fn add(&mut self, record: &Record<'_>, own_ns: u64) {
-        let coordinate = record.parameters().map(|value| value.as_f64().to_bits());
+        let values = record.method.parameters.iter().zip(record.parameters());
+        let sizes = values.filter(|(definition, _)| definition.is_size());
+        let coordinate = sizes.map(|(_, value)| value.as_f64().to_bits());
         let metrics = self.points.entry(coordinate.collect()).or_default();
         let times = [Some(own_ns), record.mpi_ns, record.compute_ns()];
         for (values, ns) in metrics.iter_mut().zip(times) {

@@ -1,16 +1,22 @@
 //! What recording adds to a call, beside its floor: two time-stamp reads and a 40-byte append to plain memory.
 //!
 //! Rounds of all rows are interleaved, and each row's figure is the median of its rounds, so that a change of the
-//! machine's speed touches all alike.
+//! machine's speed touches all alike. Two tracers of the Rust world have rows of their own.
 
 use std::hint::black_box;
+use std::io::BufWriter;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use cca_abi::recording::{ProxyMethod, Recording};
-use criterion::{Criterion, criterion_group, criterion_main};
-use mastermind_measurement::{Clock, RecorderConfig, RunRecorder};
+use fastrace::local::{LocalCollector, LocalSpan};
+use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder};
 use mastermind_records::ChunkSizes;
 use mastermind_records::definition::{MethodDefinition, RunDefinition};
+use tracing_subscriber::fmt::format::FmtSpan;
+
+#[path = "../../../benches/must_reach.rs"]
+mod must_reach;
 
 const N_CALLS: u64 = 5_000;
 const N_ROUNDS: usize = 301;
@@ -101,6 +107,7 @@ fn start(directory: &std::path::Path) -> (RunRecorder, ProxyMethod) {
         limit_bytes: None,
         chunks: ChunkSizes::default(),
         clock: Clock::detect(),
+        mpi: MpiFunctions::default(),
         run: RunDefinition {
             mpi: Some("bench".into()),
             ..RunDefinition::default()
@@ -115,76 +122,53 @@ fn start(directory: &std::path::Path) -> (RunRecorder, ProxyMethod) {
     (run, method)
 }
 
-/// A call that works for 250 ns.
+/// A span of `tracing` with the same two parameters, written to a file when it closes.
 #[inline(never)]
-fn working_call(clock: &Clock, ticks: u64) {
-    let begin = clock.now();
-    while clock.now().wrapping_sub(begin) < ticks {
-        std::hint::spin_loop();
+fn by_tracing() {
+    for i in 0..N_CALLS {
+        let (q, axis) = (black_box(i), black_box(1));
+        let span = tracing::info_span!("call", q, axis).entered();
+        black_box(call(i));
+        drop(span);
     }
 }
 
-/// Many calls of 250 ns without a rest: whether the next chunk is always ready, and what memory it takes.
-fn sustained() {
-    const N_CALLS: usize = 4_000_000;
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let clock = Clock::detect();
-    let ns = 1e9 / clock.ticks_per_second();
-    let work = (250.0 / ns) as u64;
-    let mut rows: Vec<Vec<f64>> = vec![vec![1.0; N_CALLS], vec![1.0; N_CALLS]];
-    let (run, method) = start(directory.path());
-    let resident = resident_bytes();
-    let mut most_resident = resident;
-    for (row, recorded) in rows.iter_mut().zip([false, true]) {
-        for (call, took) in row.iter_mut().enumerate() {
-            let begin = clock.now();
-            let recording = recorded
-                .then(|| Recording::begin(run.recorder(), &method, || [call as u64, 1]))
-                .flatten();
-            working_call(&clock, work);
-            if let Some(recording) = recording {
-                recording.end(false);
-            }
-            *took = (clock.now() - begin) as f64 * ns;
-            if call % 100_000 == 0 {
-                most_resident = most_resident.max(resident_bytes());
-            }
-        }
+/// A span of `fastrace` with the same two parameters, kept in memory and then thrown away.
+#[inline(never)]
+fn by_fastrace() {
+    let collector = LocalCollector::start();
+    for i in 0..N_CALLS {
+        let (q, axis): (u64, u64) = (black_box(i), black_box(1));
+        let span = LocalSpan::enter_with_local_parent("call");
+        let span = span.with_properties(|| [("q", q.to_string()), ("axis", axis.to_string())]);
+        black_box(call(i));
+        drop(span);
     }
-    for (name, row) in ["250 ns, bare", "250 ns, recorded"].iter().zip(&mut rows) {
-        let [p50, p99, p999, most] = [0.5, 0.99, 0.999, 1.0].map(|at| quantile(row, at));
-        println!("{name:32} {p50:7.2} ns a call, p99 {p99:.0}, p99.9 {p999:.0}, maximum {most:.0}");
-    }
-    let mib = most_resident.saturating_sub(resident) as f64 / 1048576.0;
-    println!(
-        "{:?}, at most {mib:.1} MiB more resident",
-        run.finish().expect("the logs can be ended")
-    );
+    black_box(collector.collect());
 }
 
-fn resident_bytes() -> u64 {
-    let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    pages
-        .split(' ')
-        .nth(1)
-        .and_then(|pages| pages.parse::<u64>().ok())
-        .unwrap_or(0)
-        * 4096
-}
-
-fn append(criterion: &mut Criterion) {
-    sustained();
+fn main() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let (run, method) = start(directory.path());
     let off = ProxyMethod::new();
     let mut streaming = Plain::new(64 << 20);
     let mut cached = Plain::new(16 << 10);
-    let mut rows: [(&str, Vec<f64>); 5] = [
+    let file = tempfile::tempfile().expect("a temporary file");
+    let subscriber = Arc::new(
+        tracing_subscriber::fmt()
+            .with_span_events(FmtSpan::CLOSE)
+            .with_ansi(false)
+            .with_writer(Mutex::new(BufWriter::new(file)))
+            .finish(),
+    );
+    let mut rows: [(&str, Vec<f64>); 7] = [
         ("bare call", vec![]),
         ("floor, 64 MiB of plain memory", vec![]),
         ("floor, 16 KiB of plain memory", vec![]),
         ("recorded", vec![]),
         ("switched off", vec![]),
+        ("tracing, to a file", vec![]),
+        ("fastrace, in memory", vec![]),
     ];
     for _ in 0..N_ROUNDS {
         rows[0].1.push(timed(bare));
@@ -192,6 +176,11 @@ fn append(criterion: &mut Criterion) {
         rows[2].1.push(timed(|| cached.fill()));
         rows[3].1.push(timed(|| recorded(&run, &method)));
         rows[4].1.push(timed(|| recorded(&run, &off)));
+        rows[5].1.push(tracing::subscriber::with_default(
+            Arc::clone(&subscriber),
+            || timed(by_tracing),
+        ));
+        rows[6].1.push(timed(by_fastrace));
         // Time for the next chunk, so that rounds of empty calls do not outrun its preparation.
         std::thread::sleep(Duration::from_micros(300));
     }
@@ -207,29 +196,27 @@ fn append(criterion: &mut Criterion) {
             quantile(values, 0.9)
         );
     }
-    for floor in [1, 2] {
-        let ratio = (medians[3] - medians[0]) / (medians[floor] - medians[0]);
-        println!(
-            "ratio to {}: {ratio:.3} (target: at most 1.35)",
-            rows[floor].0
+    let ratio = |floor: usize| (medians[3] - medians[0]) / (medians[floor] - medians[0]);
+    println!("ratio to the cached floor {:.2}", ratio(2));
+    must_reach::within(
+        "in-line record / (two rdtsc + append)",
+        ratio(1),
+        ..=1.35,
+        "",
+    );
+    must_reach::within(
+        "in-line record, switched off",
+        medians[4] - medians[0],
+        ..=3.0,
+        " ns",
+    );
+    for rival in [5, 6] {
+        let (name, times) = (
+            rows[rival].0,
+            (medians[rival] - medians[0]) / (medians[3] - medians[0]),
         );
+        println!("{name}: {times:.1} times what a record adds");
     }
     let totals = run.finish().expect("the logs can be ended");
     println!("{totals:?}");
-
-    let directory = tempfile::tempdir().expect("a temporary directory");
-    let (run, method) = start(directory.path());
-    let mut group = criterion.benchmark_group("append");
-    group.throughput(criterion::Throughput::Elements(N_CALLS));
-    group.bench_function("bare", |bencher| bencher.iter(bare));
-    group.bench_function("floor", |bencher| bencher.iter(|| streaming.fill()));
-    group.bench_function("recorded", |bencher| {
-        bencher.iter(|| recorded(&run, &method))
-    });
-    group.bench_function("off", |bencher| bencher.iter(|| recorded(&run, &off)));
-    group.finish();
-    println!("{:?}", run.finish().expect("the logs can be ended"));
 }
-
-criterion_group!(benches, append);
-criterion_main!(benches);

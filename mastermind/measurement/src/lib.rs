@@ -12,4 +12,4 @@ mod thread_log;
 
 pub use clock::Clock;
 pub use cost::measure_cost;
-pub use recorder::{RecorderConfig, RunRecorder, RunTotals};
+pub use recorder::{MpiFunctions, RecorderConfig, RunRecorder, RunTotals};

@@ -4,8 +4,11 @@ use std::ffi::c_void;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use cca_abi::recording::Recorder;
-use mastermind_records::definition::{MethodDefinition, RunDefinition};
+use cca_abi::recording::{MPI_EVENT_PARAMETERS, Recorder};
+use mastermind_records::definition::{
+    MPI_CLASS, MethodDefinition, MpiRoutineDefinition, ParameterDefinition, RANK_UNIT,
+    RunDefinition,
+};
 use mastermind_records::{ChunkSizes, Definition, RecordsError};
 
 use crate::clock::Clock;
@@ -25,8 +28,19 @@ pub struct RecorderConfig {
     pub chunks: ChunkSizes,
     /// The clock.
     pub clock: Clock,
+    /// The functions of MPI whose totals the logs keep; none without MPI.
+    pub mpi: MpiFunctions,
     /// The run; where [`RunDefinition::mpi`] is set, the records say that MPI is measured.
     pub run: RunDefinition,
+}
+
+/// The functions of MPI, by the place of their totals.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MpiFunctions {
+    /// Names in C.
+    pub names: Vec<String>,
+    /// What was spent in them before the recording.
+    pub before: Vec<MpiRoutineDefinition>,
 }
 
 /// What a run has recorded.
@@ -40,6 +54,8 @@ pub struct RunTotals {
     pub bytes: u64,
     /// Number of logs.
     pub logs: u32,
+    /// Number of times that a call waited for the next piece of a log.
+    pub late_chunks: u64,
     /// Relative difference between the clock's rate over the run and as measured at start; beyond 10⁻³ the clock is
     /// not to be trusted.
     pub clock_drift: f64,
@@ -91,6 +107,45 @@ impl RunRecorder {
         shared.register(method)
     }
 
+    /// Takes note of all functions of MPI as methods, whose calls have [`MPI_EVENT_PARAMETERS`].
+    ///
+    /// # Returns
+    /// Their ids, in the order of [`RecorderConfig::mpi`].
+    pub fn register_mpi(&self) -> Vec<u32> {
+        let Some(shared) = &self.shared else {
+            return Vec::new();
+        };
+        let parameters = MPI_EVENT_PARAMETERS.iter().zip(["bytes", RANK_UNIT, ""]);
+        let parameters: Vec<_> = parameters
+            .map(|(name, unit)| ParameterDefinition {
+                name: (*name).into(),
+                unit: unit.into(),
+                ..ParameterDefinition::default()
+            })
+            .collect();
+        let names = shared.mpi_functions().names.iter();
+        names
+            .map(|name| {
+                shared.register(MethodDefinition {
+                    instance: MPI_CLASS.into(),
+                    class: MPI_CLASS.into(),
+                    port: MPI_CLASS.into(),
+                    interface: MPI_CLASS.into(),
+                    method: name.clone(),
+                    parameters: parameters.clone(),
+                    ..MethodDefinition::default()
+                })
+            })
+            .collect()
+    }
+
+    /// What the logs of this recorder have kept of MPI so far, over all threads; the functions that were called.
+    pub fn mpi_routines(&self) -> Vec<MpiRoutineDefinition> {
+        self.shared
+            .as_ref()
+            .map_or_else(Vec::new, |shared| shared.mpi_routines())
+    }
+
     /// Puts a definition into every log: at once into the calling thread's, into the others as they come by.
     pub fn announce(&self, definition: Definition) {
         let Some(shared) = &self.shared else { return };
@@ -112,7 +167,26 @@ impl RunRecorder {
         self.end()
     }
 
+    /// Ends all logs in a process that is about to end, while other threads may still record: theirs are marked as
+    /// finished and stay mapped.
+    ///
+    /// # Errors
+    /// As [`RunRecorder::finish`].
+    pub fn finish_at_exit(mut self) -> Result<RunTotals, RecordsError> {
+        let totals = self.end_with(Shared::finish_at_exit);
+        // Other threads may still be on their way through it.
+        std::mem::forget(self);
+        totals
+    }
+
     fn end(&mut self) -> Result<RunTotals, RecordsError> {
+        self.end_with(|shared| shared.finish())
+    }
+
+    fn end_with(
+        &mut self,
+        finish: impl FnOnce(&Arc<Shared>) -> Result<RunTotals, RecordsError>,
+    ) -> Result<RunTotals, RecordsError> {
         let Some(shared) = self.shared.take() else {
             return Ok(RunTotals::default());
         };
@@ -121,7 +195,7 @@ impl RunRecorder {
             std::mem::forget(shared);
             return Ok(RunTotals::default());
         }
-        shared.finish()
+        finish(&shared)
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use cca_abi::recording::word;
-use mastermind_records::definition::{ClockDefinition, MethodDefinition};
+use mastermind_records::definition::{ClockDefinition, MethodDefinition, MpiRoutineDefinition};
 use mastermind_records::{
     Calibration, ChunkPreparer, Definition, LogIdentity, LogTotals, LogWriter, RecordsError,
 };
@@ -14,7 +14,7 @@ use rustix::thread::{Pid, gettid};
 
 use crate::clock::Clock;
 use crate::cost::measure_cost;
-use crate::recorder::{RecorderConfig, RunTotals};
+use crate::recorder::{MpiFunctions, RecorderConfig, RunTotals};
 use crate::thread_log::ThreadLog;
 
 /// The state of a recorder.
@@ -201,6 +201,7 @@ impl Shared {
         for definition in &self.preamble {
             log.define(definition)?;
         }
+        log.keep_mpi_totals(&config.mpi, thread == 0)?;
         let context = log.context();
         let log = LogPointer(Box::into_raw(log));
         // SAFETY: nobody else knows the log yet.
@@ -264,6 +265,55 @@ impl Shared {
         unsafe { &mut *log.0 }.define_call_path(parent, &definition)
     }
 
+    pub(crate) fn mpi_functions(&self) -> &MpiFunctions {
+        &self.config.mpi
+    }
+
+    /// What the logs have kept of MPI so far.
+    pub(crate) fn mpi_routines(&self) -> Vec<MpiRoutineDefinition> {
+        let logs = locked(&self.logs);
+        let names = self.config.mpi.names.iter().enumerate();
+        let routine = |(place, name): (usize, &String)| {
+            let mut routine = MpiRoutineDefinition {
+                name: name.clone(),
+                ..MpiRoutineDefinition::default()
+            };
+            for log in &logs.all {
+                // SAFETY: a log lives as long as it is in the list; its totals may be read while its thread adds to them.
+                if let Some(total) = unsafe { &*log.0 }.mpi_total(place) {
+                    routine.calls += total.calls.load(Ordering::Relaxed);
+                    routine.ticks += total.ticks.load(Ordering::Relaxed);
+                }
+            }
+            routine
+        };
+        names
+            .map(routine)
+            .filter(|routine| routine.calls > 0)
+            .collect()
+    }
+
+    /// Ends the logs that no other thread has the lease of; marks the others as finished.
+    pub(crate) fn finish_at_exit(self: &Arc<Self>) -> Result<RunTotals, RecordsError> {
+        // Other threads may still be on their way through it.
+        std::mem::forget(Arc::clone(self));
+        let end = self.config.clock.calibration();
+        let in_use: Vec<_> = {
+            let mut logs = locked(&self.logs);
+            let idle: Vec<_> = logs.free.iter().map(|(log, _)| *log).collect();
+            let own = self.leased();
+            let is_in_use = |log: &LogPointer| !idle.contains(log) && Some(*log) != own;
+            let in_use = logs.all.iter().copied().filter(&is_in_use).collect();
+            logs.all.retain(|log| !is_in_use(log));
+            in_use
+        };
+        for log in in_use {
+            // SAFETY: it is never freed; what is marked are cells of its header, which its thread does not write.
+            unsafe { &*log.0 }.mark_finished(end);
+        }
+        self.finish()
+    }
+
     pub(crate) fn finish(&self) -> Result<RunTotals, RecordsError> {
         let logs = std::mem::take(&mut *locked(&self.logs));
         let end = self.config.clock.calibration();
@@ -284,10 +334,12 @@ impl Shared {
                     records,
                     dropped,
                     bytes,
+                    late_chunks,
                 }) => {
                     totals.records += records;
                     totals.dropped += dropped;
                     totals.bytes += bytes;
+                    totals.late_chunks += late_chunks;
                 }
                 Err(error) => first_error = first_error.or(Some(error)),
             }

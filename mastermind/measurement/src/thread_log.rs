@@ -3,9 +3,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use cca_abi::recording::RecordingContext;
-use mastermind_records::definition::{CallPathDefinition, MethodDefinition, UnrecordedDefinition};
+use cca_abi::recording::{MpiTotal, RecordingContext};
+use mastermind_records::definition::{
+    CallPathDefinition, MethodDefinition, MpiTotalsDefinition, UnrecordedDefinition,
+};
 use mastermind_records::{Calibration, Definition, LogTotals, LogWriter, RecordsError};
+
+use crate::recorder::MpiFunctions;
 
 /// Most call paths of one log; a recursion deeper than that is dropped and counted.
 const MAX_CALL_PATHS: usize = 1 << 16;
@@ -40,6 +44,51 @@ impl ThreadLog {
 
     pub(crate) fn define(&mut self, definition: &Definition) -> Result<(), RecordsError> {
         self.writer.define(definition)
+    }
+
+    /// Keeps a place in the log for the totals of MPI's functions, where the proxy of MPI adds to them.
+    ///
+    /// # Arguments
+    /// * `is_first` - whether what was before the recording is told as well
+    pub(crate) fn keep_mpi_totals(
+        &mut self,
+        mpi: &MpiFunctions,
+        is_first: bool,
+    ) -> Result<(), RecordsError> {
+        if mpi.names.is_empty() {
+            return Ok(());
+        }
+        let n_words = mpi.names.len() * size_of::<MpiTotal>() / size_of::<u64>();
+        let kept = self.writer.keep(n_words)?;
+        let before = if is_first { &mpi.before[..] } else { &[] };
+        self.writer
+            .define(&Definition::MpiTotals(MpiTotalsDefinition {
+                word: kept.word,
+                functions: mpi.names.clone(),
+                before: before.to_vec(),
+            }))?;
+        // SAFETY: the log is not used by any other yet.
+        let context = unsafe { &mut *self.context() };
+        context.mpi_totals = kept.start.cast();
+        context.n_mpi_totals = mpi.names.len() as u64;
+        Ok(())
+    }
+
+    /// The total of a function of MPI.
+    pub(crate) fn mpi_total(&self, place: usize) -> Option<&MpiTotal> {
+        // SAFETY: the context is mapped as long as the log is; these two never change.
+        let (totals, n) = unsafe {
+            let context = self.context();
+            ((*context).mpi_totals, (*context).n_mpi_totals)
+        };
+        let there = !totals.is_null() && (place as u64) < n;
+        // SAFETY: there are `n`, mapped as long as the log is.
+        there.then(|| unsafe { &*totals.add(place) })
+    }
+
+    /// Marks the log as finished and leaves it to its thread.
+    pub(crate) fn mark_finished(&self, end: Calibration) {
+        self.writer.mark_finished(end);
     }
 
     /// Appends the announcements that the log has not got yet.

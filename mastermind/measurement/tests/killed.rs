@@ -1,7 +1,7 @@
 //! A program that is killed loses no call that it has confirmed.
 //!
 //! The test starts itself again as the program: threads record calls and confirm each one, once it is over, in a file
-//! that both map. After some milliseconds it is killed.
+//! that both map. At a random moment, the same at every run of the test, it is killed.
 
 use std::fs::File;
 use std::path::Path;
@@ -10,13 +10,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use cca_abi::recording::{ProxyMethod, Recording};
-use mastermind_measurement::{Clock, RecorderConfig, RunRecorder};
+use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder};
 use mastermind_records::definition::{MethodDefinition, ParameterDefinition, RunDefinition};
 use mastermind_records::{ChunkSizes, Run};
 
 const PROGRAM: &str = "MASTERMIND_KILLED_PROGRAM";
-const N_THREADS: usize = 2;
-const N_KILLS: u64 = 30;
+const N_THREADS: usize = 3;
+const N_KILLS: u64 = 200;
+/// Longest time from the first confirmed call to the kill, microseconds.
+const LATEST_US: u64 = 40_000;
 /// Confirmations are a cache line apart.
 const STRIDE: usize = 8;
 
@@ -43,6 +45,14 @@ impl Confirmed {
     }
 }
 
+/// Calls that the calling thread's log could not take so far.
+fn dropped(run: &RunRecorder) -> u64 {
+    // SAFETY: the context is the calling thread's own, with cells as long as the recorder lives.
+    unsafe { &*(*run.recorder().thread_context()).cells }
+        .dropped
+        .load(Ordering::Relaxed)
+}
+
 /// The program: only when the test below starts it.
 #[test]
 fn program() {
@@ -60,6 +70,7 @@ fn program() {
             largest_bytes: 64 << 10,
         },
         clock: Clock::detect(),
+        mpi: MpiFunctions::default(),
         run: RunDefinition::default(),
     });
     let run = run.unwrap();
@@ -81,18 +92,34 @@ fn program() {
         for thread in 0..N_THREADS {
             let (run, outer, inner, confirmed) = (&run, &outer, &inner, &confirmed);
             scope.spawn(move || {
-                for call in 0.. {
+                let (mut call, mut lost) = (0, 0);
+                loop {
                     let words = || [thread as u64, call];
                     let recording = Recording::begin(run.recorder(), outer, words).unwrap();
                     Recording::begin(run.recorder(), inner, words)
                         .unwrap()
                         .end(false);
                     recording.end(false);
-                    confirmed.cell(thread).store(call + 1, Ordering::Release);
+                    // Empty calls outrun the preparation of the log on a busy machine. What was dropped for that, and
+                    // counted, is made again.
+                    let dropped = dropped(run);
+                    if dropped == lost {
+                        call += 1;
+                        confirmed.cell(thread).store(call, Ordering::Release);
+                    }
+                    lost = dropped;
                 }
             });
         }
     });
+}
+
+/// When a program is killed, microseconds after its first confirmed call: uniform, by the finaliser of SplitMix64.
+fn moment_us(kill: u64) -> u64 {
+    let mixed = (kill + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    (mixed ^ (mixed >> 31)) % LATEST_US
 }
 
 #[test]
@@ -115,7 +142,7 @@ fn every_confirmed_call_is_there() {
             );
             std::thread::yield_now();
         }
-        std::thread::sleep(Duration::from_micros(kill * 977));
+        std::thread::sleep(Duration::from_micros(moment_us(kill)));
         program.kill().unwrap();
         program.wait().unwrap();
         let run = Run::open(&directory.path().join("records")).unwrap();
@@ -130,10 +157,15 @@ fn every_confirmed_call_is_there() {
                 let [thread, call] = *record.values else {
                     panic!("{record:?}")
                 };
-                assert_eq!(recorded[thread as usize], call, "in order and without gaps");
-                recorded[thread as usize] += 1;
+                let recorded = &mut recorded[thread as usize];
+                let is_again = call + 1 == *recorded && log.dropped() > 0;
+                assert!(
+                    call == *recorded || is_again,
+                    "{call} after {recorded}, expected order without gaps"
+                );
+                *recorded = call + 1;
             }
-            assert!(log.open_calls().len() <= 2);
+            assert!(log.open_calls().len() <= 2, "{:?}", log.open_calls());
         }
         for (thread, recorded) in recorded.into_iter().enumerate() {
             let confirmed = confirmed.cell(thread).load(Ordering::Acquire);

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use cca_abi::recording::{ProxyMethod, Recording};
-use mastermind_measurement::{Clock, RecorderConfig, RunRecorder};
+use cca_abi::recording::{ProxyMethod, Recorder, Recording};
+use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder};
 use mastermind_records::definition::{
-    MethodDefinition, ParameterDefinition, RunDefinition, SwapDefinition,
+    MethodDefinition, MpiRoutineDefinition, ParameterDefinition, RunDefinition, SwapDefinition,
 };
 use mastermind_records::{ChunkSizes, Definition, Run};
 
@@ -19,6 +19,7 @@ fn config(directory: &Path) -> RecorderConfig {
             largest_bytes: 16384,
         },
         clock: Clock::detect(),
+        mpi: MpiFunctions::default(),
         run: RunDefinition {
             assembly: "test".into(),
             mpi: Some("test".into()),
@@ -274,4 +275,90 @@ fn a_forked_child_leaves_the_logs_alone() {
         .map(|record| record.values[0])
         .collect();
     assert_eq!(calls, [1, 2]);
+}
+
+/// Calls and ticks of functions of MPI, added to the totals that the calling thread's log keeps, as the proxy of MPI does.
+fn spend(run: &RunRecorder, spent: &[(usize, u64)]) {
+    // SAFETY: the context is the calling thread's own; its totals are mapped as long as the recorder lives.
+    unsafe {
+        let context = run.recorder().thread_context();
+        assert_eq!((*context).n_mpi_totals, 3);
+        for (function, ticks) in spent {
+            (*(*context).mpi_totals.add(*function)).add(*ticks);
+        }
+    }
+}
+
+fn with_mpi(directory: &Path) -> RecorderConfig {
+    let routine = |name: &str, calls, ticks| MpiRoutineDefinition {
+        name: name.into(),
+        calls,
+        ticks,
+    };
+    RecorderConfig {
+        clock: Clock::monotonic(),
+        mpi: MpiFunctions {
+            names: ["MPI_Init", "MPI_Send", "MPI_Recv"].map(Into::into).into(),
+            before: vec![routine("MPI_Init", 1, 500)],
+        },
+        ..config(directory)
+    }
+}
+
+#[test]
+fn logs_keep_what_is_spent_in_mpi_while_the_run_goes_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = RunRecorder::start(with_mpi(directory.path())).unwrap();
+    let method = method(&run, "outer");
+    spend(&run, &[(1, 10), (1, 20)]);
+    // Far beyond the first chunk: what is kept stays mapped.
+    (0..2_000).for_each(|q| call(&run, &method, q, || ()));
+    spend(&run, &[(1, 30)]);
+    std::thread::scope(|scope| {
+        scope.spawn(|| spend(&run, &[(1, 5), (2, 7)]));
+    });
+    let kept = run.mpi_routines();
+    let kept: Vec<_> = kept.iter().map(|r| (&*r.name, r.calls, r.ticks)).collect();
+    assert_eq!(kept, [("MPI_Send", 4, 65), ("MPI_Recv", 1, 7)]);
+    // As a killed program leaves them.
+    let read = Run::open(directory.path()).unwrap();
+    assert_eq!(read.damage().cloned().collect::<Vec<_>>(), []);
+    let read = read.mpi_routines(0);
+    let read: Vec<_> = read.iter().map(|r| (&*r.name, r.calls, r.ns)).collect();
+    let expected = [
+        ("MPI_Init", 1, 500),
+        ("MPI_Recv", 1, 7),
+        ("MPI_Send", 4, 65),
+    ];
+    assert_eq!(read, expected);
+    run.finish().unwrap();
+}
+
+#[test]
+fn a_process_that_ends_leaves_the_logs_of_its_other_threads_to_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = RunRecorder::start(with_mpi(directory.path())).unwrap();
+    let method = method(&run, "outer");
+    call(&run, &method, 1, || ());
+    let (told, telling) = std::sync::mpsc::channel();
+    let (ended, ending) = std::sync::mpsc::channel();
+    // SAFETY: the recorder's address stays, and `finish_at_exit` keeps what other threads may still use.
+    let recorder: &'static Recorder = unsafe { &*std::ptr::from_ref(run.recorder()) };
+    let other = std::thread::spawn(move || {
+        let context = recorder.thread_context();
+        told.send(()).unwrap();
+        ending.recv().unwrap();
+        // SAFETY: the context is this thread's own.
+        unsafe { (*(*context).mpi_totals.add(1)).add(6) };
+    });
+    telling.recv().unwrap();
+    assert_eq!(run.finish_at_exit().unwrap().records, 1);
+    ended.send(()).unwrap();
+    other.join().unwrap();
+    let read = Run::open(directory.path()).unwrap();
+    assert!(read.is_finished());
+    assert_eq!(read.damage().cloned().collect::<Vec<_>>(), []);
+    let routines = read.mpi_routines(0);
+    let routines: Vec<_> = routines.iter().map(|r| (&*r.name, r.calls)).collect();
+    assert_eq!(routines, [("MPI_Init", 1), ("MPI_Send", 1)]);
 }

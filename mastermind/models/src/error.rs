@@ -1,5 +1,6 @@
 //! What can go wrong between samples, models and predictions.
 
+use crate::expression::ExpressionError;
 use crate::model::Family;
 use crate::sample::Refused;
 
@@ -41,6 +42,57 @@ pub enum Error {
         family: Family,
         /// Distinct coordinates.
         n_points: usize,
+    },
+    /// A written formula that is no expression.
+    #[error(transparent)]
+    Formula(#[from] ExpressionError),
+    /// A written formula names what is neither a parameter nor an unknown.
+    #[error(
+        "cannot fit formula \"{text}\": \"{name}\" is unknown, expected a parameter ({known}) or a declared unknown"
+    )]
+    UnknownName {
+        /// The name.
+        name: String,
+        /// The formula.
+        text: String,
+        /// The numeric parameters, a comma list.
+        known: String,
+    },
+    /// An unknown that the formula does not hold, or that has no room.
+    #[error(
+        "cannot fit unknown \"{name}\": from {lower} to {upper} in formula \"{text}\", expected a name in it and bounds with room between"
+    )]
+    UnusedUnknown {
+        /// The unknown.
+        name: String,
+        /// Its lower bound.
+        lower: f64,
+        /// Its upper bound.
+        upper: f64,
+        /// The formula.
+        text: String,
+    },
+    /// There is nothing to choose a point by.
+    #[error(
+        "cannot suggest points for \"{method}\": no parameter varies among {known}, expected one; measure a second size first"
+    )]
+    NothingVaries {
+        /// The method.
+        method: String,
+        /// The numeric parameters, a comma list.
+        known: String,
+    },
+    /// A parameter was asked to be monotone that the method does not have as a number.
+    #[error(
+        "cannot fit \"{method}\": no numeric parameter \"{parameter}\", expected one of {known}"
+    )]
+    NoSuchParameter {
+        /// The method.
+        method: String,
+        /// The name given.
+        parameter: String,
+        /// The numeric parameters, a comma list.
+        known: String,
     },
     /// One method was declared twice with other parameters.
     #[error(

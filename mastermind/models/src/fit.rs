@@ -1,39 +1,55 @@
-//! From samples to models: every hypothesis fitted, the best by cross-validation kept.
+//! From samples to models: every hypothesis fitted, the simplest of the best shown.
 
+use crate::choice::{choose, credible};
 use crate::error::Error;
-use crate::formula::Factor;
-use crate::hypothesis::{Candidate, Hypothesis, hypotheses};
-use crate::model::{Coefficient, Family, Freedom, Model, Note};
+use crate::families::hypotheses;
+use crate::formula::Formula;
+use crate::model::{Coefficient, Family, Freedom, Model, Note, list};
+use crate::modes::{Modes, split};
 use crate::normal_form::{MIN_POINTS, search};
-use crate::points::{Points, split_by_mode};
-use crate::quality::{aicc, r_squared, residual_sum, smape};
+use crate::points::Points;
+use crate::predict::predict;
+use crate::quality::{aicc, bic, r_squared, residual_sum, smape};
 use crate::sample::Samples;
+use crate::searched::searched;
 use crate::shown::Shown;
-use crate::sigma::sigma;
+use crate::sigma::{Deviation, sigma};
+use crate::written_fit::UserFormula;
 
-/// A more complex formula must have at most this share of the error of a simpler one.
-const BETTER: f64 = 0.99;
+/// Places between the ends of the range where a formula is looked at.
+const N_LOOKED_AT: u32 = 32;
 
-/// A normal form may miss the total time of the samples by this share.
-const OFF_TOTAL: f64 = 0.02;
+/// Share of the longest time by which a formula may fall and count as monotone, or be negative.
+const ROUNDING: f64 = 1e-12;
 
-/// Per cent; errors below it are rounding.
-const NO_ERROR: f64 = 1e-9;
+/// Cross-validated error that is rounding, per cent.
+const EXACT: f64 = 1e-9;
 
-/// Fits a model to each mode of a method, the family chosen by cross-validation.
+/// What a user wishes of a fit; by default, nothing.
+#[derive(Debug, Clone, Default)]
+pub struct FitOptions {
+    /// The only family to try.
+    pub family: Option<Family>,
+    /// The formula to fit, in place of all families.
+    pub formula: Option<UserFormula>,
+    /// Numeric parameters that the time must not fall with, over the range.
+    pub monotone: Vec<String>,
+    /// What to do with enumeration parameters.
+    pub modes: Modes,
+}
+
+/// Fits a model to each mode of a method, the family chosen.
 ///
-/// A mode is one combination of the enumeration parameters. In each, a constant, lines and power
-/// laws over the varying numeric parameters are fitted to the mean time at each coordinate, weighted
-/// by its calls; the smallest error of each coordinate predicted from the others wins, the simpler
-/// formula where there is no clear difference. The most credible normal form (terms `x^i log2(x)^j` of up
-/// to three parameters and their products) takes its place where it predicts left-out coordinates better
-/// by more than one standard error. With too few coordinates to tell, a line is taken and
-/// [`Note::NotValidated`] says so; with one coordinate, a constant.
+/// A mode is one combination of the enumeration parameters that make a difference. In each, all
+/// families are fitted to the mean time at each coordinate, weighted by its calls and their spread; of
+/// those that are nowhere negative on the range the simplest is shown whose error on left-out
+/// coordinates is within one standard error of the smallest, and predictions average over the credible
+/// ones. With too few coordinates to tell, a line is taken and [`Note::NotValidated`] says so; with one
+/// coordinate, a constant.
 ///
-/// Means are not trimmed: time lost to preemption is part of the total that a model of the run has
-/// to give back, and `Σ count · T` over the samples is their total time for constants, lines and power
-/// laws. A normal form weighs calls by their relative spread; it is not taken where it misses the total
-/// by more than 2 % and more than that spread explains. What spikes do to the spread is in `sigma`.
+/// Calls far above the others at their coordinate are set aside, and [`Note::SetAside`] says how many;
+/// their time is in the model's `total_ratio`, so that [`crate::Total`] over the samples is their total
+/// time.
 ///
 /// # Returns
 /// One model a mode, in the order of the labels.
@@ -41,46 +57,71 @@ const NO_ERROR: f64 = 1e-9;
 /// # Errors
 /// [`Error::NoSamples`] if no call was taken.
 pub fn fit(samples: &Samples) -> Result<Vec<Model>, Error> {
-    fit_modes(samples, None)
+    fit_with(samples, &FitOptions::default())
 }
 
 /// As [`fit`], with the family given; only its parameters are chosen.
 ///
 /// # Errors
-/// [`Error::NoSamples`]; [`Error::TooFewPoints`] if a mode has fewer than two coordinates and the
-/// family is not the constant; [`Error::Unsuitable`] if the family is not positive on a mode.
+/// [`Error::NoSamples`]; [`Error::TooFewPoints`] if a mode has fewer coordinates than the family
+/// needs; [`Error::Unsuitable`] if the family is negative or not finite on a mode.
 pub fn fit_family(samples: &Samples, family: Family) -> Result<Vec<Model>, Error> {
-    fit_modes(samples, Some(family))
+    let options = FitOptions {
+        family: Some(family),
+        ..FitOptions::default()
+    };
+    fit_with(samples, &options)
 }
 
-fn fit_modes(samples: &Samples, family: Option<Family>) -> Result<Vec<Model>, Error> {
-    let modes = split_by_mode(samples);
-    if modes.is_empty() {
+/// As [`fit`], as the user wishes.
+///
+/// # Errors
+/// Those of [`fit_family`]; for a formula also [`Error::UnknownName`]; [`Error::NoSuchParameter`] if a
+/// parameter to be monotone in is none of the method's numbers.
+pub fn fit_with(samples: &Samples, options: &FitOptions) -> Result<Vec<Model>, Error> {
+    let modes = split(samples, options.modes);
+    let Some(first) = modes.first() else {
         let (method, refused) = (samples.method.clone(), samples.n_refused);
         return Err(Error::NoSamples { method, refused });
+    };
+    let unknown = |name: &&String| !first.names.contains(name);
+    if let Some(parameter) = options.monotone.iter().find(unknown) {
+        return Err(Error::NoSuchParameter {
+            method: samples.method.clone(),
+            parameter: parameter.clone(),
+            known: list(first.names.iter().cloned()),
+        });
     }
     modes
         .iter()
-        .map(|points| fit_mode(samples, points, family))
+        .map(|points| fit_mode(samples, points, options))
         .collect()
 }
 
-fn fit_mode(samples: &Samples, points: &Points, family: Option<Family>) -> Result<Model, Error> {
-    let (list, mut notes) = hypotheses(points);
-    let asked = |hypothesis: &&Hypothesis| family.is_none_or(|family| hypothesis.family == family);
-    let candidates = list
-        .iter()
-        .filter(asked)
-        .filter_map(|hypothesis| hypothesis.fit(points));
-    let classic = select(candidates.collect()).map(|best| Shown::classic(points, &best));
-    let normal = match family {
-        None | Some(Family::NormalForm) => search(points),
-        Some(_) => None,
+fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<Model, Error> {
+    let (mut candidates, mut notes) = match &options.formula {
+        Some(formula) => (
+            vec![formula.fit(points, &named(samples, points))?],
+            Vec::new(),
+        ),
+        None => candidates(points, options.family),
     };
-    let Some(best) = simpler(points, classic, normal) else {
-        let family = family.unwrap_or(Family::Constant);
+    candidates.retain(|shown| sane(&shown.formula, points, &options.monotone));
+    let Some(chosen) = choose(points, &candidates) else {
+        let family = match &options.formula {
+            Some(_) => Family::Written,
+            None => options.family.unwrap_or(Family::Constant),
+        };
         return Err(nothing_fits(samples, points, family));
     };
+    let mut best = candidates[chosen].clone();
+    if options.family.is_none() {
+        candidates.iter_mut().for_each(|c| {
+            c.alternatives
+                .retain(|a| sane(&a.formula, points, &options.monotone));
+        });
+        best.alternatives = credible(points, &candidates, chosen);
+    }
     let needed = best.coefficients.len() + 1;
     if best.left_out_s.is_none() && points.len() > 1 {
         notes.push(Note::NotValidated {
@@ -88,90 +129,91 @@ fn fit_mode(samples: &Samples, points: &Points, family: Option<Family>) -> Resul
             needed,
         });
     }
+    notes.extend(points.shared.keys().map(|param| Note::Shared {
+        param: param.clone(),
+    }));
+    notes.extend(set_aside(points));
     Ok(model(samples, points, &best, notes))
 }
 
-/// The classic fit unless the normal form predicts left-out points better by more than one standard
-/// error of the difference and keeps the total time; the classic fit also where both are one formula.
-fn simpler(points: &Points, classic: Option<Shown>, normal: Option<Shown>) -> Option<Shown> {
-    let (Some(simple), Some(other)) = (&classic, &normal) else {
-        return classic.or(normal);
-    };
-    let factors = |shown: &Shown| -> Vec<Vec<Factor>> {
-        let terms = shown.formula.terms.iter();
-        terms.map(|term| term.factors.clone()).collect()
-    };
-    if factors(simple) == factors(other) || !keeps_total(points, other) {
-        return classic;
-    }
-    let (Some(a), Some(b)) = (&simple.left_out_s, &other.left_out_s) else {
-        return classic;
-    };
-    let error = |y: f64, f: f64| 200.0 * (f - y).abs() / (f.abs() + y.abs()).max(f64::MIN_POSITIVE);
-    let gains: Vec<f64> = (0..points.len())
-        .map(|i| error(points.mean_s[i], a[i]) - error(points.mean_s[i], b[i]))
+/// Fits of all families, or of one.
+fn candidates(points: &Points, family: Option<Family>) -> (Vec<Shown>, Vec<Note>) {
+    let asked = |candidate: Family| family.is_none_or(|family| candidate == family);
+    let (list, notes) = hypotheses(points);
+    let mut candidates: Vec<Shown> = list
+        .iter()
+        .filter(|hypothesis| asked(hypothesis.family))
+        .filter_map(|hypothesis| hypothesis.fit(points))
         .collect();
-    let n = gains.len() as f64;
-    let mean = gains.iter().sum::<f64>() / n;
-    let squares: f64 = gains.iter().map(|gain| (gain - mean).powi(2)).sum();
-    let standard_error = (squares / (n * (n - 1.0))).sqrt();
-    if mean > standard_error + NO_ERROR {
-        normal
-    } else {
-        classic
+    if asked(Family::NormalForm) {
+        candidates.extend(search(points));
     }
+    // What is met exactly needs no search.
+    let met = |c: &Shown| c.cv_smape(points).is_some_and(|error| error < EXACT);
+    if family.is_some() || !candidates.iter().any(met) {
+        candidates.extend(searched(points, asked));
+    }
+    (candidates, notes)
 }
 
-/// The candidate with the smallest cross-validated error, the earlier of equals; the first that is
-/// no constant where none but the constant could be validated.
-fn select(candidates: Vec<Candidate>) -> Option<Candidate> {
-    let validated = |c: &Candidate| c.cv_smape.is_some();
-    let shaped = |c: &Candidate| c.hypothesis.family != Family::Constant;
-    if !candidates.iter().any(|c| validated(c) && shaped(c)) {
-        let first = candidates.iter().position(shaped).unwrap_or(0);
-        return candidates.into_iter().nth(first);
-    }
-    candidates
-        .into_iter()
-        .filter(validated)
-        .reduce(|best, next| {
-            let error = |c: &Candidate| c.cv_smape.unwrap_or(f64::INFINITY);
-            if error(&next) < BETTER * error(&best) - NO_ERROR {
-                next
+/// Whether a formula is finite and not negative on the range, and does not fall with `monotone`: at
+/// every point, and along each parameter between its least and its greatest value.
+fn sane(formula: &Formula, points: &Points, monotone: &[String]) -> bool {
+    let smallest = -ROUNDING * points.largest_s();
+    let middle = points.len() / 2;
+    points.varying().into_iter().all(|param| {
+        let [low, high] = points.range(param);
+        let name = &points.names[param];
+        let value = |k: u32| {
+            let share = f64::from(k) / f64::from(N_LOOKED_AT);
+            let x = if low > 0.0 && high > 10.0 * low {
+                low * (high / low).powf(share)
             } else {
-                best
-            }
-        })
+                low + (high - low) * share
+            };
+            // The ends exactly: beyond them a regime or a step may begin.
+            let x = x.max(low).min(high);
+            let number = |other: &str| match other == name {
+                true => Some(x),
+                false => points.number(middle, other),
+            };
+            formula.evaluate(number).unwrap_or(f64::NAN)
+        };
+        let values: Vec<f64> = (0..=N_LOOKED_AT).map(value).collect();
+        let rises = || values.windows(2).all(|pair| pair[1] >= pair[0] + smallest);
+        values
+            .iter()
+            .all(|&value| value >= smallest && value.is_finite())
+            && (!monotone.contains(name) || rises())
+    })
 }
 
-/// Whether a fit gives the total time of the samples back, to [`OFF_TOTAL`] or what the spread of the
-/// calls explains.
-fn keeps_total(points: &Points, shown: &Shown) -> bool {
-    let pairs = shown.fitted_s.iter().zip(&points.count);
-    let fitted_s: f64 = pairs.map(|(f, n)| f * n).sum();
-    let total_s = points.total_s();
-    let standard_error = points.m2_s2.iter().sum::<f64>().sqrt();
-    (fitted_s - total_s).abs() <= f64::max(OFF_TOTAL * total_s, 3.0 * standard_error)
+/// Calls that were set aside, and their share of the time.
+fn set_aside(points: &Points) -> Option<Note> {
+    let all: u64 = points.all.iter().map(|summary| summary.count).sum();
+    let n_records = all - points.n_records() as u64;
+    let total_s: f64 = points.all.iter().map(|summary| summary.total_s()).sum();
+    let pairs = points.mean_s.iter().zip(&points.count);
+    let kept_s: f64 = pairs.map(|(mean, n)| mean * n).sum();
+    (n_records > 0).then(|| Note::SetAside {
+        n_records,
+        percent: 100.0 * (1.0 - kept_s / total_s),
+    })
+}
+
+/// The method with its mode: `METHOD where axis=x`.
+fn named(samples: &Samples, points: &Points) -> String {
+    let labels = points.mode.iter().map(|(k, v)| format!("{k}={v}"));
+    let labels: Vec<String> = labels.collect();
+    match labels.as_slice() {
+        [] => samples.method.clone(),
+        labels => format!("{} where {}", samples.method, labels.join(", ")),
+    }
 }
 
 fn nothing_fits(samples: &Samples, points: &Points, family: Family) -> Error {
-    let labels: Vec<String> = points
-        .mode
-        .iter()
-        .map(|(k, v)| format!("{k}={v}"))
-        .collect();
-    let mode = if labels.is_empty() {
-        String::new()
-    } else {
-        format!(" where {}", labels.join(", "))
-    };
-    let method = format!("{}{mode}", samples.method);
-    let n_points = points.len();
-    let needed = if family == Family::NormalForm {
-        MIN_POINTS
-    } else {
-        2
-    };
+    let method = named(samples, points);
+    let (n_points, needed) = (points.len(), needed(family));
     if n_points < needed {
         return Error::TooFewPoints {
             method,
@@ -186,6 +228,17 @@ fn nothing_fits(samples: &Samples, points: &Points, family: Family) -> Error {
     }
 }
 
+/// Distinct coordinates that a family needs at least.
+fn needed(family: Family) -> usize {
+    match family {
+        Family::Constant | Family::Written => 1,
+        Family::Line | Family::Logarithm | Family::PowerLaw | Family::Exponential => 2,
+        Family::Polynomial => 4,
+        Family::NormalForm => MIN_POINTS,
+        Family::Stairs | Family::Regimes => 6,
+    }
+}
+
 fn model(samples: &Samples, points: &Points, best: &Shown, notes: Vec<Note>) -> Model {
     let (y, f, w) = (&points.mean_s, &best.fitted_s, &points.count);
     let (n, k) = (points.len(), best.coefficients.len());
@@ -197,15 +250,18 @@ fn model(samples: &Samples, points: &Points, best: &Shown, notes: Vec<Note>) -> 
         .enumerate()
         .map(|(i, name)| (name.clone(), points.range(i)));
     let spare = points.n_records() - k as f64;
-    let spread = || {
-        best.sigma
-            .clone()
-            .unwrap_or_else(|| sigma(points, best, spare))
-    };
-    Model {
+    let deviation = (spare >= 1.0).then(|| match &best.sigma {
+        Some(own) => Deviation {
+            family: best.family,
+            formula: own.clone(),
+        },
+        None => sigma(points, best, spare),
+    });
+    let mut model = Model {
         method: samples.method.clone(),
         metric: samples.metric,
         mode: points.mode.clone(),
+        shared: points.shared.clone(),
         family: best.family,
         params: points.names.clone(),
         expression: best.formula.to_string(),
@@ -216,18 +272,39 @@ fn model(samples: &Samples, points: &Points, best: &Shown, notes: Vec<Note>) -> 
         r2,
         r2_adjusted: r2.filter(|_| n > k).map(adjust),
         aicc: aicc(residual_sum(y, f, w), n, k),
+        bic: bic(residual_sum(y, f, w), n, k),
         cv_smape: best.cv_smape(points),
         range: ranges.collect(),
-        sigma: (spare >= 1.0).then(spread),
+        sigma_family: deviation.as_ref().map(|deviation| deviation.family),
+        sigma: deviation.map(|deviation| deviation.formula),
+        total_ratio: 1.0,
         freedom: Freedom {
             coefficients: best.freedom,
             sigma: spare.max(0.0),
         },
         alternatives: best.alternatives.clone(),
         n_points: n,
-        n_records: points.n_records() as u64,
+        n_records: points.all.iter().map(|summary| summary.count).sum(),
         n_refused: samples.n_refused,
         notes,
+    };
+    model.total_ratio = total_ratio(&model, points);
+    model
+}
+
+/// Time of all calls by what predictions give them; 1 where that is nothing.
+fn total_ratio(model: &Model, points: &Points) -> f64 {
+    let predicted = (0..points.len()).map(|i| {
+        let coordinate = points.coordinate(i);
+        let value_s = predict(model, &coordinate).map_or(f64::NAN, |p| p.value_s);
+        value_s * points.all[i].count as f64
+    });
+    let total_s: f64 = points.all.iter().map(|summary| summary.total_s()).sum();
+    let ratio = total_s / predicted.sum::<f64>();
+    if ratio.is_finite() && ratio > 0.0 {
+        ratio
+    } else {
+        1.0
     }
 }
 

@@ -1,98 +1,16 @@
-//! A cost formula: a constant and a sum of products of powers and logarithms of parameters.
+//! A cost formula: a constant and a sum of products of functions of one parameter each, or what a
+//! user wrote.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
-use serde::de::Visitor;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
-/// An exponent: a fraction where it is one by nature, else a real number.
-///
-/// In JSON it is text, `"3/2"`, `"1"` or `"1.1873"`; a bare number is read as well.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Exponent {
-    /// `numerator / denominator`, the denominator > 0.
-    Fraction(i32, u32),
-    /// A fitted exponent.
-    Real(f64),
-}
+use crate::exponent::Exponent;
+use crate::written::Written;
 
-impl Exponent {
-    /// Its value.
-    pub fn value(self) -> f64 {
-        match self {
-            Self::Fraction(numerator, denominator) => f64::from(numerator) / f64::from(denominator),
-            Self::Real(value) => value,
-        }
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        let (numerator, denominator) = text.split_once('/').unwrap_or((text, "1"));
-        match (numerator.parse(), denominator.parse()) {
-            (Ok(numerator), Ok(denominator)) if denominator > 0 => {
-                Some(Self::Fraction(numerator, denominator))
-            }
-            _ => text
-                .parse()
-                .ok()
-                .filter(|value: &f64| value.is_finite())
-                .map(Self::Real),
-        }
-    }
-}
-
-impl fmt::Display for Exponent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Fraction(numerator, 1) => write!(f, "{numerator}"),
-            Self::Fraction(numerator, denominator) => write!(f, "{numerator}/{denominator}"),
-            // Debug keeps the point of "2.0", so that a real exponent is read as one again.
-            Self::Real(value) => write!(f, "{value:?}"),
-        }
-    }
-}
-
-impl Serialize for Exponent {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for Exponent {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ExponentVisitor)
-    }
-}
-
-struct ExponentVisitor;
-
-impl Visitor<'_> for ExponentVisitor {
-    type Value = Exponent;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an exponent such as \"3/2\" or 1.5")
-    }
-
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Exponent, E> {
-        Exponent::parse(text)
-            .ok_or_else(|| E::invalid_value(serde::de::Unexpected::Str(text), &self))
-    }
-
-    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Exponent, E> {
-        Ok(Exponent::Real(value))
-    }
-
-    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<Exponent, E> {
-        let numerator = i32::try_from(value).map_err(|_| E::custom("exponent out of range"))?;
-        Ok(Exponent::Fraction(numerator, 1))
-    }
-
-    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Exponent, E> {
-        let numerator = i32::try_from(value).map_err(|_| E::custom("exponent out of range"))?;
-        Ok(Exponent::Fraction(numerator, 1))
-    }
-}
-
-/// `param ^ exponent · log2(param) ^ log_exponent`.
+/// `u ^ exponent · log2(u) ^ log_exponent · exp(rate · u)`, where `u` is the parameter, or with a
+/// `step` the number of steps begun, `ceil(param / step)`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Factor {
     /// Name of the parameter.
@@ -102,18 +20,90 @@ pub struct Factor {
     /// Power of its logarithm to base 2.
     #[serde(default)]
     pub log_exponent: u32,
+    /// Rate of exponential growth, for each unit of the parameter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
+    /// Width of a step, > 0, unit of the parameter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<f64>,
 }
 
 impl Factor {
-    fn evaluate(&self, x: f64) -> f64 {
+    /// `param ^ exponent · log2(param) ^ log_exponent`.
+    pub fn new(param: &str, exponent: Exponent, log_exponent: u32) -> Self {
+        Self {
+            param: param.into(),
+            exponent,
+            log_exponent,
+            rate: None,
+            step: None,
+        }
+    }
+
+    /// `exp(rate · param)`.
+    pub fn exponential(param: &str, rate: f64) -> Self {
+        Self {
+            rate: Some(rate),
+            ..Self::new(param, Exponent::Fraction(0, 1), 0)
+        }
+    }
+
+    /// `ceil(param / step)`.
+    pub fn steps(param: &str, step: f64) -> Self {
+        Self {
+            step: Some(step),
+            ..Self::new(param, Exponent::Fraction(1, 1), 0)
+        }
+    }
+
+    pub(crate) fn evaluate(&self, x: f64) -> f64 {
+        let x = self.step.map_or(x, |step| (x / step).ceil());
         let power = match self.exponent {
             Exponent::Fraction(numerator, 1) => x.powi(numerator),
             exponent => x.powf(exponent.value()),
         };
+        let grown = self.rate.map_or(power, |rate| power * (rate * x).exp());
         if self.log_exponent == 0 {
-            power
+            grown
         } else {
-            power * x.log2().powi(self.log_exponent as i32)
+            grown * x.log2().powi(self.log_exponent as i32)
+        }
+    }
+
+    fn is_finite(&self) -> bool {
+        self.exponent.value().is_finite()
+            && self.rate.is_none_or(f64::is_finite)
+            && self.step.is_none_or(|step| step.is_finite() && step > 0.0)
+    }
+}
+
+/// Where a term counts: the parameter at least `from` and below `to`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Regime {
+    /// Name of the parameter.
+    pub param: String,
+    /// Least value; `None` without a lower end.
+    pub from: Option<f64>,
+    /// Value above all; `None` without an upper end.
+    pub to: Option<f64>,
+}
+
+impl Regime {
+    /// Whether `x` is in it.
+    pub fn contains(&self, x: f64) -> bool {
+        self.from.is_none_or(|from| x >= from) && self.to.is_none_or(|to| x < to)
+    }
+}
+
+/// `q < 4096`, `4096 <= q < 1e6`.
+impl fmt::Display for Regime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let param = &self.param;
+        match (self.from, self.to) {
+            (None, None) => write!(f, "any {param}"),
+            (Some(from), None) => write!(f, "{param} >= {}", short(from)),
+            (None, Some(to)) => write!(f, "{param} < {}", short(to)),
+            (Some(from), Some(to)) => write!(f, "{} <= {param} < {}", short(from), short(to)),
         }
     }
 }
@@ -123,38 +113,41 @@ impl Factor {
 pub struct Term {
     /// Seconds a unit of the product.
     pub coefficient: f64,
-    /// The factors.
+    /// The factors; none for a constant.
     pub factors: Vec<Factor>,
+    /// Where it counts; everywhere without one.
+    #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
+    pub regime: Option<Regime>,
 }
 
 impl Term {
-    /// `coefficient · param`.
-    pub fn linear(coefficient: f64, param: &str) -> Self {
-        let exponent = Exponent::Fraction(1, 1);
-        let factor = Factor {
-            param: param.into(),
-            exponent,
-            log_exponent: 0,
-        };
+    /// A coefficient times a product that counts everywhere.
+    pub fn new(coefficient: f64, factors: Vec<Factor>) -> Self {
         Self {
             coefficient,
-            factors: vec![factor],
+            factors,
+            regime: None,
         }
     }
 
-    /// The product of the factors as text: `q^(3/2) * log2(q)^1`.
+    /// `coefficient · param`.
+    pub fn linear(coefficient: f64, param: &str) -> Self {
+        Self::new(
+            coefficient,
+            vec![Factor::new(param, Exponent::Fraction(1, 1), 0)],
+        )
+    }
+
+    /// The product of the factors as text: `q^(3/2) * log2(q)^1`; `1` where there are none.
     pub(crate) fn product_text(&self) -> String {
         let one = Formula {
-            constant: 0.0,
-            terms: vec![Self {
-                coefficient: 1.0,
-                factors: self.factors.clone(),
-            }],
+            terms: vec![Self::new(1.0, self.factors.clone())],
+            ..Formula::default()
         };
         one.to_string().trim_start_matches("1 * ").to_owned()
     }
 
-    /// The product of the factors, without the coefficient.
+    /// The product of the factors, without the coefficient; 0 outside its regime.
     ///
     /// # Arguments
     /// * `number` - value of a parameter by its name
@@ -162,14 +155,35 @@ impl Term {
     /// # Errors
     /// The name of a parameter that `number` does not give.
     pub fn product(&self, number: impl Fn(&str) -> Option<f64>) -> Result<f64, &str> {
+        if let Some(regime) = &self.regime
+            && !regime.contains(number(&regime.param).ok_or(regime.param.as_str())?)
+        {
+            return Ok(0.0);
+        }
         self.factors.iter().try_fold(1.0, |product, factor| {
             let x = number(&factor.param).ok_or(factor.param.as_str())?;
             Ok(product * factor.evaluate(x))
         })
     }
+
+    fn params(&self) -> impl Iterator<Item = &str> {
+        let factors = self.factors.iter().map(|factor| factor.param.as_str());
+        factors.chain(self.regime.iter().map(|regime| regime.param.as_str()))
+    }
+
+    fn is_finite(&self) -> bool {
+        let ends = |regime: &Regime| {
+            let mut ends = regime.from.iter().chain(&regime.to);
+            ends.all(|end| end.is_finite())
+        };
+        self.coefficient.is_finite()
+            && self.factors.iter().all(Factor::is_finite)
+            && self.regime.iter().all(ends)
+    }
 }
 
-/// A constant and a sum of terms: the performance model normal form.
+/// A constant and a sum of terms: the performance model normal form and its kin; or a formula that a
+/// user wrote, with its numbers.
 ///
 /// # Source
 /// A. Calotoiu, T. Hoefler, M. Poke, F. Wolf, SC '13, for the form (recalled, not looked up).
@@ -179,9 +193,21 @@ pub struct Formula {
     pub constant: f64,
     /// The terms.
     pub terms: Vec<Term>,
+    /// What a user wrote; the value of the whole is the sum of this, the constant and the terms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<Written>,
 }
 
 impl Formula {
+    /// A constant and terms.
+    pub fn new(constant: f64, terms: Vec<Term>) -> Self {
+        Self {
+            constant,
+            terms,
+            written: None,
+        }
+    }
+
     /// The value, seconds; it may be negative, and it is not finite where a factor is not.
     ///
     /// # Arguments
@@ -190,65 +216,97 @@ impl Formula {
     /// # Errors
     /// The name of a parameter that `number` does not give.
     pub fn evaluate(&self, number: impl Fn(&str) -> Option<f64>) -> Result<f64, &str> {
-        self.terms.iter().try_fold(self.constant, |sum, term| {
+        let start = match &self.written {
+            Some(written) => self.constant + written.evaluate(&number)?,
+            None => self.constant,
+        };
+        self.terms.iter().try_fold(start, |sum, term| {
             Ok(sum + term.coefficient * term.product(&number)?)
         })
     }
 
-    /// Whether parameter `name` is in it.
-    pub(crate) fn uses(&self, name: &str) -> bool {
-        let factors = self.terms.iter().flat_map(|term| &term.factors);
-        factors.into_iter().any(|factor| factor.param == name)
+    /// Names of the parameters in it.
+    pub fn params(&self) -> BTreeSet<&str> {
+        let written = self.written.iter().flat_map(Written::params);
+        self.terms
+            .iter()
+            .flat_map(Term::params)
+            .chain(written)
+            .collect()
     }
 
     /// Whether every number in it is finite.
     pub(crate) fn is_finite(&self) -> bool {
-        let exponents = |term: &Term| term.factors.iter().all(|f| f.exponent.value().is_finite());
         self.constant.is_finite()
-            && self
-                .terms
-                .iter()
-                .all(|term| term.coefficient.is_finite() && exponents(term))
+            && self.terms.iter().all(Term::is_finite)
+            && self.written.iter().all(Written::is_finite)
     }
-}
 
-/// `2e-6 + 1e-9 * q^(3/2) * log2(q)^1`, six digits.
-impl fmt::Display for Formula {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut first = true;
-        if self.constant != 0.0 || self.terms.is_empty() {
-            f.write_str(&short(self.constant))?;
-            first = false;
-        }
-        for term in &self.terms {
-            match (first, term.coefficient < 0.0) {
+    /// The formula times `scale`.
+    pub(crate) fn scaled(&self, scale: f64) -> Self {
+        let term = |term: &Term| Term {
+            coefficient: term.coefficient * scale,
+            ..term.clone()
+        };
+        Self::new(self.constant * scale, self.terms.iter().map(term).collect())
+    }
+
+    /// The parts of a sum, `+` and `-` between them.
+    fn write_sum(&self, f: &mut fmt::Formatter<'_>, terms: &[Term]) -> fmt::Result {
+        for (i, term) in terms.iter().enumerate() {
+            match (i == 0, term.coefficient < 0.0) {
                 (true, _) => f.write_str(&short(term.coefficient))?,
                 (false, true) => write!(f, " - {}", short(-term.coefficient))?,
                 (false, false) => write!(f, " + {}", short(term.coefficient))?,
             }
-            term.factors
-                .iter()
-                .try_for_each(|factor| write_factor(f, factor))?;
-            first = false;
+            let mut factors = term.factors.iter();
+            factors.try_for_each(|factor| write_factor(f, factor))?;
+        }
+        Ok(())
+    }
+}
+
+/// `2e-6 + 1e-9 * q^(3/2) * log2(q)^1`, six digits; `1e-9 * q where q < 4096; …` by regime.
+impl fmt::Display for Formula {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(written) = &self.written {
+            return written.fmt(f);
+        }
+        let constant = Term::new(self.constant, Vec::new());
+        let shown = self.constant != 0.0 || self.terms.is_empty();
+        let all: Vec<Term> = shown
+            .then_some(constant)
+            .into_iter()
+            .chain(self.terms.iter().cloned())
+            .collect();
+        let regimes = all.chunk_by(|a, b| a.regime == b.regime);
+        for (i, terms) in regimes.enumerate() {
+            f.write_str(if i > 0 { "; " } else { "" })?;
+            self.write_sum(f, terms)?;
+            if let Some(regime) = &terms[0].regime {
+                write!(f, " where {regime}")?;
+            }
         }
         Ok(())
     }
 }
 
 fn write_factor(f: &mut fmt::Formatter<'_>, factor: &Factor) -> fmt::Result {
-    let Factor {
-        param,
-        exponent,
-        log_exponent,
-    } = factor;
-    match exponent {
+    let param = match factor.step {
+        Some(step) => format!("ceil({} / {})", factor.param, short(step)),
+        None => factor.param.clone(),
+    };
+    match factor.exponent {
         Exponent::Fraction(0, _) => {}
         Exponent::Fraction(1, 1) => write!(f, " * {param}")?,
-        Exponent::Real(value) => write!(f, " * {param}^({})", short(*value))?,
-        Exponent::Fraction(..) => write!(f, " * {param}^({exponent})")?,
+        Exponent::Real(value) => write!(f, " * {param}^({})", short(value))?,
+        Exponent::Fraction(..) => write!(f, " * {param}^({})", factor.exponent)?,
     }
-    if *log_exponent > 0 {
-        write!(f, " * log2({param})^{log_exponent}")
+    if let Some(rate) = factor.rate {
+        write!(f, " * exp({} * {param})", short(rate))?;
+    }
+    if factor.log_exponent > 0 {
+        write!(f, " * log2({param})^{}", factor.log_exponent)
     } else {
         Ok(())
     }
@@ -270,30 +328,10 @@ mod tests {
     use super::*;
 
     fn formula() -> Formula {
-        let factor = Factor {
-            param: "x".into(),
-            exponent: Exponent::Fraction(3, 2),
-            log_exponent: 1,
-        };
-        let real = Factor {
-            param: "y".into(),
-            exponent: Exponent::Real(-1.25),
-            log_exponent: 0,
-        };
-        let terms = vec![
-            Term {
-                coefficient: 2e-6,
-                factors: vec![factor],
-            },
-            Term {
-                coefficient: -3.0,
-                factors: vec![real],
-            },
-        ];
-        Formula {
-            constant: 0.5,
-            terms,
-        }
+        let factor = Factor::new("x", Exponent::Fraction(3, 2), 1);
+        let real = Factor::new("y", Exponent::Real(-1.25), 0);
+        let terms = vec![Term::new(2e-6, vec![factor]), Term::new(-3.0, vec![real])];
+        Formula::new(0.5, terms)
     }
 
     #[test]
@@ -309,6 +347,31 @@ mod tests {
         assert_eq!(
             lacking.evaluate(|name| (name == "x").then_some(1.0)),
             Err("y")
+        );
+    }
+
+    #[test]
+    fn steps_rates_and_regimes() {
+        let regime = |from, to| Regime {
+            param: "x".into(),
+            from,
+            to,
+        };
+        let mut low = Term::new(2.0, vec![Factor::steps("x", 64.0)]);
+        low.regime = Some(regime(None, Some(100.0)));
+        let mut high = Term::new(3.0, vec![Factor::exponential("x", 0.5)]);
+        high.regime = Some(regime(Some(100.0), None));
+        let formula = Formula::new(0.0, vec![low, high]);
+        assert_eq!(formula.evaluate(|_| Some(65.0)), Ok(4.0));
+        assert_eq!(formula.evaluate(|_| Some(100.0)), Ok(3.0 * 50_f64.exp()));
+        assert_eq!(
+            formula.to_string(),
+            "2 * ceil(x / 64) where x < 100; 3 * exp(0.5 * x) where x >= 100"
+        );
+        let json = serde_json::to_string(&formula).unwrap();
+        assert_eq!(serde_json::from_str::<Formula>(&json).unwrap(), formula);
+        assert!(
+            !Formula::new(0.0, vec![Term::new(1.0, vec![Factor::steps("x", 0.0)])]).is_finite()
         );
     }
 

@@ -1,153 +1,142 @@
-//! The formulas tried on the points of one mode, and the fit of one of them.
+//! A formula that is linear in its coefficients, perhaps after a logarithm, and its fit.
 
+use crate::exponent::Exponent;
+use crate::formula::{Factor, Formula, Term};
 use crate::least_squares::{LeastSquares, solve};
-use crate::model::{Family, Note};
+use crate::model::Family;
+use crate::noise::Noise;
 use crate::points::Points;
-use crate::quality::smape;
+use crate::shown::Shown;
 
 /// Leverage above which a point cannot be predicted from the others.
 const ALONE: f64 = 1.0 - 1e-12;
 
-/// A family over some of the numeric parameters.
+/// Passes of reweighting by the fitted times.
+const PASSES: usize = 4;
+
+/// What is fitted.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Shape {
+    /// `T = [c₀ +] Σ cₖ · productₖ`.
+    Sum {
+        /// Whether there is a constant.
+        constant: bool,
+        /// The products, their coefficients of no meaning.
+        terms: Vec<Term>,
+    },
+    /// `T = exp(b + Σ aⱼ ln xⱼ)` over the parameters at these positions.
+    Power(Vec<usize>),
+    /// `T = exp(b + Σ aⱼ xⱼ)` over the parameters at these positions.
+    Exponential(Vec<usize>),
+}
+
+/// A formula without its coefficients.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Hypothesis {
     /// The family.
     pub family: Family,
-    /// Positions of the parameters, none for a constant.
-    pub params: Vec<usize>,
-}
-
-/// A hypothesis with its coefficients.
-#[derive(Debug, Clone)]
-pub(crate) struct Candidate {
-    /// What was fitted.
-    pub hypothesis: Hypothesis,
-    /// The intercept, then one coefficient a parameter; of `ln T` for a power law.
-    pub coefficients: Vec<f64>,
-    /// Covariance of the coefficients; `None` where there is no spread to estimate it from.
-    pub covariance: Option<Vec<Vec<f64>>>,
-    /// Degrees of freedom behind the covariance, 0 where there is none.
-    pub freedom: f64,
-    /// Fitted time, seconds, shape `[n_points]`.
-    pub fitted_s: Vec<f64>,
-    /// Time of each point predicted from the others, seconds; `None` with no point to spare.
-    pub left_out_s: Option<Vec<f64>>,
-    /// SMAPE of these.
-    pub cv_smape: Option<f64>,
-}
-
-/// Everything worth trying on `points`, simple before complex, and the parameters left out.
-///
-/// A constant; then lines, then power laws: in each varying parameter alone, then in all that are
-/// independent of one another.
-pub(crate) fn hypotheses(points: &Points) -> (Vec<Hypothesis>, Vec<Note>) {
-    let varying = points.varying();
-    let mut list = vec![Hypothesis {
-        family: Family::Constant,
-        params: Vec::new(),
-    }];
-    let mut notes = Vec::new();
-    for family in [Family::Line, Family::PowerLaw] {
-        list.extend(varying.iter().map(|&param| Hypothesis {
-            family,
-            params: vec![param],
-        }));
-        let (together, dependent) = independent(points, family, &varying);
-        if together.len() > 1 {
-            list.push(Hypothesis {
-                family,
-                params: together,
-            });
-        }
-        if family == Family::Line {
-            let note = |&param: &usize| Note::Collinear {
-                param: points.names[param].clone(),
-            };
-            notes.extend(dependent.iter().map(note));
-        }
-    }
-    if varying.is_empty() {
-        notes.push(Note::NoVaryingParameter {
-            n_points: points.len(),
-        });
-    }
-    (list, notes)
-}
-
-/// The parameters of `varying` that are no combination of those before them, and the others.
-fn independent(points: &Points, family: Family, varying: &[usize]) -> (Vec<usize>, Vec<usize>) {
-    let (mut kept, mut dependent): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
-    for &param in varying {
-        if kept.len() + 1 >= points.len() {
-            break;
-        }
-        let params: Vec<usize> = kept.iter().copied().chain([param]).collect();
-        let design = Hypothesis { family, params }.design(points);
-        match solve(&design, &points.mean_s, &points.count) {
-            Ok(_) => kept.push(param),
-            Err(_) => dependent.push(param),
-        }
-    }
-    (kept, dependent)
+    /// The form.
+    pub shape: Shape,
+    /// Numbers beside the coefficients that were found from the same points: breaks, a step.
+    pub n_searched: usize,
 }
 
 impl Hypothesis {
-    /// Fits the coefficients, weighing each point by its calls.
-    ///
-    /// A line reproduces the total time of the samples by its intercept. A power law is fitted to
-    /// `ln T`; what that leaves the total short of is put back into its factor.
+    /// A constant.
+    pub fn constant() -> Self {
+        Self::sum(Family::Constant, Vec::new())
+    }
+
+    /// A constant and terms.
+    pub fn sum(family: Family, terms: Vec<Term>) -> Self {
+        let constant = true;
+        Self {
+            family,
+            shape: Shape::Sum { constant, terms },
+            n_searched: 0,
+        }
+    }
+
+    /// Fits the coefficients, each point weighted by its calls and the variance of one of them.
     ///
     /// # Returns
-    /// `None` if the parameters are dependent or more than the points carry, if a power law meets a
-    /// value or time that is not positive, or if the fit is negative at a measured point.
+    /// `None` if the columns are dependent or more than the points carry, if a logarithm meets a value
+    /// that is not positive, or if the fit is negative at a measured point.
     ///
     /// # Source
     /// P. Snowdon, Can. J. For. Res. 21 (1991) 720: the ratio estimator for the bias of a
-    /// logarithmic regression; it keeps the total, which Duan's smearing does not (recalled, not
-    /// looked up).
-    pub fn fit(&self, points: &Points) -> Option<Candidate> {
+    /// logarithmic regression (recalled, not looked up).
+    pub fn fit(&self, points: &Points) -> Option<Shown> {
         let observed: Vec<f64> = points.mean_s.iter().map(|&y| self.link(y)).collect();
-        let design = self.design(points);
+        let design = self.design(points)?;
         let finite = |column: &Vec<f64>| column.iter().all(|value| value.is_finite());
         if !design.iter().chain([&observed]).all(finite) {
             return None;
         }
-        let solution = solve(&design, &observed, &points.count).ok()?;
         let times = |residuals: &[f64]| -> Vec<f64> {
             let pairs = observed.iter().zip(residuals);
             pairs.map(|(y, r)| self.unlink(y - r)).collect()
         };
-        let mut fitted_s = times(&solution.residuals);
+        let mut fitted_s = points.mean_s.clone();
+        let mut solved = None;
+        for _ in 0..PASSES {
+            let weights = self.weights(points, &fitted_s);
+            let solution = solve(&design, &observed, &weights).ok()?;
+            fitted_s = times(&solution.residuals);
+            solved = Some((solution, weights));
+            if points.noise == Noise::Absolute && !self.logarithmic() {
+                break;
+            }
+        }
+        let (solution, weights) = solved?;
         let mut left_out_s = times(&left_out_residuals(&solution));
         let mut coefficients = solution.coefficients.clone();
-        if self.family == Family::PowerLaw {
-            let ratio = points.total_s() / total(&fitted_s, &points.count);
+        if self.logarithmic() {
+            let ratios = points.mean_s.iter().zip(&fitted_s).zip(&points.count);
+            let ratio = ratios.map(|((y, f), n)| n * y / f).sum::<f64>() / points.n_records();
             let times = fitted_s.iter_mut().chain(&mut left_out_s);
             times.for_each(|f| *f *= ratio);
             coefficients[0] += ratio.ln();
         }
-        if !finite(&fitted_s) || !finite(&coefficients) || negative(&fitted_s, points) {
+        let formula = self.formula(points, &coefficients);
+        if !finite(&fitted_s) || !formula.is_finite() || negative(&fitted_s, points) {
             return None;
         }
-        let spare = points.len() > coefficients.len();
-        let (covariance, freedom) = self.covariance(points, &design, &solution);
-        Some(Candidate {
-            hypothesis: self.clone(),
+        let spare = points.len() > coefficients.len() + self.n_searched;
+        let (covariance, freedom) = self.covariance(points, &design, &solution, &weights);
+        Some(Shown {
+            family: self.family,
+            formula,
+            names: self.names(points),
+            n_free: coefficients.len() + self.n_searched,
             coefficients,
             covariance,
             freedom,
-            cv_smape: spare.then(|| smape(&points.mean_s, &left_out_s, &points.count)),
             left_out_s: spare.then_some(left_out_s),
             fitted_s,
+            sigma: None,
+            alternatives: Vec::new(),
+            deviances: None,
         })
+    }
+
+    fn weights(&self, points: &Points, fitted_s: &[f64]) -> Vec<f64> {
+        let largest = points.largest_s();
+        let pairs = fitted_s.iter().zip(&points.count);
+        pairs
+            .map(|(&f, n)| {
+                // The derivative of the logarithm takes the spread of times to that of logarithms.
+                let slope = if self.logarithmic() { f } else { 1.0 };
+                n * slope * slope / points.noise.variance(f, largest)
+            })
+            .collect()
     }
 
     /// Covariance of the coefficients and its degrees of freedom; (`None`, 0) where nothing tells.
     ///
-    /// The spread of the times grows with the times, so that one variance for all points would be
-    /// too small where it matters; each point brings its own. It is the larger of two estimates:
-    /// from the spread of the calls there, and from the distance of their mean to the fit without
-    /// them (this one sees that the formula is wrong).
+    /// Each point brings its own variance, the larger of two estimates: from the spread of the calls
+    /// there, and from the distance of their mean to the fit without them (this one sees that the
+    /// formula is wrong).
     ///
     /// # Source
     /// J.G. MacKinnon, H. White, J. Econometrics 29 (1985) 305 (HC3) (recalled, not looked up).
@@ -156,6 +145,7 @@ impl Hypothesis {
         points: &Points,
         design: &[Vec<f64>],
         solution: &LeastSquares,
+        weights: &[f64],
     ) -> (Option<Vec<Vec<f64>>>, f64) {
         let n_points = points.len() as f64;
         let (spare, freedom) = (
@@ -171,14 +161,12 @@ impl Hypothesis {
             .zip(&points.count)
             .map(|(e, n)| if e.is_nan() { 0.0 } else { n * e * e })
             .collect();
-        let larger = total(&between, &points.count) > total(&within, &points.count);
+        let larger = total(&between, weights) > total(&within, weights);
         let variances = within.iter().zip(&between).map(|(a, b)| a.max(*b));
-        let covariance = sandwich(
-            &solution.unscaled_covariance,
-            design,
-            &points.count,
-            variances,
-        );
+        let means = variances
+            .zip(&points.count)
+            .map(|(variance, n)| variance / n);
+        let covariance = sandwich(&solution.unscaled_covariance, design, weights, means);
         (
             Some(covariance),
             if larger || spare < 1.0 {
@@ -192,11 +180,7 @@ impl Hypothesis {
     /// Variance of the calls at each point on the scale of the link, shape `[n_points]`; where a
     /// point has one call, that of all points together.
     fn within(&self, points: &Points) -> Vec<f64> {
-        // The derivative of the logarithm takes the spread of times to that of their logarithms.
-        let slope = |y: f64| match self.family {
-            Family::PowerLaw => 1.0 / y,
-            _ => 1.0,
-        };
+        let slope = |y: f64| if self.logarithmic() { 1.0 / y } else { 1.0 };
         let spreads = points.mean_s.iter().zip(&points.m2_s2);
         let m2: Vec<f64> = spreads.map(|(&y, m2)| m2 * slope(y).powi(2)).collect();
         let spare = points.n_records() - points.len() as f64;
@@ -207,24 +191,39 @@ impl Hypothesis {
             .collect()
     }
 
-    /// Columns of the design, shape `[1 + n_params][n_points]`.
-    fn design(&self, points: &Points) -> Vec<Vec<f64>> {
+    /// Columns of the design, shape `[n_coefficients][n_points]`; `None` for an unknown parameter.
+    fn design(&self, points: &Points) -> Option<Vec<Vec<f64>>> {
         let ones = vec![1.0; points.len()];
-        let column = |&param: &usize| {
-            points.columns[param]
-                .iter()
-                .map(|&x| self.link(x))
-                .collect()
+        let of = |param: &usize, f: fn(f64) -> f64| -> Vec<f64> {
+            points.columns[*param].iter().map(|&x| f(x)).collect()
         };
-        [ones]
-            .into_iter()
-            .chain(self.params.iter().map(column))
-            .collect()
+        match &self.shape {
+            Shape::Sum { constant, terms } => {
+                let columns = terms.iter().map(|term| points.column(term));
+                constant
+                    .then_some(Some(ones))
+                    .into_iter()
+                    .chain(columns)
+                    .collect()
+            }
+            Shape::Power(params) => {
+                let columns = params.iter().map(|param| of(param, f64::ln));
+                Some([ones].into_iter().chain(columns).collect())
+            }
+            Shape::Exponential(params) => {
+                let columns = params.iter().map(|param| of(param, |x| x));
+                Some([ones].into_iter().chain(columns).collect())
+            }
+        }
+    }
+
+    fn logarithmic(&self) -> bool {
+        !matches!(self.shape, Shape::Sum { .. })
     }
 
     /// What the fit is linear in.
     fn link(&self, value: f64) -> f64 {
-        if self.family == Family::PowerLaw {
+        if self.logarithmic() {
             value.ln()
         } else {
             value
@@ -232,34 +231,108 @@ impl Hypothesis {
     }
 
     fn unlink(&self, value: f64) -> f64 {
-        if self.family == Family::PowerLaw {
+        if self.logarithmic() {
             value.exp()
         } else {
             value
         }
     }
+
+    fn formula(&self, points: &Points, coefficients: &[f64]) -> Formula {
+        let factors = |params: &[usize], factor: fn(&str, f64) -> Factor| {
+            let pairs = params.iter().zip(&coefficients[1..]);
+            let factors = pairs.map(|(&param, &a)| factor(&points.names[param], a));
+            Formula::new(
+                0.0,
+                vec![Term::new(coefficients[0].exp(), factors.collect())],
+            )
+        };
+        match &self.shape {
+            Shape::Sum { constant, terms } => {
+                let (first, others) = coefficients.split_at(usize::from(*constant));
+                let terms = terms.iter().zip(others).map(|(term, &coefficient)| Term {
+                    coefficient,
+                    ..term.clone()
+                });
+                Formula::new(first.first().copied().unwrap_or(0.0), terms.collect())
+            }
+            Shape::Power(params) => {
+                factors(params, |name, a| Factor::new(name, Exponent::Real(a), 0))
+            }
+            Shape::Exponential(params) => factors(params, Factor::exponential),
+        }
+    }
+
+    /// Name and unit of the fitted numbers; of `ln T` for a power law or an exponential.
+    fn names(&self, points: &Points) -> Vec<(String, String)> {
+        let pair = |name: &str, unit: String| (name.to_owned(), unit);
+        match &self.shape {
+            Shape::Sum { constant, terms } => {
+                let first = constant.then(|| pair("constant", "s".into()));
+                let others = terms.iter().map(|term| term_name(term, points));
+                first.into_iter().chain(others).collect()
+            }
+            Shape::Power(params) => {
+                let others = params.iter().map(|&p| pair(&points.names[p], "1".into()));
+                [pair("ln factor", "ln s".into())]
+                    .into_iter()
+                    .chain(others)
+                    .collect()
+            }
+            Shape::Exponential(params) => {
+                let others = params.iter().map(|&p| {
+                    let unit = &points.units[p];
+                    pair(
+                        &points.names[p],
+                        format!("1/{}", if unit.is_empty() { "1" } else { unit }),
+                    )
+                });
+                [pair("ln factor", "ln s".into())]
+                    .into_iter()
+                    .chain(others)
+                    .collect()
+            }
+        }
+    }
 }
 
-/// `A (Σᵢ nᵢ vᵢ xᵢ xᵢᵀ) A`: covariance of coefficients from the variance `vᵢ` of a call at each point.
+/// Name and unit of the coefficient of a term.
+fn term_name(term: &Term, points: &Points) -> (String, String) {
+    let product = term.product_text();
+    let name = match &term.regime {
+        Some(regime) => format!("{product} where {regime}"),
+        None => product.clone(),
+    };
+    let known = points.names.iter().position(|known| *known == product);
+    let unit = match known.map(|param| points.units[param].as_str()) {
+        _ if term.factors.is_empty() => "s".to_owned(),
+        Some("") => "s".to_owned(),
+        Some(unit) => format!("s/{unit}"),
+        None => format!("s/({product})"),
+    };
+    (name, unit)
+}
+
+/// `A (Σᵢ wᵢ² vᵢ xᵢ xᵢᵀ) A`: covariance of coefficients from the variance `vᵢ` of the mean at each point.
 ///
 /// # Arguments
 /// * `a` - `(XᵀWX)⁻¹`, shape `[n_columns][n_columns]`
 /// * `design` - the columns of `X`, shape `[n_columns][n_points]`
-/// * `count` - calls, shape `[n_points]`
-/// * `variances` - variance of one call, `n_points` of them
+/// * `weights` - shape `[n_points]`
+/// * `variances` - `n_points` of them
 fn sandwich(
     a: &[Vec<f64>],
     design: &[Vec<f64>],
-    count: &[f64],
+    weights: &[f64],
     variances: impl Iterator<Item = f64>,
 ) -> Vec<Vec<f64>> {
     let mut sum = vec![vec![0.0; a.len()]; a.len()];
-    for (i, (n, variance)) in count.iter().zip(variances).enumerate() {
+    for (i, (w, variance)) in weights.iter().zip(variances).enumerate() {
         let product = |row: &Vec<f64>| row.iter().zip(design).map(|(a, x)| a * x[i]).sum();
         let u: Vec<f64> = a.iter().map(product).collect();
         for (row, left) in sum.iter_mut().zip(&u) {
             let terms = row.iter_mut().zip(&u);
-            terms.for_each(|(sum, right)| *sum += n * variance * left * right);
+            terms.for_each(|(sum, right)| *sum += w * w * variance * left * right);
         }
     }
     sum
@@ -276,13 +349,13 @@ fn left_out_residuals(solution: &LeastSquares) -> Vec<f64> {
         .collect()
 }
 
-/// Time of `count` calls each, seconds.
-fn total(times_s: &[f64], count: &[f64]) -> f64 {
-    times_s.iter().zip(count).map(|(time, n)| time * n).sum()
+/// Sum of `values`, each as often as `weights` says.
+fn total(values: &[f64], weights: &[f64]) -> f64 {
+    values.iter().zip(weights).map(|(value, w)| value * w).sum()
 }
 
 /// Whether a fitted time is negative by more than rounding.
 fn negative(fitted_s: &[f64], points: &Points) -> bool {
-    let largest = points.mean_s.iter().copied().fold(0.0, f64::max);
+    let largest = points.largest_s();
     fitted_s.iter().any(|&f| f < -1e-12 * largest)
 }

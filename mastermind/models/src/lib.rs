@@ -5,10 +5,12 @@
 //! * [`SampleSet`] takes (method, coordinate, seconds) one call at a time and keeps a summary for
 //!   each distinct coordinate, so that memory does not grow with the number of calls;
 //! * [`fit`] turns the [`Samples`] of a method into one [`Model`] a mode (a mode is one combination
-//!   of the enumeration parameters, say `axis = y`), choosing the family by cross-validation:
-//!   constant, line, power law, or the performance model normal form, whose credible forms it weighs;
+//!   of the enumeration parameters that matter, say `axis = y`): every [`Family`] is tried, the simplest
+//!   that predicts left-out points as well as the best is shown, the credible ones are weighed, and the
+//!   standard deviation of a call is a function of its own; [`fit_with`] takes wishes;
 //! * [`predict`] gives the time of one call with its interval, averaged over the credible forms, and
-//!   [`Total`] that of many; [`ModelSet`] is what is stored.
+//!   [`Total`] that of many; [`ModelSet`] is what is stored;
+//! * [`suggest`] says where to measure next.
 //!
 //! ```
 //! use mastermind_models::{Coordinate, Metric, Parameter, SampleSet, fit, predict};
@@ -26,7 +28,11 @@
 //! ```
 
 mod call_sink;
+mod choice;
 mod error;
+mod exponent;
+mod expression;
+mod families;
 mod fit;
 mod formula;
 mod hypothesis;
@@ -34,6 +40,8 @@ mod input;
 mod least_squares;
 mod mixture;
 mod model;
+mod modes;
+mod noise;
 mod normal_form;
 mod parameter;
 mod points;
@@ -41,21 +49,32 @@ mod predict;
 mod quality;
 mod rendering;
 mod sample;
+mod searched;
 mod shown;
 mod sigma;
+mod spikes;
+mod suggest;
 mod total;
 mod uncertainty;
+mod written;
+mod written_fit;
 
 pub use call_sink::CallSink;
 pub use error::Error;
-pub use fit::{fit, fit_family};
-pub use formula::{Exponent, Factor, Formula, Term};
+pub use exponent::Exponent;
+pub use expression::{Expression, ExpressionError};
+pub use fit::{FitOptions, fit, fit_family, fit_with};
+pub use formula::{Factor, Formula, Regime, Term};
 pub use input::{Format, InputError, SetAside, Survey, TimeUnit, Wanted, Why};
 pub use model::{Coefficient, Family, Freedom, Model, ModelSet, Note};
+pub use modes::Modes;
 pub use parameter::{Coordinate, Parameter, ParameterKind, Value};
 pub use predict::{LEVEL, Prediction, predict};
 pub use rendering::{Language, render};
 pub use sample::{Metric, Refused, SampleSet, Samples, Summary};
 pub use shown::Alternative;
+pub use suggest::{SuggestOptions, Suggestion, suggest};
 pub use total::Total;
 pub use uncertainty::Uncertainty;
+pub use written::Written;
+pub use written_fit::{Unknown, UserFormula};

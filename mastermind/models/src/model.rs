@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::formula::Formula;
-use crate::parameter::Coordinate;
+use crate::parameter::{Coordinate, Value};
 use crate::sample::Metric;
 use crate::shown::Alternative;
 
@@ -20,10 +20,22 @@ pub enum Family {
     Constant,
     /// `T = a + Σ bⱼ xⱼ`.
     Line,
+    /// `T = a + Σ bⱼ log2(xⱼ)`.
+    Logarithm,
     /// `T = exp(b + Σ aⱼ ln xⱼ)`.
     PowerLaw,
+    /// `T = exp(b + Σ aⱼ xⱼ)`.
+    Exponential,
+    /// `T = Σ cₖ xᵏ` up to a degree of 2 to 4; of degree 2 in several parameters.
+    Polynomial,
     /// `T = c + Σ cₖ Π x^(i) · log2(x)^(j)`: the performance model normal form.
     NormalForm,
+    /// `T = a + b · ceil(x / s)`, the width `s` found.
+    Stairs,
+    /// A line for each of two to four ranges of one parameter, the breaks between found.
+    Regimes,
+    /// A formula that a user wrote.
+    Written,
 }
 
 impl fmt::Display for Family {
@@ -33,6 +45,12 @@ impl fmt::Display for Family {
             Self::Line => "line",
             Self::PowerLaw => "power law",
             Self::NormalForm => "normal form",
+            Self::Logarithm => "logarithm",
+            Self::Exponential => "exponential",
+            Self::Polynomial => "polynomial",
+            Self::Stairs => "staircase",
+            Self::Regimes => "line by regime",
+            Self::Written => "written formula",
         })
     }
 }
@@ -61,7 +79,7 @@ pub struct Freedom {
 }
 
 /// Something a user of a model should know of its fit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "note", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Note {
@@ -79,6 +97,18 @@ pub enum Note {
     },
     /// A parameter is a linear combination of those before it and was left out.
     Collinear {
+        /// The parameter.
+        param: String,
+    },
+    /// Calls far above the others at their coordinate, as preemption makes them, were not fitted.
+    SetAside {
+        /// How many.
+        n_records: u64,
+        /// Their share of the time of all calls, per cent.
+        percent: f64,
+    },
+    /// The times of the labels of an enumeration parameter do not differ: one model is for all.
+    Shared {
         /// The parameter.
         param: String,
     },
@@ -106,6 +136,14 @@ impl fmt::Display for Note {
                     "parameter \"{param}\" left out: it follows from those before it"
                 )
             }
+            Self::SetAside { n_records, percent } => {
+                let calls = if *n_records == 1 { "call" } else { "calls" };
+                write!(
+                    f,
+                    "{n_records} {calls} far above the others set aside, {percent:.2} % of the time"
+                )
+            }
+            Self::Shared { param } => write!(f, "\"{param}\" makes no difference"),
         }
     }
 }
@@ -120,6 +158,9 @@ pub struct Model {
     /// Values of the enumeration parameters it holds for: the mode.
     #[serde(rename = "where", default)]
     pub mode: BTreeMap<String, String>,
+    /// Enumeration parameters that make no difference, and their labels: it holds for each.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub shared: BTreeMap<String, Vec<String>>,
     /// The form.
     pub family: Family,
     /// Numeric parameters of the method, in the formula or not.
@@ -129,8 +170,8 @@ pub struct Model {
     /// Mean time of a call, seconds: `constant` and `terms`.
     #[serde(flatten)]
     pub formula: Formula,
-    /// The fitted numbers: intercept, then one for each parameter of the formula; of `ln T` for a
-    /// power law.
+    /// The fitted numbers: the constant where the family has one, then one for each term; of `ln T`
+    /// for a power law or an exponential; the unknowns of a written formula in the order of their names.
     pub coefficients: Vec<Coefficient>,
     /// Covariance of `coefficients`, `[n][n]`; `None` where the samples do not tell.
     #[serde(default)]
@@ -144,13 +185,24 @@ pub struct Model {
     pub r2_adjusted: Option<f64>,
     /// Akaike's criterion, corrected for few coordinates; comparable within one method and mode.
     pub aicc: Option<f64>,
+    /// Schwarz's criterion; comparable within one method and mode.
+    #[serde(default)]
+    pub bic: Option<f64>,
     /// As `smape`, each coordinate predicted from the others; `None` without one to spare.
     pub cv_smape: Option<f64>,
     /// Smallest and largest value measured of each numeric parameter.
     pub range: BTreeMap<String, [f64; 2]>,
-    /// Standard deviation of one call about the formula, seconds, to be taken as 0 where it is
-    /// negative; `None` where the samples do not tell.
+    /// Standard deviation of one call about the formula, seconds, for within the range; beyond it the
+    /// deviation stays the share of the time that it is at the border. `None` where the samples do not
+    /// tell.
     pub sigma: Option<Formula>,
+    /// Form of `sigma`.
+    #[serde(default)]
+    pub sigma_family: Option<Family>,
+    /// Time of all calls fitted, those set aside included, by what predictions give them: totals of
+    /// many calls are multiplied by it.
+    #[serde(default = "one")]
+    pub total_ratio: f64,
     /// Degrees of freedom.
     #[serde(default)]
     pub freedom: Freedom,
@@ -171,12 +223,32 @@ pub struct Model {
     pub notes: Vec<Note>,
 }
 
+fn one() -> f64 {
+    1.0
+}
+
 impl Model {
     /// Whether the labels of `coordinate` are those of this model's mode.
     pub fn matches(&self, coordinate: &Coordinate) -> bool {
-        self.mode
+        let mut told = self.mode.iter();
+        let mut shared = self.shared.iter();
+        told.all(|(name, label)| coordinate.label(name) == Some(label))
+            && shared.all(|(name, labels)| match coordinate.values.get(name) {
+                Some(Value::Label(label)) => labels.contains(label),
+                Some(Value::Number(_)) => false,
+                None => true,
+            })
+    }
+
+    /// The labels it holds for: `axis=x, level=0|1`.
+    pub(crate) fn labels(&self) -> String {
+        let told = self
+            .mode
             .iter()
-            .all(|(name, label)| coordinate.label(name) == Some(label))
+            .map(|(name, label)| format!("{name}={label}"));
+        let shared = self.shared.iter();
+        let shared = shared.map(|(name, labels)| format!("{name}={}", labels.join("|")));
+        list(told.chain(shared))
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -189,17 +261,15 @@ impl Model {
             })
         };
         let n = self.coefficients.len();
-        let variables: usize = match self.family {
-            Family::PowerLaw => self
-                .formula
-                .terms
-                .iter()
-                .map(|term| term.factors.len())
-                .sum(),
-            _ => self.formula.terms.len(),
-        };
-        if n != variables + 1 {
-            return wrong(format!("{n} coefficients"), &format!("{}", variables + 1));
+        let wanted = n_coefficients(self.family, &self.formula);
+        if n != wanted {
+            return wrong(format!("{n} coefficients"), &format!("{wanted}"));
+        }
+        if !(self.total_ratio.is_finite() && self.total_ratio > 0.0) {
+            return wrong(
+                format!("a ratio of totals of {}", self.total_ratio),
+                "one above 0",
+            );
         }
         if !self.formula.is_finite() || !self.sigma.iter().all(Formula::is_finite) {
             return wrong("a number that is not finite".into(), "finite ones");
@@ -213,7 +283,7 @@ impl Model {
             );
         }
         for alternative in &self.alternatives {
-            let n = alternative.formula.terms.len() + 1;
+            let n = n_coefficients(alternative.family, &alternative.formula);
             let square =
                 |rows: &Vec<Vec<f64>>| rows.len() == n && rows.iter().all(|row| row.len() == n);
             if !alternative.formula.is_finite() || !(0.0..=1.0).contains(&alternative.weight) {
@@ -230,6 +300,19 @@ impl Model {
             Some((name, _)) => wrong(format!("an empty range of \"{name}\""), "low, then high"),
             None => Ok(()),
         }
+    }
+}
+
+/// Coefficients that a formula of a family has.
+pub(crate) fn n_coefficients(family: Family, formula: &Formula) -> usize {
+    match family {
+        Family::PowerLaw | Family::Exponential => {
+            let factors = formula.terms.iter().map(|term| term.factors.len());
+            1 + factors.sum::<usize>()
+        }
+        Family::Regimes => formula.terms.len(),
+        Family::Written => formula.written.as_ref().map_or(0, |w| w.values().len()),
+        _ => 1 + formula.terms.len(),
     }
 }
 
@@ -293,9 +376,7 @@ impl ModelSet {
 
 /// The error of a method, one model at least, that has none for the mode of `coordinate`.
 fn no_mode(models: &[&Model], coordinate: &Coordinate) -> Error {
-    let pairs =
-        |mode: &BTreeMap<String, String>| list(mode.iter().map(|(k, v)| format!("{k}={v}")));
-    let known: Vec<String> = models.iter().map(|model| pairs(&model.mode)).collect();
+    let known: Vec<String> = models.iter().map(|model| model.labels()).collect();
     let labels = coordinate.values.iter();
     let labels = labels.filter(|(name, _)| coordinate.label(name).is_some());
     Error::NoMode {

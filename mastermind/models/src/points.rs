@@ -2,46 +2,142 @@
 
 use std::collections::BTreeMap;
 
-use crate::parameter::ParameterKind;
-use crate::sample::Samples;
+use crate::formula::Term;
+use crate::noise::Noise;
+use crate::parameter::{Coordinate, Value};
+use crate::sample::{Samples, Summary};
 
 /// Points of one method and mode, column by column.
 #[derive(Debug, Clone)]
 pub(crate) struct Points {
-    /// Values of the enumeration parameters.
+    /// Values of the enumeration parameters that tell this mode from others.
     pub mode: BTreeMap<String, String>,
+    /// Labels seen of the enumeration parameters that do not matter.
+    pub shared: BTreeMap<String, Vec<String>>,
     /// Names of the numeric parameters, shape `[n_params]`.
     pub names: Vec<String>,
     /// Their units, shape `[n_params]`.
     pub units: Vec<String>,
     /// Their values, shape `[n_params][n_points]`.
     pub columns: Vec<Vec<f64>>,
-    /// Mean time, seconds, shape `[n_points]`.
+    /// Mean time, seconds, shape `[n_points]`; of the calls that are not set aside.
     pub mean_s: Vec<f64>,
     /// Calls, shape `[n_points]`.
     pub count: Vec<f64>,
     /// Sum of squared deviations from the mean, s², shape `[n_points]`.
     pub m2_s2: Vec<f64>,
+    /// All calls at each point, shape `[n_points]`.
+    pub all: Vec<Summary>,
+    /// How the spread goes with the time.
+    pub noise: Noise,
 }
 
 impl Points {
+    /// The points at `rows` of the samples; rows with one numeric coordinate become one point.
+    ///
+    /// # Arguments
+    /// * `numbers` - positions of the numeric parameters
+    pub fn gather(
+        samples: &Samples,
+        numbers: &[usize],
+        rows: &[usize],
+        mode: BTreeMap<String, String>,
+        shared: BTreeMap<String, Vec<String>>,
+    ) -> Self {
+        let mut merged: Vec<(Vec<f64>, Summary, Summary)> = Vec::with_capacity(rows.len());
+        let mut sorted: Vec<(Vec<f64>, usize)> = rows
+            .iter()
+            .map(|&row| {
+                let values = numbers.iter().map(|&i| samples.coordinates[row][i]);
+                (values.collect(), row)
+            })
+            .collect();
+        sorted.sort_by(|(a, _), (b, _)| {
+            let pairs = a.iter().zip(b).map(|(a, b)| a.total_cmp(b));
+            pairs.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
+        });
+        for (values, row) in sorted {
+            let (kept, all) = (&samples.kept[row], &samples.times[row]);
+            match merged.last_mut() {
+                Some((last, sum, sum_all)) if *last == values => {
+                    sum.merge(kept);
+                    sum_all.merge(all);
+                }
+                _ => merged.push((values, *kept, *all)),
+            }
+        }
+        let name = |&i: &usize| samples.parameters[i].name.clone();
+        let unit = |&i: &usize| samples.parameters[i].unit.clone();
+        let column = |i: usize| merged.iter().map(|(values, ..)| values[i]).collect();
+        let mut points = Self {
+            mode,
+            shared,
+            names: numbers.iter().map(name).collect(),
+            units: numbers.iter().map(unit).collect(),
+            columns: (0..numbers.len()).map(column).collect(),
+            mean_s: merged.iter().map(|(_, kept, _)| kept.mean_s).collect(),
+            count: merged
+                .iter()
+                .map(|(_, kept, _)| kept.count as f64)
+                .collect(),
+            m2_s2: merged.iter().map(|(_, kept, _)| kept.m2_s2).collect(),
+            all: merged.iter().map(|(_, _, all)| *all).collect(),
+            noise: Noise::Relative,
+        };
+        points.noise = Noise::of(&points);
+        points
+    }
+
+    /// The points at `rows` alone, the noise as of all.
+    pub fn subset(&self, rows: &[usize]) -> Self {
+        let take = |column: &Vec<f64>| rows.iter().map(|&row| column[row]).collect();
+        Self {
+            columns: self.columns.iter().map(take).collect(),
+            mean_s: take(&self.mean_s),
+            count: take(&self.count),
+            m2_s2: take(&self.m2_s2),
+            all: rows.iter().map(|&row| self.all[row]).collect(),
+            ..self.clone()
+        }
+    }
+
     /// Distinct coordinates.
     pub fn len(&self) -> usize {
         self.mean_s.len()
     }
 
-    /// Calls at all points.
+    /// Calls at all points that are not set aside.
     pub fn n_records(&self) -> f64 {
         self.count.iter().sum()
     }
 
-    /// Time of all calls, seconds.
-    pub fn total_s(&self) -> f64 {
-        self.mean_s
-            .iter()
-            .zip(&self.count)
-            .map(|(mean, count)| mean * count)
-            .sum()
+    /// Longest mean time, seconds.
+    pub fn largest_s(&self) -> f64 {
+        self.mean_s.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// Value of parameter `name` at point `index`.
+    pub fn number(&self, index: usize, name: &str) -> Option<f64> {
+        let param = self.names.iter().position(|known| known == name)?;
+        Some(self.columns[param][index])
+    }
+
+    /// The named values of point `index`, labels of the mode among them.
+    pub fn coordinate(&self, index: usize) -> Coordinate {
+        let labels = self.mode.iter();
+        let labels = labels.map(|(name, label)| (name.clone(), Value::Label(label.clone())));
+        let numbers = self.names.iter().zip(&self.columns);
+        let numbers = numbers.map(|(name, column)| (name.clone(), Value::Number(column[index])));
+        Coordinate {
+            values: labels.chain(numbers).collect(),
+        }
+    }
+
+    /// Values of a product at each point; `None` if it names an unknown parameter.
+    pub fn column(&self, term: &Term) -> Option<Vec<f64>> {
+        (0..self.len())
+            .map(|i| term.product(|name| self.number(i, name)).ok())
+            .collect()
     }
 
     /// Smallest and largest value of parameter `index`.
@@ -54,6 +150,14 @@ impl Points {
         ]
     }
 
+    /// Distinct values of parameter `index`, ascending.
+    pub fn values(&self, index: usize) -> Vec<f64> {
+        let mut values = self.columns[index].clone();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        values
+    }
+
     /// Positions of the numeric parameters with at least two values.
     pub fn varying(&self) -> Vec<usize> {
         let varies = |&index: &usize| {
@@ -61,56 +165,5 @@ impl Points {
             low < high
         };
         (0..self.columns.len()).filter(varies).collect()
-    }
-}
-
-/// Splits samples into one set of points for each combination of enumeration values, in the order
-/// of the labels.
-pub(crate) fn split_by_mode(samples: &Samples) -> Vec<Points> {
-    let (choices, numbers): (Vec<usize>, Vec<usize>) = (0..samples.parameters.len())
-        .partition(|&i| matches!(samples.parameters[i].kind, ParameterKind::Enumeration(_)));
-    let mut modes: BTreeMap<Vec<u64>, Vec<usize>> = BTreeMap::new();
-    for (point, coordinate) in samples.coordinates.iter().enumerate() {
-        let labels = choices.iter().map(|&i| coordinate[i] as u64).collect();
-        modes.entry(labels).or_default().push(point);
-    }
-    modes
-        .into_values()
-        .map(|rows| gather(samples, &numbers, &choices, &rows))
-        .collect()
-}
-
-/// The points at `rows`, all of one mode.
-fn gather(samples: &Samples, numbers: &[usize], choices: &[usize], rows: &[usize]) -> Points {
-    let column = |i: usize| {
-        rows.iter()
-            .map(|&row| samples.coordinates[row][i])
-            .collect()
-    };
-    let coordinate = samples.coordinate(rows[0]);
-    let mode = choices.iter().map(|&i| {
-        let name = &samples.parameters[i].name;
-        (
-            name.clone(),
-            coordinate.label(name).unwrap_or_default().to_owned(),
-        )
-    });
-    Points {
-        mode: mode.collect(),
-        names: numbers
-            .iter()
-            .map(|&i| samples.parameters[i].name.clone())
-            .collect(),
-        units: numbers
-            .iter()
-            .map(|&i| samples.parameters[i].unit.clone())
-            .collect(),
-        columns: numbers.iter().map(|&i| column(i)).collect(),
-        mean_s: rows.iter().map(|&row| samples.times[row].mean_s).collect(),
-        count: rows
-            .iter()
-            .map(|&row| samples.times[row].count as f64)
-            .collect(),
-        m2_s2: rows.iter().map(|&row| samples.times[row].m2_s2).collect(),
     }
 }

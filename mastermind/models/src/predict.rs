@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::formula::Formula;
 use crate::mixture::{Part, quantile};
 use crate::model::{Family, Model, list};
-use crate::parameter::Coordinate;
+use crate::parameter::{Coordinate, Value};
 use crate::shown::Alternative;
 use crate::uncertainty::{Uncertainty, student_quantile};
 
@@ -37,7 +37,8 @@ pub struct Prediction {
 ///
 /// The interval holds a single new call: it adds the model's `sigma` there and what the uncertainty
 /// of the coefficients makes of the formula (to first order for a power law). A model with alternatives
-/// gives their median by weight, and the quantiles of what they predict together.
+/// gives their median by weight, and the quantiles of what they predict together; those in parameters
+/// that the coordinate lacks are left out.
 ///
 /// # Arguments
 /// * `coordinate` - every parameter of the formula; others of the method may be left out
@@ -92,7 +93,10 @@ fn averaged(model: &Model, coordinate: &Coordinate) -> Result<(f64, [f64; 2]), E
     );
     let mut parts = Vec::with_capacity(model.alternatives.len());
     for alternative in &model.alternatives {
-        let mean = model.alternative_s(alternative, coordinate)?;
+        // The shown formula has what it needs; others may be in parameters that were left out.
+        let Ok(mean) = model.alternative_s(alternative, coordinate) else {
+            continue;
+        };
         let variance = alternative_variance(model, alternative, coordinate)?;
         let call = relative * mean * of_call;
         parts.push(Part {
@@ -101,6 +105,8 @@ fn averaged(model: &Model, coordinate: &Coordinate) -> Result<(f64, [f64; 2]), E
             deviation: (call * call + variance * of_mean * of_mean).sqrt(),
         });
     }
+    let told: f64 = parts.iter().map(|part| part.weight).sum();
+    parts.iter_mut().for_each(|part| part.weight /= told);
     let value_s = middle(&mut parts);
     if !parts.iter().all(|part| part.deviation.is_finite()) {
         return Ok((value_s, [0.0, f64::INFINITY]));
@@ -138,14 +144,47 @@ fn alternative_variance(
     alternative: &Alternative,
     coordinate: &Coordinate,
 ) -> Result<f64, Error> {
-    let number = |name: &str| coordinate.number(name);
-    let terms = &alternative.formula.terms;
-    let mut gradient = Vec::with_capacity(terms.len() + 1);
-    gradient.push(1.0);
-    for term in terms {
-        gradient.push(term.product(number).map_err(|name| missing(model, name))?);
-    }
+    let gradient = slopes(alternative.family, &alternative.formula, coordinate);
+    let gradient = gradient.map_err(|name| missing(model, name))?;
     Ok(quadratic(alternative.covariance.as_deref(), &gradient))
+}
+
+/// Derivatives of a formula by its coefficients, shape `[n_coefficients]`; the error names a parameter
+/// that the coordinate lacks.
+pub(crate) fn slopes<'f>(
+    family: Family,
+    formula: &'f Formula,
+    coordinate: &Coordinate,
+) -> Result<Vec<f64>, &'f str> {
+    let number = |name: &str| coordinate.number(name);
+    if let Some(written) = &formula.written {
+        return written.gradient(&number);
+    }
+    match family {
+        Family::PowerLaw | Family::Exponential => {
+            let value = formula.evaluate(number)?;
+            let factors = formula.terms.iter().flat_map(|term| &term.factors);
+            let logarithms = factors.map(|factor| {
+                let x = number(&factor.param).ok_or(factor.param.as_str())?;
+                let of = if family == Family::PowerLaw {
+                    x.ln()
+                } else {
+                    x
+                };
+                Ok(value * of)
+            });
+            [Ok(value)].into_iter().chain(logarithms).collect()
+        }
+        Family::Regimes => formula
+            .terms
+            .iter()
+            .map(|term| term.product(number))
+            .collect(),
+        _ => {
+            let products = formula.terms.iter().map(|term| term.product(number));
+            [Ok(1.0)].into_iter().chain(products).collect()
+        }
+    }
 }
 
 /// `gᵀ C g`, infinite without `C`.
@@ -184,13 +223,38 @@ impl Model {
 
     /// Standard deviation of one call about the formula, seconds, ≥ 0; infinite where unknown.
     ///
+    /// Outside the measured range it is the share of the time that it is at the nearest point inside.
+    ///
     /// # Errors
     /// [`Error::MissingParameter`].
     pub fn deviation_s(&self, coordinate: &Coordinate) -> Result<f64, Error> {
-        match &self.sigma {
-            Some(sigma) => Ok(evaluate(self, sigma, coordinate)?.max(0.0)),
-            None => Ok(f64::INFINITY),
+        let Some(sigma) = &self.sigma else {
+            return Ok(f64::INFINITY);
+        };
+        if self.covers(coordinate) {
+            return Ok(evaluate(self, sigma, coordinate)?.max(0.0));
         }
+        let nearest = self.nearest(coordinate);
+        let deviation_s = evaluate(self, sigma, &nearest)?.max(0.0);
+        let here_s = evaluate(self, &self.formula, coordinate)?.max(0.0);
+        let there_s = evaluate(self, &self.formula, &nearest)?;
+        let grown = here_s / there_s;
+        Ok(if there_s > 0.0 && grown.is_finite() {
+            deviation_s * grown
+        } else {
+            deviation_s
+        })
+    }
+
+    /// The nearest coordinate in the measured range.
+    fn nearest(&self, coordinate: &Coordinate) -> Coordinate {
+        let mut nearest = coordinate.clone();
+        for (name, value) in &mut nearest.values {
+            if let (Value::Number(x), Some([low, high])) = (value, self.range.get(name)) {
+                *x = x.max(*low).min(*high);
+            }
+        }
+        nearest
     }
 
     /// Derivatives of the time by each of `coefficients`, shape `[n_coefficients]`.
@@ -198,25 +262,9 @@ impl Model {
     /// The sum of the gradients of several calls is the gradient of their total time.
     ///
     /// # Errors
-    /// [`Error::MissingParameter`], [`Error::NotFinite`].
+    /// [`Error::MissingParameter`].
     pub fn gradient(&self, coordinate: &Coordinate) -> Result<Vec<f64>, Error> {
-        let number = |name: &str| coordinate.number(name);
-        let missing = |parameter: &str| missing(self, parameter);
-        if self.family != Family::PowerLaw {
-            let products = self.formula.terms.iter().map(|term| term.product(number));
-            return [Ok(1.0)]
-                .into_iter()
-                .chain(products)
-                .map(|x| x.map_err(missing))
-                .collect();
-        }
-        let value = self.value_s(coordinate)?;
-        let factors = self.formula.terms.iter().flat_map(|term| &term.factors);
-        let logarithms = factors.map(|factor| {
-            let x = number(&factor.param).ok_or_else(|| missing(&factor.param))?;
-            Ok(value * x.ln())
-        });
-        [Ok(value)].into_iter().chain(logarithms).collect()
+        slopes(self.family, &self.formula, coordinate).map_err(|name| missing(self, name))
     }
 
     /// Uncertainty that the coefficients bring into a time.
@@ -256,12 +304,23 @@ fn missing(model: &Model, parameter: &str) -> Error {
 
 /// Every name of the coordinate is one of the model, and its labels are the model's.
 fn check_names(model: &Model, coordinate: &Coordinate) -> Result<(), Error> {
-    let known = |name: &String| model.params.contains(name) || model.mode.contains_key(name);
+    let known = |name: &String| {
+        model.params.contains(name)
+            || model.mode.contains_key(name)
+            || model.shared.contains_key(name)
+    };
     if let Some(parameter) = coordinate.values.keys().find(|name| !known(name)) {
         return Err(Error::UnknownParameter {
             method: model.method.clone(),
             parameter: parameter.clone(),
-            known: list(model.params.iter().chain(model.mode.keys()).cloned()),
+            known: list(
+                model
+                    .params
+                    .iter()
+                    .chain(model.mode.keys())
+                    .chain(model.shared.keys())
+                    .cloned(),
+            ),
         });
     }
     if model.matches(coordinate) {
@@ -270,11 +329,6 @@ fn check_names(model: &Model, coordinate: &Coordinate) -> Result<(), Error> {
     Err(Error::NoMode {
         method: model.method.clone(),
         found: coordinate.to_string(),
-        known: list(
-            model
-                .mode
-                .iter()
-                .map(|(name, label)| format!("{name}={label}")),
-        ),
+        known: model.labels(),
     })
 }

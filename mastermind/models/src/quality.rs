@@ -1,4 +1,4 @@
-//! How well a formula describes points: SMAPE, R², AICc. All weigh a point by its calls.
+//! How well a formula describes points: SMAPE, R², AICc, BIC. All weigh a point by its calls.
 
 /// Symmetric mean absolute percentage error, per cent, 0 to 200.
 ///
@@ -51,6 +51,15 @@ pub(crate) fn aicc(residual: f64, n_points: usize, n_coefficients: usize) -> Opt
         .then(|| n * (residual / n).ln() + 2.0 * k + 2.0 * k * (k + 1.0) / (n - k - 1.0))
 }
 
+/// Schwarz's information criterion on the same scale; `None` where the residual is zero.
+///
+/// # Source
+/// G. Schwarz, Ann. Statist. 6 (1978) 461 (recalled, not looked up).
+pub(crate) fn bic(residual: f64, n_points: usize, n_coefficients: usize) -> Option<f64> {
+    let (n, k) = (n_points as f64, n_coefficients as f64 + 1.0);
+    (residual > 0.0).then(|| n * (residual / n).ln() + k * n.ln())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -70,5 +79,7 @@ mod tests {
         assert_eq!(r_squared(&[2.0, 2.0], &[2.0, 2.0], &[1.0, 1.0]), None);
         assert_eq!((aicc(1.0, 4, 2), aicc(0.0, 9, 2)), (None, None));
         assert!((aicc(5.0, 5, 1).unwrap() - (4.0 + 12.0 / 2.0)).abs() < 1e-12);
+        assert!((bic(5.0, 5, 1).unwrap() - 2.0 * 5_f64.ln()).abs() < 1e-12);
+        assert_eq!(bic(0.0, 5, 1), None);
     }
 }

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::parameter::{Coordinate, Parameter, ParameterKind, Value};
+use crate::spikes::Histogram;
 
 /// Which time of a call is modelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -105,6 +106,9 @@ pub struct Samples {
     pub coordinates: Vec<Vec<f64>>,
     /// Times at each coordinate, shape `[n_points]`.
     pub times: Vec<Summary>,
+    /// The same without the calls that are set aside: those far above the others at their coordinate,
+    /// as preemption makes them. Equal to `times` where there are none.
+    pub kept: Vec<Summary>,
     /// Calls refused, see [`Refused`].
     pub n_refused: u64,
 }
@@ -173,7 +177,9 @@ struct Method {
     parameters: Vec<Parameter>,
     /// Bits of a coordinate to its position in `points`.
     index: HashMap<Box<[u64]>, usize>,
-    points: Vec<(Vec<f64>, Summary)>,
+    points: Vec<(Vec<f64>, Histogram)>,
+    /// Position in `points` of the last call.
+    last: usize,
     /// Scratch for the bits of the coordinate at hand.
     key: Vec<u64>,
     n_refused: u64,
@@ -212,6 +218,7 @@ impl SampleSet {
             parameters: parameters.to_vec(),
             index: HashMap::new(),
             points: Vec::new(),
+            last: 0,
             key: Vec::new(),
             n_refused: 0,
         });
@@ -251,22 +258,29 @@ impl SampleSet {
 }
 
 impl Method {
-    /// The summary at `coordinate`, a new one where it is the first call there.
-    fn at(&mut self, coordinate: &[f64]) -> &mut Summary {
+    /// The calls at `coordinate`, none yet where it is the first there.
+    fn at(&mut self, coordinate: &[f64]) -> &mut Histogram {
+        // Calls come in runs of one size.
+        let again = self.points.get(self.last);
+        if again.is_none_or(|(values, _)| values != coordinate) {
+            self.last = self.position(coordinate);
+        }
+        &mut self.points[self.last].1
+    }
+
+    fn position(&mut self, coordinate: &[f64]) -> usize {
         self.key.clear();
         // Adding 0 makes -0 the same coordinate as 0.
         self.key
             .extend(coordinate.iter().map(|value| (value + 0.0).to_bits()));
-        let at = match self.index.get(self.key.as_slice()) {
-            Some(&at) => at,
-            None => {
-                self.index
-                    .insert(self.key.as_slice().into(), self.points.len());
-                self.points.push((coordinate.to_vec(), Summary::EMPTY));
-                self.points.len() - 1
-            }
-        };
-        &mut self.points[at].1
+        if let Some(&at) = self.index.get(self.key.as_slice()) {
+            return at;
+        }
+        self.index
+            .insert(self.key.as_slice().into(), self.points.len());
+        self.points
+            .push((coordinate.to_vec(), Histogram::default()));
+        self.points.len() - 1
     }
 
     fn finish(mut self, metric: Metric) -> Samples {
@@ -274,16 +288,29 @@ impl Method {
             let pairs = a.iter().zip(b).map(|(a, b)| a.total_cmp(b));
             pairs.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
         });
-        let (coordinates, times) = self.points.into_iter().unzip();
+        let usual = usual_distance(&self.points);
+        let times = self.points.iter().map(|(_, calls)| calls.all()).collect();
+        let kept = self.points.iter().map(|(_, calls)| calls.kept(usual));
         Samples {
             method: self.name,
             metric,
             parameters: self.parameters,
-            coordinates,
             times,
+            kept: kept.collect(),
+            coordinates: self.points.into_iter().map(|(values, _)| values).collect(),
             n_refused: self.n_refused,
         }
     }
+}
+
+/// The median over the coordinates of how far the lower quartile of the calls lies from their median.
+fn usual_distance(points: &[(Vec<f64>, Histogram)]) -> f64 {
+    let mut distances: Vec<f64> = points
+        .iter()
+        .filter_map(|(_, calls)| calls.quartile_distance())
+        .collect();
+    distances.sort_by(f64::total_cmp);
+    distances.get(distances.len() / 2).copied().unwrap_or(0.0)
 }
 
 fn check(parameters: &[Parameter], coordinate: &[f64], seconds: f64) -> Result<(), Refused> {

@@ -10,7 +10,8 @@ use crate::uncertainty::Uncertainty;
 ///
 /// Calls vary independently about their model: `Σ count · sigma²`. The coefficients of a model are
 /// wrong for all its calls alike: with `g` the sum of the gradients of its calls, `gᵀ C g`. So is the
-/// formula itself: the spread of the total over the model's alternatives, by their weights.
+/// formula itself: the spread of the total over the model's alternatives, by their weights. All are
+/// multiplied by the model's `total_ratio`: what was set aside or weighed little belongs to the total.
 #[derive(Debug, Clone)]
 pub struct Total<'a> {
     model: &'a Model,
@@ -44,6 +45,7 @@ impl<'a> Total<'a> {
     /// Those of [`predict`].
     pub fn add(&mut self, coordinate: &Coordinate, count: f64) -> Result<(), Error> {
         let prediction = predict(self.model, coordinate)?;
+        let count = count * self.model.total_ratio;
         self.time_s += count * prediction.value_s;
         self.extrapolated |= prediction.extrapolated;
         self.clamped |= prediction.clamped;
@@ -54,7 +56,8 @@ impl<'a> Total<'a> {
         let pairs = self.gradient.iter_mut().zip(gradient);
         pairs.for_each(|(sum, g)| *sum += count * g);
         for (sum, alternative) in self.alternatives_s.iter_mut().zip(&self.model.alternatives) {
-            *sum += count * self.model.alternative_s(alternative, coordinate)?.max(0.0);
+            let time_s = self.model.alternative_s(alternative, coordinate);
+            *sum += count * time_s.map_or(prediction.value_s, |time_s| time_s.max(0.0));
         }
         Ok(())
     }

@@ -190,10 +190,10 @@ fn nothing_usable_is_an_error() {
 
 #[test]
 fn a_line_that_turns_negative_where_measured_is_not_taken() {
-    // Quadratic over three decades: the line would be negative at the small sizes.
+    // Quadratic over three decades, all calls off by the same: the line is negative at the small sizes.
     let calls: Vec<([f64; 1], f64)> = [1e3, 1e4, 1e5, 1e6]
         .iter()
-        .map(|&q| ([q], 1e-12 * q * q))
+        .flat_map(|&q| [1e-9, -1e-9].map(|off| ([q], 1e-12 * q * q + off)))
         .collect();
     let calls: Vec<(&[f64], f64)> = calls.iter().map(|(q, s)| (q.as_slice(), *s)).collect();
     let samples = samples(&q(), &calls);

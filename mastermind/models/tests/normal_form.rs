@@ -161,7 +161,9 @@ fn the_total_of_many_calls_keeps_the_doubt_about_the_formula() {
     let mut total = Total::new(&model);
     total.add(&far, 1e4).unwrap();
     let one = predict(&model, &far).unwrap();
-    assert!(close(total.time_s(), 1e4 * one.value_s, 1e-12) && total.extrapolated());
+    assert!(
+        close(total.time_s(), 1e4 * one.value_s * model.total_ratio, 1e-12) && total.extrapolated()
+    );
     let half_s = total.uncertainty().half_width_s(0.95);
     assert!(
         half_s > 0.05 * total.time_s(),

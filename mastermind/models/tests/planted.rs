@@ -1,7 +1,8 @@
 //! Coefficients planted in samples come back, and the total time of the samples is kept.
 
 use mastermind_models::{
-    Coordinate, Family, Metric, Model, Parameter, SampleSet, Samples, fit, fit_family, predict,
+    Coordinate, Family, Metric, Model, Parameter, SampleSet, Samples, Total, fit, fit_family,
+    predict,
 };
 use proptest::prelude::*;
 
@@ -27,10 +28,13 @@ fn total_s(samples: &Samples) -> f64 {
 
 /// Time that the model gives all calls of the samples together.
 fn predicted_s(samples: &Samples, model: &Model) -> f64 {
-    let times = samples.times.iter().enumerate().map(|(i, summary)| {
-        predict(model, &samples.coordinate(i)).unwrap().value_s * summary.count as f64
-    });
-    times.sum()
+    let mut total = Total::new(model);
+    for (i, summary) in samples.times.iter().enumerate() {
+        total
+            .add(&samples.coordinate(i), summary.count as f64)
+            .unwrap();
+    }
+    total.time_s()
 }
 
 /// Between 4 and 12 distinct sizes, 10³ to 4·10⁶, each with 1 to 6 calls.
@@ -105,16 +109,17 @@ proptest! {
     #[test]
     fn the_total_is_kept(
         sizes in sizes(), c in 0.0..1.0_f64, seed: u64,
-        family in prop_oneof![Just(Family::Constant), Just(Family::Line), Just(Family::PowerLaw)],
+        family in prop_oneof![
+            Just(Family::Constant), Just(Family::Line), Just(Family::Logarithm), Just(Family::PowerLaw),
+            Just(Family::Polynomial), Just(Family::NormalForm), Just(Family::Stairs), Just(Family::Regimes),
+        ],
     ) {
         let f = |q: f64| 1e-4 + 1e-9 * q + c * 1e-15 * q * q;
         let samples = calls(&sizes, f, 0.3, seed);
         for models in [fit(&samples), fit_family(&samples, family)] {
             // A line that is negative at a size is refused, not clamped.
             let Ok(models) = models else { continue };
-            // A normal form keeps it to 2 % or what its own spread explains, here up to 30 % a call.
-            let within = if models[0].family == Family::NormalForm { 0.35 } else { 1e-9 };
-            prop_assert!(close(predicted_s(&samples, &models[0]), total_s(&samples), within));
+            prop_assert!(close(predicted_s(&samples, &models[0]), total_s(&samples), 1e-9));
         }
     }
 

@@ -6,84 +6,154 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use mastermind_models::{
-    Coordinate, Family, Language, Metric, Model, Parameter, SampleSet, fit, fit_family, predict,
-    render,
+    Coordinate, Family, FitOptions, Language, Metric, Model, Parameter, SampleSet, Unknown,
+    UserFormula, fit_with, predict, render,
 };
 
 /// Models of every form, each of a method of its own, `m0` and so on.
 fn models() -> Vec<Model> {
-    let mut noise = Noise(7);
-    let mut models = Vec::new();
-    let mut add = |parameters: &[Parameter],
-                   family: Option<Family>,
-                   time: &dyn Fn(&[f64]) -> f64,
-                   spread: f64| {
+    let q = &[Parameter::integer("q", "double")][..];
+    let two = &[
+        Parameter::integer("log2", ""),
+        Parameter::real("n cells", "cell"),
+    ][..];
+    let modes = &[
+        Parameter::integer("q", "double"),
+        Parameter::enumeration("axis", &["x", "y"]),
+    ][..];
+    let family = |family| FitOptions {
+        family: Some(family),
+        ..FitOptions::default()
+    };
+    let written = |text: &str, unknowns: &[&str]| {
+        let unknowns = unknowns
+            .iter()
+            .map(|name| ((*name).to_owned(), Unknown::default()));
+        let formula = UserFormula::parse(text, unknowns.collect()).expect("a formula");
+        FitOptions {
+            formula: Some(formula),
+            ..FitOptions::default()
+        }
+    };
+    let mut models = Models {
+        models: Vec::new(),
+        noise: Noise(7),
+    };
+    models.add(q, &family(Family::Constant), |_| 3e-6, 0.01);
+    models.add(q, &family(Family::Line), |x| 2e-6 + 1e-9 * x[0], 0.02);
+    models.add(
+        q,
+        &family(Family::PowerLaw),
+        |x| 1e-9 * x[0].powf(1.19),
+        0.02,
+    );
+    models.add(
+        q,
+        &family(Family::NormalForm),
+        |x| 1e-4 + 1e-7 * x[0] * x[0].log2(),
+        0.1,
+    );
+    models.add(
+        q,
+        &FitOptions::default(),
+        |x| 1e-4 + 1e-9 * x[0].powf(1.5) * x[0].log2().powi(2),
+        0.05,
+    );
+    models.add(
+        two,
+        &family(Family::Line),
+        |x| 1e-5 + 1e-8 * x[0] + 3e-8 * x[1],
+        0.02,
+    );
+    models.add(
+        two,
+        &FitOptions::default(),
+        |x| 1e-5 + 1e-8 * x[0] * x[1].log2(),
+        0.02,
+    );
+    models.add(
+        modes,
+        &FitOptions::default(),
+        |x| (1e-5 + 1e-8 * x[0]) * (1.0 + x[1]),
+        0.02,
+    );
+    models.add(
+        q,
+        &family(Family::Logarithm),
+        |x| 1e-6 + 1e-6 * x[0].log2(),
+        0.02,
+    );
+    models.add(
+        q,
+        &family(Family::Exponential),
+        |x| 1e-6 * (1e-3 * x[0]).exp(),
+        0.02,
+    );
+    models.add(
+        q,
+        &family(Family::Polynomial),
+        |x| 1e-6 + 1e-9 * x[0] + 1e-11 * x[0] * x[0],
+        0.02,
+    );
+    models.add(
+        q,
+        &family(Family::Stairs),
+        |x| 1e-6 + 1e-6 * (x[0] / 500.0).ceil(),
+        0.01,
+    );
+    models.add(
+        q,
+        &family(Family::Regimes),
+        |x| 1e-9 * x[0] * if x[0] < 600.0 { 1.0 } else { 4.0 },
+        0.02,
+    );
+    let text = "a * sqrt(abs(q)) / 2 - min(b, q) + c * log10(q)^2 - -d";
+    models.add(
+        q,
+        &written(text, &["a", "b", "c", "d"]),
+        |x| 1e-6 * x[0].sqrt() + 1e-6 * x[0].log10(),
+        0.02,
+    );
+    models.models
+}
+
+struct Models {
+    models: Vec<Model>,
+    noise: Noise,
+}
+
+impl Models {
+    /// Adds the models of samples of a function with so much spread.
+    fn add(
+        &mut self,
+        parameters: &[Parameter],
+        options: &FitOptions,
+        time: fn(&[f64]) -> f64,
+        spread: f64,
+    ) {
         let mut set = SampleSet::new(Metric::Wall);
         let method = set
-            .declare(&format!("Class::m{}", models.len()), parameters)
+            .declare(&format!("Class::m{}", self.models.len()), parameters)
             .unwrap();
         for i in 0..8 * parameters.len() as u32 {
-            let mut x: Vec<f64> = Vec::new();
-            for (place, parameter) in parameters.iter().enumerate() {
+            let value = |(place, parameter): (usize, &Parameter)| {
                 let steps = f64::from((i >> (place as u32)) % 8 + 1);
-                let labels = if parameter.name == "axis" {
+                if parameter.name == "axis" {
                     f64::from(i % 2)
                 } else {
                     32.0 * steps * steps
-                };
-                x.push(labels);
-            }
+                }
+            };
+            let x: Vec<f64> = parameters.iter().enumerate().map(value).collect();
             for _ in 0..5 {
-                let seconds = time(&x) * (1.0 + spread * noise.next());
+                let seconds = time(&x) * (1.0 + spread * self.noise.next());
                 set.push(method, &x, seconds).unwrap();
             }
         }
-        let samples = set.finish().remove(0);
-        let fitted = match family {
-            Some(family) => fit_family(&samples, family),
-            None => fit(&samples),
-        };
-        // One a mode, of which the labels tell the functions apart.
-        models.push(fitted.unwrap());
-    };
-    let q = [Parameter::integer("q", "double")];
-    add(&q, Some(Family::Constant), &|_| 3e-6, 0.01);
-    add(&q, Some(Family::Line), &|x| 2e-6 + 1e-9 * x[0], 0.02);
-    add(
-        &q,
-        Some(Family::PowerLaw),
-        &|x| 1e-9 * x[0].powf(1.19),
-        0.02,
-    );
-    add(
-        &q,
-        Some(Family::NormalForm),
-        &|x| 1e-4 + 1e-7 * x[0] * x[0].log2(),
-        0.1,
-    );
-    add(
-        &q,
-        None,
-        &|x| 1e-4 + 1e-9 * x[0].powf(1.5) * x[0].log2().powi(2),
-        0.05,
-    );
-    let two = [
-        Parameter::integer("log2", ""),
-        Parameter::real("n cells", "cell"),
-    ];
-    add(
-        &two,
-        Some(Family::Line),
-        &|x| 1e-5 + 1e-8 * x[0] + 3e-8 * x[1],
-        0.02,
-    );
-    add(&two, None, &|x| 1e-5 + 1e-8 * x[0] * x[1].log2(), 0.02);
-    let modes = [
-        Parameter::integer("q", "double"),
-        Parameter::enumeration("axis", &["x", "y"]),
-    ];
-    add(&modes, None, &|x| (1e-5 + 1e-8 * x[0]) * (1.0 + x[1]), 0.02);
-    models.into_iter().flatten().collect()
+        let fitted = fit_with(&set.finish()[0], options);
+        self.models
+            .extend(fitted.unwrap_or_else(|error| panic!("{options:?}: {error}")));
+    }
 }
 
 /// Numbers between −1 and 1 by a linear congruence.
@@ -117,7 +187,7 @@ fn functions(source: &str, begin: &str) -> Vec<(String, usize)> {
 
 /// Coordinates to compare at, in and out of the range; the numbers in the order of the parameters.
 fn coordinates(model: &Model) -> Vec<(Coordinate, BTreeMap<String, f64>)> {
-    [1.5, 40.0, 1000.0, 1e6]
+    [1.5, 40.0, 1000.0, 4000.0]
         .iter()
         .map(|&x| {
             let mut coordinate = Coordinate::new();
@@ -157,7 +227,9 @@ fn calls(models: &[Model], functions: &[(String, usize)]) -> (Vec<String>, Vec<f
             };
             calls.push(format!("{value}({})", arguments(&used)));
             values.push(predict(model, &coordinate).unwrap().value_s);
-            if let Some((name, _)) = deviation {
+            if let Some((name, _)) = deviation
+                && model.covers(&coordinate)
+            {
                 calls.push(format!("{name}({})", arguments(&self::used(model, true))));
                 values.push(model.deviation_s(&coordinate).unwrap());
             }

@@ -161,6 +161,11 @@ impl Slot {
         }
     }
 
+    /// Whether the chunk that was requested is there.
+    fn is_ready(&self) -> bool {
+        matches!(*locked(&self.state), SlotState::Ready(_))
+    }
+
     /// Takes the chunk that was requested; `None` if it is still not ready after a short wait.
     fn take(&self, wait: bool) -> Option<io::Result<Chunk>> {
         let mut state = locked(&self.state);
@@ -261,6 +266,11 @@ impl ChunkPreparer {
             .requests
             .push_back(Arc::clone(slot));
         self.shared.wake.notify_one();
+    }
+
+    /// Whether the chunk asked for is there.
+    pub(crate) fn is_ready(&self, slot: &Slot) -> bool {
+        slot.is_ready()
     }
 
     /// Takes the chunk asked for; see [`Slot::take`].

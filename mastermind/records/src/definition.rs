@@ -27,6 +27,8 @@ pub enum Definition {
     Unrecorded(UnrecordedDefinition),
     /// What was spent in MPI, by function; at the end of a run, the same in each log of a rank.
     MpiRoutines(MpiRoutinesDefinition),
+    /// Where the log keeps what its thread spends in MPI, by function, while the run goes on.
+    MpiTotals(MpiTotalsDefinition),
     /// Written by a later version; of no consequence to this one.
     #[serde(other)]
     Unknown,
@@ -133,6 +135,12 @@ impl MethodDefinition {
     pub fn name(&self) -> String {
         format!("{}.{}", self.instance, self.method)
     }
+
+    /// Whether it is a function of MPI, whose calls are recorded one by one only where that was asked for.
+    #[inline]
+    pub fn is_mpi(&self) -> bool {
+        self.interface == MPI_CLASS && self.class == MPI_CLASS
+    }
 }
 
 /// How the word of a parameter is read.
@@ -170,6 +178,13 @@ pub struct ParameterDefinition {
     pub unit: String,
     /// Names of the values of an enumeration.
     pub labels: Vec<String>,
+}
+
+impl ParameterDefinition {
+    /// Whether a time can grow with it: not with the number of a rank.
+    pub fn is_size(&self) -> bool {
+        self.unit != RANK_UNIT
+    }
 }
 
 /// A counter read at each call.
@@ -238,6 +253,25 @@ pub struct MpiRoutineDefinition {
     /// Their time, clock ticks.
     pub ticks: u64,
 }
+
+/// Where a log keeps what its thread spends in MPI, by function: a pair of words for each, calls and clock ticks, in the
+/// unused part of a padding entry, changed in place at each call. So a killed run has them too.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MpiTotalsDefinition {
+    /// Place of the first pair, words from the beginning of the entries.
+    pub word: u64,
+    /// Names in C.
+    pub functions: Vec<String>,
+    /// What the rank had spent before it recorded; of its first log only.
+    pub before: Vec<MpiRoutineDefinition>,
+}
+
+/// Class, interface and instance of the functions of MPI.
+pub const MPI_CLASS: &str = "MPI";
+
+/// Unit of a parameter that names a rank: no size that a time could grow with.
+pub const RANK_UNIT: &str = "rank";
 
 #[cfg(test)]
 mod tests {

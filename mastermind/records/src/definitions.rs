@@ -6,7 +6,8 @@ use cca_abi::recording::word;
 
 use crate::definition::{
     CallPathDefinition, ClockDefinition, CostDefinition, Definition, MethodDefinition,
-    MpiRoutinesDefinition, RunDefinition, SwapDefinition, UnrecordedDefinition,
+    MpiRoutinesDefinition, MpiTotalsDefinition, RunDefinition, SwapDefinition,
+    UnrecordedDefinition,
 };
 
 /// Largest id of a call path or method that is believed.
@@ -27,6 +28,8 @@ pub struct Definitions {
     pub unrecorded: Vec<UnrecordedDefinition>,
     /// What the rank spent in MPI; `None` if it was not measured, or the run has not ended.
     pub mpi_routines: Option<MpiRoutinesDefinition>,
+    /// Where the log keeps what its thread spends in MPI.
+    pub mpi_totals: Option<MpiTotalsDefinition>,
     pub(crate) methods: Vec<Option<Arc<MethodDefinition>>>,
     pub(crate) paths: Vec<Option<CallPathDefinition>>,
     shapes: Vec<Shape>,
@@ -151,6 +154,7 @@ impl Definitions {
             Definition::Swap(swap) => self.swaps.push(swap),
             Definition::Unrecorded(unrecorded) => self.unrecorded.push(unrecorded),
             Definition::MpiRoutines(routines) => self.mpi_routines = Some(routines),
+            Definition::MpiTotals(totals) => self.mpi_totals = Some(totals),
             Definition::Unknown => {}
         }
     }

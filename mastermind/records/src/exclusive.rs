@@ -1,7 +1,5 @@
 //! Exclusive time: a call's wall time without that of the measured calls made from it.
 
-use std::collections::HashMap;
-
 use crate::log::Log;
 use crate::records::{Record, Records};
 
@@ -16,12 +14,13 @@ pub struct Exclusive {
 
 /// The records of a log with their exclusive wall time in nanoseconds, in the order in which the calls ended.
 ///
-/// A call that was made from a measured one but could not be recorded counts to its caller.
+/// A call that was made from a measured one but could not be recorded counts to its caller. So does a recorded call of MPI:
+/// what a method spends there is its own, whether or not the calls are recorded one by one.
 #[derive(Clone, Debug)]
 pub struct ExclusiveTimes<'a> {
     records: Records<'a>,
-    /// Times of the recorded calls made from a call that has not ended yet.
-    inner: HashMap<u64, Exclusive>,
+    /// Calls that have not ended yet, outermost first, each with the times of the recorded calls made from it.
+    open: Vec<(u64, Exclusive)>,
 }
 
 impl<'a> ExclusiveTimes<'a> {
@@ -29,17 +28,18 @@ impl<'a> ExclusiveTimes<'a> {
     pub fn new(log: &'a Log) -> Self {
         ExclusiveTimes {
             records: log.records(),
-            inner: HashMap::new(),
+            open: Vec::new(),
         }
     }
 
     /// The next record with its own wall and MPI time.
+    #[inline]
     pub fn next_record(&mut self) -> Option<(Record<'a>, Exclusive)> {
         let record = self.records.next()?;
         let mpi_ns = record.mpi_ns.unwrap_or(0);
-        let inner = self.inner.remove(&record.seq).unwrap_or_default();
-        if let Some(parent) = record.parent_seq {
-            let sum = self.inner.entry(parent).or_default();
+        let inner = self.close(record.seq);
+        if let Some(parent) = record.parent_seq.filter(|_| !record.method.is_mpi()) {
+            let sum = self.inner(parent);
             sum.wall_ns += record.wall_ns;
             sum.mpi_ns += mpi_ns;
         }
@@ -48,6 +48,31 @@ impl<'a> ExclusiveTimes<'a> {
             mpi_ns: mpi_ns.saturating_sub(inner.mpi_ns),
         };
         Some((record, own))
+    }
+
+    /// Forgets a call and those that began after it, which have ended without a record.
+    #[inline]
+    fn close(&mut self, seq: u64) -> Exclusive {
+        while let Some((open, inner)) = self.open.last().copied().filter(|open| open.0 >= seq) {
+            self.open.pop();
+            if open == seq {
+                return inner;
+            }
+        }
+        Exclusive::default()
+    }
+
+    /// The times of calls made from an open call.
+    #[inline]
+    fn inner(&mut self, seq: u64) -> &mut Exclusive {
+        while self.open.last().is_some_and(|open| open.0 > seq) {
+            self.open.pop();
+        }
+        if self.open.last().is_none_or(|open| open.0 < seq) {
+            self.open.push((seq, Exclusive::default()));
+        }
+        let last = self.open.len() - 1;
+        &mut self.open[last].1
     }
 }
 

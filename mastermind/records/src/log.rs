@@ -8,6 +8,7 @@ use memmap2::{Advice, Mmap};
 
 use crate::calibration::TimeBase;
 use crate::damage::Damage;
+use crate::definition::MpiRoutineDefinition;
 use crate::definitions::Definitions;
 use crate::error::RecordsError;
 use crate::layout::{Calibration, HEADER_BYTES, LogHeader, LogIdentity, MAGIC, VERSION};
@@ -311,6 +312,21 @@ impl Log {
     /// What cannot be read.
     pub fn damage(&self) -> &[Damage] {
         &self.damage
+    }
+
+    /// What the thread of this log has spent in MPI, as kept while the run goes on; the functions that were called.
+    pub(crate) fn mpi_totals(&self) -> impl Iterator<Item = MpiRoutineDefinition> {
+        let kept = self.definitions.mpi_totals.iter().flat_map(|kept| {
+            let first = usize::try_from(kept.word).unwrap_or(usize::MAX);
+            let pairs = self.words().get(first..).unwrap_or_default();
+            pairs.chunks_exact(2).zip(&kept.functions)
+        });
+        kept.filter(|(pair, _)| pair[0] > 0)
+            .map(|(pair, name)| MpiRoutineDefinition {
+                name: name.clone(),
+                calls: pair[0],
+                ticks: pair[1],
+            })
     }
 
     /// The records, in the order in which the calls ended.

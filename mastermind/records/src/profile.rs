@@ -4,15 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::definition::MPI_CLASS;
 use crate::exclusive::ExclusiveTimes;
+use crate::log::Log;
 use crate::records::Record;
 use crate::run::Run;
 
 /// Name of the row that the measurement's own cost has.
 pub const SELF_COST: &str = "(measurement)";
-
-/// Class of the rows of MPI's functions.
-pub const MPI_CLASS: &str = "MPI";
 
 /// Name of the row of all time in MPI, where the run did not come to tell its functions apart.
 const ALL_MPI: &str = "MPI (all functions)";
@@ -101,26 +100,49 @@ impl Profile {
 /// Name, and the rank in a profile of single ranks.
 type Key = (String, Option<u32>);
 
-/// A row a method.
+/// A row a method; recorded calls of MPI are in the rows of its functions.
 fn add_records(run: &Run, rank: u32, sums: &mut BTreeMap<Key, Sums>, key: impl Fn(String) -> Key) {
     for (log, _) in run.logs_of(rank) {
-        let mut records = ExclusiveTimes::new(log);
-        while let Some((record, own)) = records.next_record() {
-            let sum = sums.entry(key(record.method.name())).or_default();
-            if !sum.classes.contains(&record.method.class) {
-                sum.classes.push(record.method.class.clone());
+        for (path, path_sums) in sums_by_path(log).into_iter().enumerate() {
+            let method = log.definitions().method_of(path as u32);
+            let Some(method) = method.filter(|m| path_sums.calls > 0 && !m.is_mpi()) else {
+                continue;
+            };
+            let sum = sums.entry(key(method.name())).or_default();
+            if !sum.classes.contains(&method.class) {
+                sum.classes.push(method.class.clone());
             }
-            sum.calls += 1;
-            sum.inclusive_ns += record.wall_ns;
-            sum.exclusive_ns += own.wall_ns.saturating_sub(own.mpi_ns);
-            if let Some(mpi_ns) = record.mpi_ns {
+            sum.calls += path_sums.calls;
+            sum.inclusive_ns += path_sums.inclusive_ns;
+            sum.exclusive_ns += path_sums.exclusive_ns;
+            if let Some(mpi_ns) = path_sums.mpi_ns {
                 *sum.mpi_ns.get_or_insert(0) += mpi_ns;
             }
         }
     }
 }
 
-/// A row a function of MPI; of a run that did not come to its end, one row with what its records say.
+/// Index: call path. A record costs no look-up by name.
+fn sums_by_path(log: &Log) -> Vec<Sums> {
+    let mut sums: Vec<Sums> = Vec::new();
+    let mut records = ExclusiveTimes::new(log);
+    while let Some((record, own)) = records.next_record() {
+        let path = record.call_path as usize;
+        if path >= sums.len() {
+            sums.resize_with(path + 1, Sums::default);
+        }
+        let sum = &mut sums[path];
+        sum.calls += 1;
+        sum.inclusive_ns += record.wall_ns;
+        sum.exclusive_ns += own.wall_ns.saturating_sub(own.mpi_ns);
+        if let Some(mpi_ns) = record.mpi_ns {
+            *sum.mpi_ns.get_or_insert(0) += mpi_ns;
+        }
+    }
+    sums
+}
+
+/// A row a function of MPI; of a run whose logs do not tell, one row with what its records say.
 fn add_mpi(run: &Run, rank: u32, sums: &mut BTreeMap<Key, Sums>, key: impl Fn(String) -> Key) {
     let mut add = |name: String, calls, ns| {
         let sum = sums.entry(key(name)).or_default();
@@ -130,14 +152,11 @@ fn add_mpi(run: &Run, rank: u32, sums: &mut BTreeMap<Key, Sums>, key: impl Fn(St
         sum.exclusive_ns += ns;
         *sum.mpi_ns.get_or_insert(0) += ns;
     };
-    let told = run
-        .logs_of(rank)
-        .find_map(|(log, _)| Some((log, log.definitions().mpi_routines.as_ref()?)));
-    if let Some((log, told)) = told {
-        for routine in &told.routines {
-            let ns = log.time().length_ns(routine.ticks);
-            add(format!("{}()", routine.name), routine.calls, ns);
-        }
+    let routines = run.mpi_routines(rank);
+    for routine in &routines {
+        add(format!("{}()", routine.name), routine.calls, routine.ns);
+    }
+    if !routines.is_empty() {
         return;
     }
     let outermost = |record: &Record<'_>| record.parent_seq.is_none();

@@ -1,11 +1,24 @@
 //! All logs of a run.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::damage::Damage;
+use crate::definition::MpiRoutineDefinition;
 use crate::error::RecordsError;
 use crate::layout::EXTENSION;
 use crate::log::Log;
+
+/// What a rank spent in one function of MPI.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MpiRoutine {
+    /// Name in C.
+    pub name: String,
+    /// Calls.
+    pub calls: u64,
+    /// Their time, nanoseconds.
+    pub ns: u64,
+}
 
 /// The logs of a directory.
 #[derive(Debug)]
@@ -82,6 +95,38 @@ impl Run {
             *next_seq += log.most_seqs();
             Some((log, first))
         })
+    }
+
+    /// What a rank has spent in MPI, by function, over its threads: as told at the end of the run, else as its logs kept it
+    /// until then. Times in nanoseconds.
+    pub fn mpi_routines(&self, rank: u32) -> Vec<MpiRoutine> {
+        let mut routines = BTreeMap::<String, MpiRoutine>::new();
+        let mut add = |log: &Log, routine: &MpiRoutineDefinition| {
+            let sum = routines
+                .entry(routine.name.clone())
+                .or_insert_with(|| MpiRoutine {
+                    name: routine.name.clone(),
+                    calls: 0,
+                    ns: 0,
+                });
+            sum.calls += routine.calls;
+            sum.ns += log.time().length_ns(routine.ticks);
+        };
+        let told = self
+            .logs_of(rank)
+            .find_map(|(log, _)| Some((log, log.definitions().mpi_routines.as_ref()?)));
+        if let Some((log, told)) = told {
+            told.routines.iter().for_each(|routine| add(log, routine));
+        } else {
+            for (log, _) in self.logs_of(rank) {
+                let before = log.definitions().mpi_totals.iter();
+                before
+                    .flat_map(|kept| &kept.before)
+                    .for_each(|routine| add(log, routine));
+                log.mpi_totals().for_each(|routine| add(log, &routine));
+            }
+        }
+        routines.into_values().collect()
     }
 
     /// What cannot be read, in all logs.

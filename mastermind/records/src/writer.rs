@@ -61,6 +61,8 @@ pub struct LogTotals {
     pub dropped: u64,
     /// Length of the file.
     pub bytes: u64,
+    /// Number of times that a call waited for a chunk, or was lost for want of one that was late.
+    pub late_chunks: u64,
 }
 
 /// Why a log takes no more records.
@@ -92,6 +94,19 @@ pub struct LogWriter {
     refusal: Option<Refusal>,
     /// Whether a late chunk is waited for; only once, not at each record after.
     may_wait: bool,
+    /// Number of times that a chunk was not ready when it was needed.
+    late_chunks: u64,
+    /// Mappings of what was kept free.
+    kept: Vec<MmapMut>,
+}
+
+/// Words of the entry stream that stay mapped as long as the log is written.
+#[derive(Clone, Copy, Debug)]
+pub struct Kept {
+    /// Place of the first, words from the beginning of the entries.
+    pub word: u64,
+    /// The first; zeros at first.
+    pub start: *mut u64,
 }
 
 // SAFETY: the context's pointers lead into the writer's own mappings; whoever else writes through them promised
@@ -144,11 +159,15 @@ impl LogWriter {
             requested: false,
             refusal: None,
             may_wait: true,
+            late_chunks: 0,
+            kept: Vec::new(),
         };
         writer.request_chunk(0);
         writer
             .next_chunk(1)
             .map_err(RecordsError::io("allocate record log", &writer.path))?;
+        // Nobody waited for the first.
+        writer.late_chunks = 0;
         Ok(writer)
     }
 
@@ -258,6 +277,9 @@ impl LogWriter {
                 self.refuse(Refusal::Limit);
                 return Ok(false);
             }
+            if !self.preparer.is_ready(&self.slot) {
+                self.late_chunks += 1;
+            }
             let Some(chunk) = self.preparer.take(&self.slot, self.may_wait) else {
                 self.may_wait = false;
                 return Ok(false);
@@ -331,6 +353,43 @@ impl LogWriter {
             self.hide_rest();
         }
         Ok(())
+    }
+
+    /// Keeps words free, as padding, for what changes in place. It may go beyond the limit of the records.
+    ///
+    /// # Errors
+    /// [`RecordsError::NoRoom`] if the disk is full; [`RecordsError::Io`] if they cannot be mapped.
+    pub fn keep(&mut self, n_words: usize) -> Result<Kept, RecordsError> {
+        self.make_room_for_definition(1 + n_words)?;
+        let context = self.context_mut();
+        let place = (context.cursor as usize).wrapping_sub(context.origin) + size_of::<u64>();
+        let bytes = n_words * size_of::<u64>();
+        let at = HEADER_BYTES + place;
+        let page = at - at % GRAIN_BYTES as usize;
+        // Of its own, since a chunk is unmapped when it is full.
+        // SAFETY: the file is the log's own; only its recording thread writes to these words.
+        let map = unsafe {
+            MmapOptions::new()
+                .offset(page as u64)
+                .len(at - page + bytes)
+                .map_mut(&*self.file)
+        };
+        let map = map.map_err(RecordsError::io("map record log", &self.path))?;
+        let start = map.as_ptr().wrapping_add(at - page).cast_mut().cast();
+        self.kept.push(map);
+        let context = self.context_mut();
+        // SAFETY: there is room for these words and the one before them.
+        unsafe {
+            *context.cursor = word::other(EntryKind::Padding, 1 + n_words as u32);
+            context.commit(context.cursor.add(1 + n_words));
+        }
+        if self.refusal.is_some() {
+            self.hide_rest();
+        }
+        Ok(Kept {
+            word: (place / size_of::<u64>()) as u64,
+            start,
+        })
     }
 
     fn make_room_for_definition(&mut self, words: usize) -> Result<(), RecordsError> {
@@ -411,6 +470,12 @@ impl LogWriter {
         true
     }
 
+    /// Marks the log as finished without cutting its unused rest off, while another thread still has it.
+    pub fn mark_finished(&self, end: Calibration) {
+        self.calibrate(end);
+        self.header().finished.store(1, Ordering::Release);
+    }
+
     /// Ends the log: cuts the unused rest off and marks it as finished.
     ///
     /// # Errors
@@ -442,6 +507,7 @@ impl LogWriter {
             records: retired + last,
             dropped,
             bytes,
+            late_chunks: self.late_chunks,
         })
     }
 }

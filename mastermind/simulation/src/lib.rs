@@ -15,7 +15,11 @@
 //! # Ok::<(), mastermind_simulation::expression::ExpressionError>(())
 //! ```
 
+pub mod diagram;
 pub mod engine;
 pub mod expression;
+pub mod goal;
 pub mod machine;
+pub mod plantuml;
 pub mod program;
+pub mod xmi;

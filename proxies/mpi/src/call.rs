@@ -11,7 +11,7 @@ use crate::totals::{Totals, thread_totals};
 /// The recorder that MPI time is told to; null if none is attached.
 static RECORDER: AtomicPtr<Recorder> = AtomicPtr::new(ptr::null_mut());
 /// Number of times that another recorder, or none, was attached; tells contexts of earlier recorders apart.
-static EPOCH: AtomicU64 = AtomicU64::new(0);
+static EPOCH: AtomicU64 = AtomicU64::new(1);
 /// A [`ClockFunction`]; null is the time-stamp counter.
 static CLOCK: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
 
@@ -19,11 +19,11 @@ static CLOCK: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
 struct ThreadState {
     /// MPI calls that have begun and not ended: those within the outermost are not counted.
     depth: Cell<u32>,
-    /// The epoch that `context` is of.
+    /// The epoch that `context` is of; 0 before the first call.
     epoch: Cell<u64>,
     /// The thread's context; null if it has none.
     context: Cell<*mut RecordingContext>,
-    /// The thread's totals; null before the first call.
+    /// The thread's own totals; null before the first call that is in no log's.
     totals: Cell<*const Totals>,
 }
 
@@ -48,6 +48,17 @@ pub(crate) fn forget_totals() {
 pub(crate) fn set_clock(clock: Option<ClockFunction>) {
     let address = clock.map_or(ptr::null_mut(), |clock| clock as *mut ());
     CLOCK.store(address, Ordering::Relaxed);
+}
+
+/// The recorder that is attached.
+pub(crate) fn attached<'r>() -> Option<&'r Recorder> {
+    // SAFETY: whoever attached the recorder keeps it until it is detached, when no call of MPI is being made.
+    unsafe { RECORDER.load(Ordering::Acquire).as_ref() }
+}
+
+/// Whether the calling thread is in no call of MPI.
+pub(crate) fn is_outermost() -> bool {
+    STATE.with(|state| state.depth.get() == 0)
 }
 
 /// Tells MPI time to `recorder` from now on; null to no one.
@@ -100,16 +111,10 @@ impl Drop for Call {
         let depth = state.depth.get().wrapping_sub(1);
         if depth == 0 {
             let ticks = now().saturating_sub(self.start);
-            // SAFETY: null, or totals that are this thread's own and live for ever.
-            match unsafe { state.totals.get().as_ref() } {
-                Some(totals) if state.epoch.get() == EPOCH.load(Ordering::Relaxed) => {
-                    totals.add(self.function, ticks);
-                    // SAFETY: null, or this thread's context, of the recorder that is attached.
-                    if let Some(context) = unsafe { state.context.get().as_mut() } {
-                        context.mpi_ticks = context.mpi_ticks.wrapping_add(ticks);
-                    }
-                }
-                _ => state.add_anew(self.function, ticks),
+            if state.epoch.get() == EPOCH.load(Ordering::Relaxed) {
+                state.add(self.function, ticks);
+            } else {
+                state.add_anew(self.function, ticks);
             }
         }
         state.depth.set(depth);
@@ -117,26 +122,42 @@ impl Drop for Call {
 }
 
 impl ThreadState {
+    /// Adds a call to the totals in the thread's log, or to those of the thread if there are none.
+    #[inline(always)]
+    fn add(&self, function: u32, ticks: u64) {
+        // SAFETY: null, or this thread's context, of the recorder that is attached.
+        if let Some(context) = unsafe { self.context.get().as_mut() } {
+            context.mpi_ticks = context.mpi_ticks.wrapping_add(ticks);
+            // The pointer is read anew each time: a forked child finds a cleared context, and must not write into its
+            // parent's log.
+            if u64::from(function) < context.n_mpi_totals && !context.mpi_totals.is_null() {
+                // SAFETY: there are that many, mapped as long as the context is.
+                unsafe { &*context.mpi_totals.add(function as usize) }.add(ticks);
+                return;
+            }
+        }
+        self.add_to_own(function, ticks);
+    }
+
+    #[inline(never)]
+    fn add_to_own(&self, function: u32, ticks: u64) {
+        if self.totals.get().is_null() {
+            self.totals.set(thread_totals());
+        }
+        // SAFETY: set above or before; they live for ever.
+        if let Some(totals) = unsafe { self.totals.get().as_ref() } {
+            totals.add(function, ticks);
+        }
+    }
+
     /// The thread's first call, or its first since another recorder was attached.
     #[cold]
     #[inline(never)]
     fn add_anew(&self, function: u32, ticks: u64) {
-        if self.totals.get().is_null() {
-            self.totals.set(thread_totals());
-        }
         let epoch = EPOCH.load(Ordering::Acquire);
-        // SAFETY: whoever attached the recorder keeps it until it is detached.
-        let recorder = unsafe { RECORDER.load(Ordering::Acquire).as_ref() };
-        let context = recorder.map_or(ptr::null_mut(), Recorder::thread_context);
+        let context = attached().map_or(ptr::null_mut(), Recorder::thread_context);
         self.context.set(context);
         self.epoch.set(epoch);
-        // SAFETY: set above; they live for ever.
-        if let Some(totals) = unsafe { self.totals.get().as_ref() } {
-            totals.add(function, ticks);
-        }
-        // SAFETY: null, or this thread's context.
-        if let Some(context) = unsafe { context.as_mut() } {
-            context.mpi_ticks = context.mpi_ticks.wrapping_add(ticks);
-        }
+        self.add(function, ticks);
     }
 }

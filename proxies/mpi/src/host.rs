@@ -5,15 +5,18 @@ use std::ptr;
 
 use cca_abi::recording::{ClockFunction, MpiProxyFunctions, Recorder};
 
-use crate::call;
 use crate::totals::sums;
 use crate::wrappers::NAMES;
+use crate::{call, event, target};
 
 static FUNCTIONS: MpiProxyFunctions = MpiProxyFunctions {
     size: size_of::<MpiProxyFunctions>() as u64,
     set_clock,
     attach,
     totals,
+    functions,
+    record_events,
+    before_first_call,
 };
 
 /// The entry point, [`cca_abi::recording::MpiProxyEntry`].
@@ -29,6 +32,7 @@ extern "C" fn set_clock(clock: Option<ClockFunction>) {
 unsafe extern "C" fn attach(recorder: *const Recorder) -> u32 {
     // SAFETY: null, or a recorder that lives until it is detached.
     let fits = unsafe { recorder.as_ref() }.is_none_or(|recorder| recorder.check_version().is_ok());
+    event::record(&[]);
     call::attach(if fits { recorder } else { ptr::null() });
     u32::from(fits)
 }
@@ -42,4 +46,27 @@ extern "C" fn totals(
             each(out, name.as_ptr(), calls, ticks);
         }
     }
+}
+
+extern "C" fn functions(
+    out: *mut c_void,
+    each: extern "C" fn(out: *mut c_void, name: *const c_char),
+) {
+    for name in NAMES {
+        each(out, name.as_ptr());
+    }
+}
+
+unsafe extern "C" fn record_events(ids: *const u32, n: u64) -> u32 {
+    if ids.is_null() || n == 0 {
+        return u32::from(event::record(&[]));
+    }
+    // SAFETY: the caller passes that many.
+    u32::from(event::record(unsafe {
+        std::slice::from_raw_parts(ids, n as usize)
+    }))
+}
+
+extern "C" fn before_first_call(callback: Option<extern "C" fn()>) {
+    target::before_first_call(callback);
 }

@@ -9,10 +9,11 @@
 //!     depth 0 -> 1, read the clock      calls made by MPI from within are forwarded only
 //!     PMPI_Waitsome(a0 … a4)
 //!     read the clock, depth 1 -> 0
-//!     the thread's totals of MPI_Waitsome; the thread's RecordingContext::mpi_ticks
+//!     the thread's RecordingContext::mpi_ticks, and its totals of MPI_Waitsome, which are mapped from its log
 //! ```
 //!
 //! * `call.rs`: the measurement; `totals.rs`: sums per function and thread; `target.rs`: finds `PMPI_x`;
+//! * `event.rs`: a record for each call, opted in; `message.rs`: what a call moves, by `messages.txt`;
 //! * `host.rs`: what the program that loads this library calls ([`cca_abi::recording::MpiProxyFunctions`]).
 //!
 //! On processors other than x86-64 nothing is wrapped, and the host is told so.
@@ -20,7 +21,11 @@
 #[cfg(target_arch = "x86_64")]
 mod call;
 #[cfg(target_arch = "x86_64")]
+mod event;
+#[cfg(target_arch = "x86_64")]
 mod host;
+#[cfg(target_arch = "x86_64")]
+mod message;
 #[cfg(target_arch = "x86_64")]
 mod target;
 #[cfg(target_arch = "x86_64")]

@@ -7,6 +7,24 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::wrappers::N_FUNCTIONS;
 
+/// What is called before the first call of MPI; null if nothing is, or was already.
+static CALLBACK: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
+
+/// Has `callback` called once, before the first call of MPI begins.
+pub(crate) fn before_first_call(callback: Option<extern "C" fn()>) {
+    let address = callback.map_or(ptr::null_mut(), |callback| callback as *mut c_void);
+    CALLBACK.store(address, Ordering::Release);
+}
+
+fn call_back() {
+    let callback = CALLBACK.swap(ptr::null_mut(), Ordering::AcqRel);
+    if !callback.is_null() {
+        // SAFETY: `before_first_call` stored such a function there.
+        let callback: extern "C" fn() = unsafe { std::mem::transmute(callback) };
+        callback();
+    }
+}
+
 /// Where a wrapper leads.
 pub(crate) struct Target {
     address: AtomicPtr<c_void>,
@@ -36,9 +54,16 @@ impl Target {
         address
     }
 
-    #[cold]
-    #[inline(never)]
-    fn find(&self) -> *mut c_void {
+    /// The function's address, null if there is none.
+    pub(crate) fn address_if_any(&self) -> *mut c_void {
+        let address = self.address.load(Ordering::Relaxed);
+        if address.is_null() {
+            return self.look_up();
+        }
+        address
+    }
+
+    fn look_up(&self) -> *mut c_void {
         // SAFETY: the names end with a zero.
         let global = unsafe { libc::dlsym(libc::RTLD_DEFAULT, self.profiling.as_ptr()) };
         let found = if global.is_null() {
@@ -46,6 +71,15 @@ impl Target {
         } else {
             global
         };
+        self.address.store(found, Ordering::Relaxed);
+        found
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find(&self) -> *mut c_void {
+        call_back();
+        let found = self.look_up();
         if found.is_null() {
             // What the dynamic linker would have done, had this library not given the name.
             let text = format!(
@@ -55,7 +89,6 @@ impl Target {
             let _ = std::io::stderr().write_all(text.as_bytes());
             std::process::abort();
         }
-        self.address.store(found, Ordering::Relaxed);
         found
     }
 
@@ -64,6 +97,7 @@ impl Target {
         let mut search = Search {
             names: [self.profiling, self.plain],
             own: own_base(),
+            is_after_own: false,
             found: [ptr::null_mut(); 2],
         };
         // SAFETY: `visit` gets `search`, which lives until the call returns.
@@ -81,6 +115,9 @@ struct Search {
     names: [&'static CStr; 2],
     /// Where this library is loaded.
     own: *mut c_void,
+    /// Whether the libraries now visited were loaded after this one. Those before it may take MPI's place as well, and lead
+    /// back to this one.
+    is_after_own: bool,
     found: [*mut c_void; 2],
 }
 
@@ -91,15 +128,22 @@ unsafe extern "C" fn visit(
 ) -> c_int {
     // SAFETY: `dl_iterate_phdr` passes a valid description, and what `find_in_any_library` gave it.
     let (info, search) = unsafe { (&*info, &mut *search.cast::<Search>()) };
+    if info.dlpi_addr as usize == search.own.addr() {
+        search.is_after_own = true;
+        return 0;
+    }
     // SAFETY: the name is valid; the library is loaded already, and the handle is not needed after the look-up.
     unsafe {
         let handle = libc::dlopen(info.dlpi_name, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
         if handle.is_null() {
             return 0;
         }
+        let [profiling, _] = search.names;
         for (name, found) in search.names.iter().zip(&mut search.found) {
             let address = libc::dlsym(handle, name.as_ptr());
-            if found.is_null() && !address.is_null() && base_of(address) != search.own {
+            // A library's own dependencies are searched too, the wrapper among them.
+            let is_another = !address.is_null() && base_of(address) != search.own;
+            if found.is_null() && is_another && (search.is_after_own || *name == profiling) {
                 *found = address;
             }
         }

@@ -1,52 +1,31 @@
-//! Calls and time of each MPI function, summed in each thread and added up when they are asked for.
+//! Calls and time of each MPI function where no log has a place for them: summed in each thread, and added up when they are
+//! asked for.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use cca_abi::recording::MpiTotal;
 
 use crate::call::forget_totals;
 use crate::wrappers::N_FUNCTIONS;
 
-/// Calls and time of one function.
-struct Total {
-    calls: AtomicU64,
-    ticks: AtomicU64,
-}
-
-impl Total {
-    const fn new() -> Self {
-        Self {
-            calls: AtomicU64::new(0),
-            ticks: AtomicU64::new(0),
-        }
-    }
-}
-
 /// The totals of a thread, and of those before it that had the same ones. Written by that thread only.
 pub(crate) struct Totals {
-    functions: [Total; N_FUNCTIONS],
+    functions: [MpiTotal; N_FUNCTIONS],
 }
 
 impl Totals {
     const fn new() -> Self {
         Self {
-            functions: [const { Total::new() }; N_FUNCTIONS],
+            functions: [const { MpiTotal::new() }; N_FUNCTIONS],
         }
     }
 
-    #[inline(always)]
     pub(crate) fn add(&self, function: u32, ticks: u64) {
         let Some(total) = self.functions.get(function as usize) else {
             return;
         };
-        // One writer: no need for an instruction that locks.
-        let add = |sum: &AtomicU64, more| {
-            sum.store(
-                sum.load(Ordering::Relaxed).wrapping_add(more),
-                Ordering::Relaxed,
-            );
-        };
-        add(&total.calls, 1);
-        add(&total.ticks, ticks);
+        total.add(ticks);
     }
 }
 

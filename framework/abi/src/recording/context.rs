@@ -75,8 +75,13 @@ pub struct RecordingContext {
     pub thread: u32,
     /// For the owner of the context.
     pub owner: *mut std::ffi::c_void,
+    /// Calls and time of MPI's functions, in the order of [`super::MpiProxyFunctions::functions`], kept in the log where
+    /// they outlast the process; null if the log has no place for them.
+    pub mpi_totals: *const super::MpiTotal,
+    /// Number of them.
+    pub n_mpi_totals: u64,
     /// Zero; room for later layouts.
-    pub reserved: [u64; 6],
+    pub reserved: [u64; 4],
     /// Direct-mapped cache of call paths.
     pub call_paths: [CallPathEntry; N_CACHED_CALL_PATHS],
 }

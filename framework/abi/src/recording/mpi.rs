@@ -1,6 +1,7 @@
 //! What the proxy of MPI offers to the program that loads it.
 
 use std::ffi::{c_char, c_void};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{ClockFunction, Recorder};
 
@@ -9,6 +10,43 @@ pub const MPI_PROXY_SYMBOL: &str = "proxy_mpi_v1";
 
 /// The type of that function; it returns null where MPI cannot be intercepted on this processor.
 pub type MpiProxyEntry = extern "C" fn() -> *const MpiProxyFunctions;
+
+/// The performance parameters of a recorded call of MPI, in the order of their words; the same for every function.
+pub const MPI_EVENT_PARAMETERS: [&str; 3] = ["bytes", "peer", "ranks"];
+
+/// Calls and time of one function of MPI; written by one thread at a time.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct MpiTotal {
+    /// Calls, without those that MPI makes itself.
+    pub calls: AtomicU64,
+    /// Their time, clock ticks.
+    pub ticks: AtomicU64,
+}
+
+impl MpiTotal {
+    /// No calls.
+    pub const fn new() -> Self {
+        Self {
+            calls: AtomicU64::new(0),
+            ticks: AtomicU64::new(0),
+        }
+    }
+
+    /// Adds a call. By one thread at a time.
+    #[inline(always)]
+    pub fn add(&self, ticks: u64) {
+        // One writer: no need for an instruction that locks.
+        let add = |sum: &AtomicU64, more| {
+            sum.store(
+                sum.load(Ordering::Relaxed).wrapping_add(more),
+                Ordering::Relaxed,
+            );
+        };
+        add(&self.calls, 1);
+        add(&self.ticks, ticks);
+    }
+}
 
 /// The functions of the proxy of MPI.
 #[repr(C)]
@@ -20,13 +58,21 @@ pub struct MpiProxyFunctions {
     /// same. To be called before the first call of MPI.
     pub set_clock: extern "C" fn(clock: Option<ClockFunction>),
     /// From now on time in MPI is added to [`super::RecordingContext::mpi_ticks`] of the calling thread's context of
-    /// `recorder`, which must live until another one, or null for none, is attached. Returns 0, and attaches none, if
-    /// the recorder is of another version.
+    /// `recorder`, and to its totals by function, which must live until another one, or null for none, is attached.
+    /// Returns 0, and attaches none, if the recorder is of another version. Events are off.
     pub attach: unsafe extern "C" fn(recorder: *const Recorder) -> u32,
     /// Calls `each` with `out` for each function of MPI that was called so far: its name in C, the number of outermost
-    /// calls, and their time in clock ticks, over all threads.
+    /// calls, and their time in clock ticks, over all threads, without what is in the totals of recording contexts.
     pub totals: extern "C" fn(
         out: *mut c_void,
         each: extern "C" fn(out: *mut c_void, name: *const c_char, calls: u64, ticks: u64),
     ),
+    /// Calls `each` with `out` for each function of MPI, with its name in C.
+    pub functions:
+        extern "C" fn(out: *mut c_void, each: extern "C" fn(out: *mut c_void, name: *const c_char)),
+    /// From now on each outermost call is recorded with [`MPI_EVENT_PARAMETERS`], as method `ids[i]` of the recorder that
+    /// is attached for function `i`; with `n` 0, or not the number of functions, no call is. Returns whether calls are.
+    pub record_events: unsafe extern "C" fn(ids: *const u32, n: u64) -> u32,
+    /// Calls `callback` once, in the thread that is the first to call MPI, before that call begins.
+    pub before_first_call: extern "C" fn(callback: Option<extern "C" fn()>),
 }

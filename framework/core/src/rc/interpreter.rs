@@ -333,6 +333,14 @@ impl<'a> Interpreter<'a> {
         Ok(())
     }
 
+    /// An instance that is not there is told with those that are shown.
+    fn known_instance(&self, instance: &str) -> Result<(), RcError> {
+        match self.framework.component_id(instance) {
+            Ok(_) => Ok(()),
+            Err(_) => self.shown_instance(instance),
+        }
+    }
+
     fn remove(&mut self, instance: &str, host: &mut dyn Host) -> Result<(), RcError> {
         self.shown_instance(instance)?;
         self.framework.destroy_instance(instance, Duration::ZERO)?;
@@ -352,6 +360,8 @@ impl<'a> Interpreter<'a> {
 
     fn connect(&self, ends: [String; 4], host: &mut dyn Host) -> Result<(), RcError> {
         let id = connection(ends);
+        self.known_instance(&id.user)?;
+        self.known_instance(&id.provider)?;
         self.framework.connect(&id)?;
         self.tell(host, || super::show::connection(&id));
         Ok(())
@@ -359,6 +369,7 @@ impl<'a> Interpreter<'a> {
 
     fn disconnect(&self, ends: [String; 4], host: &mut dyn Host) -> Result<(), RcError> {
         let id = connection(ends);
+        self.known_instance(&id.user)?;
         let found = self.framework.connection(&id.user, &id.uses)?;
         if found != id {
             return Err(RcError::BadArgument {
@@ -378,6 +389,7 @@ impl<'a> Interpreter<'a> {
         value: Option<String>,
         host: &mut dyn Host,
     ) -> Result<(), RcError> {
+        self.known_instance(instance)?;
         let known = self
             .framework
             .with_port::<dyn ParameterPort, _>(instance, port, read_all)?;

@@ -21,9 +21,10 @@ pub fn connection(c: &ConnectionId) -> String {
     format!("{}.{} -> {}.{}", c.user, c.uses, c.provider, c.provides)
 }
 
-/// `KEY = VALUE UNIT`.
+/// `KEY = VALUE UNIT`; the unit of pure numbers is not shown.
 pub fn parameter(description: &ParameterDescription, value: &ParameterValue) -> String {
-    let text = format!("{} = {value} {}", description.key, description.unit);
+    let unit = Some(description.unit.as_str()).filter(|unit| *unit != "1");
+    let text = format!("{} = {value} {}", description.key, unit.unwrap_or_default());
     text.trim_end().into()
 }
 
@@ -68,7 +69,8 @@ impl Interpreter<'_> {
             Some(name) => self.framework.connections_of(&[name]),
             None => self.framework.connections(),
         };
-        let shown = connections.iter().filter(|c| self.is_shown(&c.user));
+        let ends = |c: &ConnectionId| self.is_shown(&c.user) && self.is_shown(&c.provider);
+        let shown = connections.iter().filter(|c| ends(c));
         list("no connection", &shown.map(connection).collect::<Vec<_>>())
     }
 

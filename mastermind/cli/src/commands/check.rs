@@ -15,13 +15,14 @@ use serde::Serialize;
 
 use crate::output;
 use crate::session::framework::Session;
-use crate::session::{assignment, build, read_assembly};
+use crate::session::{assignment, build, model, read_assembly};
 
 /// Check an assembly or a program model without running it.
 #[derive(Args)]
 #[command(after_help = "Example: mastermind check examples/shock/shock.toml")]
 pub struct Check {
-    /// The assembly file, an rc script, or a program model (TOML with a [model] table, or the same as JSON)
+    /// The assembly file, an rc script, or a program model (TOML with a [model] table, the same as JSON,
+    /// PlantUML, XMI)
     assembly: PathBuf,
     /// Set a parameter first; KEY may be PORT.KEY
     #[arg(long, value_name = "INSTANCE.KEY=VALUE", value_parser = assignment)]
@@ -53,6 +54,8 @@ struct ModelReport {
     model: String,
     activities: usize,
     problems: Vec<ModelProblem>,
+    /// What of a diagram was passed over.
+    warnings: Vec<ModelProblem>,
 }
 
 #[derive(Serialize)]
@@ -63,13 +66,24 @@ struct ModelProblem {
     reason: String,
 }
 
+impl ModelProblem {
+    fn of(finding: &program::Finding) -> Self {
+        Self {
+            rule: finding.rule.to_string(),
+            element: finding.element.clone(),
+            place: finding.place.clone(),
+            reason: finding.reason.clone(),
+        }
+    }
+}
+
 impl Check {
     /// Builds the assembly in a framework of its own and tells all that is wrong.
     ///
     /// # Errors
     /// The file cannot be read.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
-        if super::simulate::is_model(&self.assembly) {
+        if model::is_model(&self.assembly) {
             return self.model();
         }
         let read = read_assembly(&self.assembly, &self.replace, &self.set, self.strict);
@@ -112,9 +126,15 @@ impl Check {
 
     /// Says what the model checker finds.
     fn model(&self) -> anyhow::Result<ExitCode> {
-        let mut model = super::simulate::read(&self.assembly)?;
-        for (name, value) in &self.set {
-            super::simulate::set(&mut model, name, value)?;
+        let model::Loaded {
+            mut model,
+            findings,
+            warnings,
+        } = model::load(&self.assembly)?;
+        if let Some(model) = &mut model {
+            for (name, value) in &self.set {
+                super::simulate::set(model, name, value)?;
+            }
         }
         let models = match &self.models {
             None => ModelSet::default(),
@@ -124,21 +144,25 @@ impl Check {
                 ModelSet::from_json(&text).with_context(act)?
             }
         };
-        let findings = program::check(&model, &models);
-        let problems = findings.iter().map(|finding| ModelProblem {
-            rule: finding.rule.to_string(),
-            element: finding.element.clone(),
-            place: finding.place.clone(),
-            reason: finding.reason.clone(),
-        });
+        let findings = match &model {
+            Some(model) => program::check(model, &models),
+            None => findings,
+        };
+        let of_file = || self.assembly.display().to_string();
         let report = ModelReport {
-            model: model.name.clone(),
-            activities: model.activities.len(),
-            problems: problems.collect(),
+            model: model
+                .as_ref()
+                .map_or_else(of_file, |model| model.name.clone()),
+            activities: model.as_ref().map_or(0, |model| model.activities.len()),
+            problems: findings.iter().map(ModelProblem::of).collect(),
+            warnings: warnings.iter().map(ModelProblem::of).collect(),
         };
         if self.json {
             output::json(&report)?;
         } else {
+            for warning in &warnings {
+                eprintln!("warning: {warning}");
+            }
             for finding in &findings {
                 eprintln!("error: {finding}");
             }

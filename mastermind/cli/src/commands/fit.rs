@@ -8,6 +8,7 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use mastermind_models::{Language, Model, ModelSet, render};
 
+use crate::commands::wishes::Wishes;
 use crate::measurements::{self, MetricName, Reading};
 use crate::output;
 
@@ -30,6 +31,8 @@ pub struct Fit {
     /// Which time; wall time is without that of the measured calls made from it
     #[arg(long, value_enum, default_value_t = MetricName::Wall)]
     metric: MetricName,
+    #[command(flatten)]
+    wishes: Wishes,
     /// What is printed
     #[arg(long, value_enum, default_value_t = Printed::Table)]
     format: Printed,
@@ -88,7 +91,7 @@ impl Fit {
         let mut models = Vec::new();
         let mut failures = Vec::new();
         for samples in &samples {
-            match mastermind_models::fit(samples) {
+            match self.wishes.fit(samples) {
                 Ok(fitted) => models.extend(fitted),
                 Err(error) => failures.push(anyhow::Error::from(error)),
             }

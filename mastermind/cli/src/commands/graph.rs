@@ -1,28 +1,36 @@
-//! `mastermind graph`: the wiring of an assembly, as in Figures 1 and 8 of the paper.
+//! `mastermind graph`: the wiring of an assembly, as in Figures 1 and 8 of the paper; with records and models what was called
+//! how often along it, and the time at each instance: Figure 7. Or the activities of a program model.
 
+mod activity;
 mod dot;
 mod layout;
 mod svg;
+mod weights;
 
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use cca_core::Assembly;
+use cca_core::{Assembly, MonitorSelection};
 use clap::{Args, ValueEnum};
+use mastermind_models::ModelSet;
 use serde::Serialize;
 
+use self::weights::{Predicted, Times};
 use crate::output;
-use crate::session::{assignment, read_assembly};
+use crate::session::framework::Session;
+use crate::session::recording::Recording;
+use crate::session::{assignment, build, model, read_assembly};
 
-/// Draw the wiring of an assembly.
+/// Draw the wiring of an assembly, the call graph of a run of it, or the activities of a program model.
 #[derive(Args)]
 #[command(
-    after_help = "Example: mastermind graph examples/shock/shock.toml --format svg -o shock.svg"
+    after_help = "Example: mastermind graph examples/shock/shock.toml --format svg -o shock.svg \\\n         \
+                        --records records --models models.json"
 )]
 pub struct Graph {
-    /// The assembly file, or an rc script
+    /// The assembly file, an rc script, or a program model
     assembly: PathBuf,
     /// What to write
     #[arg(long, value_name = "FORMAT", default_value = "dot")]
@@ -33,6 +41,16 @@ pub struct Graph {
     /// Take another class for an instance first
     #[arg(long, value_name = "INSTANCE=CLASS", value_parser = assignment)]
     replace: Vec<(String, String)>,
+    /// Draw the proxies that monitoring puts in: all, or a comma list of INSTANCE.PORT or port types
+    #[arg(long, value_name = "SPEC")]
+    monitor: Option<MonitorSelection>,
+    /// Add how often each connection was called, and the own time of each instance, from these records
+    #[arg(long, value_name = "DIR")]
+    records: Option<PathBuf>,
+    /// Add the time that these models of wall time predict for the recorded calls, as fit writes them; the part of it in MPI is
+    /// the measured one
+    #[arg(long, value_name = "FILE", requires = "records")]
+    models: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -53,6 +71,9 @@ pub struct Wiring {
     connections: Vec<Edge>,
     /// The Go port that starts it, `INSTANCE.PORT`.
     go: Option<String>,
+    /// Number of ranks of the run, over which calls and times are means.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranks: Option<usize>,
 }
 
 /// An instance.
@@ -63,6 +84,12 @@ struct Node {
     /// Ports that are connected.
     uses: Vec<String>,
     provides: Vec<String>,
+    /// Its own time in the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    measured: Option<Times>,
+    /// The same as the models have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    predicted: Option<Predicted>,
 }
 
 /// A connection; instances by their place in the list.
@@ -72,6 +99,12 @@ struct Edge {
     uses: String,
     provider: String,
     provides: String,
+    /// Whether a proxy is drawn into it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    monitored: bool,
+    /// Calls along it, a rank.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    calls: Option<f64>,
     #[serde(skip)]
     ends: (usize, usize),
 }
@@ -80,17 +113,12 @@ impl Graph {
     /// Draws the graph.
     ///
     /// # Errors
-    /// The assembly cannot be read; the picture cannot be written.
+    /// The assembly, the records or the models cannot be read; the picture cannot be written.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
-        let (assembly, mut problems) = read_assembly(&self.assembly, &self.replace, &[], false)?;
-        if let Some(problem) = problems.pop() {
-            return Err(anyhow::Error::from_boxed(problem));
-        }
-        let wiring = Wiring::of(&assembly);
-        let text = match self.format {
-            Format::Dot => dot::draw(&wiring),
-            Format::Json => serde_json::to_string_pretty(&wiring)? + "\n",
-            Format::Svg => svg::draw(&wiring),
+        let text = if model::is_model(&self.assembly) {
+            self.activities()?
+        } else {
+            self.wiring()?
         };
         match &self.output {
             Some(path) => fs::write(path, text)
@@ -98,6 +126,41 @@ impl Graph {
             None => output::line(text.trim_end()),
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    fn activities(&self) -> anyhow::Result<String> {
+        let drawn = activity::Drawn::of(&model::read(&self.assembly)?);
+        Ok(match self.format {
+            Format::Dot => activity::dot(&drawn),
+            Format::Json => serde_json::to_string_pretty(&drawn)? + "\n",
+            Format::Svg => activity::svg(&drawn),
+        })
+    }
+
+    fn wiring(&self) -> anyhow::Result<String> {
+        let (assembly, mut problems) = read_assembly(&self.assembly, &self.replace, &[], false)?;
+        if let Some(problem) = problems.pop() {
+            return Err(anyhow::Error::from_boxed(problem));
+        }
+        let mut wiring = Wiring::of(&assembly);
+        if let Some(selection) = &self.monitor {
+            wiring.put_proxies(&assembly, selection)?;
+        }
+        if let Some(records) = &self.records {
+            let run = super::profile::open(records)?;
+            weights::add_measured(&mut wiring, &run)?;
+            if let Some(path) = &self.models {
+                let act = || format!("cannot read models \"{}\"", path.display());
+                let models = fs::read_to_string(path).with_context(act)?;
+                let models = ModelSet::from_json(&models).with_context(act)?;
+                weights::add_predicted(&mut wiring, &run, &models)?;
+            }
+        }
+        Ok(match self.format {
+            Format::Dot => dot::draw(&wiring),
+            Format::Json => serde_json::to_string_pretty(&wiring)? + "\n",
+            Format::Svg => svg::draw(&wiring),
+        })
     }
 }
 
@@ -113,6 +176,8 @@ impl Wiring {
                 class: class.clone(),
                 uses: Vec::new(),
                 provides: Vec::new(),
+                measured: None,
+                predicted: None,
             })
             .collect();
         let mut add = |at: usize, used: bool, port: &String| {
@@ -139,6 +204,8 @@ impl Wiring {
                 uses: uses.port.clone(),
                 provider: provides.instance.clone(),
                 provides: provides.port.clone(),
+                monitored: false,
+                calls: None,
                 ends: (user, provider),
             });
         }
@@ -152,7 +219,24 @@ impl Wiring {
             instances: nodes,
             connections: edges,
             go: assembly.go.as_ref().map(|go| go.port.to_string()),
+            ranks: None,
         }
+    }
+
+    /// Proxies where a run would put them.
+    fn put_proxies(
+        &mut self,
+        assembly: &Assembly,
+        selection: &MonitorSelection,
+    ) -> anyhow::Result<()> {
+        let session = Session::serial()?;
+        build(&session, assembly, Vec::new(), false)?;
+        let selected = Recording::selecting(selection.clone()).select(&session, assembly)?;
+        for edge in &mut self.connections {
+            let is_it = |(user, uses): (&String, &String)| *user == edge.user && *uses == edge.uses;
+            edge.monitored = selected.iter().any(|c| is_it((&c.user, &c.uses)));
+        }
+        Ok(())
     }
 }
 
@@ -195,6 +279,35 @@ mod tests {
         assert!(svg.contains("a&lt;b") && !svg.contains("a<b"), "{svg}");
         let json = serde_json::to_string(&wiring).unwrap();
         assert!(json.contains(r#""go":"driver.go""#), "{json}");
+    }
+
+    #[test]
+    fn proxies_and_weights_are_drawn() {
+        let mut wiring = wiring();
+        wiring.ranks = Some(3);
+        wiring.connections[0].monitored = true;
+        wiring.connections[0].calls = Some(12.5);
+        let times = Times {
+            compute_s: 0.0123,
+            mpi_s: 2e-4,
+        };
+        wiring.instances[1].measured = Some(times);
+        wiring.instances[1].predicted = Some(Predicted {
+            times,
+            modelled: true,
+        });
+        let svg = svg::draw(&wiring);
+        assert_eq!(svg.matches("class=\"proxy\"").count(), 1);
+        assert_eq!(svg.matches("class=\"record\"").count(), 1);
+        assert!(svg.contains(">12.5</text>"), "{svg}");
+        assert_eq!(svg.matches("12.3 ms + 200 µs MPI").count(), 2);
+        let dot = dot::draw(&wiring);
+        assert!(dot.contains("style=dashed"), "{dot}");
+        assert!(dot.contains("[label=\"12.5\"]"), "{dot}");
+        let json = serde_json::to_string(&wiring).unwrap();
+        assert!(json.contains(r#""monitored":true,"calls":12.5"#), "{json}");
+        let predicted = r#""predicted":{"compute_s":0.0123,"mpi_s":0.0002,"modelled":true}"#;
+        assert!(json.contains(predicted), "{json}");
     }
 
     #[test]

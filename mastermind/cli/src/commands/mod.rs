@@ -16,3 +16,6 @@ pub mod profile;
 pub mod run;
 pub mod shell;
 pub mod simulate;
+pub mod suggest;
+pub mod wishes;
+pub mod wrap;

@@ -123,17 +123,22 @@ impl New {
                 folder.display()
             );
         }
-        let framework = match begin.language {
-            Language::Rust => framework(begin.framework.as_deref())?,
-            Language::C => String::new(),
+        let place = match begin.language {
+            Language::Rust => Place::of(&folder, &framework(begin.framework.as_deref())?)?,
+            Language::C => Place::default(),
         };
-        let values = values(&names, &crate_name, &framework, begin.language);
+        let values = values(&names, &crate_name, &place, begin.language);
         for (path, template) in files(is_port, begin.language, &names.stem) {
             let mut text = template.to_string();
             for (key, value) in &values {
                 text = text.replace(&format!("@{key}@"), value);
             }
             write(&folder.join(path), &text)?;
+        }
+        if let Some(lock) = &place.lock {
+            // With other versions of what both are made of, the library would not be that of this program.
+            fs::copy(lock, folder.join("Cargo.lock"))
+                .with_context(|| format!("cannot copy \"{}\"", lock.display()))?;
         }
         output::line(next_steps(&folder, is_port, begin.language));
         Ok(ExitCode::SUCCESS)
@@ -183,7 +188,7 @@ fn files(is_port: bool, language: Language, stem: &str) -> Vec<(String, &'static
 fn values(
     names: &Names,
     crate_name: &str,
-    framework: &str,
+    place: &Place,
     language: Language,
 ) -> Vec<(&'static str, String)> {
     let go = <dyn GoPort>::descriptor();
@@ -193,8 +198,12 @@ fn values(
         names.class
     );
     let path = match language {
-        Language::Rust => "target/release",
+        Language::Rust => &place.libraries,
         Language::C => ".",
+    };
+    let workspace = match place.is_member {
+        true => "",
+        false => "\n# Not a member of a workspace around it.\n[workspace]\n",
     };
     vec![
         ("crate", crate_name.into()),
@@ -202,7 +211,8 @@ fn values(
         ("Type", names.type_name.clone()),
         ("stem", names.stem.clone()),
         ("GUARD", names.stem.to_ascii_uppercase()),
-        ("framework", framework.into()),
+        ("framework", place.framework.clone()),
+        ("workspace", workspace.into()),
         ("path", path.into()),
         ("go_name", go.name.to_string()),
         ("go_version", go.version.to_string()),
@@ -212,9 +222,71 @@ fn values(
     ]
 }
 
+/// Where a Rust crate is, seen from the framework's sources.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Place {
+    /// Path of the folder `framework`: relative within the sources, which may be moved, else absolute.
+    framework: String,
+    /// Path of the folder that libraries are built into.
+    libraries: String,
+    /// Whether the sources' workspace takes it for one of its members.
+    is_member: bool,
+    /// The versions that the sources are built with, if it is not built with them anyway.
+    lock: Option<PathBuf>,
+}
+
+impl Place {
+    /// # Arguments
+    /// * `folder` - the crate's, not there yet
+    /// * `framework` - canonical
+    fn of(folder: &Path, framework: &Path) -> anyhow::Result<Self> {
+        let parent = std::path::absolute(folder)?;
+        let parent = parent.parent().unwrap_or(Path::new("/"));
+        let parent = parent.canonicalize().unwrap_or(parent.to_path_buf());
+        let root = framework.parent().unwrap_or(framework);
+        let inside = parent.strip_prefix(root).ok();
+        // From the crate's own folder.
+        let up = inside.map(|inside| "../".repeat(inside.components().count() + 1));
+        let is_member = match inside {
+            Some(inside) => has_member(root, &inside.join("*").display().to_string())?,
+            None => false,
+        };
+        let lock = Some(root.join("Cargo.lock")).filter(|lock| !is_member && lock.is_file());
+        Ok(Place {
+            framework: match &up {
+                Some(up) => format!("{up}framework"),
+                None => framework.display().to_string(),
+            },
+            libraries: match &up {
+                Some(up) if is_member => format!("{up}target/release"),
+                _ => "target/release".into(),
+            },
+            is_member,
+            lock,
+        })
+    }
+}
+
+/// Whether the workspace at a root has members by this pattern.
+fn has_member(root: &Path, pattern: &str) -> anyhow::Result<bool> {
+    let path = root.join("Cargo.toml");
+    if !path.is_file() {
+        return Ok(false);
+    }
+    let act = || format!("cannot read \"{}\"", path.display());
+    let text = fs::read_to_string(&path).with_context(act)?;
+    let manifest: toml::Table = toml::from_str(&text).with_context(act)?;
+    let members = manifest
+        .get("workspace")
+        .and_then(|table| table.get("members"));
+    let members = members.and_then(toml::Value::as_array);
+    let is_it = |member: &toml::Value| member.as_str() == Some(pattern);
+    Ok(members.is_some_and(|members| members.iter().any(is_it)))
+}
+
 /// The sources that a Rust crate is built against: as said, else above this program or the folder we are in, else where
 /// this program was built.
-fn framework(said: Option<&Path>) -> anyhow::Result<String> {
+fn framework(said: Option<&Path>) -> anyhow::Result<PathBuf> {
     let is_framework = |path: &PathBuf| path.join("ports/Cargo.toml").is_file();
     let found = match said {
         Some(path) => Some(path.to_path_buf()).filter(is_framework),
@@ -230,10 +302,9 @@ fn framework(said: Option<&Path>) -> anyhow::Result<String> {
     let found = found.context(
         "cannot find the framework's sources: no framework/ports above this program, expected --framework DIR",
     )?;
-    let path = found
+    found
         .canonicalize()
-        .with_context(|| format!("cannot find folder \"{}\"", found.display()))?;
-    Ok(path.display().to_string())
+        .with_context(|| format!("cannot find folder \"{}\"", found.display()))
 }
 
 fn next_steps(folder: &Path, is_port: bool, language: Language) -> String {
@@ -274,7 +345,7 @@ mod tests {
             (false, Language::C),
             (true, Language::C),
         ] {
-            let values = values(&names, "demo-solver", "framework", language);
+            let values = values(&names, "demo-solver", &Place::default(), language);
             for (path, template) in files(is_port, language, "demo_solver") {
                 let mut text = template.to_string();
                 for (key, value) in &values {
@@ -286,5 +357,39 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_crate_among_the_sources_is_one_of_them() {
+        let sources = tempfile::tempdir().unwrap();
+        let root = sources.path().canonicalize().unwrap();
+        let framework = root.join("framework");
+        fs::create_dir_all(root.join("components/near")).unwrap();
+        let manifest = "[workspace]\nmembers = [\"framework/*\", \"components/*\"]\n";
+        fs::write(root.join("Cargo.toml"), manifest).unwrap();
+        fs::write(root.join("Cargo.lock"), "").unwrap();
+        let place = |folder: &str| Place::of(&root.join(folder), &framework).unwrap();
+        let member = Place {
+            framework: "../../framework".into(),
+            libraries: "../../target/release".into(),
+            is_member: true,
+            lock: None,
+        };
+        assert_eq!(place("components/solver"), member);
+        let aside = Place {
+            framework: "../framework".into(),
+            libraries: "target/release".into(),
+            is_member: false,
+            lock: Some(root.join("Cargo.lock")),
+        };
+        assert_eq!(place("solver"), aside);
+        assert_eq!(
+            place("components/near/solver").framework,
+            "../../../framework"
+        );
+        let elsewhere = tempfile::tempdir().unwrap();
+        let place = Place::of(&elsewhere.path().join("solver"), &framework).unwrap();
+        assert_eq!(place.framework, framework.display().to_string());
+        assert!(!place.is_member);
     }
 }

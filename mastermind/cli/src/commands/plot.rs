@@ -43,8 +43,8 @@ pub struct Plot {
     #[arg(long, value_name = "FILE")]
     models: Option<PathBuf>,
     /// Of mean, whether the modes are drawn for themselves
-    #[arg(long, value_enum, default_value_t = mean::Modes::Apart)]
-    modes: mean::Modes,
+    #[arg(long, value_enum, default_value_t = mean::ModesDrawn::Apart)]
+    modes: mean::ModesDrawn,
     /// Which time, of mean
     #[arg(long, value_enum, default_value_t = MetricName::Wall)]
     metric: MetricName,

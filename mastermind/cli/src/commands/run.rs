@@ -12,6 +12,7 @@ use anyhow::{Context, anyhow, bail};
 use cca_comm::{Launched, MpiKind};
 use cca_core::rc::Script;
 use cca_core::{Assembly, MonitorSelection};
+use cca_loader::ExitWatch;
 use cca_ports::{CommPort, CounterPort, GoPort, UsesPort};
 use clap::Args;
 use mastermind_component::Mastermind;
@@ -19,7 +20,7 @@ use mastermind_component::Mastermind;
 use crate::errors::WrongUse;
 use crate::output;
 use crate::session::back_end::{self, MpiName};
-use crate::session::framework::{COMM, Quiet, Session};
+use crate::session::framework::{COMM, Quiet, Session, at_rank};
 use crate::session::recording::{Instruments, Recording};
 use crate::session::{assignment, build, read_assembly, setting};
 
@@ -53,6 +54,9 @@ pub struct Run {
     /// Bytes that the records of a rank may take, such as 500M or 4G; what comes after is dropped and counted
     #[arg(long, value_name = "SIZE", value_parser = size, requires = "records")]
     records_limit: Option<u64>,
+    /// Record each call of MPI too, with its bytes, its peer and its number of ranks
+    #[arg(long, requires = "records")]
+    mpi_events: bool,
     /// Which MPI, where both are
     #[arg(long, value_name = "NAME")]
     mpi: Option<MpiName>,
@@ -102,8 +106,7 @@ impl Run {
         let started = Instant::now();
         let (assembly, go) = session.together(self.assemble(&session))?;
         let mastermind = self.record(&session, &assembly, instruments.as_ref())?;
-        let ended = start(&go, &assembly);
-        session.progress.clear();
+        let ended = start(&session, &go, &assembly);
         if let Err(error) = ended {
             return self.failed(&session, error);
         }
@@ -192,6 +195,7 @@ impl Run {
             directory: directory.clone(),
             overwrite: self.overwrite,
             limit_bytes: self.records_limit,
+            mpi_events: self.mpi_events,
             selection: selection.unwrap_or(MonitorSelection::All),
         }))
     }
@@ -201,11 +205,15 @@ impl Run {
         if session.size == 1 {
             return Err(error);
         }
-        // Where all have failed, the first rank tells it, and has ended the others before they do.
+        // Where several have failed, one tells it, and ends the others: the first rank if it is among them.
         if session.rank > 0 {
-            thread::sleep(2 * LAST_WORDS);
+            thread::sleep(LAST_WORDS);
         }
-        eprint!("{}", crate::errors::worded(&error));
+        if back_end::is_first_to_tell() {
+            eprint!("{}", crate::errors::worded(&error));
+        } else {
+            thread::sleep(LAST_WORDS);
+        }
         // The others may wait for this rank for ever: MPI ends them. MPICH's launcher drops what it has not passed on by then.
         thread::sleep(LAST_WORDS);
         session
@@ -227,24 +235,33 @@ impl Run {
                 0 => String::new(),
                 n => format!(", {n} dropped"),
             };
+            let late = match totals.late_chunks {
+                0 => String::new(),
+                n => format!(", {n} calls waited for the disk"),
+            };
             let (records, bytes) = (totals.records, totals.bytes);
             let directory = directory.display();
             output::line(format!(
-                "rank 0: {records} records{lost}, {bytes} bytes, in {directory}"
+                "rank 0: {records} records{lost}{late}, {bytes} bytes, in {directory}"
             ));
         }
         Ok(())
     }
 }
 
-fn start(go: &UsesPort<dyn GoPort>, assembly: &Assembly) -> anyhow::Result<()> {
-    let act = || {
-        format!(
-            "cannot run assembly \"{}\" to its end",
-            assembly.assembly.name
-        )
-    };
-    go.get()?.go().with_context(act)
+fn start(session: &Session, go: &UsesPort<dyn GoPort>, assembly: &Assembly) -> anyhow::Result<()> {
+    let name = &assembly.assembly.name;
+    let act = format!("cannot run assembly \"{name}\" to its end");
+    let (rank, size, context) = (session.rank, session.size, act.clone());
+    let _watch = ExitWatch::begin(move || {
+        let found = anyhow!("a component ended the process, expected it to return");
+        let error = at_rank(rank, size, found.context(context.clone()));
+        eprint!("{}", crate::errors::worded(&error));
+        thread::sleep(LAST_WORDS);
+    });
+    let ended = go.get()?.go().context(act);
+    session.progress.clear();
+    ended
 }
 
 /// That a run has ended, on how many ranks and after what time.
@@ -287,7 +304,7 @@ fn tell_counters(session: &Session, assembly: &Assembly) -> anyhow::Result<()> {
 }
 
 /// A number of bytes, `K`, `M`, `G` for 2¹⁰, 2²⁰, 2³⁰.
-fn size(text: &str) -> Result<u64, String> {
+pub fn size(text: &str) -> Result<u64, String> {
     let wrong = || format!("\"{text}\", expected bytes such as 500M or 4G");
     let (digits, shift) = match text.to_ascii_uppercase().chars().last() {
         Some('K') => (&text[..text.len() - 1], 10),

@@ -1,7 +1,7 @@
 //! `mastermind simulate`: how long a program model takes on a machine.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
@@ -11,11 +11,11 @@ use mastermind_models::ModelSet;
 use mastermind_simulation::engine::{Outcome, simulate_with};
 use mastermind_simulation::expression::parse;
 use mastermind_simulation::machine::{Machine, read_machine};
-use mastermind_simulation::program::{Model, System, lower, read_json, read_toml};
+use mastermind_simulation::program::{Model, System, lower};
 use serde::Serialize;
 
 use crate::output;
-use crate::session::assignment;
+use crate::session::{assignment, model};
 
 /// Simulate a program model on a machine.
 #[derive(Args)]
@@ -23,7 +23,8 @@ use crate::session::assignment;
     after_help = "Example: mastermind simulate examples/sweep3d/sweep3d.toml --machine examples/sweep3d/machine.toml --ranks 100"
 )]
 pub struct Simulate {
-    /// The model: TOML with a [model] table, or the same as JSON
+    /// The model: TOML with a [model] table, the same as JSON, or activity diagrams in PlantUML (.puml)
+    /// or XMI (.uml, .xmi)
     model: PathBuf,
     /// The machine
     #[arg(long, value_name = "M.toml")]
@@ -85,7 +86,7 @@ impl Simulate {
         let text = fs::read_to_string(&self.machine).with_context(act)?;
         let machine = read_machine(&text).with_context(act)?;
         let models = self.fitted()?;
-        let mut model = read(&self.model)?;
+        let mut model = model::read(&self.model)?;
         for (name, value) in &self.set {
             set(&mut model, name, value)?;
         }
@@ -136,34 +137,6 @@ impl Simulate {
             ),
         }
     }
-}
-
-/// Whether a file is a program model: JSON, or TOML with a `[model]` table. What cannot be read is none.
-pub fn is_model(path: &Path) -> bool {
-    let end = path.extension().and_then(|end| end.to_str());
-    match (end, fs::read_to_string(path)) {
-        (Some("json"), Ok(_)) => true,
-        (_, Ok(text)) => text
-            .parse::<toml::Table>()
-            .is_ok_and(|table| table.contains_key("model")),
-        _ => false,
-    }
-}
-
-/// Reads a program model.
-///
-/// # Errors
-/// The file cannot be read, or is no model.
-pub fn read(path: &Path) -> anyhow::Result<Model> {
-    let act = || format!("cannot read model \"{}\"", path.display());
-    let text = fs::read_to_string(path).with_context(act)?;
-    let is_json = path.extension().is_some_and(|end| end == "json");
-    let model = if is_json {
-        read_json(&text)
-    } else {
-        read_toml(&text)
-    };
-    model.with_context(act)
 }
 
 /// Lets a global variable of a model begin with another value.

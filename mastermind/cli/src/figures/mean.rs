@@ -114,7 +114,7 @@ impl Mean {
         let y = Axis::new(ys.iter().copied(), is_log);
         let mut chart = ChartBuilder::on(area)
             .margin_left(16)
-            .margin_right(24)
+            .margin_right(44)
             .margin_top(6)
             .x_label_area_size(if panel.x_label.is_empty() { 26 } else { 58 })
             .y_label_area_size(96)

@@ -1,6 +1,9 @@
 //! Which ranks there are: the launcher's word, the back end found, and starting ranks ourselves.
 
-use std::os::unix::process::CommandExt;
+use std::io::ErrorKind;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::os::unix::process::{CommandExt, parent_id};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -48,6 +51,22 @@ pub fn is_first_on_node() -> bool {
     ];
     let place = places.iter().find_map(|name| std::env::var(name).ok());
     place.is_none_or(|place| place == "0")
+}
+
+/// Whether no other of the processes that a launcher started on this machine has asked this before: one may tell what all find
+/// wrong in the middle of a run, when they cannot ask each other any more.
+pub fn is_first_to_tell() -> bool {
+    // Those that it started on a machine are children of one process. The name is free again when its holder has ended.
+    let name = format!("mastermind: last words to {}", parent_id());
+    let claimed =
+        SocketAddr::from_abstract_name(name).and_then(|name| UnixListener::bind_addr(&name));
+    match claimed {
+        Ok(held) => {
+            std::mem::forget(held);
+            true
+        }
+        Err(error) => error.kind() != ErrorKind::AddrInUse,
+    }
 }
 
 /// Path of an MPI's back end, whether it is there or not.

@@ -116,11 +116,16 @@ impl Session {
 
     /// An error with the rank it happened on, where there are several.
     pub fn at_rank(&self, error: anyhow::Error) -> anyhow::Error {
-        if self.size > 1 && self.rank > 0 {
-            error.context(format!("cannot run rank {} of {}", self.rank, self.size))
-        } else {
-            error
-        }
+        at_rank(self.rank, self.size, error)
+    }
+}
+
+/// As [`Session::at_rank`], for who has no session.
+pub fn at_rank(rank: i32, size: i32, error: anyhow::Error) -> anyhow::Error {
+    if size > 1 && rank > 0 {
+        error.context(format!("cannot run rank {rank} of {size}"))
+    } else {
+        error
     }
 }
 

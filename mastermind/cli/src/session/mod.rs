@@ -2,6 +2,7 @@
 
 pub mod back_end;
 pub mod framework;
+pub mod model;
 pub mod progress;
 pub mod recording;
 pub mod script;

@@ -9,8 +9,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context, anyhow, bail};
 use cca_core::{Assembly, ConnectionId, Framework, MonitorSelection};
 use cca_loader::MpiProxy;
-use mastermind_component::Mastermind;
-use mastermind_measurement::{Clock, RecorderConfig, RunRecorder};
+use mastermind_component::{Mastermind, routine_definitions};
+use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder};
 use mastermind_records::ChunkSizes;
 use mastermind_records::definition::{ClassDefinition, ConnectionDefinition, RunDefinition};
 use mastermind_records::layout::EXTENSION;
@@ -34,6 +34,8 @@ pub struct Recording {
     pub overwrite: bool,
     /// Bytes a rank, at most.
     pub limit_bytes: Option<u64>,
+    /// Whether each call of MPI is recorded.
+    pub mpi_events: bool,
     /// Which connections.
     pub selection: MonitorSelection,
 }
@@ -87,6 +89,17 @@ impl Instruments {
 }
 
 impl Recording {
+    /// No recording: what one of all that is selected would do.
+    pub fn selecting(selection: MonitorSelection) -> Self {
+        Recording {
+            directory: PathBuf::new(),
+            overwrite: false,
+            limit_bytes: None,
+            selection,
+            mpi_events: false,
+        }
+    }
+
     /// The connections to put a proxy into: those selected, and the one that starts the assembly.
     ///
     /// # Errors
@@ -188,6 +201,10 @@ impl Recording {
             limit_bytes: self.limit_bytes,
             chunks: ChunkSizes::default(),
             clock: instruments.clock,
+            mpi: mpi.map_or_else(MpiFunctions::default, |mpi| MpiFunctions {
+                names: mpi.function_names(),
+                before: routine_definitions(mpi.routines()),
+            }),
             run: RunDefinition {
                 mpi: mpi.map(|_| MPI_SOURCE.into()),
                 ..run_definition(session, assembly, selected)?
@@ -196,6 +213,9 @@ impl Recording {
         let services =
             framework.services(INSTANCE, "mastermind.Mastermind", env!("CARGO_PKG_VERSION"))?;
         let mastermind = Mastermind::add(recorder, mpi, &services)?;
+        if self.mpi_events && mpi.is_some() {
+            mastermind.record_mpi_events()?;
+        }
         for connection in selected {
             framework.monitor(
                 &connection.user,

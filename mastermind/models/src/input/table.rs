@@ -17,7 +17,7 @@ const LAST: [&str; 2] = ["callpath", "parent_seq"];
 const METHODS: [&str; 5] = ["method", "kernel", "function", "region", "routine"];
 
 /// Columns that are no parameters unless they are named as such.
-const OTHERS: [&str; 20] = [
+const OTHERS: [&str; 22] = [
     "seq",
     "callpath",
     "parent_seq",
@@ -38,6 +38,8 @@ const OTHERS: [&str; 20] = [
     "start",
     "begin",
     "end",
+    "cpu",
+    "cpu_time",
 ];
 
 /// Which column is what.

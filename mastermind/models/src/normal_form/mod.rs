@@ -17,11 +17,12 @@ mod weigh;
 
 use crate::model::Family;
 use crate::points::Points;
-use crate::shown::{Alternative, Shown};
+use crate::shown::{Alternative, Deviances, Shown};
 use refine::{Observed, Refined, Scratch};
 use screen::Centred;
 use terms::{Basis, Form, MAX_PARAMS, Product};
-use weigh::{Credible, Weighed, weigh};
+use weigh::{Credible, Weighed, odds_against, weigh};
+pub(crate) use weigh::{Distance, deviances};
 
 /// Terms of each parameter that are combined, by the number of parameters.
 const N_COMBINED: [usize; MAX_PARAMS + 1] = [0, 0, 8, 5];
@@ -154,6 +155,7 @@ impl Found<'_> {
             scratch.refine(form.fit.form, self.basis, self.observed)?;
             alternatives.push(Alternative {
                 weight: form.weight,
+                family: Family::NormalForm,
                 formula: self.formula(&form.fit, 1.0),
                 covariance: self.covariance(&form.fit, scratch),
             });
@@ -177,7 +179,16 @@ impl Found<'_> {
             sigma: Some(self.formula(fit, self.spread(fit))),
             fitted_s,
             alternatives,
+            // The forms beside it are as many parts of the same guess.
+            deviances: Some(self.deviances(best)),
+            n_free: fit.n + fit.form.n_choices(),
         })
+    }
+
+    /// Of the best form.
+    fn deviances(&self, best: &Weighed) -> Deviances {
+        let fit = &best.fit;
+        deviances(&fit.distance, fit.n, self.points, odds_against(fit))
     }
 
     /// The formula, every coefficient times `scale`.
@@ -188,15 +199,10 @@ impl Found<'_> {
             .map(|&i| self.points.names[i].as_str())
             .collect();
         let terms = fit.form.products().iter().zip(&fit.coefficients()[1..]);
-        crate::Formula {
-            constant: fit.coefficients[0] * scale,
-            terms: terms
-                .map(|(product, coefficient)| crate::Term {
-                    coefficient: coefficient * scale,
-                    factors: product.factors(&names),
-                })
-                .collect(),
-        }
+        let terms = terms.map(|(product, coefficient)| {
+            crate::Term::new(coefficient * scale, product.factors(&names))
+        });
+        crate::Formula::new(fit.coefficients[0] * scale, terms.collect())
     }
 
     /// Name and unit of each coefficient.
@@ -214,7 +220,7 @@ impl Found<'_> {
     /// Relative standard deviation of a call about the fit.
     fn spread(&self, fit: &Refined) -> f64 {
         let spare = (self.observed.n_records - fit.n as f64).max(1.0);
-        ((fit.lack + fit.within) / spare).sqrt()
+        ((fit.distance.lack + fit.distance.within) / spare).sqrt()
     }
 
     fn freedom(&self, fit: &Refined) -> f64 {
@@ -228,9 +234,9 @@ impl Found<'_> {
 
     fn covariance(&self, fit: &Refined, scratch: &Scratch) -> Option<Vec<Vec<f64>>> {
         let squares = if self.explained {
-            fit.lack + fit.within
+            fit.distance.lack + fit.distance.within
         } else {
-            fit.lack
+            fit.distance.lack
         };
         let variance = squares / self.freedom(fit);
         let square = scratch.unscaled_covariance(fit.n);

@@ -1,6 +1,7 @@
 //! The fit of one form under multiplicative noise, without an allocation.
 
 use super::terms::{Basis, Form, MAX_TERMS};
+use super::weigh::Distance;
 use crate::points::Points;
 
 /// Columns of the largest design: the constant and the terms.
@@ -64,12 +65,8 @@ pub(crate) struct Refined {
     pub coefficients: [f64; MAX_COLUMNS],
     /// How many coefficients there are.
     pub n: usize,
-    /// `Σ nᵢ ((ȳᵢ − fᵢ) / fᵢ)²`: squared relative distance of the means to the fit.
-    pub lack: f64,
-    /// `Σ m2ᵢ / fᵢ²`: squared relative distance of the calls to their means.
-    pub within: f64,
-    /// `Σ nᵢ ln(fᵢ / ȳᵢ)`.
-    pub log_ratio: f64,
+    /// How far the observations lie from it.
+    pub distance: Distance,
 }
 
 impl Refined {
@@ -150,9 +147,11 @@ impl Scratch {
             form,
             coefficients,
             n,
-            lack,
-            within,
-            log_ratio,
+            distance: Distance {
+                lack,
+                within,
+                log_ratio,
+            },
         })
     }
 

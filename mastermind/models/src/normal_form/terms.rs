@@ -1,6 +1,7 @@
 //! The one-parameter terms `x^(i) · log2(x)^(j)` that the search draws from.
 
-use crate::formula::{Exponent, Factor};
+use crate::exponent::Exponent;
+use crate::formula::Factor;
 
 /// Exponent of the parameter, numerator and denominator, and the power of its logarithm to base 2.
 ///
@@ -85,11 +86,8 @@ impl Product {
     pub fn factors(self, names: &[&str]) -> Vec<Factor> {
         let factor = |(param, term): (usize, usize)| {
             let (numerator, denominator, log_exponent) = TERMS[term];
-            Factor {
-                param: names[param].to_owned(),
-                exponent: Exponent::Fraction(numerator, denominator),
-                log_exponent,
-            }
+            let exponent = Exponent::Fraction(numerator, denominator);
+            Factor::new(names[param], exponent, log_exponent)
         };
         self.parts().map(factor).collect()
     }

@@ -2,6 +2,8 @@
 
 use super::refine::{Observed, Refined};
 use super::terms::N_TERMS;
+use crate::points::Points;
+use crate::shown::Deviances;
 
 /// Relative distance that counts as rounding.
 const ROUNDING: f64 = 1e-10;
@@ -53,14 +55,19 @@ pub(crate) struct Credible {
 /// G. Schwarz, Ann. Statist. 6 (1978) 461; C.M. Hurvich, C.-L. Tsai, Biometrika 76 (1989) 297; weights
 /// as in A.E. Raftery, Sociol. Methodol. 25 (1995) 111 (recalled, not looked up).
 pub(crate) fn weigh(fits: &[Refined], observed: &Observed<'_>) -> Credible {
-    let by_calls = ranked(fits, |fit| calls_deviance(fit, observed));
+    let (n_points, n_records) = (observed.n_points(), observed.n_records);
+    let by_calls = ranked(fits, |fit| {
+        calls_deviance(&fit.distance, fit.n, n_points, n_records) + 2.0 * odds_against(fit)
+    });
     let explained = by_calls
         .first()
-        .is_some_and(|(_, best)| explains(best, observed));
+        .is_some_and(|(_, best)| explains(&best.distance, best.n, n_points, n_records));
     let ranked = if explained {
         by_calls
     } else {
-        ranked(fits, |fit| means_deviance(fit, observed))
+        ranked(fits, |fit| {
+            means_deviance(&fit.distance, fit.n, n_points, n_records) + 2.0 * odds_against(fit)
+        })
     };
     let least = ranked.first().map_or(0.0, |(deviance, _)| *deviance);
     let mut forms: Vec<Weighed> = ranked
@@ -84,39 +91,95 @@ fn ranked(fits: &[Refined], deviance: impl Fn(&Refined) -> f64) -> Vec<(f64, Ref
     list
 }
 
+/// How far the means lie from fitted times, and the calls from their means.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Distance {
+    /// `Σ nᵢ ((ȳᵢ − fᵢ) / fᵢ)²`.
+    pub lack: f64,
+    /// `Σ m2ᵢ / fᵢ²`.
+    pub within: f64,
+    /// `Σ nᵢ ln(fᵢ / ȳᵢ)`.
+    pub log_ratio: f64,
+}
+
+impl Distance {
+    /// Of fitted times, shape `[n_points]`; those not positive are infinitely far.
+    pub fn new(points: &Points, fitted_s: &[f64]) -> Self {
+        let mut distance = Self {
+            lack: 0.0,
+            within: 0.0,
+            log_ratio: 0.0,
+        };
+        let smallest = 1e-6 * points.largest_s();
+        for (i, &f) in fitted_s.iter().enumerate() {
+            let (n, y) = (points.count[i], points.mean_s[i]);
+            let off = if f > 0.0 { y / f - 1.0 } else { f64::INFINITY };
+            distance.lack += n * off * off;
+            distance.within += points.m2_s2[i] / (f * f);
+            distance.log_ratio -= n * (y.max(smallest) / f).ln();
+        }
+        distance
+    }
+}
+
+/// The deviances of a fit with `n` coefficients under relative noise, and whether the spread of the
+/// calls explains its distance.
+///
+/// # Arguments
+/// * `odds_against` - minus the logarithm of the prior probability of the form
+pub(crate) fn deviances(
+    distance: &Distance,
+    n: usize,
+    points: &Points,
+    odds_against: f64,
+) -> Deviances {
+    let (n_points, n_records) = (points.len(), points.n_records());
+    Deviances {
+        calls: finite(calls_deviance(distance, n, n_points, n_records) + 2.0 * odds_against),
+        means: finite(means_deviance(distance, n, n_points, n_records) + 2.0 * odds_against),
+        explained: explains(distance, n, n_points, n_records),
+    }
+}
+
+fn finite(deviance: f64) -> f64 {
+    if deviance.is_nan() {
+        f64::INFINITY
+    } else {
+        deviance
+    }
+}
+
 /// Whether the spread of the calls explains how far the means lie from a fit.
-fn explains(fit: &Refined, observed: &Observed<'_>) -> bool {
-    let n_points = observed.n_points() as f64;
-    let (between, within) = (n_points - fit.n as f64, observed.n_records - n_points);
-    let rounding = ROUNDING * ROUNDING * observed.n_records;
+fn explains(fit: &Distance, n: usize, n_points: usize, n_records: f64) -> bool {
+    let n_points = n_points as f64;
+    let (between, within) = (n_points - n as f64, n_records - n_points);
+    let rounding = ROUNDING * ROUNDING * n_records;
     within > 0.0
         && between > 0.0
         && fit.within > rounding
         && fit.lack / between <= UNEXPLAINED * fit.within / within
 }
 
-fn calls_deviance(fit: &Refined, observed: &Observed<'_>) -> f64 {
-    let n = observed.n_records;
-    let variance = (fit.lack + fit.within) / n + ROUNDING * ROUNDING;
-    if fit.n + 1 > observed.n_points() {
+fn calls_deviance(fit: &Distance, n: usize, n_points: usize, n_records: f64) -> f64 {
+    let variance = (fit.lack + fit.within) / n_records + ROUNDING * ROUNDING;
+    if n + 1 > n_points {
         return f64::INFINITY;
     }
-    n * variance.ln() + 2.0 * fit.log_ratio + fit.n as f64 * n.ln() + 2.0 * odds_against(fit)
+    n_records * variance.ln() + 2.0 * fit.log_ratio + n as f64 * n_records.ln()
 }
 
-fn means_deviance(fit: &Refined, observed: &Observed<'_>) -> f64 {
-    let (n, k) = (observed.n_points() as f64, fit.n as f64 + 1.0);
-    if n < k + 2.0 {
+fn means_deviance(fit: &Distance, n: usize, n_points: usize, n_records: f64) -> f64 {
+    let (m, k) = (n_points as f64, n as f64 + 1.0);
+    if m < k + 2.0 {
         return f64::INFINITY;
     }
-    let variance = fit.lack / observed.n_records + ROUNDING * ROUNDING;
-    let akaike = 2.0 * k + 2.0 * k * (k + 1.0) / (n - k - 1.0);
-    let log_ratio = fit.log_ratio * n / observed.n_records;
-    n * variance.ln() + 2.0 * log_ratio + akaike + 2.0 * odds_against(fit)
+    let variance = fit.lack / n_records + ROUNDING * ROUNDING;
+    let akaike = 2.0 * k + 2.0 * k * (k + 1.0) / (m - k - 1.0);
+    m * variance.ln() + 2.0 * fit.log_ratio * m / n_records + akaike
 }
 
 /// Minus the logarithm of the prior probability of a form and of the signs of its coefficients.
-fn odds_against(fit: &Refined) -> f64 {
+pub(crate) fn odds_against(fit: &Refined) -> f64 {
     let products = fit.form.products().len() as f64;
     let negative = fit.coefficients().iter().filter(|c| **c < 0.0).count() as f64;
     let orders: f64 = (1..=fit.form.products().len())

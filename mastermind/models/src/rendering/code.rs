@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use super::names::Names;
 use super::node::Node;
 use super::{range, time, title};
-use crate::formula::{Exponent, Formula};
+use crate::exponent::Exponent;
+use crate::formula::{Formula, Regime};
 use crate::model::Model;
 
 /// How a language says things.
@@ -124,7 +125,7 @@ fn value(model: &Model, name: &str, syntax: &Syntax) -> String {
 
 fn deviation(model: &Model, name: &str, sigma: &Formula, syntax: &Syntax) -> String {
     let about = format!(
-        "Standard deviation of one call of {} about its {}, seconds.",
+        "Standard deviation of one call of {} about its {}, seconds, within the measured range.",
         title(model),
         time(model)
     );
@@ -239,8 +240,59 @@ impl Printer<'_> {
                     false => format!("pow({}, {exponent})", self.bare(base)),
                 }
             }
-            Node::Log2(x) if self.is_rust => format!("{}.log2()", self.print(x)),
-            Node::Log2(x) => format!("log2({})", self.bare(x)),
+            Node::Minus(x) => format!("(-{})", self.print(x)),
+            Node::Difference(pair) | Node::Quotient(pair) => format!("({})", self.pair(node, pair)),
+            Node::Raised(pair) => match self.is_rust {
+                true => format!(
+                    "f64::powf({}, {})",
+                    self.bare(&pair[0]),
+                    self.bare(&pair[1])
+                ),
+                false => format!("pow({}, {})", self.bare(&pair[0]), self.bare(&pair[1])),
+            },
+            Node::Call(function, arguments) => {
+                let arguments: Vec<_> = arguments.iter().map(|x| self.bare(x)).collect();
+                format!("{}({})", self.function(function), arguments.join(", "))
+            }
+            Node::Within(regime, inner) => {
+                let (within, inner) = (self.within(regime), self.bare(inner));
+                match self.is_rust {
+                    true => format!("(if {within} {{ {inner} }} else {{ 0.0 }})"),
+                    false => format!("({within} ? {inner} : 0.0)"),
+                }
+            }
+        }
+    }
+
+    fn pair(&self, node: &Node, [a, b]: &[Node; 2]) -> String {
+        let operator = if matches!(node, Node::Quotient(_)) {
+            "/"
+        } else {
+            "-"
+        };
+        format!("{} {operator} {}", self.print(a), self.print(b))
+    }
+
+    /// What a function of expressions is called.
+    fn function(&self, name: &str) -> String {
+        match (self.is_rust, name) {
+            (true, name) => format!("f64::{name}"),
+            (false, "abs") => "fabs".into(),
+            (false, "ln") => "log".into(),
+            (false, "min") => "fmin".into(),
+            (false, "max") => "fmax".into(),
+            (false, name) => name.into(),
+        }
+    }
+
+    fn within(&self, regime: &Regime) -> String {
+        let x = self.print(&Node::Param(regime.param.clone()));
+        match (regime.from, regime.to) {
+            (None, None) => format!("{x} == {x}"),
+            (Some(from), None) => format!("{x} >= {from:?}"),
+            (None, Some(to)) => format!("{x} < {to:?}"),
+            (Some(from), Some(to)) if self.is_rust => format!("({from:?}..{to:?}).contains(&{x})"),
+            (Some(from), Some(to)) => format!("{x} >= {from:?} && {x} < {to:?}"),
         }
     }
 
@@ -249,6 +301,8 @@ impl Printer<'_> {
         match node {
             Node::Sum(parts) => self.joined(parts, " + "),
             Node::Product(parts) => self.joined(parts, " * "),
+            Node::Difference(pair) | Node::Quotient(pair) => self.pair(node, pair),
+            Node::Number(value) => format!("{value:?}"),
             _ => self.print(node),
         }
     }

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use super::node::Node;
 use super::{range, time, title};
-use crate::formula::{Exponent, Formula};
+use crate::exponent::Exponent;
+use crate::formula::{Formula, Regime};
 use crate::model::Model;
 
 /// An equation for the time of each model, and one for its deviation.
@@ -120,23 +121,72 @@ fn print(node: &Node) -> String {
             text
         }
         Node::Product(parts) => {
-            let parts = parts.iter().map(|part| match part {
-                Node::Sum(_) => format!("\\left({}\\right)", print(part)),
-                _ => print(part),
-            });
+            let parts = parts.iter().map(factor);
             parts.collect::<Vec<_>>().join("\\,")
         }
+        Node::Minus(x) => format!("-{}", factor(x)),
+        Node::Difference(pair) => format!("{} - {}", print(&pair[0]), factor(&pair[1])),
+        Node::Quotient(pair) => format!("\\frac{{{}}}{{{}}}", print(&pair[0]), print(&pair[1])),
         Node::Powi(base, power) => match &**base {
-            Node::Log2(x) => format!("\\log_2^{{{power}}} {}", print(x)),
-            base => format!("{}^{{{power}}}", print(base)),
+            Node::Call("log2", x) => format!(
+                "\\log_2^{{{power}}} {}",
+                x.iter().map(factor).collect::<String>()
+            ),
+            base => format!("{}^{{{power}}}", factor(base)),
         },
         Node::Power(base, Exponent::Real(value)) => {
-            format!("{}^{{{}}}", print(base), number(*value))
+            format!("{}^{{{}}}", factor(base), number(*value))
         }
         Node::Power(base, Exponent::Fraction(above, below)) => {
-            format!("{}^{{{above}/{below}}}", print(base))
+            format!("{}^{{{above}/{below}}}", factor(base))
         }
-        Node::Log2(x) => format!("\\log_2 {}", print(x)),
+        Node::Raised(pair) => format!("{}^{{{}}}", factor(&pair[0]), print(&pair[1])),
+        Node::Call(name, arguments) => call(name, arguments),
+        Node::Within(regime, inner) => {
+            format!("{}\\,\\left[{}\\right]", factor(inner), within(regime))
+        }
+    }
+}
+
+/// A node that something stands beside or above: in parentheses where it is a sum.
+fn factor(node: &Node) -> String {
+    match node {
+        Node::Sum(_) | Node::Difference(_) | Node::Minus(_) => {
+            format!("\\left({}\\right)", print(node))
+        }
+        _ => print(node),
+    }
+}
+
+fn call(name: &str, arguments: &[Node]) -> String {
+    let all = arguments.iter().map(print).collect::<Vec<_>>().join(", ");
+    match name {
+        "abs" => format!("\\left|{all}\\right|"),
+        "ceil" => format!("\\left\\lceil {all} \\right\\rceil"),
+        "floor" => format!("\\left\\lfloor {all} \\right\\rfloor"),
+        "sqrt" => format!("\\sqrt{{{all}}}"),
+        "exp" => format!("e^{{{all}}}"),
+        "log2" => format!(
+            "\\log_2 {}",
+            arguments.iter().map(factor).collect::<String>()
+        ),
+        "log10" => format!(
+            "\\log_{{10}} {}",
+            arguments.iter().map(factor).collect::<String>()
+        ),
+        "ln" => format!("\\ln {}", arguments.iter().map(factor).collect::<String>()),
+        name => format!("\\{name}\\left({all}\\right)"),
+    }
+}
+
+/// The condition of a regime, in Iverson's brackets: 1 where it holds, else 0.
+fn within(regime: &Regime) -> String {
+    let x = symbol_of(&regime.param);
+    match (regime.from, regime.to) {
+        (None, None) => x,
+        (Some(from), None) => format!("{x} \\ge {}", number(from)),
+        (None, Some(to)) => format!("{x} < {}", number(to)),
+        (Some(from), Some(to)) => format!("{} \\le {x} < {}", number(from), number(to)),
     }
 }
 
@@ -158,22 +208,14 @@ mod tests {
 
     #[test]
     fn formulas_as_a_paper_sets_them() {
-        let factor = |exponent, log_exponent| Factor {
-            param: "n_cells".into(),
-            exponent,
-            log_exponent,
-        };
-        let term = |coefficient, factors| Term {
-            coefficient,
-            factors,
-        };
-        let formula = Formula {
-            constant: 1.5e-6,
-            terms: vec![
-                term(-2e-9, vec![factor(Exponent::Fraction(3, 2), 1)]),
-                term(0.25, vec![factor(Exponent::Fraction(1, 1), 2)]),
+        let factor = |exponent, log_exponent| Factor::new("n_cells", exponent, log_exponent);
+        let formula = Formula::new(
+            1.5e-6,
+            vec![
+                Term::new(-2e-9, vec![factor(Exponent::Fraction(3, 2), 1)]),
+                Term::new(0.25, vec![factor(Exponent::Fraction(1, 1), 2)]),
             ],
-        };
+        );
         assert_eq!(
             print(&Node::of(&formula)),
             "1.5\\times 10^{-6} - 2\\times 10^{-9}\\,\\mathrm{n\\_cells}^{3/2}\\,\\log_2 \\mathrm{n\\_cells} \

@@ -1,10 +1,12 @@
 //! What a process does by itself: steps without time, then its next operation.
 
+use super::chain::Chain;
+use super::deliver::fits;
 use super::error::SimulationError;
 use super::messages::{Message, NIL, Part};
 use super::process::{NEVER, Waits};
 use super::region;
-use super::run::{Engine, chain, fits};
+use super::run::Engine;
 use crate::expression::Compiled;
 use crate::program::{ANY, Mode, NOBODY, Operation, Region};
 
@@ -29,7 +31,7 @@ impl Engine<'_> {
         &mut self,
         process: u32,
         mut now: u64,
-        mut made: [u64; 2],
+        mut made: Chain,
     ) -> Result<(), SimulationError> {
         let operations = self.operations;
         let base = process as usize * self.width;
@@ -47,13 +49,13 @@ impl Engine<'_> {
             }
             match &operations[at as usize] {
                 Operation::Assign { slot, value } => {
-                    let value = value.evaluate(&self.context(process));
+                    let value = self.value_of(process, value);
                     self.slots[base + *slot as usize] = value;
                     at += 1;
                 }
                 Operation::Jump { target } => at = *target,
                 Operation::JumpUnless { condition, target } => {
-                    let holds = condition.is_true(&self.context(process));
+                    let holds = self.value_of(process, condition) != 0.0;
                     at = if holds { at + 1 } else { *target };
                 }
                 Operation::LoopStart {
@@ -63,7 +65,7 @@ impl Engine<'_> {
                     exit,
                     element,
                 } => {
-                    let rounds = count.evaluate(&self.context(process)).round();
+                    let rounds = self.value_of(process, count).round();
                     if rounds.is_nan() || rounds < 0.0 {
                         let value = ("its count", rounds, "a number of rounds, at least 0");
                         return Err(self.value(process, *element, value));
@@ -99,27 +101,26 @@ impl Engine<'_> {
                     break self.processes[process as usize].processor;
                 }
                 Operation::Send { to, .. } => {
-                    if to.evaluate(&self.context(process)) != NOBODY {
+                    if self.value_of(process, to) != NOBODY {
                         let p = &self.processes[process as usize];
                         break p.processor.max(p.sending);
                     }
                     at += 1;
                 }
-                Operation::Receive {
-                    from,
-                    tag,
-                    mode,
-                    element,
-                } => {
-                    if from.evaluate(&self.context(process)) == NOBODY {
+                operation @ Operation::Receive { from, .. } => {
+                    let from = self.value_of(process, from);
+                    if from == NOBODY {
                         at += 1;
                         continue;
                     }
                     self.processes[process as usize].at = at;
                     let free = self.processes[process as usize].processor;
-                    (now, made) = (free.max(now), [now, made[0]]);
-                    let receive = (from, tag, *mode, *element);
-                    if !self.receive(process, receive, now, made)? {
+                    if self.asks_early(process, from, operation) {
+                        // The answer takes the processor: it has its turn among the messages.
+                        break free.max(now);
+                    }
+                    (now, made) = (free.max(now), made.then(now));
+                    if !self.receive(process, from, operation, now, made)? {
                         break NEVER;
                     }
                     at += 1;
@@ -142,122 +143,184 @@ impl Engine<'_> {
             }
         };
         let p = &mut self.processes[process as usize];
-        (p.at, p.due, p.made) = (at, due, [now, made[0], made[1]]);
+        (p.at, p.due, p.made) = (at, due, made.then(now));
         if due != NEVER {
             p.since = p.processor;
         }
         Ok(())
     }
 
-    /// Begins a receive at `now`; whether the process goes on.
+    /// Whether the message of a receive is there, and asked whether it may be sent.
+    #[inline]
+    fn asks_early(&self, process: u32, from: f64, operation: &Operation) -> bool {
+        let early = self.processes[process as usize].early;
+        let Operation::Receive { tag, .. } = operation else {
+            return false;
+        };
+        if early == NIL {
+            return false;
+        }
+        let peer = if from == ANY { ANYBODY } else { from as u32 };
+        let wanted = (peer, self.value_of(process, tag) as i32);
+        let found = self.pool.list(early).find(|message| fits(wanted, message));
+        found.is_some_and(|message| message.part == Part::Request)
+    }
+
+    /// Begins a receive from `from` at `now`; whether the process goes on.
+    #[inline]
     fn receive(
         &mut self,
         process: u32,
-        (from, tag, mode, element): (&Compiled, &Compiled, Mode, u32),
+        from: f64,
+        operation: &Operation,
         now: u64,
-        made: [u64; 2],
+        made: Chain,
     ) -> Result<bool, SimulationError> {
-        let from = from.evaluate(&self.context(process));
+        let Operation::Receive {
+            tag,
+            mode,
+            collective,
+            element,
+            ..
+        } = operation
+        else {
+            return Ok(true);
+        };
+        let (mode, element) = (*mode, *element);
         let peer = if from == ANY {
             ANYBODY
         } else {
             self.rank(process, element, "its sender", from)?
         };
-        let in_collective = tag.constant().is_some_and(|tag| tag < ANY);
-        let tag = tag.evaluate(&self.context(process));
-        let tag = if in_collective || tag == ANY {
-            tag as i32
+        let tag = if !collective && self.value_of(process, tag) == ANY {
+            ANY_TAG
         } else {
-            self.tag(process, element, tag)?
+            self.tag(process, element, tag, *collective)?
         };
         let p = &mut self.processes[process as usize];
         p.since = p.processor;
-        let receive = Message {
-            at: now,
-            made: [now, made[0], made[1]],
-            bytes: 0,
-            peer,
-            tag,
-            next: NIL,
-            part: Part::Eager,
-            sender: mode,
-            receiver: mode,
-        };
-        let early = p.early;
-        let (head, found) = self.pool.take(early, |message| fits(&receive, message));
-        self.processes[process as usize].early = head;
-        let in_collective = tag < ANY_TAG;
-        self.count(process, element, u32::from(!in_collective), 0);
-        let mut complete = false;
+        let mut found = NIL;
+        if p.early != NIL {
+            let fit = |message: &Message| fits((peer, tag), message);
+            (p.early, found) = self.pool.take(p.early, fit);
+        }
+        self.count(process, element, u32::from(!collective), 0);
+        if found != NIL {
+            let message = *self.pool.get(found);
+            self.pool.release(found);
+            if message.part == Part::Eager {
+                return Ok(true);
+            }
+            self.acknowledge(process, &message, mode, now, made);
+        }
+        let p = &mut self.processes[process as usize];
+        if mode == Mode::Blocking {
+            p.waits = if found == NIL {
+                Waits::Receive
+            } else {
+                Waits::Bytes
+            };
+            (p.peer, p.tag) = (peer, tag);
+            return Ok(false);
+        }
+        p.pending[usize::from(mode == Mode::Internal)] += 1;
         if found == NIL {
+            let receive = Message {
+                at: now,
+                made,
+                bytes: 0,
+                peer,
+                tag,
+                next: NIL,
+                part: Part::Eager,
+                sender: mode,
+                receiver: mode,
+            };
             let index = self.pool.add(receive);
             let posted = self.processes[process as usize].posted;
             self.processes[process as usize].posted = self.pool.append(posted, index);
-        } else {
-            let message = *self.pool.get(found);
-            self.pool.release(found);
-            complete = message.part == Part::Eager;
-            if !complete {
-                self.acknowledge(process, &message, mode, now, made);
-            }
         }
-        let p = &mut self.processes[process as usize];
-        match mode {
-            Mode::Blocking if !complete => p.waits = Waits::Receive,
-            Mode::Blocking => {}
-            _ if complete => {}
-            mode => p.pending[usize::from(mode == Mode::Internal)] += 1,
-        }
-        Ok(complete || mode != Mode::Blocking)
+        Ok(true)
     }
 
-    /// Runs the operation that is due.
-    pub(super) fn execute(&mut self, process: u32, now: u64) -> Result<(), SimulationError> {
+    /// Runs the operation that is due; for a message, when it may be answered at the earliest.
+    #[inline]
+    pub(super) fn execute(
+        &mut self,
+        process: u32,
+        now: u64,
+    ) -> Result<Option<u64>, SimulationError> {
         let operations = self.operations;
         let p = &mut self.processes[process as usize];
         let operation = &operations[p.at as usize];
-        let is_send = matches!(operation, Operation::Send { .. });
-        let free = if is_send {
-            p.processor.max(p.sending)
-        } else {
-            p.processor
+        let made = p.made;
+        let free = match operation {
+            Operation::Send { .. } => p.processor.max(p.sending),
+            Operation::Receive { .. } => now,
+            _ => p.processor,
         };
         if free > now {
             // It keeps its place among those that wait.
             p.due = free;
-            return Ok(());
+            return Ok(None);
         }
-        let made = chain(&p.made);
-        match operation {
+        let mut answer_ns = None;
+        if let Some(work_ns) = self.work_of(process)? {
+            self.take(process, operation, work_ns, now);
+        } else if matches!(operation, Operation::Send { .. }) {
+            let (goes_on, answer) = self.send(process, operation, now)?;
+            answer_ns = Some(answer);
+            if !goes_on {
+                return Ok(answer_ns);
+            }
+        } else if let Operation::Receive { from, .. } = operation {
+            let from = self.value_of(process, from);
+            if !self.receive(process, from, operation, now, made)? {
+                self.processes[process as usize].due = NEVER;
+                return Ok(None);
+            }
+        }
+        self.processes[process as usize].at += 1;
+        self.advance(process, now, made)?;
+        Ok(answer_ns)
+    }
+
+    /// The processor time that the operation of a process takes by itself, if it is work.
+    #[inline]
+    pub(super) fn work_of(&mut self, process: u32) -> Result<Option<u64>, SimulationError> {
+        let operations = self.operations;
+        match &operations[self.processes[process as usize].at as usize] {
             Operation::Compute { cost, element } => {
-                let cost = cost.evaluate(&self.context(process));
+                let cost = self.value_of(process, cost);
                 if !(0.0..=LONGEST_S).contains(&cost) {
                     let value = ("its cost", cost, "0 to 3.2e8 seconds");
                     return Err(self.value(process, *element, value));
                 }
-                self.take(process, *element, (cost * 1e9).round() as u64, now);
+                Ok(Some(nanoseconds(cost)))
             }
-            Operation::Parallel(region) => self.parallel(process, region, now)?,
-            Operation::Send { .. } if !self.send(process, operation, now)? => return Ok(()),
-            _ => {}
+            Operation::Parallel(region) => self.parallel(process, region).map(Some),
+            _ => Ok(None),
         }
-        self.processes[process as usize].at += 1;
-        self.advance(process, now, made)
     }
 
     /// Occupies the processor with work.
     #[inline]
-    fn take(&mut self, process: u32, element: u32, time_ns: u64, now: u64) {
+    fn take(&mut self, process: u32, operation: &Operation, time_ns: u64, now: u64) {
         let p = &mut self.processes[process as usize];
         p.processor = now + time_ns;
         p.work += time_ns;
         let elapsed = p.processor - p.since;
-        self.count(process, element, 1, elapsed);
+        match operation {
+            Operation::Compute { element, .. } => self.count(process, *element, 1, elapsed),
+            Operation::Parallel(region) => self.count(process, region.element, 1, elapsed),
+            _ => {}
+        }
     }
 
-    fn parallel(&mut self, process: u32, region: &Region, now: u64) -> Result<(), SimulationError> {
+    /// Runs a parallel region: its time.
+    fn parallel(&mut self, process: u32, region: &Region) -> Result<u64, SimulationError> {
         let element = region.element;
-        let threads = region.threads.evaluate(&self.context(process));
+        let threads = self.value_of(process, &region.threads);
         if !(1.0..=65_536.0).contains(&threads.round()) {
             let value = ("its number of threads", threads, "1 to 65536");
             return Err(self.value(process, element, value));
@@ -269,12 +332,11 @@ impl Engine<'_> {
             threads: threads.round() as u32,
         };
         let ran = region::run(region, &self.context(process), &place);
-        let elements = ran.map_err(|problem| self.problem(process, element, problem))?;
-        self.take(process, element, elements.elapsed_ns, now);
-        for (inner, calls, total_ns) in elements.elements {
+        let ran = ran.map_err(|problem| self.problem(process, element, problem))?;
+        for (inner, calls, total_ns) in ran.elements {
             self.count(process, inner, calls, total_ns);
         }
-        Ok(())
+        Ok(ran.elapsed_ns)
     }
 
     fn problem(&self, process: u32, region: u32, problem: region::Problem) -> SimulationError {
@@ -310,40 +372,35 @@ impl Engine<'_> {
         }
     }
 
-    /// Sends a message; whether the process goes on.
+    /// Sends a message: whether the process goes on, and when an answer may come at the earliest.
+    #[inline]
     fn send(
         &mut self,
         process: u32,
         operation: &Operation,
         now: u64,
-    ) -> Result<bool, SimulationError> {
+    ) -> Result<(bool, u64), SimulationError> {
         let Operation::Send {
             to,
             bytes,
             tag,
             mode,
+            collective,
             element,
         } = operation
         else {
-            return Ok(true);
+            return Ok((true, NEVER));
         };
-        let context = self.context(process);
-        let (to, bytes) = (to.evaluate(&context), bytes.evaluate(&context));
-        // Tags of collectives are put in as constants; one that a model computes is checked.
-        let in_collective = tag.constant().is_some_and(|tag| tag < ANY);
-        let tag = tag.evaluate(&context);
+        let to = self.value_of(process, to);
         let to = self.rank(process, *element, "its receiver", to)?;
+        let bytes = self.value_of(process, bytes);
         if !(0.0..=1e15).contains(&bytes) {
             let value = ("its size", bytes, "0 to 1e15 bytes");
             return Err(self.value(process, *element, value));
         }
-        let tag = if in_collective {
-            tag as i32
-        } else {
-            self.tag(process, *element, tag)?
-        };
+        let tag = self.tag(process, *element, tag, *collective)?;
         // A message without bytes takes what one byte takes.
-        let bytes = (bytes.round() as u64).max(1);
+        let bytes = ((bytes + 0.5) as u64).max(1);
         let link = self.link(process, to);
         let p = &mut self.processes[process as usize];
         let eager = bytes <= link.rendezvous_bytes;
@@ -357,7 +414,7 @@ impl Engine<'_> {
         let elapsed = p.processor - p.since;
         let message = Message {
             at: now + link.lookahead_ns(),
-            made: [now, p.made[0], p.made[1]],
+            made: p.made.then(now),
             bytes,
             peer: process,
             tag,
@@ -378,13 +435,15 @@ impl Engine<'_> {
         self.count(
             process,
             *element,
-            u32::from(!in_collective),
+            u32::from(!*collective),
             if goes_on { elapsed } else { 0 },
         );
+        let answer_ns = message.at + link.receive_ns(bytes) + self.link(to, process).lookahead_ns();
         self.post(to, message);
-        Ok(goes_on)
+        Ok((goes_on, answer_ns))
     }
 
+    #[inline]
     fn rank(
         &self,
         process: u32,
@@ -392,17 +451,28 @@ impl Engine<'_> {
         what: &'static str,
         rank: f64,
     ) -> Result<u32, SimulationError> {
-        if rank.fract() == 0.0 && (0.0..self.processes.len() as f64).contains(&rank) {
-            return Ok(rank as u32);
+        let whole = rank as u32;
+        if f64::from(whole) == rank && (whole as usize) < self.processes.len() {
+            return Ok(whole);
         }
         let most = self.processes.len() - 1;
         let expected = format!("a rank from 0 to {most}, or none");
         Err(self.value_owned(process, element, (what, rank, expected)))
     }
 
-    fn tag(&self, process: u32, element: u32, tag: f64) -> Result<i32, SimulationError> {
-        if tag.fract() == 0.0 && (0.0..=f64::from(i32::MAX)).contains(&tag) {
-            return Ok(tag as i32);
+    /// The tag of a message; those of collectives, put in as constants, are apart from all others.
+    #[inline]
+    fn tag(
+        &self,
+        process: u32,
+        element: u32,
+        tag: &Compiled,
+        collective: bool,
+    ) -> Result<i32, SimulationError> {
+        let tag = self.value_of(process, tag);
+        let whole = tag as i32;
+        if collective || (f64::from(whole) == tag && whole >= 0) {
+            return Ok(whole);
         }
         let value = ("its tag", tag, "a whole number from 0 to 2147483647");
         Err(self.value(process, element, value))
@@ -438,4 +508,12 @@ impl Engine<'_> {
 /// Calls that a wait of this mode counts: those of collectives count none.
 fn calls(mode: Mode) -> u32 {
     u32::from(mode != Mode::Internal)
+}
+
+/// Seconds ≥ 0 as nanoseconds, halves up.
+#[inline]
+fn nanoseconds(seconds: f64) -> u64 {
+    let ns = seconds * 1e9;
+    let whole = ns as u64;
+    whole + u64::from(ns - whole as f64 >= 0.5)
 }

@@ -1,34 +1,37 @@
-//! Which process is to be visited when: buckets of one window each, processes linked through them.
+//! Which process is to be visited when: buckets of one window each.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Buckets of the ring.
-const BUCKETS: usize = 4096;
+const BUCKETS: usize = 2048;
 
-/// No process.
+/// In no bucket of the ring.
 const NONE: u32 = u32::MAX;
 
-/// In no bucket.
+/// No visit.
 const IDLE: u64 = u64::MAX;
+
+/// Room that an emptied bucket keeps.
+const KEPT: usize = 8;
 
 #[derive(Clone, Copy)]
 struct Place {
-    next: u32,
-    previous: u32,
     /// Window the process is to be visited in.
     window: u64,
+    /// Its place in the bucket.
+    position: u32,
 }
 
 /// Visits in order of windows; a process has at most one.
 ///
-/// Windows less than [`BUCKETS`] ahead are a ring of linked lists, later ones wait in a heap, whose
+/// Windows less than [`BUCKETS`] ahead are a ring of lists, later ones wait in a heap, whose
 /// entries count only while they are the visit that their process has.
 pub(super) struct Calendar {
-    /// Nanoseconds of a window, ≥ 1.
-    width_ns: u64,
+    /// A window has two to the power of this nanoseconds.
+    shift: u32,
     now: u64,
-    heads: Vec<u32>,
+    buckets: Vec<Vec<u32>>,
     /// One bit a bucket that is not empty.
     filled: Vec<u64>,
     places: Vec<Place>,
@@ -36,32 +39,37 @@ pub(super) struct Calendar {
 }
 
 impl Calendar {
-    pub(super) fn new(processes: usize, width_ns: u64) -> Self {
+    /// Windows of at most `longest_ns`, 1 ns at least.
+    pub(super) fn new(processes: usize, longest_ns: u64) -> Self {
         let place = Place {
-            next: NONE,
-            previous: NONE,
             window: IDLE,
+            position: NONE,
         };
         Self {
-            width_ns: width_ns.max(1),
+            shift: longest_ns.clamp(1, 1 << 40).ilog2(),
             now: 0,
-            heads: vec![NONE; BUCKETS],
+            buckets: vec![Vec::new(); BUCKETS],
             filled: vec![0; BUCKETS / 64],
             places: vec![place; processes],
             later: BinaryHeap::new(),
         }
     }
 
+    /// Begin of the present window.
+    pub(super) fn begin_ns(&self) -> u64 {
+        self.now << self.shift
+    }
+
     /// End of the present window, the first nanosecond that is not in it.
     pub(super) fn end_ns(&self) -> u64 {
-        (self.now + 1).saturating_mul(self.width_ns)
+        (self.now + 1) << self.shift
     }
 
     /// Has `process` visited at `at_ns`, or in the present window if that is past, but not later
     /// than it is to be anyway.
     #[inline]
     pub(super) fn visit(&mut self, process: u32, at_ns: u64) {
-        let window = (at_ns / self.width_ns).max(self.now);
+        let window = (at_ns >> self.shift).max(self.now);
         let had = self.places[process as usize].window;
         if had <= window {
             return;
@@ -73,39 +81,35 @@ impl Calendar {
         if window - self.now < BUCKETS as u64 {
             self.link(process);
         } else {
+            self.places[process as usize].position = NONE;
             self.later.push(Reverse((window, process)));
         }
     }
 
+    #[inline]
     fn link(&mut self, process: u32) {
-        let bucket = self.places[process as usize].window as usize % BUCKETS;
-        let next = self.heads[bucket];
         let place = &mut self.places[process as usize];
-        (place.next, place.previous) = (next, NONE);
-        if next != NONE {
-            self.places[next as usize].previous = process;
-        }
-        self.heads[bucket] = process;
+        let bucket = place.window as usize % BUCKETS;
+        place.position = self.buckets[bucket].len() as u32;
+        self.buckets[bucket].push(process);
         self.filled[bucket / 64] |= 1 << (bucket % 64);
     }
 
     fn unlink(&mut self, process: u32) {
-        let Place {
-            next,
-            previous,
-            window,
-        } = self.places[process as usize];
-        if next != NONE {
-            self.places[next as usize].previous = previous;
+        let Place { window, position } = self.places[process as usize];
+        let bucket = window as usize % BUCKETS;
+        self.buckets[bucket].swap_remove(position as usize);
+        if let Some(moved) = self.buckets[bucket].get(position as usize) {
+            self.places[*moved as usize].position = position;
+        } else if self.buckets[bucket].is_empty() {
+            self.empty(bucket);
         }
-        if previous == NONE {
-            let bucket = window as usize % BUCKETS;
-            self.heads[bucket] = next;
-            if next == NONE {
-                self.filled[bucket / 64] &= !(1 << (bucket % 64));
-            }
-        } else {
-            self.places[previous as usize].next = next;
+    }
+
+    fn empty(&mut self, bucket: usize) {
+        self.filled[bucket / 64] &= !(1 << (bucket % 64));
+        if self.buckets[bucket].capacity() > KEPT {
+            self.buckets[bucket] = Vec::new();
         }
     }
 
@@ -113,15 +117,24 @@ impl Calendar {
     /// one from then on.
     #[inline]
     pub(super) fn next(&mut self) -> Option<u32> {
-        let bucket = self.now as usize % BUCKETS;
-        let mut head = self.heads[bucket];
-        if head == NONE {
+        let mut bucket = self.now as usize % BUCKETS;
+        if self.buckets[bucket].is_empty() {
             self.advance()?;
-            head = self.heads[self.now as usize % BUCKETS];
+            bucket = self.now as usize % BUCKETS;
         }
-        self.unlink(head);
-        self.places[head as usize].window = IDLE;
-        Some(head)
+        let process = self.buckets[bucket].pop()?;
+        if self.buckets[bucket].is_empty() {
+            self.empty(bucket);
+        }
+        self.places[process as usize].window = IDLE;
+        Some(process)
+    }
+
+    /// The process to be visited `after` others from now, as far as the present window tells.
+    #[inline]
+    pub(super) fn upcoming(&self, after: usize) -> Option<u32> {
+        let bucket = &self.buckets[self.now as usize % BUCKETS];
+        bucket.get(bucket.len().wrapping_sub(1 + after)).copied()
     }
 
     /// Goes on to the next window with a visit.
@@ -156,10 +169,7 @@ impl Calendar {
     }
 
     fn is_linked(&self, process: u32) -> bool {
-        let Place {
-            previous, window, ..
-        } = self.places[process as usize];
-        previous != NONE || self.heads[window as usize % BUCKETS] == process
+        self.places[process as usize].position != NONE
     }
 
     fn next_in_ring(&self) -> Option<u64> {
@@ -184,7 +194,9 @@ impl Calendar {
 
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
-        self.heads.len() * 4
+        let buckets = self.buckets.iter().map(Vec::capacity).sum::<usize>();
+        buckets * 4
+            + self.buckets.len() * size_of::<Vec<u32>>()
             + self.places.capacity() * size_of::<Place>()
             + self.later.capacity() * 16
     }
@@ -203,18 +215,18 @@ mod tests {
             for (process, at) in &visits {
                 calendar.visit(*process, *at);
                 let earliest = &mut expected[*process as usize];
-                *earliest = (*earliest).min(at / 100);
+                *earliest = (*earliest).min(at / 64);
             }
             let mut last = 0;
             while let Some(process) = calendar.next() {
                 let window = std::mem::replace(&mut expected[process as usize], u64::MAX);
                 prop_assert_eq!(window, calendar.now);
                 prop_assert!(window >= last);
-                prop_assert_eq!(calendar.end_ns(), (window + 1) * 100);
+                prop_assert_eq!(calendar.end_ns(), (window + 1) * 64);
                 last = window;
                 // A visit in the past is one in the present window.
                 if window % 3 == 0 && window > 0 {
-                    calendar.visit(process, window * 100 + 700_000);
+                    calendar.visit(process, window * 64 + 448_000);
                     expected[process as usize] = window + 7000;
                 }
                 if calendar.now > 400_000 {

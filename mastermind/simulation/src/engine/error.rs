@@ -81,20 +81,6 @@ pub enum SimulationError {
         /// The first of them, at most 100, never none.
         blocked: Vec<Blocked>,
     },
-    /// A node has more processes than processors.
-    #[error(
-        "cannot place {processes} processes on {nodes} nodes of {processors} processors: {per_node} on a node, expected at most {processors}"
-    )]
-    Oversubscribed {
-        /// Processes.
-        processes: u32,
-        /// Nodes.
-        nodes: u32,
-        /// Processors of a node.
-        processors: u32,
-        /// Processes of a node.
-        per_node: u32,
-    },
     /// Threads of a parallel region wait for each other's locks for ever.
     #[error(
         "cannot end parallel region \"{element}\" of \"{place}\" on process {process}: its threads wait for each other's locks for ever, expected an end"

@@ -1,5 +1,6 @@
 //! Messages on their way, waiting, and receives waiting for them: one pool, linked lists in it.
 
+use super::chain::Chain;
 use crate::program::Mode;
 
 /// No node.
@@ -18,13 +19,14 @@ pub(super) enum Part {
     Data,
 }
 
-/// A message, or a receive that waits for one (its source, tag and mode count).
+/// A message, or a nonblocking receive that waits for one (its source, tag and mode count): a cache line.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
 pub(super) struct Message {
     /// When it is to be looked at by the process it lies at.
     pub(super) at: u64,
-    /// When that was settled, when what settled it was, and once more: the chain of creation times.
-    pub(super) made: [u64; 3],
+    /// When that was settled.
+    pub(super) made: Chain,
     pub(super) bytes: u64,
     /// The other process.
     pub(super) peer: u32,
@@ -87,11 +89,12 @@ impl Pool {
         let (mut before, mut here) = (NIL, head);
         while here != NIL {
             let other = self.get(here);
-            if key(other) > key(&new) {
-                break;
-            }
+            // Those of one sender are in the order in which it sent them.
             if (other.at, other.made) == (new.at, new.made) && other.peer != new.peer {
                 *undecided += 1;
+            }
+            if key(other) > key(&new) {
+                break;
             }
             (before, here) = (here, other.next);
         }

@@ -3,7 +3,8 @@
 //! Each process is a place in the program, its variables, and three clocks (processor, sending and
 //! receiving interface). A message needs at least `o + L` from its send to its arrival, so all that
 //! happens in a window of that length at one process depends on nothing that happens in it at
-//! another: the windows are taken in order, the processes of one in any. Memory is that of the
+//! another: the windows are taken in order, the processes of one in any. Where the program alone tells
+//! who may send to a process, it runs on until one of those may send again. Memory is that of the
 //! processes and of the messages on their way.
 //!
 //! A send at `t` occupies the processor `o + (s-1) O` and the sending interface `g + (s-1) G`; it
@@ -13,8 +14,8 @@
 //! an `L` on the way, and no interface.
 //!
 //! Events of one process that fall on the same nanosecond are taken in the order of the times at which
-//! they were settled, then of the times at which what settled them was, three times over; [`Outcome::undecided`] counts
-//! those that this does not tell apart.
+//! they were settled, then of the times at which what settled them was, seven times over;
+//! [`Outcome::undecided`] counts those that this does not tell apart.
 //!
 //! # Source
 //! T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim", HPDC 2010 (the rules); V. Adve et al., "POEMS",
@@ -22,12 +23,18 @@
 
 mod advance;
 mod calendar;
+mod chain;
+mod crowd;
+mod deliver;
 mod error;
+mod finish;
 mod messages;
+mod neighbours;
 mod outcome;
 mod process;
 mod region;
 mod run;
+mod warm;
 
 pub use error::{Blocked, SimulationError};
 pub use outcome::{ElementResult, Outcome, ProcessResult, Progress};

@@ -309,9 +309,8 @@ impl Compiler<'_> {
             found,
             known: list(model.params.iter().map(String::as_str)),
         };
-        let factors = model.formula.terms.iter().flat_map(|term| &term.factors);
-        let mut needed = factors.map(|factor| &factor.param);
-        if let Some(name) = needed.find(|name| !parameters.contains(*name)) {
+        let given = |name: &str| parameters.iter().any(|given| given == name);
+        if let Some(name) = model.formula.params().into_iter().find(|name| !given(name)) {
             return Err(wrong(format!("parameter \"{name}\" is missing")));
         }
         if let Some(name) = parameters.iter().find(|name| !model.params.contains(name)) {

@@ -104,11 +104,9 @@ impl Compiled {
             Self::Binary(Binary::Or, operands) => {
                 truth(operands[0].is_true(context) || operands[1].is_true(context))
             }
-            Self::Binary(operator, operands) => binary(
-                *operator,
-                operands[0].evaluate(context),
-                operands[1].evaluate(context),
-            ),
+            Self::Binary(operator, operands) => {
+                operator.apply(operands[0].evaluate(context), operands[1].evaluate(context))
+            }
             Self::Choice(parts) => {
                 let chosen = if parts[0].is_true(context) { 1 } else { 2 };
                 parts[chosen].evaluate(context)
@@ -167,21 +165,24 @@ fn truth(truth: bool) -> f64 {
     f64::from(u8::from(truth))
 }
 
-fn binary(operator: Binary, a: f64, b: f64) -> f64 {
-    match operator {
-        Binary::Add => a + b,
-        Binary::Subtract => a - b,
-        Binary::Multiply => a * b,
-        Binary::Divide => a / b,
-        Binary::Modulo => a - b * (a / b).floor(),
-        Binary::Power => a.powf(b),
-        Binary::Equal => truth(a == b),
-        Binary::Unequal => truth(a != b),
-        Binary::Less => truth(a < b),
-        Binary::AtMost => truth(a <= b),
-        Binary::Greater => truth(a > b),
-        Binary::AtLeast => truth(a >= b),
-        Binary::And => truth(a != 0.0 && b != 0.0),
-        Binary::Or => truth(a != 0.0 || b != 0.0),
+impl Binary {
+    /// The value for two operands; a truth value is 0 or 1.
+    pub(crate) fn apply(self, a: f64, b: f64) -> f64 {
+        match self {
+            Binary::Add => a + b,
+            Binary::Subtract => a - b,
+            Binary::Multiply => a * b,
+            Binary::Divide => a / b,
+            Binary::Modulo => a - b * (a / b).floor(),
+            Binary::Power => a.powf(b),
+            Binary::Equal => truth(a == b),
+            Binary::Unequal => truth(a != b),
+            Binary::Less => truth(a < b),
+            Binary::AtMost => truth(a <= b),
+            Binary::Greater => truth(a > b),
+            Binary::AtLeast => truth(a >= b),
+            Binary::And => truth(a != 0.0 && b != 0.0),
+            Binary::Or => truth(a != 0.0 || b != 0.0),
+        }
     }
 }

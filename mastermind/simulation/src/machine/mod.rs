@@ -84,6 +84,12 @@ impl Link {
         }
     }
 
+    /// Processor time of receiving so many bytes.
+    #[inline]
+    pub(crate) fn receive_ns(&self, bytes: u64) -> u64 {
+        self.receive_overhead_ns + self.bytes_gap_ns(bytes).max(self.bytes_overhead_ns(bytes))
+    }
+
     /// Least time from a send to its arrival.
     pub(crate) fn lookahead_ns(&self) -> u64 {
         self.send_overhead_ns + self.latency_ns

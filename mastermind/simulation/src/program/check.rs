@@ -39,6 +39,32 @@ pub enum Rule {
     UnmatchedReceive,
     /// The machine form has a bounded size.
     TooLarge,
+    /// The file follows the form that its kind has.
+    Syntax,
+    /// What is said of an element by stereotypes, words and notes is understood.
+    Annotation,
+    /// Every edge has two ends, and each of them takes it.
+    DanglingEdge,
+    /// An activity begins in one place.
+    InitialNode,
+    /// Ways that meet do so in a merge or a join.
+    MissingMerge,
+    /// Ways part in a decision or a fork.
+    MissingDecision,
+    /// Ways that a fork parts meet in a join.
+    ForkWithoutJoin,
+    /// One guard of a decision holds, whatever the values.
+    GuardGap,
+    /// Every element has a way on to an end.
+    EndlessLoop,
+    /// Loops and decisions lie side by side or in each other.
+    Unstructured,
+    /// A flow ends in a final node. Only a warning.
+    NoWayOn,
+    /// An action says what it costs. Only a warning.
+    NoCost,
+    /// What a file says is used. Only a warning.
+    Ignored,
 }
 
 impl fmt::Display for Rule {
@@ -57,6 +83,19 @@ impl fmt::Display for Rule {
             Self::UnmatchedSend => "unmatched-send",
             Self::UnmatchedReceive => "unmatched-receive",
             Self::TooLarge => "too-large",
+            Self::Syntax => "syntax",
+            Self::Annotation => "annotation",
+            Self::DanglingEdge => "dangling-edge",
+            Self::InitialNode => "initial-node",
+            Self::MissingMerge => "missing-merge",
+            Self::MissingDecision => "missing-decision",
+            Self::ForkWithoutJoin => "fork-without-join",
+            Self::GuardGap => "guard-gap",
+            Self::EndlessLoop => "endless-loop",
+            Self::Unstructured => "unstructured",
+            Self::NoWayOn => "no-way-on",
+            Self::NoCost => "no-cost",
+            Self::Ignored => "ignored",
         })
     }
 }

@@ -307,18 +307,21 @@ impl Lowering<'_> {
             (false, false) => "irecv",
         };
         let element = self.element(at.0, at.1, kind);
+        let collective = self.collective.is_some();
         let operation = match message.bytes {
             Some(bytes) => Operation::Send {
                 to: peer,
                 bytes: self.compile(Kind::Number, bytes, scope, at),
                 tag,
                 mode,
+                collective,
                 element,
             },
             None => Operation::Receive {
                 from: peer,
                 tag,
                 mode,
+                collective,
                 element,
             },
         };

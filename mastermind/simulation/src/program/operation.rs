@@ -85,6 +85,8 @@ pub enum Operation {
         tag: Compiled,
         /// How.
         mode: Mode,
+        /// Whether it belongs to a collective: apart from all others, and not counted as a call.
+        collective: bool,
         /// The element it is counted under.
         element: u32,
     },
@@ -96,6 +98,8 @@ pub enum Operation {
         tag: Compiled,
         /// How.
         mode: Mode,
+        /// Whether it belongs to a collective.
+        collective: bool,
         /// The element it is counted under.
         element: u32,
     },

@@ -2,4 +2,6 @@
 
 mod closed_forms;
 mod common;
+mod naive;
+mod queues;
 mod sweep;

@@ -27,14 +27,17 @@ fn label(node: &Node) -> String {
         let fields: Vec<_> = ports.iter().map(|port| field(kind, port)).collect();
         fields.join("|")
     };
-    let title = format!("{}\\n{}", escaped(&node.name), escaped(&node.class));
+    let lines = node.lines();
+    let lines = [&node.name, &node.class].into_iter().chain(&lines);
+    let title: Vec<_> = lines.map(|line| escaped(line)).collect();
+    let title = title.join("\\n");
     let (provides, uses) = (ports("p", &node.provides), ports("u", &node.uses));
     format!("{{{{{provides}}}|{title}|{{{uses}}}}}")
 }
 
 /// The wiring in Graphviz' language.
 pub fn draw(wiring: &Wiring) -> String {
-    let mut text = format!("digraph {} {{\n", quoted(&wiring.assembly));
+    let mut text = format!("digraph {} {{\n", quoted(&wiring.title()));
     text += "  rankdir=LR;\n  node [shape=record, fontname=\"Helvetica\"];\n";
     for node in &wiring.instances {
         let _ = writeln!(
@@ -44,16 +47,24 @@ pub fn draw(wiring: &Wiring) -> String {
             label(node)
         );
     }
-    for edge in &wiring.connections {
+    for (number, edge) in wiring.connections.iter().enumerate() {
         let port = |kind: &str, name: &str| quoted(&format!("{kind}_{name}"));
-        let _ = writeln!(
-            text,
-            "  {}:{} -> {}:{};",
-            quoted(&edge.user),
-            port("u", &edge.uses),
-            quoted(&edge.provider),
-            port("p", &edge.provides)
-        );
+        let from = format!("{}:{}", quoted(&edge.user), port("u", &edge.uses));
+        let to = format!("{}:{}", quoted(&edge.provider), port("p", &edge.provides));
+        let label = edge.label();
+        let label = label.map_or_else(String::new, |calls| format!(" [label={}]", quoted(&calls)));
+        if edge.monitored {
+            let proxy = quoted(&format!("proxy {number}"));
+            let _ = writeln!(text, "  {proxy} [shape=circle, label=\"P\"];");
+            let _ = writeln!(text, "  {from} -> {proxy}{label};\n  {proxy} -> {to};");
+            let _ = writeln!(text, "  {proxy} -> \"mastermind \" [style=dashed];");
+        } else {
+            let _ = writeln!(text, "  {from} -> {to}{label};");
+        }
+    }
+    if wiring.connections.iter().any(|edge| edge.monitored) {
+        // No instance has a blank in its name.
+        text += "  \"mastermind \" [label=\"Mastermind\", shape=box, style=rounded];\n";
     }
     text + "}\n"
 }

@@ -1,17 +1,17 @@
 //! Mean and deviation of the times of a method, and what a model says of a parameter.
 
-use std::collections::BTreeMap;
-
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use mastermind_component::method_name;
 use mastermind_models::{
-    Coordinate, Metric, Model, ModelSet, ParameterKind, Samples, Summary, Value, fit, predict,
+    Coordinate, Error, FitOptions, Metric, Model, ModelSet, Modes, ParameterKind, Samples, Summary,
+    fit_with, predict,
 };
 use mastermind_records::Run;
 
 use crate::figures::fitted::CurvePoint;
 use crate::figures::mean::{Mean, Point, Series};
+use crate::figures::style::Axis;
 use crate::measurements::means;
 
 /// Points of a curve.
@@ -19,11 +19,20 @@ const STEPS: usize = 240;
 
 /// Whether the modes of a method, combinations of its labels, are drawn for themselves.
 #[derive(Clone, Copy, ValueEnum, PartialEq, Eq)]
-pub enum Modes {
+pub enum ModesDrawn {
     /// A series for each
     Apart,
-    /// All calls of an array size as one, as the paper's Figures 4 and 5 have it
+    /// All calls of a size as one, as the paper's Figures 4 and 5 have it
     Together,
+}
+
+impl From<ModesDrawn> for Modes {
+    fn from(drawn: ModesDrawn) -> Self {
+        match drawn {
+            ModesDrawn::Apart => Modes::Apart,
+            ModesDrawn::Together => Modes::Together,
+        }
+    }
 }
 
 /// Keeps the samples of the one method that a name means: INSTANCE.METHOD of a run, CLASS::PORT.METHOD or an end of it.
@@ -58,7 +67,7 @@ pub fn one(mut found: Vec<Samples>, name: &str, run: Option<&Run>) -> anyhow::Re
     })
 }
 
-/// The figure of a method's samples.
+/// The figure of a method's samples, without the calls set aside as spikes.
 ///
 /// # Arguments
 /// * `parameter` - of the x axis; `None`: the first that is a number and varies
@@ -69,58 +78,59 @@ pub fn one(mut found: Vec<Samples>, name: &str, run: Option<&Run>) -> anyhow::Re
 pub fn mean(
     samples: &Samples,
     parameter: Option<&str>,
-    modes: Modes,
+    modes: ModesDrawn,
     models: Option<&ModelSet>,
 ) -> anyhow::Result<Mean> {
-    let samples = match modes {
-        Modes::Apart => samples.clone(),
-        Modes::Together => together(samples),
-    };
-    let place = place(&samples, parameter)?;
-    let fitted;
+    let place = place(samples, parameter)?;
     let models = match models {
-        Some(models) => models,
+        Some(models) => of_method(models, samples)?,
         None => {
-            fitted = ModelSet {
-                models: fit(&samples)?,
+            let options = FitOptions {
+                modes: modes.into(),
+                ..FitOptions::default()
             };
-            &fitted
+            fit_with(samples, &options)?
         }
     };
-    let by_mode = by_mode(&samples);
-    let is_log =
-        crate::figures::style::Axis::spans_decades(samples.coordinates.iter().map(|x| x[place]));
+    let is_log = Axis::spans_decades(samples.coordinates.iter().map(|x| x[place]));
     let mut series = Vec::new();
-    for (mode, rows) in &by_mode {
-        let points = points(&samples, rows, place);
-        let others = others(&samples, rows, place);
-        let (curve, formula, deviation) =
-            match models.find(&samples.method, samples.metric, &others) {
-                Ok(model) => {
-                    let range = [points[0].x, points[points.len() - 1].x];
-                    let name = &samples.parameters[place].name;
-                    (
-                        curve(model, &others, name, range, is_log)?,
-                        text("T", &model.expression),
-                        deviation(model),
-                    )
-                }
-                Err(error) if modes == Modes::Apart => return Err(error.into()),
-                // Models of the modes say nothing of all of them together.
-                Err(_) => (Vec::new(), String::new(), String::new()),
-            };
+    for model in &models {
+        let rows: Vec<usize> = (0..samples.coordinates.len())
+            .filter(|&row| samples.kept[row].count > 0 && model.matches(&samples.coordinate(row)))
+            .collect();
+        if rows.is_empty() {
+            continue;
+        }
+        let points = points(samples, &rows, place);
+        let range = [points[0].x, points[points.len() - 1].x];
+        let name = &samples.parameters[place].name;
+        let labels = model
+            .mode
+            .iter()
+            .map(|(name, label)| format!("{name} = {label}"));
         series.push(Series {
-            name: mode.clone(),
+            name: labels.collect::<Vec<_>>().join(", "),
+            curve: curve(model, &others(samples, &rows, place), name, range, is_log)?,
             points,
-            curve,
-            formula,
-            deviation,
+            formula: text("T", &model.expression),
+            deviation: deviation(model),
         });
     }
-    let calls: u64 = samples.times.iter().map(|summary| summary.count).sum();
+    if series.is_empty() {
+        bail!(
+            "cannot draw \"{}\": no calls of the modes that have a model, expected some",
+            samples.method
+        );
+    }
+    let count = |summaries: &[Summary]| summaries.iter().map(|summary| summary.count).sum::<u64>();
+    let (calls, kept) = (count(&samples.times), count(&samples.kept));
+    let aside = match calls - kept {
+        0 => String::new(),
+        n => format!(", {n} far above the others set aside"),
+    };
     let parameter = &samples.parameters[place];
     Ok(Mean {
-        title: format!("{}  ({calls} calls)", samples.method),
+        title: format!("{}  ({calls} calls{aside})", samples.method),
         x_label: match parameter.unit.as_str() {
             "" => parameter.name.clone(),
             unit => format!("{} [{unit}]", parameter.name),
@@ -131,6 +141,19 @@ pub fn mean(
         },
         series,
     })
+}
+
+/// The models of the method.
+fn of_method(models: &ModelSet, samples: &Samples) -> anyhow::Result<Vec<Model>> {
+    // The library words it if there are none.
+    let first = samples.coordinate(0);
+    if let Err(error @ Error::NoModel { .. }) = models.find(&samples.method, samples.metric, &first)
+    {
+        return Err(error.into());
+    }
+    let of_method =
+        |model: &&Model| model.method == samples.method && model.metric == samples.metric;
+    Ok(models.models.iter().filter(of_method).cloned().collect())
 }
 
 fn text(symbol: &str, expression: &str) -> String {
@@ -183,53 +206,6 @@ fn place(samples: &Samples, name: Option<&str>) -> anyhow::Result<usize> {
     })
 }
 
-/// The samples without their labels: the calls at equal numbers are one.
-fn together(samples: &Samples) -> Samples {
-    let kept: Vec<usize> = (0..samples.parameters.len())
-        .filter(|&place| !is_label(&samples.parameters[place].kind))
-        .collect();
-    let mut points: Vec<(Vec<f64>, Summary)> = Vec::new();
-    let mut index = std::collections::HashMap::new();
-    for (x, summary) in samples.coordinates.iter().zip(&samples.times) {
-        let x: Vec<f64> = kept.iter().map(|&place| x[place]).collect();
-        let bits: Vec<u64> = x.iter().map(|x| x.to_bits()).collect();
-        let at = *index.entry(bits).or_insert(points.len());
-        if at == points.len() {
-            points.push((x, Summary::EMPTY));
-        }
-        points[at].1.merge(summary);
-    }
-    points.sort_by(|(a, _), (b, _)| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
-    let (coordinates, times) = points.into_iter().unzip();
-    Samples {
-        parameters: kept
-            .iter()
-            .map(|&place| samples.parameters[place].clone())
-            .collect(),
-        coordinates,
-        times,
-        ..samples.clone()
-    }
-}
-
-/// The rows of each mode by its name: `axis = x`.
-fn by_mode(samples: &Samples) -> BTreeMap<String, Vec<usize>> {
-    let mut modes: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    for row in 0..samples.coordinates.len() {
-        let coordinate = samples.coordinate(row);
-        let labels = coordinate
-            .values
-            .iter()
-            .filter_map(|(name, value)| match value {
-                Value::Label(label) => Some(format!("{name} = {label}")),
-                Value::Number(_) => None,
-            });
-        let name = labels.collect::<Vec<_>>().join(", ");
-        modes.entry(name).or_default().push(row);
-    }
-    modes
-}
-
 /// Mean and deviation by the parameter, over whatever the others are.
 fn points(samples: &Samples, rows: &[usize], place: usize) -> Vec<Point> {
     let mut sums: Vec<(f64, Summary)> = Vec::new();
@@ -238,8 +214,8 @@ fn points(samples: &Samples, rows: &[usize], place: usize) -> Vec<Point> {
     for row in rows {
         let x = samples.coordinates[row][place];
         match sums.last_mut() {
-            Some((last, summary)) if *last == x => summary.merge(&samples.times[row]),
-            _ => sums.push((x, samples.times[row])),
+            Some((last, summary)) if *last == x => summary.merge(&samples.kept[row]),
+            _ => sums.push((x, samples.kept[row])),
         }
     }
     let point = |(x, summary): &(f64, Summary)| Point {

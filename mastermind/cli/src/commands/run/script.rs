@@ -64,9 +64,7 @@ impl Running<'_> {
             self.mastermind = self.run.record(session, assembly, self.instruments)?;
         }
         self.has_started = true;
-        let ended = start(&go, assembly);
-        session.progress.clear();
-        ended?;
+        start(session, &go, assembly)?;
         if session.rank == 0 {
             tell_counters(session, assembly)?;
             tell_done(session, assembly, started);

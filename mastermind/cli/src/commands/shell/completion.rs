@@ -1,10 +1,12 @@
 //! What the tabulator offers.
 
+use cca_abi::Interface;
 use cca_core::Framework;
 use cca_core::rc::{COMMANDS, find};
+use cca_ports::{GoPort, ParameterPort};
 use rustyline::Context;
 use rustyline::Helper;
-use rustyline::completion::Completer;
+use rustyline::completion::{Completer, Pair};
 use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
 use rustyline::validate::Validator;
@@ -23,19 +25,25 @@ impl Hinter for Words<'_> {
 }
 
 impl Completer for Words<'_> {
-    type Candidate = String;
+    type Candidate = Pair;
 
     fn complete(
         &self,
         line: &str,
         at: usize,
         _: &Context<'_>,
-    ) -> rustyline::Result<(usize, Vec<String>)> {
+    ) -> rustyline::Result<(usize, Vec<Pair>)> {
         let before = line.get(..at).unwrap_or(line);
         let begin = before
             .rfind(char::is_whitespace)
             .map_or(0, |blank| blank + 1);
-        Ok((begin, self.candidates(before)))
+        let candidates = self.candidates(before).into_iter();
+        // A word that is whole is followed by the next.
+        let pair = |word: String| Pair {
+            replacement: format!("{word} "),
+            display: word,
+        };
+        Ok((begin, candidates.map(pair).collect()))
     }
 }
 
@@ -78,7 +86,8 @@ impl Words<'_> {
             | ("connect" | "disconnect", [_, _]) => self.instances(),
             ("connect" | "disconnect", [user]) => self.ports(user, true),
             ("connect" | "disconnect", [_, _, provider]) => self.ports(provider, false),
-            ("configure" | "go", [instance]) => self.ports(instance, false),
+            ("configure", [instance]) => self.ports_of::<dyn ParameterPort>(instance),
+            ("go", [instance]) => self.ports_of::<dyn GoPort>(instance),
             ("port-property", [instance]) => {
                 let mut ports = self.ports(instance, true);
                 ports.extend(self.ports(instance, false));
@@ -99,6 +108,14 @@ impl Words<'_> {
         let instances = self.0.instances().into_iter();
         let of_libraries = instances.filter(|instance| instance.library.is_some());
         of_libraries.map(|instance| instance.name).collect()
+    }
+
+    /// Provides ports of an interface.
+    fn ports_of<P: Interface + ?Sized>(&self, instance: &str) -> Vec<String> {
+        let provides = self.0.instance(instance).map(|info| info.provides);
+        let ports = provides.unwrap_or_default().into_iter();
+        let of_interface = ports.filter(|port| port.interface.name == P::descriptor().name);
+        of_interface.map(|port| port.name).collect()
     }
 
     fn ports(&self, instance: &str, used: bool) -> Vec<String> {

@@ -1,0 +1,57 @@
+//! Noticing that the code of a library ends the process while it is to return.
+
+use std::ffi::{c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+unsafe extern "C" {
+    /// Of glibc: has a function called at `exit`, with the exit code and a pointer.
+    fn on_exit(function: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
+
+    /// Ends the process at once.
+    fn _exit(code: c_int) -> !;
+}
+
+struct Watch {
+    is_on: AtomicBool,
+    last_words: Box<dyn Fn() + Send + Sync>,
+}
+
+/// While it lives, `exit` does not end the process with success, and not in silence.
+///
+/// A component is other people's code, in Fortran or C too, where `stop` and `exit(0)` are usual words for "there is an error".
+/// The peers of a rank that is gone would wait for it, and its launcher may take the code 0 for the end of the run.
+pub struct ExitWatch(Arc<Watch>);
+
+impl ExitWatch {
+    /// From now on, an `exit` has `last_words` called, and then ends the process with the code 1.
+    pub fn begin(last_words: impl Fn() + Send + Sync + 'static) -> Self {
+        let watch = Arc::new(Watch {
+            is_on: AtomicBool::new(true),
+            last_words: Box::new(last_words),
+        });
+        let counted = Arc::into_raw(Arc::clone(&watch)).cast_mut().cast();
+        // SAFETY: the function takes the pointer that goes with it, which is counted for it. If it is refused there is no
+        // watch, and the count stays: nothing else is lost.
+        unsafe { on_exit(at_exit, counted) };
+        ExitWatch(watch)
+    }
+}
+
+impl Drop for ExitWatch {
+    fn drop(&mut self) {
+        self.0.is_on.store(false, Ordering::Release);
+    }
+}
+
+extern "C" fn at_exit(_: c_int, watch: *mut c_void) {
+    // SAFETY: the pointer of `ExitWatch::begin`, counted for this one call.
+    let watch = unsafe { Arc::from_raw(watch.cast_const().cast::<Watch>()) };
+    if watch.is_on.swap(false, Ordering::AcqRel) {
+        // Whatever happens there, the process ends here.
+        let _ = catch_unwind(AssertUnwindSafe(|| (watch.last_words)()));
+        // SAFETY: always allowed; what `exit` had still to do belongs to a run that is lost.
+        unsafe { _exit(1) };
+    }
+}

@@ -1,0 +1,256 @@
+//! A program model as a picture: its activities side by side, each from top to bottom.
+
+mod dot;
+mod shape;
+mod svg;
+
+use mastermind_simulation::program::{Branch, Element, ElementKind, Model};
+use serde::Serialize;
+
+pub use dot::draw as dot;
+pub use svg::draw as svg;
+
+/// The activities of a model, for JSON.
+#[derive(Debug, Serialize)]
+pub struct Drawn {
+    model: String,
+    main: String,
+    activities: Vec<DrawnActivity>,
+}
+
+#[derive(Debug, Serialize)]
+struct DrawnActivity {
+    name: String,
+    flow: Vec<Step>,
+}
+
+/// An element: its name, what it is, what it says, and what it holds.
+#[derive(Debug, Serialize)]
+struct Step {
+    name: String,
+    kind: &'static str,
+    /// `cost = …`, one line each.
+    says: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    branches: Vec<Way>,
+}
+
+/// A flow inside an element, and when it is taken.
+#[derive(Debug, Serialize)]
+struct Way {
+    guard: String,
+    flow: Vec<Step>,
+}
+
+impl Drawn {
+    /// What is drawn of a model: the main activity first.
+    pub fn of(model: &Model) -> Self {
+        let mut activities: Vec<_> = model
+            .activities
+            .iter()
+            .map(|(name, activity)| DrawnActivity {
+                name: name.clone(),
+                flow: steps(&activity.flow),
+            })
+            .collect();
+        activities.sort_by_key(|activity| activity.name != model.main);
+        Self {
+            model: model.name.clone(),
+            main: model.main.clone(),
+            activities,
+        }
+    }
+}
+
+fn steps(flow: &[Element]) -> Vec<Step> {
+    flow.iter().map(step).collect()
+}
+
+fn step(element: &Element) -> Step {
+    let mut says = Vec::new();
+    let mut branches = Vec::new();
+    let mut say = |word: &str, text: String| says.push(format!("{word} = {}", plain(&text)));
+    let inside = |flow: &[Element]| {
+        let guard = String::new();
+        vec![Way {
+            guard,
+            flow: steps(flow),
+        }]
+    };
+    let kind = match &element.kind {
+        ElementKind::Action { cost, code } => {
+            for assignment in code {
+                say(&assignment.name, assignment.value.to_string());
+            }
+            if let Some(cost) = cost {
+                say("cost", cost.to_string());
+            }
+            "action"
+        }
+        ElementKind::Activity { activity } => {
+            if *activity != element.name {
+                say("of", activity.clone());
+            }
+            "activity"
+        }
+        ElementKind::Decision { branches: all } => {
+            branches = all.iter().map(way).collect();
+            "decision"
+        }
+        ElementKind::Loop {
+            count,
+            variable,
+            flow,
+        } => {
+            say("count", count.to_string());
+            if let Some(variable) = variable {
+                say("variable", variable.clone());
+            }
+            branches = inside(flow);
+            "loop"
+        }
+        ElementKind::While { condition, flow } => {
+            say("while", condition.to_string());
+            branches = inside(flow);
+            "while"
+        }
+        ElementKind::Parallel { threads, flow } => {
+            say("threads", threads.to_string());
+            branches = inside(flow);
+            "parallel"
+        }
+        ElementKind::Critical { lock, flow } => {
+            say("lock", lock.clone());
+            branches = inside(flow);
+            "critical"
+        }
+        ElementKind::Send {
+            to,
+            bytes,
+            blocking,
+            ..
+        } => {
+            say("to", to.to_string());
+            say("bytes", bytes.to_string());
+            if *blocking { "send" } else { "isend" }
+        }
+        ElementKind::Receive { from, blocking, .. } => {
+            say("from", from.to_string());
+            if *blocking { "recv" } else { "irecv" }
+        }
+        ElementKind::Broadcast { root, bytes } | ElementKind::Reduce { root, bytes } => {
+            say("root", root.to_string());
+            say("bytes", bytes.to_string());
+            if matches!(element.kind, ElementKind::Reduce { .. }) {
+                "reduce"
+            } else {
+                "broadcast"
+            }
+        }
+        ElementKind::AllReduce { bytes } => {
+            say("bytes", bytes.to_string());
+            "allreduce"
+        }
+        ElementKind::AllToAll { bytes } => {
+            say("bytes", bytes.to_string());
+            "alltoall"
+        }
+        ElementKind::Wait => "wait",
+        ElementKind::Barrier => "barrier",
+        _ => "element",
+    };
+    Step {
+        name: element.name.clone(),
+        kind,
+        says,
+        branches,
+    }
+}
+
+fn way(branch: &Branch) -> Way {
+    let guard = branch.guard.as_ref();
+    Way {
+        guard: guard.map_or_else(|| "else".to_owned(), |guard| plain(&guard.to_string())),
+        flow: steps(&branch.flow),
+    }
+}
+
+/// An expression without the brackets around the whole, and whole numbers without a fraction.
+fn plain(text: &str) -> String {
+    let mut depth = 0_i32;
+    let closes_early = text.char_indices().any(|(i, letter)| {
+        match letter {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        depth == 0 && i + 1 < text.len()
+    });
+    let inside = text
+        .strip_prefix('(')
+        .and_then(|text| text.strip_suffix(')'));
+    let text = match inside {
+        Some(inside) if !closes_early => inside,
+        _ => text,
+    };
+    let mut plain = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let is_whole = letter == '.'
+            && plain.ends_with(|c: char| c.is_ascii_digit())
+            && letters.peek() == Some(&'0');
+        if is_whole {
+            let mut ahead = letters.clone();
+            ahead.next();
+            if !ahead
+                .peek()
+                .is_some_and(|c| c.is_ascii_digit() || *c == 'e')
+            {
+                letters.next();
+                continue;
+            }
+        }
+        plain.push(letter);
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mastermind_simulation::plantuml::read_plantuml;
+
+    fn drawn() -> Drawn {
+        let text = "@startuml\nstart\n:a<b {cost = ms(1) * (process + 1)};\nif (process == 0) then (yes)\n\
+            :to {cost = 2};\nelse\n:sub <<activity+>>;\nendif\nwhile (i = 1, 3)\n:r {cost = 1};\nendwhile\n\
+            fork\n:x {cost = 1};\nfork again\n:y {cost = 2};\nend fork\n@enduml\n\
+            @startuml sub\n:inside {cost = 1};\n@enduml\n";
+        Drawn::of(&read_plantuml(text).expect("a model").model)
+    }
+
+    #[test]
+    fn each_form_has_every_element() {
+        let drawn = drawn();
+        let (svg, dot) = (svg(&drawn), dot(&drawn));
+        let json = serde_json::to_string(&drawn).expect("JSON");
+        for name in ["to", "sub", "inside", "x", "y", "r"] {
+            assert!(svg.contains(&format!(">{name}</text>")), "{name}: {svg}");
+            assert!(dot.contains(&format!("label=\"{name}")), "{name}: {dot}");
+            assert!(
+                json.contains(&format!("\"name\":\"{name}\"")),
+                "{name}: {json}"
+            );
+        }
+        assert!(svg.contains("a&lt;b") && !svg.contains("a<b"));
+        assert!(svg.contains("cost = ms(1) * (process + 1)"), "{svg}");
+        assert!(svg.contains("process == 0"));
+    }
+
+    #[test]
+    fn brackets_around_the_whole_are_left_out() {
+        assert_eq!(plain("(a + 1.0)"), "a + 1");
+        assert_eq!(plain("(a + 1.5) * (b)"), "(a + 1.5) * (b)");
+        assert_eq!(plain("x10.0"), "x10");
+        assert_eq!(plain("1.05"), "1.05");
+    }
+}

@@ -1,0 +1,157 @@
+//! `mastermind suggest`: where to measure next.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use mastermind_models::{Metric, Model, ModelSet, SuggestOptions, Suggestion, Value, suggest};
+use serde::Serialize;
+
+use crate::output;
+
+/// Suggest the points whose measurement makes a model's predictions surest for what it costs.
+#[derive(Args)]
+#[command(after_help = "Example: mastermind suggest models.json --method flux.compute --n 5")]
+pub struct Suggest {
+    /// Models, as fit writes them
+    #[arg(value_name = "MODELS")]
+    models: PathBuf,
+    /// The method: CLASS::PORT.METHOD, or an end of it
+    #[arg(long, value_name = "NAME")]
+    method: String,
+    /// How many points for each model of the method
+    #[arg(long, value_name = "K", default_value_t = 3)]
+    n: usize,
+    /// How far above the measured range predictions are wanted, as a factor
+    #[arg(long, value_name = "FACTOR", default_value_t = 2.0)]
+    reach: f64,
+    /// Calls to be measured at a point
+    #[arg(long, value_name = "CALLS", default_value_t = 5)]
+    repetitions: u32,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// A suggestion as it is printed.
+#[derive(Serialize)]
+struct Row {
+    method: String,
+    metric: Metric,
+    /// Values of all parameters.
+    at: std::collections::BTreeMap<String, Value>,
+    time_s: f64,
+    cost_s: f64,
+    unsure_percent: f64,
+    gain_percent: f64,
+    extrapolated: bool,
+}
+
+impl Suggest {
+    /// Suggests points.
+    ///
+    /// # Errors
+    /// The models cannot be read; none is of the method; nothing varies in one.
+    pub fn execute(self) -> anyhow::Result<ExitCode> {
+        let act = || format!("cannot read models \"{}\"", self.models.display());
+        let models = ModelSet::from_json(&fs::read_to_string(&self.models).with_context(act)?)
+            .with_context(act)?;
+        let named = |model: &&Model| crate::measurements::means(&model.method, &self.method);
+        let chosen: Vec<&Model> = models.models.iter().filter(named).collect();
+        if chosen.is_empty() {
+            let mut known: Vec<&str> = models.models.iter().map(|m| m.method.as_str()).collect();
+            known.dedup();
+            bail!(
+                "cannot suggest points for \"{}\": no model of it, expected one of {}",
+                self.method,
+                known.join(", ")
+            );
+        }
+        let options = SuggestOptions {
+            n: self.n,
+            reach: self.reach,
+            repetitions: self.repetitions,
+            setup_s: None,
+        };
+        let mut rows = Vec::new();
+        for model in chosen {
+            let found = suggest(model, &options)?;
+            rows.extend(found.iter().map(|suggestion| row(model, suggestion)));
+        }
+        if self.json {
+            output::json(&serde_json::json!({ "suggestions": rows }))?;
+        } else {
+            output::line(table(&rows));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn row(model: &Model, suggestion: &Suggestion) -> Row {
+    Row {
+        method: model.method.clone(),
+        metric: model.metric,
+        at: suggestion.coordinate.values.clone(),
+        time_s: suggestion.time_s,
+        cost_s: suggestion.cost_s,
+        unsure_percent: 100.0 * suggestion.unsure,
+        gain_percent: 100.0 * suggestion.gain,
+        extrapolated: suggestion.extrapolated,
+    }
+}
+
+fn table(rows: &[Row]) -> String {
+    let header = [
+        "METHOD", "AT", "TIME s", "COST s", "UNSURE %", "GAIN %", "WHY",
+    ];
+    let rows = rows.iter().map(|row| {
+        let at: Vec<String> = row.at.iter().map(|(k, v)| format!("{k}={v}")).collect();
+        let place = if row.extrapolated {
+            "beyond the measured range"
+        } else {
+            "within the range"
+        };
+        vec![
+            row.method.clone(),
+            at.join(","),
+            format!("{:.3e}", row.time_s),
+            format!("{:.3e}", row.cost_s),
+            format!("{:.2}", row.unsure_percent),
+            format!("{:.1}", row.gain_percent),
+            format!(
+                "{place}: takes {:.0} % of the variance left",
+                row.gain_percent
+            ),
+        ]
+    });
+    output::table(&header, &[2, 3, 4, 5], rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mastermind_models::{Parameter, SampleSet, fit};
+
+    #[test]
+    fn the_table_says_where_and_why() {
+        let mut set = SampleSet::new(Metric::Wall);
+        let method = set
+            .declare("C::p.m", &[Parameter::integer("q", "double")])
+            .unwrap();
+        for (i, q) in [1e3, 2e3, 4e3, 8e3, 1.6e4, 3.2e4].into_iter().enumerate() {
+            let seconds = (1e-6 + 1e-9 * q) * (1.0 + 0.05 * (i as f64 * 2.3).sin());
+            set.push(method, &[q], seconds).unwrap();
+        }
+        let model = fit(&set.finish()[0]).unwrap().remove(0);
+        let found = suggest(&model, &SuggestOptions::default()).unwrap();
+        let rows: Vec<Row> = found.iter().map(|s| row(&model, s)).collect();
+        let text = table(&rows);
+        assert!(
+            text.starts_with("METHOD") && text.contains("C::p.m  q="),
+            "{text}"
+        );
+        assert!(text.contains("of the variance left"), "{text}");
+    }
+}

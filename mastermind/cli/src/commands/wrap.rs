@@ -1,0 +1,228 @@
+//! `mastermind wrap`: the proxy of MPI preloaded under a program that was never written for it.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::thread;
+
+use anyhow::{Context, anyhow, bail};
+use cca_comm::Launched;
+use clap::Args;
+use mastermind_component::{MESSAGE_EXTENSION, WRAP_VARIABLE, WrapConfig};
+use mastermind_records::LogIdentity;
+use mastermind_records::layout::EXTENSION;
+use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use signal_hook::iterator::Signals;
+
+use super::run::size;
+use crate::errors;
+use crate::session::back_end;
+use crate::session::own_folder;
+
+/// File name of the library that records within the program.
+const PRELOADED: &str = "libmastermind_preload.so";
+
+/// Added to the number of the signal that ended the program, as shells do.
+const SIGNALLED: i32 = 128;
+
+/// Measure the MPI of a program that was never written for it.
+#[derive(Args)]
+#[command(
+    after_help = "Example: mpirun -n 3 mastermind wrap --records records -- hpcc\n         \
+                        mastermind profile records"
+)]
+pub struct Wrap {
+    /// Where the records go, one log a rank and thread [default: PROGRAM.records]
+    #[arg(long, value_name = "DIR")]
+    records: Option<PathBuf>,
+    /// Drop the records that the directory holds already
+    #[arg(long)]
+    overwrite: bool,
+    /// Record each call of MPI, with its bytes, its peer and its number of ranks; else calls and time of each function
+    #[arg(long)]
+    mpi_events: bool,
+    /// Bytes that the records of a rank may take, such as 500M or 4G; what comes after is dropped and counted
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    records_limit: Option<u64>,
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "PROGRAM ARGS")]
+    program: Vec<OsString>,
+}
+
+impl Wrap {
+    /// Runs the program and passes on how it ended.
+    ///
+    /// # Errors
+    /// It cannot be started; the directory cannot be written, or holds records of another run.
+    pub fn execute(self) -> anyhow::Result<ExitCode> {
+        let launched = back_end::launcher()?;
+        let config = self.config()?;
+        prepare(&config, launched.as_ref(), self.overwrite)?;
+        let status = self.command(&config).and_then(run);
+        if status.is_err() {
+            // If it is empty.
+            let _ = fs::remove_dir(&config.directory);
+        }
+        let status = status?;
+        tell(&config, launched.as_ref());
+        let code = status
+            .code()
+            .or_else(|| Some(SIGNALLED + status.signal()?))
+            .unwrap_or(1);
+        Ok(ExitCode::from(code as u8))
+    }
+
+    fn config(&self) -> anyhow::Result<WrapConfig> {
+        let name = Path::new(&self.program[0]).file_name();
+        let name = name
+            .context("cannot start program: no name, expected one")?
+            .to_string_lossy()
+            .into_owned();
+        let directory = match &self.records {
+            Some(directory) => directory.clone(),
+            None => PathBuf::from(format!("{name}.records")),
+        };
+        let act = || format!("cannot make record directory \"{}\"", directory.display());
+        fs::create_dir_all(&directory).with_context(act)?;
+        Ok(WrapConfig {
+            // The program may go elsewhere.
+            directory: directory.canonicalize().with_context(act)?,
+            proxy: back_end::mpi_proxy()?,
+            program: name,
+            limit_bytes: self.records_limit,
+            mpi_events: self.mpi_events,
+        })
+    }
+
+    fn command(&self, config: &WrapConfig) -> anyhow::Result<Command> {
+        let own = own_folder()?.join(PRELOADED);
+        let mut preload = OsString::new();
+        for library in [&config.proxy, &own] {
+            if !library.exists() {
+                bail!(
+                    "cannot measure \"{}\": no library \"{}\", expected it beside this program",
+                    config.program,
+                    library.display()
+                );
+            }
+            preload.push(library);
+            preload.push(":");
+        }
+        preload.push(std::env::var_os("LD_PRELOAD").unwrap_or_default());
+        let mut command = Command::new(&self.program[0]);
+        command
+            .args(&self.program[1..])
+            .env("LD_PRELOAD", preload)
+            .env(WRAP_VARIABLE, serde_json::to_string(config)?);
+        // SAFETY: one system call, which allocates nothing and takes no lock.
+        unsafe {
+            command.pre_exec(|| {
+                // Killed, this process could pass nothing on.
+                Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
+            });
+        }
+        Ok(command)
+    }
+}
+
+/// Looks for logs of another run that this rank, or the ones its records could be mixed up with, left; each of the ranks
+/// answers for its own, since they do not wait for each other.
+fn prepare(
+    config: &WrapConfig,
+    launched: Option<&Launched>,
+    overwrite: bool,
+) -> anyhow::Result<()> {
+    let directory = &config.directory;
+    let rank = launched.map_or(0, |launched| launched.rank as u32);
+    let answers_for = |log: LogIdentity| match launched {
+        None => true,
+        Some(Launched { size: None, .. }) => log.rank == rank,
+        Some(Launched { size: Some(n), .. }) => log.rank % (*n).max(1) as u32 == rank,
+    };
+    let is_own = |path: &PathBuf| {
+        let is_log = path.extension().is_some_and(|e| e == EXTENSION);
+        is_log && LogIdentity::from_path(path).is_some_and(answers_for)
+    };
+    let logs = logs(directory, is_own)?;
+    if !logs.is_empty() && !overwrite {
+        bail!(
+            "cannot record into \"{}\": {} logs of another run there, expected none; use --overwrite or another directory",
+            directory.display(),
+            logs.len()
+        );
+    }
+    let _ = fs::remove_file(config.message_file(rank));
+    let act = || format!("cannot drop records in \"{}\"", directory.display());
+    logs.iter().try_for_each(fs::remove_file).with_context(act)
+}
+
+fn logs(directory: &Path, is_meant: impl Fn(&PathBuf) -> bool) -> anyhow::Result<Vec<PathBuf>> {
+    let act = || format!("cannot read records \"{}\"", directory.display());
+    let entries = fs::read_dir(directory).with_context(act)?;
+    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+    let paths: Vec<_> = paths.collect::<Result<_, _>>().with_context(act)?;
+    Ok(paths.into_iter().filter(is_meant).collect())
+}
+
+/// Runs the program; signals that are sent to this process reach it.
+fn run(mut command: Command) -> anyhow::Result<ExitStatus> {
+    // A terminal sends the first two to the program as well: they must only not end this process before it.
+    let signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2]);
+    let mut signals = signals.context("cannot pass signals on")?;
+    let handle = signals.handle();
+    let act = format!(
+        "cannot start program \"{}\"",
+        command.get_program().to_string_lossy()
+    );
+    let mut child = command.spawn().context(act)?;
+    let pid = pid(&child)?;
+    let passing = thread::spawn(move || {
+        for signal in signals.forever().filter(|s| ![SIGINT, SIGQUIT].contains(s)) {
+            let passed_on = Signal::from_named_raw(signal).map(|s| kill_process(pid, s));
+            // A program that has just ended needs none.
+            let _ = passed_on;
+        }
+    });
+    let status = child.wait().context("cannot wait for the program");
+    handle.close();
+    let _ = passing.join();
+    status
+}
+
+fn pid(child: &Child) -> anyhow::Result<Pid> {
+    Pid::from_raw(child.id() as i32).ok_or_else(|| anyhow!("cannot pass signals on: no process"))
+}
+
+/// Tells what went wrong within the program, and whether there was any MPI to be seen.
+fn tell(config: &WrapConfig, launched: Option<&Launched>) {
+    let rank = launched.map_or(0, |launched| launched.rank as u32);
+    // A launcher that is wrapped itself has ranks of its own.
+    let is_told = |path: &PathBuf| match launched {
+        Some(_) => *path == config.message_file(rank),
+        None => path.extension().is_some_and(|e| e == MESSAGE_EXTENSION),
+    };
+    let messages = logs(&config.directory, is_told).unwrap_or_default();
+    for message in &messages {
+        let text = fs::read_to_string(message).unwrap_or_default();
+        let _ = fs::remove_file(message);
+        let rank = message.file_stem().unwrap_or_default().to_string_lossy();
+        let error = anyhow!("{text}").context(format!("MPI of {rank} is not measured"));
+        eprint!("{}", errors::warning(&error));
+    }
+    let is_seen = |path: &PathBuf| {
+        LogIdentity::from_path(path).is_some_and(|log| launched.is_none() || log.rank == rank)
+    };
+    let seen = logs(&config.directory, is_seen).map_or(0, |logs| logs.len());
+    if seen == 0 && messages.is_empty() && rank == 0 {
+        let error = anyhow!(
+            "cannot measure MPI of \"{}\": 0 calls seen, expected those that start it; is it linked to MPI statically, \
+             or no MPI program?",
+            config.program
+        );
+        let _ = fs::remove_dir(&config.directory);
+        eprint!("{}", errors::warning(&error.context("nothing is recorded")));
+    }
+}

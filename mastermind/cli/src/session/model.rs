@@ -1,0 +1,99 @@
+//! Program models from files of any kind that people have.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context;
+use mastermind_simulation::diagram::{DiagramError, Reading};
+use mastermind_simulation::plantuml::read_plantuml;
+use mastermind_simulation::program::{Finding, Model, read_json, read_toml};
+use mastermind_simulation::xmi::read_xmi;
+
+/// What a file is, by its name and, of a `.toml`, by its tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Toml,
+    Json,
+    PlantUml,
+    Xmi,
+}
+
+fn kind(path: &Path) -> Kind {
+    let end = path.extension().and_then(|end| end.to_str());
+    match end.map(str::to_ascii_lowercase).as_deref() {
+        Some("json") => Kind::Json,
+        Some("puml" | "plantuml" | "pu" | "iuml" | "wsd") => Kind::PlantUml,
+        Some("uml" | "xmi") => Kind::Xmi,
+        _ => Kind::Toml,
+    }
+}
+
+/// Whether a file is a program model: a diagram, JSON, or TOML with a `[model]` table. What cannot be
+/// read is none.
+pub fn is_model(path: &Path) -> bool {
+    if kind(path) != Kind::Toml {
+        return path.is_file();
+    }
+    let table = fs::read_to_string(path).map(|text| text.parse::<toml::Table>());
+    table.is_ok_and(|table| table.is_ok_and(|table| table.contains_key("model")))
+}
+
+/// A model that was read.
+pub struct Loaded {
+    /// The model; `None` where findings say why there is none.
+    pub model: Option<Model>,
+    /// What is wrong with a diagram.
+    pub findings: Vec<Finding>,
+    /// What of a diagram was passed over.
+    pub warnings: Vec<Finding>,
+}
+
+/// Reads a program model; what is wrong with a diagram is part of the result.
+///
+/// # Errors
+/// The file cannot be read, or is not of its form.
+pub fn load(path: &Path) -> anyhow::Result<Loaded> {
+    let act = || format!("cannot read model \"{}\"", path.display());
+    let text = fs::read_to_string(path).with_context(act)?;
+    let reading = match kind(path) {
+        Kind::Toml => Ok(plain(read_toml(&text).with_context(act)?)),
+        Kind::Json => Ok(plain(read_json(&text).with_context(act)?)),
+        Kind::PlantUml => read_plantuml(&text),
+        Kind::Xmi => read_xmi(&text),
+    };
+    match reading {
+        Ok(Reading { model, warnings }) => Ok(Loaded {
+            model: Some(model),
+            findings: Vec::new(),
+            warnings,
+        }),
+        Err(DiagramError::Findings { findings }) => Ok(Loaded {
+            model: None,
+            findings,
+            warnings: Vec::new(),
+        }),
+        Err(error) => Err(error).with_context(act),
+    }
+}
+
+fn plain(model: Model) -> Reading {
+    let warnings = Vec::new();
+    Reading { model, warnings }
+}
+
+/// Reads a sound program model and tells, on standard error, what of it was passed over.
+///
+/// # Errors
+/// The file cannot be read, is not of its form, or says what no model can be made of.
+pub fn read(path: &Path) -> anyhow::Result<Model> {
+    let loaded = load(path)?;
+    for warning in &loaded.warnings {
+        eprintln!("warning: {warning}");
+    }
+    let findings = loaded.findings;
+    match loaded.model {
+        Some(model) => Ok(model),
+        None => Err(DiagramError::Findings { findings })
+            .with_context(|| format!("cannot read model \"{}\"", path.display())),
+    }
+}

@@ -1,0 +1,193 @@
+//! Recording in a program that was never written for it.
+
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use cca_abi::PortError;
+use cca_abi::recording::{ProxyMethod, Recorder, Recording};
+use cca_loader::{AttachedMpi, LoadError, MpiProxy};
+use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder, RunTotals};
+use mastermind_records::definition::{MethodDefinition, RunDefinition};
+use mastermind_records::{ChunkSizes, Definition, RecordsError};
+use rustix::thread::{Pid, gettid};
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::mastermind::{mpi_routines, routine_definitions};
+
+/// The environment variable through which `mastermind wrap` reaches the library that it preloads; a [`WrapConfig`] in JSON.
+pub const WRAP_VARIABLE: &str = "MASTERMIND_WRAP";
+
+/// File name extension of what a rank leaves word in.
+pub const MESSAGE_EXTENSION: &str = "error";
+
+/// Class of the method that stands for the whole program.
+const PROGRAM_CLASS: &str = "program";
+
+/// What is to be recorded of a program, and where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WrapConfig {
+    /// Absolute path of the record directory, which exists.
+    pub directory: PathBuf,
+    /// Path of the proxy of MPI.
+    pub proxy: PathBuf,
+    /// Name of the program.
+    pub program: String,
+    /// Bytes that the records of a rank may take; `None` for no limit.
+    pub limit_bytes: Option<u64>,
+    /// Whether each call of MPI is recorded.
+    pub mpi_events: bool,
+}
+
+impl WrapConfig {
+    /// Where a rank leaves word of what went wrong.
+    pub fn message_file(&self, rank: u32) -> PathBuf {
+        let name = format!("rank{rank:04}.{MESSAGE_EXTENSION}");
+        self.directory.join(name)
+    }
+}
+
+/// Why a program cannot be recorded.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum WrapError {
+    /// The logs cannot be written.
+    #[error(transparent)]
+    Records(#[from] RecordsError),
+    /// The proxy of MPI does not fit.
+    #[error(transparent)]
+    Proxy(#[from] LoadError),
+    /// Calls of MPI cannot be recorded one by one.
+    #[error("cannot record calls of MPI one by one")]
+    Events(#[source] PortError),
+}
+
+/// The recording of a process, from its first call of MPI to its end.
+pub struct Wrapped {
+    program: Program,
+    // Dropped before the recorder that it leads to.
+    mpi: AttachedMpi,
+    recorder: RunRecorder,
+    process: u32,
+    rank: u32,
+}
+
+/// The call that stands for the whole program, open until its end.
+struct Program {
+    recording: Option<Recording<'static, 0>>,
+    thread: Pid,
+}
+
+// SAFETY: the recording is ended by the thread that began it, or else never touched again (`Program::end`).
+unsafe impl Send for Program {}
+
+impl Program {
+    /// # Safety
+    /// The recorder lives until the program is ended.
+    unsafe fn begin(recorder: &Recorder, method: &ProxyMethod) -> Self {
+        // SAFETY: required of the caller.
+        let recorder: &'static Recorder = unsafe { &*std::ptr::from_ref(recorder) };
+        Self {
+            recording: Recording::begin(recorder, method, || []),
+            thread: gettid(),
+        }
+    }
+
+    /// Ends the recording, in the thread that began it; in another, where a program may end as well, it stays open.
+    fn end(mut self) {
+        match self.recording.take() {
+            Some(recording) if gettid() == self.thread => recording.end(false),
+            recording => std::mem::forget(recording),
+        }
+    }
+}
+
+impl Wrapped {
+    /// Starts to record in the calling thread, before the first call of MPI.
+    ///
+    /// # Errors
+    /// [`WrapError`].
+    pub fn start(
+        config: &WrapConfig,
+        proxy: &MpiProxy,
+        rank: u32,
+        ranks: u32,
+    ) -> Result<Self, WrapError> {
+        let clock = Clock::detect();
+        proxy.set_clock(clock.function());
+        let recorder = RunRecorder::start(RecorderConfig {
+            directory: config.directory.clone(),
+            rank,
+            limit_bytes: config.limit_bytes,
+            chunks: ChunkSizes::default(),
+            clock,
+            mpi: MpiFunctions {
+                names: proxy.function_names(),
+                before: routine_definitions(proxy.routines()),
+            },
+            run: run_definition(config, ranks),
+        })?;
+        // SAFETY: the recorder's address stays, and what is attached is dropped before it, or the process ends with both.
+        let mpi = unsafe { proxy.attach(recorder.recorder()) }?;
+        if config.mpi_events {
+            let are_recorded = mpi.record_events(&recorder.register_mpi());
+            if !are_recorded {
+                let text = "the proxy has other functions of MPI, expected those it named";
+                return Err(WrapError::Events(PortError::failed(text)));
+            }
+        }
+        let method = ProxyMethod::registered(recorder.register(MethodDefinition {
+            instance: config.program.clone(),
+            class: PROGRAM_CLASS.into(),
+            port: PROGRAM_CLASS.into(),
+            interface: PROGRAM_CLASS.into(),
+            method: "main".into(),
+            ..MethodDefinition::default()
+        }));
+        Ok(Self {
+            // SAFETY: `finish` ends it before the recorder.
+            program: unsafe { Program::begin(recorder.recorder(), &method) },
+            mpi,
+            recorder,
+            process: std::process::id(),
+            rank,
+        })
+    }
+
+    /// Whether this is the process that was started in, not a child that it forked.
+    pub fn is_own_process(&self) -> bool {
+        self.process == std::process::id()
+    }
+
+    /// The rank that is recorded.
+    pub fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    /// Ends the recording, in a process that is about to end.
+    ///
+    /// # Errors
+    /// The logs cannot be written.
+    pub fn finish(self) -> Result<RunTotals, RecordsError> {
+        self.program.end();
+        let routines = mpi_routines(self.mpi.routines(), self.recorder.mpi_routines());
+        self.recorder.announce(Definition::MpiRoutines(routines));
+        drop(self.mpi);
+        self.recorder.finish_at_exit()
+    }
+}
+
+fn run_definition(config: &WrapConfig, ranks: u32) -> RunDefinition {
+    let host = rustix::system::uname();
+    RunDefinition {
+        assembly: config.program.clone(),
+        ranks,
+        host: host.nodename().to_string_lossy().into_owned(),
+        process: std::process::id(),
+        started_unix_ns: SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| since.as_nanos() as u64),
+        mpi: Some("proxy-mpi".into()),
+        ..RunDefinition::default()
+    }
+}

@@ -1,0 +1,188 @@
+//! Calls of 250 ns without a rest, with two parameters: memory, chunks that were late, and the tail of the added time.
+//!
+//! `--calls N`; 10⁸ of them write 4.8 GB beneath the folder for temporary files, and take 25 s each way.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use cca_abi::recording::{ProxyMethod, Recording};
+use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder};
+use mastermind_records::definition::{MethodDefinition, ParameterDefinition, RunDefinition};
+use mastermind_records::{ChunkSizes, Profile, Run};
+
+#[path = "../../../benches/must_reach.rs"]
+mod must_reach;
+
+const WORK_NS: f64 = 250.0;
+const DEFAULT_CALLS: u64 = 10_000_000;
+
+/// Calls between two looks at the memory in use.
+const LOOK_EVERY: u64 = 1 << 18;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let at = arguments.iter().position(|a| a == "--calls");
+    let n_calls = at.and_then(|at| arguments.get(at + 1)?.parse().ok());
+    sustained(n_calls.unwrap_or(DEFAULT_CALLS));
+}
+
+/// Times of calls in ticks, by their size: 32 buckets each time it doubles.
+struct Times {
+    counts: Vec<u64>,
+    most: u64,
+}
+
+impl Times {
+    fn new() -> Self {
+        Self {
+            counts: vec![0; 64 * 32],
+            most: 0,
+        }
+    }
+
+    fn bucket(ticks: u64) -> usize {
+        let magnitude = ticks.max(32).ilog2();
+        (magnitude as usize - 5) * 32 + ((ticks.max(32) >> (magnitude - 5)) & 31) as usize
+    }
+
+    fn add(&mut self, ticks: u64) {
+        self.counts[Self::bucket(ticks)] += 1;
+        self.most = self.most.max(ticks);
+    }
+
+    /// Ticks that a part of the calls does not exceed, to 3 %.
+    fn quantile(&self, part: f64) -> u64 {
+        let n: u64 = self.counts.iter().sum();
+        let mut left = (n as f64 * part) as u64;
+        for (bucket, count) in self.counts.iter().enumerate() {
+            if left < *count {
+                return (32 + bucket as u64 % 32) << (bucket / 32);
+            }
+            left -= count;
+        }
+        self.most
+    }
+}
+
+/// A call that works for some ticks.
+#[inline(never)]
+fn working_call(clock: &Clock, ticks: u64) {
+    let begin = clock.now();
+    while clock.now().wrapping_sub(begin) < ticks {
+        std::hint::spin_loop();
+    }
+}
+
+fn parameter(name: &str) -> ParameterDefinition {
+    ParameterDefinition {
+        name: name.into(),
+        ..ParameterDefinition::default()
+    }
+}
+
+/// One row: each call's time, and the most memory in use.
+fn row(
+    n_calls: u64,
+    clock: &Clock,
+    recorder: Option<(&RunRecorder, &ProxyMethod)>,
+) -> (Times, u64) {
+    let work = (WORK_NS * 1e-9 * clock.ticks_per_second()) as u64;
+    let (mut times, mut most_resident) = (Times::new(), 0);
+    for call in 0..n_calls {
+        let begin = clock.now();
+        let (q, axis) = (black_box(call), black_box(call & 1));
+        let recording = recorder
+            .and_then(|(run, method)| Recording::begin(run.recorder(), method, || [q, axis]));
+        working_call(clock, work);
+        if let Some(recording) = recording {
+            recording.end(black_box(false));
+        }
+        times.add(clock.now() - begin);
+        if call % LOOK_EVERY == 0 {
+            most_resident = most_resident.max(resident_bytes());
+        }
+    }
+    (times, most_resident)
+}
+
+fn resident_bytes() -> u64 {
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let resident = pages.split(' ').nth(1).and_then(|n| n.parse::<u64>().ok());
+    resident.unwrap_or(0) * 4096
+}
+
+fn sustained(n_calls: u64) {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let clock = Clock::detect();
+    let ns = 1e9 / clock.ticks_per_second();
+    let (bare, bare_resident) = row(n_calls, &clock, None);
+    let run = RunRecorder::start(RecorderConfig {
+        directory: directory.path().into(),
+        rank: 0,
+        limit_bytes: None,
+        chunks: ChunkSizes::default(),
+        clock,
+        mpi: MpiFunctions::default(),
+        run: RunDefinition {
+            mpi: Some("bench".into()),
+            ..RunDefinition::default()
+        },
+    });
+    let run = run.expect("a temporary directory can be written");
+    let method = ProxyMethod::registered(run.register(MethodDefinition {
+        method: "call".into(),
+        parameters: vec![parameter("q"), parameter("axis")],
+        ..MethodDefinition::default()
+    }));
+    let (recorded, recorded_resident) = row(n_calls, &clock, Some((&run, &method)));
+    println!("{n_calls} calls of {WORK_NS} ns, ns a call:");
+    for (name, times) in [("bare", &bare), ("recorded", &recorded)] {
+        let [p50, p99, p999] = [0.5, 0.99, 0.999].map(|part| times.quantile(part) as f64 * ns);
+        let most = times.most as f64 * ns;
+        println!("  {name:10} p50 {p50:6.0}, p99 {p99:6.0}, p99.9 {p999:6.0}, maximum {most:.0}");
+    }
+    let added = |part: f64| (recorded.quantile(part) as f64 - bare.quantile(part) as f64) * ns;
+    println!(
+        "  added at p50 {:.0}, p99.9 {:.0}; maximum {:.0}",
+        added(0.5),
+        added(0.999),
+        (recorded.most as f64 - bare.most as f64) * ns
+    );
+    let totals = run.finish().expect("the logs can be ended");
+    assert_eq!(totals.records + totals.dropped, n_calls);
+    let mib = recorded_resident.saturating_sub(bare_resident) as f64 / 1_048_576.0;
+    must_reach::within("memory of a recorded run", mib, ..=64.0, " MiB");
+    must_reach::within(
+        "calls that waited for a chunk",
+        totals.late_chunks as f64,
+        ..=0.0,
+        "",
+    );
+    must_reach::within("calls not recorded", totals.dropped as f64, ..=0.0, "");
+    let bytes = totals.bytes as f64 / totals.records as f64;
+    must_reach::within(
+        "a record with two parameters in the log",
+        bytes,
+        ..=48.01,
+        " bytes",
+    );
+    read(directory.path(), totals.records);
+}
+
+/// Opens, checks, reads and sums up what was written.
+fn read(directory: &std::path::Path, n_records: u64) {
+    let begin = Instant::now();
+    let run = Run::open(directory).expect("the logs were just written");
+    let opened = begin.elapsed();
+    let profile = Profile::new(&run, false);
+    let all = begin.elapsed();
+    assert_eq!(profile.rows[0].calls, n_records as f64);
+    let rate = |time: std::time::Duration| n_records as f64 / time.as_secs_f64() * 1e-6;
+    println!(
+        "{n_records} records: opened and checked {:.1} million/s, summed {:.1}",
+        rate(opened),
+        rate(all - opened)
+    );
+    let what = "opening, checking and profiling records";
+    must_reach::within(what, rate(all), 20.0.., " million/s");
+}

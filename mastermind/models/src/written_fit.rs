@@ -1,0 +1,464 @@
+//! The fit of a formula that a user wrote: bounded, non-linear least squares.
+
+use std::collections::BTreeMap;
+
+use rmpfit::{MPConfig, MPError, MPFitter, MPPar, MPResult, MPSide};
+
+use crate::error::Error;
+use crate::expression::Expression;
+use crate::formula::Formula;
+use crate::least_squares::solve;
+use crate::model::{Family, list};
+use crate::points::Points;
+use crate::shown::Shown;
+use crate::written::Written;
+
+/// Starts that are tried by non-linear least squares, after all were looked at.
+const N_REFINED: usize = 6;
+
+/// Starts looked at.
+const MAX_STARTS: usize = 4096;
+
+/// Steps after it with the exact derivatives.
+const POLISH: usize = 4;
+
+/// An unknown of a written formula.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Unknown {
+    /// Least value; `-∞` without a bound.
+    pub lower: f64,
+    /// Greatest value; `∞` without a bound.
+    pub upper: f64,
+    /// Where the search begins; `None` leaves it open.
+    pub start: Option<f64>,
+}
+
+impl Default for Unknown {
+    fn default() -> Self {
+        Self {
+            lower: f64::NEG_INFINITY,
+            upper: f64::INFINITY,
+            start: None,
+        }
+    }
+}
+
+impl Unknown {
+    /// An unknown within bounds.
+    pub fn within(lower: f64, upper: f64) -> Self {
+        Self {
+            lower,
+            upper,
+            start: None,
+        }
+    }
+}
+
+/// A formula over the numeric parameters of a method and unknown numbers, seconds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UserFormula {
+    text: String,
+    expression: Expression,
+    unknowns: BTreeMap<String, Unknown>,
+}
+
+impl UserFormula {
+    /// Reads a formula.
+    ///
+    /// # Arguments
+    /// * `unknowns` - name and bounds of each number to be found
+    ///
+    /// # Errors
+    /// [`Error::Formula`] if the text is no expression, [`Error::UnusedUnknown`] if an unknown is not
+    /// in it or its bounds are empty.
+    pub fn parse(text: &str, unknowns: BTreeMap<String, Unknown>) -> Result<Self, Error> {
+        let expression = Expression::parse(text)?;
+        let names = expression.names();
+        let idle = |(name, u): &(&String, &Unknown)| {
+            // Also true of a bound that is not a number.
+            !names.contains(name.as_str())
+                || u.lower.partial_cmp(&u.upper).is_none_or(|o| o.is_ge())
+        };
+        if let Some((name, unknown)) = unknowns.iter().find(idle) {
+            return Err(Error::UnusedUnknown {
+                name: name.clone(),
+                lower: unknown.lower,
+                upper: unknown.upper,
+                text: text.into(),
+            });
+        }
+        Ok(Self {
+            text: text.into(),
+            expression,
+            unknowns,
+        })
+    }
+
+    /// Fits the unknowns.
+    ///
+    /// # Errors
+    /// [`Error::UnknownName`] if a name is neither a parameter nor an unknown; [`Error::TooFewPoints`];
+    /// [`Error::Unsuitable`] if no start leads to finite times that are not negative.
+    pub(crate) fn fit(&self, points: &Points, method: &str) -> Result<Shown, Error> {
+        let known = |name: &&str| {
+            self.unknowns.contains_key(*name) || points.names.iter().any(|known| known == name)
+        };
+        if let Some(name) = self
+            .expression
+            .names()
+            .into_iter()
+            .find(|name| !known(name))
+        {
+            return Err(Error::UnknownName {
+                name: name.into(),
+                text: self.text.clone(),
+                known: list(points.names.iter().cloned()),
+            });
+        }
+        if points.len() < self.unknowns.len() {
+            return Err(Error::TooFewPoints {
+                method: method.into(),
+                found: points.len(),
+                needed: self.unknowns.len(),
+            });
+        }
+        let mut problem = Problem::new(self, points);
+        let unsuitable = || Error::Unsuitable {
+            method: method.into(),
+            family: Family::Written,
+            n_points: points.len(),
+        };
+        let values = problem.best().ok_or_else(unsuitable)?;
+        problem.shown(&values).ok_or_else(unsuitable)
+    }
+}
+
+struct Problem<'a> {
+    formula: &'a UserFormula,
+    points: &'a Points,
+    names: Vec<&'a str>,
+    bounds: Vec<Unknown>,
+    /// Roots of the weights.
+    roots: Vec<f64>,
+    /// Unknowns that the formula is linear in, all others held.
+    linear: Vec<bool>,
+    config: MPConfig,
+    limits: Vec<MPPar>,
+}
+
+impl<'a> Problem<'a> {
+    fn new(formula: &'a UserFormula, points: &'a Points) -> Self {
+        let largest = points.largest_s();
+        let pairs = points.mean_s.iter().zip(&points.count);
+        let root = |(&y, n): (&f64, &f64)| (n / points.noise.variance(y, largest)).sqrt();
+        let bounds: Vec<Unknown> = formula.unknowns.values().copied().collect();
+        let limit = |unknown: &Unknown| MPPar {
+            limited_low: unknown.lower.is_finite(),
+            limited_up: unknown.upper.is_finite(),
+            limit_low: unknown.lower,
+            limit_up: unknown.upper,
+            side: MPSide::User,
+            ..MPPar::default()
+        };
+        let mut problem = Self {
+            formula,
+            points,
+            names: formula.unknowns.keys().map(String::as_str).collect(),
+            roots: pairs.map(root).collect(),
+            linear: Vec::new(),
+            config: MPConfig {
+                ftol: 1e-15,
+                xtol: 1e-15,
+                gtol: 1e-15,
+                max_iter: 400,
+                ..MPConfig::default()
+            },
+            limits: bounds.iter().map(limit).collect(),
+            bounds,
+        };
+        problem.linear = problem.linear();
+        problem
+    }
+
+    /// The time and its derivatives at a point; `None` where it is not finite.
+    fn at(&self, i: usize, values: &[f64]) -> Option<(f64, Vec<f64>)> {
+        let number = |name: &str| match self.names.iter().position(|known| *known == name) {
+            Some(j) => Some(values[j]),
+            None => self.points.number(i, name),
+        };
+        let (value, slopes) = self
+            .formula
+            .expression
+            .gradient(&number, &self.names)
+            .ok()?;
+        (value.is_finite() && slopes.iter().all(|s| s.is_finite())).then_some((value, slopes))
+    }
+
+    /// Which unknowns the formula is jointly linear in, tried in the order of their names: the
+    /// derivatives by them do not change with them.
+    fn linear(&self) -> Vec<bool> {
+        let base: Vec<f64> = (0..self.names.len())
+            .map(|j| 0.7 + 0.13 * j as f64)
+            .collect();
+        let mut linear = vec![false; self.names.len()];
+        for j in 0..linear.len() {
+            linear[j] = true;
+            let moved = base.iter().zip(&linear);
+            let moved: Vec<f64> = moved.map(|(x, l)| if *l { 2.3 * x } else { *x }).collect();
+            let same =
+                (0..self.points.len()).all(|i| match (self.at(i, &base), self.at(i, &moved)) {
+                    (Some((_, a)), Some((_, b))) => (0..linear.len())
+                        .filter(|&k| linear[k])
+                        .all(|k| (a[k] - b[k]).abs() <= 1e-12 * a[k].abs()),
+                    _ => false,
+                });
+            linear[j] = same;
+        }
+        linear
+    }
+
+    /// The values with the least sum of squares over all starts.
+    fn best(&mut self) -> Option<Vec<f64>> {
+        let mut starts: Vec<(f64, Vec<f64>)> = Vec::new();
+        for start in self.starts() {
+            let start = self.with_linear(start);
+            let squares = self.squares(&start);
+            if squares.is_finite() {
+                starts.push((squares, start));
+            }
+        }
+        starts.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+        starts.truncate(N_REFINED);
+        let mut best: Option<(f64, Vec<f64>)> = None;
+        for (_, mut values) in starts {
+            // What it has reached counts, whatever it says of it.
+            let _ = self.mpfit(&mut values);
+            let values = self.polished(values);
+            let squares = self.squares(&values);
+            if squares.is_finite() && best.as_ref().is_none_or(|(least, _)| squares < *least) {
+                best = Some((squares, values));
+            }
+        }
+        best.map(|(_, values)| values)
+    }
+
+    /// Values of the unknowns to start from: every combination of those the formula is not linear in.
+    fn starts(&self) -> Vec<Vec<f64>> {
+        let mut starts = vec![Vec::new()];
+        for (j, unknown) in self.bounds.iter().enumerate() {
+            let choices = if self.linear[j] {
+                vec![unknown.start.unwrap_or(1.0)]
+            } else {
+                self.choices(unknown)
+            };
+            let longer = starts.iter().flat_map(|start: &Vec<f64>| {
+                choices.iter().map(|&x| {
+                    let inside = x.max(unknown.lower).min(unknown.upper);
+                    start.iter().copied().chain([inside]).collect::<Vec<f64>>()
+                })
+            });
+            starts = longer.take(MAX_STARTS).collect();
+        }
+        starts
+    }
+
+    fn choices(&self, unknown: &Unknown) -> Vec<f64> {
+        if let Some(start) = unknown.start {
+            return vec![start];
+        }
+        let (low, high) = (unknown.lower, unknown.upper);
+        if low.is_finite() && high.is_finite() {
+            let share = |k: usize| k as f64 / 8.0;
+            return match low > 0.0 && high / low > 100.0 {
+                true => (0..=8).map(|k| low * (high / low).powf(share(k))).collect(),
+                false => (0..=8).map(|k| low + (high - low) * share(k)).collect(),
+            };
+        }
+        // Exponents are of the order of one, rates of the order of a reciprocal parameter.
+        let mut choices = vec![1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, 0.1];
+        for param in self.points.varying() {
+            let largest = self.points.range(param)[1].abs();
+            for scale in [0.1, 1.0, 10.0] {
+                choices.extend([scale / largest, -scale / largest, scale * largest / 10.0]);
+            }
+        }
+        choices.retain(|x| x.is_finite());
+        choices
+    }
+
+    /// The start with the unknowns that enter linearly at their best, within their bounds.
+    fn with_linear(&self, mut start: Vec<f64>) -> Vec<f64> {
+        let columns: Vec<usize> = (0..start.len()).filter(|&j| self.linear[j]).collect();
+        let rows: Option<Vec<(f64, Vec<f64>)>> =
+            (0..self.points.len()).map(|i| self.at(i, &start)).collect();
+        let Some(rows) = rows.filter(|_| !columns.is_empty()) else {
+            return start;
+        };
+        let design: Vec<Vec<f64>> = columns
+            .iter()
+            .map(|&j| rows.iter().map(|(_, slopes)| slopes[j]).collect())
+            .collect();
+        let rest = rows
+            .iter()
+            .zip(&self.points.mean_s)
+            .map(|((value, slopes), y)| {
+                let linear: f64 = columns.iter().map(|&j| slopes[j] * start[j]).sum();
+                y - (value - linear)
+            });
+        let weights: Vec<f64> = self.roots.iter().map(|root| root * root).collect();
+        if let Ok(solution) = solve(&design, &rest.collect::<Vec<_>>(), &weights) {
+            for (&j, value) in columns.iter().zip(&solution.coefficients) {
+                start[j] = value.max(self.bounds[j].lower).min(self.bounds[j].upper);
+            }
+        }
+        start
+    }
+
+    /// Weighted sum of squares; infinite where a time is not finite.
+    fn squares(&self, values: &[f64]) -> f64 {
+        let square = |i: usize| {
+            let (value, _) = self.at(i, values)?;
+            Some(((self.points.mean_s[i] - value) * self.roots[i]).powi(2))
+        };
+        let sum: Option<f64> = (0..self.points.len()).map(square).sum();
+        sum.unwrap_or(f64::INFINITY)
+    }
+
+    /// A few Gauss–Newton steps, each only if it stays in the bounds and gains.
+    fn polished(&self, mut values: Vec<f64>) -> Vec<f64> {
+        let mut least = self.squares(&values);
+        for _ in 0..POLISH {
+            let Some((solution, _)) = self.linearised(&values) else {
+                break;
+            };
+            let next: Vec<f64> = values
+                .iter()
+                .zip(&solution.coefficients)
+                .map(|(value, step)| value + step)
+                .collect();
+            let inside = next.iter().zip(&self.bounds);
+            let inside = inside
+                .into_iter()
+                .all(|(x, u)| (u.lower..=u.upper).contains(x));
+            let squares = self.squares(&next);
+            if !inside || squares >= least {
+                break;
+            }
+            (least, values) = (squares, next);
+        }
+        values
+    }
+
+    /// The least-squares problem of a step from `values`, and the times there.
+    fn linearised(&self, values: &[f64]) -> Option<(crate::least_squares::LeastSquares, Vec<f64>)> {
+        let rows: Option<Vec<(f64, Vec<f64>)>> =
+            (0..self.points.len()).map(|i| self.at(i, values)).collect();
+        let rows = rows?;
+        let design: Vec<Vec<f64>> = (0..values.len())
+            .map(|j| rows.iter().map(|(_, slopes)| slopes[j]).collect())
+            .collect();
+        let pairs = rows.iter().zip(&self.points.mean_s);
+        let rest: Vec<f64> = pairs.map(|((value, _), y)| y - value).collect();
+        let weights: Vec<f64> = self.roots.iter().map(|root| root * root).collect();
+        let solution = solve(&design, &rest, &weights).ok()?;
+        Some((solution, rows.into_iter().map(|(value, _)| value).collect()))
+    }
+
+    fn shown(&self, values: &[f64]) -> Option<Shown> {
+        let named = self.names.iter().map(|name| (*name).to_owned());
+        let named: BTreeMap<String, f64> = named.zip(values.iter().copied()).collect();
+        let formula = Formula {
+            written: Some(Written::new(&self.formula.text, named).ok()?),
+            ..Formula::default()
+        };
+        let fitted_s: Option<Vec<f64>> = (0..self.points.len())
+            .map(|i| Some(self.at(i, values)?.0))
+            .collect();
+        let fitted_s = fitted_s?;
+        if fitted_s
+            .iter()
+            .any(|f| *f < -1e-12 * self.points.largest_s())
+        {
+            return None;
+        }
+        let n = values.len();
+        let freedom = self.points.len() as f64 - n as f64;
+        let solution = self.linearised(values);
+        let (mut covariance, mut left_out_s) = (None, None);
+        if let Some((solution, _)) = &solution
+            && freedom >= 1.0
+        {
+            let variance = self.squares(values) / freedom;
+            let scaled = |row: &Vec<f64>| row.iter().map(|c| c * variance).collect();
+            covariance = Some(solution.unscaled_covariance.iter().map(scaled).collect());
+            let left_out = |i: usize| {
+                let y = self.points.mean_s[i];
+                let free = 1.0 - solution.leverages[i];
+                if free > 1e-12 {
+                    y - (y - fitted_s[i]) / free
+                } else {
+                    f64::NAN
+                }
+            };
+            left_out_s = Some((0..self.points.len()).map(left_out).collect());
+        }
+        Some(Shown {
+            family: Family::Written,
+            formula,
+            names: self
+                .names
+                .iter()
+                .map(|name| ((*name).to_owned(), String::new()))
+                .collect(),
+            coefficients: values.to_vec(),
+            n_free: n,
+            covariance,
+            freedom: freedom.max(0.0),
+            fitted_s,
+            left_out_s,
+            sigma: None,
+            alternatives: Vec::new(),
+            deviances: None,
+        })
+    }
+}
+
+impl MPFitter for Problem<'_> {
+    fn eval(&mut self, values: &[f64], deviates: &mut [f64]) -> MPResult<()> {
+        for (i, deviate) in deviates.iter_mut().enumerate() {
+            let (value, _) = self.at(i, values).ok_or(MPError::Eval)?;
+            *deviate = (self.points.mean_s[i] - value) * self.roots[i];
+        }
+        Ok(())
+    }
+
+    fn number_of_points(&self) -> usize {
+        self.points.len()
+    }
+
+    fn config(&self) -> &MPConfig {
+        &self.config
+    }
+
+    fn parameters(&self) -> &[MPPar] {
+        &self.limits
+    }
+
+    fn jacobian(
+        &mut self,
+        values: &[f64],
+        deviates: &mut [f64],
+        slopes: &mut [Option<Vec<f64>>],
+    ) -> MPResult<()> {
+        for (i, deviate) in deviates.iter_mut().enumerate() {
+            let (value, gradient) = self.at(i, values).ok_or(MPError::Eval)?;
+            *deviate = (self.points.mean_s[i] - value) * self.roots[i];
+            for (column, slope) in slopes.iter_mut().zip(gradient) {
+                if let Some(column) = column {
+                    column[i] = -slope * self.roots[i];
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,254 @@
+//! Loops of a graph, and where the ways from a node meet again.
+
+use petgraph::algo::dominators::{Dominators, simple_fast};
+use petgraph::graph::{DiGraph, NodeIndex};
+
+use super::rules::Edges;
+use crate::diagram::graph::Graph;
+
+/// The whole graph, as a region: it is in no loop.
+pub(super) const WHOLE: usize = usize::MAX;
+
+/// A natural loop.
+pub(super) struct Loop {
+    pub(super) header: usize,
+    /// The loop it lies in, or [`WHOLE`].
+    pub(super) parent: usize,
+    /// Its nodes, those of the loops in it included, ascending.
+    pub(super) body: Vec<usize>,
+}
+
+/// The loops of a graph.
+pub(super) struct Loops {
+    pub(super) all: Vec<Loop>,
+    /// The innermost loop of each node, or [`WHOLE`].
+    pub(super) of: Vec<usize>,
+}
+
+/// Why loops cannot be told.
+pub(super) enum NoLoops {
+    /// An edge goes back to this node, which not all ways to the edge lead through.
+    Irreducible(usize),
+    /// There are too many, or they lie in each other too deep.
+    TooMany,
+}
+
+/// Most loops of an activity.
+const MOST: usize = 4000;
+
+/// Most nodes of all loops together.
+const LARGEST: usize = 4_000_000;
+
+/// The sink of every region: where its ways end.
+pub(super) const SINK: usize = usize::MAX;
+
+impl Loops {
+    pub(super) fn of(graph: &Graph, edges: &Edges, initial: usize) -> Result<Self, NoLoops> {
+        let dominators = dominators(graph.nodes.len(), initial, |node| {
+            edges.out[node].iter().map(|e| graph.edges[*e].to).collect()
+        });
+        let mut latches: Vec<(usize, usize)> = Vec::new();
+        for (from, to) in retreating(graph, edges, initial) {
+            let mut above = dominators
+                .dominators(NodeIndex::new(from))
+                .into_iter()
+                .flatten();
+            if !above.any(|node| node.index() == to) {
+                return Err(NoLoops::Irreducible(to));
+            }
+            latches.push((to, from));
+        }
+        latches.sort_unstable();
+        let mut all: Vec<Loop> = Vec::new();
+        let mut nodes = 0;
+        for group in latches.chunk_by(|a, b| a.0 == b.0) {
+            let header = group[0].0;
+            let body = body(graph, edges, header, group.iter().map(|latch| latch.1));
+            let parent = WHOLE;
+            nodes += body.len();
+            all.push(Loop {
+                header,
+                parent,
+                body,
+            });
+            if all.len() > MOST || nodes > LARGEST {
+                return Err(NoLoops::TooMany);
+            }
+        }
+        // Inner loops first: a loop lies in the smallest one that has its header.
+        all.sort_by_key(|one| one.body.len());
+        for i in 0..all.len() {
+            let inside = |j: &usize| all[*j].body.binary_search(&all[i].header).is_ok();
+            all[i].parent = (i + 1..all.len()).find(inside).unwrap_or(WHOLE);
+        }
+        let mut of = vec![WHOLE; graph.nodes.len()];
+        for (i, one) in all.iter().enumerate() {
+            for node in &one.body {
+                if of[*node] == WHOLE {
+                    of[*node] = i;
+                }
+            }
+        }
+        Ok(Self { all, of })
+    }
+
+    /// Whether a node lies in a region.
+    pub(super) fn has(&self, region: usize, node: usize) -> bool {
+        region == WHOLE || self.all[region].body.binary_search(&node).is_ok()
+    }
+
+    /// Deepest nesting of loops.
+    pub(super) fn depth(&self) -> usize {
+        let depth = |mut region: usize| {
+            let mut depth = 0;
+            while region != WHOLE {
+                (depth, region) = (depth + 1, self.all[region].parent);
+            }
+            depth
+        };
+        (0..self.all.len()).map(depth).max().unwrap_or(0)
+    }
+
+    /// Where the ways from each node of a region meet: [`SINK`] for its end. A loop in it counts as
+    /// its header.
+    pub(super) fn meetings(
+        &self,
+        graph: &Graph,
+        edges: &Edges,
+        region: usize,
+    ) -> Vec<(usize, usize)> {
+        let members: Vec<usize> = match region {
+            WHOLE => (0..graph.nodes.len()).collect(),
+            _ => self.all[region].body.clone(),
+        };
+        let members: Vec<usize> = members
+            .into_iter()
+            .filter(|node| self.stands_in(region, *node))
+            .collect();
+        let place = |node: usize| members.binary_search(&node).ok();
+        let sink = members.len();
+        // Reversed: what dominates a node there is what all its ways lead through here.
+        let mut reversed = DiGraph::<(), ()>::with_capacity(members.len() + 1, members.len());
+        for _ in 0..=sink {
+            reversed.add_node(());
+        }
+        for (i, node) in members.iter().enumerate() {
+            for target in self.targets(graph, edges, region, *node) {
+                let to = if target == SINK {
+                    Some(sink)
+                } else {
+                    place(target)
+                };
+                if let Some(to) = to {
+                    reversed.add_edge(NodeIndex::new(to), NodeIndex::new(i), ());
+                }
+            }
+        }
+        let found = simple_fast(&reversed, NodeIndex::new(sink));
+        let meeting = |i: usize| {
+            let next = found.immediate_dominator(NodeIndex::new(i))?.index();
+            Some((members[i], if next == sink { SINK } else { members[next] }))
+        };
+        (0..sink).filter_map(meeting).collect()
+    }
+
+    /// Whether a node is one of a region's own: no loop in it has it, unless as the header.
+    fn stands_in(&self, region: usize, node: usize) -> bool {
+        let of = self.of[node];
+        of == region || (of != WHOLE && self.all[of].header == node && self.stands_at(region, of))
+    }
+
+    fn stands_at(&self, region: usize, inner: usize) -> bool {
+        self.all[inner].parent == region
+    }
+
+    /// Where the edges of a node lead in a region, those out of the region left out.
+    fn targets(&self, graph: &Graph, edges: &Edges, region: usize, node: usize) -> Vec<usize> {
+        let inner = self.of[node];
+        let leaving: Vec<usize> = if inner == region {
+            edges.out[node].iter().map(|e| graph.edges[*e].to).collect()
+        } else {
+            let body = &self.all[inner].body;
+            let out = body.iter().flat_map(|node| &edges.out[*node]);
+            let targets = out.map(|e| graph.edges[*e].to);
+            targets
+                .filter(|to| body.binary_search(to).is_err())
+                .collect()
+        };
+        if edges.out[node].is_empty() {
+            return vec![SINK];
+        }
+        let header = (region != WHOLE).then(|| self.all[region].header);
+        leaving
+            .into_iter()
+            .filter(|to| self.has(region, *to))
+            .map(|to| if Some(to) == header { SINK } else { to })
+            .collect()
+    }
+}
+
+fn dominators(
+    n: usize,
+    root: usize,
+    targets: impl Fn(usize) -> Vec<usize>,
+) -> Dominators<NodeIndex> {
+    let mut graph = DiGraph::<(), ()>::with_capacity(n, n);
+    for _ in 0..n {
+        graph.add_node(());
+    }
+    for node in 0..n {
+        for to in targets(node) {
+            graph.add_edge(NodeIndex::new(node), NodeIndex::new(to), ());
+        }
+    }
+    simple_fast(&graph, NodeIndex::new(root))
+}
+
+/// Edges to a node on the way from the initial one that is still being followed.
+fn retreating(graph: &Graph, edges: &Edges, initial: usize) -> Vec<(usize, usize)> {
+    #[derive(Clone, Copy, PartialEq)]
+    enum State {
+        New,
+        Open,
+        Done,
+    }
+    let mut state = vec![State::New; graph.nodes.len()];
+    let mut found = Vec::new();
+    let mut way = vec![(initial, 0)];
+    state[initial] = State::Open;
+    while let Some((node, next)) = way.last_mut() {
+        let Some(edge) = edges.out[*node].get(*next) else {
+            state[*node] = State::Done;
+            way.pop();
+            continue;
+        };
+        *next += 1;
+        let (from, to) = (*node, graph.edges[*edge].to);
+        match state[to] {
+            State::New => {
+                state[to] = State::Open;
+                way.push((to, 0));
+            }
+            State::Open => found.push((from, to)),
+            State::Done => {}
+        }
+    }
+    found
+}
+
+/// Nodes on a way from the header to one of its latches.
+fn body(
+    graph: &Graph,
+    edges: &Edges,
+    header: usize,
+    latches: impl Iterator<Item = usize>,
+) -> Vec<usize> {
+    let mut body = std::collections::BTreeSet::from([header]);
+    let mut left: Vec<usize> = latches.collect();
+    while let Some(node) = left.pop() {
+        if body.insert(node) {
+            left.extend(edges.into[node].iter().map(|e| graph.edges[*e].from));
+        }
+    }
+    body.into_iter().collect()
+}

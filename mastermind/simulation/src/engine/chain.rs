@@ -1,0 +1,59 @@
+//! What decides between events of one nanosecond: the times at which they were settled.
+
+/// Times before the last one that a chain keeps.
+const BEFORE: usize = 6;
+
+/// When an event was settled, when the event that settled it was, and so on back; the earlier is the
+/// lesser.
+///
+/// All but the last are kept as the distance to the next, complemented so that an earlier one is less;
+/// distances of more than 4.29 s count as equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Chain {
+    last_ns: u64,
+    before: [u32; BEFORE],
+}
+
+impl Chain {
+    /// The chain of what is there at the begin.
+    pub(super) const START: Self = Self {
+        last_ns: 0,
+        before: [u32::MAX; BEFORE],
+    };
+
+    /// The chain of an event that one of this chain settles at `now_ns`.
+    #[inline]
+    pub(super) fn then(self, now_ns: u64) -> Self {
+        let distance = u32::try_from(now_ns - self.last_ns).unwrap_or(u32::MAX);
+        let mut before = [!distance; BEFORE];
+        before[1..].copy_from_slice(&self.before[..BEFORE - 1]);
+        Self {
+            last_ns: now_ns,
+            before,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Chain;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn chains_compare_as_the_times_they_stand_for(
+            a in prop::collection::vec(0..4_u64, 7),
+            b in prop::collection::vec(0..4_u64, 7),
+        ) {
+            let times = |steps: &[u64]| {
+                let mut now = 0;
+                let times = steps.iter().map(|step| { now += step; now });
+                times.collect::<Vec<u64>>()
+            };
+            let chain = |times: &[u64]| times.iter().fold(Chain::START, |chain, t| chain.then(*t));
+            let (a, b) = (times(&a), times(&b));
+            let backwards = |times: &[u64]| times.iter().rev().copied().collect::<Vec<_>>();
+            prop_assert_eq!(chain(&a).cmp(&chain(&b)), backwards(&a).cmp(&backwards(&b)));
+        }
+    }
+}

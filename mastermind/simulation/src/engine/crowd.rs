@@ -1,0 +1,240 @@
+//! Nodes with more processes than processors: the processors as a facility with a queue.
+//!
+//! A process asks for a processor when it has work, and keeps it until it waits for another process,
+//! ends, or, where processors go in turns, until its turn is over and another one waits for a processor.
+//! The processor time of messages is not queued for. The processes of a node are visited together, in
+//! order of their events, so only messages between nodes bound the windows.
+//!
+//! # Source
+//! S. Pllana et al., "Hybrid Performance Modeling and Prediction of Large-Scale Computing Systems",
+//! 2008, section III and Figure 8.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::ops::Range;
+
+use super::error::SimulationError;
+use super::messages::NIL;
+use super::process::{NEVER, Waits};
+use super::run::Engine;
+use crate::machine::Queue;
+use crate::program::Operation;
+
+/// The processors of one node.
+#[derive(Debug, Clone)]
+struct Node {
+    idle: u32,
+    /// Processes that wait for a processor.
+    queue: VecDeque<u32>,
+    /// When processors become idle whose processes wait already.
+    releases: BinaryHeap<Reverse<u64>>,
+}
+
+/// What a process has of its node.
+#[derive(Debug, Clone, Copy, Default)]
+struct Share {
+    has_processor: bool,
+    /// Of its work, nanoseconds.
+    left_ns: u64,
+    /// Time of its present turn; 0 while it has none.
+    turn_ns: u64,
+}
+
+/// All nodes.
+pub(super) struct Crowd {
+    nodes: Vec<Node>,
+    shares: Vec<Share>,
+    queue: Queue,
+}
+
+impl Crowd {
+    pub(super) fn new(nodes: usize, processors: u32, processes: usize, queue: Queue) -> Self {
+        let node = Node {
+            idle: processors,
+            queue: VecDeque::new(),
+            releases: BinaryHeap::new(),
+        };
+        Self {
+            nodes: vec![node; nodes],
+            shares: vec![Share::default(); processes],
+            queue,
+        }
+    }
+}
+
+/// The next event of a node.
+enum Next {
+    Release(u64),
+    /// Process, when, and its message or [`NIL`] for its own operation.
+    Of(u32, u64, u32),
+}
+
+impl Engine<'_> {
+    /// The processes of a node.
+    fn of_node(&self, node: u32) -> Range<u32> {
+        let n = self.processes.len() as u32;
+        let first = node * self.per_node;
+        first.min(n)..first.saturating_add(self.per_node).min(n)
+    }
+
+    fn next_of_node(&self, crowd: &Crowd, node: u32) -> Option<Next> {
+        let mut first = None;
+        for process in self.of_node(node) {
+            let p = &self.processes[process as usize];
+            let mut own = (p.due, p.made, process, NIL);
+            if p.arrivals != NIL {
+                let message = self.pool.get(p.arrivals);
+                let theirs = (message.at.max(p.processor), message.made);
+                if theirs < (own.0, own.1) {
+                    own = (theirs.0, theirs.1, process, p.arrivals);
+                }
+            }
+            if own.0 != NEVER && first.is_none_or(|first| own < first) {
+                first = Some(own);
+            }
+        }
+        let release = crowd.nodes[node as usize].releases.peek();
+        match (first, release) {
+            (Some((at, ..)), Some(Reverse(release))) if *release <= at => {
+                Some(Next::Release(*release))
+            }
+            (None, Some(Reverse(release))) => Some(Next::Release(*release)),
+            (first, _) => first.map(|(at, _, process, message)| Next::Of(process, at, message)),
+        }
+    }
+
+    /// All events of a node before `end`.
+    pub(super) fn visit_node(
+        &mut self,
+        crowd: &mut Crowd,
+        node: u32,
+        end: u64,
+    ) -> Result<(), SimulationError> {
+        while let Some(next) = self.next_of_node(crowd, node) {
+            let (Next::Of(_, at, _) | Next::Release(at)) = next;
+            if at >= end {
+                self.calendar.visit(node, at);
+                break;
+            }
+            self.events += 1;
+            let Next::Of(process, at, message) = next else {
+                crowd.nodes[node as usize].releases.pop();
+                crowd.nodes[node as usize].idle += 1;
+                self.grant(crowd, node, at);
+                continue;
+            };
+            let free = self.processes[process as usize].processor;
+            if message != NIL {
+                self.look(process, message)?;
+            } else if crowd.shares[process as usize].turn_ns > 0 {
+                self.turn_over(crowd, process, at)?;
+            } else if free > at {
+                // As in a visit of the process alone, it keeps its place.
+                self.execute(process, at)?;
+            } else if let Some(work_ns) = self.work_of(process)? {
+                crowd.shares[process as usize].left_ns = work_ns;
+                if work_ns == 0 {
+                    self.worked(process, at)?;
+                } else {
+                    self.ask(crowd, process, at);
+                }
+            } else {
+                self.execute(process, at)?;
+            }
+            self.give_back(crowd, process, at);
+        }
+        Ok(())
+    }
+
+    /// A process with work asks for a processor.
+    fn ask(&mut self, crowd: &mut Crowd, process: u32, now: u64) {
+        let node = self.node(process);
+        if crowd.shares[process as usize].has_processor {
+            self.turn(crowd, process, now);
+            return;
+        }
+        let p = &mut self.processes[process as usize];
+        (p.waits, p.due) = (Waits::Processor, NEVER);
+        crowd.nodes[node as usize].queue.push_back(process);
+        self.grant(crowd, node, now);
+    }
+
+    /// Gives idle processors to the processes that wait for one.
+    fn grant(&mut self, crowd: &mut Crowd, node: u32, now: u64) {
+        while crowd.nodes[node as usize].idle > 0 {
+            let Some(process) = crowd.nodes[node as usize].queue.pop_front() else {
+                break;
+            };
+            crowd.nodes[node as usize].idle -= 1;
+            crowd.shares[process as usize].has_processor = true;
+            self.processes[process as usize].waits = Waits::No;
+            self.turn(crowd, process, now);
+        }
+    }
+
+    /// Begins a turn of a process that has a processor, and work.
+    fn turn(&mut self, crowd: &mut Crowd, process: u32, now: u64) {
+        let share = &mut crowd.shares[process as usize];
+        share.turn_ns = match crowd.queue {
+            Queue::Fcfs => share.left_ns,
+            Queue::RoundRobin { quantum_ns } => share.left_ns.min(quantum_ns),
+        };
+        let p = &mut self.processes[process as usize];
+        p.processor = p.processor.max(now) + share.turn_ns;
+        p.work += share.turn_ns;
+        (p.due, p.made) = (p.processor, p.made.then(now));
+    }
+
+    /// A turn is over: others come first where there is work left.
+    fn turn_over(
+        &mut self,
+        crowd: &mut Crowd,
+        process: u32,
+        now: u64,
+    ) -> Result<(), SimulationError> {
+        let node = self.node(process);
+        let share = &mut crowd.shares[process as usize];
+        share.left_ns -= std::mem::take(&mut share.turn_ns);
+        if share.left_ns == 0 {
+            return self.worked(process, now);
+        }
+        if crowd.nodes[node as usize].queue.is_empty() {
+            self.turn(crowd, process, now);
+            return Ok(());
+        }
+        share.has_processor = false;
+        let p = &mut self.processes[process as usize];
+        (p.waits, p.due) = (Waits::Processor, NEVER);
+        crowd.nodes[node as usize].idle += 1;
+        crowd.nodes[node as usize].queue.push_back(process);
+        self.grant(crowd, node, now);
+        Ok(())
+    }
+
+    /// Work of a process is done: it goes on.
+    fn worked(&mut self, process: u32, now: u64) -> Result<(), SimulationError> {
+        let p = &mut self.processes[process as usize];
+        let (made, elapsed) = (p.made, now - p.since);
+        let operations = self.operations;
+        if let Operation::Compute { element, .. } = &operations[p.at as usize] {
+            self.count(process, *element, 1, elapsed);
+        } else if let Operation::Parallel(region) = &operations[p.at as usize] {
+            self.count(process, region.element, 1, elapsed);
+        }
+        self.processes[process as usize].at += 1;
+        self.advance(process, now, made)
+    }
+
+    /// Takes the processor of a process that waits for others, or has ended.
+    fn give_back(&mut self, crowd: &mut Crowd, process: u32, now: u64) {
+        let p = &self.processes[process as usize];
+        let share = &mut crowd.shares[process as usize];
+        if !share.has_processor || matches!(p.waits, Waits::No | Waits::Processor) {
+            return;
+        }
+        share.has_processor = false;
+        let node = self.node(process);
+        let at = p.processor.max(now);
+        crowd.nodes[node as usize].releases.push(Reverse(at));
+    }
+}

@@ -1,0 +1,210 @@
+//! Who may send to whom, as far as the program alone says it.
+//!
+//! A program whose messages all go a fixed distance in ranks further (a grid, a ring) tells from whom
+//! a process can get one, whatever its variables are. Values are followed through the variables, in no
+//! order: each is a few constants and a few distances to the process's own rank, or nothing is known.
+
+use crate::expression::{Binary, Builtin, Compiled};
+use crate::machine::Machine;
+use crate::program::{NOBODY, Operation, Program};
+
+/// Most values of a variable that are told apart.
+const MOST_VALUES: usize = 16;
+
+/// Most neighbours that are worth looking at.
+const MOST_NEIGHBOURS: usize = 8;
+
+/// Rounds after which a variable that still gets new values is given up.
+const MOST_ROUNDS: usize = 12;
+
+/// A value: a constant, or the process's own rank and so much more, but for multiples of the number
+/// of processes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Value {
+    Constant(f64),
+    Further(f64),
+}
+
+/// The values that there may be; `None` where they are not known.
+type Values = Option<Vec<Value>>;
+
+/// Distances in ranks from a process to those that may send to it, modulo the number of processes;
+/// none where they are not known, or where a message may have to ask its receiver first.
+pub(super) fn senders(program: &Program, machine: &Machine) -> Option<Vec<u32>> {
+    let processes = f64::from(program.system.processes);
+    let analysis = Analysis::of(program, processes);
+    let eager = machine
+        .intra
+        .rendezvous_bytes
+        .min(machine.inter.rendezvous_bytes) as f64;
+    let mut senders = Vec::new();
+    for operation in &program.operations {
+        let Operation::Send { to, bytes, .. } = operation else {
+            continue;
+        };
+        let is_eager = |value: &Value| matches!(value, Value::Constant(b) if b.round() <= eager);
+        if !analysis.values(bytes)?.iter().all(is_eager) {
+            return None;
+        }
+        for value in analysis.values(to)? {
+            match value {
+                Value::Constant(NOBODY) => {}
+                Value::Constant(_) => return None,
+                Value::Further(distance) => {
+                    let back = (-distance).rem_euclid(processes);
+                    if back.fract() != 0.0 {
+                        return None;
+                    }
+                    senders.push(back as u32);
+                }
+            }
+        }
+    }
+    senders.sort_unstable();
+    senders.dedup();
+    senders.retain(|distance| *distance != 0);
+    (senders.len() <= MOST_NEIGHBOURS).then_some(senders)
+}
+
+struct Analysis {
+    /// By place of the variable.
+    variables: Vec<Values>,
+    processes: f64,
+}
+
+impl Analysis {
+    fn of(program: &Program, processes: f64) -> Self {
+        let mut analysis = Self {
+            variables: vec![Some(Vec::new()); program.slots as usize],
+            processes,
+        };
+        for round in 0.. {
+            let mut changed = false;
+            for operation in &program.operations {
+                match operation {
+                    Operation::Assign { slot, value } => {
+                        let values = analysis.values(value);
+                        changed |= analysis.add(*slot, values);
+                    }
+                    Operation::LoopStart {
+                        count,
+                        counter,
+                        limit,
+                        ..
+                    } => {
+                        changed |= analysis.add(*counter, counted(count));
+                        changed |= analysis.add(*limit, None);
+                    }
+                    _ => {}
+                }
+            }
+            if !changed {
+                break;
+            }
+            if round == MOST_ROUNDS {
+                analysis.variables.fill(None);
+                break;
+            }
+        }
+        analysis
+    }
+
+    /// Adds values that a variable may have; whether any is new.
+    fn add(&mut self, slot: u32, values: Values) -> bool {
+        let Some(known) = &mut self.variables[slot as usize] else {
+            return false;
+        };
+        let Some(values) = values else {
+            self.variables[slot as usize] = None;
+            return true;
+        };
+        let before = known.len();
+        for value in values {
+            if !known.contains(&value) {
+                known.push(value);
+            }
+        }
+        let changed = known.len() > before;
+        if known.len() > MOST_VALUES {
+            self.variables[slot as usize] = None;
+        }
+        changed
+    }
+
+    fn values(&self, code: &Compiled) -> Values {
+        use Value::{Constant, Further};
+        match code {
+            Compiled::Constant(value) => Some(vec![Constant(*value)]),
+            Compiled::Process => Some(vec![Further(0.0)]),
+            Compiled::Slot(slot) => self.variables[*slot as usize].clone(),
+            Compiled::Choice(parts) => {
+                let mut values = self.values(&parts[1])?;
+                values.extend(self.values(&parts[2])?);
+                Some(values)
+            }
+            Compiled::Minus(x) => self.each(x, |x| match x {
+                Constant(x) => Some(Constant(-x)),
+                Further(_) => None,
+            }),
+            Compiled::Binary(operator, operands) => {
+                let n = self.processes;
+                self.pairs(operands, |a, b| binary(*operator, a, b, n))
+            }
+            Compiled::One(function, x) => self.each(x, |x| match x {
+                Constant(x) => Some(Constant(function.apply(x, 0.0))),
+                Further(_) => None,
+            }),
+            Compiled::Two(function, operands) => self.pairs(operands, |a, b| two(*function, a, b)),
+            _ => None,
+        }
+    }
+
+    fn each(&self, x: &Compiled, f: impl Fn(Value) -> Option<Value>) -> Values {
+        self.values(x)?.into_iter().map(f).collect()
+    }
+
+    fn pairs(&self, operands: &[Compiled; 2], f: impl Fn(Value, Value) -> Option<Value>) -> Values {
+        let (left, right) = (self.values(&operands[0])?, self.values(&operands[1])?);
+        let mut values = Vec::new();
+        for a in &left {
+            for b in &right {
+                let value = f(*a, *b)?;
+                if !values.contains(&value) {
+                    values.push(value);
+                }
+            }
+        }
+        (values.len() <= MOST_VALUES).then_some(values)
+    }
+}
+
+/// The values of a loop's counter.
+fn counted(count: &Compiled) -> Values {
+    let rounds = count.constant()?.round();
+    let few = (0.0..=MOST_VALUES as f64).contains(&rounds);
+    few.then(|| {
+        (0..rounds as u32)
+            .map(|i| Value::Constant(f64::from(i)))
+            .collect()
+    })
+}
+
+fn two(function: Builtin, a: Value, b: Value) -> Option<Value> {
+    match (a, b) {
+        (Value::Constant(a), Value::Constant(b)) => Some(Value::Constant(function.apply(a, b))),
+        _ => None,
+    }
+}
+
+fn binary(operator: Binary, a: Value, b: Value, processes: f64) -> Option<Value> {
+    use Value::{Constant, Further};
+    Some(match (operator, a, b) {
+        (Binary::Add, Further(a), Constant(b)) | (Binary::Add, Constant(b), Further(a)) => {
+            Further(a + b)
+        }
+        (Binary::Subtract, Further(a), Constant(b)) => Further(a - b),
+        (Binary::Modulo, Further(a), Constant(b)) if b == processes => Further(a),
+        (_, Constant(a), Constant(b)) => Constant(operator.apply(a, b)),
+        _ => return None,
+    })
+}

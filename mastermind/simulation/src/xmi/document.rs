@@ -1,0 +1,112 @@
+//! An XMI file: identifiers, types and lines of its elements.
+
+use roxmltree::{Document as Xml, Node};
+
+/// A file and the lines of it.
+pub(super) struct Document<'a, 'input> {
+    xml: &'a Xml<'input>,
+    /// Where each line begins.
+    lines: Vec<usize>,
+}
+
+impl<'a, 'input> Document<'a, 'input> {
+    pub(super) fn new(xml: &'a Xml<'input>) -> Self {
+        let ends = xml.input_text().bytes().enumerate();
+        let begins = ends.filter_map(|(i, byte)| (byte == b'\n').then_some(i + 1));
+        let lines = std::iter::once(0).chain(begins).collect();
+        Self { xml, lines }
+    }
+
+    /// `line 12`.
+    pub(super) fn at(&self, node: Node<'_, '_>) -> String {
+        let line = self
+            .lines
+            .partition_point(|begin| *begin <= node.range().start);
+        format!("line {line}")
+    }
+
+    /// `xmi:id`, or what older forms call so.
+    pub(super) fn id(&self, node: Node<'a, 'input>) -> Option<&'a str> {
+        let mut all = node.attributes();
+        let is_id =
+            |name: &str, in_namespace: bool| name == "xmi.id" || (name == "id" && in_namespace);
+        all.find(|one| is_id(one.name(), one.namespace().is_some()))
+            .map(|one| one.value())
+    }
+
+    /// The type of an element without its prefix: `OpaqueAction` of `xmi:type="uml:OpaqueAction"`, or
+    /// of `<uml:OpaqueAction>`.
+    pub(super) fn kind(&self, node: Node<'a, 'input>) -> &'a str {
+        let mut all = node.attributes();
+        let typed = all.find(|one| one.name() == "type" && one.namespace().is_some());
+        let name = typed.map_or_else(|| node.tag_name().name(), |one| one.value());
+        name.rsplit_once(':').map_or(name, |(_, name)| name)
+    }
+
+    /// All elements of the file, in order.
+    pub(super) fn elements(&self) -> impl Iterator<Item = Node<'a, 'input>> + use<'a, 'input> {
+        self.xml.root().descendants().filter(Node::is_element)
+    }
+
+    /// The activities, in the order of the file. References to them are none.
+    pub(super) fn activities(&self) -> Vec<Node<'a, 'input>> {
+        let is_one =
+            |node: &Node<'a, 'input>| self.kind(*node) == "Activity" && self.id(*node).is_some();
+        self.elements().filter(is_one).collect()
+    }
+
+    /// The name of the model around all.
+    pub(super) fn model_name(&self) -> Option<&'a str> {
+        let mut all = self.elements();
+        let model = all.find(|node| matches!(node.tag_name().name(), "Model" | "Package"))?;
+        model.attribute("name").filter(|name| !name.is_empty())
+    }
+}
+
+/// What an attribute or a child of that name refers to: identifiers.
+pub(super) fn references<'a>(node: Node<'a, '_>, name: &str) -> Vec<&'a str> {
+    let mut found: Vec<&str> = node
+        .attribute(name)
+        .map_or_else(Vec::new, |ids| ids.split_whitespace().collect());
+    for child in node
+        .children()
+        .filter(|child| child.has_tag_name_local(name))
+    {
+        let mut all = child.attributes();
+        if let Some(id) = all.find(|one| matches!(one.name(), "idref" | "xmi.idref")) {
+            found.push(id.value());
+        }
+    }
+    found
+}
+
+/// A text in an attribute, or in children, of that name; lines of several children.
+pub(super) fn text(node: Node<'_, '_>, name: &str) -> Option<String> {
+    if let Some(text) = node.attribute(name) {
+        return Some(text.to_owned());
+    }
+    let children = node
+        .children()
+        .filter(|child| child.has_tag_name_local(name));
+    let texts: Vec<_> = children
+        .filter_map(|child| child.text())
+        .map(str::trim)
+        .collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
+}
+
+/// The text of a value specification: a literal's value, an expression's body.
+pub(super) fn value(node: Node<'_, '_>) -> Option<String> {
+    text(node, "value").or_else(|| text(node, "body"))
+}
+
+/// A tag's name, whatever its namespace.
+pub(super) trait LocalName {
+    fn has_tag_name_local(&self, name: &str) -> bool;
+}
+
+impl LocalName for Node<'_, '_> {
+    fn has_tag_name_local(&self, name: &str) -> bool {
+        self.is_element() && self.tag_name().name() == name
+    }
+}

@@ -1,0 +1,231 @@
+//! Diagrams as other tools write them load, are sound and run, or are refused with reasons.
+//!
+//! The files are written by hand in the tools' forms: Papyrus (`papyrus-*.uml`, `broken.uml`, `guards.uml`,
+//! `recursion.uml`), Modelio, Gaphor's export, both syntaxes of PlantUML.
+
+mod large;
+mod property;
+
+use std::fs;
+use std::path::PathBuf;
+
+use mastermind_models::ModelSet;
+use mastermind_simulation::diagram::{DiagramError, Reading};
+use mastermind_simulation::engine::{Outcome, simulate};
+use mastermind_simulation::machine::Machine;
+use mastermind_simulation::plantuml::read_plantuml;
+use mastermind_simulation::program::{Finding, Rule, System, check, lower};
+use mastermind_simulation::xmi::read_xmi;
+
+fn text(name: &str) -> String {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/diagrams/files");
+    fs::read_to_string(folder.join(name)).expect("a file")
+}
+
+fn read(name: &str) -> Result<Reading, DiagramError> {
+    let text = text(name);
+    if name.ends_with(".puml") {
+        read_plantuml(&text)
+    } else {
+        read_xmi(&text)
+    }
+}
+
+fn findings(name: &str) -> Vec<Finding> {
+    match read(name) {
+        Err(DiagramError::Findings { findings }) => findings,
+        Err(error) => panic!("{name}: {error}"),
+        Ok(reading) => check(&reading.model, &ModelSet::default()),
+    }
+}
+
+fn rules(findings: &[Finding]) -> Vec<(Rule, &str)> {
+    findings
+        .iter()
+        .map(|f| (f.rule, f.place.as_str()))
+        .collect()
+}
+
+/// Runs a sound file on as many processes, each on a node of its own with four processors.
+fn run(name: &str, processes: u32) -> Outcome {
+    let reading = read(name).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let found = check(&reading.model, &ModelSet::default());
+    assert_eq!(found, [], "{name}");
+    let system = System {
+        processes,
+        nodes: processes,
+        processors: 4,
+    };
+    let program = lower(&reading.model, &ModelSet::default(), system).expect("a machine form");
+    let machine = Machine {
+        processors: 4,
+        ..Machine::default()
+    };
+    simulate(&program, &machine).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn calls(outcome: &Outcome, name: &str) -> (u64, u64) {
+    let all = outcome.elements.iter().enumerate();
+    let found = all.filter(|(_, info)| info.name == name);
+    found.fold((0, 0), |(calls, ns), (i, _)| {
+        let one = outcome.element_of(0, i);
+        (calls + one.calls, ns + one.total_ns)
+    })
+}
+
+#[test]
+fn the_sample_is_the_same_in_every_form() {
+    // A1 4 µs, SA1 1 ms, SA2 4 µs (pid + 1), A4 1 ms.
+    for name in ["sample.puml", "sample-legacy.puml", "papyrus-sample.uml"] {
+        let outcome = run(name, 2);
+        assert_eq!(outcome.processes[0].finish_ns, 2_008_000, "{name}");
+        assert_eq!(outcome.processes[1].finish_ns, 2_012_000, "{name}");
+        assert_eq!(calls(&outcome, "A2"), (0, 0), "{name}");
+        assert_eq!(calls(&outcome, "SA2"), (1, 4000), "{name}");
+    }
+}
+
+#[test]
+fn every_loop_goes_its_rounds() {
+    let outcome = run("loops.puml", 1);
+    assert_eq!(calls(&outcome, "counted"), (4, 10_000_000));
+    assert_eq!(calls(&outcome, "again"), (3, 3_000_000));
+    // `back` goes round twice without time, so that four rounds of `body` are left.
+    assert_eq!(calls(&outcome, "body"), (4, 4_000_000));
+    assert_eq!(calls(&outcome, "part"), (5, 5_000_000));
+    assert_eq!(calls(&outcome, "rest"), (4, 4000));
+    assert_eq!(calls(&outcome, "last"), (1, 500_000));
+    assert_eq!(calls(&outcome, "two"), (1, 6_000_000));
+    assert_eq!(outcome.makespan_ns, 28_504_000);
+}
+
+#[test]
+fn a_loop_over_a_merge_and_a_decision_is_found() {
+    let outcome = run("papyrus-loop.uml", 1);
+    assert_eq!(calls(&outcome, "step"), (5, 10_000_000));
+    assert_eq!(calls(&outcome, "x"), (1, 3_000_000));
+    assert_eq!(calls(&outcome, "inner"), (7, 35_000));
+    assert_eq!(outcome.makespan_ns, 14_035_000);
+}
+
+#[test]
+fn forks_and_regions_run_side_by_side() {
+    // 3 ms for the fork, 1 + 1 + 1 ms for the region (one waits for the lock), 1 ms after it.
+    assert_eq!(run("threads.puml", 1).makespan_ns, 7_000_000);
+    // 1 + 5 + 3 rounds of 1 + 1 ms.
+    assert_eq!(run("legacy-guide.puml", 1).makespan_ns, 10_000_000);
+}
+
+#[test]
+fn messages_and_collectives_run() {
+    let outcome = run("ring.puml", 4);
+    assert_eq!(calls(&outcome, "compute"), (1, 10_000));
+    let kinds: Vec<_> = outcome.elements.iter().map(|info| info.kind).collect();
+    assert_eq!(
+        kinds,
+        [
+            "action",
+            "isend",
+            "recv",
+            "wait",
+            "barrier",
+            "allreduce",
+            "broadcast",
+            "reduce",
+            "alltoall"
+        ]
+    );
+    let outcome = run("modelio.xmi", 3);
+    assert_eq!(outcome.messages, 3);
+    // o + L + o + (s - 1) G
+    assert_eq!(outcome.makespan_ns, 1500 + 2500 + 1500 + 999);
+}
+
+#[test]
+fn what_takes_no_time_is_said() {
+    let reading = read("no-cost.puml").expect("a model");
+    let warned = |rule| reading.warnings.iter().filter(|w| w.rule == rule).count();
+    assert_eq!(warned(Rule::NoCost), 7);
+    assert_eq!(warned(Rule::Ignored), 4);
+    assert_eq!(reading.warnings.len(), 11, "{:?}", reading.warnings);
+    assert_eq!(run("no-cost.puml", 1).makespan_ns, 0);
+}
+
+#[test]
+fn what_is_no_model_is_refused_by_line() {
+    let prose = findings("prose.puml");
+    assert_eq!(
+        rules(&prose),
+        [(Rule::Expression, "line 9"), (Rule::Expression, "line 16")]
+    );
+    assert!(
+        prose[0].to_string().contains("file is there?"),
+        "{}",
+        prose[0]
+    );
+    let sequence = findings("sequence.puml");
+    assert_eq!(rules(&sequence)[0], (Rule::Syntax, "line 2"));
+    let broken = findings("broken.puml");
+    assert_eq!(
+        rules(&broken),
+        [
+            (Rule::Syntax, "line 2"),
+            (Rule::Annotation, "line 4"),
+            (Rule::Syntax, "line 10"),
+            (Rule::Syntax, "line 12"),
+            (Rule::Syntax, "line 14"),
+            (Rule::Syntax, "line 13"),
+            (Rule::Syntax, "line 6"),
+            (Rule::Expression, "line 5"),
+        ]
+    );
+    let unstructured = findings("unstructured.puml");
+    assert!(rules(&unstructured).iter().all(|(rule, _)| {
+        matches!(
+            rule,
+            Rule::Unstructured | Rule::EndlessLoop | Rule::UnreachableElement
+        )
+    }));
+    assert!(!unstructured.is_empty());
+}
+
+#[test]
+fn broken_graphs_are_refused_by_rule() {
+    assert_eq!(
+        rules(&findings("broken.uml")),
+        [
+            (Rule::Annotation, "line 15"),
+            (Rule::Syntax, "line 12"),
+            (Rule::DanglingEdge, "line 7"),
+            (Rule::DanglingEdge, "line 8"),
+            (Rule::InitialNode, "Main"),
+        ]
+    );
+    assert_eq!(
+        rules(&findings("guards.uml")),
+        [
+            (Rule::OverlappingGuards, "line 17"),
+            (Rule::GuardGap, "line 18"),
+            (Rule::MissingMerge, "line 21"),
+            (Rule::EndlessLoop, "line 22"),
+            (Rule::EndlessLoop, "line 23"),
+            (Rule::EndlessLoop, "line 24"),
+            (Rule::UnreachableElement, "line 25"),
+        ]
+    );
+    assert_eq!(
+        rules(&findings("recursion.uml")),
+        [(Rule::Recursion, "Main/itself")]
+    );
+    assert_eq!(
+        rules(&findings("package-only.xmi")),
+        [(Rule::Syntax, "line 1")]
+    );
+}
+
+#[test]
+fn entities_are_refused() {
+    for name in ["entity.xmi", "billion-laughs.xmi", "gaphor-export.xmi"] {
+        assert!(matches!(read(name), Err(DiagramError::Xml(_))), "{name}");
+    }
+}

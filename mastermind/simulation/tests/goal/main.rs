@@ -1,0 +1,251 @@
+//! GOAL schedules: what is read, what is refused, and when each ends.
+
+#[path = "../engine/common.rs"]
+mod common;
+mod sweep;
+
+use std::io::Read;
+
+use mastermind_simulation::engine::SimulationError;
+use mastermind_simulation::goal::{ScheduleOutcome, read_goal, simulate_schedule};
+use mastermind_simulation::machine::{Link, Machine};
+use proptest::prelude::*;
+
+/// L 2500, o 1500, g 1000, G 1; messages of more than 100 kB ask first.
+fn machine() -> Machine {
+    let link = Link {
+        rendezvous_bytes: 100_000,
+        ..Link::default()
+    };
+    Machine {
+        intra: link,
+        inter: link,
+        ..Machine::default()
+    }
+}
+
+fn run(text: &str) -> Result<ScheduleOutcome, SimulationError> {
+    simulate_schedule(read_goal(text.as_bytes()).expect("a schedule"), &machine())
+}
+
+fn finishes(text: &str) -> Vec<u64> {
+    let outcome = run(text).expect("an end");
+    outcome.processes.iter().map(|p| p.finish_ns).collect()
+}
+
+#[test]
+fn a_message_takes_what_loggp_says() {
+    let text = "num_ranks 2\nrank 0 {\nl1: calc 1000\nl2: send 6000b to 1 tag 3\nl2 requires l1\n}\n\
+        rank 1 {\nl1: recv 6000b from 0 tag 3\nl2: calc 10\nl2 requires l1\n}\n";
+    // 1000 + o; 1000 + o + L + o + (s - 1) G, then 10.
+    assert_eq!(
+        finishes(text),
+        [2500, 1000 + 1500 + 2500 + 1500 + 5999 + 10]
+    );
+    // Also when no receive is there; and a second message waits for the interface: g + (s - 1) G.
+    let text = "num_ranks 2\nrank 0 {\nsend 6000b to 1\nsend 6000b to 1\n}\nrank 1 {\n}\n";
+    let outcome = run(text).expect("an end");
+    let second = 1000 + 5999;
+    assert_eq!(outcome.processes[0].finish_ns, second + 1500);
+    assert_eq!(
+        outcome.processes[1].finish_ns,
+        4000 + 1500 + 5999 + 1500 + 5999
+    );
+    assert_eq!((outcome.messages, outcome.unreceived), (2, 2));
+}
+
+#[test]
+fn a_large_message_asks_first() {
+    let text = "num_ranks 2\nrank 0 {\nl1: send 200000b to 1\nl2: calc 5\nl2 requires l1\n}\n\
+        rank 1 {\nl1: calc 10000\nl2: recv 200000b from 0\nl2 requires l1\n}\n";
+    // The request waits for the calculation: it takes o, and so does the answer.
+    let answer = 10_000 + 1500 + 1500 + 2500;
+    let data = answer + 1500 + 2500;
+    assert_eq!(finishes(text), [answer + 1500 + 5, data + 1500 + 199_999]);
+}
+
+#[test]
+fn requires_delays_across_processors() {
+    let text = "num_ranks 1\nrank 0 {\na: calc 1000 cpu 0\nb: calc 500 cpu 1\nb requires a\n\
+        c: calc 500 cpu 2\nc irequires a\n}\n";
+    let outcome = run(text).expect("an end");
+    assert_eq!(outcome.makespan_ns, 1500);
+    assert_eq!(outcome.processes[0].work_ns, 2000);
+    let text = "num_ranks 1\nrank 0 {\na: calc 1000 cpu 0\nb: calc 300 cpu 1\nc: calc 500 cpu 1\nc requires a\nc requires b\n}\n";
+    assert_eq!(finishes(text), [1500]);
+}
+
+#[test]
+fn empty_messages_gain_no_time() {
+    let empty = "num_ranks 2\nrank 0 {\nsend 0b to 1\n}\nrank 1 {\nrecv 0b from 0\n}\n";
+    assert_eq!(finishes(empty), finishes(&empty.replace("0b", "1b")));
+}
+
+#[test]
+fn any_source_and_any_tag_are_taken() {
+    let text = "num_ranks 3\nrank 0 {\nl1: recv 8b from -1 tag -1\nl2: recv 8b from 2 tag 7\nl2 requires l1\n}\n\
+        rank 1 {\nsend 8b to 0 tag 9\n}\nrank 2 {\na: calc 100000\nb: send 8b to 0 tag 7\nb requires a\n}\n";
+    assert_eq!(finishes(text)[0], 100_000 + 5500 + 7);
+}
+
+#[test]
+fn what_never_ends_is_named() {
+    let text =
+        "num_ranks 2\nrank 0 {\nl1: recv 8b from 1 tag 4\n}\nrank 1 {\nl1: recv 8b from 0\n}\n";
+    let Err(SimulationError::Deadlock { n_blocked, blocked }) = run(text) else {
+        panic!("two ranks wait for each other");
+    };
+    assert_eq!(n_blocked, 2);
+    assert_eq!(blocked[0].place, "rank 0");
+    assert_eq!(blocked[0].waits_for, "a message from rank 1, tag 4");
+    let circle = "num_ranks 1\nrank 0 {\na: calc 1\nb: calc 1\na requires b\nb requires a\n}\n";
+    assert!(matches!(
+        run(circle),
+        Err(SimulationError::Deadlock { n_blocked: 1, .. })
+    ));
+}
+
+#[test]
+fn comments_and_blanks_are_passed_over() {
+    let text = "// a tree\nnum_ranks 2 /* of\n two */\n\nrank 1\n{\n\t l1 :  calc  7   cpu 0 // seven\n}\nrank 0 { }\n";
+    let error = read_goal(text.as_bytes()).expect_err("} on the line of {");
+    assert!(
+        error.to_string().starts_with("cannot read line 9"),
+        "{error}"
+    );
+    let text = text.replace("{ }", "{\r\n}");
+    assert_eq!(finishes(&text), [0, 7]);
+}
+
+#[test]
+fn what_is_no_schedule_is_refused_by_line() {
+    for (body, line, part) in [
+        ("", 1, "num_ranks"),
+        ("rank 0 {\n}", 1, "num_ranks"),
+        ("num_ranks 0", 1, "1 to 16777216"),
+        ("num_ranks 99999999999", 1, "1 to 16777216"),
+        ("num_ranks 2\nrank 2 {", 2, "below num_ranks"),
+        ("num_ranks 2\nrank 1 {\n}\nrank 1 {\n}", 4, "a second time"),
+        ("num_ranks 2\nrank 1 {\nl1: calc", 3, "1e15"),
+        (
+            "num_ranks 2\nrank 1 {\nl1: calc 18446744073709551616",
+            3,
+            "1e15",
+        ),
+        ("num_ranks 2\nrank 1 {\nl1: fly 5", 3, "calc, send, recv"),
+        (
+            "num_ranks 2\nrank 1 {\nl1: send 5b to 2",
+            3,
+            "below num_ranks",
+        ),
+        (
+            "num_ranks 2\nrank 1 {\nl1: send 5b to -1",
+            3,
+            "below num_ranks",
+        ),
+        ("num_ranks 2\nrank 1 {\nl1: send 5b from 1", 3, "b, to"),
+        ("num_ranks 2\nrank 1 {\nl1: calc 5 cpu 256", 3, "below 256"),
+        (
+            "num_ranks 2\nrank 1 {\nl1: calc 5 tag 1",
+            3,
+            "tag and a number",
+        ),
+        (
+            "num_ranks 2\nrank 1 {\nl1: calc 5\nl1: calc 5",
+            4,
+            "each label once",
+        ),
+        (
+            "num_ranks 2\nrank 1 {\nl1: calc 5\nl2 requires l1",
+            4,
+            "an operation above",
+        ),
+        (
+            "num_ranks 2\nrank 1 {\nl1: calc 5\nl1 requires l1",
+            4,
+            "requires itself",
+        ),
+        ("num_ranks 2\nrank 1 {\nl1: calc 5 5", 3, "cpu or nic"),
+        (
+            "num_ranks 2\nrank 1 {\nl1: calc 5",
+            3,
+            "the end of the text in rank 1",
+        ),
+        ("num_ranks 2\n/* never", 2, "in a comment"),
+        ("num_ranks 2\n\u{fffd}", 2, "rank, a number and {"),
+    ] {
+        let error = read_goal(body.as_bytes()).expect_err(body).to_string();
+        assert!(
+            error.starts_with(&format!("cannot read line {line} ")),
+            "{body}: {error}"
+        );
+        assert!(error.contains(part), "{body}: {error}");
+    }
+    let long = format!("num_ranks 2\n{}", " ".repeat(1 << 17));
+    let error = read_goal(long.as_bytes())
+        .expect_err("a long line")
+        .to_string();
+    assert!(error.contains("a longer line"), "{error}");
+}
+
+/// Gives its text in pieces of a few bytes.
+struct Slow<'a>(&'a [u8], usize);
+
+impl Read for Slow<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.1.min(self.0.len()).min(buffer.len());
+        buffer[..n].copy_from_slice(&self.0[..n]);
+        self.0 = &self.0[n..];
+        Ok(n)
+    }
+}
+
+fn text_of(grid: (u32, u32), blocks: u32) -> String {
+    let mut text = Vec::new();
+    sweep::write_sweep(&mut text, grid, blocks, 6000, 1_000_000).expect("text");
+    String::from_utf8(text).expect("text")
+}
+
+#[test]
+fn pieces_of_any_size_give_the_same() {
+    let text = text_of((3, 2), 2);
+    let whole = run(&text).expect("an end");
+    for size in [1, 7, 100] {
+        let schedule = read_goal(Slow(text.as_bytes(), size)).expect("a schedule");
+        assert_eq!(schedule.ranks(), 6);
+        let outcome = simulate_schedule(schedule, &machine()).expect("an end");
+        assert_eq!(outcome.processes, whole.processes);
+    }
+}
+
+#[test]
+fn the_wavefront_ends_when_the_model_of_it_does() {
+    for (px, py, blocks) in [(1, 1, 2), (4, 3, 5), (10, 10, 20), (7, 2, 3)] {
+        let model = common::sweep(px, py, blocks, 1, 6000, 1_000_000);
+        let expected = common::outcome(&model, &common::machine(), px * py);
+        let outcome = run(&text_of((px, py), blocks)).expect("an end");
+        assert_eq!(outcome.makespan_ns, expected.makespan_ns, "{px} x {py}");
+        assert_eq!(outcome.processes, expected.processes, "{px} x {py}");
+        assert_eq!(outcome.messages, expected.messages);
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_or_refused(lines in prop::collection::vec(0..16_usize, 0..30), cut in 0..400_usize) {
+        let words = [
+            "num_ranks 3", "rank 0 {", "rank 1 {", "rank 2\n{", "}", "l1: calc 5", "l2: send 5b to 1",
+            "l3: recv 5b from 0", "l2 requires l1", "l3 irequires l2", "recv 8 from -1 tag -1", "/*", "*/",
+            "// x", "x: calc 9 cpu 2 nic 3", "x requires l1",
+        ];
+        let mut text = String::from("num_ranks 3\n");
+        for line in lines {
+            text += words[line];
+            text += "\n";
+        }
+        text.truncate(cut.max(12));
+        if let Ok(schedule) = read_goal(text.as_bytes()) {
+            let _ = simulate_schedule(schedule, &machine());
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Each call of MPI as a record, where that is asked for: bytes, peer and ranks, in C and Fortran, under each MPI of this
+//! machine; in a wrapped program and in a run of the case study.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use mastermind_tests::{Scratch, bin_dir, compile_mpi, mpi_fixture, mpirun, mpis_with, output};
+use serde_json::Value;
+
+fn mastermind(arguments: &[&str]) -> String {
+    output(Command::new(bin_dir().join("mastermind")).args(arguments))
+}
+
+/// Runs a program on two ranks, every call of MPI recorded.
+fn record(mpi: &str, program: &Path, scratch: &Scratch) -> String {
+    let records = scratch.text(&format!("records-{mpi}"));
+    let mut command = mpirun(mpi, 2, &scratch.path(""));
+    command.arg(bin_dir().join("mastermind"));
+    command.args(["wrap", "--mpi-events", "--records", &records, "--"]);
+    output(command.arg(program));
+    records
+}
+
+/// A recorded call: function, bytes, peer, ranks.
+type Event = (String, i64, i64, i64);
+
+/// The calls of MPI of a rank, in their order.
+fn events(records: &str, rank: u32, scratch: &Scratch) -> Vec<Event> {
+    let out = scratch.path(&format!("csv-{}", folder_name(records, rank)));
+    mastermind(&[
+        "export",
+        records,
+        "--format",
+        "csv",
+        "-o",
+        &out.display().to_string(),
+    ]);
+    let mut events = Vec::new();
+    for entry in fs::read_dir(&out).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy();
+        let parts: Vec<_> = name.split('.').collect();
+        let ["MPI", "MPI", function, of_rank, "csv"] = parts[..] else {
+            continue;
+        };
+        if of_rank != format!("rank{rank:04}") {
+            continue;
+        }
+        let mut table = csv::Reader::from_path(&path).expect("a table");
+        let header = table.headers().expect("a header").clone();
+        for row in table.records() {
+            let row = row.expect("a row");
+            let number = |column: &str| -> i64 {
+                let at = header.iter().position(|name| name == column);
+                row[at.expect("the column")].parse().expect("a number")
+            };
+            let event = (number("bytes"), number("peer"), number("ranks"));
+            assert!(number("wall_ns") >= number("mpi_ns"), "{row:?}");
+            events.push((
+                number("seq"),
+                (function.to_owned(), event.0, event.1, event.2),
+            ));
+        }
+    }
+    events.sort();
+    events.into_iter().map(|(_, event)| event).collect()
+}
+
+/// A name for each directory and rank.
+fn folder_name(records: &str, rank: u32) -> String {
+    let name = Path::new(records).file_name().expect("a name");
+    format!("{}-{rank}", name.to_string_lossy())
+}
+
+fn event(function: &str, bytes: i64, peer: i64, ranks: i64) -> Event {
+    (function.into(), bytes, peer, ranks)
+}
+
+#[test]
+fn bytes_peer_and_ranks_of_each_call() {
+    for mpi in mpis_with("mpicc") {
+        let scratch = Scratch::new();
+        let program = compile_mpi(mpi, "events.c", &[], &[], &scratch.path(""));
+        let records = record(mpi, &program, &scratch);
+        for rank in [0, 1] {
+            let other = i64::from(1 - rank);
+            let own = [3, 5][rank as usize];
+            let expected = [
+                event("MPI_Init", 0, -1, 0),
+                event("MPI_Type_contiguous", 0, -1, 0),
+                event("MPI_Type_commit", 0, -1, 0),
+                event("MPI_Irecv", 84, -1, 2),
+                event("MPI_Isend", 60, other, 2),
+                event("MPI_Waitall", 0, -1, 0),
+                event("MPI_Send", 0, -1, 2),
+                event("MPI_Bcast", 100, 1, 2),
+                event("MPI_Gather", 16, 0, 2),
+                event("MPI_Scatterv", own, 0, 2),
+                event("MPI_Allgather", 9, -1, 2),
+                event("MPI_Allgatherv", own, -1, 2),
+                event("MPI_Alltoall", 8, -1, 2),
+                event("MPI_Alltoallv", [2, 4][rank as usize], -1, 2),
+                event("MPI_Reduce_scatter", 32, -1, 2),
+                event("MPI_Comm_split", 0, -1, 2),
+                event("MPI_Allreduce", 48, -1, 1),
+                event("MPI_Barrier", 0, -1, 2),
+                event("MPI_Finalize", 0, -1, 0),
+            ];
+            assert_eq!(events(&records, rank, &scratch), expected, "{mpi}");
+        }
+    }
+}
+
+#[test]
+fn calls_in_fortran_by_every_interface() {
+    for mpi in mpis_with("mpif90") {
+        for interface in [&[][..], &["-DMPIF"], &["-DF08"]] {
+            let scratch = Scratch::new();
+            let report = scratch.path("report.o");
+            let mut cc = Command::new("cc");
+            output(
+                cc.args(["-c", "-o"])
+                    .arg(&report)
+                    .arg(mpi_fixture("report.c")),
+            );
+            let program = compile_mpi(mpi, "calls.F90", interface, &[report], &scratch.path(""));
+            let records = record(mpi, &program, &scratch);
+            for rank in [0, 1] {
+                let all = events(&records, rank, &scratch);
+                let other = i64::from(1 - rank);
+                for (expected, n) in [
+                    (event("MPI_Barrier", 0, -1, 2), 10),
+                    (event("MPI_Allreduce", 8, -1, 2), 7),
+                    (event("MPI_Sendrecv", 8, other, 2), 5),
+                    (event("MPI_Comm_dup", 0, -1, 2), 1),
+                ] {
+                    let found = all.iter().filter(|event| **event == expected).count();
+                    assert_eq!(found, n, "{mpi} {interface:?} {expected:?}\n{all:?}");
+                }
+            }
+        }
+    }
+}
+
+/// The recorded calls are in the rows of MPI's functions, not beside them, and a model of one has the sizes as parameters.
+#[test]
+fn a_call_of_mpi_can_be_modelled() {
+    for mpi in mpis_with("mpicc") {
+        let scratch = Scratch::new();
+        let program = compile_mpi(mpi, "sizes.c", &[], &[], &scratch.path(""));
+        let records = record(mpi, &program, &scratch);
+        let profile: Value =
+            serde_json::from_str(&mastermind(&["profile", &records, "--json"])).expect("JSON");
+        let rows = profile["rows"].as_array().expect("rows");
+        let names: Vec<_> = rows.iter().filter_map(|row| row["name"].as_str()).collect();
+        assert!(names.contains(&"MPI_Send()"), "{names:?}");
+        assert!(
+            names.iter().all(|name| !name.starts_with("MPI.")),
+            "{names:?}"
+        );
+        let fit = mastermind(&["fit", &records, "--method", "MPI_Send", "--json"]);
+        let fit: Value = serde_json::from_str(&fit).expect("JSON");
+        let model = &fit["models"][0];
+        assert_eq!(model["method"], "MPI::MPI.MPI_Send");
+        assert_eq!(model["n_records"], 180);
+        let range = model["range"].as_object().expect("a range");
+        assert_eq!(range["bytes"], serde_json::json!([4096.0, 1048576.0]));
+        assert!(!range.contains_key("peer"), "{range:?}");
+    }
+}

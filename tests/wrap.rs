@@ -1,0 +1,148 @@
+//! `mastermind wrap`: the MPI of programs that were never written for it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use mastermind_tests::{
+    Ended, Scratch, bin_dir, compile_mpi, mpi_fixture, mpirun, mpis_with, output,
+};
+use serde_json::Value;
+
+fn profile(records: &str) -> Value {
+    let mut command = Command::new(bin_dir().join("mastermind"));
+    let text = output(command.args(["profile", records, "--json"]));
+    serde_json::from_str(&text).expect("JSON")
+}
+
+/// Calls by name, mean over the ranks.
+fn calls(profile: &Value) -> BTreeMap<&str, f64> {
+    let rows = profile["rows"].as_array().expect("rows");
+    let row = |row: &'_ Value| row["calls"].as_f64();
+    rows.iter()
+        .filter_map(|r| Some((r["name"].as_str()?, row(r)?)))
+        .collect()
+}
+
+fn program(mpi: &str, source: &str, scratch: &Scratch) -> PathBuf {
+    let report = scratch.path("report.o");
+    let mut cc = Command::new("cc");
+    output(
+        cc.args(["-c", "-o"])
+            .arg(&report)
+            .arg(mpi_fixture("report.c")),
+    );
+    compile_mpi(mpi, source, &[], &[report], &scratch.path(""))
+}
+
+/// Runs a program on two ranks, each wrapped.
+fn wrapped(mpi: &str, program: &Path, options: &[&str], scratch: &Scratch) -> Ended {
+    let mut command = mpirun(mpi, 2, &scratch.path(""));
+    command.arg(bin_dir().join("mastermind"));
+    command.arg("wrap").args(options).arg("--").arg(program);
+    scratch.run(&mut command)
+}
+
+#[test]
+fn a_program_under_the_launcher_has_a_profile() {
+    for mpi in mpis_with("mpicc") {
+        let scratch = Scratch::new();
+        let program = program(mpi, "calls.c", &scratch);
+        let records = scratch.text("records");
+        wrapped(mpi, &program, &["--records", &records], &scratch).well();
+        let profile = profile(&records);
+        assert_eq!(profile["ranks"], 2);
+        assert_eq!(profile["lost_records"], 0);
+        let calls = calls(&profile);
+        for (name, expected) in [
+            ("calls.c.main", 1.0),
+            ("MPI_Barrier()", 10.0),
+            ("MPI_Allreduce()", 7.0),
+            ("MPI_Sendrecv()", 5.0),
+            ("MPI_Init_thread()", 1.0),
+            ("MPI_Finalize()", 1.0),
+        ] {
+            assert_eq!(calls.get(name), Some(&expected), "{name} in {calls:?}");
+        }
+        let rows = profile["rows"].as_array().expect("rows");
+        let main = rows.iter().find(|row| row["name"] == "calls.c.main");
+        let main = main.expect("the program's row");
+        let ns = |column: &str| main[column].as_f64().expect("a time");
+        assert!(ns("mpi_ns") > 0.0 && ns("mpi_ns") <= ns("inclusive_ns"));
+        assert_eq!(main["percent"], 100.0);
+        let run = scratch.mastermind(&["profile", &records]).well();
+        assert!(!run.contains("killed"), "{run}");
+    }
+}
+
+/// The other way round: everything that the launcher starts is wrapped, and the launcher itself leaves no records.
+#[test]
+fn a_launcher_can_be_wrapped() {
+    for mpi in mpis_with("mpicc") {
+        let scratch = Scratch::new();
+        let program = program(mpi, "calls.c", &scratch);
+        let launcher = mpirun(mpi, 2, &scratch.path(""));
+        let mut command = Command::new(bin_dir().join("mastermind"));
+        command.args(["wrap", "--records", "records", "--"]);
+        command
+            .arg(launcher.get_program())
+            .args(launcher.get_args());
+        scratch.run(command.arg(&program)).well();
+        let profile = profile(&scratch.text("records"));
+        assert_eq!(profile["ranks"], 2);
+        assert_eq!(calls(&profile)["MPI_Barrier()"], 10.0);
+    }
+}
+
+#[test]
+fn a_killed_program_has_its_functions() {
+    for mpi in mpis_with("mpicc") {
+        let scratch = Scratch::new();
+        let program = program(mpi, "killed.c", &scratch);
+        let ended = wrapped(mpi, &program, &["--records", "records"], &scratch);
+        assert_ne!(ended.code, Some(0), "{ended:?}");
+        let profile = profile(&scratch.text("records"));
+        let calls = calls(&profile);
+        assert_eq!(calls["MPI_Barrier()"], 7.0, "{calls:?}");
+        assert_eq!(calls["MPI_Init()"], 1.0, "{calls:?}");
+    }
+}
+
+#[test]
+fn records_of_another_run_are_not_mixed_with() {
+    for mpi in mpis_with("mpicc") {
+        let scratch = Scratch::new();
+        let program = program(mpi, "calls.c", &scratch);
+        wrapped(mpi, &program, &[], &scratch).well();
+        assert!(scratch.path("calls.c.records").is_dir());
+        let again = wrapped(mpi, &program, &[], &scratch);
+        assert_ne!(again.code, Some(0), "{again:?}");
+        assert!(again.stderr.contains("use --overwrite"), "{again:?}");
+        wrapped(mpi, &program, &["--overwrite"], &scratch).well();
+        assert_eq!(profile(&scratch.text("calls.c.records"))["ranks"], 2);
+    }
+}
+
+#[test]
+fn how_the_program_ended_is_passed_on_and_no_mpi_is_said() {
+    let scratch = Scratch::new();
+    for (line, code) in [("exit 0", 0), ("exit 7", 7), ("kill -TERM $$", 128 + 15)] {
+        let ended = scratch.mastermind(&["wrap", "--records", "records", "--", "sh", "-c", line]);
+        assert_eq!(ended.code, Some(code), "{ended:?}");
+        assert!(
+            ended.stderr.starts_with(
+                "warning: nothing is recorded\n  cannot measure MPI of \"sh\": 0 calls seen"
+            ),
+            "{ended:?}"
+        );
+        assert!(fs::metadata(scratch.path("records")).is_err());
+    }
+    let missing = scratch
+        .mastermind(&["wrap", "--", "no-such-program"])
+        .error();
+    assert!(
+        missing.contains("cannot start program \"no-such-program\""),
+        "{missing}"
+    );
+}
