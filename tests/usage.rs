@@ -46,6 +46,17 @@ fn wrong_use_ends_with_2() {
         &["fit"],
         &["fit", "records", "--metric", "hope"],
         &["choose", assembly],
+        &["fit", "t.csv", "--unit", "days"],
+        &["predict"],
+        &["predict", "models.json", "--at", "q"],
+        &[
+            "predict",
+            "models.json",
+            "--at",
+            "q=1",
+            "--against",
+            "records",
+        ],
     ] {
         let ended = scratch.mastermind(arguments);
         assert_eq!(ended.code, Some(2), "{arguments:?}: {ended:#?}");
@@ -61,8 +72,8 @@ fn wrong_use_ends_with_2() {
 fn each_verb_has_help_with_an_example() {
     let scratch = Scratch::new();
     for verb in [
-        "doctor", "list", "describe", "check", "run", "profile", "export", "fit", "choose",
-        "suggest",
+        "doctor", "list", "describe", "check", "run", "profile", "export", "fit", "predict",
+        "choose", "suggest",
     ] {
         let help = scratch.mastermind(&[verb, "--help"]).well();
         assert!(

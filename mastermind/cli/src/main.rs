@@ -5,6 +5,8 @@
 mod commands;
 mod errors;
 mod figures;
+mod held_out;
+mod measurements;
 mod output;
 mod session;
 
@@ -35,6 +37,7 @@ enum Verb {
     Export(commands::export::Export),
     Plot(commands::plot::Plot),
     Fit(commands::fit::Fit),
+    Predict(Box<commands::predict::Predict>),
     Choose(commands::choose::Choose),
     Simulate(commands::simulate::Simulate),
     Wrap(commands::wrap::Wrap),
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         Verb::Export(verb) => verb.execute(),
         Verb::Plot(verb) => verb.execute(),
         Verb::Fit(verb) => verb.execute(),
+        Verb::Predict(verb) => verb.execute(),
         Verb::Choose(verb) => verb.execute(),
         Verb::Simulate(verb) => verb.execute(),
         Verb::Wrap(verb) => verb.execute(),

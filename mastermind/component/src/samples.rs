@@ -1,11 +1,13 @@
 //! Recorded calls as samples.
 
+use std::collections::HashMap;
+
 use mastermind_composition::model_name;
-use mastermind_models::{Metric, Parameter, ParameterKind, SampleSet};
+use mastermind_models::{CallSink, Metric, Parameter, ParameterKind};
 use mastermind_records::definition::{self, MethodDefinition, ParameterDefinition, TIMER_CLASS};
 use mastermind_records::{ExclusiveTimes, Record, Run};
 
-/// Adds the calls of a run to `set`, by method (`CLASS::PORT.METHOD`) and parameters. Calls that failed are left out,
+/// Gives the calls of a run to `sink`, by method (`CLASS::PORT.METHOD`) and parameters. Calls that failed are left out,
 /// and timers.
 ///
 /// Wall time is exclusive: a model is of the component itself, and the composition adds those that it calls.
@@ -14,27 +16,26 @@ use mastermind_records::{ExclusiveTimes, Record, Run};
 /// A method that was added before with other parameters.
 pub fn samples(
     run: &Run,
-    set: &mut SampleSet,
+    sink: &mut impl CallSink,
     metric: Metric,
 ) -> Result<(), mastermind_models::Error> {
     let mut coordinate = Vec::new();
     for rank in run.ranks() {
         for (log, _) in run.logs_of(rank) {
+            let mut numbers = Numbers::default();
             for (record, exclusive_ns) in
                 ExclusiveTimes::of_components(log).filter(|(record, _)| is_of_component(record))
             {
                 let Some(ns) = time_ns(&record, exclusive_ns, metric) else {
                     continue;
                 };
-                let sizes = record.method.parameters.iter().filter(|p| p.is_size());
-                let parameters: Vec<_> = sizes.map(parameter).collect();
-                let method = set.declare(&method_name(record.method), &parameters)?;
+                let method = numbers.of(&record, sink)?;
                 coordinate.clear();
                 let values = record.method.parameters.iter().zip(record.parameters());
                 let values = values.filter(|(definition, _)| definition.is_size());
                 coordinate.extend(values.map(|(_, value)| value.as_f64()));
-                // Refused ones are counted by the set.
-                let _ = set.push(method, &coordinate, ns as f64 * 1e-9);
+                // Refused ones are counted by the sink.
+                let _ = sink.take(method, &coordinate, ns as f64 * 1e-9);
             }
         }
     }
@@ -44,6 +45,27 @@ pub fn samples(
 /// Whether a call was one of a component that did its work: it did not fail, and it is no timer.
 pub(crate) fn is_of_component(record: &Record<'_>) -> bool {
     !record.failed && record.method.class != TIMER_CLASS
+}
+
+/// Numbers of the methods of one log by call path: names are made once, not at every call.
+#[derive(Default)]
+struct Numbers(HashMap<u32, usize>);
+
+impl Numbers {
+    fn of(
+        &mut self,
+        record: &Record<'_>,
+        sink: &mut impl CallSink,
+    ) -> Result<usize, mastermind_models::Error> {
+        if let Some(&known) = self.0.get(&record.call_path) {
+            return Ok(known);
+        }
+        let sizes = record.method.parameters.iter().filter(|p| p.is_size());
+        let parameters: Vec<_> = sizes.map(parameter).collect();
+        let number = sink.declare(&method_name(record.method), &parameters)?;
+        self.0.insert(record.call_path, number);
+        Ok(number)
+    }
 }
 
 /// `CLASS::PORT.METHOD`.

@@ -25,7 +25,7 @@ const LONGEST: usize = 4096;
 const DEEPEST: usize = 64;
 
 /// A function of one or two numbers: its name, its value, and its derivatives by each argument.
-type Function = (
+pub(crate) type Function = (
     &'static str,
     usize,
     fn(f64, f64) -> f64,
@@ -33,7 +33,7 @@ type Function = (
 );
 
 /// The functions. Steps have the derivative 0.
-const FUNCTIONS: [Function; 10] = [
+pub(crate) const FUNCTIONS: [Function; 10] = [
     ("abs", 1, |a, _| a.abs(), |a, _| [a.signum(), 0.0]),
     ("floor", 1, |a, _| a.floor(), |_, _| [0.0, 0.0]),
     ("ceil", 1, |a, _| a.ceil(), |_, _| [0.0, 0.0]),
@@ -62,7 +62,7 @@ const FUNCTIONS: [Function; 10] = [
 
 /// An operator between its operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Operator {
+pub(crate) enum Operator {
     Add,
     Subtract,
     Multiply,
@@ -70,8 +70,9 @@ enum Operator {
     Power,
 }
 
+/// A part of an expression.
 #[derive(Debug, Clone, PartialEq)]
-enum Node {
+pub(crate) enum Node {
     Number(f64),
     Name(String),
     Minus(Box<Node>),
@@ -137,6 +138,11 @@ impl Expression {
             }
         })?;
         Ok(Self { root })
+    }
+
+    /// The whole of it.
+    pub(crate) fn root(&self) -> &Node {
+        &self.root
     }
 
     /// The names in it.

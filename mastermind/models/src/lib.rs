@@ -27,6 +27,7 @@
 //! # Ok::<(), mastermind_models::Error>(())
 //! ```
 
+mod call_sink;
 mod choice;
 mod error;
 mod exponent;
@@ -35,6 +36,7 @@ mod families;
 mod fit;
 mod formula;
 mod hypothesis;
+mod input;
 mod least_squares;
 mod mixture;
 mod model;
@@ -45,6 +47,7 @@ mod parameter;
 mod points;
 mod predict;
 mod quality;
+mod rendering;
 mod sample;
 mod searched;
 mod shown;
@@ -56,15 +59,18 @@ mod uncertainty;
 mod written;
 mod written_fit;
 
+pub use call_sink::CallSink;
 pub use error::Error;
 pub use exponent::Exponent;
 pub use expression::{Expression, ExpressionError};
 pub use fit::{FitOptions, fit, fit_family, fit_with};
 pub use formula::{Factor, Formula, Regime, Term};
+pub use input::{Format, InputError, SetAside, Survey, TimeUnit, Wanted, Why};
 pub use model::{Coefficient, Family, Freedom, Model, ModelSet, Note};
 pub use modes::Modes;
 pub use parameter::{Coordinate, Parameter, ParameterKind, Value};
 pub use predict::{LEVEL, Prediction, predict};
+pub use rendering::{Language, render};
 pub use sample::{Metric, Refused, SampleSet, Samples, Summary};
 pub use shown::Alternative;
 pub use suggest::{SuggestOptions, Suggestion, suggest};

@@ -1,26 +1,28 @@
-//! `mastermind fit`: models of the recorded methods.
+//! `mastermind fit`: models of the measured methods.
 
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::{Args, ValueEnum};
-use mastermind_component::samples;
-use mastermind_models::{Metric, Model, ModelSet, SampleSet, Samples};
+use mastermind_models::{Language, Model, ModelSet, render};
 
+use crate::commands::wishes::Wishes;
+use crate::measurements::{self, MetricName, Reading};
 use crate::output;
 
-/// Fit models to the records of one or several runs.
+/// Fit models to the records of one or several runs, or to tables and files of Extra-P.
 #[derive(Args)]
 #[command(
-    after_help = "Example: mastermind fit records-godunov records-efm -o models.json --method flux.compute"
+    after_help = "Example: mastermind fit records-godunov records-efm -o models.json --method flux.compute\n\
+                  Example: mastermind fit sort.csv --time seconds --params n,order --format rust"
 )]
 pub struct Fit {
-    /// Record directories
+    /// Record directories, tables (.csv, .tsv) and files of Extra-P (.txt, .json, .jsonl), or directories of such files
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
-    /// Where the models go
+    /// Where the models go, as JSON
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Only methods with this name, or whose name CLASS::PORT.METHOD ends in it
@@ -29,25 +31,51 @@ pub struct Fit {
     /// Which time; wall time is without that of the measured calls made from it
     #[arg(long, value_enum, default_value_t = MetricName::Wall)]
     metric: MetricName,
-    /// Print one JSON document
+    #[command(flatten)]
+    wishes: Wishes,
+    /// What is printed
+    #[arg(long, value_enum, default_value_t = Printed::Table)]
+    format: Printed,
+    /// Print one JSON document, as --format json
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    reading: Reading,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum MetricName {
-    Wall,
-    Mpi,
-    Compute,
+/// What models are printed as.
+#[derive(Clone, Copy, ValueEnum, PartialEq, Eq)]
+pub enum Printed {
+    /// A line a model
+    Table,
+    /// The models with all that is known of them, as -o writes them
+    Json,
+    /// Formula, coefficients with their errors, measures of the fit, range
+    Text,
+    /// Equations
+    Latex,
+    /// A Rust function a model
+    Rust,
+    /// A C function a model
+    C,
 }
 
-impl From<MetricName> for Metric {
-    fn from(name: MetricName) -> Self {
-        match name {
-            MetricName::Wall => Metric::Wall,
-            MetricName::Mpi => Metric::Mpi,
-            MetricName::Compute => Metric::Compute,
-        }
+impl Printed {
+    /// Models in this form.
+    ///
+    /// # Errors
+    /// They have no JSON form.
+    pub fn print(self, models: &ModelSet) -> anyhow::Result<String> {
+        let language = match self {
+            Self::Table => return Ok(table(&models.models)),
+            Self::Json => return Ok(models.to_json()?),
+            Self::Text => Language::Text,
+            Self::Latex => Language::Latex,
+            Self::Rust => Language::Rust,
+            Self::C => Language::C,
+        };
+        let text = render(&models.models, language);
+        Ok(text.trim_end().to_owned())
     }
 }
 
@@ -55,13 +83,15 @@ impl Fit {
     /// Fits the models.
     ///
     /// # Errors
-    /// There are no records; no method of the name; the output cannot be written.
+    /// There are no measurements; no method of the name; the output cannot be written.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
-        let samples = self.samples()?;
+        let metric = self.metric.into();
+        let samples = measurements::read(&self.inputs, &self.reading, metric)?;
+        let samples = measurements::select(samples, self.method.as_deref(), metric)?;
         let mut models = Vec::new();
         let mut failures = Vec::new();
         for samples in &samples {
-            match mastermind_models::fit(samples) {
+            match self.wishes.fit(samples) {
                 Ok(fitted) => models.extend(fitted),
                 Err(error) => failures.push(anyhow::Error::from(error)),
             }
@@ -74,48 +104,18 @@ impl Fit {
             fs::write(path, models.to_json()?)
                 .with_context(|| format!("cannot write models \"{}\"", path.display()))?;
         }
-        if self.json {
-            output::line(models.to_json()?);
+        let format = if self.json {
+            Printed::Json
         } else {
-            output::line(table(&models.models));
-        }
+            self.format
+        };
+        output::line(format.print(&models)?);
         Ok(if failures.is_empty() {
             ExitCode::SUCCESS
         } else {
             ExitCode::FAILURE
         })
     }
-
-    fn samples(&self) -> anyhow::Result<Vec<Samples>> {
-        let metric = Metric::from(self.metric);
-        let mut set = SampleSet::new(metric);
-        for input in &self.inputs {
-            samples(&super::profile::open(input)?, &mut set, metric)?;
-        }
-        let mut found = set.finish();
-        let known: Vec<_> = found.iter().map(|samples| samples.method.clone()).collect();
-        if let Some(name) = &self.method {
-            found.retain(|samples| names(&samples.method, name));
-        }
-        match (&self.method, found.is_empty()) {
-            (Some(name), true) => {
-                bail!(
-                    "cannot fit \"{name}\": no calls recorded, expected one of {}",
-                    known.join(", ")
-                )
-            }
-            (None, true) => {
-                bail!("cannot fit {metric} time: none recorded, expected calls that have it")
-            }
-            _ => Ok(found),
-        }
-    }
-}
-
-/// Whether `CLASS::PORT.METHOD` is meant by a name: it, or an end of it that begins at a part.
-pub(super) fn names(method: &str, name: &str) -> bool {
-    let rest = method.strip_suffix(name);
-    rest.is_some_and(|rest| rest.is_empty() || rest.ends_with("::") || rest.ends_with('.'))
 }
 
 fn table(models: &[Model]) -> String {
@@ -155,25 +155,4 @@ fn table(models: &[Model]) -> String {
         "NOTES",
     ];
     output::table(&header, &[3, 4, 5], rows)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::names;
-
-    #[test]
-    fn a_method_is_named_by_its_end() {
-        let method = "hydro.GodunovFlux::flux.compute";
-        for name in [
-            method,
-            "GodunovFlux::flux.compute",
-            "flux.compute",
-            "compute",
-        ] {
-            assert!(names(method, name), "{name}");
-        }
-        for name in ["lux.compute", "hydro.EfmFlux::flux.compute", "flux"] {
-            assert!(!names(method, name), "{name}");
-        }
-    }
 }

@@ -1,18 +1,26 @@
 //! `mastermind plot`: figures of the paper from the records of a run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
+use mastermind_models::{Coordinate, Metric};
 use mastermind_records::definition::{MethodDefinition, ParameterDefinition, ParameterKind};
 use mastermind_records::{ExclusiveTimes, Record, Run};
 
+use crate::commands::predict::read_models;
 use crate::figures::comm::{self, Comm};
+use crate::figures::fitted::CurvePoint;
 use crate::figures::graph::{Graph, Vertex};
+use crate::figures::mean::Mean;
 use crate::figures::save;
 use crate::figures::scatter::{self, Scatter};
+use crate::figures::style::Axis;
+use crate::measurements::{self, MetricName, Reading};
 use crate::output;
+
+mod mean;
 
 /// Draw a figure from records.
 #[derive(Args)]
@@ -20,7 +28,7 @@ use crate::output;
     after_help = "Example: mastermind plot records --kind scatter --method states.compute -o states.svg"
 )]
 pub struct Plot {
-    /// The record directory
+    /// The record directory; for mean also tables and files of Extra-P, as fit reads them
     records: PathBuf,
     /// The figure
     #[arg(long, value_enum)]
@@ -31,16 +39,29 @@ pub struct Plot {
     /// The parameter of the x axis [default: the method's first number for scatter, level or the invocation for comm]
     #[arg(long, value_name = "NAME")]
     parameter: Option<String>,
+    /// Models to draw, as fit writes them [default for mean: fitted to what is drawn]
+    #[arg(long, value_name = "FILE")]
+    models: Option<PathBuf>,
+    /// Of mean, whether the modes are drawn for themselves
+    #[arg(long, value_enum, default_value_t = mean::ModesDrawn::Apart)]
+    modes: mean::ModesDrawn,
+    /// Which time, of mean
+    #[arg(long, value_enum, default_value_t = MetricName::Wall)]
+    metric: MetricName,
+    #[command(flatten)]
+    reading: Reading,
     /// Where it goes, .svg or .png [default: KIND.svg]
     #[arg(short, long, value_name = "F")]
     output: Option<PathBuf>,
 }
 
 /// A figure; each has a file in `figures/`.
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, ValueEnum, PartialEq, Eq)]
 enum Kind {
     /// Time of each call over a parameter, by rank (Figure 3)
     Scatter,
+    /// Mean and standard deviation over a parameter, with fits (Figures 4 and 5)
+    Mean,
     /// Time in MPI of each call, by level and rank (Figure 6)
     Comm,
     /// Who calls whom how often, and where the time goes (Figures 7 and 8)
@@ -53,18 +74,35 @@ impl Plot {
     /// # Errors
     /// There are no records, or none of the method; the figure cannot be written.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
-        let run = super::profile::open(&self.records)?;
         let name = self.kind.to_possible_value();
         let name = name.map_or_else(String::new, |name| name.get_name().to_owned());
         let path = self.output.clone();
         let path = path.unwrap_or_else(|| PathBuf::from(format!("{name}.svg")));
-        match self.kind {
-            Kind::Scatter => save(&self.scatter(&run)?, &path)?,
-            Kind::Comm => save(&self.comm(&run)?, &path)?,
-            Kind::Graph => save(&graph(&run), &path)?,
+        if self.kind == Kind::Mean {
+            save(&self.mean()?, &path)?;
+        } else {
+            let run = super::profile::open(&self.records)?;
+            match self.kind {
+                Kind::Comm => save(&self.comm(&run)?, &path)?,
+                Kind::Graph => save(&graph(&run), &path)?,
+                _ => save(&self.scatter(&run)?, &path)?,
+            }
         }
         output::line(path.display().to_string());
         Ok(ExitCode::SUCCESS)
+    }
+
+    fn mean(&self) -> anyhow::Result<Mean> {
+        let Some(name) = &self.method else {
+            bail!("cannot draw mean: no method, expected --method NAME; see mastermind profile");
+        };
+        let inputs = std::slice::from_ref(&self.records);
+        let samples = measurements::read(inputs, &self.reading, self.metric.into())?;
+        let run = Run::open(&self.records).ok();
+        let samples = mean::one(samples, name, run.as_ref())?;
+        let models = self.models.as_deref().map(read_models).transpose()?;
+        let parameter = self.parameter.as_deref();
+        mean::mean(&samples, parameter, self.modes, models.as_ref())
     }
 
     fn scatter(&self, run: &Run) -> anyhow::Result<Scatter> {
@@ -88,11 +126,17 @@ impl Plot {
             rank: *rank,
             mode: mode.map_or(0, |place| number(record, place) as usize),
         });
+        let points: Vec<_> = points.collect();
+        let curves = match &self.models {
+            Some(path) => curves(&records, [Some(x), mode], path)?,
+            None => Vec::new(),
+        };
         Ok(Scatter {
             title: format!("{name} of {}", definition.class),
             x_label: axis_label(&definition.parameters[x]),
             modes: mode.map(labels).unwrap_or_default(),
-            points: points.collect(),
+            points,
+            curves,
         })
     }
 
@@ -161,6 +205,57 @@ impl Plot {
             );
         }
         Ok(place)
+    }
+}
+
+/// What models say of the method over the parameter at place `x`, for each label of the one at place `mode`; the other
+/// parameters as in the call in the middle.
+fn curves(
+    records: &[(u32, Record<'_>, u64)],
+    [x, mode]: [Option<usize>; 2],
+    models: &Path,
+) -> anyhow::Result<Vec<(usize, Vec<CurvePoint>)>> {
+    let models = read_models(models)?;
+    let definition = records[0].1.method;
+    let method = mastermind_component::method_name(definition);
+    let x = x.unwrap_or(0);
+    let xs = || records.iter().map(|(_, record, _)| number(record, x));
+    let range = [xs().fold(f64::INFINITY, f64::min), xs().fold(0.0, f64::max)];
+    let is_log = Axis::spans_decades(xs().collect::<Vec<_>>().into_iter());
+    let middle = &records[records.len() / 2].1;
+    let n_modes = mode.map_or(1, |place| definition.parameters[place].labels.len());
+    let (mut curves, mut missing) = (Vec::new(), None);
+    for label in 0..n_modes {
+        let mut coordinate = Coordinate::new();
+        for (place, (parameter, value)) in definition
+            .parameters
+            .iter()
+            .zip(middle.parameters())
+            .enumerate()
+        {
+            let index = match mode == Some(place) {
+                true => label,
+                false => value.as_f64() as usize,
+            };
+            coordinate = match parameter.labels.get(index) {
+                Some(label) if parameter.kind == ParameterKind::Enumeration => {
+                    coordinate.with(&parameter.name, label.as_str())
+                }
+                _ => coordinate.with(&parameter.name, value.as_f64()),
+            };
+        }
+        match models.find(&method, Metric::Wall, &coordinate) {
+            Ok(model) => {
+                let name = &definition.parameters[x].name;
+                curves.push((label, mean::curve(model, &coordinate, name, range, is_log)?));
+            }
+            Err(error) => missing = Some(error),
+        }
+    }
+    // A label that was never fitted is no reason to draw nothing.
+    match missing {
+        Some(error) if curves.is_empty() => Err(error.into()),
+        _ => Ok(curves),
     }
 }
 

@@ -58,7 +58,7 @@ impl Suggest {
         let act = || format!("cannot read models \"{}\"", self.models.display());
         let models = ModelSet::from_json(&fs::read_to_string(&self.models).with_context(act)?)
             .with_context(act)?;
-        let named = |model: &&Model| super::fit::names(&model.method, &self.method);
+        let named = |model: &&Model| crate::measurements::means(&model.method, &self.method);
         let chosen: Vec<&Model> = models.models.iter().filter(named).collect();
         if chosen.is_empty() {
             let mut known: Vec<&str> = models.models.iter().map(|m| m.method.as_str()).collect();

@@ -1,8 +1,9 @@
-//! Figure 3: the time of each call over a parameter, a marker a rank, a colour a mode.
+//! Figure 3: the time of each call over a parameter, a marker a rank, a colour a mode, and what models say.
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
+use super::fitted::{CurvePoint, line};
 use super::style::{Axis, FONT, LABEL_SIZE, TITLE_SIZE, colour, marker, number};
 use super::{DrawError, Figure};
 
@@ -33,6 +34,8 @@ pub struct Scatter {
     pub modes: Vec<String>,
     /// The calls.
     pub points: Vec<Point>,
+    /// What a model says of a mode.
+    pub curves: Vec<(usize, Vec<CurvePoint>)>,
 }
 
 /// Points of a figure at most; of more, every so-many-th is drawn.
@@ -90,7 +93,7 @@ impl Figure for Scatter {
             )
             .x_label_area_size(62)
             .y_label_area_size(92)
-            .build_cartesian_2d(x, y)?;
+            .build_cartesian_2d(x, y.clone())?;
         chart
             .configure_mesh()
             .x_label_formatter(&number)
@@ -120,6 +123,20 @@ impl Figure for Scatter {
                     .label(format!("rank {rank}{mode_name}"))
                     .legend(move |(x, y)| marker(rank, (x + 8, y), 5, legend));
             }
+        }
+        for (mode, curve) in &self.curves {
+            let style = BLACK.mix(0.85).stroke_width(5);
+            let fit = line(curve, |point| point.us, &y);
+            chart.draw_series([PathElement::new(fit.clone(), style)])?;
+            let style = colour(*mode).stroke_width(3);
+            let name = self
+                .modes
+                .get(*mode)
+                .map_or_else(String::new, |m| format!(", {m}"));
+            chart
+                .draw_series([PathElement::new(fit, style)])?
+                .label(format!("model{name}"))
+                .legend(move |(x, y)| PathElement::new(vec![(x, y), (x + 16, y)], style));
         }
         chart
             .configure_series_labels()

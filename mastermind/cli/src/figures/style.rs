@@ -143,6 +143,21 @@ impl Axis {
         low > 0.0 && high > 20.0 * low
     }
 
+    /// Whether decades are alike.
+    pub fn is_log(&self) -> bool {
+        self.is_log
+    }
+
+    /// Whether a value lies on the axis.
+    pub fn holds(&self, value: f64) -> bool {
+        (self.range.start..=self.range.end).contains(&value)
+    }
+
+    /// The value on the axis nearest to one.
+    pub fn nearest(&self, value: f64) -> f64 {
+        value.max(self.range.start).min(self.range.end)
+    }
+
     fn place(&self, value: f64) -> f64 {
         if self.is_log {
             (value / self.range.start).ln() / (self.range.end / self.range.start).ln()
@@ -151,14 +166,20 @@ impl Axis {
         }
     }
 
-    /// Multiples of 1, 2 and 5 of powers of ten, as many as fit; of a logarithmic axis that spans decades, 1, 2 and 5 in each.
+    /// Multiples of 1, 2 and 5 of powers of ten, as many as fit; of a logarithmic axis those in each decade, or of many
+    /// decades their beginnings.
     fn ticks(&self, most: usize) -> Vec<f64> {
         let Range { start, end } = self.range;
         let mut ticks = Vec::new();
         if self.is_log {
             let mut decade = 10f64.powf(start.log10().floor());
+            // Over many decades there is no room for more than one a decade.
+            let multiples: &[f64] = match (end / start).log10() {
+                ..3.5 => &[1.0, 2.0, 5.0],
+                _ => &[1.0],
+            };
             while decade <= end {
-                ticks.extend([1.0, 2.0, 5.0].map(|m| m * decade));
+                ticks.extend(multiples.iter().map(|m| m * decade));
                 decade *= 10.0;
             }
         } else {
@@ -246,6 +267,8 @@ mod tests {
         assert_eq!(axis.ticks(6), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
         let axis = Axis::new([30.0, 700.0].into_iter(), true);
         assert_eq!(axis.ticks(6), [50.0, 100.0, 200.0, 500.0]);
+        let wide = Axis::new([30.0, 700_000.0].into_iter(), true);
+        assert_eq!(wide.ticks(6), [100.0, 1e3, 1e4, 1e5]);
         assert_eq!(
             axis.map(&30.0, (0, 1000)) > 0,
             axis.map(&700.0, (0, 1000)) < 1000

@@ -1,0 +1,20 @@
+//! Any bytes as Extra-P's text: looked at and read without a panic, and what was looked at can be read.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use mastermind_models::{Format, Metric, SampleSet, Survey, Wanted};
+
+fuzz_target!(|bytes: &[u8]| {
+    let wanted = Wanted::new(Metric::Wall);
+    let mut survey = Survey::default();
+    if survey.look("any", Format::ExtrapText, bytes, &wanted).is_err() {
+        return;
+    }
+    let mut set = SampleSet::new(Metric::Wall);
+    let read = survey.read("any", Format::ExtrapText, bytes, &wanted, &mut set);
+    read.expect("the same bytes again");
+    for samples in set.finish() {
+        assert_eq!(samples.n_refused, 0);
+    }
+});

@@ -1,0 +1,277 @@
+//! Mean and deviation of the times of a method, and what a model says of a parameter.
+
+use anyhow::{Context, bail};
+use clap::ValueEnum;
+use mastermind_component::method_name;
+use mastermind_models::{
+    Coordinate, Error, FitOptions, Metric, Model, ModelSet, Modes, ParameterKind, Samples, Summary,
+    fit_with, predict,
+};
+use mastermind_records::Run;
+
+use crate::figures::fitted::CurvePoint;
+use crate::figures::mean::{Mean, Point, Series};
+use crate::figures::style::Axis;
+use crate::measurements::means;
+
+/// Points of a curve.
+const STEPS: usize = 240;
+
+/// Whether the modes of a method, combinations of its labels, are drawn for themselves.
+#[derive(Clone, Copy, ValueEnum, PartialEq, Eq)]
+pub enum ModesDrawn {
+    /// A series for each
+    Apart,
+    /// All calls of a size as one, as the paper's Figures 4 and 5 have it
+    Together,
+}
+
+impl From<ModesDrawn> for Modes {
+    fn from(drawn: ModesDrawn) -> Self {
+        match drawn {
+            ModesDrawn::Apart => Modes::Apart,
+            ModesDrawn::Together => Modes::Together,
+        }
+    }
+}
+
+/// Keeps the samples of the one method that a name means: INSTANCE.METHOD of a run, CLASS::PORT.METHOD or an end of it.
+///
+/// # Errors
+/// It means none, or several.
+pub fn one(mut found: Vec<Samples>, name: &str, run: Option<&Run>) -> anyhow::Result<Samples> {
+    let methods = run.into_iter().flat_map(Run::logs);
+    let methods = methods.flat_map(|log| log.definitions().methods());
+    let of_instance: Vec<_> = methods
+        .filter(|method| method.name() == name)
+        .map(|method| method_name(method))
+        .collect();
+    let known: Vec<_> = found.iter().map(|samples| samples.method.clone()).collect();
+    found.retain(|s| match of_instance.is_empty() {
+        true => means(&s.method, name),
+        false => of_instance.contains(&s.method),
+    });
+    if found.len() > 1 {
+        let found: Vec<_> = found.iter().map(|s| format!("\"{}\"", s.method)).collect();
+        bail!(
+            "cannot draw \"{name}\": {} methods of this name, expected one; name {}",
+            found.len(),
+            found.join(" or ")
+        );
+    }
+    found.pop().with_context(|| {
+        format!(
+            "cannot draw \"{name}\": no calls of it, expected one of {}",
+            known.join(", ")
+        )
+    })
+}
+
+/// The figure of a method's samples, without the calls set aside as spikes.
+///
+/// # Arguments
+/// * `parameter` - of the x axis; `None`: the first that is a number and varies
+/// * `models` - what the curves are of; `None`: fitted to the samples
+///
+/// # Errors
+/// No such parameter; the samples cannot be fitted; no model of the method.
+pub fn mean(
+    samples: &Samples,
+    parameter: Option<&str>,
+    modes: ModesDrawn,
+    models: Option<&ModelSet>,
+) -> anyhow::Result<Mean> {
+    let place = place(samples, parameter)?;
+    let models = match models {
+        Some(models) => of_method(models, samples)?,
+        None => {
+            let options = FitOptions {
+                modes: modes.into(),
+                ..FitOptions::default()
+            };
+            fit_with(samples, &options)?
+        }
+    };
+    let is_log = Axis::spans_decades(samples.coordinates.iter().map(|x| x[place]));
+    let mut series = Vec::new();
+    for model in &models {
+        let rows: Vec<usize> = (0..samples.coordinates.len())
+            .filter(|&row| samples.kept[row].count > 0 && model.matches(&samples.coordinate(row)))
+            .collect();
+        if rows.is_empty() {
+            continue;
+        }
+        let points = points(samples, &rows, place);
+        let range = [points[0].x, points[points.len() - 1].x];
+        let name = &samples.parameters[place].name;
+        let labels = model
+            .mode
+            .iter()
+            .map(|(name, label)| format!("{name} = {label}"));
+        series.push(Series {
+            name: labels.collect::<Vec<_>>().join(", "),
+            curve: curve(model, &others(samples, &rows, place), name, range, is_log)?,
+            points,
+            formula: text("T", &model.expression),
+            deviation: deviation(model),
+        });
+    }
+    if series.is_empty() {
+        bail!(
+            "cannot draw \"{}\": no calls of the modes that have a model, expected some",
+            samples.method
+        );
+    }
+    let count = |summaries: &[Summary]| summaries.iter().map(|summary| summary.count).sum::<u64>();
+    let (calls, kept) = (count(&samples.times), count(&samples.kept));
+    let aside = match calls - kept {
+        0 => String::new(),
+        n => format!(", {n} far above the others set aside"),
+    };
+    let parameter = &samples.parameters[place];
+    Ok(Mean {
+        title: format!("{}  ({calls} calls{aside})", samples.method),
+        x_label: match parameter.unit.as_str() {
+            "" => parameter.name.clone(),
+            unit => format!("{} [{unit}]", parameter.name),
+        },
+        time: match samples.metric {
+            Metric::Mpi => "time in MPI".into(),
+            metric => format!("{metric} time"),
+        },
+        series,
+    })
+}
+
+/// The models of the method.
+fn of_method(models: &ModelSet, samples: &Samples) -> anyhow::Result<Vec<Model>> {
+    // The library words it if there are none.
+    let first = samples.coordinate(0);
+    if let Err(error @ Error::NoModel { .. }) = models.find(&samples.method, samples.metric, &first)
+    {
+        return Err(error.into());
+    }
+    let of_method =
+        |model: &&Model| model.method == samples.method && model.metric == samples.metric;
+    Ok(models.models.iter().filter(of_method).cloned().collect())
+}
+
+fn text(symbol: &str, expression: &str) -> String {
+    format!("{symbol} = {expression} s")
+}
+
+fn deviation(model: &Model) -> String {
+    let sigma = model.sigma.as_ref();
+    sigma.map_or_else(String::new, |sigma| text("sigma", &sigma.to_string()))
+}
+
+fn is_label(kind: &ParameterKind) -> bool {
+    matches!(kind, ParameterKind::Enumeration(_))
+}
+
+/// Place of the x axis's parameter.
+fn place(samples: &Samples, name: Option<&str>) -> anyhow::Result<usize> {
+    let varies = |&place: &usize| {
+        samples
+            .coordinates
+            .iter()
+            .any(|x| x[place] != samples.coordinates[0][place])
+    };
+    let mut numbers =
+        (0..samples.parameters.len()).filter(|&place| !is_label(&samples.parameters[place].kind));
+    let found = match name {
+        Some(name) => numbers
+            .clone()
+            .find(|&place| samples.parameters[place].name == name),
+        None => numbers
+            .clone()
+            .find(varies)
+            .or_else(|| numbers.clone().next()),
+    };
+    found.with_context(|| {
+        let known: Vec<_> = numbers
+            .by_ref()
+            .map(|place| samples.parameters[place].name.as_str())
+            .collect();
+        let method = &samples.method;
+        match name {
+            Some(name) => format!(
+                "cannot draw \"{method}\": no number \"{name}\", expected one of {}",
+                known.join(", ")
+            ),
+            None => {
+                format!("cannot draw \"{method}\": no parameter that is a number, expected one")
+            }
+        }
+    })
+}
+
+/// Mean and deviation by the parameter, over whatever the others are.
+fn points(samples: &Samples, rows: &[usize], place: usize) -> Vec<Point> {
+    let mut sums: Vec<(f64, Summary)> = Vec::new();
+    let mut rows = rows.to_vec();
+    rows.sort_by(|&a, &b| samples.coordinates[a][place].total_cmp(&samples.coordinates[b][place]));
+    for row in rows {
+        let x = samples.coordinates[row][place];
+        match sums.last_mut() {
+            Some((last, summary)) if *last == x => summary.merge(&samples.kept[row]),
+            _ => sums.push((x, samples.kept[row])),
+        }
+    }
+    let point = |(x, summary): &(f64, Summary)| Point {
+        x: *x,
+        mean_us: summary.mean_s * 1e6,
+        deviation_us: (summary.count > 1)
+            .then(|| (summary.m2_s2 / (summary.count - 1) as f64).sqrt() * 1e6),
+    };
+    sums.iter().map(point).collect()
+}
+
+/// A coordinate of the mode with the other numbers at their medians.
+fn others(samples: &Samples, rows: &[usize], place: usize) -> Coordinate {
+    let mut coordinate = samples.coordinate(rows[0]);
+    for (other, parameter) in samples.parameters.iter().enumerate() {
+        if other == place || is_label(&parameter.kind) {
+            continue;
+        }
+        let mut values: Vec<f64> = rows
+            .iter()
+            .map(|&row| samples.coordinates[row][other])
+            .collect();
+        values.sort_by(f64::total_cmp);
+        coordinate = coordinate.with(&parameter.name, values[values.len() / 2]);
+    }
+    coordinate
+}
+
+/// A model over a range of a parameter.
+///
+/// # Errors
+/// The model has no value there.
+pub fn curve(
+    model: &Model,
+    others: &Coordinate,
+    parameter: &str,
+    [low, high]: [f64; 2],
+    is_log: bool,
+) -> anyhow::Result<Vec<CurvePoint>> {
+    let at = |step: usize| {
+        let share = step as f64 / STEPS as f64;
+        match is_log {
+            true => low * (high / low).powf(share),
+            false => low + (high - low) * share,
+        }
+    };
+    let point = |step: usize| {
+        let x = at(step);
+        let coordinate = others.clone().with(parameter, x);
+        let prediction = predict(model, &coordinate)?;
+        Ok(CurvePoint {
+            x,
+            us: prediction.value_s * 1e6,
+            interval_us: [prediction.lower_s * 1e6, prediction.upper_s * 1e6],
+            deviation_us: model.deviation_s(&coordinate)? * 1e6,
+        })
+    };
+    (0..=STEPS).map(point).collect()
+}

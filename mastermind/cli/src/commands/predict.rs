@@ -1,0 +1,236 @@
+//! `mastermind predict`: the time of calls that were not measured, and how well such predictions hold.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use mastermind_models::{Coordinate, Metric, Model, ModelSet, Prediction, predict};
+use serde::Serialize;
+
+use crate::commands::fit::Printed;
+use crate::held_out;
+use crate::measurements::{MetricName, Reading, means};
+use crate::output;
+
+/// Predict the time of a call, or check predictions against measurements that were not fitted.
+#[derive(Args)]
+#[command(
+    after_help = "Example: mastermind predict models.json --method flux.compute --at q=1e6,axis=y\n\
+                  Example: mastermind predict models.json --against records-of-another-run"
+)]
+pub struct Predict {
+    /// Models, as fit writes them
+    models: PathBuf,
+    /// The method, CLASS::PORT.METHOD or an end of it
+    #[arg(long, value_name = "NAME")]
+    method: Option<String>,
+    /// Value of each parameter of the call
+    #[arg(long, value_name = "K=V,K=V", value_parser = pair, value_delimiter = ',')]
+    at: Vec<(String, String)>,
+    /// Which time
+    #[arg(long, value_enum, default_value_t = MetricName::Wall)]
+    metric: MetricName,
+    /// Measurements to compare predictions with, as fit reads them: the share of calls within their intervals
+    #[arg(long, value_name = "INPUT", num_args = 1.., conflicts_with = "at")]
+    against: Vec<PathBuf>,
+    /// Print the models themselves, as fit does
+    #[arg(long, value_enum, conflicts_with_all = ["at", "against", "json"])]
+    format: Option<Printed>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+/// `k=v`, without the blanks around them.
+fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() && !value.trim().is_empty() => {
+            Ok((name.trim().into(), value.trim().into()))
+        }
+        _ => Err("expected PARAMETER=VALUE".into()),
+    }
+}
+
+impl Predict {
+    /// Predicts.
+    ///
+    /// # Errors
+    /// The models cannot be read; none is of the method, the mode or the parameters.
+    pub fn execute(self) -> anyhow::Result<ExitCode> {
+        let models = read_models(&self.models)?;
+        if let Some(format) = self.format {
+            let mut models = models;
+            if let Some(name) = &self.method {
+                models.models.retain(|model| means(&model.method, name));
+            }
+            output::line(format.print(&models)?);
+            return Ok(ExitCode::SUCCESS);
+        }
+        let metric = self.metric.into();
+        if !self.against.is_empty() {
+            let inputs = (&self.against[..], &self.reading);
+            return held_out::check(&models, self.method.as_deref(), metric, inputs, self.json);
+        }
+        let Some(name) = &self.method else {
+            bail!(
+                "cannot predict: no method, expected --method NAME of {}",
+                methods(&models, metric).join(", ")
+            );
+        };
+        let (model, coordinate) = self.find(&models, name, metric)?;
+        let prediction = predict(model, &coordinate)?;
+        if self.json {
+            output::json(&Document {
+                prediction,
+                model: &model.method,
+                at: &coordinate,
+            })?;
+        } else {
+            tell(model, &coordinate, &prediction);
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// The model of the name and mode, and the coordinate with the kinds of values that it has.
+    fn find<'m>(
+        &self,
+        models: &'m ModelSet,
+        name: &str,
+        metric: Metric,
+    ) -> anyhow::Result<(&'m Model, Coordinate)> {
+        let known = methods(models, metric);
+        let meant: Vec<_> = known.iter().filter(|method| means(method, name)).collect();
+        let method = match meant[..] {
+            [method] => method,
+            // The library words it, with the methods that there are.
+            [] => name,
+            _ => bail!(
+                "cannot predict \"{name}\": {} methods of this name, expected one; name {}",
+                meant.len(),
+                meant
+                    .iter()
+                    .map(|m| format!("\"{m}\""))
+                    .collect::<Vec<_>>()
+                    .join(" or ")
+            ),
+        };
+        let of_method = |model: &&Model| model.method == *method && model.metric == metric;
+        let is_number = |name: &str| {
+            let mut models = models.models.iter().filter(of_method);
+            models.any(|model| model.params.iter().any(|param| param == name))
+        };
+        let mut coordinate = Coordinate::new();
+        for (name, value) in &self.at {
+            coordinate = match value.parse::<f64>() {
+                Ok(number) if is_number(name) => {
+                    if !number.is_finite() {
+                        bail!(
+                            "cannot predict \"{method}\": {name}={value}, expected a finite number"
+                        );
+                    }
+                    coordinate.with(name, number)
+                }
+                _ => coordinate.with(name, value.as_str()),
+            };
+        }
+        let model = models.find(method, metric, &coordinate)?;
+        Ok((model, coordinate))
+    }
+}
+
+/// Reads a file of models.
+///
+/// # Errors
+/// It cannot be read, or holds something else.
+pub fn read_models(path: &Path) -> anyhow::Result<ModelSet> {
+    let act = || format!("cannot read models \"{}\"", path.display());
+    ModelSet::from_json(&fs::read_to_string(path).with_context(act)?).with_context(act)
+}
+
+fn methods(models: &ModelSet, metric: Metric) -> Vec<String> {
+    let of_metric = models.models.iter().filter(|model| model.metric == metric);
+    let names: BTreeSet<_> = of_metric.map(|model| model.method.clone()).collect();
+    names.into_iter().collect()
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    prediction: Prediction,
+    model: &'a str,
+    at: &'a Coordinate,
+}
+
+fn tell(model: &Model, coordinate: &Coordinate, prediction: &Prediction) {
+    let Prediction {
+        value_s,
+        lower_s,
+        upper_s,
+        level,
+        ..
+    } = *prediction;
+    let time = match model.metric {
+        Metric::Mpi => "time in MPI".into(),
+        metric => format!("{metric} time"),
+    };
+    output::line(format!(
+        "{} at {coordinate}: {time} {} s",
+        model.method,
+        digits(value_s)
+    ));
+    let percent = 100.0 * level;
+    output::line(match upper_s.is_finite() {
+        true => format!(
+            "{percent} % of such calls take {} to {} s",
+            digits(lower_s),
+            digits(upper_s)
+        ),
+        false => "the samples do not tell how far off that may be: measure again".into(),
+    });
+    if prediction.extrapolated {
+        output::line(format!(
+            "outside the measured range: {}",
+            outside(model, coordinate)
+        ));
+    }
+    if prediction.clamped {
+        output::line("the formula is negative there, and 0 put in its place: do not rely on it");
+    }
+}
+
+/// `q = 5e6, measured from 1000 to 4e6`.
+fn outside(model: &Model, coordinate: &Coordinate) -> String {
+    let outside = model.range.iter().filter_map(|(name, [low, high])| {
+        let x = coordinate.number(name)?;
+        let is_inside = (*low..=*high).contains(&x);
+        (!is_inside).then(|| format!("{name} = {x}, measured from {low} to {high}"))
+    });
+    outside.collect::<Vec<_>>().join("; ")
+}
+
+/// Four digits.
+fn digits(seconds: f64) -> String {
+    if seconds == 0.0 {
+        "0".into()
+    } else {
+        format!("{seconds:.3e}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coordinates_are_pairs() {
+        assert_eq!(pair(" q = 1e6"), Ok(("q".into(), "1e6".into())));
+        for text in ["q", "q=", "=1"] {
+            assert!(pair(text).is_err(), "{text}");
+        }
+    }
+}

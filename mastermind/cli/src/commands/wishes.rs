@@ -1,0 +1,150 @@
+//! What a user wishes of a fit.
+
+use std::collections::BTreeMap;
+
+use clap::{Args, ValueEnum};
+use mastermind_models::{
+    Error, Expression, Family, FitOptions, Model, Modes, ParameterKind, Samples, Unknown,
+    UserFormula, fit_with,
+};
+
+/// Wishes of a fit; none by default.
+#[derive(Args)]
+#[command(next_help_heading = "Models")]
+pub struct Wishes {
+    /// The only family to try
+    #[arg(long, value_enum, value_name = "FAMILY", conflicts_with = "formula")]
+    family: Option<FamilyName>,
+    /// A formula to fit, "a * n * log2(n) + b": names that are no parameters are numbers to be found
+    #[arg(long, value_name = "FORMULA")]
+    formula: Option<String>,
+    /// Bounds of a formula's numbers, a=0:1,b=:10
+    #[arg(long, value_name = "K=LOW:HIGH", value_delimiter = ',', value_parser = bounds, requires = "formula")]
+    bounds: Vec<(String, Unknown)>,
+    /// Parameters that the time must not fall with
+    #[arg(long, value_name = "PARAMS", value_delimiter = ',')]
+    monotone: Vec<String>,
+    /// What to do with modes, the combinations of labels
+    #[arg(long, value_enum, default_value_t = ModesName::ByTest)]
+    modes: ModesName,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum FamilyName {
+    Constant,
+    Line,
+    PowerLaw,
+    Logarithm,
+    Exponential,
+    Polynomial,
+    /// Extra-P's performance model normal form
+    NormalForm,
+    /// A constant for each step of a parameter
+    Stairs,
+    /// A line for each of several ranges of a parameter
+    Regimes,
+}
+
+impl From<FamilyName> for Family {
+    fn from(name: FamilyName) -> Self {
+        match name {
+            FamilyName::Constant => Family::Constant,
+            FamilyName::Line => Family::Line,
+            FamilyName::PowerLaw => Family::PowerLaw,
+            FamilyName::Logarithm => Family::Logarithm,
+            FamilyName::Exponential => Family::Exponential,
+            FamilyName::Polynomial => Family::Polynomial,
+            FamilyName::NormalForm => Family::NormalForm,
+            FamilyName::Stairs => Family::Stairs,
+            FamilyName::Regimes => Family::Regimes,
+        }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ModesName {
+    /// A model for each where they differ
+    ByTest,
+    /// A model for each
+    Apart,
+    /// One model for all
+    Together,
+}
+
+impl From<ModesName> for Modes {
+    fn from(name: ModesName) -> Self {
+        match name {
+            ModesName::ByTest => Modes::ByTest,
+            ModesName::Apart => Modes::Apart,
+            ModesName::Together => Modes::Together,
+        }
+    }
+}
+
+/// `a=0:1`; an end that is left out is open.
+fn bounds(text: &str) -> Result<(String, Unknown), String> {
+    let wrong = || "expected NAME=LOW:HIGH".to_owned();
+    let (name, ends) = text.split_once('=').ok_or_else(wrong)?;
+    let (low, high) = ends.split_once(':').ok_or_else(wrong)?;
+    let end = |text: &str, open: f64| match text.trim() {
+        "" => Ok(open),
+        text => text.parse::<f64>().map_err(|_| wrong()),
+    };
+    let unknown = Unknown::within(end(low, f64::NEG_INFINITY)?, end(high, f64::INFINITY)?);
+    Ok((name.trim().into(), unknown))
+}
+
+impl Wishes {
+    /// Fits samples as wished.
+    ///
+    /// # Errors
+    /// The formula is none; nothing fits.
+    pub fn fit(&self, samples: &Samples) -> Result<Vec<Model>, Error> {
+        let options = FitOptions {
+            family: self.family.map(Family::from),
+            formula: self
+                .formula
+                .as_deref()
+                .map(|text| self.formula(text, samples))
+                .transpose()?,
+            monotone: self.monotone.clone(),
+            modes: self.modes.into(),
+        };
+        fit_with(samples, &options)
+    }
+
+    fn formula(&self, text: &str, samples: &Samples) -> Result<UserFormula, Error> {
+        let expression = Expression::parse(text)?;
+        let is_param = |name: &&str| {
+            let mut parameters = samples.parameters.iter();
+            parameters.any(|p| p.name == **name && !matches!(p.kind, ParameterKind::Enumeration(_)))
+        };
+        let unknowns = expression
+            .names()
+            .into_iter()
+            .filter(|name| !is_param(name));
+        let mut unknowns: BTreeMap<String, Unknown> = unknowns
+            .map(|name| (name.to_owned(), Unknown::default()))
+            .collect();
+        // Bounds of what is not in it are told as such.
+        unknowns.extend(self.bounds.iter().cloned());
+        UserFormula::parse(text, unknowns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_may_be_open() {
+        assert_eq!(bounds("a=0:1"), Ok(("a".into(), Unknown::within(0.0, 1.0))));
+        assert_eq!(
+            bounds(" b =:2"),
+            Ok(("b".into(), Unknown::within(f64::NEG_INFINITY, 2.0)))
+        );
+        for text in ["a", "a=1", "a=x:2"] {
+            assert!(bounds(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Figures 4 and 5: mean and standard deviation of the times over a parameter, with what a model says of both.
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+
+use super::fitted::{CurvePoint, band, line};
+use super::style::{Axis, FONT, LABEL_SIZE, TITLE_SIZE, colour, marker, number};
+use super::{DrawError, Figure};
+
+/// The calls at one value of the parameter.
+#[derive(Clone, Copy, Debug)]
+pub struct Point {
+    /// The parameter.
+    pub x: f64,
+    /// Mean time, microseconds.
+    pub mean_us: f64,
+    /// Standard deviation, microseconds; `None` of one call.
+    pub deviation_us: Option<f64>,
+}
+
+/// The calls of one mode.
+#[derive(Clone, Debug)]
+pub struct Series {
+    /// The mode; empty where there is only one.
+    pub name: String,
+    /// The calls, by the parameter.
+    pub points: Vec<Point>,
+    /// What the model says; empty where there is none.
+    pub curve: Vec<CurvePoint>,
+    /// The formula of the mean time.
+    pub formula: String,
+    /// The formula of the deviation.
+    pub deviation: String,
+}
+
+/// Mean and deviation of the times of a method.
+///
+/// # Source
+/// Ray et al., IPDPS 2004, Figures 4 and 5, which have both in one frame with an axis each; here one frame above the
+/// other, so that modes can be told apart.
+#[derive(Clone, Debug)]
+pub struct Mean {
+    /// What is shown.
+    pub title: String,
+    /// The parameter with its unit.
+    pub x_label: String,
+    /// Which time: `wall time`.
+    pub time: String,
+    /// A series a mode.
+    pub series: Vec<Series>,
+}
+
+/// One of the two frames.
+struct Panel<'a> {
+    is_mean: bool,
+    x: &'a Axis,
+    x_label: &'a str,
+    y_label: String,
+}
+
+impl Figure for Mean {
+    fn draw<DB: DrawingBackend>(&self, area: &DrawingArea<DB, Shift>) -> Result<(), DrawError<DB>> {
+        let xs = self
+            .series
+            .iter()
+            .flat_map(|s| s.points.iter().map(|p| p.x));
+        let xs: Vec<f64> = xs.collect();
+        let is_log = Axis::spans_decades(xs.iter().copied());
+        let x = Axis::new(xs.iter().copied(), is_log);
+        let area = area.margin(10, 0, 0, 0);
+        let area = area.titled(&self.title, (FONT, TITLE_SIZE))?;
+        let (_, height) = area.dim_in_pixel();
+        let (above, below) = area.split_vertically(height * 57 / 100);
+        let panel = |is_mean, x_label, y_label| Panel {
+            is_mean,
+            x: &x,
+            x_label,
+            y_label,
+        };
+        let y_label = format!("mean {} [us]", self.time);
+        self.panel(&above, &panel(true, "", y_label))?;
+        let y_label = "standard deviation [us]".to_owned();
+        self.panel(&below, &panel(false, &self.x_label, y_label))
+    }
+}
+
+impl Mean {
+    fn panel<DB: DrawingBackend>(
+        &self,
+        area: &DrawingArea<DB, Shift>,
+        panel: &Panel<'_>,
+    ) -> Result<(), DrawError<DB>> {
+        let value = |p: &Point| {
+            if panel.is_mean {
+                Some(p.mean_us)
+            } else {
+                p.deviation_us
+            }
+        };
+        let of_curve = |p: &CurvePoint| if panel.is_mean { p.us } else { p.deviation_us };
+        let points = self
+            .series
+            .iter()
+            .flat_map(|s| s.points.iter().filter_map(value));
+        let curves = self
+            .series
+            .iter()
+            .flat_map(|s| s.curve.iter().map(of_curve));
+        let mut ys: Vec<f64> = points.chain(curves).filter(|y| y.is_finite()).collect();
+        let is_log = panel.x.is_log() && ys.iter().any(|y| *y > 0.0);
+        if is_log {
+            ys.retain(|y| *y > 0.0);
+        }
+        let y = Axis::new(ys.iter().copied(), is_log);
+        let mut chart = ChartBuilder::on(area)
+            .margin_left(16)
+            .margin_right(44)
+            .margin_top(6)
+            .x_label_area_size(if panel.x_label.is_empty() { 26 } else { 58 })
+            .y_label_area_size(96)
+            .build_cartesian_2d(panel.x.clone(), y.clone())?;
+        chart
+            .configure_mesh()
+            .x_label_formatter(&number)
+            .y_label_formatter(&number)
+            .label_style((FONT, LABEL_SIZE))
+            .axis_desc_style((FONT, LABEL_SIZE))
+            .light_line_style(TRANSPARENT)
+            .bold_line_style(BLACK.mix(0.08))
+            .x_desc(panel.x_label)
+            .y_desc(&panel.y_label)
+            .draw()?;
+        if panel.is_mean {
+            for (place, series) in self.series.iter().enumerate() {
+                let polygon = band(&series.curve, &y);
+                let style = colour(place).mix(0.13).filled();
+                chart.draw_series((polygon.len() > 2).then(|| Polygon::new(polygon, style)))?;
+            }
+        }
+        for (place, series) in self.series.iter().enumerate() {
+            let shape = if panel.is_mean { 0 } else { 1 };
+            let style = colour(place).mix(0.75).stroke_width(1);
+            let shown = series.points.iter().filter_map(|p| Some((p.x, value(p)?)));
+            let shown = shown.filter(|(_, v)| y.holds(*v));
+            let markers = shown.map(|at| marker(shape, at, 4, style));
+            let name = match series.name.as_str() {
+                "" => "measured",
+                name => name,
+            };
+            let legend = colour(place).stroke_width(2);
+            chart
+                .draw_series(markers)?
+                .label(name)
+                .legend(move |(x, y)| marker(shape, (x + 8, y), 5, legend));
+            let fit = line(&series.curve, of_curve, &y);
+            if fit.len() > 1 {
+                let style = colour(place).stroke_width(2);
+                let formula = if panel.is_mean {
+                    &series.formula
+                } else {
+                    &series.deviation
+                };
+                chart
+                    .draw_series([PathElement::new(fit, style)])?
+                    .label(shortened(formula))
+                    .legend(move |(x, y)| PathElement::new(vec![(x, y), (x + 16, y)], style));
+            }
+        }
+        chart
+            .configure_series_labels()
+            .position(SeriesLabelPosition::UpperLeft)
+            .background_style(WHITE.mix(0.85))
+            .border_style(BLACK.mix(0.3))
+            .label_font((FONT, LABEL_SIZE - 3))
+            .draw()?;
+        Ok(())
+    }
+}
+
+/// A formula that does not fill the frame.
+fn shortened(formula: &str) -> String {
+    const LONGEST: usize = 84;
+    match formula.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}...", &formula[..end]),
+        None => formula.to_owned(),
+    }
+}

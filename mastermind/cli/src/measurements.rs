@@ -1,0 +1,296 @@
+//! Measurements from wherever they are: record directories, tables, files of Extra-P.
+
+use std::fs::{self, File};
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow, bail};
+use clap::{Args, ValueEnum};
+use indicatif::{ProgressBar, ProgressStyle};
+use mastermind_component::samples;
+use mastermind_models::{
+    CallSink, Format, Metric, SampleSet, Samples, SetAside, Survey, TimeUnit, Wanted,
+};
+use mastermind_records::{RecordsError, Run};
+
+use crate::commands::profile;
+
+/// How inputs other than records are read.
+#[derive(Args, Clone, Default)]
+#[command(next_help_heading = "Tables and Extra-P files")]
+pub struct Reading {
+    /// Format of the inputs that are files [default: by the ending: .csv, .tsv, .txt, .json, .jsonl]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    from: Option<FormatName>,
+    /// Column, or metric of Extra-P's, with the time [default: the one called like the metric: wall_ns, time_us, time, ...]
+    #[arg(long, value_name = "COLUMN")]
+    time: Option<String>,
+    /// Unit of times whose name tells none: s, ms, us or ns
+    #[arg(long, value_name = "UNIT", default_value = "s", value_parser = unit)]
+    unit: TimeUnit,
+    /// Columns that are the parameters, apart by commas [default: all that are no times, ranks, repetitions and the like]
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    params: Vec<String>,
+    /// Parameters whose numbers are labels, each a case of its own
+    #[arg(long, value_name = "PARAMS", value_delimiter = ',')]
+    labels: Vec<String>,
+    /// Column with the name of the method [default: one called method, kernel, function, region or routine]
+    #[arg(long, value_name = "COLUMN")]
+    method_column: Option<String>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum FormatName {
+    /// Values apart by commas, semicolons or tabs
+    Csv,
+    /// Extra-P's text
+    Extrap,
+    /// Extra-P's JSON
+    ExtrapJson,
+    /// Extra-P's JSON lines
+    ExtrapJsonl,
+}
+
+impl From<FormatName> for Format {
+    fn from(name: FormatName) -> Self {
+        match name {
+            FormatName::Csv => Format::Table,
+            FormatName::Extrap => Format::ExtrapText,
+            FormatName::ExtrapJson => Format::ExtrapJson,
+            FormatName::ExtrapJsonl => Format::JsonLines,
+        }
+    }
+}
+
+/// Which time of a call.
+#[derive(Clone, Copy, ValueEnum, PartialEq, Eq)]
+pub enum MetricName {
+    /// The whole call; of records without the measured calls made from it
+    Wall,
+    /// The part inside MPI
+    Mpi,
+    /// Wall time less MPI time
+    Compute,
+}
+
+impl From<MetricName> for Metric {
+    fn from(name: MetricName) -> Self {
+        match name {
+            MetricName::Wall => Metric::Wall,
+            MetricName::Mpi => Metric::Mpi,
+            MetricName::Compute => Metric::Compute,
+        }
+    }
+}
+
+fn unit(text: &str) -> Result<TimeUnit, String> {
+    text.parse().map_err(|()| "expected s, ms, us or ns".into())
+}
+
+/// A file that holds measurements.
+struct Table {
+    path: PathBuf,
+    format: Format,
+}
+
+/// The samples of all methods in all inputs; what is set aside is told on standard error.
+///
+/// # Errors
+/// As [`each_call`].
+pub fn read(inputs: &[PathBuf], reading: &Reading, metric: Metric) -> anyhow::Result<Vec<Samples>> {
+    let mut set = SampleSet::new(metric);
+    each_call(inputs, reading, metric, &mut set)?;
+    Ok(set.finish())
+}
+
+/// Gives all calls in all inputs to `sink`.
+///
+/// # Errors
+/// An input cannot be read, is empty, or has other parameters of a method than one before it.
+pub fn each_call(
+    inputs: &[PathBuf],
+    reading: &Reading,
+    metric: Metric,
+    sink: &mut impl CallSink,
+) -> anyhow::Result<()> {
+    let wanted = Wanted {
+        time: reading.time.clone(),
+        unit: reading.unit,
+        params: reading.params.clone(),
+        labels: reading.labels.clone(),
+        method: reading.method_column.clone(),
+        ..Wanted::new(metric)
+    };
+    let shown = Shown::new();
+    let mut tables = Vec::new();
+    for input in inputs {
+        match source(input, reading)? {
+            Source::Records(run) => {
+                shown.reading(input);
+                samples(&run, sink, metric)?;
+            }
+            Source::Tables(found) => tables.extend(found),
+        }
+    }
+    let mut survey = Survey::default();
+    for table in &tables {
+        shown.reading(&table.path);
+        survey.look(&table.name(), table.format, table.open()?, &wanted)?;
+    }
+    for table in &tables {
+        shown.reading(&table.path);
+        let aside = survey.read(&table.name(), table.format, table.open()?, &wanted, sink)?;
+        aside.iter().for_each(tell);
+    }
+    Ok(())
+}
+
+enum Source {
+    Records(Run),
+    Tables(Vec<Table>),
+}
+
+/// What an input is: a folder with logs, a folder with files of a known format, or such a file.
+fn source(input: &Path, reading: &Reading) -> anyhow::Result<Source> {
+    if !input.is_dir() {
+        return Ok(Source::Tables(vec![Table::new(input, reading)?]));
+    }
+    let error = match profile::open(input) {
+        Ok(run) => return Ok(Source::Records(run)),
+        Err(error) => error,
+    };
+    if !matches!(error.downcast_ref(), Some(RecordsError::NoLogs { .. })) {
+        return Err(error);
+    }
+    let failed = || format!("cannot read measurements \"{}\"", input.display());
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(input).with_context(failed)? {
+        let path = entry.with_context(failed)?.path();
+        if path.is_file() && format(&path).is_some() {
+            paths.push(path);
+        }
+    }
+    if paths.is_empty() {
+        return Err(error);
+    }
+    paths.sort();
+    let tables = paths.iter().map(|path| Table::new(path, reading));
+    Ok(Source::Tables(tables.collect::<anyhow::Result<_>>()?))
+}
+
+fn format(path: &Path) -> Option<Format> {
+    Format::of_name(path.file_name()?.to_str()?)
+}
+
+impl Table {
+    fn new(path: &Path, reading: &Reading) -> anyhow::Result<Self> {
+        let format = reading.from.map(Format::from).or_else(|| format(path));
+        let format = format.ok_or_else(|| {
+            anyhow!(
+                "cannot read measurements \"{}\": an ending that tells no format, expected .csv, .tsv, .txt, .json or .jsonl; \
+                 name it with --from",
+                path.display()
+            )
+        })?;
+        Ok(Table {
+            path: path.to_owned(),
+            format,
+        })
+    }
+
+    fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    fn open(&self) -> anyhow::Result<File> {
+        File::open(&self.path)
+            .with_context(|| format!("cannot read measurements \"{}\"", self.path.display()))
+    }
+}
+
+fn tell(aside: &SetAside) {
+    eprintln!("warning: set aside {aside}");
+}
+
+/// What is being read, on standard error where that is a terminal.
+struct Shown(ProgressBar);
+
+impl Shown {
+    fn new() -> Self {
+        let bar = if std::io::stderr().is_terminal() {
+            ProgressBar::new_spinner()
+        } else {
+            ProgressBar::hidden()
+        };
+        if let Ok(style) = ProgressStyle::with_template("[{elapsed_precise}] {msg}") {
+            bar.set_style(style);
+        }
+        Shown(bar)
+    }
+
+    fn reading(&self, path: &Path) {
+        self.0.set_message(format!("reading {}", path.display()));
+        self.0.tick();
+    }
+}
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
+
+/// Keeps the methods that a name means.
+///
+/// # Errors
+/// It means none, or there is none at all.
+pub fn select(
+    mut found: Vec<Samples>,
+    name: Option<&str>,
+    metric: Metric,
+) -> anyhow::Result<Vec<Samples>> {
+    let known: Vec<_> = found.iter().map(|samples| samples.method.clone()).collect();
+    if let Some(name) = name {
+        found.retain(|samples| means(&samples.method, name));
+    }
+    match (name, found.is_empty()) {
+        (Some(name), true) => bail!(
+            "cannot fit \"{name}\": no calls recorded, expected one of {}",
+            known.join(", ")
+        ),
+        (None, true) => {
+            bail!("cannot fit {metric} time: none recorded, expected calls that have it")
+        }
+        _ => Ok(found),
+    }
+}
+
+/// Whether `CLASS::PORT.METHOD` or a call path is meant by a name: it, or an end of it that begins at a part.
+pub fn means(method: &str, name: &str) -> bool {
+    let rest = method.strip_suffix(name);
+    rest.is_some_and(|rest| {
+        rest.is_empty() || ["::", ".", "->"].iter().any(|part| rest.ends_with(part))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::means;
+
+    #[test]
+    fn a_method_is_named_by_its_end() {
+        let method = "hydro.GodunovFlux::flux.compute";
+        for name in [
+            method,
+            "GodunovFlux::flux.compute",
+            "flux.compute",
+            "compute",
+        ] {
+            assert!(means(method, name), "{name}");
+        }
+        for name in ["lux.compute", "hydro.EfmFlux::flux.compute", "flux"] {
+            assert!(!means(method, name), "{name}");
+        }
+        assert!(means("main->sweep", "sweep"));
+    }
+}

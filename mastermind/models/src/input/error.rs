@@ -1,0 +1,176 @@
+//! What can be wrong with an input.
+
+use std::fmt;
+use std::io;
+
+/// Where in an input: `, line 3, column 7`; nothing where it is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Place {
+    /// Line, from 1; 0 where it is not known.
+    pub line: u64,
+    /// Column, from 1: of values in a table, else of characters; 0 where it is not known.
+    pub column: u64,
+}
+
+impl Place {
+    pub(crate) fn line(line: u64) -> Self {
+        Self { line, column: 0 }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.line > 0 {
+            write!(f, ", line {}", self.line)?;
+        }
+        if self.column > 0 {
+            write!(f, ", column {}", self.column)?;
+        }
+        Ok(())
+    }
+}
+
+/// Why measurements cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InputError {
+    /// The system refused.
+    #[error("cannot read measurements \"{input}\"")]
+    Io {
+        /// The input.
+        input: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// What stands there is not what the format has there.
+    #[error("cannot read measurements \"{input}\"{place}: {found}, expected {expected}")]
+    Content {
+        /// The input.
+        input: String,
+        /// Where.
+        place: Place,
+        /// What stands there.
+        found: String,
+        /// What should.
+        expected: String,
+    },
+    /// Text that is not JSON, or JSON of another form.
+    #[error("cannot read measurements \"{input}\"{place}: not the JSON that Extra-P reads")]
+    Json {
+        /// The input.
+        input: String,
+        /// Where.
+        place: Place,
+        /// Why not.
+        source: serde_json::Error,
+    },
+    /// There is nothing in it.
+    #[error("cannot read measurements \"{input}\": nothing in it, expected {expected}")]
+    Empty {
+        /// The input.
+        input: String,
+        /// What should be.
+        expected: &'static str,
+    },
+    /// A table without the column of the time, or one that was named.
+    #[error(
+        "cannot read measurements \"{input}\": no column \"{column}\", expected one of {known}; {todo}"
+    )]
+    NoColumn {
+        /// The input.
+        input: String,
+        /// The column looked for.
+        column: String,
+        /// The columns that there are, a comma list.
+        known: String,
+        /// What to do.
+        todo: &'static str,
+    },
+    /// Several metrics, none of which is known to be the time asked for.
+    #[error(
+        "cannot read measurements \"{input}\": metrics {found}, expected {expected}; name the one to take as the time"
+    )]
+    NoMetric {
+        /// The input.
+        input: String,
+        /// The metrics that there are, a comma list.
+        found: String,
+        /// The metric asked for.
+        expected: String,
+    },
+    /// A method that has other parameters here than before.
+    #[error(
+        "cannot read measurements \"{input}\"{place}: parameters [{found}] of \"{method}\", expected [{expected}] \
+         as in \"{before}\"; fit them apart"
+    )]
+    ParametersDiffer {
+        /// The input.
+        input: String,
+        /// Where.
+        place: Place,
+        /// The method.
+        method: String,
+        /// Names and units here.
+        found: Box<str>,
+        /// Names and units before.
+        expected: Box<str>,
+        /// The input that came before.
+        before: Box<str>,
+    },
+    /// The samples of one method contradict those of another source.
+    #[error(transparent)]
+    Samples(#[from] crate::Error),
+}
+
+impl InputError {
+    pub(crate) fn io(input: &str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io {
+            input: input.into(),
+            source,
+        }
+    }
+
+    pub(crate) fn content(
+        input: &str,
+        place: Place,
+        found: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> Self {
+        Self::Content {
+            input: input.into(),
+            place,
+            found: found.into(),
+            expected: expected.into(),
+        }
+    }
+
+    /// # Arguments
+    /// * `line` - of the input where the text parsed begins, from 1
+    pub(crate) fn json(input: &str, line: u64, source: serde_json::Error) -> Self {
+        let place = Place {
+            line: line + (source.line() as u64).saturating_sub(1),
+            column: source.column() as u64,
+        };
+        Self::Json {
+            input: input.into(),
+            place,
+            source,
+        }
+    }
+}
+
+/// Text of an input as a message quotes it: short, and nothing that a terminal would obey.
+pub(crate) fn quoted(text: &str) -> String {
+    const LONGEST: usize = 40;
+    let shown: String = text
+        .chars()
+        .take(LONGEST)
+        .flat_map(char::escape_debug)
+        .collect();
+    let rest = if text.chars().nth(LONGEST).is_some() {
+        "…"
+    } else {
+        ""
+    };
+    format!("\"{shown}{rest}\"")
+}

@@ -1,0 +1,154 @@
+//! Measurements in other tools' formats as samples: tables of comma-separated values, Extra-P's text, JSON and JSON lines.
+//!
+//! Whoever calls opens the files; here is read what they hold, twice: a [`Survey`] first learns the methods, their
+//! parameters and the labels of those that are no numbers, then [`Survey::read`] puts one value after the other into a
+//! [`SampleSet`], so that memory grows with the distinct coordinates and not with the rows.
+//!
+//! ```
+//! use mastermind_models::{Format, Metric, SampleSet, Survey, Wanted, fit};
+//!
+//! let table = "n,order,time_us\n1000,random,31\n2000,random,66\n4000,random,139\n1000,sorted,2\n2000,sorted,4\n";
+//! let wanted = Wanted::new(Metric::Wall);
+//! let mut survey = Survey::default();
+//! survey.look("sort.csv", Format::Table, table.as_bytes(), &wanted)?;
+//! let mut set = SampleSet::new(Metric::Wall);
+//! let set_aside = survey.read("sort.csv", Format::Table, table.as_bytes(), &wanted, &mut set)?;
+//! assert!(set_aside.is_empty());
+//! let samples = set.finish().remove(0);
+//! assert_eq!((samples.method.as_str(), samples.times.len()), ("sort", 5));
+//! # Ok::<(), mastermind_models::InputError>(())
+//! ```
+
+mod error;
+mod extrap_json;
+mod extrap_text;
+mod filling;
+mod json_lines;
+mod ordered;
+mod survey;
+mod table;
+mod wanted;
+
+use std::io::{BufReader, Read};
+
+pub use error::InputError;
+pub use survey::{SetAside, Survey, Why};
+pub use wanted::{TimeUnit, Wanted};
+
+/// What a file of measurements looks like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// Values apart by commas, semicolons or tabs under a line of column names: what `export --format csv` writes, or
+    /// any table with columns of parameters and one of the time.
+    Table,
+    /// Extra-P's text: `PARAMETER`, `POINTS`, `REGION`, `METRIC`, `DATA`.
+    ExtrapText,
+    /// Extra-P's JSON, the newer form and the one that refers by ids.
+    ExtrapJson,
+    /// Extra-P's JSON lines, one measurement a line.
+    JsonLines,
+}
+
+impl Format {
+    /// The format that a file name ends in; `None` if it is none of them.
+    pub fn of_name(name: &str) -> Option<Self> {
+        let (_, ending) = name.rsplit_once('.')?;
+        match ending.to_ascii_lowercase().as_str() {
+            "csv" | "tsv" => Some(Self::Table),
+            "txt" => Some(Self::ExtrapText),
+            "json" => Some(Self::ExtrapJson),
+            "jsonl" => Some(Self::JsonLines),
+            _ => None,
+        }
+    }
+}
+
+/// Values of one method at one coordinate, as they stand in an input.
+struct Row<'a> {
+    /// Line of the input, from 1; 0 where lines tell nothing.
+    line: u64,
+    /// Which method.
+    method: &'a str,
+    /// What the values are of, where the input has several metrics.
+    metric: Option<&'a str>,
+    /// The parameters, shape `[n_params]`.
+    names: &'a [Named],
+    /// Their values, shape `[n_params]`.
+    cells: &'a [Cell<'a>],
+    /// Times, seconds.
+    values_s: &'a [f64],
+    /// Where the call stands among the others of its rank.
+    call: Option<Call>,
+}
+
+/// Name and unit of a parameter; equal ones are one parameter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Named {
+    name: String,
+    unit: String,
+}
+
+/// Value of a parameter as it stands in an input.
+#[derive(Debug, Clone, PartialEq)]
+enum Cell<'a> {
+    Number(f64),
+    Label(&'a str),
+    /// Nothing.
+    Empty,
+}
+
+/// What an exported record tells of nesting.
+#[derive(Debug, Clone, Copy)]
+struct Call {
+    seq: u64,
+    parent_seq: Option<u64>,
+    wall_ns: u64,
+}
+
+/// Gives each row of an input to `sink`.
+fn rows(
+    name: &str,
+    format: Format,
+    input: impl Read,
+    wanted: &Wanted,
+    sink: &mut dyn FnMut(&Row<'_>) -> Result<(), InputError>,
+) -> Result<(), InputError> {
+    match format {
+        Format::Table => table::rows(name, BufReader::new(input), wanted, sink),
+        Format::ExtrapText => extrap_text::rows(name, BufReader::new(input), wanted, sink),
+        Format::ExtrapJson => extrap_json::rows(name, input, wanted, sink),
+        Format::JsonLines => json_lines::rows(name, BufReader::new(input), wanted, sink),
+    }
+}
+
+/// The file name of a path without its ending: what a method is called that has no name.
+fn stem(name: &str) -> &str {
+    let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
+    match file.rsplit_once('.') {
+        Some((stem, _)) if !stem.is_empty() => stem,
+        _ => file,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_by_name() {
+        for (name, format) in [
+            ("a/b.csv", Some(Format::Table)),
+            ("b.TXT", Some(Format::ExtrapText)),
+            ("c.json", Some(Format::ExtrapJson)),
+            ("d.jsonl", Some(Format::JsonLines)),
+            ("e.parquet", None),
+            ("csv", None),
+        ] {
+            assert_eq!(Format::of_name(name), format, "{name}");
+        }
+        assert_eq!(
+            [stem("x/y.z.csv"), stem(".csv"), stem("y")],
+            ["y.z", ".csv", "y"]
+        );
+    }
+}

@@ -1,0 +1,84 @@
+//! Models as plain text.
+
+use std::fmt::Write as _;
+
+use super::{range, time, title};
+use crate::formula::short;
+use crate::model::Model;
+
+/// A paragraph a model.
+pub(super) fn sheets(models: &[Model]) -> String {
+    let sheets: Vec<_> = models.iter().map(sheet).collect();
+    sheets.join("\n")
+}
+
+fn sheet(model: &Model) -> String {
+    let mut text = format!("{}, {}\n", title(model), time(model));
+    let mut line = |name: &str, value: String| {
+        let _ = writeln!(text, "  {name:<12} {value}");
+    };
+    line("T", format!("{} s", model.expression));
+    if let Some(sigma) = &model.sigma {
+        line("sigma", format!("{sigma} s"));
+    }
+    line("form", form(model));
+    for coefficient in &model.coefficients {
+        let (value, unit) = (short(coefficient.value), &coefficient.unit);
+        let error = match coefficient.std_error {
+            Some(error) => format!("{value} +- {} {unit}", short(error)),
+            None => format!("{value} {unit}, error unknown"),
+        };
+        line(&coefficient.name, error);
+    }
+    line("fit", measures(model));
+    let range = range(model);
+    if !range.is_empty() {
+        line("range", range);
+    }
+    let refused = match model.n_refused {
+        0 => String::new(),
+        n => format!(", {n} not taken"),
+    };
+    line(
+        "samples",
+        format!(
+            "{} calls at {} coordinates{refused}",
+            model.n_records, model.n_points
+        ),
+    );
+    for note in &model.notes {
+        line("note", note.to_string());
+    }
+    text
+}
+
+fn form(model: &Model) -> String {
+    let Some(first) = model.alternatives.first() else {
+        return model.family.to_string();
+    };
+    let n = model.alternatives.len();
+    let percent = 100.0 * first.weight;
+    format!(
+        "{}, {percent:.0} % likely; predictions average over {n}",
+        model.family
+    )
+}
+
+fn measures(model: &Model) -> String {
+    let mut list = Vec::new();
+    if let Some(r2) = model.r2 {
+        list.push(format!("R2 {r2:.5}"));
+    }
+    if let Some(r2) = model.r2_adjusted {
+        list.push(format!("adjusted {r2:.5}"));
+    }
+    list.push(format!("SMAPE {:.3} %", model.smape));
+    match model.cv_smape {
+        Some(cv) => list.push(format!("cross-validated {cv:.3} %")),
+        None => list.push("not cross-validated".into()),
+    }
+    if let Some(aicc) = model.aicc {
+        list.push(format!("AICc {aicc:.1}"));
+    }
+    list.join(", ")
+}

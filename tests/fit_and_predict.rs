@@ -1,0 +1,280 @@
+//! From measurements in files to models, predictions, source code and figures.
+
+use std::fmt::Write as _;
+
+use mastermind_tests::Scratch;
+use serde_json::Value;
+
+/// A table of calls of two kernels: a line in `n` for each label, five repetitions with a known spread.
+fn table() -> String {
+    let mut table = String::from("kernel,n [element],order,rep,time_us\n");
+    for rep in 0..5 {
+        for i in 1..=8 {
+            let n = 1000 * i * i;
+            let spread = 1.0 + 0.01 * f64::from((3 * rep + i) % 5 - 2);
+            for (order, slope) in [("sorted", 0.002), ("random", 0.02)] {
+                let us = (3.0 + slope * f64::from(n)) * spread;
+                let _ = writeln!(table, "sort,{n},{order},{rep},{us}");
+            }
+            let _ = writeln!(
+                table,
+                "copy,{n},sorted,{rep},{}",
+                0.5 * f64::from(n) * spread
+            );
+        }
+    }
+    table
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+#[test]
+fn a_table_becomes_models_that_predict() {
+    let scratch = Scratch::new();
+    scratch.write("t.csv", table());
+    let fit = ["fit", "t.csv", "-o", "models.json", "--json"];
+    let models = json(&scratch.mastermind(&fit).well());
+    assert_eq!(models, json(&scratch.read("models.json")));
+    let models = models["models"].as_array().expect("models");
+    let methods: Vec<_> = models
+        .iter()
+        .map(|model| model["method"].as_str().expect("a name"))
+        .collect();
+    assert!(
+        methods.contains(&"sort") && methods.contains(&"copy"),
+        "{methods:?}"
+    );
+    assert_eq!(models[0]["range"]["n"][1], 64_000.0);
+    let predict = |options: &[&str]| {
+        let words = [&["predict", "models.json"], options].concat();
+        scratch.mastermind(&words)
+    };
+    let at = ["--method", "sort", "--at", "n=20000,order=random"];
+    let found = json(&predict(&[&at[..], &["--json"]].concat()).well());
+    let number = |key: &str| found[key].as_f64().expect("a number");
+    assert!((number("value_s") / 403e-6 - 1.0).abs() < 0.03, "{found}");
+    assert!(number("lower_s") < number("value_s") && number("value_s") < number("upper_s"));
+    assert_eq!(
+        (number("level"), &found["extrapolated"]),
+        (0.95, &Value::Bool(false))
+    );
+    let told = predict(&["--method", "sort", "--at", "n=1e6,order=sorted"]).well();
+    assert!(
+        told.contains("outside the measured range: n = 1000000, measured from 1000 to 64000"),
+        "{told}"
+    );
+    // Another run of the same lies within the intervals.
+    let checked = json(&predict(&["--against", "t.csv", "--method", "sort", "--json"]).well());
+    let rows = checked["rows"].as_array().expect("rows");
+    let calls: u64 = rows
+        .iter()
+        .map(|row| row["calls"].as_u64().expect("calls"))
+        .sum();
+    assert_eq!(calls, 80);
+    assert!(
+        rows.iter()
+            .all(|row| row["inside_percent"].as_f64() >= Some(90.0)),
+        "{checked}"
+    );
+    assert!(
+        rows.iter()
+            .all(|row| row["half_width_percent"].as_f64() < Some(10.0)),
+        "{checked}"
+    );
+}
+
+#[test]
+fn what_cannot_be_predicted_says_why() {
+    let scratch = Scratch::new();
+    scratch.write("t.csv", table());
+    scratch
+        .mastermind(&["fit", "t.csv", "-o", "models.json"])
+        .well();
+    let error = |options: &[&str]| {
+        let words = [&["predict", "models.json"], options].concat();
+        scratch.mastermind(&words).error()
+    };
+    for (options, message) in [
+        (
+            &["--at", "n=1"][..],
+            "cannot predict: no method, expected --method NAME of copy, sort",
+        ),
+        (
+            &["--method", "merge", "--at", "n=1"],
+            "cannot predict \"merge\": no model of its wall time, expected copy, sort",
+        ),
+        (
+            &["--method", "sort", "--at", "n=1,order=odd"],
+            "no model where order=odd",
+        ),
+        (
+            &["--method", "sort", "--at", "order=sorted"],
+            "no number for parameter \"n\"",
+        ),
+        (
+            &["--method", "sort", "--at", "n=x,order=sorted"],
+            "cannot predict \"sort\"",
+        ),
+        (
+            &["--method", "sort", "--at", "n=nan,order=sorted"],
+            "n=nan, expected a finite number",
+        ),
+        (
+            &["--method", "sort", "--at", "n=1,order=sorted,m=3"],
+            "parameter \"m\" is unknown",
+        ),
+    ] {
+        let found = error(options);
+        assert!(found.contains(message), "{options:?}: {found}");
+    }
+    scratch.write("other.csv", "kernel,n,time\nmerge,1,1\n");
+    let found = error(&["--against", "other.csv"]);
+    assert!(
+        found.contains("none is of a method measured, expected one of merge"),
+        "{found}"
+    );
+}
+
+#[test]
+fn inputs_that_cannot_be_read_say_where() {
+    let scratch = Scratch::new();
+    for (name, text, message) in [
+        (
+            "a.csv",
+            "n,time\n1,2\n2,slow\n",
+            "cannot read measurements \"a.csv\", line 3, column 2: \"slow\", expected a number",
+        ),
+        (
+            "b.csv",
+            "",
+            "cannot read measurements \"b.csv\": nothing in it",
+        ),
+        (
+            "c.csv",
+            "n,cost\n1,2\n",
+            "no column \"wall\", expected one of n, cost",
+        ),
+        (
+            "d.dat",
+            "n,time\n1,2\n",
+            "an ending that tells no format, expected .csv",
+        ),
+        (
+            "e.txt",
+            "PARAMETER x\nPOINTS 1 2\nDATA 1\n",
+            "cannot read measurements \"e.txt\", line 3: 1 DATA lines",
+        ),
+        (
+            "f.jsonl",
+            "{}\n",
+            "cannot read measurements \"f.jsonl\", line 1, column 2",
+        ),
+    ] {
+        scratch.write(name, text);
+        let found = scratch.mastermind(&["fit", name]).error();
+        assert!(found.contains(message), "{name}: {found}");
+    }
+    scratch.write("g.csv", "n,time\n1,2\n2,-1\n3,5\n4,nan\n");
+    let ended = scratch.mastermind(&["fit", "g.csv"]);
+    assert!(ended.stderr.contains(
+        "warning: set aside 1 of 3 values of \"g\" in \"g.csv\", line 3: a time below zero"
+    ));
+    ended.well();
+    let named = scratch
+        .mastermind(&["fit", "d.dat", "--from", "csv", "--unit", "ms"])
+        .well();
+    assert!(named.contains("0.002 s"), "{named}");
+}
+
+#[test]
+fn models_are_printed_in_other_languages() {
+    let scratch = Scratch::new();
+    scratch.write("t.csv", table());
+    scratch
+        .mastermind(&["fit", "t.csv", "-o", "models.json"])
+        .well();
+    for (format, part) in [
+        ("rust", "pub fn copy"),
+        ("c", "#include <math.h>"),
+        ("latex", "\\begin{equation}"),
+        ("text", "cross-validated"),
+        ("table", "CV-SMAPE"),
+    ] {
+        let fitted = scratch
+            .mastermind(&["fit", "t.csv", "--format", format])
+            .well();
+        assert!(fitted.contains(part), "{format}: {fitted}");
+        let stored = scratch
+            .mastermind(&["predict", "models.json", "--format", format])
+            .well();
+        assert_eq!(fitted, stored, "{format}");
+        let one = scratch.mastermind(&[
+            "predict",
+            "models.json",
+            "--format",
+            format,
+            "--method",
+            "sort",
+        ]);
+        assert!(!one.well().contains("copy"), "{format}");
+    }
+}
+
+#[test]
+fn means_and_deviations_are_drawn() {
+    let scratch = Scratch::new();
+    scratch.write("t.csv", table());
+    scratch
+        .mastermind(&["fit", "t.csv", "-o", "models.json"])
+        .well();
+    let plot = |options: &[&str]| {
+        let words = [
+            &["plot", "t.csv", "--kind", "mean", "--method", "sort"],
+            options,
+        ]
+        .concat();
+        scratch.mastermind(&words)
+    };
+    plot(&["-o", "apart.svg"]).well();
+    let apart = scratch.read("apart.svg");
+    for part in [
+        "mean wall time [us]",
+        "standard deviation [us]",
+        "order = random",
+        "T = ",
+        "sigma = ",
+        "n [element]",
+    ] {
+        assert!(apart.contains(part), "{part}");
+    }
+    plot(&["--modes", "together", "-o", "together.svg"]).well();
+    assert!(!scratch.read("together.svg").contains("order = "));
+    plot(&["--models", "models.json", "-o", "mean.png"]).well();
+    assert!(
+        std::fs::read(scratch.path("mean.png"))
+            .expect("a figure")
+            .starts_with(b"\x89PNG")
+    );
+    for (options, message) in [
+        (
+            &["--parameter", "m"][..],
+            "no number \"m\", expected one of n",
+        ),
+        (
+            &["--method", "merge"],
+            "the argument '--method <NAME>' cannot be used multiple times",
+        ),
+    ] {
+        let ended = plot(options);
+        assert!(ended.stderr.contains(message), "{ended:#?}");
+    }
+    let error = scratch
+        .mastermind(&["plot", "t.csv", "--kind", "mean", "--method", "merge"])
+        .error();
+    assert!(
+        error.contains("cannot draw \"merge\": no calls of it, expected one of"),
+        "{error}"
+    );
+}
