@@ -38,7 +38,7 @@ pub fn simulate_with(
     machine: &Machine,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, SimulationError> {
-    run(Engine::new(program, machine)?, progress)
+    run(Engine::new(program, machine)?, &program.starts, progress)
 }
 
 /// Runs a program on a machine and tells all that each process does, those of one process in order.
@@ -53,11 +53,12 @@ pub fn simulate_traced<'a>(
 ) -> Result<Outcome, SimulationError> {
     let mut engine = Engine::new(program, machine)?;
     engine.trace = Some(trace);
-    run(engine, progress)
+    run(engine, &program.starts, progress)
 }
 
 fn run(
     mut engine: Engine<'_>,
+    starts: &[u32],
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, SimulationError> {
     let machine = engine.machine;
@@ -65,7 +66,7 @@ fn run(
     let (n, processors) = (engine.processes.len(), machine.processors);
     let crowd = || Crowd::new(nodes, processors, n, machine.queue);
     let mut crowd = engine.is_crowded.then(crowd);
-    for (process, start) in program.starts.iter().enumerate().take(n) {
+    for (process, start) in starts.iter().enumerate().take(n) {
         engine.processes[process].at = *start;
     }
     for process in 0..n as u32 {
