@@ -227,7 +227,7 @@ impl<'a> Engine<'a> {
     #[inline]
     pub(super) fn count(&mut self, process: u32, element: u32, calls: u32, total_ns: u64) {
         self.count_part(process, element, calls, total_ns);
-        if let Some(trace) = &mut self.trace {
+        if let (Some(trace), 1..) = (&mut self.trace, total_ns) {
             let begin_ns = self.processes[process as usize].since;
             trace(Slice {
                 process,

@@ -1,0 +1,159 @@
+//! Charts and traces of a simulation.
+
+use std::collections::BTreeMap;
+
+use mastermind_models::ModelSet;
+use mastermind_simulation::engine::{Outcome, Slice, simulate, simulate_traced};
+use mastermind_simulation::machine::Machine;
+use mastermind_simulation::program::{Program, System, lower, read_toml};
+use mastermind_simulation::report::html;
+use mastermind_simulation::trace::{Perfetto, paje};
+use serde_json::Value;
+
+const MODEL: &str = r#"
+[model]
+name = "a </script> model"
+main = "Main"
+[activities.Main]
+flow = [
+    { action = "compute", cost = "us(100) * (process + 1)" },
+    { send = "right", to = "(process + 1) % processes", bytes = 1000 },
+    { recv = "left", from = "(process - 1) % processes" },
+    { parallel = "region", threads = 2, body = [{ action = "part", cost = "us(10)" }] },
+    { barrier = "meet" },
+]
+"#;
+
+fn program(processes: u32) -> Program {
+    let model = read_toml(MODEL).expect("a model");
+    let system = System {
+        processes,
+        nodes: processes,
+        processors: 2,
+    };
+    lower(&model, &ModelSet::default(), system).expect("a machine form")
+}
+
+fn machine() -> Machine {
+    Machine {
+        processors: 2,
+        ..Machine::default()
+    }
+}
+
+fn traced(processes: u32) -> (Program, Outcome, Vec<Slice>) {
+    let program = program(processes);
+    let mut slices = Vec::new();
+    let outcome = simulate_traced(&program, &machine(), &mut |_| (), &mut |slice| {
+        slices.push(slice);
+    });
+    let outcome = outcome.expect("an end");
+    (program, outcome, slices)
+}
+
+#[test]
+fn a_trace_adds_up_to_the_results() {
+    let (program, outcome, slices) = traced(4);
+    assert_eq!(outcome, simulate(&program, &machine()).expect("an end"));
+    let mut sums: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+    let mut ends: BTreeMap<u32, u64> = BTreeMap::new();
+    for slice in &slices {
+        *sums.entry((slice.process, slice.element)).or_default() += slice.end_ns - slice.begin_ns;
+        let end = ends.entry(slice.process).or_default();
+        assert!(slice.begin_ns >= *end, "{slice:?} begins before {end}");
+        *end = slice.end_ns;
+    }
+    for (element, info) in outcome.elements.iter().enumerate() {
+        if info.name == "part" {
+            continue;
+        }
+        for process in 0..4 {
+            let expected = outcome.element_of(process, element).total_ns;
+            let found = sums
+                .get(&(process as u32, element as u32))
+                .copied()
+                .unwrap_or(0);
+            assert_eq!(found, expected, "{} of {process}", info.name);
+        }
+    }
+}
+
+#[test]
+fn perfetto_is_json_with_every_slice() {
+    let (program, _, slices) = traced(3);
+    let mut text = Vec::new();
+    let mut writer = Perfetto::new(&mut text, &program.elements, &program.name).expect("text");
+    for slice in &slices {
+        writer.slice(*slice).expect("text");
+    }
+    writer.finish().expect("text");
+    let json: Value = serde_json::from_slice(&text).expect("JSON");
+    let events = json["traceEvents"].as_array().expect("a list");
+    assert_eq!(events.len(), slices.len() + 1);
+    let compute = events
+        .iter()
+        .find(|event| event["name"] == "compute" && event["tid"] == 2);
+    assert_eq!(compute.expect("a slice")["dur"], 300.0);
+}
+
+#[test]
+fn paje_is_in_order_and_every_state_ends() {
+    let (program, _, slices) = traced(3);
+    let mut text = Vec::new();
+    paje(&mut text, &program.elements, 3, &slices).expect("text");
+    let text = String::from_utf8(text).expect("text");
+    let mut last = 0.0;
+    let mut open: BTreeMap<&str, i32> = BTreeMap::new();
+    for line in text.lines().filter(|line| line.starts_with(['5', '6'])) {
+        let words: Vec<_> = line.split(' ').collect();
+        let at: f64 = words[1].parse().expect("a time");
+        assert!(at >= last, "{line}");
+        last = at;
+        let depth = open.entry(words[3]).or_default();
+        *depth += if words[0] == "5" { 1 } else { -1 };
+        assert!((0..=1).contains(depth), "{line}");
+    }
+    assert_eq!(open.values().copied().collect::<Vec<_>>(), [0, 0, 0]);
+}
+
+/// The data of a page.
+fn data(page: &str) -> Value {
+    let begin = page.find("id=\"data\">").expect("data") + "id=\"data\">".len();
+    let end = page[begin..].find("</script>").expect("an end");
+    serde_json::from_str(&page[begin..begin + end]).expect("JSON")
+}
+
+#[test]
+fn the_charts_are_one_file_with_all_data() {
+    let (_, outcome, _) = traced(4);
+    let page = html("a </script> model", &outcome);
+    assert!(page.contains("<title>a &lt;/script&gt; model</title>"));
+    assert!(
+        !page.contains("http://") || page.matches("http://").count() == 1,
+        "only SVG's namespace"
+    );
+    assert!(!page.contains("https://") && !page.contains("src=") && !page.contains("%DATA%"));
+    let data = data(&page);
+    assert_eq!(data["title"], "a </script> model");
+    assert_eq!(data["makespan"], outcome.makespan_ns);
+    assert_eq!(data["processes"].as_array().map(Vec::len), Some(4));
+    let compute = &data["processes"][3]["elements"][0];
+    assert_eq!(
+        (&compute[0], &compute[1]),
+        (&Value::from(1), &Value::from(400_000))
+    );
+}
+
+#[test]
+fn of_many_processes_some_are_shown_and_the_last_to_finish() {
+    let (_, outcome, _) = traced(2500);
+    let data = data(&html("m", &outcome));
+    let shown = data["processes"].as_array().expect("a list");
+    assert!(shown.len() <= 1000 && shown.len() >= 999);
+    assert_eq!(data["n_processes"], 2500);
+    let finish = |one: &Value| one["finish"].as_u64();
+    assert_eq!(
+        shown.iter().filter_map(finish).max(),
+        Some(outcome.makespan_ns)
+    );
+}
