@@ -42,7 +42,11 @@ impl Component for SizeSweep {
             largest: size("largest", 4e6, "size of the largest array")?,
             sizes: count("sizes", 32, "how many sizes")?,
             repetitions: count("repetitions", 10, "calls with each size along each axis")?,
-            seed: count("seed", 1, "which sizes between the ends, their order, and what is in the arrays")?,
+            seed: count(
+                "seed",
+                1,
+                "which sizes between the ends, their order, and what is in the arrays",
+            )?,
         };
         let component = Arc::new(SizeSweep {
             states: services.register_uses_port("states")?,
@@ -57,7 +61,10 @@ impl Component for SizeSweep {
 
 impl GoPort for SizeSweep {
     fn go(&self) -> Result<(), PortError> {
-        let (smallest, largest) = (self.parameters.smallest.get(), self.parameters.largest.get());
+        let (smallest, largest) = (
+            self.parameters.smallest.get(),
+            self.parameters.largest.get(),
+        );
         if smallest > largest {
             return Err(PortError::failed(format_args!(
                 "cannot sweep sizes: smallest {smallest} doubles, expected at most the largest, {largest}"
@@ -66,7 +73,10 @@ impl GoPort for SizeSweep {
         let n = self.parameters.sizes.get() as usize;
         let mut random = Random::new(self.parameters.seed.get() as u64);
         let sizes = sizes(smallest, largest, n, &mut random);
-        let shapes: Vec<Shape> = sizes.into_iter().map(|size| shape(size, &mut random)).collect();
+        let shapes: Vec<Shape> = sizes
+            .into_iter()
+            .map(|size| shape(size, &mut random))
+            .collect();
         let longest = shapes.iter().map(Shape::len).max().unwrap_or(0);
         // Written once, so that no call is the first to touch a page.
         let mut arrays = Arrays(std::array::from_fn(|_| vec![1.0; longest]));
@@ -89,9 +99,15 @@ struct Arrays([Vec<f64>; 4]);
 
 impl SizeSweep {
     /// Both kernels along both axes of one patch with new values.
-    fn call(&self, shape: Shape, arrays: &mut Arrays, random: &mut Random) -> Result<(), PortError> {
+    fn call(
+        &self,
+        shape: Shape,
+        arrays: &mut Arrays,
+        random: &mut Random,
+    ) -> Result<(), PortError> {
         let (states, flux) = (self.states.get()?, self.flux.get()?);
-        let [cells, left, right, fluxes] = arrays.0.each_mut().map(|array| &mut array[..shape.len()]);
+        let [cells, left, right, fluxes] =
+            arrays.0.each_mut().map(|array| &mut array[..shape.len()]);
         fill(shape, cells, random);
         // Faces that the states component does not write are not read by the flux component, but must be there.
         for axis in [Axis::X, Axis::Y] {

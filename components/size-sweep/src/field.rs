@@ -18,7 +18,10 @@ pub fn fill(shape: Shape, values: &mut [f64], random: &mut Random) {
     let behind = rankine_hugoniot(MACH, GAMMA, 1.0, 1.0);
     let (row, plane) = (shape.row(), shape.plane());
     for cell in 0..plane {
-        let (i, j) = ((cell % row) as f64 / row as f64, (cell / row) as f64 / shape.rows() as f64);
+        let (i, j) = (
+            (cell % row) as f64 / row as f64,
+            (cell / row) as f64 / shape.rows() as f64,
+        );
         let wave = 1.0 + 0.1 * (6.0 * (i - 0.5 * j)).sin() + 0.1 * random.unit();
         let state = match i + j < 1.0 {
             true => [behind.rho, behind.u, 0.1, behind.p, 0.0],

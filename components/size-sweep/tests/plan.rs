@@ -44,8 +44,14 @@ fn the_field_is_physical_and_of_its_seed() {
     assert_eq!(values, again);
     for variable in [0, 3] {
         let plane = &values[variable * shape.plane()..][..shape.plane()];
-        assert!(plane.iter().all(|value| *value > 0.5), "density and pressure");
+        assert!(
+            plane.iter().all(|value| *value > 0.5),
+            "density and pressure"
+        );
         assert!(plane.iter().any(|value| *value > 1.8), "a shock");
     }
-    assert_eq!(States::new(shape, &values).expect("an array").len() % NVAR, 0);
+    assert_eq!(
+        States::new(shape, &values).expect("an array").len() % NVAR,
+        0
+    );
 }
