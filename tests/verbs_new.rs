@@ -3,40 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use mastermind_tests::{bin_dir, root};
-
-fn succeeds(command: &mut Command) {
-    let output = command.output().expect("a program");
-    let (out, error) = (&output.stdout, &output.stderr);
-    assert!(
-        output.status.success(),
-        "{command:?}\n{}{}",
-        String::from_utf8_lossy(out),
-        String::from_utf8_lossy(error)
-    );
-}
-
-fn mastermind(arguments: &[&str], folder: &Path) {
-    succeeds(
-        Command::new(bin_dir().join("mastermind"))
-            .args(arguments)
-            .current_dir(folder),
-    );
-}
-
-/// Cargo in a new crate; what it depends on is built once for all tests.
-fn cargo(arguments: &[&str], folder: &Path) {
-    let target = bin_dir();
-    let target = target.parent().expect("a target folder");
-    succeeds(
-        Command::new(env!("CARGO"))
-            .args(arguments)
-            .arg("--offline")
-            .env("CARGO_TARGET_DIR", target.join("new"))
-            .env_remove("RUSTFLAGS")
-            .current_dir(folder),
-    );
-}
+use mastermind_tests::{bin_dir, cargo, mastermind, root, succeeds};
 
 #[test]
 fn a_component_and_a_port_in_rust() {

@@ -40,6 +40,7 @@ enum Verb {
     Predict(Box<commands::predict::Predict>),
     Choose(commands::choose::Choose),
     Simulate(commands::simulate::Simulate),
+    Transform(commands::transform::Transform),
     Wrap(commands::wrap::Wrap),
     Suggest(commands::suggest::Suggest),
 }
@@ -62,6 +63,7 @@ fn main() -> ExitCode {
         Verb::Predict(verb) => verb.execute(),
         Verb::Choose(verb) => verb.execute(),
         Verb::Simulate(verb) => verb.execute(),
+        Verb::Transform(verb) => verb.execute(),
         Verb::Wrap(verb) => verb.execute(),
         Verb::Suggest(verb) => verb.execute(),
     };

@@ -17,5 +17,6 @@ pub mod run;
 pub mod shell;
 pub mod simulate;
 pub mod suggest;
+pub mod transform;
 pub mod wishes;
 pub mod wrap;

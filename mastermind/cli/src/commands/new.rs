@@ -10,7 +10,7 @@ use cca_ports::GoPort;
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::output;
-use crate::session::own_folder;
+use crate::session::sources::FRAMEWORK;
 
 /// Begin a component or a port.
 #[derive(Args)]
@@ -124,7 +124,7 @@ impl New {
             );
         }
         let place = match begin.language {
-            Language::Rust => Place::of(&folder, &framework(begin.framework.as_deref())?)?,
+            Language::Rust => Place::of(&folder, &FRAMEWORK.find(begin.framework.as_deref())?)?,
             Language::C => Place::default(),
         };
         let values = values(&names, &crate_name, &place, begin.language);
@@ -282,29 +282,6 @@ fn has_member(root: &Path, pattern: &str) -> anyhow::Result<bool> {
     let members = members.and_then(toml::Value::as_array);
     let is_it = |member: &toml::Value| member.as_str() == Some(pattern);
     Ok(members.is_some_and(|members| members.iter().any(is_it)))
-}
-
-/// The sources that a Rust crate is built against: as said, else above this program or the folder we are in, else where
-/// this program was built.
-fn framework(said: Option<&Path>) -> anyhow::Result<PathBuf> {
-    let is_framework = |path: &PathBuf| path.join("ports/Cargo.toml").is_file();
-    let found = match said {
-        Some(path) => Some(path.to_path_buf()).filter(is_framework),
-        None => {
-            let places = [own_folder()?, std::env::current_dir()?];
-            let above = places
-                .iter()
-                .flat_map(|place| place.ancestors().map(|folder| folder.join("framework")));
-            let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../framework");
-            above.chain([built]).find(is_framework)
-        }
-    };
-    let found = found.context(
-        "cannot find the framework's sources: no framework/ports above this program, expected --framework DIR",
-    )?;
-    found
-        .canonicalize()
-        .with_context(|| format!("cannot find folder \"{}\"", found.display()))
 }
 
 fn next_steps(folder: &Path, is_port: bool, language: Language) -> String {

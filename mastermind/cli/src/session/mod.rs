@@ -6,6 +6,7 @@ pub mod model;
 pub mod progress;
 pub mod recording;
 pub mod script;
+pub mod sources;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};

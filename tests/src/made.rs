@@ -1,0 +1,51 @@
+//! What the binary makes for others to build.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::bin_dir;
+
+/// Runs a command.
+///
+/// # Returns
+/// What it wrote to its output.
+///
+/// # Panics
+/// If it does not end well, with what it wrote.
+pub fn succeeds(command: &mut Command) -> String {
+    let output = command.output().expect("a program");
+    let out = String::from_utf8_lossy(&output.stdout).into_owned();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}\n{out}{error}");
+    out
+}
+
+/// Runs the binary in a folder.
+///
+/// # Panics
+/// If it does not end well.
+pub fn mastermind(arguments: &[&str], folder: &Path) -> String {
+    succeeds(
+        Command::new(bin_dir().join("mastermind"))
+            .args(arguments)
+            .current_dir(folder),
+    )
+}
+
+/// Runs Cargo in a new crate; what it depends on is built once for all tests.
+///
+/// # Panics
+/// If it does not end well.
+pub fn cargo(arguments: &[&str], folder: &Path) -> String {
+    let target = bin_dir();
+    let target = target.parent().expect("a target folder");
+    let (command, words) = arguments.split_first().expect("a command of Cargo");
+    succeeds(
+        Command::new(env!("CARGO"))
+            .args([command, "--offline"])
+            .args(words)
+            .env("CARGO_TARGET_DIR", target.join("new"))
+            .env_remove("RUSTFLAGS")
+            .current_dir(folder),
+    )
+}
