@@ -74,7 +74,7 @@ fn a_missing_back_end() {
         );
         assert_eq!(errors(&ended), [expected]);
     }
-    let mut command = std::process::Command::new(&lone);
+    let mut command = Command::new(&lone);
     let ended = scratch.run(command.arg("run").arg(&assembly).args(["--ranks", "2"]));
     let [error] = errors(&ended)[..] else {
         panic!("{ended:#?}");
