@@ -27,11 +27,12 @@
 //! # Ok::<(), mastermind_models::Error>(())
 //! ```
 
+mod arithmetic;
 mod call_sink;
 mod choice;
 mod error;
 mod exponent;
-mod expression;
+pub mod expression;
 mod families;
 mod fit;
 mod formula;
@@ -59,10 +60,10 @@ mod uncertainty;
 mod written;
 mod written_fit;
 
+pub use arithmetic::{Arithmetic, ArithmeticError};
 pub use call_sink::CallSink;
 pub use error::Error;
 pub use exponent::Exponent;
-pub use expression::{Expression, ExpressionError};
 pub use fit::{FitOptions, fit, fit_family, fit_with};
 pub use formula::{Factor, Formula, Regime, Term};
 pub use input::{Format, InputError, SetAside, Survey, TimeUnit, Wanted, Why};
