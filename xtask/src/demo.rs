@@ -99,6 +99,8 @@ impl<'a> Demo<'a> {
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(self.workspace.release().join("mastermind"));
         command.current_dir(&self.workspace.root).args(arguments);
+        // The assemblies name the usual target folder; this may be another.
+        command.env("CCA_COMPONENT_PATH", self.workspace.release());
         command
     }
 
