@@ -13,51 +13,58 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 
+use super::chain::Chain;
 use super::error::SimulationError;
 use super::messages::NIL;
 use super::process::{NEVER, Waits};
 use super::run::Engine;
-use crate::machine::Queue;
+use crate::machine::{Machine, Queue, Waiting};
 use crate::program::Operation;
 
 /// The processors of one node.
 #[derive(Debug, Clone)]
-struct Node {
-    idle: u32,
+pub(super) struct Node {
+    pub(super) idle: u32,
     /// Processes that wait for a processor.
-    queue: VecDeque<u32>,
+    pub(super) queue: VecDeque<u32>,
     /// When processors become idle whose processes wait already.
-    releases: BinaryHeap<Reverse<u64>>,
+    pub(super) releases: BinaryHeap<Reverse<u64>>,
 }
 
 /// What a process has of its node.
 #[derive(Debug, Clone, Copy, Default)]
-struct Share {
-    has_processor: bool,
+pub(super) struct Share {
+    pub(super) has_processor: bool,
     /// Of its work, nanoseconds.
-    left_ns: u64,
+    pub(super) left_ns: u64,
     /// Time of its present turn; 0 while it has none.
-    turn_ns: u64,
+    pub(super) turn_ns: u64,
+    /// When its turn with a processor is over; only where processes do not block.
+    pub(super) until: u64,
+    /// Whether it is queued for a processor; only where processes do not block.
+    pub(super) is_queued: bool,
 }
 
 /// All nodes.
 pub(super) struct Crowd {
-    nodes: Vec<Node>,
-    shares: Vec<Share>,
-    queue: Queue,
+    pub(super) nodes: Vec<Node>,
+    pub(super) shares: Vec<Share>,
+    pub(super) queue: Queue,
+    pub(super) waiting: Waiting,
 }
 
 impl Crowd {
-    pub(super) fn new(nodes: usize, processors: u32, processes: usize, queue: Queue) -> Self {
+    pub(super) fn new(nodes: usize, processes: usize, machine: &Machine) -> Self {
         let node = Node {
-            idle: processors,
+            idle: machine.processors,
             queue: VecDeque::new(),
             releases: BinaryHeap::new(),
         };
         Self {
             nodes: vec![node; nodes],
             shares: vec![Share::default(); processes],
-            queue,
+            queue: machine.queue,
+            waiting: machine.waiting,
         }
     }
 }
@@ -71,24 +78,30 @@ enum Next {
 
 impl Engine<'_> {
     /// The processes of a node.
-    fn of_node(&self, node: u32) -> Range<u32> {
+    pub(super) fn of_node(&self, node: u32) -> Range<u32> {
         let n = self.processes.len() as u32;
         let first = node * self.per_node;
         first.min(n)..first.saturating_add(self.per_node).min(n)
     }
 
+    /// A process's next event: when, when that was settled, who, and its message or [`NIL`].
+    pub(super) fn next_of_process(&self, process: u32) -> (u64, Chain, u32, u32) {
+        let p = &self.processes[process as usize];
+        let mut own = (p.due, p.made, process, NIL);
+        if p.arrivals != NIL {
+            let message = self.pool.get(p.arrivals);
+            let theirs = (message.at.max(p.processor), message.made);
+            if theirs < (own.0, own.1) {
+                own = (theirs.0, theirs.1, process, p.arrivals);
+            }
+        }
+        own
+    }
+
     fn next_of_node(&self, crowd: &Crowd, node: u32) -> Option<Next> {
         let mut first = None;
         for process in self.of_node(node) {
-            let p = &self.processes[process as usize];
-            let mut own = (p.due, p.made, process, NIL);
-            if p.arrivals != NIL {
-                let message = self.pool.get(p.arrivals);
-                let theirs = (message.at.max(p.processor), message.made);
-                if theirs < (own.0, own.1) {
-                    own = (theirs.0, theirs.1, process, p.arrivals);
-                }
-            }
+            let own = self.next_of_process(process);
             if own.0 != NEVER && first.is_none_or(|first| own < first) {
                 first = Some(own);
             }
@@ -110,6 +123,9 @@ impl Engine<'_> {
         node: u32,
         end: u64,
     ) -> Result<(), SimulationError> {
+        if crowd.waiting != Waiting::Blocks {
+            return self.visit_busy_node(crowd, node, end);
+        }
         while let Some(next) = self.next_of_node(crowd, node) {
             let (Next::Of(_, at, _) | Next::Release(at)) = next;
             if at >= end {
@@ -212,7 +228,7 @@ impl Engine<'_> {
     }
 
     /// Work of a process is done: it goes on.
-    fn worked(&mut self, process: u32, now: u64) -> Result<(), SimulationError> {
+    pub(super) fn worked(&mut self, process: u32, now: u64) -> Result<(), SimulationError> {
         let p = &mut self.processes[process as usize];
         let (made, elapsed) = (p.made, now - p.since);
         let operations = self.operations;

@@ -22,6 +22,7 @@
 //! IEEE TSE 2000, Eq. 1 to 3 (messages that ask first).
 
 mod advance;
+mod busy;
 mod calendar;
 mod chain;
 mod crowd;

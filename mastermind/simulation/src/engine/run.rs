@@ -63,8 +63,8 @@ fn run(
 ) -> Result<Outcome, SimulationError> {
     let machine = engine.machine;
     let nodes = engine.processes.len().div_ceil(engine.per_node as usize);
-    let (n, processors) = (engine.processes.len(), machine.processors);
-    let crowd = || Crowd::new(nodes, processors, n, machine.queue);
+    let n = engine.processes.len();
+    let crowd = || Crowd::new(nodes, n, machine);
     let mut crowd = engine.is_crowded.then(crowd);
     for (process, start) in starts.iter().enumerate().take(n) {
         engine.processes[process].at = *start;

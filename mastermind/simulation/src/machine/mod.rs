@@ -5,6 +5,7 @@
 //! count = 8
 //! processors = 4
 //! queue = "fcfs"                 # or { round_robin_ns = 10_000_000 }
+//! waiting = "blocks"             # or "yields", "spins": what a process does that waits for another
 //!
 //! [network]                      # LogGP, nanoseconds; [network.intra] and [network.inter] override
 //! latency_ns = 2500              # L
@@ -13,14 +14,23 @@
 //! gap_per_byte_ns = 1.0          # G
 //! overhead_per_byte_ns = 0.0     # O
 //! rendezvous_bytes = 65535       # S
+//!
+//! [[network.pieces]]             # messages of more bytes than so many take another time
+//! above_bytes = 65535
+//! added_ns = 800                 # may be below 0
+//! gap_per_byte_ns = 0.4
 //! ```
 //!
 //! # Source
 //! A. Alexandrov et al., "LogGP", SPAA 1995; T. Hoefler et al., "LogGOPSim", 2010 (O and S).
 
+mod link;
 mod read;
+mod write;
 
+pub use link::{Link, MOST_PIECES, Piece, Pieces};
 pub use read::{MachineError, read_machine};
+pub use write::write_machine;
 
 /// How processes that want a processor of a busy node wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,72 +44,33 @@ pub enum Queue {
     },
 }
 
-/// LogGP parameters of one class of links.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Link {
-    /// L, nanoseconds.
-    pub latency_ns: u64,
-    /// o of the sender, nanoseconds.
-    pub send_overhead_ns: u64,
-    /// o of the receiver, nanoseconds.
-    pub receive_overhead_ns: u64,
-    /// g, nanoseconds.
-    pub gap_ns: u64,
-    /// G, nanoseconds a byte; it may be below 1.
-    pub gap_per_byte_ns: f64,
-    /// O, nanoseconds a byte.
-    pub overhead_per_byte_ns: f64,
-    /// S: messages of more bytes wait for their receiver.
-    pub rendezvous_bytes: u64,
+/// What a process of a busy node does that waits for a message, or for the receiver of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Waiting {
+    /// It leaves its processor, and its messages need none of those that are queued for.
+    #[default]
+    Blocks,
+    /// It looks for its message each time it has a processor, and gives that back at once.
+    Yields,
+    /// It keeps its processor until its turn is over, and looks for its message all the while.
+    Spins,
 }
 
-impl Default for Link {
-    fn default() -> Self {
-        Self {
-            latency_ns: 2500,
-            send_overhead_ns: 1500,
-            receive_overhead_ns: 1500,
-            gap_ns: 1000,
-            gap_per_byte_ns: 1.0,
-            overhead_per_byte_ns: 0.0,
-            rendezvous_bytes: 65535,
-        }
-    }
-}
+impl Waiting {
+    /// Each with its name in a machine file.
+    pub const ALL: [(&'static str, Self); 3] = [
+        ("blocks", Self::Blocks),
+        ("yields", Self::Yields),
+        ("spins", Self::Spins),
+    ];
 
-impl Link {
-    /// `(s - 1) G` in whole nanoseconds.
-    #[inline]
-    pub(crate) fn bytes_gap_ns(&self, bytes: u64) -> u64 {
-        per_byte(self.gap_per_byte_ns, bytes)
+    /// Its name in a machine file.
+    pub fn name(self) -> &'static str {
+        Self::ALL
+            .into_iter()
+            .find(|(_, waiting)| *waiting == self)
+            .map_or("", |(name, _)| name)
     }
-
-    /// `(s - 1) O` in whole nanoseconds.
-    #[inline]
-    pub(crate) fn bytes_overhead_ns(&self, bytes: u64) -> u64 {
-        if self.overhead_per_byte_ns == 0.0 {
-            0
-        } else {
-            per_byte(self.overhead_per_byte_ns, bytes)
-        }
-    }
-
-    /// Processor time of receiving so many bytes.
-    #[inline]
-    pub(crate) fn receive_ns(&self, bytes: u64) -> u64 {
-        self.receive_overhead_ns + self.bytes_gap_ns(bytes).max(self.bytes_overhead_ns(bytes))
-    }
-
-    /// Least time from a send to its arrival.
-    pub(crate) fn lookahead_ns(&self) -> u64 {
-        self.send_overhead_ns + self.latency_ns
-    }
-}
-
-#[inline]
-fn per_byte(ns: f64, bytes: u64) -> u64 {
-    // Half up; the conversion saturates.
-    (ns * bytes.saturating_sub(1) as f64 + 0.5) as u64
 }
 
 /// A machine.
@@ -111,6 +82,8 @@ pub struct Machine {
     pub processors: u32,
     /// How processes wait for a processor.
     pub queue: Queue,
+    /// How processes wait for each other on a busy node.
+    pub waiting: Waiting,
     /// Links between processes of a node.
     pub intra: Link,
     /// Links between nodes.
@@ -123,6 +96,7 @@ impl Default for Machine {
             nodes: None,
             processors: 1,
             queue: Queue::Fcfs,
+            waiting: Waiting::Blocks,
             intra: Link::default(),
             inter: Link::default(),
         }

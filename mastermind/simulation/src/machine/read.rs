@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Link, Machine, Queue};
+use super::{Link, MOST_PIECES, Machine, Piece, Pieces, Queue, Waiting};
 
 /// Longest time and greatest time a byte, nanoseconds: an hour.
 const LONGEST_NS: f64 = 3.6e12;
@@ -24,6 +24,18 @@ pub enum MachineError {
         /// Its bounds.
         expected: &'static str,
     },
+    /// Processes that never leave their processor, and no turns.
+    #[error(
+        "cannot use machine parameter \"nodes.waiting\": \"spins\" where a processor is kept as long as \
+         it is wanted, expected queue = {{ round_robin_ns = … }}"
+    )]
+    SpinsForEver,
+    /// More pieces than a link may have.
+    #[error("cannot use machine parameter \"pieces\": {found} of them, expected at most {most}", most = MOST_PIECES)]
+    Pieces {
+        /// How many there are.
+        found: usize,
+    },
 }
 
 #[derive(Deserialize)]
@@ -41,6 +53,15 @@ struct RawNodes {
     count: Option<f64>,
     processors: Option<f64>,
     queue: Option<RawQueue>,
+    waiting: Option<RawWaiting>,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+enum RawWaiting {
+    Blocks,
+    Yields,
+    Spins,
 }
 
 #[derive(Deserialize)]
@@ -61,13 +82,14 @@ struct RawNetwork {
     gap_per_byte_ns: Option<f64>,
     overhead_per_byte_ns: Option<f64>,
     rendezvous_bytes: Option<f64>,
+    pieces: Option<Vec<RawPiece>>,
     #[serde(default)]
     intra: RawLink,
     #[serde(default)]
     inter: RawLink,
 }
 
-#[derive(Deserialize, Default, Clone, Copy)]
+#[derive(Deserialize, Default, Clone)]
 #[serde(deny_unknown_fields)]
 struct RawLink {
     latency_ns: Option<f64>,
@@ -78,6 +100,16 @@ struct RawLink {
     gap_per_byte_ns: Option<f64>,
     overhead_per_byte_ns: Option<f64>,
     rendezvous_bytes: Option<f64>,
+    pieces: Option<Vec<RawPiece>>,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(deny_unknown_fields)]
+struct RawPiece {
+    above_bytes: f64,
+    #[serde(default)]
+    added_ns: f64,
+    gap_per_byte_ns: f64,
 }
 
 /// Reads a machine file; what it does not say is as [`Machine::default`] has it.
@@ -90,6 +122,7 @@ pub fn read_machine(text: &str) -> Result<Machine, MachineError> {
         count,
         processors,
         queue,
+        waiting,
     } = document.nodes;
     let whole = |parameter, value: Option<f64>| match value {
         None => Ok(None),
@@ -114,6 +147,12 @@ pub fn read_machine(text: &str) -> Result<Machine, MachineError> {
             });
         }
     };
+    let waiting = match waiting {
+        None | Some(RawWaiting::Blocks) => Waiting::Blocks,
+        Some(RawWaiting::Yields) => Waiting::Yields,
+        Some(RawWaiting::Spins) if queue == Queue::Fcfs => return Err(MachineError::SpinsForEver),
+        Some(RawWaiting::Spins) => Waiting::Spins,
+    };
     let n = &document.network;
     let both = RawLink {
         latency_ns: n.latency_ns,
@@ -124,12 +163,14 @@ pub fn read_machine(text: &str) -> Result<Machine, MachineError> {
         gap_per_byte_ns: n.gap_per_byte_ns,
         overhead_per_byte_ns: n.overhead_per_byte_ns,
         rendezvous_bytes: n.rendezvous_bytes,
+        pieces: n.pieces.clone(),
     };
     let network = link(&both, Link::default())?;
     Ok(Machine {
         nodes: whole("nodes.count", count)?,
         processors: whole("nodes.processors", processors)?.unwrap_or(1),
         queue,
+        waiting,
         intra: link(&n.intra, network)?,
         inter: link(&n.inter, network)?,
     })
@@ -167,5 +208,28 @@ fn link(raw: &RawLink, base: Link) -> Result<Link, MachineError> {
             raw.rendezvous_bytes,
             base.rendezvous_bytes,
         )?,
+        pieces: raw.pieces.as_deref().map_or(Ok(base.pieces), pieces)?,
     })
+}
+
+fn pieces(raw: &[RawPiece]) -> Result<Pieces, MachineError> {
+    let within = |parameter, found: f64, least: f64, expected| {
+        if (least..=LONGEST_NS).contains(&found) {
+            return Ok(found);
+        }
+        Err(MachineError::OutOfBounds {
+            parameter,
+            found,
+            expected,
+        })
+    };
+    let piece = |raw: &RawPiece| -> Result<Piece, MachineError> {
+        Ok(Piece {
+            above_bytes: within("above_bytes", raw.above_bytes, 0.0, "0 to 3.6e12")? as u64,
+            added_ns: within("added_ns", raw.added_ns, -LONGEST_NS, "-3.6e12 to 3.6e12")?,
+            gap_per_byte_ns: within("gap_per_byte_ns", raw.gap_per_byte_ns, 0.0, "0 to 3.6e12")?,
+        })
+    };
+    let list = raw.iter().map(piece).collect::<Result<Vec<_>, _>>()?;
+    Pieces::new(&list).ok_or(MachineError::Pieces { found: list.len() })
 }

@@ -1,7 +1,7 @@
 //! More processes than processors on a node: the processors as a facility with a queue.
 
 use mastermind_simulation::engine::Outcome;
-use mastermind_simulation::machine::{Link, Machine, Queue};
+use mastermind_simulation::machine::{Link, Machine, Queue, Waiting};
 
 use crate::common::outcome;
 
@@ -19,6 +19,7 @@ fn node(nodes: u32, processors: u32, queue: Queue) -> Machine {
         nodes: Some(nodes),
         processors,
         queue,
+        waiting: Waiting::Blocks,
         intra: link,
         inter: link,
     }
@@ -133,6 +134,80 @@ flow = [{{ decision = "who", branches = [
         assert!(
             (wait_us / theory_us - 1.0).abs() < 0.03,
             "{rho}: {wait_us} {theory_us}"
+        );
+    }
+}
+
+/// Both processes work, 0 sends, 1 takes the message and works again.
+const RELAY: &str = r#"
+    { action = "work", cost = "us(30)" },
+    { decision = "d", branches = [
+        { guard = "process == 0", body = [
+            { send = "s", to = "1", bytes = "1" },
+            { recv = "r", from = "1" },
+        ] },
+        { guard = "process == 1", body = [
+            { recv = "r", from = "0" },
+            { action = "more", cost = "us(20)" },
+            { send = "s", to = "0", bytes = "1" },
+        ] },
+        { body = [] },
+    ] },"#;
+
+fn relayed(waiting: Waiting, processes: u32, quantum_ns: u64) -> Vec<u64> {
+    let machine = Machine {
+        waiting,
+        ..node(1, 1, Queue::RoundRobin { quantum_ns })
+    };
+    let outcome = outcome(&model(RELAY), &machine, processes);
+    outcome.processes.iter().map(|p| p.finish_ns).collect()
+}
+
+#[test]
+fn who_spins_keeps_the_processor_until_its_turn_is_over() {
+    // By hand, turns of 50 us: 0 works to 30, sends, spins to 50; 1 works to 80, has the message, works to 100, sends,
+    // ends. 0 looks from 100 on and has its answer at 101.
+    let finishes = relayed(Waiting::Spins, 2, 50_000);
+    assert_eq!(finishes, [101_000, 100_000]);
+    // Turns of 70 us: 0 spins to 70, 1 works to 120.
+    assert_eq!(relayed(Waiting::Spins, 2, 70_000), [121_000, 120_000]);
+    // Turns of 20 us: 0 to 20, 1 to 40, 0 to 50 and spins to 60, 1 to 70, has the message and works to 80, 0 spins to
+    // 100, 1 works to 110.
+    assert_eq!(relayed(Waiting::Spins, 2, 20_000), [111_000, 110_000]);
+}
+
+#[test]
+fn who_yields_leaves_the_processor_to_who_has_work() {
+    // 0 works to 30, sends, yields; 1 works to 60, has the message, works to 80, sends, ends; 0 has its answer at 81.
+    assert_eq!(relayed(Waiting::Yields, 2, 50_000), [81_000, 80_000]);
+    assert_eq!(relayed(Waiting::Blocks, 2, 50_000), [81_000, 80_000]);
+}
+
+#[test]
+fn who_yields_is_queued_when_its_message_is_there() {
+    // Turns of 30 us: 0 to 30, 1 to 60, and with its message it is queued for more; 2 to 90, 1 to 110.
+    let finishes = relayed(Waiting::Yields, 3, 30_000);
+    assert_eq!(finishes, [111_000, 110_000, 90_000]);
+    // Turns of 100 us: 2 works from 80 to 110, while the answer lies there since 81; 0 takes it with its processor.
+    assert_eq!(
+        relayed(Waiting::Yields, 3, 100_000),
+        [110_000, 80_000, 110_000]
+    );
+}
+
+#[test]
+fn waiting_that_is_in_vain_is_a_deadlock() {
+    for waiting in [Waiting::Yields, Waiting::Spins] {
+        let quantum_ns = 10_000;
+        let machine = Machine {
+            waiting,
+            ..node(1, 1, Queue::RoundRobin { quantum_ns })
+        };
+        let flow = r#"{ recv = "never", from = "(process + 1) % processes" }"#;
+        let error = crate::common::run(&model(flow), &machine, 3).expect_err("a deadlock");
+        assert!(
+            error.to_string().contains("3 processes wait for ever"),
+            "{error}"
         );
     }
 }

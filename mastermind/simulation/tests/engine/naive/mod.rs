@@ -5,7 +5,7 @@ mod interpreter;
 mod rounds;
 mod threads;
 
-use mastermind_simulation::machine::{Link, Machine, Queue};
+use mastermind_simulation::machine::{Link, Machine, Pieces, Queue, Waiting};
 use proptest::prelude::*;
 
 use crate::common::outcome;
@@ -56,6 +56,7 @@ fn link() -> impl Strategy<Value = Link> {
             gap_per_byte_ns,
             overhead_per_byte_ns: if per_byte < 0.25 { 0.0 } else { per_byte },
             rendezvous_bytes: 5000,
+            pieces: Pieces::default(),
         },
     )
 }
@@ -70,6 +71,7 @@ fn machine() -> impl Strategy<Value = Machine> {
             nodes: Some(nodes),
             processors,
             queue,
+            waiting: Waiting::Blocks,
             intra,
             inter,
         },

@@ -1,0 +1,106 @@
+//! A machine as a machine file.
+
+use std::fmt::Write;
+
+use super::{Link, Machine, Queue, Waiting};
+
+/// A machine as the text that [`super::read_machine`] reads; times a byte with 5 digits.
+///
+/// # Arguments
+/// * `notes` - lines that go first, as comments
+/// * `measured` - of each class of links, in a node and between nodes, what its table begins with, as a comment;
+///   `None` leaves the table out
+pub fn write_machine(machine: &Machine, notes: &[String], measured: [Option<&str>; 2]) -> String {
+    let mut text = String::new();
+    for note in notes {
+        let _ = writeln!(text, "# {note}");
+    }
+    let _ = writeln!(text, "\n[nodes]");
+    if let Some(nodes) = machine.nodes {
+        let _ = writeln!(text, "count = {nodes}");
+    }
+    let _ = writeln!(text, "processors = {}", machine.processors);
+    let _ = match machine.queue {
+        Queue::Fcfs => writeln!(text, "queue = \"fcfs\""),
+        Queue::RoundRobin { quantum_ns } => {
+            writeln!(text, "queue = {{ round_robin_ns = {quantum_ns} }}")
+        }
+    };
+    if machine.waiting != Waiting::Blocks {
+        let _ = writeln!(text, "waiting = \"{}\"", machine.waiting.name());
+    }
+    let classes = [("intra", &machine.intra), ("inter", &machine.inter)];
+    for ((name, link), note) in classes.into_iter().zip(measured) {
+        if let Some(note) = note {
+            table(&mut text, name, link, note);
+        }
+    }
+    text
+}
+
+fn table(text: &mut String, name: &str, link: &Link, note: &str) {
+    let _ = writeln!(text, "\n[network.{name}]  # {note}");
+    for (key, value) in [
+        ("latency_ns", link.latency_ns),
+        ("send_overhead_ns", link.send_overhead_ns),
+        ("receive_overhead_ns", link.receive_overhead_ns),
+        ("gap_ns", link.gap_ns),
+    ] {
+        let _ = writeln!(text, "{key} = {value}");
+    }
+    let _ = writeln!(text, "gap_per_byte_ns = {:.5}", link.gap_per_byte_ns);
+    let overhead = link.overhead_per_byte_ns;
+    let _ = writeln!(text, "overhead_per_byte_ns = {overhead:.5}");
+    let _ = writeln!(text, "rendezvous_bytes = {}", link.rendezvous_bytes);
+    for piece in link.pieces.as_slice() {
+        let _ = writeln!(text, "\n[[network.{name}.pieces]]");
+        let _ = writeln!(text, "above_bytes = {}", piece.above_bytes);
+        let _ = writeln!(text, "added_ns = {:.1}", piece.added_ns);
+        let _ = writeln!(text, "gap_per_byte_ns = {:.5}", piece.gap_per_byte_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::machine::{Piece, Pieces, read_machine};
+
+    #[test]
+    fn what_is_written_is_read_as_the_same() {
+        let piece = Piece {
+            above_bytes: 4096,
+            added_ns: -120.5,
+            gap_per_byte_ns: 0.08125,
+        };
+        let intra = Link {
+            latency_ns: 431,
+            overhead_per_byte_ns: 0.03,
+            pieces: Pieces::new(&[piece]).expect("one"),
+            ..Link::default()
+        };
+        let machine = Machine {
+            nodes: Some(1),
+            processors: 2,
+            queue: Queue::RoundRobin {
+                quantum_ns: 4_000_000,
+            },
+            waiting: Waiting::Spins,
+            intra,
+            ..Machine::default()
+        };
+        let notes = ["measured here".to_owned()];
+        let text = write_machine(&machine, &notes, [Some("measured"), None]);
+        assert_eq!(read_machine(&text).expect("a machine"), machine, "{text}");
+    }
+
+    #[test]
+    fn spinning_needs_turns() {
+        let error = read_machine("[nodes]\nwaiting = \"spins\"\n").expect_err("no turns");
+        assert!(
+            error
+                .to_string()
+                .contains("expected queue = { round_robin_ns"),
+            "{error}"
+        );
+    }
+}
