@@ -26,6 +26,8 @@ pub(super) struct Rank {
     pub(super) peer: u32,
     /// Of which tag.
     pub(super) tag: i32,
+    /// Whom the message that it sends next is to.
+    pub(super) to: u32,
     /// Messages that no receive waited for, in order.
     pub(super) early: u32,
 }
@@ -44,6 +46,7 @@ impl Rank {
             at: 0,
             peer: NIL,
             tag: 0,
+            to: NIL,
             early: NIL,
         }
     }

@@ -162,16 +162,16 @@ impl Eager<'_> {
     #[inline]
     fn send(&mut self, process: u32, here: &mut Rank, now: u64) -> Option<u64> {
         let Step::Send {
-            to,
             tag,
             element,
             calls,
             ref costs,
+            ..
         } = self.steps[here.at as usize]
         else {
             return None;
         };
-        let to = rank(self.value_of(process, to), self.ranks.len() as u32)??;
+        let to = here.to;
         let between = to != process && (self.per_node == 1 || self.node(process) != self.node(to));
         let costs = costs[usize::from(between)];
         here.sending = now + u64::from(costs.gap_ns);
@@ -271,7 +271,8 @@ impl Eager<'_> {
                 Step::Count { element } => self.count(process, element, 1, 0),
                 Step::Work { .. } | Step::Compute { .. } => break here.processor,
                 Step::Send { to, .. } => {
-                    if rank(self.value_of(process, to), self.ranks.len() as u32)?.is_some() {
+                    if let Some(to) = rank(self.value_of(process, to), self.ranks.len() as u32)? {
+                        here.to = to;
                         break here.processor.max(here.sending);
                     }
                 }
@@ -319,7 +320,7 @@ impl Eager<'_> {
         process / self.per_node
     }
 
-    #[inline]
+    #[inline(always)]
     fn value_of(&self, process: u32, operand: Operand<'_>) -> f64 {
         match operand {
             Operand::Constant(value) => value,
@@ -328,6 +329,7 @@ impl Eager<'_> {
         }
     }
 
+    #[inline(never)]
     fn evaluate(&self, process: u32, code: &Compiled) -> f64 {
         let base = process as usize * self.width;
         code.evaluate(&Context {
