@@ -238,7 +238,7 @@ impl Engine<'_> {
             self.count(process, region.element, 1, elapsed);
         }
         self.processes[process as usize].at += 1;
-        self.advance(process, now, made)
+        Ok(self.advance(process, now, made)?)
     }
 
     /// Takes the processor of a process that waits for others, or has ended.
