@@ -29,6 +29,7 @@
 
 mod call_sink;
 mod choice;
+mod constrained;
 mod error;
 mod exponent;
 mod expression;
@@ -38,6 +39,7 @@ mod formula;
 mod hypothesis;
 mod input;
 mod least_squares;
+mod limits;
 mod mixture;
 mod model;
 mod modes;
