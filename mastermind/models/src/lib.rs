@@ -30,6 +30,7 @@
 mod arithmetic;
 mod call_sink;
 mod choice;
+mod constrained;
 mod error;
 mod exponent;
 pub mod expression;
@@ -39,6 +40,7 @@ mod formula;
 mod hypothesis;
 mod input;
 mod least_squares;
+mod limits;
 mod mixture;
 mod model;
 mod modes;

@@ -419,6 +419,7 @@ impl<'a> Problem<'a> {
             sigma: None,
             alternatives: Vec::new(),
             deviances: None,
+            held: false,
         })
     }
 }
