@@ -248,7 +248,7 @@ fn model(samples: &Samples, points: &Points, best: Shown, notes: Vec<Note>) -> M
     });
     let mut model = Model {
         method: samples.method.clone(),
-        metric: samples.metric,
+        metric: samples.metric.clone(),
         mode: points.mode.clone(),
         shared: points.shared.clone(),
         family: best.family,

@@ -17,8 +17,10 @@ pub(crate) struct Points {
     pub names: Vec<String>,
     /// Their units, shape `[n_params]`.
     pub units: Vec<String>,
-    /// Their values, shape `[n_params][n_points]`.
+    /// Values of the numeric parameters, shape `[n_params][n_points]`.
     pub columns: Vec<Vec<f64>>,
+    /// Unit of the times, "s"; of a counter, its own.
+    pub value_unit: String,
     /// Mean time, seconds, shape `[n_points]`; of the calls that are not set aside.
     pub mean_s: Vec<f64>,
     /// Calls, shape `[n_points]`.
@@ -73,6 +75,7 @@ impl Points {
             shared,
             names: numbers.iter().map(name).collect(),
             units: numbers.iter().map(unit).collect(),
+            value_unit: samples.metric.unit().into(),
             columns: (0..numbers.len()).map(column).collect(),
             mean_s: merged.iter().map(|(_, kept, _)| kept.mean_s).collect(),
             count: merged
@@ -97,6 +100,16 @@ impl Points {
             m2_s2: take(&self.m2_s2),
             all: rows.iter().map(|&row| self.all[row]).collect(),
             ..self.clone()
+        }
+    }
+
+    /// Unit of a coefficient: that of the times by one of what it multiplies, `s/double`; `1` where there is neither.
+    pub fn per(&self, unit: &str) -> String {
+        match (self.value_unit.as_str(), unit) {
+            ("", "") => "1".into(),
+            ("", below) => format!("1/{below}"),
+            (above, "") => above.into(),
+            (above, below) => format!("{above}/{below}"),
         }
     }
 
