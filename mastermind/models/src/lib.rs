@@ -28,6 +28,7 @@
 //! ```
 
 mod arithmetic;
+mod calibration;
 mod call_sink;
 mod choice;
 mod constrained;

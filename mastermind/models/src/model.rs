@@ -217,6 +217,10 @@ pub struct Model {
     /// Form of `sigma`.
     #[serde(default)]
     pub sigma_family: Option<Family>,
+    /// Half-width of the interval for a call by that of normal calls with `sigma`, so that it holds as many of those that
+    /// were left out as it says; 1 where they are too few to tell.
+    #[serde(default = "one")]
+    pub interval_ratio: f64,
     /// Time of all calls fitted, those set aside included, by what predictions give them: totals of
     /// many calls are multiplied by it.
     #[serde(default = "one")]
@@ -286,6 +290,12 @@ impl Model {
         if !(self.total_ratio.is_finite() && self.total_ratio > 0.0) {
             return wrong(
                 format!("a ratio of totals of {}", self.total_ratio),
+                "one above 0",
+            );
+        }
+        if !(self.interval_ratio.is_finite() && self.interval_ratio > 0.0) {
+            return wrong(
+                format!("a ratio of intervals of {}", self.interval_ratio),
                 "one above 0",
             );
         }

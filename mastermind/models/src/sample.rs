@@ -84,6 +84,8 @@ pub struct Samples {
     /// The same without the calls that are set aside: those far above the others at their coordinate,
     /// as preemption makes them. Equal to `times` where there are none.
     pub kept: Vec<Summary>,
+    /// The calls at each coordinate apart by time, ascending: what their distribution is told from.
+    pub bins: Vec<Vec<Summary>>,
     /// Calls refused, see [`Refused`].
     pub n_refused: u64,
 }
@@ -272,6 +274,7 @@ impl Method {
             parameters: self.parameters,
             times,
             kept: kept.collect(),
+            bins: self.points.iter().map(|(_, calls)| calls.bins()).collect(),
             coordinates: self.points.into_iter().map(|(values, _)| values).collect(),
             n_refused: self.n_refused,
         }

@@ -25,7 +25,7 @@ use weigh::{Credible, Weighed, odds_against, weigh};
 pub(crate) use weigh::{Distance, deviances};
 
 /// Terms of each parameter that are combined, by the number of parameters.
-const N_COMBINED: [usize; MAX_PARAMS + 1] = [0, 0, 8, 5];
+const N_COMBINED: [usize; MAX_PARAMS + 1] = [0, 0, 12, 7];
 
 /// Distinct coordinates below which no normal form is told from another.
 pub(crate) const MIN_POINTS: usize = 5;
