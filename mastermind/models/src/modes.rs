@@ -112,7 +112,11 @@ fn alike(samples: &Samples, choice: usize, others: &[usize], numbers: &[usize]) 
         let mut pooled = Summary::EMPTY;
         rows.iter()
             .for_each(|&row| pooled.merge(&samples.kept[row]));
-        let mean_s = pooled.mean_s.max(f64::MIN_POSITIVE);
+        if pooled.mean_s <= 0.0 {
+            // All are 0, as the values of a counter may be.
+            continue;
+        }
+        let mean_s = pooled.mean_s;
         for &row in rows {
             let cell = &samples.kept[row];
             let off = (cell.mean_s - pooled.mean_s) / mean_s;
@@ -130,5 +134,6 @@ fn alike(samples: &Samples, choice: usize, others: &[usize], numbers: &[usize]) 
         return false;
     }
     let ratio = (between / n_between) / (within / n_within);
-    FisherSnedecor::new(n_between, n_within).is_ok_and(|f| f.sf(ratio) > CHANCE)
+    ratio.is_finite()
+        && FisherSnedecor::new(n_between, n_within).is_ok_and(|f| f.sf(ratio) > CHANCE)
 }

@@ -8,6 +8,9 @@ const GROWS: f64 = 0.5;
 /// Times below this share of the largest weigh as much as that.
 const SMALLEST: f64 = 1e-6;
 
+/// Weighs where all are 0, as the values of a counter may be; its square and the reciprocal of that are finite.
+const LEAST: f64 = 1e-100;
+
 /// What the standard deviation of a call is proportional to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Noise {
@@ -49,7 +52,7 @@ impl Noise {
     pub fn variance(self, fitted_s: f64, largest_s: f64) -> f64 {
         match self {
             Self::Relative => {
-                let smallest = (SMALLEST * largest_s).max(f64::MIN_POSITIVE.sqrt());
+                let smallest = (SMALLEST * largest_s).max(LEAST);
                 fitted_s.max(smallest).powi(2)
             }
             Self::Absolute => 1.0,

@@ -340,3 +340,35 @@ fn the_interval_far_outside_is_wide() {
     );
     assert_eq!(model.distance(&at(500.0)), 2.0);
 }
+
+/// As of a counter: nothing anywhere, and nothing at the small sizes.
+#[test]
+fn zeros_are_fitted() {
+    let parameters = [
+        Parameter::integer("q", "double"),
+        Parameter::enumeration("axis", &["x", "y"]),
+    ];
+    let counted = |value: fn(f64, u32) -> f64| {
+        let mut set = SampleSet::new(Metric::named("faults"));
+        let method = set.declare(METHOD, &parameters).unwrap();
+        for call in 0..160_u32 {
+            let (q, axis) = (f64::from(1 << (call % 8)), f64::from(call / 8 % 2));
+            set.push(method, &[q, axis], value(q, call)).unwrap();
+        }
+        fit(&set.finish()[0]).unwrap().remove(0)
+    };
+    let here = Coordinate::new().with("q", 12.0).with("axis", "x");
+    let model = counted(|_, _| 0.0);
+    let p = predict(&model, &here).unwrap();
+    assert_eq!((p.value_s, p.upper_s), (0.0, 0.0), "{}", model.expression);
+    assert_eq!(model.metric.name(), "faults");
+    let model = counted(|q, call| {
+        if q < 8.0 {
+            0.0
+        } else {
+            q + f64::from(call % 3)
+        }
+    });
+    let p = predict(&model, &here).unwrap();
+    assert!(p.value_s > 4.0 && p.value_s < 30.0, "{}", model.expression);
+}
