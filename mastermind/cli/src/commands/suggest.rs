@@ -64,12 +64,16 @@ impl Suggest {
         };
         let chosen: Vec<&Model> = models.models.iter().filter(named).collect();
         if chosen.is_empty() {
-            let mut known: Vec<&str> = models.models.iter().map(|m| m.method.as_str()).collect();
+            let of_time = models.models.iter().filter(|model| model.metric.is_time());
+            let mut known: Vec<&str> = of_time.map(|model| model.method.as_str()).collect();
             known.dedup();
+            let known = match known.is_empty() {
+                true => "nothing".into(),
+                false => known.join(", "),
+            };
             bail!(
-                "cannot suggest points for \"{}\": no model of it, expected one of {}",
-                self.method,
-                known.join(", ")
+                "cannot suggest points for \"{}\": no model of its time, expected one of {known}",
+                self.method
             );
         }
         let options = SuggestOptions {
