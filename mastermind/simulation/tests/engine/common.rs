@@ -3,7 +3,7 @@
 use mastermind_models::ModelSet;
 use mastermind_simulation::engine::{Outcome, SimulationError, simulate};
 use mastermind_simulation::machine::Machine;
-use mastermind_simulation::program::{System, lower, read_toml};
+use mastermind_simulation::program::{System, lower_with, read_toml};
 
 /// A process a node, the default LogGP parameters.
 pub fn machine() -> Machine {
@@ -17,7 +17,8 @@ pub fn run(text: &str, machine: &Machine, processes: u32) -> Result<Outcome, Sim
         nodes: machine.nodes_for(processes),
         processors: machine.processors,
     };
-    let program = lower(&model, &ModelSet::default(), system).expect("a machine form");
+    let program = lower_with(&model, &ModelSet::default(), system, machine.collectives)
+        .expect("a machine form");
     simulate(&program, machine)
 }
 
