@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use mastermind_tests::{Scratch, assert_golden, c_library, rust_library};
+use mastermind_tests::{Scratch, assert_golden, bin_dir, c_library, root, rust_library};
 
 /// What `run` says of an assembly with this library on its path, and `describe` of the library itself.
 fn errors(scratch: &Scratch, library: &Path) -> [String; 2] {
@@ -157,5 +157,30 @@ fn another_layout_of_what_an_interface_passes() {
     assert_golden(
         "interface-other-layout",
         &scratch.verb("run", &assembly, &[]).error(),
+    );
+}
+
+#[test]
+fn the_environment_names_folders_that_are_searched_first() {
+    let scratch = Scratch::new();
+    let example = std::fs::read_to_string(root().join("examples/sod/sod.toml")).expect("sod");
+    // Where it is now there is no target folder.
+    let assembly = scratch.write("sod.toml", example).display().to_string();
+    let check = |path: &Path| {
+        let mut command = Command::new(bin_dir().join("mastermind"));
+        scratch.run(
+            command
+                .args(["check", &assembly])
+                .env("CCA_COMPONENT_PATH", path),
+        )
+    };
+    check(&bin_dir()).well();
+    let gone = check(&scratch.path("gone")).error();
+    assert!(gone.contains("gone"), "{gone}");
+    assert!(
+        scratch
+            .mastermind(&["check", &assembly])
+            .error()
+            .contains("target/release")
     );
 }

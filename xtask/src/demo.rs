@@ -42,19 +42,12 @@ pub fn demo(workspace: &Workspace, system: &System) -> Result<(), StepError> {
             &picture,
         ],
     )?;
-    demo.step("where the time went", &["profile", &alone])?;
-    demo.wiring()?;
-    demo.figure("scatter", &alone, &["--method", "states.compute"])?;
     demo.figure("graph", &alone, &[])?;
     demo.ranks(system)?;
-    demo.adaptive(system)?;
+    let adaptive = demo.adaptive(system)?;
     choice::choice(&demo)?;
-    println!(
-        "\nThe density field: {}\nThe same on three levels, with their patches: {}\nThe records: {}",
-        demo.path("density.png"),
-        demo.path("levels.png"),
-        demo.path("")
-    );
+    demo.figures(&adaptive, back_ends(system).next().is_some())?;
+    println!("\nRecords and models: {}", demo.path(""));
     Ok(())
 }
 
@@ -100,26 +93,6 @@ impl<'a> Demo<'a> {
         run_step(&title, &mut self.command(arguments))
     }
 
-    /// The assembly as its author wired it (Figure 1 of the paper), and as it runs when it is measured (Figure 8).
-    fn wiring(&self) -> Result<(), StepError> {
-        for (title, name, options) in [
-            ("the wiring", "wiring.svg", &[][..]),
-            (
-                "the wiring with its proxies",
-                "monitored.svg",
-                &["--monitor", "all"],
-            ),
-        ] {
-            let out = self.path(name);
-            let graph = ["graph", ASSEMBLY, "--format", "svg", "-o", &out];
-            self.step(
-                &format!("a figure: {title}"),
-                &[&graph[..], options].concat(),
-            )?;
-        }
-        Ok(())
-    }
-
     /// A figure of the records, in the demonstration's folder.
     fn figure(&self, kind: &str, records: &str, options: &[&str]) -> Result<(), StepError> {
         let out = format!("{records}-{kind}.png");
@@ -131,6 +104,8 @@ impl<'a> Demo<'a> {
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(self.workspace.release().join("mastermind"));
         command.current_dir(&self.workspace.root).args(arguments);
+        // The assemblies name the usual target folder; this may be another.
+        command.env("CCA_COMPONENT_PATH", self.workspace.release());
         command
     }
 
@@ -169,8 +144,8 @@ impl<'a> Demo<'a> {
         Ok(())
     }
 
-    /// The adaptive mesh, on 3 ranks where there is an MPI.
-    fn adaptive(&self, system: &System) -> Result<(), StepError> {
+    /// The adaptive mesh, on 3 ranks where there is an MPI; where its records are.
+    fn adaptive(&self, system: &System) -> Result<String, StepError> {
         let mpi = back_ends(system).next().map(|mpi| mpi.kind.name());
         let records = self.path("adaptive");
         let picture = format!("output.png={}", self.path("levels.png"));
@@ -184,27 +159,53 @@ impl<'a> Demo<'a> {
             None => "the same on three levels of patches".into(),
         };
         self.step(&title, &[&run[..], &set, &ranks].concat())?;
-        self.step(
-            "what the levels cost: messages, and values between levels",
-            &["profile", &records, "--top", "10"],
-        )?;
-        let drawn = format!("{records}-calls.svg");
-        self.step(
-            "a figure: who calls whom how often",
-            &[
-                "graph",
-                ADAPTIVE,
-                "--records",
-                &records,
-                "--format",
-                "svg",
-                "-o",
-                &drawn,
-            ],
-        )?;
-        match mpi {
-            Some(_) => self.figure("comm", &records, &["--method", "mesh.fill_ghosts"]),
-            None => Ok(()),
+        Ok(records)
+    }
+
+    /// What a run gives without a word in any component: the profile (Table 1 of Ray et al., IPDPS 2004) and the figures
+    /// 1 (the wiring), 3 (times over sizes), 6 (message passing by level) and 8 (the assembly as it was measured), and
+    /// the calls of the run in the wiring.
+    fn figures(&self, records: &str, has_mpi: bool) -> Result<(), StepError> {
+        let profile = ["profile", records, "--top", "12"];
+        self.step("where the time of the adaptive run went", &profile)?;
+        self.wiring("wiring", &[])?;
+        self.figure("scatter", records, &["--method", "states.compute"])?;
+        if has_mpi {
+            self.figure("comm", records, &["--method", "mesh.fill_ghosts"])?;
         }
+        self.wiring("monitored", &["--monitor", "all"])?;
+        self.wiring("calls", &["--records", records])?;
+        let comm = format!("{records}-comm.png");
+        let figures = [
+            ("the field", self.path("density.png"), true),
+            ("levels and patches", self.path("levels.png"), true),
+            ("Figure 1, the wiring", self.path("wiring.svg"), true),
+            (
+                "Figure 3, times over sizes",
+                format!("{records}-scatter.png"),
+                true,
+            ),
+            ("Figure 6, message passing", comm, has_mpi),
+            ("Figure 8, with proxies", self.path("monitored.svg"), true),
+            ("who calls whom how often", self.path("calls.svg"), true),
+        ];
+        println!();
+        for (name, path, _) in figures.iter().filter(|(_, _, drawn)| *drawn) {
+            println!("{name:<28}{path}");
+        }
+        if !has_mpi {
+            println!("No MPI on this machine: there is no message passing to draw.");
+        }
+        Ok(())
+    }
+
+    /// The adaptive assembly as a picture.
+    fn wiring(&self, name: &str, options: &[&str]) -> Result<(), StepError> {
+        let out = self.path(&format!("{name}.svg"));
+        let graph = ["graph", ADAPTIVE, "--format", "svg", "-o", &out];
+        self.step(
+            &format!("a figure: {name}"),
+            &[&graph[..], options].concat(),
+        )
     }
 }

@@ -6,21 +6,35 @@ mod fourier;
 mod product;
 mod random;
 mod sort;
+mod structure;
 mod table;
 
 use std::error::Error;
 
+use table::Plan;
+
+/// Calls of which a row is the shortest, if not told.
+const TRIES: usize = 8;
+
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let (folder, seed) = match &arguments[..] {
-        [folder] => (folder, 1),
-        [folder, seed] => (folder, seed.parse()?),
-        _ => return Err("expected FOLDER [SEED]: where the tables go, and which sizes".into()),
+    let (folders, seed, tries) = match &arguments[..] {
+        [fit, check] => ([fit, check], 1, TRIES),
+        [fit, check, seed] => ([fit, check], seed.parse()?, TRIES),
+        [fit, check, seed, tries] => ([fit, check], seed.parse()?, tries.parse()?),
+        _ => {
+            return Err("expected FOLDER FOLDER [SEED [TRIES]]: where the tables to fit and those to check go, \
+                        which sizes, calls a row"
+                .into());
+        }
     };
-    std::fs::create_dir_all(folder)?;
-    let path = |name: &str| std::path::Path::new(folder).join(name);
-    fourier::measure(&path("fft.csv"), seed)?;
-    sort::measure(&path("sort.csv"), seed)?;
-    product::measure(&path("product.csv"), seed)?;
+    folders.iter().try_for_each(std::fs::create_dir_all)?;
+    let plan = |name: &str| Plan {
+        paths: folders.map(|folder| std::path::Path::new(folder).join(name)),
+        tries,
+    };
+    fourier::measure(&plan("fft.csv"), seed)?;
+    sort::measure(&plan("sort.csv"), seed)?;
+    product::measure(&plan("product.csv"), seed)?;
     Ok(())
 }

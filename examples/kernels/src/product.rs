@@ -1,62 +1,75 @@
 //! `matrixmultiply::dgemm`: products of dense matrices.
 
 use std::error::Error;
-use std::path::Path;
 
 use crate::random::Random;
-use crate::table::Table;
+use crate::table::{self, Kernel, Plan};
 
 /// Shapes measured.
-const SHAPES: usize = 110;
+const SHAPES: usize = 160;
 
-/// The factors and the product of one shape.
-struct Matrices {
+/// Ends of a side.
+const SIDES: [f64; 2] = [8.0, 400.0];
+
+/// `c = a b`.
+struct Product {
     a: Vec<f64>,
     b: Vec<f64>,
     c: Vec<f64>,
 }
 
-/// Measures `c = a b`, `a` of m × k and `b` of k × n.
-pub fn measure(path: &Path, seed: u64) -> Result<(), Box<dyn Error>> {
-    let mut random = Random(seed);
-    let mut table = Table::new(path, &["m", "k", "n"])?;
-    for _ in 0..SHAPES {
-        let [m, k, n] = std::array::from_fn(|_| random.size(8.0, 400.0));
-        let mut fill = |length: usize| (0..length).map(|_| random.unit()).collect::<Vec<f64>>();
-        let mut matrices = Matrices {
-            a: fill(m * k),
-            b: fill(k * n),
-            c: vec![0.0; m * n],
-        };
-        let columns = [m, k, n].map(|size| size.to_string());
-        table.measure(
-            &columns,
-            &mut matrices,
-            |_| {},
-            |Matrices { a, b, c }| {
-                let (row_a, row_b, row_c) = (k as isize, n as isize, n as isize);
-                // SAFETY: the slices hold m × k, k × n and m × n values, rows one after the other, as the strides say; `c` is
-                // borrowed apart from `a` and `b`.
-                unsafe {
-                    matrixmultiply::dgemm(
-                        m,
-                        k,
-                        n,
-                        1.0,
-                        a.as_ptr(),
-                        row_a,
-                        1,
-                        b.as_ptr(),
-                        row_b,
-                        1,
-                        0.0,
-                        c.as_mut_ptr(),
-                        row_c,
-                        1,
-                    );
-                }
-            },
-        )?;
+impl Kernel for Product {
+    /// `m`, `k` and `n`: `a` is of m × k, `b` of k × n.
+    type Case = [usize; 3];
+
+    /// The three sides; multiplications and additions; doubles read and written.
+    const COLUMNS: &[&str] = &["m", "k", "n", "flops", "moved [double]"];
+
+    fn columns(&[m, k, n]: &Self::Case) -> Vec<String> {
+        [m, k, n, 2 * m * k * n, m * k + k * n + m * n]
+            .map(|number| number.to_string())
+            .into()
     }
-    Ok(table.end()?)
+
+    fn prepare(&mut self, _: &Self::Case) {}
+
+    fn call(&mut self, &[m, k, n]: &Self::Case) {
+        let (row_a, row_b, row_c) = (k as isize, n as isize, n as isize);
+        // SAFETY: each array holds the square of the longest side, so m × k, k × n and m × n values, rows one after the
+        // other, as the strides say; `c` is borrowed apart from `a` and `b`.
+        unsafe {
+            matrixmultiply::dgemm(
+                m,
+                k,
+                n,
+                1.0,
+                self.a.as_ptr(),
+                row_a,
+                1,
+                self.b.as_ptr(),
+                row_b,
+                1,
+                0.0,
+                self.c.as_mut_ptr(),
+                row_c,
+                1,
+            );
+        }
+    }
+}
+
+/// Measures products.
+pub fn measure(plan: &Plan, seed: u64) -> Result<(), Box<dyn Error>> {
+    let mut random = Random(seed);
+    let [shortest, longest] = SIDES;
+    let mut fill = || -> Vec<f64> {
+        let n = longest as usize * longest as usize;
+        (0..n).map(|_| random.unit()).collect()
+    };
+    let (a, b, c) = (fill(), fill(), fill());
+    let mut product = Product { a, b, c };
+    let mut shape = |_| std::array::from_fn(|_| random.size(shortest, longest));
+    let mut cases = || (0..SHAPES).map(&mut shape).collect();
+    let cases = [cases(), cases()];
+    Ok(table::measure(plan, &mut product, &cases, &mut random)?)
 }

@@ -1,6 +1,6 @@
 //! What can go wrong between samples, models and predictions.
 
-use crate::expression::ExpressionError;
+use crate::arithmetic::ArithmeticError;
 use crate::model::Family;
 use crate::sample::Refused;
 
@@ -43,9 +43,9 @@ pub enum Error {
         /// Distinct coordinates.
         n_points: usize,
     },
-    /// A written formula that is no expression.
+    /// A written formula that is no arithmetic.
     #[error(transparent)]
-    Formula(#[from] ExpressionError),
+    Formula(#[from] ArithmeticError),
     /// A written formula names what is neither a parameter nor an unknown.
     #[error(
         "cannot fit formula \"{text}\": \"{name}\" is unknown, expected a parameter ({known}) or a declared unknown"

@@ -4,6 +4,8 @@ use crate::choice::{choose, credible};
 use crate::error::Error;
 use crate::families::hypotheses;
 use crate::formula::Formula;
+use crate::hypothesis::Hypothesis;
+use crate::limits::Limits;
 use crate::mixture::Part;
 use crate::model::{Coefficient, Family, Freedom, Model, Note, list};
 use crate::modes::{Modes, split};
@@ -16,12 +18,6 @@ use crate::searched::searched;
 use crate::shown::{Alternative, Shown};
 use crate::sigma::{Deviation, sigma};
 use crate::written_fit::UserFormula;
-
-/// Places between the ends of the range where a formula is looked at.
-const N_LOOKED_AT: u32 = 32;
-
-/// Share of the longest time by which a formula may fall and count as monotone, or be negative.
-const ROUNDING: f64 = 1e-12;
 
 /// Cross-validated error that is rounding, per cent.
 const EXACT: f64 = 1e-9;
@@ -100,14 +96,17 @@ pub fn fit_with(samples: &Samples, options: &FitOptions) -> Result<Vec<Model>, E
 }
 
 fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<Model, Error> {
+    let limits = Limits {
+        monotone: &options.monotone,
+    };
     let (mut candidates, mut notes) = match &options.formula {
         Some(formula) => (
             vec![formula.fit(points, &named(samples, points))?],
             Vec::new(),
         ),
-        None => candidates(points, options.family),
+        None => candidates(points, options.family, &limits),
     };
-    candidates.retain(|shown| sane(&shown.formula, points, &options.monotone));
+    candidates.retain(|shown| limits.hold(&shown.formula, points));
     let Some(chosen) = choose(points, &candidates) else {
         let family = match &options.formula {
             Some(_) => Family::Written,
@@ -115,13 +114,15 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
         };
         return Err(nothing_fits(samples, points, family));
     };
-    let mut best = candidates[chosen].clone();
-    if options.family.is_none() {
+    let averaged = options.family.is_none().then(|| {
         candidates.iter_mut().for_each(|c| {
-            c.alternatives
-                .retain(|a| sane(&a.formula, points, &options.monotone));
+            c.alternatives.retain(|a| limits.hold(&a.formula, points));
         });
-        best.alternatives = credible(points, &candidates, chosen);
+        credible(points, &candidates, chosen)
+    });
+    let mut best = candidates.swap_remove(chosen);
+    if let Some(averaged) = averaged {
+        best.alternatives = averaged;
     }
     let needed = best.coefficients.len() + 1;
     if best.left_out_s.is_none() && points.len() > 1 {
@@ -133,12 +134,17 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
     notes.extend(points.shared.keys().map(|param| Note::Shared {
         param: param.clone(),
     }));
+    notes.extend(best.held.then_some(Note::Held));
     notes.extend(set_aside(points));
-    Ok(model(samples, points, &best, notes))
+    Ok(model(samples, points, best, notes))
 }
 
 /// Fits of all families, or of one.
-fn candidates(points: &Points, family: Option<Family>) -> (Vec<Shown>, Vec<Note>) {
+fn candidates(
+    points: &Points,
+    family: Option<Family>,
+    limits: &Limits<'_>,
+) -> (Vec<Shown>, Vec<Note>) {
     let asked = |candidate: Family| family.is_none_or(|family| candidate == family);
     let searched_only = [Family::NormalForm, Family::Stairs, Family::Regimes];
     let (list, notes) = if family.is_some_and(|family| searched_only.contains(&family)) {
@@ -149,49 +155,26 @@ fn candidates(points: &Points, family: Option<Family>) -> (Vec<Shown>, Vec<Note>
     let mut candidates: Vec<Shown> = list
         .iter()
         .filter(|hypothesis| asked(hypothesis.family))
-        .filter_map(|hypothesis| hypothesis.fit(points))
+        .filter_map(|hypothesis| hypothesis.fit(points, limits))
         .collect();
     if asked(Family::NormalForm) {
-        candidates.extend(search(points));
+        candidates.extend(search(points).map(|shown| within(shown, points, limits)));
     }
     // What is met exactly needs no search.
     let met = |c: &Shown| c.cv_smape(points).is_some_and(|error| error < EXACT);
     if family.is_some() || !candidates.iter().any(met) {
-        candidates.extend(searched(points, asked));
+        candidates.extend(searched(points, limits, asked));
     }
     (candidates, notes)
 }
 
-/// Whether a formula is finite and not negative on the range, and does not fall with `monotone`: at
-/// every point, and along each parameter between its least and its greatest value.
-fn sane(formula: &Formula, points: &Points, monotone: &[String]) -> bool {
-    let smallest = -ROUNDING * points.largest_s();
-    let middle = points.len() / 2;
-    points.varying().into_iter().all(|param| {
-        let [low, high] = points.range(param);
-        let name = &points.names[param];
-        let value = |k: u32| {
-            let share = f64::from(k) / f64::from(N_LOOKED_AT);
-            let x = if low > 0.0 && high > 10.0 * low {
-                low * (high / low).powf(share)
-            } else {
-                low + (high - low) * share
-            };
-            // The ends exactly: beyond them a regime or a step may begin.
-            let x = x.max(low).min(high);
-            let number = |other: &str| match other == name {
-                true => Some(x),
-                false => points.number(middle, other),
-            };
-            formula.evaluate(number).unwrap_or(f64::NAN)
-        };
-        let values: Vec<f64> = (0..=N_LOOKED_AT).map(value).collect();
-        let rises = || values.windows(2).all(|pair| pair[1] >= pair[0] + smallest);
-        values
-            .iter()
-            .all(|&value| value >= smallest && value.is_finite())
-            && (!monotone.contains(name) || rises())
-    })
+/// A normal form as it is, or where it breaks the limits, its terms fitted within them.
+fn within(shown: Shown, points: &Points, limits: &Limits<'_>) -> Shown {
+    if limits.hold(&shown.formula, points) {
+        return shown;
+    }
+    let hypothesis = Hypothesis::sum(Family::NormalForm, shown.formula.terms.clone());
+    hypothesis.fit(points, limits).unwrap_or(shown)
 }
 
 /// Calls that were set aside, and their share of the time.
@@ -245,7 +228,7 @@ fn needed(family: Family) -> usize {
     }
 }
 
-fn model(samples: &Samples, points: &Points, best: &Shown, notes: Vec<Note>) -> Model {
+fn model(samples: &Samples, points: &Points, best: Shown, notes: Vec<Note>) -> Model {
     let (y, f, w) = (&points.mean_s, &best.fitted_s, &points.count);
     let (n, k) = (points.len(), best.coefficients.len());
     let r2 = r_squared(y, f, w);
@@ -261,7 +244,7 @@ fn model(samples: &Samples, points: &Points, best: &Shown, notes: Vec<Note>) -> 
             family: best.family,
             formula: own.clone(),
         },
-        None => sigma(points, best, spare),
+        None => sigma(points, &best, spare),
     });
     let mut model = Model {
         method: samples.method.clone(),
@@ -271,15 +254,15 @@ fn model(samples: &Samples, points: &Points, best: &Shown, notes: Vec<Note>) -> 
         family: best.family,
         params: points.names.clone(),
         expression: best.formula.to_string(),
-        formula: best.formula.clone(),
-        coefficients: coefficients(best),
-        covariance: best.covariance.clone(),
+        coefficients: coefficients(&best),
         smape: smape(y, f, w),
         r2,
         r2_adjusted: r2.filter(|_| n > k).map(adjust),
         aicc: aicc(residual_sum(y, f, w), n, k),
         bic: bic(residual_sum(y, f, w), n, k),
         cv_smape: best.cv_smape(points),
+        formula: best.formula,
+        covariance: best.covariance,
         range: ranges.collect(),
         sigma_family: deviation.as_ref().map(|deviation| deviation.family),
         sigma: deviation.map(|deviation| deviation.formula),
@@ -288,7 +271,7 @@ fn model(samples: &Samples, points: &Points, best: &Shown, notes: Vec<Note>) -> 
             coefficients: best.freedom,
             sigma: spare.max(0.0),
         },
-        alternatives: best.alternatives.clone(),
+        alternatives: best.alternatives,
         n_points: n,
         n_records: points.all.iter().map(|summary| summary.count).sum(),
         n_refused: samples.n_refused,

@@ -1,8 +1,10 @@
 //! A formula that is linear in its coefficients, perhaps after a logarithm, and its fit.
 
+use crate::constrained::solve_within;
 use crate::exponent::Exponent;
 use crate::formula::{Factor, Formula, Term};
 use crate::least_squares::{LeastSquares, solve};
+use crate::limits::Limits;
 use crate::model::Family;
 use crate::noise::Noise;
 use crate::points::Points;
@@ -13,6 +15,9 @@ const ALONE: f64 = 1.0 - 1e-12;
 
 /// Passes of reweighting by the fitted times.
 const PASSES: usize = 4;
+
+/// Share of a measured time below which a fitted one does not tell its spread.
+const FAR_BELOW: f64 = 0.1;
 
 /// What is fitted.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +46,14 @@ pub(crate) struct Hypothesis {
     pub n_searched: usize,
 }
 
+/// What the coefficients are solved from.
+struct Problem {
+    /// Mean times, or their logarithms, shape `[n_points]`.
+    observed: Vec<f64>,
+    /// Shape `[n_coefficients][n_points]`.
+    design: Vec<Vec<f64>>,
+}
+
 impl Hypothesis {
     /// A constant.
     pub fn constant() -> Self {
@@ -57,39 +70,118 @@ impl Hypothesis {
         }
     }
 
-    /// Fits the coefficients, each point weighted by its calls and the variance of one of them.
+    /// Fits the coefficients, each point weighted by its calls and the variance of one of them; within the
+    /// limits where the free fit breaks them.
     ///
     /// # Returns
     /// `None` if the columns are dependent or more than the points carry, if a logarithm meets a value
-    /// that is not positive, or if the fit is negative at a measured point.
-    ///
-    /// # Source
-    /// P. Snowdon, Can. J. For. Res. 21 (1991) 720: the ratio estimator for the bias of a
-    /// logarithmic regression (recalled, not looked up).
-    pub fn fit(&self, points: &Points) -> Option<Shown> {
-        let observed: Vec<f64> = points.mean_s.iter().map(|&y| self.link(y)).collect();
-        let design = self.design(points)?;
-        let finite = |column: &Vec<f64>| column.iter().all(|value| value.is_finite());
-        if !design.iter().chain([&observed]).all(finite) {
-            return None;
+    /// that is not positive, or if nothing but 0 is within the limits.
+    pub fn fit(&self, points: &Points, limits: &Limits<'_>) -> Option<Shown> {
+        let problem = self.problem(points)?;
+        let (solution, weights) = self.free(points, &problem)?;
+        let free = self.shown(points, &problem, &solution, &weights);
+        if free
+            .as_ref()
+            .is_some_and(|free| limits.hold(&free.formula, points))
+        {
+            return free;
         }
-        let times = |residuals: &[f64]| -> Vec<f64> {
-            let pairs = observed.iter().zip(residuals);
-            pairs.map(|(y, r)| self.unlink(y - r)).collect()
-        };
+        let (solution, weights) = self.held(points, &problem, limits)?;
+        let shown = self.shown(points, &problem, &solution, &weights)?;
+        Some(Shown {
+            held: true,
+            ..shown
+        })
+    }
+
+    /// The fit within the limits and its weights; `None` where it is the free one, or nothing but 0.
+    fn held(
+        &self,
+        points: &Points,
+        problem: &Problem,
+        limits: &Limits<'_>,
+    ) -> Option<(LeastSquares, Vec<f64>)> {
+        let rows = self.limits(points, limits)?;
         let mut fitted_s = points.mean_s.clone();
         let mut solved = None;
         for _ in 0..PASSES {
             let weights = self.weights(points, &fitted_s);
-            let solution = solve(&design, &observed, &weights).ok()?;
-            fitted_s = times(&solution.residuals);
+            let within = solve_within(&problem.design, &problem.observed, &weights, &rows).ok()?;
+            if !(1..problem.design.len()).contains(&within.n_held) {
+                return None;
+            }
+            let times = self.times(problem, &within.solution.residuals);
+            // A time held at 0 would weigh all: there the measured one tells its spread.
+            let pairs = times.iter().zip(&points.mean_s);
+            let not_small = pairs.map(|(&f, &y)| if f > FAR_BELOW * y { f } else { y });
+            fitted_s = not_small.collect();
+            solved = Some((within.solution, weights));
+        }
+        solved
+    }
+
+    fn problem(&self, points: &Points) -> Option<Problem> {
+        let observed: Vec<f64> = points.mean_s.iter().map(|&y| self.link(y)).collect();
+        let design = self.design(points)?;
+        let is_finite = |column: &Vec<f64>| column.iter().all(|x| x.is_finite());
+        if !design.iter().chain([&observed]).all(is_finite) {
+            return None;
+        }
+        Some(Problem { observed, design })
+    }
+
+    /// The fit without limits and its weights.
+    fn free(&self, points: &Points, problem: &Problem) -> Option<(LeastSquares, Vec<f64>)> {
+        let mut fitted_s = points.mean_s.clone();
+        let mut solved = None;
+        for _ in 0..PASSES {
+            let weights = self.weights(points, &fitted_s);
+            let solution = solve(&problem.design, &problem.observed, &weights).ok()?;
+            fitted_s = self.times(problem, &solution.residuals);
             solved = Some((solution, weights));
             if points.noise == Noise::Absolute && !self.logarithmic() {
                 break;
             }
         }
-        let (solution, weights) = solved?;
-        let mut left_out_s = times(&left_out_residuals(&solution));
+        solved
+    }
+
+    /// The half-spaces that the coefficients must lie in; of a logarithm, that it does not fall.
+    fn limits(&self, points: &Points, limits: &Limits<'_>) -> Option<Vec<Vec<f64>>> {
+        match &self.shape {
+            Shape::Sum { constant, terms } => limits.rows(*constant, terms, points),
+            Shape::Power(params) | Shape::Exponential(params) => {
+                let held = |&(_, &param): &(usize, &usize)| limits.rises_with(points, param);
+                let row = |(place, _)| {
+                    let mut row = vec![0.0; params.len() + 1];
+                    row[place] = 1.0;
+                    row
+                };
+                Some((1..).zip(params).filter(held).map(row).collect())
+            }
+        }
+    }
+
+    /// Times of residuals.
+    fn times(&self, problem: &Problem, residuals: &[f64]) -> Vec<f64> {
+        let pairs = problem.observed.iter().zip(residuals);
+        pairs.map(|(y, r)| self.unlink(y - r)).collect()
+    }
+
+    /// The model of a solution; `None` where it is not finite, or negative at a measured point.
+    ///
+    /// # Source
+    /// P. Snowdon, Can. J. For. Res. 21 (1991) 720: the ratio estimator for the bias of a
+    /// logarithmic regression (recalled, not looked up).
+    fn shown(
+        &self,
+        points: &Points,
+        problem: &Problem,
+        solution: &LeastSquares,
+        weights: &[f64],
+    ) -> Option<Shown> {
+        let mut fitted_s = self.times(problem, &solution.residuals);
+        let mut left_out_s = self.times(problem, &left_out_residuals(solution));
         let mut coefficients = solution.coefficients.clone();
         if self.logarithmic() {
             let ratios = points.mean_s.iter().zip(&fitted_s).zip(&points.count);
@@ -99,11 +191,12 @@ impl Hypothesis {
             coefficients[0] += ratio.ln();
         }
         let formula = self.formula(points, &coefficients);
-        if !finite(&fitted_s) || !formula.is_finite() || negative(&fitted_s, points) {
+        let finite = fitted_s.iter().all(|f| f.is_finite());
+        if !finite || !formula.is_finite() || negative(&fitted_s, points) {
             return None;
         }
         let spare = points.len() > coefficients.len() + self.n_searched;
-        let (covariance, freedom) = self.covariance(points, &design, &solution, &weights);
+        let (covariance, freedom) = self.covariance(points, &problem.design, solution, weights);
         Some(Shown {
             family: self.family,
             formula,
@@ -117,6 +210,7 @@ impl Hypothesis {
             sigma: None,
             alternatives: Vec::new(),
             deviances: None,
+            held: false,
         })
     }
 

@@ -49,6 +49,53 @@ pub(crate) fn solve(
     y: &[f64],
     weights: &[f64],
 ) -> Result<LeastSquares, RankDeficient> {
+    let Factorised {
+        q,
+        inverse,
+        projection,
+        rest,
+    } = factorised(columns, y, weights)?;
+    let unscaled_covariance = inverse
+        .iter()
+        .map(|a| inverse.iter().map(|b| dot(a, b)).collect())
+        .collect();
+    let leverages = (0..y.len())
+        .map(|i| q.iter().map(|q| q[i] * q[i]).sum::<f64>())
+        .collect();
+    let residuals = rest
+        .iter()
+        .zip(weights)
+        .map(|(r, w)| r / w.sqrt())
+        .collect();
+    Ok(LeastSquares {
+        coefficients: combine(&inverse, &projection),
+        unscaled_covariance,
+        leverages,
+        residuals,
+    })
+}
+
+/// A weighted design `diag(√w) X = Q R`, and the weighted observations in its terms.
+pub(crate) struct Factorised {
+    /// Orthonormal columns of `Q`, shape `[n_columns][n_points]`.
+    pub q: Rows,
+    /// `R⁻¹`, shape `[n_columns][n_columns]`.
+    pub inverse: Rows,
+    /// `Qᵀ diag(√w) y`, shape `[n_columns]`.
+    pub projection: Vec<f64>,
+    /// `diag(√w) y` without its part in the columns, shape `[n_points]`.
+    pub rest: Vec<f64>,
+}
+
+/// The parts of the problem that [`solve`] solves.
+///
+/// # Errors
+/// Those of [`solve`].
+pub(crate) fn factorised(
+    columns: &[Vec<f64>],
+    y: &[f64],
+    weights: &[f64],
+) -> Result<Factorised, RankDeficient> {
     let roots: Vec<f64> = weights.iter().map(|w| w.sqrt()).collect();
     let (q, r) = factorise(columns, &roots)?;
     let mut rest: Vec<f64> = y.iter().zip(&roots).map(|(y, root)| y * root).collect();
@@ -58,25 +105,17 @@ pub(crate) fn solve(
             *p += remove(q, &mut rest);
         }
     }
-    let inverse = invert_upper(&r);
-    let coefficients = inverse
-        .iter()
-        .map(|row| row.iter().zip(&projection).map(|(a, b)| a * b).sum())
-        .collect();
-    let unscaled_covariance = inverse
-        .iter()
-        .map(|a| inverse.iter().map(|b| dot(a, b)).collect())
-        .collect();
-    let leverages = (0..y.len())
-        .map(|i| q.iter().map(|q| q[i] * q[i]).sum::<f64>())
-        .collect();
-    let residuals = rest.iter().zip(&roots).map(|(r, root)| r / root).collect();
-    Ok(LeastSquares {
-        coefficients,
-        unscaled_covariance,
-        leverages,
-        residuals,
+    Ok(Factorised {
+        q,
+        inverse: invert_upper(&r),
+        projection,
+        rest,
     })
+}
+
+/// A matrix of these rows times a vector.
+pub(crate) fn combine(rows: &[Vec<f64>], vector: &[f64]) -> Vec<f64> {
+    rows.iter().map(|row| dot(row, vector)).collect()
 }
 
 /// `diag(roots) X = Q R`: the orthonormal columns of `Q` and the rows of the upper triangle `R`.
@@ -105,7 +144,7 @@ fn factorise(columns: &[Vec<f64>], roots: &[f64]) -> Result<(Rows, Rows), RankDe
 }
 
 /// Takes the component along the unit vector `q` out of `v` and returns its length.
-fn remove(q: &[f64], v: &mut [f64]) -> f64 {
+pub(crate) fn remove(q: &[f64], v: &mut [f64]) -> f64 {
     let length = dot(q, v);
     v.iter_mut().zip(q).for_each(|(v, q)| *v -= length * q);
     length
@@ -125,11 +164,13 @@ fn invert_upper(r: &[Vec<f64>]) -> Vec<Vec<f64>> {
     inverse
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
+/// Inner product.
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-fn norm(v: &[f64]) -> f64 {
+/// Length.
+pub(crate) fn norm(v: &[f64]) -> f64 {
     dot(v, v).sqrt()
 }
 

@@ -27,17 +27,20 @@
 //! # Ok::<(), mastermind_models::Error>(())
 //! ```
 
+mod arithmetic;
 mod call_sink;
 mod choice;
+mod constrained;
 mod error;
 mod exponent;
-mod expression;
+pub mod expression;
 mod families;
 mod fit;
 mod formula;
 mod hypothesis;
 mod input;
 mod least_squares;
+mod limits;
 mod mixture;
 mod model;
 mod modes;
@@ -59,10 +62,10 @@ mod uncertainty;
 mod written;
 mod written_fit;
 
+pub use arithmetic::{Arithmetic, ArithmeticError};
 pub use call_sink::CallSink;
 pub use error::Error;
 pub use exponent::Exponent;
-pub use expression::{Expression, ExpressionError};
 pub use fit::{FitOptions, fit, fit_family, fit_with};
 pub use formula::{Factor, Formula, Regime, Term};
 pub use input::{Format, InputError, SetAside, Survey, TimeUnit, Wanted, Why};

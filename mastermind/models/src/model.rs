@@ -107,6 +107,9 @@ pub enum Note {
         /// Their share of the time of all calls, per cent.
         percent: f64,
     },
+    /// The free fit was negative somewhere on the range, or fell where it must not; this is the nearest that
+    /// does not, and the standard errors are of what the limits leave free.
+    Held,
     /// The times of the labels of an enumeration parameter do not differ: one model is for all.
     Shared {
         /// The parameter.
@@ -142,6 +145,9 @@ impl fmt::Display for Note {
                     f,
                     "{n_records} {calls} far above the others set aside, {percent:.2} % of the time"
                 )
+            }
+            Self::Held => {
+                f.write_str("held at its limits: the free fit is negative or falls on the range")
             }
             Self::Shared { param } => write!(f, "\"{param}\" makes no difference"),
         }

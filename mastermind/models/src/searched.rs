@@ -2,6 +2,7 @@
 
 use crate::formula::{Factor, Formula, Regime, Term};
 use crate::hypothesis::{Hypothesis, Shape};
+use crate::limits::Limits;
 use crate::model::Family;
 use crate::points::Points;
 use crate::shown::Shown;
@@ -34,14 +35,20 @@ const WIDTHS: usize = 6;
 const EQUAL: f64 = 1e-9;
 
 /// Lines by regime and stairs in each varying parameter, those asked for.
-pub(crate) fn searched(points: &Points, asked: impl Fn(Family) -> bool) -> Vec<Shown> {
+pub(crate) fn searched(
+    points: &Points,
+    limits: &Limits<'_>,
+    asked: impl Fn(Family) -> bool,
+) -> Vec<Shown> {
     let mut list = Vec::new();
     for param in points.varying() {
         if asked(Family::Regimes) {
-            list.extend(validated(points, param, |points| regimes(points, param)));
+            list.extend(validated(points, limits, param, |points| {
+                regimes(points, param)
+            }));
         }
         if asked(Family::Stairs) {
-            list.extend(validated(points, param, |points| {
+            list.extend(validated(points, limits, param, |points| {
                 stairs(points, param).into_iter().collect()
             }));
         }
@@ -53,13 +60,14 @@ pub(crate) fn searched(points: &Points, asked: impl Fn(Family) -> bool) -> Vec<S
 /// hypotheses of different `n_searched`.
 fn validated(
     points: &Points,
+    limits: &Limits<'_>,
     param: usize,
     search: impl Fn(&Points) -> Vec<Hypothesis>,
 ) -> Vec<Shown> {
     let found = search(points);
     let mut shown: Vec<(usize, Shown)> = found
         .iter()
-        .filter_map(|hypothesis| Some((hypothesis.n_searched, hypothesis.fit(points)?)))
+        .filter_map(|hypothesis| Some((hypothesis.n_searched, hypothesis.fit(points, limits)?)))
         .collect();
     if shown.is_empty() {
         return Vec::new();
@@ -81,7 +89,7 @@ fn validated(
             let Some(k) = shown.iter().position(like) else {
                 continue;
             };
-            let Some(found) = hypothesis.fit(&rest) else {
+            let Some(found) = hypothesis.fit(&rest, limits) else {
                 continue;
             };
             for rank in (0..order.len()).filter(|&rank| inside(rank)) {
@@ -304,6 +312,10 @@ fn stairs(points: &Points, param: usize) -> Option<Hypothesis> {
         }
     }
     let (_, width) = best?;
+    if values[values.len() / 2] > MAX_STEPS as f64 * width {
+        // So many steps are a line.
+        return None;
+    }
     let term = Term::new(1.0, vec![Factor::steps(&points.names[param], width)]);
     Some(Hypothesis {
         n_searched: 1,

@@ -74,6 +74,8 @@ pub(crate) struct Shown {
     pub alternatives: Vec<Alternative>,
     /// Of the fit, where the family knows them.
     pub deviances: Option<Deviances>,
+    /// The free fit was negative or fell where it must not: this one is the nearest that does not.
+    pub held: bool,
 }
 
 impl Shown {

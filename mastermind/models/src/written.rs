@@ -5,15 +5,15 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::expression::{Expression, ExpressionError};
+use crate::arithmetic::{Arithmetic, ArithmeticError};
 use crate::formula::short;
 
-/// An expression over parameters and unknowns, and the values of the unknowns.
+/// Arithmetic over parameters and unknowns, and the values of the unknowns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Stored", into = "Stored")]
 pub struct Written {
     text: String,
-    expression: Expression,
+    expression: Arithmetic,
     values: BTreeMap<String, f64>,
 }
 
@@ -25,11 +25,11 @@ struct Stored {
 }
 
 impl TryFrom<Stored> for Written {
-    type Error = ExpressionError;
+    type Error = ArithmeticError;
 
-    fn try_from(stored: Stored) -> Result<Self, ExpressionError> {
+    fn try_from(stored: Stored) -> Result<Self, ArithmeticError> {
         Ok(Self {
-            expression: Expression::parse(&stored.text)?,
+            expression: Arithmetic::parse(&stored.text)?,
             text: stored.text,
             values: stored.values,
         })
@@ -49,8 +49,8 @@ impl Written {
     /// The text and the values of its unknowns.
     ///
     /// # Errors
-    /// [`ExpressionError`] where the text is no expression.
-    pub fn new(text: &str, values: BTreeMap<String, f64>) -> Result<Self, ExpressionError> {
+    /// [`ArithmeticError`] where the text is no arithmetic.
+    pub fn new(text: &str, values: BTreeMap<String, f64>) -> Result<Self, ArithmeticError> {
         let text = text.to_owned();
         Self::try_from(Stored { text, values })
     }
@@ -61,7 +61,7 @@ impl Written {
     }
 
     /// What the text says.
-    pub fn expression(&self) -> &Expression {
+    pub fn expression(&self) -> &Arithmetic {
         &self.expression
     }
 

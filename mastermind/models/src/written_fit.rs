@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use rmpfit::{MPConfig, MPError, MPFitter, MPPar, MPResult, MPSide};
 
+use crate::arithmetic::Arithmetic;
 use crate::error::Error;
-use crate::expression::Expression;
 use crate::formula::Formula;
 use crate::least_squares::solve;
 use crate::model::{Family, list};
@@ -58,7 +58,7 @@ impl Unknown {
 #[derive(Debug, Clone, PartialEq)]
 pub struct UserFormula {
     text: String,
-    expression: Expression,
+    expression: Arithmetic,
     unknowns: BTreeMap<String, Unknown>,
 }
 
@@ -69,10 +69,10 @@ impl UserFormula {
     /// * `unknowns` - name and bounds of each number to be found
     ///
     /// # Errors
-    /// [`Error::Formula`] if the text is no expression, [`Error::UnusedUnknown`] if an unknown is not
+    /// [`Error::Formula`] if the text is no arithmetic, [`Error::UnusedUnknown`] if an unknown is not
     /// in it or its bounds are empty.
     pub fn parse(text: &str, unknowns: BTreeMap<String, Unknown>) -> Result<Self, Error> {
-        let expression = Expression::parse(text)?;
+        let expression = Arithmetic::parse(text)?;
         let names = expression.names();
         let idle = |(name, u): &(&String, &Unknown)| {
             // Also true of a bound that is not a number.
@@ -419,6 +419,7 @@ impl<'a> Problem<'a> {
             sigma: None,
             alternatives: Vec::new(),
             deviances: None,
+            held: false,
         })
     }
 }

@@ -24,6 +24,10 @@ fn main() {
     if std::env::args().any(|argument| argument == "million") {
         sizes.push((1000, 1000, 10, 6000, 1_000_000, 1));
     }
+    // A small one, as for a tool that counts instructions.
+    if std::env::args().any(|argument| argument == "small") {
+        sizes = vec![(30, 30, 10, 6000, 1_000_000, 20)];
+    }
     for (px, py, k, bytes, block_ns, rounds) in sizes {
         let text = sweep(px, py, k, 2, bytes, block_ns);
         let n = px * py;

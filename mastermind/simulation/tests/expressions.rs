@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mastermind_models::{Coordinate, Metric, ModelSet, Parameter, SampleSet, fit, predict};
 use mastermind_simulation::expression::{
     Binary, Context, CostFunction, Expression, ExpressionError, Kind, Resolver, Scope, Symbol,
-    SystemProperty, Typed, Unary, parse, parse_assignments,
+    SyntaxError, SystemProperty, Typed, Unary, parse, parse_assignments,
 };
 use proptest::prelude::*;
 
@@ -151,19 +151,28 @@ fn what_is_wrong_is_named() {
         .collect();
     let cases: [(&str, Functions<'_>, Check); 16] = [
         ("1 +", &[], |e| {
-            matches!(e, ExpressionError::Syntax { at: 4, .. })
+            matches!(
+                e,
+                ExpressionError::Syntax(SyntaxError::Nothing { at: 4, .. })
+            )
         }),
         ("1 2", &[], |e| {
-            matches!(e, ExpressionError::Syntax { at: 3, .. })
+            matches!(
+                e,
+                ExpressionError::Syntax(SyntaxError::Nothing { at: 3, .. })
+            )
         }),
         ("", &[], |e| {
-            matches!(e, ExpressionError::Syntax { at: 1, .. })
+            matches!(
+                e,
+                ExpressionError::Syntax(SyntaxError::Nothing { at: 1, .. })
+            )
         }),
         ("1e999", &[], |e| {
-            matches!(e, ExpressionError::Syntax { .. })
+            matches!(e, ExpressionError::Syntax(SyntaxError::Nothing { .. }))
         }),
         ("1 < 2 < 3", &[], |e| {
-            matches!(e, ExpressionError::Syntax { .. })
+            matches!(e, ExpressionError::Syntax(SyntaxError::Nothing { .. }))
         }),
         (
             "y + 1",

@@ -299,6 +299,8 @@ mod tests {
         let svg = svg::draw(&wiring);
         assert_eq!(svg.matches("class=\"proxy\"").count(), 1);
         assert_eq!(svg.matches("class=\"record\"").count(), 1);
+        assert_eq!(svg.matches("class=\"mastermind\"").count(), 2);
+        assert!(svg.contains(">Measurement</text>"), "{svg}");
         assert!(svg.contains(">12.5</text>"), "{svg}");
         assert_eq!(svg.matches("12.3 ms + 200 µs MPI").count(), 2);
         let dot = dot::draw(&wiring);

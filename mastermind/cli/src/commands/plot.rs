@@ -322,11 +322,11 @@ fn graph(run: &Run) -> Graph {
     let mut graph = Graph::default();
     for log in run.logs() {
         let definitions = log.definitions();
-        graph.title = format!(
-            "{} on {} ranks: own time of each component, calls a rank",
-            definitions.run.assembly,
-            ranks.len()
-        );
+        let name = &definitions.run.assembly;
+        graph.title = match ranks.len() {
+            1 => format!("{name}: own time and calls of each component"),
+            n => format!("{name} on {n} ranks: own time of each component, calls a rank"),
+        };
         let mut records = ExclusiveTimes::new(log);
         while let Some((record, own)) = records.next_record() {
             let instance = &record.method.instance;

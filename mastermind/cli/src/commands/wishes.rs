@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use clap::{Args, ValueEnum};
 use mastermind_models::{
-    Error, Expression, Family, FitOptions, Model, Modes, ParameterKind, Samples, Unknown,
+    Arithmetic, Error, Family, FitOptions, Model, Modes, ParameterKind, Samples, Unknown,
     UserFormula, fit_with,
 };
 
@@ -114,7 +114,7 @@ impl Wishes {
     }
 
     fn formula(&self, text: &str, samples: &Samples) -> Result<UserFormula, Error> {
-        let expression = Expression::parse(text)?;
+        let expression = Arithmetic::parse(text)?;
         let is_param = |name: &&str| {
             let mut parameters = samples.parameters.iter();
             parameters.any(|p| p.name == **name && !matches!(p.kind, ParameterKind::Enumeration(_)))

@@ -1,9 +1,11 @@
 //! Figure 6: time in MPI of each call by level or in order, of the first rank; inset, of all ranks.
 
+use std::collections::BTreeSet;
+
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use super::style::{Axis, FONT, LABEL_SIZE, TITLE_SIZE, colour, marker, number};
+use super::style::{Axis, FONT, LABEL_SIZE, colour, marker, number};
 use super::{DrawError, Figure};
 
 /// One call.
@@ -35,13 +37,38 @@ pub struct Comm {
 
 const MOST_POINTS: usize = 12_000;
 
+/// The main panel has two thirds of the width.
+const NARROW_TITLE_SIZE: u32 = 22;
+
+/// Ranks that the legend names.
+const LEGEND_RANKS: usize = 18;
+
 impl Comm {
-    fn first_rank(&self) -> u32 {
-        self.points
-            .iter()
-            .map(|point| point.rank)
-            .min()
-            .unwrap_or(0)
+    /// Ranks that have calls, ascending.
+    fn ranks(&self) -> Vec<u32> {
+        let ranks: BTreeSet<_> = self.points.iter().map(|point| point.rank).collect();
+        ranks.into_iter().collect()
+    }
+
+    /// The markers of the ranks, in rows, where there are no points to hide.
+    fn legend<DB: DrawingBackend>(
+        &self,
+        area: &DrawingArea<DB, Shift>,
+    ) -> Result<(), DrawError<DB>> {
+        let ranks = self.ranks();
+        let text = |text: String, at| Text::new(text, at, (FONT, 14));
+        for (place, rank) in ranks.iter().take(LEGEND_RANKS).enumerate() {
+            let (x, y) = (76 + 90 * (place as i32 % 3), 12 + 24 * (place as i32 / 3));
+            let style = colour(*rank as usize).stroke_width(2);
+            area.draw(&marker(*rank, (x, y), 4, style))?;
+            area.draw(&text(format!("rank {rank}"), (x + 12, y - 7)))?;
+        }
+        if ranks.len() > LEGEND_RANKS {
+            let more = format!("and {} more", ranks.len() - LEGEND_RANKS);
+            let y = 12 + 24 * (LEGEND_RANKS as i32 / 3);
+            area.draw(&text(more, (70, y - 7)))?;
+        }
+        Ok(())
     }
 
     fn panel<DB: DrawingBackend>(
@@ -51,14 +78,15 @@ impl Comm {
     ) -> Result<(), DrawError<DB>> {
         let shown = |point: &&Point| only.is_none_or(|rank| rank == point.rank);
         let x = self.points.iter().filter(shown).map(|point| point.x);
-        let y = self.points.iter().filter(shown).map(|point| point.us);
+        let times: Vec<_> = self.points.iter().filter(shown).map(|p| p.us).collect();
         let x = if self.is_level {
-            let high = x.fold(0.0, f64::max);
-            Axis::new([-0.5, high + 0.5].into_iter(), false)
+            Axis::levels(x.fold(0.0, f64::max))
         } else {
             Axis::new(x, false)
         };
-        let is_log = Axis::spans_decades(y.clone());
+        let is_log = Axis::spans_decades(times.iter().copied());
+        let (y, above) = Axis::of_times(times, is_log);
+        let highest = y.range().end;
         let (margin, size) = if only.is_some() {
             (16, LABEL_SIZE)
         } else {
@@ -72,12 +100,15 @@ impl Comm {
             .y_label_area_size(if only.is_some() { 92 } else { 66 });
         match only {
             Some(rank) => builder.caption(
-                format!("{}  ({n} calls of rank {rank})", self.title),
-                (FONT, TITLE_SIZE),
+                match above {
+                    0 => format!("{}  ({n} calls of rank {rank})", self.title),
+                    _ => format!("{}  ({n} calls of rank {rank}, {above} above)", self.title),
+                },
+                (FONT, NARROW_TITLE_SIZE),
             ),
             None => builder.caption("all ranks", (FONT, 16)),
         };
-        let mut chart = builder.build_cartesian_2d(x, Axis::new(y, is_log))?;
+        let mut chart = builder.build_cartesian_2d(x, y)?;
         chart
             .configure_mesh()
             .x_label_formatter(&number)
@@ -94,13 +125,13 @@ impl Comm {
             })
             .draw()?;
         let step = n.div_ceil(MOST_POINTS) | 1;
-        let mut ranks: Vec<_> = self.points.iter().filter(shown).map(|p| p.rank).collect();
-        ranks.sort_unstable();
-        ranks.dedup();
-        for rank in ranks {
+        for rank in self.ranks() {
+            if only.is_some_and(|only| only != rank) {
+                continue;
+            }
             let style = colour(rank as usize).mix(0.6).stroke_width(1);
-            let legend = colour(rank as usize).stroke_width(2);
-            let own = self.points.iter().filter(|p| p.rank == rank).step_by(step);
+            let own = self.points.iter().filter(|p| p.rank == rank);
+            let own = own.step_by(step).filter(|p| p.us <= highest);
             let points = own.enumerate().map(|(place, p)| {
                 // Apart within the level, so that calls of like time do not hide each other.
                 let aside = if self.is_level {
@@ -115,18 +146,7 @@ impl Comm {
                     style,
                 )
             });
-            chart
-                .draw_series(points)?
-                .label(format!("{rank}"))
-                .legend(move |(x, y)| marker(rank, (x + 8, y), 3, legend));
-        }
-        if only.is_none() {
-            chart
-                .configure_series_labels()
-                .position(SeriesLabelPosition::UpperRight)
-                .background_style(WHITE.mix(0.85))
-                .label_font((FONT, 14))
-                .draw()?;
+            chart.draw_series(points)?;
         }
         Ok(())
     }
@@ -134,9 +154,9 @@ impl Comm {
 
 impl Figure for Comm {
     fn draw<DB: DrawingBackend>(&self, area: &DrawingArea<DB, Shift>) -> Result<(), DrawError<DB>> {
-        let first = self.first_rank();
-        let has_others = self.points.iter().any(|point| point.rank != first);
-        if !has_others {
+        let ranks = self.ranks();
+        let first = ranks.first().copied().unwrap_or(0);
+        if ranks.len() < 2 {
             return self.panel(area, Some(first));
         }
         // Beside the main panel, not over its points.
@@ -144,7 +164,8 @@ impl Figure for Comm {
         let (main, side) = area.split_horizontally(width * 68 / 100);
         self.panel(&main, Some(first))?;
         let (_, inset) = side.split_vertically(height * 8 / 100);
-        let (inset, _) = inset.split_vertically(height * 55 / 100);
-        self.panel(&inset, None)
+        let (inset, below) = inset.split_vertically(height * 55 / 100);
+        self.panel(&inset, None)?;
+        self.legend(&below)
     }
 }

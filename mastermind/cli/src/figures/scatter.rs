@@ -53,18 +53,10 @@ impl Scatter {
     /// The axes, and how many points lie above them: of linear ones the highest five in a thousand may.
     fn axes(&self) -> (Axis, Axis, usize) {
         let x = self.points.iter().map(|point| point.x);
-        let mut times: Vec<_> = self.points.iter().map(|point| point.us).collect();
-        times.sort_by(f64::total_cmp);
+        let times = self.points.iter().map(|point| point.us).collect();
         let is_log = Axis::spans_decades(x.clone());
-        let shown = if is_log {
-            times.len()
-        } else {
-            (times.len() as f64 * 0.995).ceil() as usize
-        };
-        let highest = times.get(shown.saturating_sub(1)).copied().unwrap_or(0.0);
-        let above = times.iter().filter(|us| **us > highest).count();
-        let y = times[..times.len() - above].iter().copied();
-        (Axis::new(x, is_log), Axis::new(y, is_log), above)
+        let (y, above) = Axis::of_times(times, is_log);
+        (Axis::new(x, is_log), y, above)
     }
 
     fn note(&self, step: usize, above: usize) -> String {

@@ -103,6 +103,8 @@ impl<C, DB: DrawingBackend> Drawable<DB> for Marker<C> {
 pub struct Axis {
     range: Range<f64>,
     is_log: bool,
+    /// Only whole numbers are marked.
+    is_whole: bool,
 }
 
 impl Axis {
@@ -116,12 +118,14 @@ impl Axis {
             return Axis {
                 range: 0.0..1.0,
                 is_log: false,
+                is_whole: false,
             };
         }
         if is_log && low > 0.0 {
             return Axis {
                 range: low / 1.3..high * 1.3,
                 is_log: true,
+                is_whole: false,
             };
         }
         let room = (high - low).max(1e-9 * high.abs()).max(1e-12) * 0.05;
@@ -133,7 +137,32 @@ impl Axis {
         Axis {
             range: low..high + room,
             is_log: false,
+            is_whole: false,
         }
+    }
+
+    /// An axis of levels: from 0 to `highest`, with room for half a level at both ends.
+    pub fn levels(highest: f64) -> Self {
+        Axis {
+            range: -0.5..highest + 0.5,
+            is_log: false,
+            is_whole: true,
+        }
+    }
+
+    /// Of these times the highest five in a thousand may lie above the axis, so that a few late calls do not press the
+    /// others together; and how many do.
+    pub fn of_times(mut times: Vec<f64>, is_log: bool) -> (Self, usize) {
+        times.sort_by(f64::total_cmp);
+        let shown = if is_log {
+            times.len()
+        } else {
+            (times.len() as f64 * 0.995).ceil() as usize
+        };
+        let highest = times.get(shown.saturating_sub(1)).copied().unwrap_or(0.0);
+        let below = times.partition_point(|time| *time <= highest);
+        let axis = Axis::new(times[..below].iter().copied(), is_log);
+        (axis, times.len() - below)
     }
 
     /// Whether the values span more than a factor of 20.
@@ -190,6 +219,7 @@ impl Axis {
                 .into_iter()
                 .find(|step| *step >= rough)
                 .unwrap_or(10.0 * power);
+            let step = if self.is_whole { step.max(1.0) } else { step };
             let first = (start / step).ceil() as i64;
             let last = (end / step).floor() as i64;
             ticks.extend((first..=last).map(|n| n as f64 * step));
@@ -273,6 +303,20 @@ mod tests {
             axis.map(&30.0, (0, 1000)) > 0,
             axis.map(&700.0, (0, 1000)) < 1000
         );
+    }
+
+    #[test]
+    fn levels_are_whole_numbers() {
+        assert_eq!(Axis::levels(2.0).ticks(9), [0.0, 1.0, 2.0]);
+    }
+
+    #[test]
+    fn a_few_late_calls_lie_above_the_frame() {
+        let times: Vec<f64> = (1..=400).map(f64::from).chain([9e5, 9e6]).collect();
+        let (axis, above) = Axis::of_times(times.clone(), false);
+        assert_eq!((axis.range().end < 500.0, above), (true, 2));
+        assert_eq!(Axis::of_times(times, true).1, 0);
+        assert_eq!(Axis::of_times(Vec::new(), false).1, 0);
     }
 
     #[test]

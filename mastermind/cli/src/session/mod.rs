@@ -101,7 +101,14 @@ pub fn apply(
     problems
 }
 
-/// Opens the assembly's libraries, builds it, and connects an instance that calls its Go port.
+/// The folders of `CCA_COMPONENT_PATH`; none if it is not set.
+pub fn component_path() -> Vec<PathBuf> {
+    let path = std::env::var_os("CCA_COMPONENT_PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path);
+    folders.filter(|folder| *folder != PathBuf::new()).collect()
+}
+
+/// Opens the libraries of `CCA_COMPONENT_PATH` and then the assembly's, builds it, and connects an instance that calls its Go port.
 ///
 /// # Arguments
 /// * `problems` - what is wrong with it already
@@ -116,8 +123,13 @@ pub fn build(
     starts: bool,
 ) -> Result<Option<UsesPort<dyn GoPort>>, AssemblyProblems> {
     let mut repository = Repository::default();
-    let paths = assembly.assembly.path.iter();
-    let unopened: Vec<_> = paths
+    let first = component_path();
+    // Whoever names other folders may not have those of the assembly.
+    let own = assembly.assembly.path.iter();
+    let own = own.filter(|path| first.is_empty() || path.exists());
+    let unopened: Vec<_> = first
+        .iter()
+        .chain(own)
         .flat_map(|path| repository.add_what_opens(path))
         .collect();
     let is_whole = unopened.is_empty();

@@ -59,10 +59,11 @@ impl Host for Looking {
 /// # Errors
 /// The system does not say where this program is.
 pub fn initial_path() -> anyhow::Result<Vec<PathBuf>> {
-    match std::env::var_os("CCA_COMPONENT_PATH") {
-        Some(path) if !path.is_empty() => Ok(std::env::split_paths(&path).collect()),
-        _ => Ok(vec![super::own_folder()?]),
+    let path = super::component_path();
+    if path.is_empty() {
+        return Ok(vec![super::own_folder()?]);
     }
+    Ok(path)
 }
 
 /// The folder that a script's relative paths begin at.

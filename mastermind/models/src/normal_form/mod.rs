@@ -93,6 +93,7 @@ fn forms(columns: &[&[f64]], basis: &Basis, observed: &Observed<'_>) -> Vec<Form
             let candidates: Vec<Vec<usize>> = (0..n_params)
                 .map(|param| {
                     lines::candidates(param, columns, basis, observed, n_kept)
+                        .or_else(|| lines::scattered(param, columns, basis, observed, n_kept))
                         .unwrap_or_else(|| every_fifth(basis, param))
                 })
                 .collect();
@@ -184,6 +185,7 @@ impl Found<'_> {
             // The forms beside it are as many parts of the same guess.
             deviances: Some(self.deviances(fit)),
             n_free: fit.n + fit.form.n_choices(),
+            held: false,
         })
     }
 

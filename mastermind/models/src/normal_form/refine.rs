@@ -20,6 +20,12 @@ const SETTLED: f64 = 1e-4;
 /// Relative length below which a column counts as a combination of those before it.
 const RANK_TOLERANCE: f64 = 1e-9;
 
+/// Points that are multiplied at once; rows of the memory are padded with zeros to whole groups of them.
+const LANES: usize = 4;
+
+/// Ratios whose product is one logarithm.
+const GROUP: usize = 8;
+
 /// A small square matrix.
 pub(crate) type Square = [[f64; MAX_COLUMNS]; MAX_COLUMNS];
 
@@ -33,6 +39,10 @@ pub(crate) struct Observed<'a> {
     pub m2_s2: &'a [f64],
     /// Mean times as weights: not below a millionth of the largest.
     pub scale_s: Vec<f64>,
+    /// Square roots of the calls at each point.
+    root_count: Vec<f64>,
+    /// Calls at every point, where they are as many at each.
+    even_count: Option<f64>,
     /// Calls at all points.
     pub n_records: f64,
 }
@@ -40,18 +50,37 @@ pub(crate) struct Observed<'a> {
 impl<'a> Observed<'a> {
     /// `None` where no time is positive.
     pub fn new(points: &'a Points) -> Option<Self> {
-        let largest = points.mean_s.iter().copied().fold(0.0, f64::max);
+        let (mean_s, count) = (&points.mean_s, &points.count);
+        let largest = mean_s.iter().copied().fold(0.0, f64::max);
+        let scale_s = mean_s.iter().map(|y| y.max(1e-6 * largest));
+        let scale_s: Vec<f64> = scale_s.collect();
+        let even = count.iter().all(|n| *n == count[0]);
         (largest > 0.0).then(|| Self {
-            mean_s: &points.mean_s,
-            count: &points.count,
+            mean_s,
+            count,
             m2_s2: &points.m2_s2,
-            scale_s: points
-                .mean_s
-                .iter()
-                .map(|y| y.max(1e-6 * largest))
-                .collect(),
+            root_count: count.iter().map(|n| n.sqrt()).collect(),
+            even_count: even.then_some(count[0]),
+            scale_s,
             n_records: points.n_records(),
         })
+    }
+
+    /// `Σ nᵢ ln(yᵢ / fᵢ)`, `y` being the mean times as weights.
+    ///
+    /// A logarithm costs as much as the fit at a point, so with as many calls at each point those of a
+    /// few points are taken together; a fit is within a factor of 1000 of them.
+    fn log_ratio(&self, fitted_s: &[f64]) -> f64 {
+        let Some(count) = self.even_count else {
+            let pairs = self.scale_s.iter().zip(fitted_s).zip(self.count);
+            return pairs.map(|((y, f), n)| n * (y / f).ln()).sum();
+        };
+        let groups = self.scale_s.chunks(GROUP).zip(fitted_s.chunks(GROUP));
+        let logarithm = |(y, f): (&[f64], &[f64])| {
+            let ratios = y.iter().zip(f).map(|(y, f)| y / f);
+            ratios.product::<f64>().ln()
+        };
+        count * groups.map(logarithm).sum::<f64>()
     }
 
     /// Number of points.
@@ -81,26 +110,33 @@ impl Refined {
 }
 
 /// Memory of the fits, one for a whole search.
+///
+/// Rows are `stride` long: the points, and zeros up to a whole number of [`LANES`].
 pub(crate) struct Scratch {
     columns: Vec<f64>,
     q: Vec<f64>,
     rest: Vec<f64>,
     weights: Vec<f64>,
     fitted: Vec<f64>,
+    before: Vec<f64>,
     n_points: usize,
+    stride: usize,
     r: Square,
 }
 
 impl Scratch {
     /// Memory for `n_points`.
     pub fn new(n_points: usize) -> Self {
+        let stride = padded(n_points);
         Self {
-            columns: vec![0.0; MAX_COLUMNS * n_points],
-            q: vec![0.0; MAX_COLUMNS * n_points],
-            rest: vec![0.0; n_points],
-            weights: vec![0.0; n_points],
-            fitted: vec![0.0; n_points],
+            columns: vec![0.0; MAX_COLUMNS * stride],
+            q: vec![0.0; MAX_COLUMNS * stride],
+            rest: vec![0.0; stride],
+            weights: vec![0.0; stride],
+            fitted: vec![0.0; stride],
+            before: vec![0.0; stride],
             n_points,
+            stride,
             r: Square::default(),
         }
     }
@@ -123,46 +159,48 @@ impl Scratch {
         if n > n_points {
             return None;
         }
+        let twice = passes > FEW_PASSES;
         self.columns[..n_points].fill(1.0);
-        for (product, column) in form
-            .products()
-            .iter()
-            .zip(self.columns[n_points..].chunks_exact_mut(n_points))
-        {
-            basis.fill(*product, column);
+        let columns = self.columns[self.stride..].chunks_exact_mut(self.stride);
+        for (product, column) in form.products().iter().zip(columns) {
+            basis.fill(*product, &mut column[..n_points]);
         }
-        self.fitted.copy_from_slice(&observed.scale_s);
+        self.fitted[..n_points].copy_from_slice(&observed.scale_s);
         let mut coefficients = [0.0; MAX_COLUMNS];
         for _ in 0..passes {
             self.weigh(observed);
-            self.factorise(n)?;
-            coefficients = self.solve(n, observed);
+            self.factorise(n, twice)?;
+            coefficients = self.solve(n, observed, twice);
             if self.evaluate(&coefficients[..n], observed)? < SETTLED {
                 break;
             }
-        }
-        let (mut lack, mut within, mut log_ratio) = (0.0, 0.0, 0.0);
-        for (i, &f) in self.fitted.iter().enumerate() {
-            let distance = observed.mean_s[i] / f - 1.0;
-            lack += observed.count[i] * distance * distance;
-            within += observed.m2_s2[i] / (f * f);
-            log_ratio -= observed.count[i] * (observed.scale_s[i] / f).ln();
         }
         Some(Refined {
             form,
             coefficients,
             n,
-            distance: Distance {
-                lack,
-                within,
-                log_ratio,
-            },
+            distance: self.distance(observed),
         })
+    }
+
+    fn distance(&self, observed: &Observed<'_>) -> Distance {
+        let (mut lack, mut within) = (0.0, 0.0);
+        for (i, &f) in self.fitted_s().iter().enumerate() {
+            let inverse = f.recip();
+            let distance = observed.mean_s[i] * inverse - 1.0;
+            lack += observed.count[i] * distance * distance;
+            within += observed.m2_s2[i] * (inverse * inverse);
+        }
+        Distance {
+            lack,
+            within,
+            log_ratio: -observed.log_ratio(self.fitted_s()),
+        }
     }
 
     /// Fitted times of the last fit, seconds, shape `[n_points]`.
     pub fn fitted_s(&self) -> &[f64] {
-        &self.fitted
+        &self.fitted[..self.n_points]
     }
 
     /// `(XᵀWX)⁻¹` of the last fit, the weights being calls over squared fitted times.
@@ -179,18 +217,20 @@ impl Scratch {
 
     /// Leverage of point `i` in the last fit, in 0..=1.
     pub fn leverage(&self, i: usize, n: usize) -> f64 {
-        (0..n).map(|j| self.q[j * self.n_points + i].powi(2)).sum()
+        (0..n).map(|j| self.q[j * self.stride + i].powi(2)).sum()
     }
 
     fn weigh(&mut self, observed: &Observed<'_>) {
-        for (i, weight) in self.weights.iter_mut().enumerate() {
-            *weight = observed.count[i].sqrt() / self.fitted[i];
+        let pairs = observed.root_count.iter().zip(&self.fitted);
+        for (weight, (root, f)) in self.weights.iter_mut().zip(pairs) {
+            *weight = root / f;
         }
     }
 
-    /// Modified Gram–Schmidt with a second pass, as in `least_squares`.
-    fn factorise(&mut self, n: usize) -> Option<()> {
-        let m = self.n_points;
+    /// Modified Gram–Schmidt; with a second pass, as in `least_squares`, where leverages or a covariance
+    /// are wanted, which the coefficients do without.
+    fn factorise(&mut self, n: usize, twice: bool) -> Option<()> {
+        let m = self.stride;
         for j in 0..n {
             let (before, rest) = self.q.split_at_mut(j * m);
             let v = &mut rest[..m];
@@ -199,10 +239,10 @@ impl Scratch {
                 *v = x * w;
             }
             let length = dot(v, v).sqrt();
-            for i in 0..j {
-                self.r[i][j] = 0.0;
+            for (i, q) in before.chunks_exact(m).enumerate() {
+                self.r[i][j] = remove(q, v);
             }
-            for _ in 0..2 {
+            if twice {
                 for (i, q) in before.chunks_exact(m).enumerate() {
                     self.r[i][j] += remove(q, v);
                 }
@@ -212,18 +252,20 @@ impl Scratch {
                 return None;
             }
             self.r[j][j] = left;
-            v.iter_mut().for_each(|x| *x /= left);
+            let inverse = left.recip();
+            v.iter_mut().for_each(|x| *x *= inverse);
         }
         Some(())
     }
 
-    fn solve(&mut self, n: usize, observed: &Observed<'_>) -> [f64; MAX_COLUMNS] {
-        let m = self.n_points;
-        for (i, rest) in self.rest.iter_mut().enumerate() {
-            *rest = observed.mean_s[i] * self.weights[i];
+    fn solve(&mut self, n: usize, observed: &Observed<'_>, twice: bool) -> [f64; MAX_COLUMNS] {
+        let m = self.stride;
+        let pairs = observed.mean_s.iter().zip(&self.weights);
+        for (rest, (y, w)) in self.rest.iter_mut().zip(pairs) {
+            *rest = y * w;
         }
         let mut projection = [0.0; MAX_COLUMNS];
-        for _ in 0..2 {
+        for _ in 0..1 + usize::from(twice) {
             for (q, p) in self.q.chunks_exact(m).take(n).zip(&mut projection) {
                 *p += remove(q, &mut self.rest);
             }
@@ -239,20 +281,22 @@ impl Scratch {
     /// Puts the fitted times in place and returns their largest relative change; `None` if one is not
     /// positive.
     fn evaluate(&mut self, coefficients: &[f64], observed: &Observed<'_>) -> Option<f64> {
-        let mut change: f64 = 0.0;
-        for i in 0..self.n_points {
-            let f: f64 = coefficients
-                .iter()
-                .enumerate()
-                .map(|(j, c)| c * self.columns[j * self.n_points + i])
-                .sum();
-            if !(f > 1e-3 * observed.scale_s[i] && f.is_finite()) {
-                return None;
-            }
-            change = change.max((f / self.fitted[i] - 1.0).abs());
-            self.fitted[i] = f;
+        std::mem::swap(&mut self.before, &mut self.fitted);
+        self.fitted.fill(0.0);
+        for (column, c) in self.columns.chunks_exact(self.stride).zip(coefficients) {
+            let pairs = self.fitted.iter_mut().zip(column);
+            pairs.for_each(|(f, x)| *f += c * x);
         }
-        Some(change)
+        let fitted = &self.fitted[..self.n_points];
+        let near = |(f, y): (&f64, &f64)| *f > 1e-3 * y && f.is_finite();
+        if !fitted.iter().zip(&observed.scale_s).all(near) {
+            return None;
+        }
+        let changes = fitted
+            .iter()
+            .zip(&self.before)
+            .map(|(f, b)| (f / b - 1.0).abs());
+        Some(changes.fold(0.0, f64::max))
     }
 
     fn inverse(&self, n: usize) -> Square {
@@ -275,6 +319,18 @@ fn remove(q: &[f64], v: &mut [f64]) -> f64 {
     length
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
+/// `n` up to a whole number of [`LANES`].
+pub(crate) fn padded(n: usize) -> usize {
+    n.next_multiple_of(LANES)
+}
+
+/// Inner product of rows of a whole number of [`LANES`].
+pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
+    let mut sums = [0.0; LANES];
+    for (a, b) in a.chunks_exact(LANES).zip(b.chunks_exact(LANES)) {
+        for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
+            *sum += a * b;
+        }
+    }
+    (sums[0] + sums[2]) + (sums[1] + sums[3])
 }

@@ -3,7 +3,7 @@
 //! Weights are taken from the observed times here, not from the fitted ones, so that all forms share
 //! one set of weighted columns; what passes is fitted again by `refine`.
 
-use super::refine::Observed;
+use super::refine::{Observed, dot, padded};
 use super::terms::{Basis, Form, Product};
 
 /// Forms of one size that pass.
@@ -45,6 +45,8 @@ impl Best {
 }
 
 /// The weighted observations with their mean taken out.
+///
+/// Rows are padded with zeros to whole groups of points that are multiplied at once.
 pub(crate) struct Centred {
     /// Roots of the weights, shape `[n_points]`.
     roots: Vec<f64>,
@@ -58,7 +60,8 @@ impl Centred {
     /// Weighs calls by their squared reciprocal mean time.
     pub fn new(observed: &Observed<'_>) -> Self {
         let pairs = observed.count.iter().zip(&observed.scale_s);
-        let roots: Vec<f64> = pairs.map(|(n, y)| n.sqrt() / y).collect();
+        let mut roots: Vec<f64> = pairs.map(|(n, y)| n.sqrt() / y).collect();
+        roots.resize(padded(observed.n_points()), 0.0);
         let mut ones = roots.clone();
         normalise(&mut ones);
         let mut centred = Self {
@@ -67,6 +70,7 @@ impl Centred {
             ones,
         };
         let mut y = observed.mean_s.to_vec();
+        y.resize(centred.roots.len(), 0.0);
         centred.apply(&mut y);
         centred.y = y;
         centred
@@ -93,11 +97,11 @@ impl Centred {
 
 /// The best pairs of terms of one parameter.
 pub(crate) fn pairs(basis: &Basis, centred: &Centred) -> Best {
-    let n = basis.n_points();
+    let n = padded(basis.n_points());
     let terms: Vec<usize> = basis.usable(0).collect();
     let mut units = vec![0.0; terms.len() * n];
     for (unit, &term) in units.chunks_exact_mut(n).zip(&terms) {
-        unit.copy_from_slice(basis.column(0, term));
+        unit[..basis.n_points()].copy_from_slice(basis.column(0, term));
         centred.unit(unit);
     }
     let mut best = Best::new();
@@ -133,7 +137,7 @@ pub(crate) fn combinations(
     centred: &Centred,
     candidates: &[Vec<usize>],
 ) -> [Best; 3] {
-    let (n, n_params) = (basis.n_points(), basis.n_params());
+    let (n, n_params) = (padded(basis.n_points()), basis.n_params());
     let n_monomials = (1 << n_params) - 1;
     let mut units = vec![0.0; n_monomials * n];
     let mut best = [Best::new(), Best::new(), Best::new()];
@@ -145,7 +149,7 @@ pub(crate) fn combinations(
             product
         };
         for (mask, unit) in (1..).zip(units.chunks_exact_mut(n)) {
-            basis.fill(monomial(mask), unit);
+            basis.fill(monomial(mask), &mut unit[..basis.n_points()]);
             centred.unit(unit);
         }
         // A form that leaves a parameter out comes with every term of that parameter: once is enough.
@@ -221,8 +225,4 @@ fn subsets(units: &[f64], y: &[f64], n: usize, mut found: impl FnMut(&[usize], f
 fn normalise(column: &mut [f64]) {
     let length = dot(column, column).sqrt();
     column.iter_mut().for_each(|x| *x /= length);
-}
-
-pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

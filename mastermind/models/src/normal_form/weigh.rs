@@ -75,7 +75,7 @@ pub(crate) fn weigh(fits: &[Refined], observed: &Observed<'_>) -> Credible {
         .take_while(|(deviance, _)| deviance - least <= INCREDIBLE)
         .take(N_AVERAGED)
         .map(|(deviance, fit)| Weighed {
-            fit,
+            fit: *fit,
             weight: (0.5 * (least - deviance)).exp(),
         })
         .collect();
@@ -84,8 +84,9 @@ pub(crate) fn weigh(fits: &[Refined], observed: &Observed<'_>) -> Credible {
     Credible { forms, explained }
 }
 
-fn ranked(fits: &[Refined], deviance: impl Fn(&Refined) -> f64) -> Vec<(f64, Refined)> {
-    let mut list: Vec<(f64, Refined)> = fits.iter().map(|fit| (deviance(fit), *fit)).collect();
+/// Fits by their deviance, the least first.
+fn ranked(fits: &[Refined], deviance: impl Fn(&Refined) -> f64) -> Vec<(f64, &Refined)> {
+    let mut list: Vec<(f64, &Refined)> = fits.iter().map(|fit| (deviance(fit), fit)).collect();
     list.retain(|(deviance, _)| deviance.is_finite());
     list.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     list

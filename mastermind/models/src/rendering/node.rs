@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::arithmetic::{FUNCTIONS, Node as Part, Operator};
 use crate::exponent::Exponent;
-use crate::expression::{FUNCTIONS, Node as Part, Operator};
 use crate::formula::{Factor, Formula, Regime, Term};
 use crate::written::Written;
 

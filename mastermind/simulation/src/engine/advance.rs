@@ -2,7 +2,7 @@
 
 use super::chain::Chain;
 use super::deliver::fits;
-use super::error::SimulationError;
+use super::error::{SimulationError, Stop};
 use super::messages::{Message, NIL, Part};
 use super::process::{NEVER, Waits};
 use super::region;
@@ -17,10 +17,10 @@ pub(super) const ANYBODY: u32 = u32::MAX;
 pub(super) const ANY_TAG: i32 = ANY as i32;
 
 /// Most steps of a process without time.
-const MOST_STEPS: u64 = 100_000_000;
+pub(super) const MOST_STEPS: u64 = 100_000_000;
 
 /// Longest time of an action, seconds: ten years, so that no clock runs over.
-const LONGEST_S: f64 = 3.2e8;
+pub(super) const LONGEST_S: f64 = 3.2e8;
 
 impl Engine<'_> {
     /// Goes through the steps without time up to the next operation that takes some.
@@ -32,7 +32,7 @@ impl Engine<'_> {
         process: u32,
         mut now: u64,
         mut made: Chain,
-    ) -> Result<(), SimulationError> {
+    ) -> Result<(), Stop> {
         let operations = self.operations;
         let base = process as usize * self.width;
         let mut at = self.processes[process as usize].at;
@@ -41,11 +41,11 @@ impl Engine<'_> {
             steps += 1;
             if steps > MOST_STEPS {
                 let at_ns = now;
-                return Err(SimulationError::Endless {
+                return Err(Box::new(SimulationError::Endless {
                     process,
                     at_ns,
                     steps,
-                });
+                }));
             }
             match &operations[at as usize] {
                 Operation::Assign { slot, value } => {
@@ -90,11 +90,11 @@ impl Engine<'_> {
                 }
                 Operation::NoBranch { element } => {
                     let info = self.info(*element);
-                    return Err(SimulationError::NoBranch {
+                    return Err(Box::new(SimulationError::NoBranch {
                         element: info.name.clone(),
                         place: info.place.clone(),
                         process,
-                    });
+                    }));
                 }
                 Operation::Lock { .. } | Operation::Unlock { .. } => at += 1,
                 Operation::Compute { .. } | Operation::Parallel(_) => {
@@ -175,7 +175,7 @@ impl Engine<'_> {
         operation: &Operation,
         now: u64,
         made: Chain,
-    ) -> Result<bool, SimulationError> {
+    ) -> Result<bool, Stop> {
         let Operation::Receive {
             tag,
             mode,
@@ -243,13 +243,9 @@ impl Engine<'_> {
         Ok(true)
     }
 
-    /// Runs the operation that is due; for a message, when it may be answered at the earliest.
+    /// Runs the operation that is due: when a message that it sends may be answered at the earliest.
     #[inline]
-    pub(super) fn execute(
-        &mut self,
-        process: u32,
-        now: u64,
-    ) -> Result<Option<u64>, SimulationError> {
+    pub(super) fn execute(&mut self, process: u32, now: u64) -> Result<u64, Stop> {
         let operations = self.operations;
         let p = &mut self.processes[process as usize];
         let operation = &operations[p.at as usize];
@@ -262,14 +258,14 @@ impl Engine<'_> {
         if free > now {
             // It keeps its place among those that wait.
             p.due = free;
-            return Ok(None);
+            return Ok(NEVER);
         }
-        let mut answer_ns = None;
+        let mut answer_ns = NEVER;
         if let Some(work_ns) = self.work_of(process)? {
             self.take(process, operation, work_ns, now);
         } else if matches!(operation, Operation::Send { .. }) {
             let (goes_on, answer) = self.send(process, operation, now)?;
-            answer_ns = Some(answer);
+            answer_ns = answer;
             if !goes_on {
                 return Ok(answer_ns);
             }
@@ -277,7 +273,7 @@ impl Engine<'_> {
             let from = self.value_of(process, from);
             if !self.receive(process, from, operation, now, made)? {
                 self.processes[process as usize].due = NEVER;
-                return Ok(None);
+                return Ok(NEVER);
             }
         }
         self.processes[process as usize].at += 1;
@@ -287,7 +283,7 @@ impl Engine<'_> {
 
     /// The processor time that the operation of a process takes by itself, if it is work.
     #[inline]
-    pub(super) fn work_of(&mut self, process: u32) -> Result<Option<u64>, SimulationError> {
+    pub(super) fn work_of(&mut self, process: u32) -> Result<Option<u64>, Stop> {
         let operations = self.operations;
         match &operations[self.processes[process as usize].at as usize] {
             Operation::Compute { cost, element } => {
@@ -318,7 +314,7 @@ impl Engine<'_> {
     }
 
     /// Runs a parallel region: its time.
-    fn parallel(&mut self, process: u32, region: &Region) -> Result<u64, SimulationError> {
+    fn parallel(&mut self, process: u32, region: &Region) -> Result<u64, Stop> {
         let element = region.element;
         let threads = self.value_of(process, &region.threads);
         if !(1.0..=65_536.0).contains(&threads.round()) {
@@ -339,14 +335,14 @@ impl Engine<'_> {
         Ok(ran.elapsed_ns)
     }
 
-    fn problem(&self, process: u32, region: u32, problem: region::Problem) -> SimulationError {
+    fn problem(&self, process: u32, region: u32, problem: region::Problem) -> Stop {
         let named = |element: u32| {
             let info = self.info(element);
             (info.name.clone(), info.place.clone())
         };
-        match problem {
+        let stop = match problem {
             region::Problem::Value(element, what, found, expected) => {
-                self.value(process, element, (what, found, expected))
+                return self.value(process, element, (what, found, expected));
             }
             region::Problem::NoBranch(element) => {
                 let (element, place) = named(element);
@@ -369,17 +365,13 @@ impl Engine<'_> {
                     process,
                 }
             }
-        }
+        };
+        Box::new(stop)
     }
 
     /// Sends a message: whether the process goes on, and when an answer may come at the earliest.
     #[inline]
-    fn send(
-        &mut self,
-        process: u32,
-        operation: &Operation,
-        now: u64,
-    ) -> Result<(bool, u64), SimulationError> {
+    fn send(&mut self, process: u32, operation: &Operation, now: u64) -> Result<(bool, u64), Stop> {
         let Operation::Send {
             to,
             bytes,
@@ -438,19 +430,11 @@ impl Engine<'_> {
             u32::from(!*collective),
             if goes_on { elapsed } else { 0 },
         );
-        let answer_ns = message.at + link.receive_ns(bytes) + self.link(to, process).lookahead_ns();
-        self.post(to, message);
-        Ok((goes_on, answer_ns))
+        Ok((goes_on, self.post(to, message)))
     }
 
     #[inline]
-    fn rank(
-        &self,
-        process: u32,
-        element: u32,
-        what: &'static str,
-        rank: f64,
-    ) -> Result<u32, SimulationError> {
+    fn rank(&self, process: u32, element: u32, what: &'static str, rank: f64) -> Result<u32, Stop> {
         let whole = rank as u32;
         if f64::from(whole) == rank && (whole as usize) < self.processes.len() {
             return Ok(whole);
@@ -468,7 +452,7 @@ impl Engine<'_> {
         element: u32,
         tag: &Compiled,
         collective: bool,
-    ) -> Result<i32, SimulationError> {
+    ) -> Result<i32, Stop> {
         let tag = self.value_of(process, tag);
         let whole = tag as i32;
         if collective || (f64::from(whole) == tag && whole >= 0) {
@@ -483,7 +467,7 @@ impl Engine<'_> {
         process: u32,
         element: u32,
         (what, found, expected): (&'static str, f64, &str),
-    ) -> SimulationError {
+    ) -> Stop {
         self.value_owned(process, element, (what, found, expected.into()))
     }
 
@@ -492,16 +476,16 @@ impl Engine<'_> {
         process: u32,
         element: u32,
         (what, found, expected): (&'static str, f64, String),
-    ) -> SimulationError {
+    ) -> Stop {
         let info = self.info(element);
-        SimulationError::Value {
+        Box::new(SimulationError::Value {
             element: info.name.clone(),
             place: info.place.clone(),
             process,
             what,
             found,
             expected,
-        }
+        })
     }
 }
 
@@ -512,7 +496,7 @@ fn calls(mode: Mode) -> u32 {
 
 /// Seconds ≥ 0 as nanoseconds, halves up.
 #[inline]
-fn nanoseconds(seconds: f64) -> u64 {
+pub(super) fn nanoseconds(seconds: f64) -> u64 {
     let ns = seconds * 1e9;
     let whole = ns as u64;
     whole + u64::from(ns - whole as f64 >= 0.5)

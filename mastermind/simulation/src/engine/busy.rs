@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 
 use super::crowd::Crowd;
-use super::error::SimulationError;
+use super::error::Stop;
 use super::messages::NIL;
 use super::process::{NEVER, Waits};
 use super::run::Engine;
@@ -33,7 +33,7 @@ impl Engine<'_> {
         crowd: &mut Crowd,
         node: u32,
         end: u64,
-    ) -> Result<(), SimulationError> {
+    ) -> Result<(), Stop> {
         while let Some((at, event)) = self.next_busy(crowd, node) {
             if at >= end {
                 self.calendar.visit(node, at);
@@ -113,7 +113,7 @@ impl Engine<'_> {
         process: u32,
         message: u32,
         at: u64,
-    ) -> Result<(), SimulationError> {
+    ) -> Result<(), Stop> {
         if message != NIL {
             return self.look(process, message);
         }

@@ -12,26 +12,26 @@ const NONE: u32 = u32::MAX;
 /// No visit.
 const IDLE: u64 = u64::MAX;
 
-/// Room that an emptied bucket keeps.
-const KEPT: usize = 8;
-
 #[derive(Clone, Copy)]
 struct Place {
     /// Window the process is to be visited in.
     window: u64,
-    /// Its place in the bucket.
-    position: u32,
+    /// The process after it in its bucket, or [`NONE`].
+    next: u32,
+    /// The process before it, [`NONE`] where it is the first or in no bucket.
+    previous: u32,
 }
 
 /// Visits in order of windows; a process has at most one.
 ///
-/// Windows less than [`BUCKETS`] ahead are a ring of lists, later ones wait in a heap, whose
+/// Windows less than [`BUCKETS`] ahead are a ring of linked lists, later ones wait in a heap, whose
 /// entries count only while they are the visit that their process has.
 pub(super) struct Calendar {
     /// A window has two to the power of this nanoseconds.
     shift: u32,
     now: u64,
-    buckets: Vec<Vec<u32>>,
+    /// The first process of each bucket, or [`NONE`].
+    heads: Vec<u32>,
     /// One bit a bucket that is not empty.
     filled: Vec<u64>,
     places: Vec<Place>,
@@ -43,12 +43,13 @@ impl Calendar {
     pub(super) fn new(processes: usize, longest_ns: u64) -> Self {
         let place = Place {
             window: IDLE,
-            position: NONE,
+            next: NONE,
+            previous: NONE,
         };
         Self {
             shift: longest_ns.clamp(1, 1 << 40).ilog2(),
             now: 0,
-            buckets: vec![Vec::new(); BUCKETS],
+            heads: vec![NONE; BUCKETS],
             filled: vec![0; BUCKETS / 64],
             places: vec![place; processes],
             later: BinaryHeap::new(),
@@ -81,35 +82,43 @@ impl Calendar {
         if window - self.now < BUCKETS as u64 {
             self.link(process);
         } else {
-            self.places[process as usize].position = NONE;
+            self.places[process as usize].previous = NONE;
             self.later.push(Reverse((window, process)));
         }
     }
 
     #[inline]
     fn link(&mut self, process: u32) {
+        let bucket = self.places[process as usize].window as usize % BUCKETS;
+        let next = std::mem::replace(&mut self.heads[bucket], process);
         let place = &mut self.places[process as usize];
-        let bucket = place.window as usize % BUCKETS;
-        place.position = self.buckets[bucket].len() as u32;
-        self.buckets[bucket].push(process);
-        self.filled[bucket / 64] |= 1 << (bucket % 64);
-    }
-
-    fn unlink(&mut self, process: u32) {
-        let Place { window, position } = self.places[process as usize];
-        let bucket = window as usize % BUCKETS;
-        self.buckets[bucket].swap_remove(position as usize);
-        if let Some(moved) = self.buckets[bucket].get(position as usize) {
-            self.places[*moved as usize].position = position;
-        } else if self.buckets[bucket].is_empty() {
-            self.empty(bucket);
+        (place.next, place.previous) = (next, NONE);
+        if next == NONE {
+            self.filled[bucket / 64] |= 1 << (bucket % 64);
+        } else {
+            self.places[next as usize].previous = process;
         }
     }
 
-    fn empty(&mut self, bucket: usize) {
-        self.filled[bucket / 64] &= !(1 << (bucket % 64));
-        if self.buckets[bucket].capacity() > KEPT {
-            self.buckets[bucket] = Vec::new();
+    /// Takes a process out of its bucket.
+    #[inline]
+    fn unlink(&mut self, process: u32) {
+        let Place {
+            window,
+            next,
+            previous,
+        } = self.places[process as usize];
+        let bucket = window as usize % BUCKETS;
+        if previous == NONE {
+            self.heads[bucket] = next;
+            if next == NONE {
+                self.filled[bucket / 64] &= !(1 << (bucket % 64));
+            }
+        } else {
+            self.places[previous as usize].next = next;
+        }
+        if next != NONE {
+            self.places[next as usize].previous = previous;
         }
     }
 
@@ -117,15 +126,12 @@ impl Calendar {
     /// one from then on.
     #[inline]
     pub(super) fn next(&mut self) -> Option<u32> {
-        let mut bucket = self.now as usize % BUCKETS;
-        if self.buckets[bucket].is_empty() {
+        let mut process = self.heads[self.now as usize % BUCKETS];
+        if process == NONE {
             self.advance()?;
-            bucket = self.now as usize % BUCKETS;
+            process = self.heads[self.now as usize % BUCKETS];
         }
-        let process = self.buckets[bucket].pop()?;
-        if self.buckets[bucket].is_empty() {
-            self.empty(bucket);
-        }
+        self.unlink(process);
         self.places[process as usize].window = IDLE;
         Some(process)
     }
@@ -133,8 +139,11 @@ impl Calendar {
     /// The process to be visited `after` others from now, as far as the present window tells.
     #[inline]
     pub(super) fn upcoming(&self, after: usize) -> Option<u32> {
-        let bucket = &self.buckets[self.now as usize % BUCKETS];
-        bucket.get(bucket.len().wrapping_sub(1 + after)).copied()
+        let mut process = self.heads[self.now as usize % BUCKETS];
+        for _ in 0..after {
+            process = self.places.get(process as usize)?.next;
+        }
+        (process != NONE).then_some(process)
     }
 
     /// Goes on to the next window with a visit.
@@ -168,8 +177,12 @@ impl Calendar {
         Some(())
     }
 
+    /// Whether a process with a visit in the ring's windows is in its bucket.
     fn is_linked(&self, process: u32) -> bool {
-        self.places[process as usize].position != NONE
+        let Place {
+            window, previous, ..
+        } = self.places[process as usize];
+        previous != NONE || self.heads[window as usize % BUCKETS] == process
     }
 
     fn next_in_ring(&self) -> Option<u64> {
@@ -194,9 +207,7 @@ impl Calendar {
 
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
-        let buckets = self.buckets.iter().map(Vec::capacity).sum::<usize>();
-        buckets * 4
-            + self.buckets.len() * size_of::<Vec<u32>>()
+        self.heads.capacity() * 4
             + self.places.capacity() * size_of::<Place>()
             + self.later.capacity() * 16
     }

@@ -1,35 +1,36 @@
 //! What decides between events of one nanosecond: the times at which they were settled.
 
-/// Times before the last one that a chain keeps.
-const BEFORE: usize = 6;
-
-/// When an event was settled, when the event that settled it was, and so on back; the earlier is the
-/// lesser.
+/// When an event was settled, when the event that settled it was, and so on back, seven times in all;
+/// the earlier is the lesser.
 ///
-/// All but the last are kept as the distance to the next, complemented so that an earlier one is less;
-/// distances of more than 4.29 s count as equal.
+/// All but the last are kept as the distance to the next, of 32 bits, complemented so that an earlier
+/// one is less; distances of more than 4.29 s count as equal. Two distances lie in one word, the later
+/// in its upper half.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Chain {
     last_ns: u64,
-    before: [u32; BEFORE],
+    before: [u64; 3],
 }
 
 impl Chain {
     /// The chain of what is there at the begin.
     pub(super) const START: Self = Self {
         last_ns: 0,
-        before: [u32::MAX; BEFORE],
+        before: [u64::MAX; 3],
     };
 
     /// The chain of an event that one of this chain settles at `now_ns`.
     #[inline]
     pub(super) fn then(self, now_ns: u64) -> Self {
         let distance = u32::try_from(now_ns - self.last_ns).unwrap_or(u32::MAX);
-        let mut before = [!distance; BEFORE];
-        before[1..].copy_from_slice(&self.before[..BEFORE - 1]);
+        let [a, b, c] = self.before;
         Self {
             last_ns: now_ns,
-            before,
+            before: [
+                u64::from(!distance) << 32 | a >> 32,
+                a << 32 | b >> 32,
+                b << 32 | c >> 32,
+            ],
         }
     }
 }

@@ -14,7 +14,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::ops::Range;
 
 use super::chain::Chain;
-use super::error::SimulationError;
+use super::error::Stop;
 use super::messages::NIL;
 use super::process::{NEVER, Waits};
 use super::run::Engine;
@@ -122,7 +122,7 @@ impl Engine<'_> {
         crowd: &mut Crowd,
         node: u32,
         end: u64,
-    ) -> Result<(), SimulationError> {
+    ) -> Result<(), Stop> {
         if crowd.waiting != Waiting::Blocks {
             return self.visit_busy_node(crowd, node, end);
         }
@@ -207,7 +207,7 @@ impl Engine<'_> {
         crowd: &mut Crowd,
         process: u32,
         now: u64,
-    ) -> Result<(), SimulationError> {
+    ) -> Result<(), Stop> {
         let node = self.node(process);
         let share = &mut crowd.shares[process as usize];
         share.left_ns -= std::mem::take(&mut share.turn_ns);
@@ -228,7 +228,7 @@ impl Engine<'_> {
     }
 
     /// Work of a process is done: it goes on.
-    pub(super) fn worked(&mut self, process: u32, now: u64) -> Result<(), SimulationError> {
+    pub(super) fn worked(&mut self, process: u32, now: u64) -> Result<(), Stop> {
         let p = &mut self.processes[process as usize];
         let (made, elapsed) = (p.made, now - p.since);
         let operations = self.operations;

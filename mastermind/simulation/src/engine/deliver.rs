@@ -1,7 +1,7 @@
 //! What happens to a message.
 
 use super::chain::Chain;
-use super::error::SimulationError;
+use super::error::Stop;
 use super::messages::{Message, NIL, Part};
 use super::process::Waits;
 use super::run::Engine;
@@ -10,7 +10,7 @@ use crate::program::{Mode, Operation};
 impl Engine<'_> {
     /// Looks at the first message that has come to a process.
     #[inline]
-    pub(super) fn look(&mut self, process: u32, index: u32) -> Result<(), SimulationError> {
+    pub(super) fn look(&mut self, process: u32, index: u32) -> Result<(), Stop> {
         let message = *self.pool.get(index);
         let link = self.link(process, message.peer);
         let p = &mut self.processes[process as usize];
@@ -51,7 +51,7 @@ impl Engine<'_> {
     }
 
     /// A message of a program is there: gives it to the receive that waits for it, or keeps it.
-    fn matched(&mut self, process: u32, index: u32) -> Result<(), SimulationError> {
+    fn matched(&mut self, process: u32, index: u32) -> Result<(), Stop> {
         let message = *self.pool.get(index);
         let p = &self.processes[process as usize];
         let mut receive = NIL;
@@ -108,7 +108,7 @@ impl Engine<'_> {
     }
 
     /// Sends the bytes of a message whose request was answered.
-    fn send_data(&mut self, process: u32, answer: &Message) -> Result<(), SimulationError> {
+    fn send_data(&mut self, process: u32, answer: &Message) -> Result<(), Stop> {
         let link = self.link(process, answer.peer);
         let p = &mut self.processes[process as usize];
         let begin = p.sending.max(answer.at);
@@ -127,31 +127,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Puts a message on its way to a process.
-    #[inline]
-    pub(super) fn post(&mut self, to: u32, message: Message) {
-        self.messages += u64::from(matches!(message.part, Part::Eager | Part::Request));
-        let index = self.pool.add(message);
-        let p = &mut self.processes[to as usize];
-        p.arrivals = self.pool.arrive(p.arrivals, index, &mut self.undecided);
-        if p.arrivals == index {
-            let at = message.at.max(p.processor);
-            if self.is_crowded {
-                self.calendar.visit(self.node(to), at);
-            } else if at < p.due {
-                self.calendar.visit(to, at);
-            }
-        }
-    }
-
     /// The bytes of a receive are there.
-    fn received(
-        &mut self,
-        process: u32,
-        mode: Mode,
-        now: u64,
-        made: Chain,
-    ) -> Result<(), SimulationError> {
+    fn received(&mut self, process: u32, mode: Mode, now: u64, made: Chain) -> Result<(), Stop> {
         match mode {
             Mode::Blocking => self.resume(process, now, made),
             mode => self.complete(process, mode, now, made),
@@ -159,13 +136,7 @@ impl Engine<'_> {
     }
 
     /// A nonblocking operation is complete.
-    fn complete(
-        &mut self,
-        process: u32,
-        mode: Mode,
-        now: u64,
-        made: Chain,
-    ) -> Result<(), SimulationError> {
+    fn complete(&mut self, process: u32, mode: Mode, now: u64, made: Chain) -> Result<(), Stop> {
         let p = &mut self.processes[process as usize];
         let which = usize::from(mode == Mode::Internal);
         p.pending[which] -= 1;
@@ -181,7 +152,7 @@ impl Engine<'_> {
 
     /// What a process waited for has happened.
     #[inline]
-    fn resume(&mut self, process: u32, now: u64, made: Chain) -> Result<(), SimulationError> {
+    fn resume(&mut self, process: u32, now: u64, made: Chain) -> Result<(), Stop> {
         let p = &self.processes[process as usize];
         let elapsed = p.processor - p.since;
         if let Operation::Send { element, .. }

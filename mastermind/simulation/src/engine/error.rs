@@ -94,3 +94,12 @@ pub enum SimulationError {
         process: u32,
     },
 }
+
+/// An error on its way out of the engine: a pointer, so that what succeeds hands over no room for one.
+pub(super) type Stop = Box<SimulationError>;
+
+impl From<Stop> for SimulationError {
+    fn from(stop: Stop) -> Self {
+        *stop
+    }
+}

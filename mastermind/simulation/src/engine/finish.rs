@@ -1,5 +1,6 @@
 //! The results of a run.
 
+use super::ahead::Ahead;
 use super::error::{Blocked, SimulationError};
 use super::outcome::{Count, Outcome, ProcessResult};
 use super::process::{Process, Waits};
@@ -52,6 +53,7 @@ impl Engine<'_> {
             + self.counts.capacity() * size_of::<Count>()
             + self.pool.bytes()
             + self.calendar.bytes()
+            + self.ahead.as_ref().map_or(0, Ahead::bytes)
     }
 
     fn blocked(&self, process: u32) -> Blocked {

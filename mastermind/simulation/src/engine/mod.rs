@@ -22,11 +22,13 @@
 //! IEEE TSE 2000, Eq. 1 to 3 (messages that ask first).
 
 mod advance;
+mod ahead;
 mod busy;
 mod calendar;
 mod chain;
 mod crowd;
 mod deliver;
+mod eager;
 mod error;
 mod finish;
 mod messages;

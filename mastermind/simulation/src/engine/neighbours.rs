@@ -17,6 +17,9 @@ const MOST_NEIGHBOURS: usize = 8;
 /// Rounds after which a variable that still gets new values is given up.
 const MOST_ROUNDS: usize = 12;
 
+/// Bound of times that are not bounded otherwise, nanoseconds.
+const LONGEST_NS: u64 = 1 << 40;
+
 /// A value: a constant, or the process's own rank and so much more, but for multiples of the number
 /// of processes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,23 +31,39 @@ enum Value {
 /// The values that there may be; `None` where they are not known.
 type Values = Option<Vec<Value>>;
 
-/// Distances in ranks from a process to those that may send to it, modulo the number of processes;
-/// none where they are not known, or where a message may have to ask its receiver first.
-pub(super) fn senders(program: &Program, machine: &Machine) -> Option<Vec<u32>> {
+/// What a program says of its messages.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Neighbours {
+    /// Distances in ranks from a process to those that may send to it, modulo the number of processes.
+    pub(super) senders: Vec<u32>,
+    /// By operation: least time of the work that is done from it on before a message is sent, nanoseconds.
+    pub(super) quiet_ns: Vec<u32>,
+    /// Least processor time of a receipt.
+    pub(super) least_receive_ns: u64,
+}
+
+/// Who may send to whom; nothing where that is not known, or where a message may have to ask its
+/// receiver first.
+pub(super) fn neighbours(program: &Program, machine: &Machine) -> Option<Neighbours> {
     let processes = f64::from(program.system.processes);
     let analysis = Analysis::of(program, processes);
-    let eager = machine
-        .intra
-        .rendezvous_bytes
-        .min(machine.inter.rendezvous_bytes) as f64;
+    let links = [&machine.intra, &machine.inter];
     let mut senders = Vec::new();
+    let mut least_receive_ns = u64::MAX;
     for operation in &program.operations {
         let Operation::Send { to, bytes, .. } = operation else {
             continue;
         };
-        let is_eager = |value: &Value| matches!(value, Value::Constant(b) if b.round() <= eager);
-        if !analysis.values(bytes)?.iter().all(is_eager) {
-            return None;
+        for value in analysis.values(bytes)? {
+            let Value::Constant(bytes) = value else {
+                return None;
+            };
+            let bytes = (bytes.max(0.0) + 0.5) as u64;
+            if links.iter().any(|link| bytes > link.rendezvous_bytes) {
+                return None;
+            }
+            let receive_ns = links.map(|link| link.receive_ns(bytes));
+            least_receive_ns = receive_ns.into_iter().fold(least_receive_ns, u64::min);
         }
         for value in analysis.values(to)? {
             match value {
@@ -63,7 +82,43 @@ pub(super) fn senders(program: &Program, machine: &Machine) -> Option<Vec<u32>> 
     senders.sort_unstable();
     senders.dedup();
     senders.retain(|distance| *distance != 0);
-    (senders.len() <= MOST_NEIGHBOURS).then_some(senders)
+    (senders.len() <= MOST_NEIGHBOURS).then(|| Neighbours {
+        senders,
+        quiet_ns: quiet(&program.operations),
+        least_receive_ns: least_receive_ns.min(LONGEST_NS),
+    })
+}
+
+/// Least work from each operation on to the next message, nanoseconds: shortest ways through the program.
+fn quiet(operations: &[Operation]) -> Vec<u32> {
+    let mut quiet = vec![u32::MAX; operations.len()];
+    for _ in 0..MOST_ROUNDS {
+        let mut changed = false;
+        for (at, operation) in operations.iter().enumerate().rev() {
+            let after = |at: usize| quiet.get(at).copied().unwrap_or(u32::MAX);
+            let next = after(at + 1);
+            let found = match operation {
+                Operation::Send { .. } => 0,
+                Operation::Compute { cost, .. } => match cost.constant() {
+                    Some(cost) if cost > 0.0 => next.saturating_add((cost * 1e9) as u32),
+                    _ => next,
+                },
+                Operation::Jump { target } => after(*target as usize),
+                Operation::JumpUnless { target, .. } => next.min(after(*target as usize)),
+                Operation::LoopStart { exit, .. } => next.min(after(*exit as usize)),
+                Operation::LoopNext { start, .. } => next.min(after(*start as usize)),
+                Operation::NoBranch { .. } | Operation::End => u32::MAX,
+                _ => next,
+            };
+            changed |= found < quiet[at];
+            quiet[at] = quiet[at].min(found);
+        }
+        if !changed {
+            return quiet;
+        }
+    }
+    // Not settled: what is there may be too long.
+    vec![0; operations.len()]
 }
 
 struct Analysis {

@@ -1,25 +1,24 @@
 //! The windows, and how far a process may run ahead of its own.
 
+use super::ahead::Ahead;
 use super::calendar::Calendar;
 use super::chain::Chain;
 use super::crowd::Crowd;
-use super::error::SimulationError;
+use super::eager;
+use super::error::{SimulationError, Stop};
 use super::messages::{NIL, Pool};
-use super::neighbours::senders;
+use super::neighbours::neighbours;
 use super::outcome::{Count, Outcome, Progress, Slice};
-use super::process::{NEVER, Process, Waits};
+use super::process::Process;
 use crate::expression::{Compiled, Context};
 use crate::machine::{Link, Machine};
 use crate::program::{ElementInfo, Operation, Program, STRUCTURE};
 
 /// Events between two calls of the progress function.
-const PROGRESS_EVERY: u64 = 1 << 20;
+pub(super) const PROGRESS_EVERY: u64 = 1 << 20;
 
 /// Longest window, nanoseconds: where nothing bounds it.
 const LONGEST_WINDOW_NS: u64 = 1 << 40;
-
-/// Windows that a process may run ahead: more would fill the lists of those that come after it.
-const AHEAD: u64 = 64;
 
 /// Runs a program on a machine.
 ///
@@ -38,7 +37,13 @@ pub fn simulate_with(
     machine: &Machine,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, SimulationError> {
-    run(Engine::new(program, machine)?, &program.starts, progress)
+    let engine = Engine::new(program, machine)?;
+    if !engine.is_crowded
+        && let Some(outcome) = eager::run(program, machine, engine.lookahead_ns, progress)
+    {
+        return Ok(outcome);
+    }
+    run(engine, &program.starts, progress)
 }
 
 /// Runs a program on a machine and tells all that each process does, those of one process in order.
@@ -85,7 +90,7 @@ fn run(
             engine.visit_node(crowd, unit, end)?;
         } else {
             engine.warm();
-            engine.visit(unit, end)?;
+            engine.visit(unit)?;
         }
         if engine.events >= next_report {
             next_report = engine.events + PROGRESS_EVERY;
@@ -96,6 +101,7 @@ fn run(
             });
         }
     }
+    engine.drain()?;
     engine.finish()
 }
 
@@ -115,9 +121,9 @@ pub(super) struct Engine<'a> {
     pub(super) calendar: Calendar,
     /// Whether nodes have more processes than processors.
     pub(super) is_crowded: bool,
-    /// Distances to those that may send to a process, where the program tells.
-    pub(super) senders: Option<Vec<u32>>,
-    lookahead_ns: u64,
+    /// What is known ahead, where the program tells who sends to whom.
+    pub(super) ahead: Option<Ahead>,
+    pub(super) lookahead_ns: u64,
     /// By process and element.
     pub(super) counts: Vec<Count>,
     pub(super) messages: u64,
@@ -161,10 +167,10 @@ impl<'a> Engine<'a> {
             pool: Pool::default(),
             calendar: Calendar::new(units, lookahead),
             is_crowded,
-            senders: if is_crowded {
+            ahead: if is_crowded {
                 None
             } else {
-                senders(program, machine)
+                neighbours(program, machine).map(|known| Ahead::new(known, n, lookahead))
             },
             lookahead_ns: lookahead,
             counts: vec![Count::default(); n * program.elements.len()],
@@ -245,99 +251,50 @@ impl<'a> Engine<'a> {
         self.counts[at].add(calls, total_ns);
     }
 
-    /// Has a process visited when its next event may be.
-    #[inline]
-    fn schedule(&mut self, process: u32) {
-        let p = &self.processes[process as usize];
-        let mut next = p.due;
-        if p.arrivals != NIL {
-            next = next.min(self.pool.get(p.arrivals).at.max(p.processor));
+    /// What is left when nothing goes on: messages that came to those that wait for others, or have ended.
+    fn drain(&mut self) -> Result<(), Stop> {
+        for process in 0..self.processes.len() as u32 {
+            loop {
+                let first = self.processes[process as usize].arrivals;
+                if first == NIL {
+                    break;
+                }
+                self.events += 1;
+                self.look(process, first)?;
+            }
         }
-        if next != NEVER {
-            self.calendar.visit(process, next);
-        }
+        Ok(())
     }
 
-    /// All events of a process before `end`, and after it as far as nobody can send to the process.
+    /// All events of a process in the window, and after it as far as nobody can send to the process.
     #[inline]
-    fn visit(&mut self, process: u32, mut end: u64) -> Result<(), SimulationError> {
-        let mut is_ahead = self.senders.is_none();
+    fn visit(&mut self, process: u32) -> Result<(), Stop> {
+        let window_end = self.calendar.end_ns();
+        let horizon = |ahead: &Ahead| ahead.horizon(process, &self.calendar);
+        let mut end = self.ahead.as_ref().map_or(window_end, horizon);
         loop {
             let p = &self.processes[process as usize];
             let (mut at, mut message) = (p.due, NIL);
             if p.arrivals != NIL {
                 let first = self.pool.get(p.arrivals);
-                let (theirs, ours) = ((first.at, first.made), (p.due, p.made));
-                if theirs < ours {
+                if first.at < at || (first.at == at && first.made < p.made) {
                     (at, message) = (first.at, p.arrivals);
-                } else if theirs == ours {
+                } else if first.at == at && first.made == p.made {
                     self.undecided += 1;
                 }
             }
             if at >= end {
-                if is_ahead || at == NEVER {
-                    break;
-                }
-                is_ahead = true;
-                end = self.horizon(process).max(end);
-                if at >= end {
-                    break;
-                }
+                break;
             }
             self.events += 1;
             if message != NIL {
                 self.look(process, message)?;
-            } else if let Some(answer_ns) = self.execute(process, at)? {
-                end = end.min(answer_ns.max(self.calendar.end_ns()));
+            } else {
+                let answer_ns = self.execute(process, at)?;
+                end = end.min(answer_ns.max(window_end));
             }
         }
         self.schedule(process);
         Ok(())
-    }
-
-    /// Until when no message can come that is not on its way already.
-    ///
-    /// The process's own messages may be answered earlier; that is for who sends them to mind.
-    fn horizon(&self, process: u32) -> u64 {
-        let begin = self.calendar.begin_ns();
-        let mut horizon = begin + AHEAD * (self.calendar.end_ns() - begin);
-        let n = self.processes.len() as u32;
-        for distance in self.senders.iter().flatten() {
-            let sender = process + distance;
-            let sender = if sender >= n { sender - n } else { sender };
-            let next = self.next_send(sender, process, begin);
-            horizon = horizon.min(next.saturating_add(self.lookahead_ns));
-        }
-        horizon
-    }
-
-    /// When a process may send its next message at the earliest, but for one that it sends because
-    /// of what `other` is still to do.
-    #[inline]
-    fn next_send(&self, process: u32, other: u32, begin: u64) -> u64 {
-        let p = &self.processes[process as usize];
-        match p.waits {
-            Waits::Ended => NEVER,
-            Waits::No => p.due.max(begin),
-            Waits::Receive if p.peer < self.processes.len() as u32 => {
-                let mut first = NEVER;
-                if p.arrivals != NIL {
-                    let message = self.pool.get(p.arrivals);
-                    let link = self.link(process, message.peer);
-                    first = message.at.max(p.processor) + link.receive_ns(message.bytes);
-                }
-                if p.peer != other {
-                    let peer = &self.processes[p.peer as usize];
-                    let sends = match peer.waits {
-                        Waits::Ended => NEVER,
-                        Waits::No => peer.due.max(begin),
-                        _ => peer.processor.max(begin),
-                    };
-                    first = first.min(sends.saturating_add(self.lookahead_ns));
-                }
-                p.processor.max(first)
-            }
-            _ => p.processor.max(begin),
-        }
     }
 }

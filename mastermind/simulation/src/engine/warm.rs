@@ -22,11 +22,6 @@ impl Engine<'_> {
         fetch_all(&self.slots[at * self.width..(at + 1) * self.width]);
         let elements = self.elements.len();
         fetch_all(&self.counts[at * elements..(at + 1) * elements]);
-        for distance in self.senders.iter().flatten() {
-            let sender = at + *distance as usize;
-            let n = self.processes.len();
-            self.fetch_process(if sender >= n { sender - n } else { sender });
-        }
     }
 
     #[inline]
@@ -41,7 +36,7 @@ impl Engine<'_> {
 const LINE: usize = 64;
 
 #[inline]
-fn fetch_all<T>(items: &[T]) {
+pub(super) fn fetch_all<T>(items: &[T]) {
     let step = (LINE / size_of::<T>()).max(1);
     items.iter().step_by(step).for_each(fetch);
     items.last().into_iter().for_each(fetch);
@@ -49,7 +44,7 @@ fn fetch_all<T>(items: &[T]) {
 
 /// Asks for the cache line of an item.
 #[inline]
-fn fetch<T>(item: &T) {
+pub(super) fn fetch<T>(item: &T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use mastermind_models::{Coordinate, Metric, ModelSet};
 
-use super::ast::{Argument, Binary, Expression, Unary};
 use super::builtin::Builtin;
 use super::error::{ExpressionError, list};
 use super::evaluate::{Compiled, Fitted};
+use mastermind_models::expression::{Argument, Binary, Expression, Unary};
 
 /// Most operations of one expression with its cost functions put in.
 const LARGEST: usize = 20_000;

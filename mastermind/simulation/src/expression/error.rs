@@ -1,5 +1,7 @@
 //! What can be wrong with an expression.
 
+use mastermind_models::expression::SyntaxError;
+
 use super::compile::Kind;
 
 /// An expression that cannot be used.
@@ -7,25 +9,8 @@ use super::compile::Kind;
 #[non_exhaustive]
 pub enum ExpressionError {
     /// It does not follow the grammar.
-    #[error(
-        "cannot read expression \"{text}\": nothing fits at character {at}, expected {expected}"
-    )]
-    Syntax {
-        /// The expression, shortened.
-        text: String,
-        /// Where, in characters from 1.
-        at: usize,
-        /// What would fit there.
-        expected: &'static str,
-    },
-    /// It is longer than any expression may be.
-    #[error("cannot read expression: {found} bytes, expected at most {most}")]
-    TooLong {
-        /// Its bytes.
-        found: usize,
-        /// The bound.
-        most: usize,
-    },
+    #[error(transparent)]
+    Syntax(#[from] SyntaxError),
     /// With its cost functions put in, it is larger than any expression may be.
     #[error(
         "cannot use expression: more than {most} operations with its cost functions, expected at most so many; do functions double one another?"

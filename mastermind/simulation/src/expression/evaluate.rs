@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use mastermind_models::Formula;
 
-use super::ast::Binary;
 use super::builtin::Builtin;
+use mastermind_models::expression::Binary;
 
 /// What an evaluation sees of the process that it is for.
 #[derive(Debug, Clone, Copy)]
@@ -163,26 +163,4 @@ impl Compiled {
 
 fn truth(truth: bool) -> f64 {
     f64::from(u8::from(truth))
-}
-
-impl Binary {
-    /// The value for two operands; a truth value is 0 or 1.
-    pub(crate) fn apply(self, a: f64, b: f64) -> f64 {
-        match self {
-            Binary::Add => a + b,
-            Binary::Subtract => a - b,
-            Binary::Multiply => a * b,
-            Binary::Divide => a / b,
-            Binary::Modulo => a - b * (a / b).floor(),
-            Binary::Power => a.powf(b),
-            Binary::Equal => truth(a == b),
-            Binary::Unequal => truth(a != b),
-            Binary::Less => truth(a < b),
-            Binary::AtMost => truth(a <= b),
-            Binary::Greater => truth(a > b),
-            Binary::AtLeast => truth(a >= b),
-            Binary::And => truth(a != 0.0 && b != 0.0),
-            Binary::Or => truth(a != 0.0 || b != 0.0),
-        }
-    }
 }

@@ -43,7 +43,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::model::{Activity, Branch, Element, ElementKind, Model, Variable};
-use crate::expression::{CostFunction, Expression, ExpressionError, parse, parse_assignments};
+use crate::expression::{CostFunction, Expression, SyntaxError, parse, parse_assignments};
 
 /// Longest model file, bytes.
 const LONGEST: usize = 16 << 20;
@@ -107,7 +107,7 @@ pub enum ReadError {
         /// The element, variable or function.
         place: String,
         /// What is wrong with it.
-        source: Box<ExpressionError>,
+        source: Box<SyntaxError>,
     },
 }
 

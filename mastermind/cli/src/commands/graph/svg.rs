@@ -27,8 +27,8 @@ const STYLE: &str = "text{font-family:Helvetica,Arial,sans-serif;font-size:12px;
 /// Radius of a proxy.
 const PROXY: f64 = 8.0;
 
-/// Size of the box to which proxies report.
-const MASTERMIND: (f64, f64) = (130.0, 34.0);
+/// Size of the box to which proxies report, and of that which measures.
+const REPORTED: (f64, f64) = (130.0, 34.0);
 
 /// A box.
 struct Placed {
@@ -109,9 +109,9 @@ fn place(wiring: &Wiring) -> (Vec<Placed>, f64, f64) {
 pub fn draw(wiring: &Wiring) -> String {
     let (placed, width, mut height) = place(wiring);
     let has_proxies = wiring.connections.iter().any(|edge| edge.monitored);
-    let mastermind = ((width - MASTERMIND.0) / 2.0, height);
+    let mastermind = ((width - REPORTED.0) / 2.0 - REPORTED.0, height);
     if has_proxies {
-        height += MASTERMIND.1 + MARGIN;
+        height += REPORTED.1 + MARGIN;
     }
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
@@ -132,7 +132,7 @@ pub fn draw(wiring: &Wiring) -> String {
         draw_on_wire(&mut over, edge, from, to);
         if edge.monitored {
             let (x, y) = proxy_place(from, to);
-            let (x2, y2) = (mastermind.0 + MASTERMIND.0 / 2.0, mastermind.1);
+            let (x2, y2) = (mastermind.0 + REPORTED.0 / 2.0, mastermind.1);
             let _ = writeln!(
                 svg,
                 "<path class=\"record\" d=\"M{x:.1} {y:.1} L{x2:.1} {y2:.1}\"/>"
@@ -241,16 +241,25 @@ fn draw_on_wire(svg: &mut String, edge: &Edge, from: At, to: At) {
     }
 }
 
-/// Where the proxies append their records.
+/// Where the proxies append their records, and what it measures with, as in the paper's Figures 1 and 8.
 fn draw_mastermind(svg: &mut String, (x, y): At) {
-    let (width, height) = MASTERMIND;
+    let (width, height) = REPORTED;
+    let middle = y + height / 2.0;
     let _ = writeln!(
         svg,
-        "<rect class=\"mastermind\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width}\" height=\"{height}\" rx=\"8\"/>\n\
-         <text class=\"name\" x=\"{:.1}\" y=\"{:.1}\">Mastermind</text>",
-        x + width / 2.0,
-        y + height / 2.0 + 4.0
+        "<path class=\"wire\" d=\"M{:.1} {middle:.1} h{width:.1}\"><title>mastermind to measurement</title></path>",
+        x + width,
     );
+    for (place, name) in [(0.0, "Mastermind"), (2.0, "Measurement")] {
+        let x = x + place * width;
+        let _ = writeln!(
+            svg,
+            "<rect class=\"mastermind\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width}\" height=\"{height}\" rx=\"8\"/>\n\
+             <text class=\"name\" x=\"{:.1}\" y=\"{:.1}\">{name}</text>",
+            x + width / 2.0,
+            middle + 4.0
+        );
+    }
 }
 
 /// Each instance's uses ports in the order of where they lead, so that few connections cross.

@@ -7,8 +7,8 @@ use winnow::prelude::*;
 use winnow::stream::Stateful;
 use winnow::token::{one_of, take_till, take_while};
 
+use super::SyntaxError;
 use super::ast::{Argument, Binary, Expression, Unary};
-use super::error::ExpressionError;
 
 /// Longest expression or list of assignments, bytes.
 const LONGEST: usize = 16 * 1024;
@@ -34,16 +34,16 @@ type Parsed<T> = Result<T, ErrMode<ContextError>>;
 /// Reads an expression.
 ///
 /// # Errors
-/// [`ExpressionError::Syntax`], [`ExpressionError::TooLong`].
-pub fn parse(text: &str) -> Result<Expression, ExpressionError> {
+/// [`SyntaxError`].
+pub fn parse(text: &str) -> Result<Expression, SyntaxError> {
     whole(text, expression, "an operator, or the end")
 }
 
 /// Reads `a = 1; b = a + 1`; none for blank text.
 ///
 /// # Errors
-/// [`ExpressionError::Syntax`], [`ExpressionError::TooLong`].
-pub fn parse_assignments(text: &str) -> Result<Vec<Assignment>, ExpressionError> {
+/// [`SyntaxError`].
+pub fn parse_assignments(text: &str) -> Result<Vec<Assignment>, SyntaxError> {
     let one = |input: &mut Input<'_>| assignment(input);
     let all = move |input: &mut Input<'_>| -> Parsed<Vec<Assignment>> {
         let found = separated(0.., one, sign(";")).parse_next(input)?;
@@ -57,10 +57,10 @@ fn whole<T>(
     text: &str,
     parser: impl FnMut(&mut Input<'_>) -> Parsed<T>,
     expected: &'static str,
-) -> Result<T, ExpressionError> {
+) -> Result<T, SyntaxError> {
     if text.len() > LONGEST {
         let (found, most) = (text.len(), LONGEST);
-        return Err(ExpressionError::TooLong { found, most });
+        return Err(SyntaxError::TooLong { found, most });
     }
     let mut input = Stateful {
         input: text,
@@ -73,7 +73,7 @@ fn whole<T>(
             .rev()
             .find(|i| text.is_char_boundary(*i));
         let deep = input.state >= DEEPEST;
-        ExpressionError::Syntax {
+        SyntaxError::Nothing {
             text: text[..end.unwrap_or(0)].into(),
             at: text[..at].chars().count() + 1,
             expected: if deep { "at most 64 levels" } else { expected },

@@ -64,6 +64,28 @@ impl Binary {
             Self::Or => "||",
         }
     }
+
+    /// The value for two operands; a truth value is 0 or 1.
+    #[inline]
+    pub fn apply(self, a: f64, b: f64) -> f64 {
+        let truth = |truth: bool| f64::from(u8::from(truth));
+        match self {
+            Self::Add => a + b,
+            Self::Subtract => a - b,
+            Self::Multiply => a * b,
+            Self::Divide => a / b,
+            Self::Modulo => a - b * (a / b).floor(),
+            Self::Power => a.powf(b),
+            Self::Equal => truth(a == b),
+            Self::Unequal => truth(a != b),
+            Self::Less => truth(a < b),
+            Self::AtMost => truth(a <= b),
+            Self::Greater => truth(a > b),
+            Self::AtLeast => truth(a >= b),
+            Self::And => truth(a != 0.0 && b != 0.0),
+            Self::Or => truth(a != 0.0 || b != 0.0),
+        }
+    }
 }
 
 /// What a fitted model is given for one of its parameters.

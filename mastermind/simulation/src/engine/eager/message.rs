@@ -1,0 +1,175 @@
+//! Messages on their way or waiting to be received: one pool, linked lists in it.
+
+use super::super::chain::Chain;
+use super::super::messages::NIL;
+
+/// A message: a cache line.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+pub(super) struct Message {
+    /// When it is to be looked at by its receiver.
+    pub(super) at: u64,
+    /// When that was settled.
+    pub(super) made: Chain,
+    /// Processor time of its receipt, nanoseconds.
+    pub(super) receive_ns: u32,
+    /// Time that it occupies the receiving interface, nanoseconds.
+    pub(super) gap_ns: u32,
+    /// Its sender.
+    pub(super) peer: u32,
+    pub(super) tag: i32,
+    pub(super) next: u32,
+}
+
+/// All messages; the place of a freed one is used again.
+pub(super) struct Mail {
+    places: Vec<Message>,
+    free: u32,
+}
+
+impl Default for Mail {
+    fn default() -> Self {
+        Self {
+            places: Vec::new(),
+            free: NIL,
+        }
+    }
+}
+
+impl Mail {
+    #[inline]
+    pub(super) fn get(&self, index: u32) -> &Message {
+        &self.places[index as usize]
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, message: Message) -> u32 {
+        if self.free != NIL {
+            let index = self.free;
+            let place = &mut self.places[index as usize];
+            self.free = place.next;
+            *place = message;
+            return index;
+        }
+        if self.places.len() == self.places.capacity() {
+            // By an eighth: doubling would waste half of the memory of a large run.
+            let more = (self.places.len() / 8).max(1024);
+            self.places.reserve_exact(more);
+        }
+        self.places.push(message);
+        (self.places.len() - 1) as u32
+    }
+
+    #[inline]
+    pub(super) fn release(&mut self, index: u32) {
+        self.places[index as usize].next = self.free;
+        self.free = index;
+    }
+
+    /// Puts a message where it belongs in the list of arrivals from `head`, and gives the new head.
+    /// What stayed undecided is counted.
+    #[inline]
+    pub(super) fn arrive(&mut self, head: u32, index: u32, undecided: &mut u64) -> u32 {
+        let new = &self.places[index as usize];
+        let (at, made, peer) = (new.at, new.made, new.peer);
+        let (mut before, mut here) = (NIL, head);
+        while here != NIL {
+            let other = &self.places[here as usize];
+            if other.at >= at {
+                if other.at > at || other.made > made {
+                    break;
+                }
+                if other.made == made {
+                    // Those of one sender are in the order in which it sent them.
+                    *undecided += u64::from(other.peer != peer);
+                    if other.peer > peer {
+                        break;
+                    }
+                }
+            }
+            (before, here) = (here, other.next);
+        }
+        self.places[index as usize].next = here;
+        if before == NIL {
+            return index;
+        }
+        self.places[before as usize].next = index;
+        head
+    }
+
+    /// Has the first message of the list looked at again at `at_ns`, and gives the new head.
+    #[inline]
+    pub(super) fn again(&mut self, head: u32, at_ns: u64, undecided: &mut u64) -> u32 {
+        let first = &mut self.places[head as usize];
+        first.at = at_ns;
+        let next = first.next;
+        if next == NIL || self.places[next as usize].at > at_ns {
+            return head;
+        }
+        self.arrive(next, head, undecided)
+    }
+
+    /// Puts a message at the end of the list from `head`, and gives the new head.
+    #[inline]
+    pub(super) fn append(&mut self, head: u32, index: u32) -> u32 {
+        self.places[index as usize].next = NIL;
+        if head == NIL {
+            return index;
+        }
+        let mut last = head;
+        while self.get(last).next != NIL {
+            last = self.get(last).next;
+        }
+        self.places[last as usize].next = index;
+        head
+    }
+
+    /// Takes the first message of a sender and tag out of the list from `head` and frees its place: the
+    /// new head, if there is one.
+    #[inline]
+    pub(super) fn take(&mut self, head: u32, peer: u32, tag: i32) -> Option<u32> {
+        let (mut before, mut here) = (NIL, head);
+        while here != NIL {
+            let message = self.get(here);
+            let next = message.next;
+            if message.peer == peer && message.tag == tag {
+                self.release(here);
+                if before == NIL {
+                    return Some(next);
+                }
+                self.places[before as usize].next = next;
+                return Some(head);
+            }
+            (before, here) = (here, next);
+        }
+        None
+    }
+
+    /// The first message of a sender in the list from `head`.
+    #[inline]
+    pub(super) fn first_of(&self, head: u32, peer: u32) -> Option<&Message> {
+        let mut here = head;
+        while here != NIL {
+            let message = self.get(here);
+            if message.peer == peer {
+                return Some(message);
+            }
+            here = message.next;
+        }
+        None
+    }
+
+    /// Messages of the list from `head`.
+    pub(super) fn length(&self, head: u32) -> u64 {
+        let (mut length, mut here) = (0, head);
+        while here != NIL {
+            (length, here) = (length + 1, self.get(here).next);
+        }
+        length
+    }
+
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> usize {
+        self.places.capacity() * size_of::<Message>()
+    }
+}
