@@ -96,6 +96,36 @@ fn counters_are_columns_and_missing_ones_have_a_reason() {
     }
 }
 
+/// What was counted is fitted like a time, in its own unit; what was not says why.
+#[test]
+fn counters_are_fitted() {
+    let scratch = Scratch::new();
+    let edit = ("cfl = 0.4", "cfl = 0.4\nmax_steps = 3");
+    let assembly = scratch.example("shock/shock.toml", &[], &[edit]);
+    let counters = "states.compute:ru_minflt,ru_utime";
+    let arguments = ["--records", "records", "--counters", counters];
+    scratch.verb("run", &assembly, &arguments).well();
+    let fit = |metric: &str| scratch.mastermind(&["fit", "records", "--metric", metric, "--json"]);
+    for (metric, told, unit) in [
+        ("ru_minflt", "ru_minflt", "1"),
+        ("ru_utime", "ru_utime [ns]", "ns"),
+    ] {
+        let models: Value = serde_json::from_str(&fit(metric).well()).expect("JSON");
+        let models = models["models"].as_array().expect("models");
+        assert!(!models.is_empty());
+        for model in models {
+            assert_eq!(model["metric"], told);
+            let method = model["method"].as_str().expect("a name");
+            assert!(method.ends_with("states.compute"), "{method}");
+            assert_eq!(model["coefficients"][0]["unit"], unit);
+        }
+    }
+    let wrong = fit("dreams").error();
+    let expected = "cannot fit dreams: no counter of that name in \"records\", expected wall, mpi, compute, ru_minflt, ru_utime; \
+                    count it with run --counters METHOD:dreams";
+    assert!(wrong.contains(expected), "{wrong}");
+}
+
 #[test]
 fn what_cannot_be_counted_is_told_before_the_run() {
     let scratch = Scratch::new();

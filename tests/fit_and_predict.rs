@@ -85,6 +85,99 @@ fn a_table_becomes_models_that_predict() {
     );
 }
 
+/// A column that is no time: its unit goes from the fit to the figure.
+#[test]
+fn a_counter_is_modelled_in_its_own_unit() {
+    let scratch = Scratch::new();
+    let mut table = String::from("n [element],time_us,misses [line]\n");
+    for i in 1..=8 {
+        for (rep, off) in [-0.5, 0.0, 0.5].into_iter().enumerate() {
+            let n = 1000.0 * f64::from(i);
+            let _ = writeln!(
+                table,
+                "{n},{},{}",
+                3.0 + rep as f64,
+                100.0 + 0.125 * n + off
+            );
+        }
+    }
+    scratch.write("t.csv", table);
+    let params = ["--params", "n"];
+    let run = |words: &[&str]| scratch.mastermind(&[words, &params].concat());
+    let fit = [
+        "fit",
+        "t.csv",
+        "--metric",
+        "misses [line]",
+        "-o",
+        "models.json",
+    ];
+    let text = run(&[&fit[..], &["--format", "text"]].concat()).well();
+    assert!(text.starts_with("t, misses\n"), "{text}");
+    for part in ["T            100 + 0.125 * n line", "line/element"] {
+        assert!(text.contains(part), "{text}");
+    }
+    let model = &json(&scratch.read("models.json"))["models"][0];
+    assert_eq!(model["metric"], "misses [line]");
+    assert_eq!(model["coefficients"][0]["unit"], "line");
+    let at = [
+        "predict",
+        "models.json",
+        "--method",
+        "t",
+        "--at",
+        "n=4500",
+        "--metric",
+        "misses",
+    ];
+    let text = run(&at).well();
+    assert!(
+        text.starts_with("t at n=4500: misses 662.5 line\n95 % of such calls count "),
+        "{text}"
+    );
+    let found = json(&run(&[&at[..], &["--json"]].concat()).well());
+    assert_eq!(
+        (&found["unit"], &found["metric"]),
+        (&json("\"line\""), &json("\"misses [line]\""))
+    );
+    assert!(
+        (found["value"].as_f64().expect("a number") - 662.5).abs() < 1e-6,
+        "{found}"
+    );
+    let against = [
+        "predict",
+        "models.json",
+        "--metric",
+        "misses",
+        "--against",
+        "t.csv",
+    ];
+    assert!(run(&against).well().contains("100.0"));
+    let plot = [
+        "plot",
+        "t.csv",
+        "--kind",
+        "mean",
+        "--method",
+        "t",
+        "--metric",
+        "misses [line]",
+    ];
+    run(&[&plot[..], &["-o", "m.svg"]].concat()).well();
+    let picture = scratch.read("m.svg");
+    assert!(picture.contains("mean misses [line]") && picture.contains("0.125 * n line"));
+    let rust = run(&["predict", "models.json", "--format", "rust"]).well();
+    assert!(
+        rust.contains("Predicted misses of a call of t, line."),
+        "{rust}"
+    );
+    let wrong = run(&["fit", "t.csv", "--metric", "hits"]).error();
+    assert!(wrong.contains("\"hits\""), "{wrong}");
+    let suggest = scratch.mastermind(&["suggest", "models.json", "--method", "t"]);
+    let wrong = suggest.error();
+    assert!(wrong.contains("no model of it"), "{wrong}");
+}
+
 #[test]
 fn what_cannot_be_predicted_says_why() {
     let scratch = Scratch::new();

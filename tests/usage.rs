@@ -44,7 +44,7 @@ fn wrong_use_ends_with_2() {
         &["export", "records", "-o", "csv"],
         &["export", "records", "--format", "text", "-o", "csv"],
         &["fit"],
-        &["fit", "records", "--metric", "hope"],
+        &["fit", "records", "--metric", " "],
         &["choose", assembly],
         &["fit", "t.csv", "--unit", "days"],
         &["predict"],

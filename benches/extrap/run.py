@@ -133,12 +133,12 @@ def row(case, theirs, mine, label, target):
     if target == "1 %" and error[1] >= 1 or (target is None and error[1] > 1e-3):
         marks.append("error")
     best = ""
-    if (n_params, n_terms) == (1, 1):
-        guesses = [limit.fit(kernel) for kernel in case]
-        share_best = exact([[[(0, round(e, 6), l)]] for (e, l), _ in guesses], case)
+    if n_params == 1:
+        guesses = [limit.fit(kernel, n_terms) for kernel in case]
+        share_best = exact([sorted([(0, round(e, 6), l)] for e, l in terms) for terms, _ in guesses], case)
         error_best = errors([value for _, value in guesses], case)
         best = f" limit {share_best:.1f} {error_best:.2f}"
-        if share[1] < share_best - 2:
+        if n_terms == 1 and share[1] < share_best - 2:
             marks.append("limit")
     if noise > 0 and not 90 <= near <= 98:
         marks.append("cover in")

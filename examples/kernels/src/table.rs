@@ -8,7 +8,7 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::random::Random;
 
 /// Rows of a case.
-const REPETITIONS: usize = 5;
+const REPETITIONS: usize = 3;
 
 /// How two tables are measured, one to fit and one to check, of other sizes.
 pub struct Plan {

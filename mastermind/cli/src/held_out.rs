@@ -48,13 +48,13 @@ struct Document<'a> {
 pub fn check(
     models: &ModelSet,
     method: Option<&str>,
-    metric: Metric,
+    metric: &Metric,
     (inputs, reading): (&[PathBuf], &Reading),
     is_json: bool,
 ) -> anyhow::Result<ExitCode> {
     let mut held_out = HeldOut {
         models,
-        metric,
+        metric: metric.clone(),
         methods: Vec::new(),
         points: HashMap::new(),
         key: Vec::new(),
@@ -148,7 +148,10 @@ impl<'m> HeldOut<'m> {
                 _ => coordinate.with(&parameter.name, value),
             };
         }
-        let model = self.models.find(name, self.metric, &coordinate).ok()?;
+        let model = self
+            .models
+            .find(name, self.metric.clone(), &coordinate)
+            .ok()?;
         let prediction = predict(model, &coordinate).ok()?;
         Some(Point {
             model,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow, bail};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
-use mastermind_component::samples;
+use mastermind_component::{NotCounted, counted, samples};
 use mastermind_models::{
     CallSink, Format, Metric, SampleSet, Samples, SetAside, Survey, TimeUnit, Wanted,
 };
@@ -62,24 +62,19 @@ impl From<FormatName> for Format {
     }
 }
 
-/// Which time of a call.
-#[derive(Clone, Copy, ValueEnum, PartialEq, Eq)]
-pub enum MetricName {
-    /// The whole call; of records without the measured calls made from it
-    Wall,
-    /// The part inside MPI
-    Mpi,
-    /// Wall time less MPI time
-    Compute,
+/// What of a call is fitted.
+#[derive(Args, Clone)]
+pub struct Measured {
+    /// Which time, wall, mpi or compute; or the name of a counter that was recorded, of a column or of a metric of Extra-P's.
+    /// Wall time of records is without that of the measured calls made from it, the others are of the whole call
+    #[arg(long, value_name = "NAME", default_value = "wall", value_parser = metric)]
+    pub metric: Metric,
 }
 
-impl From<MetricName> for Metric {
-    fn from(name: MetricName) -> Self {
-        match name {
-            MetricName::Wall => Metric::Wall,
-            MetricName::Mpi => Metric::Mpi,
-            MetricName::Compute => Metric::Compute,
-        }
+fn metric(text: &str) -> Result<Metric, String> {
+    match text.trim() {
+        "" => Err("expected wall, mpi, compute or the name of a counter".into()),
+        name => Ok(Metric::named(name)),
     }
 }
 
@@ -97,10 +92,53 @@ struct Table {
 ///
 /// # Errors
 /// As [`each_call`].
-pub fn read(inputs: &[PathBuf], reading: &Reading, metric: Metric) -> anyhow::Result<Vec<Samples>> {
-    let mut set = SampleSet::new(metric);
-    each_call(inputs, reading, metric, &mut set)?;
+pub fn read(
+    inputs: &[PathBuf],
+    reading: &Reading,
+    metric: &Metric,
+) -> anyhow::Result<Vec<Samples>> {
+    let metric = with_unit(inputs, reading, metric)?;
+    let mut set = SampleSet::new(metric.clone());
+    each_call(inputs, reading, &metric, &mut set)?;
     Ok(set.finish())
+}
+
+/// The metric with the unit that the records tell.
+///
+/// # Errors
+/// There are records, and none has this counter.
+fn with_unit(inputs: &[PathBuf], reading: &Reading, metric: &Metric) -> anyhow::Result<Metric> {
+    if metric.is_time() {
+        return Ok(metric.clone());
+    }
+    let mut missing = None;
+    for input in inputs {
+        if let Source::Records(run) = source(input, reading)? {
+            match counted(&run, metric) {
+                Ok(metric) => return Ok(metric),
+                Err(why) => missing = missing.or(Some((input, why))),
+            }
+        }
+    }
+    match missing {
+        None => Ok(metric.clone()),
+        Some((input, NotCounted { why: Some(why), .. })) => bail!(
+            "cannot fit {metric}: not counted in \"{}\": {why}",
+            input.display()
+        ),
+        Some((input, NotCounted { known, .. })) => {
+            let known: Vec<_> = known.into_iter().collect();
+            bail!(
+                "cannot fit {metric}: no counter of that name in \"{}\", expected wall, mpi, compute{}; \
+                 count it with run --counters METHOD:{metric}",
+                input.display(),
+                known
+                    .iter()
+                    .map(|name| format!(", {name}"))
+                    .collect::<String>()
+            )
+        }
+    }
 }
 
 /// Gives all calls in all inputs to `sink`.
@@ -110,7 +148,7 @@ pub fn read(inputs: &[PathBuf], reading: &Reading, metric: Metric) -> anyhow::Re
 pub fn each_call(
     inputs: &[PathBuf],
     reading: &Reading,
-    metric: Metric,
+    metric: &Metric,
     sink: &mut impl CallSink,
 ) -> anyhow::Result<()> {
     let wanted = Wanted {
@@ -119,7 +157,7 @@ pub fn each_call(
         params: reading.params.clone(),
         labels: reading.labels.clone(),
         method: reading.method_column.clone(),
-        ..Wanted::new(metric)
+        ..Wanted::new(metric.clone())
     };
     let shown = Shown::new();
     let mut tables = Vec::new();
@@ -247,7 +285,7 @@ impl Drop for Shown {
 pub fn select(
     mut found: Vec<Samples>,
     name: Option<&str>,
-    metric: Metric,
+    metric: &Metric,
 ) -> anyhow::Result<Vec<Samples>> {
     let known: Vec<_> = found.iter().map(|samples| samples.method.clone()).collect();
     if let Some(name) = name {
@@ -259,7 +297,10 @@ pub fn select(
             known.join(", ")
         ),
         (None, true) => {
-            bail!("cannot fit {metric} time: none recorded, expected calls that have it")
+            bail!(
+                "cannot fit {}: none recorded, expected calls that have it",
+                metric.quantity()
+            )
         }
         _ => Ok(found),
     }

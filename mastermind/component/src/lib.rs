@@ -17,6 +17,6 @@ mod wrapped;
 
 pub use mastermind::{CounterChoice, Mastermind, mpi_routines, routine_definitions};
 pub use measurement::Measurement;
-pub use samples::{method_name, samples};
+pub use samples::{NotCounted, counted, method_name, samples};
 pub use workload::workload;
 pub use wrapped::{MESSAGE_EXTENSION, WRAP_VARIABLE, WrapConfig, WrapError, Wrapped};

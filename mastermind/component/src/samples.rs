@@ -1,6 +1,6 @@
 //! Recorded calls as samples.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use mastermind_composition::model_name;
 use mastermind_models::{CallSink, Metric, Parameter, ParameterKind};
@@ -17,7 +17,7 @@ use mastermind_records::{ExclusiveTimes, Record, Run};
 pub fn samples(
     run: &Run,
     sink: &mut impl CallSink,
-    metric: Metric,
+    metric: &Metric,
 ) -> Result<(), mastermind_models::Error> {
     let mut coordinate = Vec::new();
     for rank in run.ranks() {
@@ -26,7 +26,7 @@ pub fn samples(
             for (record, exclusive_ns) in
                 ExclusiveTimes::of_components(log).filter(|(record, _)| is_of_component(record))
             {
-                let Some(ns) = time_ns(&record, exclusive_ns, metric) else {
+                let Some(value) = value(&record, exclusive_ns, metric) else {
                     continue;
                 };
                 let method = numbers.of(&record, sink)?;
@@ -35,7 +35,7 @@ pub fn samples(
                 let values = values.filter(|(definition, _)| definition.is_size());
                 coordinate.extend(values.map(|(_, value)| value.as_f64()));
                 // Refused ones are counted by the sink.
-                let _ = sink.take(method, &coordinate, ns as f64 * 1e-9);
+                let _ = sink.take(method, &coordinate, value);
             }
         }
     }
@@ -77,14 +77,60 @@ pub(crate) fn port_method(method: &MethodDefinition) -> String {
     format!("{}.{}", method.port, method.method)
 }
 
-/// The time that a metric is about; `None` where it was not measured. MPI time is that of the whole call.
-pub(crate) fn time_ns(record: &Record<'_>, exclusive_ns: u64, metric: Metric) -> Option<u64> {
+/// What a metric is about, seconds or in the unit of the counter; `None` where it was not measured. MPI time and counters are those
+/// of the whole call.
+pub(crate) fn value(record: &Record<'_>, exclusive_ns: u64, metric: &Metric) -> Option<f64> {
+    let seconds = |ns: u64| ns as f64 * 1e-9;
     match metric {
-        Metric::Wall => Some(exclusive_ns),
-        Metric::Mpi => record.mpi_ns,
-        Metric::Compute => record.compute_ns(),
+        Metric::Wall => Some(seconds(exclusive_ns)),
+        Metric::Mpi => record.mpi_ns.map(seconds),
+        Metric::Compute => record.compute_ns().map(seconds),
+        Metric::Counter { name, .. } => {
+            let counters = &record.method.counters;
+            let place = counters.iter().position(|counter| counter.name == *name)?;
+            record.counters().nth(place)?.map(|value| value as f64)
+        }
         _ => None,
     }
+}
+
+/// The metric of a counter with the unit that a run tells; as it is where it is a time or has a unit.
+///
+/// # Errors
+/// Why no method of the run has it: what it counts instead, or why it could not be read.
+pub fn counted(run: &Run, metric: &Metric) -> Result<Metric, NotCounted> {
+    let Metric::Counter { name, .. } = metric else {
+        return Ok(metric.clone());
+    };
+    let definitions = run.logs().iter().map(|log| log.definitions());
+    let counters =
+        definitions.flat_map(|definitions| definitions.methods().flat_map(|m| &m.counters));
+    let mut not_counted = NotCounted::default();
+    for counter in counters {
+        match &counter.unavailable {
+            None if counter.name == *name => {
+                return Ok(Metric::Counter {
+                    name: name.clone(),
+                    unit: counter.unit.clone(),
+                });
+            }
+            None => {
+                not_counted.known.insert(counter.name.clone());
+            }
+            Some(why) if counter.name == *name => not_counted.why = Some(why.clone()),
+            Some(_) => {}
+        }
+    }
+    Err(not_counted)
+}
+
+/// Why a run has no values of a counter.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NotCounted {
+    /// Counters that it has.
+    pub known: BTreeSet<String>,
+    /// Why this one could not be read.
+    pub why: Option<String>,
 }
 
 fn parameter(definition: &ParameterDefinition) -> Parameter {

@@ -6,7 +6,7 @@ use mastermind_composition::{Call, Workload};
 use mastermind_models::{Coordinate, Metric};
 use mastermind_records::{ExclusiveTimes, Record, Run, Value};
 
-use crate::samples::{is_of_component, port_method, time_ns};
+use crate::samples::{is_of_component, port_method, value};
 
 /// The calls of a run, those of one method, instance and coordinate together. Calls that failed are left out, timers, and
 /// the calls of the program that started the run. A call's time in MPI is its own, so recorded calls of MPI are not in it
@@ -19,7 +19,7 @@ pub fn workload(run: &Run, metric: Metric) -> Workload {
             for (record, exclusive_ns) in ExclusiveTimes::of_components(log)
                 .filter(|(record, _)| is_of_component(record) && !record.method.is_mpi())
             {
-                let Some(ns) = time_ns(&record, exclusive_ns, metric) else {
+                let Some(seconds) = value(&record, exclusive_ns, &metric) else {
                     continue;
                 };
                 let call = new_call(&record);
@@ -35,7 +35,7 @@ pub fn workload(run: &Run, metric: Metric) -> Workload {
                     calls.push(call);
                 }
                 calls[at].count += 1;
-                calls[at].measured_s += ns as f64 * 1e-9;
+                calls[at].measured_s += seconds;
             }
         }
     }

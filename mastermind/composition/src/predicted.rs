@@ -55,7 +55,7 @@ pub(crate) fn predict_calls(
     let mut totals: BTreeMap<(String, Vec<(String, String)>), Total<'_>> = BTreeMap::new();
     for &call in calls {
         let name = model_name(class, &call.port_method);
-        let model = match models.find(&name, workload.metric, &call.coordinate) {
+        let model = match models.find(&name, workload.metric.clone(), &call.coordinate) {
             Ok(model) => model,
             Err(error) => {
                 lacking.push(lack(class, call, &error));

@@ -111,7 +111,8 @@ pub enum Error {
     Refused(#[from] Refused),
     /// No model of this method and metric.
     #[error(
-        "cannot predict \"{method}\": no model of its {metric} time, expected {known}; record it and fit"
+        "cannot predict \"{method}\": no model of its {}, expected {known}; record it and fit",
+        metric.quantity()
     )]
     NoModel {
         /// The method asked for.

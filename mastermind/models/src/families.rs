@@ -40,7 +40,11 @@ pub(crate) fn hypotheses(points: &Points) -> (Vec<Hypothesis>, Vec<Note>) {
             list.extend(polynomials(points, &varying, &together));
         }
     }
-    if varying.is_empty() {
+    if points.names.is_empty() {
+        notes.push(Note::NoSize {
+            n_records: points.all.iter().map(|summary| summary.count).sum(),
+        });
+    } else if varying.is_empty() {
         notes.push(Note::NoVaryingParameter {
             n_points: points.len(),
         });

@@ -1,5 +1,6 @@
 //! From samples to models: every hypothesis fitted, the simplest of the best shown.
 
+use crate::calibration::interval_ratio;
 use crate::choice::{choose, credible};
 use crate::error::Error;
 use crate::families::hypotheses;
@@ -11,7 +12,7 @@ use crate::model::{Coefficient, Family, Freedom, Model, Note, list};
 use crate::modes::{Modes, split};
 use crate::normal_form::{MIN_POINTS, search};
 use crate::points::Points;
-use crate::predict::middle;
+use crate::predict::{LEVEL, middle};
 use crate::quality::{aicc, bic, r_squared, residual_sum, smape};
 use crate::sample::Samples;
 use crate::searched::searched;
@@ -246,9 +247,15 @@ fn model(samples: &Samples, points: &Points, best: Shown, notes: Vec<Note>) -> M
         },
         None => sigma(points, &best, spare),
     });
+    let ratio = match (&deviation, &best.left_out_s) {
+        (Some(deviation), Some(left_out_s)) => {
+            interval_ratio(points, left_out_s, &deviation.formula, LEVEL)
+        }
+        _ => 1.0,
+    };
     let mut model = Model {
         method: samples.method.clone(),
-        metric: samples.metric,
+        metric: samples.metric.clone(),
         mode: points.mode.clone(),
         shared: points.shared.clone(),
         family: best.family,
@@ -266,6 +273,7 @@ fn model(samples: &Samples, points: &Points, best: Shown, notes: Vec<Note>) -> M
         range: ranges.collect(),
         sigma_family: deviation.as_ref().map(|deviation| deviation.family),
         sigma: deviation.map(|deviation| deviation.formula),
+        interval_ratio: ratio,
         total_ratio: 1.0,
         freedom: Freedom {
             coefficients: best.freedom,

@@ -362,13 +362,13 @@ impl Hypothesis {
         let pair = |name: &str, unit: String| (name.to_owned(), unit);
         match &self.shape {
             Shape::Sum { constant, terms } => {
-                let first = constant.then(|| pair("constant", "s".into()));
+                let first = constant.then(|| pair("constant", points.per("")));
                 let others = terms.iter().map(|term| term_name(term, points));
                 first.into_iter().chain(others).collect()
             }
             Shape::Power(params) => {
                 let others = params.iter().map(|&p| pair(&points.names[p], "1".into()));
-                [pair("ln factor", "ln s".into())]
+                [pair("ln factor", format!("ln {}", points.per("")))]
                     .into_iter()
                     .chain(others)
                     .collect()
@@ -381,7 +381,7 @@ impl Hypothesis {
                         format!("1/{}", if unit.is_empty() { "1" } else { unit }),
                     )
                 });
-                [pair("ln factor", "ln s".into())]
+                [pair("ln factor", format!("ln {}", points.per("")))]
                     .into_iter()
                     .chain(others)
                     .collect()
@@ -399,10 +399,9 @@ fn term_name(term: &Term, points: &Points) -> (String, String) {
     };
     let known = points.names.iter().position(|known| *known == product);
     let unit = match known.map(|param| points.units[param].as_str()) {
-        _ if term.factors.is_empty() => "s".to_owned(),
-        Some("") => "s".to_owned(),
-        Some(unit) => format!("s/{unit}"),
-        None => format!("s/({product})"),
+        _ if term.factors.is_empty() => points.per(""),
+        Some(unit) => points.per(unit),
+        None => points.per(&format!("({product})")),
     };
     (name, unit)
 }

@@ -28,6 +28,7 @@
 //! ```
 
 mod arithmetic;
+mod calibration;
 mod call_sink;
 mod choice;
 mod constrained;
@@ -41,6 +42,7 @@ mod hypothesis;
 mod input;
 mod least_squares;
 mod limits;
+mod metric;
 mod mixture;
 mod model;
 mod modes;
@@ -69,12 +71,13 @@ pub use exponent::Exponent;
 pub use fit::{FitOptions, fit, fit_family, fit_with};
 pub use formula::{Factor, Formula, Regime, Term};
 pub use input::{Format, InputError, SetAside, Survey, TimeUnit, Wanted, Why};
+pub use metric::Metric;
 pub use model::{Coefficient, Family, Freedom, Model, ModelSet, Note};
 pub use modes::Modes;
 pub use parameter::{Coordinate, Parameter, ParameterKind, Value};
 pub use predict::{LEVEL, Prediction, predict};
 pub use rendering::{Language, render};
-pub use sample::{Metric, Refused, SampleSet, Samples, Summary};
+pub use sample::{Refused, SampleSet, Samples, Summary};
 pub use shown::Alternative;
 pub use suggest::{SuggestOptions, Suggestion, suggest};
 pub use total::Total;

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::formula::Formula;
+use crate::metric::Metric;
 use crate::parameter::{Coordinate, Value};
-use crate::sample::Metric;
 use crate::shown::Alternative;
 
 /// The form of a model.
@@ -88,6 +88,11 @@ pub enum Note {
         /// Distinct coordinates.
         n_points: usize,
     },
+    /// The model is a constant because the method has no number among its parameters, as drivers have none.
+    NoSize {
+        /// Calls there are.
+        n_records: u64,
+    },
     /// The coordinates are as many as the coefficients: the family is a guess.
     NotValidated {
         /// Distinct coordinates there are.
@@ -129,6 +134,13 @@ impl fmt::Display for Note {
                     "constant: no parameter varies over {n_points} coordinates"
                 )
             }
+            Self::NoSize { n_records } => {
+                let calls = if *n_records == 1 { "call" } else { "calls" };
+                write!(
+                    f,
+                    "constant, the mean of {n_records} {calls}: no parameter is a number"
+                )
+            }
             Self::NotValidated { n_points, needed } => write!(
                 f,
                 "not validated: {n_points} coordinates, at least {needed} would tell families apart"
@@ -159,7 +171,7 @@ impl fmt::Display for Note {
 pub struct Model {
     /// The method, `CLASS::PORT.METHOD`.
     pub method: String,
-    /// Which time is modelled.
+    /// What is modelled.
     pub metric: Metric,
     /// Values of the enumeration parameters it holds for: the mode.
     #[serde(rename = "where", default)]
@@ -205,6 +217,10 @@ pub struct Model {
     /// Form of `sigma`.
     #[serde(default)]
     pub sigma_family: Option<Family>,
+    /// Half-width of the interval for a call by that of normal calls with `sigma`, so that it holds as many of those that
+    /// were left out as it says; 1 where they are too few to tell.
+    #[serde(default = "one")]
+    pub interval_ratio: f64,
     /// Time of all calls fitted, those set aside included, by what predictions give them: totals of
     /// many calls are multiplied by it.
     #[serde(default = "one")]
@@ -274,6 +290,12 @@ impl Model {
         if !(self.total_ratio.is_finite() && self.total_ratio > 0.0) {
             return wrong(
                 format!("a ratio of totals of {}", self.total_ratio),
+                "one above 0",
+            );
+        }
+        if !(self.interval_ratio.is_finite() && self.interval_ratio > 0.0) {
+            return wrong(
+                format!("a ratio of intervals of {}", self.interval_ratio),
                 "one above 0",
             );
         }

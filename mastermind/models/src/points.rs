@@ -17,8 +17,10 @@ pub(crate) struct Points {
     pub names: Vec<String>,
     /// Their units, shape `[n_params]`.
     pub units: Vec<String>,
-    /// Their values, shape `[n_params][n_points]`.
+    /// Values of the numeric parameters, shape `[n_params][n_points]`.
     pub columns: Vec<Vec<f64>>,
+    /// Unit of the times, "s"; of a counter, its own.
+    pub value_unit: String,
     /// Mean time, seconds, shape `[n_points]`; of the calls that are not set aside.
     pub mean_s: Vec<f64>,
     /// Calls, shape `[n_points]`.
@@ -27,6 +29,8 @@ pub(crate) struct Points {
     pub m2_s2: Vec<f64>,
     /// All calls at each point, shape `[n_points]`.
     pub all: Vec<Summary>,
+    /// All calls at each point apart by time, shape `[n_points][..]`.
+    pub bins: Vec<Vec<Summary>>,
     /// How the spread goes with the time.
     pub noise: Noise,
 }
@@ -43,7 +47,8 @@ impl Points {
         mode: BTreeMap<String, String>,
         shared: BTreeMap<String, Vec<String>>,
     ) -> Self {
-        let mut merged: Vec<(Vec<f64>, Summary, Summary)> = Vec::with_capacity(rows.len());
+        let mut merged: Vec<(Vec<f64>, Summary, Summary, Vec<Summary>)> =
+            Vec::with_capacity(rows.len());
         let mut sorted: Vec<(Vec<f64>, usize)> = rows
             .iter()
             .map(|&row| {
@@ -58,11 +63,12 @@ impl Points {
         for (values, row) in sorted {
             let (kept, all) = (&samples.kept[row], &samples.times[row]);
             match merged.last_mut() {
-                Some((last, sum, sum_all)) if *last == values => {
+                Some((last, sum, sum_all, bins)) if *last == values => {
                     sum.merge(kept);
                     sum_all.merge(all);
+                    bins.extend(&samples.bins[row]);
                 }
-                _ => merged.push((values, *kept, *all)),
+                _ => merged.push((values, *kept, *all, samples.bins[row].clone())),
             }
         }
         let name = |&i: &usize| samples.parameters[i].name.clone();
@@ -73,14 +79,16 @@ impl Points {
             shared,
             names: numbers.iter().map(name).collect(),
             units: numbers.iter().map(unit).collect(),
+            value_unit: samples.metric.unit().into(),
             columns: (0..numbers.len()).map(column).collect(),
-            mean_s: merged.iter().map(|(_, kept, _)| kept.mean_s).collect(),
+            mean_s: merged.iter().map(|(_, kept, ..)| kept.mean_s).collect(),
             count: merged
                 .iter()
-                .map(|(_, kept, _)| kept.count as f64)
+                .map(|(_, kept, ..)| kept.count as f64)
                 .collect(),
-            m2_s2: merged.iter().map(|(_, kept, _)| kept.m2_s2).collect(),
-            all: merged.iter().map(|(_, _, all)| *all).collect(),
+            m2_s2: merged.iter().map(|(_, kept, ..)| kept.m2_s2).collect(),
+            all: merged.iter().map(|(_, _, all, _)| *all).collect(),
+            bins: merged.into_iter().map(|(.., bins)| bins).collect(),
             noise: Noise::Relative,
         };
         points.noise = Noise::of(&points);
@@ -96,7 +104,18 @@ impl Points {
             count: take(&self.count),
             m2_s2: take(&self.m2_s2),
             all: rows.iter().map(|&row| self.all[row]).collect(),
+            bins: rows.iter().map(|&row| self.bins[row].clone()).collect(),
             ..self.clone()
+        }
+    }
+
+    /// Unit of a coefficient: that of the times by one of what it multiplies, `s/double`; `1` where there is neither.
+    pub fn per(&self, unit: &str) -> String {
+        match (self.value_unit.as_str(), unit) {
+            ("", "") => "1".into(),
+            ("", below) => format!("1/{below}"),
+            (above, "") => above.into(),
+            (above, below) => format!("{above}/{below}"),
         }
     }
 

@@ -35,7 +35,7 @@ pub struct Prediction {
 
 /// Predicts the time of one call.
 ///
-/// The interval holds a single new call: it adds the model's `sigma` there and what the uncertainty
+/// The interval holds a single new call: it adds the model's `sigma` there, times its `interval_ratio`, and what the uncertainty
 /// of the coefficients makes of the formula (to first order for a power law). A model with alternatives
 /// gives their median by weight, and the quantiles of what they predict together; those in parameters
 /// that the coordinate lacks are left out.
@@ -67,7 +67,7 @@ pub fn predict(model: &Model, coordinate: &Coordinate) -> Result<Prediction, Err
 fn alone(model: &Model, coordinate: &Coordinate) -> Result<(f64, [f64; 2]), Error> {
     let value_s = model.value_s(coordinate)?;
     let mut uncertainty = Uncertainty::default();
-    let deviation_s = model.deviation_s(coordinate)?;
+    let deviation_s = model.interval_ratio * model.deviation_s(coordinate)?;
     uncertainty.add(deviation_s * deviation_s, model.freedom.sigma);
     uncertainty.merge(&model.coefficient_uncertainty(&model.gradient(coordinate)?));
     let half_s = uncertainty.half_width_s(LEVEL);
@@ -80,14 +80,16 @@ fn alone(model: &Model, coordinate: &Coordinate) -> Result<(f64, [f64; 2]), Erro
 ///
 /// Student's t of a part is stood for by the normal distribution with the same 95 % interval. The weights
 /// say which formula is right if one of them is; further out than was measured another may be, so the
-/// interval takes them to the power of `1 / (1 + log2 d)`, `d` being [`Model::distance`].
+/// interval takes them to the power of `1 / (1 + log2 d)`, `d` being [`Model::distance`]. Of the formulas in several
+/// parameters only some were looked at, so beyond the range of `m` of them it also takes what they predict as `m - 1` times as
+/// far apart again.
 ///
 /// # Source
 /// J.A. Hoeting, D. Madigan, A.E. Raftery, C.T. Volinsky, Statist. Sci. 14 (1999) 382 (recalled, not
 /// looked up).
 fn averaged(model: &Model, coordinate: &Coordinate) -> Result<(f64, [f64; 2]), Error> {
     let shown_s = model.value_s(coordinate)?;
-    let relative = model.deviation_s(coordinate)? / shown_s;
+    let relative = model.interval_ratio * model.deviation_s(coordinate)? / shown_s;
     let heavier = |freedom: f64| student_quantile(0.5 + LEVEL / 2.0, freedom.max(1.0)) / NORMAL;
     let (of_call, of_mean) = (
         heavier(model.freedom.sigma),
@@ -110,6 +112,7 @@ fn averaged(model: &Model, coordinate: &Coordinate) -> Result<(f64, [f64; 2]), E
     temper(&mut parts, 1.0);
     let value_s = middle(&mut parts);
     temper(&mut parts, 1.0 + model.distance(coordinate).log2());
+    spread(&mut parts, model.n_beyond(coordinate));
     if !parts.iter().all(|part| part.deviation.is_finite()) {
         return Ok((value_s, [0.0, f64::INFINITY]));
     }
@@ -128,6 +131,22 @@ fn temper(parts: &mut [Part], temperature: f64) {
         .for_each(|part| part.weight = part.weight.powf(power));
     let sum: f64 = parts.iter().map(|part| part.weight).sum();
     parts.iter_mut().for_each(|part| part.weight /= sum);
+}
+
+/// Adds to the deviation of each part that of all parts about their mean, once for each parameter beyond its range but one.
+fn spread(parts: &mut [Part], n_beyond: usize) {
+    let times = n_beyond.saturating_sub(1) as f64;
+    if times == 0.0 {
+        return;
+    }
+    let mean: f64 = parts.iter().map(|part| part.weight * part.mean).sum();
+    let squares = parts
+        .iter()
+        .map(|part| part.weight * (part.mean - mean).powi(2));
+    let deviation = times * squares.sum::<f64>().sqrt();
+    parts
+        .iter_mut()
+        .for_each(|part| part.deviation = part.deviation.hypot(deviation));
 }
 
 /// The median of the values of the parts by weight: half way between the two that enclose the middle.
@@ -273,6 +292,15 @@ impl Model {
             if far.is_finite() { far.max(1.0) } else { 1.0 }
         };
         self.range.iter().map(beyond).product()
+    }
+
+    /// Parameters that lie outside the measured range.
+    fn n_beyond(&self, coordinate: &Coordinate) -> usize {
+        let beyond = |(name, [low, high]): &(&String, &[f64; 2])| {
+            let x = coordinate.number(name);
+            x.is_some_and(|x| !(*low..=*high).contains(&x))
+        };
+        self.range.iter().filter(beyond).count()
     }
 
     /// The nearest coordinate in the measured range.

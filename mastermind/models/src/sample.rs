@@ -1,38 +1,13 @@
 //! Samples: times of a method, summarised for each distinct coordinate as they stream in.
 
 use std::collections::HashMap;
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
+use crate::metric::Metric;
 use crate::parameter::{Coordinate, Parameter, ParameterKind, Value};
 use crate::spikes::Histogram;
 
-/// Which time of a call is modelled.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[non_exhaustive]
-pub enum Metric {
-    /// The whole call.
-    Wall,
-    /// The part inside MPI routines.
-    Mpi,
-    /// Wall time less MPI time.
-    Compute,
-}
-
-impl fmt::Display for Metric {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Wall => "wall",
-            Self::Mpi => "mpi",
-            Self::Compute => "compute",
-        })
-    }
-}
-
-/// Count, mean and spread of the times at one coordinate.
+/// Count, mean and spread of the times at one coordinate; of a counter, of its values in its own unit.
 ///
 /// # Source
 /// B.P. Welford, Technometrics 4 (1962) 419; the merge is Chan, Golub and LeVeque's (1979)
@@ -97,7 +72,7 @@ impl Summary {
 pub struct Samples {
     /// The method, `CLASS::PORT.METHOD`.
     pub method: String,
-    /// Which time was sampled.
+    /// What was sampled.
     pub metric: Metric,
     /// Its parameters, shape `[n_params]`.
     pub parameters: Vec<Parameter>,
@@ -109,6 +84,8 @@ pub struct Samples {
     /// The same without the calls that are set aside: those far above the others at their coordinate,
     /// as preemption makes them. Equal to `times` where there are none.
     pub kept: Vec<Summary>,
+    /// The calls at each coordinate apart by time, ascending: what their distribution is told from.
+    pub bins: Vec<Vec<Summary>>,
     /// Calls refused, see [`Refused`].
     pub n_refused: u64,
 }
@@ -230,7 +207,7 @@ impl SampleSet {
     /// # Arguments
     /// * `method` - number from [`SampleSet::declare`]
     /// * `coordinate` - shape `[n_params]`, enumerations as the index of the label
-    /// * `seconds` - the time of the call, finite, ≥ 0
+    /// * `seconds` - the time of the call, or of a counter its value; finite, ≥ 0
     ///
     /// # Errors
     /// [`Refused`] says why the call was not taken; the set counts it, so that the caller may go on.
@@ -252,7 +229,7 @@ impl SampleSet {
         let metric = self.metric;
         self.methods
             .into_iter()
-            .map(|method| method.finish(metric))
+            .map(|method| method.finish(metric.clone()))
             .collect()
     }
 }
@@ -297,6 +274,7 @@ impl Method {
             parameters: self.parameters,
             times,
             kept: kept.collect(),
+            bins: self.points.iter().map(|(_, calls)| calls.bins()).collect(),
             coordinates: self.points.into_iter().map(|(values, _)| values).collect(),
             n_refused: self.n_refused,
         }

@@ -48,6 +48,11 @@ impl Histogram {
         self.bins[self.last].1.push(seconds);
     }
 
+    /// The calls apart by time, ascending.
+    pub fn bins(&self) -> Vec<Summary> {
+        self.bins.iter().map(|(_, bin)| *bin).collect()
+    }
+
     /// All calls.
     pub fn all(&self) -> Summary {
         sum(&self.bins)

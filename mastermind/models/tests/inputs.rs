@@ -15,7 +15,7 @@ fn read(files: Files<'_>, wanted: &Wanted) -> Result<(Vec<Samples>, Vec<SetAside
     for (name, text) in files {
         survey.look(name, format(name), text.as_bytes(), wanted)?;
     }
-    let (mut set, mut aside) = (SampleSet::new(wanted.metric), Vec::new());
+    let (mut set, mut aside) = (SampleSet::new(wanted.metric.clone()), Vec::new());
     for (name, text) in files {
         aside.extend(survey.read(name, format(name), text.as_bytes(), wanted, &mut set)?);
     }

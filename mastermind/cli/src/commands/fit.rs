@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use mastermind_models::{Language, Model, ModelSet, render};
 
 use crate::commands::wishes::Wishes;
-use crate::measurements::{self, MetricName, Reading};
+use crate::measurements::{self, Measured, Reading};
 use crate::output;
 
 /// Fit models to the records of one or several runs, or to tables and files of Extra-P.
@@ -28,9 +28,8 @@ pub struct Fit {
     /// Only methods with this name, or whose name CLASS::PORT.METHOD ends in it
     #[arg(long, value_name = "NAME")]
     method: Option<String>,
-    /// Which time; wall time is without that of the measured calls made from it
-    #[arg(long, value_enum, default_value_t = MetricName::Wall)]
-    metric: MetricName,
+    #[command(flatten)]
+    measured: Measured,
     #[command(flatten)]
     wishes: Wishes,
     /// What is printed
@@ -85,7 +84,7 @@ impl Fit {
     /// # Errors
     /// There are no measurements; no method of the name; the output cannot be written.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
-        let metric = self.metric.into();
+        let metric = &self.measured.metric;
         let samples = measurements::read(&self.inputs, &self.reading, metric)?;
         let samples = measurements::select(samples, self.method.as_deref(), metric)?;
         let mut models = Vec::new();
@@ -134,7 +133,7 @@ fn table(models: &[Model]) -> String {
         vec![
             model.method.clone(),
             mode.join(" "),
-            format!("{} s", model.expression),
+            model.metric.with_unit(&model.expression),
             model.r2.map_or_else(String::new, |r2| format!("{r2:.4}")),
             model
                 .cv_smape
@@ -144,10 +143,11 @@ fn table(models: &[Model]) -> String {
             notes.join("; "),
         ]
     });
+    let is_time = models.iter().all(|model| model.metric.is_time());
     let header = [
         "METHOD",
         "MODE",
-        "TIME",
+        if is_time { "TIME" } else { "VALUE" },
         "R2",
         "CV-SMAPE %",
         "CALLS",

@@ -17,7 +17,7 @@ use crate::figures::mean::Mean;
 use crate::figures::save;
 use crate::figures::scatter::{self, Scatter};
 use crate::figures::style::Axis;
-use crate::measurements::{self, MetricName, Reading};
+use crate::measurements::{self, Measured, Reading};
 use crate::output;
 
 mod mean;
@@ -45,9 +45,8 @@ pub struct Plot {
     /// Of mean, whether the modes are drawn for themselves
     #[arg(long, value_enum, default_value_t = mean::ModesDrawn::Apart)]
     modes: mean::ModesDrawn,
-    /// Which time, of mean
-    #[arg(long, value_enum, default_value_t = MetricName::Wall)]
-    metric: MetricName,
+    #[command(flatten)]
+    measured: Measured,
     #[command(flatten)]
     reading: Reading,
     /// Where it goes, .svg or .png [default: KIND.svg]
@@ -97,7 +96,7 @@ impl Plot {
             bail!("cannot draw mean: no method, expected --method NAME; see mastermind profile");
         };
         let inputs = std::slice::from_ref(&self.records);
-        let samples = measurements::read(inputs, &self.reading, self.metric.into())?;
+        let samples = measurements::read(inputs, &self.reading, &self.measured.metric)?;
         let run = Run::open(&self.records).ok();
         let samples = mean::one(samples, name, run.as_ref())?;
         let models = self.models.as_deref().map(read_models).transpose()?;

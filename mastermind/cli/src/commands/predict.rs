@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::commands::fit::Printed;
 use crate::held_out;
-use crate::measurements::{MetricName, Reading, means};
+use crate::measurements::{Measured, Reading, means};
 use crate::output;
 
 /// Predict the time of a call, or check predictions against measurements that were not fitted.
@@ -30,9 +30,8 @@ pub struct Predict {
     /// Value of each parameter of the call
     #[arg(long, value_name = "K=V,K=V", value_parser = pair, value_delimiter = ',')]
     at: Vec<(String, String)>,
-    /// Which time
-    #[arg(long, value_enum, default_value_t = MetricName::Wall)]
-    metric: MetricName,
+    #[command(flatten)]
+    measured: Measured,
     /// Measurements to compare predictions with, as fit reads them: the share of calls within their intervals
     #[arg(long, value_name = "INPUT", num_args = 1.., conflicts_with = "at")]
     against: Vec<PathBuf>,
@@ -71,7 +70,7 @@ impl Predict {
             output::line(format.print(&models)?);
             return Ok(ExitCode::SUCCESS);
         }
-        let metric = self.metric.into();
+        let metric = &of_models(&models, &self.measured.metric);
         if !self.against.is_empty() {
             let inputs = (&self.against[..], &self.reading);
             return held_out::check(&models, self.method.as_deref(), metric, inputs, self.json);
@@ -85,11 +84,15 @@ impl Predict {
         let (model, coordinate) = self.find(&models, name, metric)?;
         let prediction = predict(model, &coordinate)?;
         if self.json {
-            output::json(&Document {
-                prediction,
-                model: &model.method,
-                at: &coordinate,
-            })?;
+            let (model_name, at) = (&model.method, &coordinate);
+            match model.metric.is_time() {
+                true => output::json(&Document {
+                    prediction,
+                    model: model_name,
+                    at,
+                })?,
+                false => output::json(&Counted::new(&prediction, model, at))?,
+            }
         } else {
             tell(model, &coordinate, &prediction);
         }
@@ -101,7 +104,7 @@ impl Predict {
         &self,
         models: &'m ModelSet,
         name: &str,
-        metric: Metric,
+        metric: &Metric,
     ) -> anyhow::Result<(&'m Model, Coordinate)> {
         let known = methods(models, metric);
         let meant: Vec<_> = known.iter().filter(|method| means(method, name)).collect();
@@ -119,7 +122,7 @@ impl Predict {
                     .join(" or ")
             ),
         };
-        let of_method = |model: &&Model| model.method == *method && model.metric == metric;
+        let of_method = |model: &&Model| model.method == *method && model.metric == *metric;
         let is_number = |name: &str| {
             let mut models = models.models.iter().filter(of_method);
             models.any(|model| model.params.iter().any(|param| param == name))
@@ -138,7 +141,7 @@ impl Predict {
                 _ => coordinate.with(name, value.as_str()),
             };
         }
-        let model = models.find(method, metric, &coordinate)?;
+        let model = models.find(method, metric.clone(), &coordinate)?;
         Ok((model, coordinate))
     }
 }
@@ -152,8 +155,15 @@ pub fn read_models(path: &Path) -> anyhow::Result<ModelSet> {
     ModelSet::from_json(&fs::read_to_string(path).with_context(act)?).with_context(act)
 }
 
-fn methods(models: &ModelSet, metric: Metric) -> Vec<String> {
-    let of_metric = models.models.iter().filter(|model| model.metric == metric);
+/// The metric of this name as the models have it, with its unit.
+fn of_models(models: &ModelSet, metric: &Metric) -> Metric {
+    let mut metrics = models.models.iter().map(|model| &model.metric);
+    let same = metrics.find(|known| known.name() == metric.name());
+    same.unwrap_or(metric).clone()
+}
+
+fn methods(models: &ModelSet, metric: &Metric) -> Vec<String> {
+    let of_metric = models.models.iter().filter(|model| model.metric == *metric);
     let names: BTreeSet<_> = of_metric.map(|model| model.method.clone()).collect();
     names.into_iter().collect()
 }
@@ -166,6 +176,38 @@ struct Document<'a> {
     at: &'a Coordinate,
 }
 
+/// A predicted value of a counter.
+#[derive(Serialize)]
+struct Counted<'a> {
+    value: f64,
+    lower: f64,
+    upper: f64,
+    unit: &'a str,
+    metric: &'a Metric,
+    level: f64,
+    extrapolated: bool,
+    clamped: bool,
+    model: &'a str,
+    at: &'a Coordinate,
+}
+
+impl<'a> Counted<'a> {
+    fn new(prediction: &Prediction, model: &'a Model, at: &'a Coordinate) -> Self {
+        Self {
+            value: prediction.value_s,
+            lower: prediction.lower_s,
+            upper: prediction.upper_s,
+            unit: model.metric.unit(),
+            metric: &model.metric,
+            level: prediction.level,
+            extrapolated: prediction.extrapolated,
+            clamped: prediction.clamped,
+            model: &model.method,
+            at,
+        }
+    }
+}
+
 fn tell(model: &Model, coordinate: &Coordinate, prediction: &Prediction) {
     let Prediction {
         value_s,
@@ -174,21 +216,20 @@ fn tell(model: &Model, coordinate: &Coordinate, prediction: &Prediction) {
         level,
         ..
     } = *prediction;
-    let time = match model.metric {
-        Metric::Mpi => "time in MPI".into(),
-        metric => format!("{metric} time"),
-    };
+    let metric = &model.metric;
     output::line(format!(
-        "{} at {coordinate}: {time} {} s",
+        "{} at {coordinate}: {} {}",
         model.method,
-        digits(value_s)
+        metric.quantity(),
+        metric.with_unit(&digits(value_s))
     ));
     let percent = 100.0 * level;
     output::line(match upper_s.is_finite() {
         true => format!(
-            "{percent} % of such calls take {} to {} s",
+            "{percent} % of such calls {} {} to {}",
+            if metric.is_time() { "take" } else { "count" },
             digits(lower_s),
-            digits(upper_s)
+            metric.with_unit(&digits(upper_s))
         ),
         false => "the samples do not tell how far off that may be: measure again".into(),
     });

@@ -58,7 +58,10 @@ impl Suggest {
         let act = || format!("cannot read models \"{}\"", self.models.display());
         let models = ModelSet::from_json(&fs::read_to_string(&self.models).with_context(act)?)
             .with_context(act)?;
-        let named = |model: &&Model| crate::measurements::means(&model.method, &self.method);
+        // What is measured costs time, of which models of counters know nothing.
+        let named = |model: &&Model| {
+            model.metric.is_time() && crate::measurements::means(&model.method, &self.method)
+        };
         let chosen: Vec<&Model> = models.models.iter().filter(named).collect();
         if chosen.is_empty() {
             let mut known: Vec<&str> = models.models.iter().map(|m| m.method.as_str()).collect();
@@ -92,7 +95,7 @@ impl Suggest {
 fn row(model: &Model, suggestion: &Suggestion) -> Row {
     Row {
         method: model.method.clone(),
-        metric: model.metric,
+        metric: model.metric.clone(),
         at: suggestion.coordinate.values.clone(),
         time_s: suggestion.time_s,
         cost_s: suggestion.cost_s,

@@ -7,12 +7,12 @@ use super::style::Axis;
 pub struct CurvePoint {
     /// The parameter.
     pub x: f64,
-    /// Predicted time, microseconds.
-    pub us: f64,
-    /// Ends of the interval for one call, microseconds; infinite where the samples do not tell.
-    pub interval_us: [f64; 2],
-    /// Predicted standard deviation of one call, microseconds.
-    pub deviation_us: f64,
+    /// What is predicted: a time in microseconds, or a counter in its unit.
+    pub value: f64,
+    /// Ends of the interval for one call; infinite where the samples do not tell.
+    pub interval: [f64; 2],
+    /// Predicted standard deviation of one call.
+    pub deviation: f64,
 }
 
 /// The line of a value of the curve, cut at the ends of the axis.
@@ -23,8 +23,7 @@ pub fn line(curve: &[CurvePoint], value: impl Fn(&CurvePoint) -> f64, y: &Axis) 
 
 /// The interval for one call as a polygon, cut at the ends of the axis.
 pub fn band(curve: &[CurvePoint], y: &Axis) -> Vec<(f64, f64)> {
-    let end =
-        |place: usize| move |point: &CurvePoint| (point.x, y.nearest(point.interval_us[place]));
+    let end = |place: usize| move |point: &CurvePoint| (point.x, y.nearest(point.interval[place]));
     let upper = curve.iter().map(end(1));
     let lower = curve.iter().rev().map(end(0));
     upper.chain(lower).collect()
@@ -36,17 +35,17 @@ mod tests {
 
     #[test]
     fn what_leaves_the_frame_is_cut() {
-        let point = |x: f64, us: f64| CurvePoint {
+        let point = |x: f64, value: f64| CurvePoint {
             x,
-            us,
-            interval_us: [0.5 * us, f64::INFINITY],
-            deviation_us: 0.0,
+            value,
+            interval: [0.5 * value, f64::INFINITY],
+            deviation: 0.0,
         };
         let curve = [point(1.0, 10.0), point(2.0, 1000.0)];
         let axis = Axis::new([10.0, 400.0].into_iter(), true);
-        assert_eq!(line(&curve, |p| p.us, &axis), [(1.0, 10.0)]);
+        assert_eq!(line(&curve, |p| p.value, &axis), [(1.0, 10.0)]);
         let band = band(&curve, &axis);
         assert_eq!(band.len(), 4);
-        assert!(band.iter().all(|(_, us)| axis.holds(*us)), "{band:?}");
+        assert!(band.iter().all(|(_, y)| axis.holds(*y)), "{band:?}");
     }
 }

@@ -7,15 +7,18 @@ use super::fitted::{CurvePoint, band, line};
 use super::style::{Axis, FONT, LABEL_SIZE, TITLE_SIZE, colour, marker, number};
 use super::{DrawError, Figure};
 
+/// Characters of a formula that there is room for.
+const LONGEST: usize = 80;
+
 /// The calls at one value of the parameter.
 #[derive(Clone, Copy, Debug)]
 pub struct Point {
     /// The parameter.
     pub x: f64,
-    /// Mean time, microseconds.
-    pub mean_us: f64,
-    /// Standard deviation, microseconds; `None` of one call.
-    pub deviation_us: Option<f64>,
+    /// Mean: a time in microseconds, or a counter in its unit.
+    pub mean: f64,
+    /// Standard deviation; `None` of one call.
+    pub deviation: Option<f64>,
 }
 
 /// The calls of one mode.
@@ -44,8 +47,10 @@ pub struct Mean {
     pub title: String,
     /// The parameter with its unit.
     pub x_label: String,
-    /// Which time: `wall time`.
-    pub time: String,
+    /// What is shown: `wall time`.
+    pub quantity: String,
+    /// Its unit; empty of a pure number.
+    pub unit: String,
     /// A series a mode.
     pub series: Vec<Series>,
 }
@@ -77,9 +82,13 @@ impl Figure for Mean {
             x_label,
             y_label,
         };
-        let y_label = format!("mean {} [us]", self.time);
+        let unit = match self.unit.as_str() {
+            "" => String::new(),
+            unit => format!(" [{unit}]"),
+        };
+        let y_label = format!("mean {}{unit}", self.quantity);
         self.panel(&above, &panel(true, "", y_label))?;
-        let y_label = "standard deviation [us]".to_owned();
+        let y_label = format!("standard deviation{unit}");
         self.panel(&below, &panel(false, &self.x_label, y_label))
     }
 }
@@ -92,12 +101,12 @@ impl Mean {
     ) -> Result<(), DrawError<DB>> {
         let value = |p: &Point| {
             if panel.is_mean {
-                Some(p.mean_us)
+                Some(p.mean)
             } else {
-                p.deviation_us
+                p.deviation
             }
         };
-        let of_curve = |p: &CurvePoint| if panel.is_mean { p.us } else { p.deviation_us };
+        let of_curve = |p: &CurvePoint| if panel.is_mean { p.value } else { p.deviation };
         let points = self
             .series
             .iter()
@@ -177,11 +186,81 @@ impl Mean {
     }
 }
 
-/// A formula that does not fill the frame.
+/// A formula that stays within the frame: as it is, or with three digits a number, or the beginning of that.
 fn shortened(formula: &str) -> String {
-    const LONGEST: usize = 84;
-    match formula.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}...", &formula[..end]),
-        None => formula.to_owned(),
+    if formula.chars().count() <= LONGEST {
+        return formula.to_owned();
+    }
+    let rounded = rounded(formula);
+    match rounded.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{} ...", rounded[..end].trim_end()),
+        None => rounded,
+    }
+}
+
+/// The formula with three digits of every number.
+fn rounded(formula: &str) -> String {
+    let mut text = String::new();
+    let mut rest = formula;
+    while let Some(first) = rest.chars().next() {
+        let is_in_name = text.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        let length = match first.is_ascii_digit() && !is_in_name {
+            true => number_length(rest),
+            false => first.len_utf8(),
+        };
+        let (token, after) = rest.split_at(length);
+        match token.parse::<f64>() {
+            Ok(value) if !is_in_name => text += &three_digits(value),
+            _ => text += token,
+        }
+        rest = after;
+    }
+    text
+}
+
+/// Bytes of the number at the beginning of a text: digits, a point, an exponent.
+fn number_length(text: &str) -> usize {
+    let end = |text: &str, is_part: fn(char) -> bool| {
+        text.find(|c: char| !is_part(c)).unwrap_or(text.len())
+    };
+    let digits = end(text, |c| c.is_ascii_digit() || c == '.');
+    let Some(exponent) = text[digits..].strip_prefix('e') else {
+        return digits;
+    };
+    let sign = usize::from(exponent.starts_with('-'));
+    match end(&exponent[sign..], |c| c.is_ascii_digit()) {
+        0 => digits,
+        length => digits + 1 + sign + length,
+    }
+}
+
+fn three_digits(value: f64) -> String {
+    let rounded = format!("{value:.2e}").parse().unwrap_or(value);
+    let (plain, scientific) = (format!("{rounded}"), format!("{rounded:e}"));
+    if plain.len() <= scientific.len() + 1 {
+        plain
+    } else {
+        scientific
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_formulas_lose_digits_then_their_end() {
+        let short = "T = 2.12345e-6 + 1e-9 * q s";
+        assert_eq!(shortened(short), short);
+        let long =
+            "T = 2.71904e-7 + 2.48152e-11 * flops2^(3/2) * log2(flops2)^1 + 3.57227e-10 * moved s";
+        let expected =
+            "T = 2.72e-7 + 2.48e-11 * flops2^(3/2) * log2(flops2)^1 + 3.57e-10 * moved s";
+        assert_eq!(shortened(long), expected);
+        let cut = shortened(&long.replace(" s", &format!(" + {long}")));
+        assert!(
+            cut.ends_with(" ...") && cut.chars().count() <= LONGEST + 4,
+            "{cut}"
+        );
     }
 }

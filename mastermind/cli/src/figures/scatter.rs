@@ -118,7 +118,7 @@ impl Figure for Scatter {
         }
         for (mode, curve) in &self.curves {
             let style = BLACK.mix(0.85).stroke_width(5);
-            let fit = line(curve, |point| point.us, &y);
+            let fit = line(curve, |point| point.value, &y);
             chart.draw_series([PathElement::new(fit.clone(), style)])?;
             let style = colour(*mode).stroke_width(3);
             let name = self

@@ -156,7 +156,7 @@ fn one(
     sink: Sink<'_>,
 ) -> Result<(), InputError> {
     let cells: Vec<_> = point.iter().map(|&value| Cell::Number(value)).collect();
-    let values_s: Vec<_> = values.iter().map(|&v| wanted.unit.to_s(v)).collect();
+    let values_s: Vec<_> = values.iter().map(|&v| wanted.value(v)).collect();
     sink(&Row {
         line: 0,
         method: callpath,

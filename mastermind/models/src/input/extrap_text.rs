@@ -168,7 +168,7 @@ impl Reading<'_> {
     ) -> Result<(), InputError> {
         let values = rest.split_whitespace().map(|word| {
             let value = self.number(number, word)?;
-            Ok(self.wanted.unit.to_s(value))
+            Ok(self.wanted.value(value))
         });
         let values_s: Vec<f64> = values.collect::<Result<_, InputError>>()?;
         if values_s.is_empty() {

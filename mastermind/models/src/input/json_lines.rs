@@ -65,7 +65,7 @@ fn row(
     let params = &line.params.0;
     let names: Vec<Named> = params.iter().map(|(name, _)| plain(name)).collect();
     let cells: Vec<Cell<'_>> = params.iter().map(|(_, value)| cell(value)).collect();
-    let values_s: Vec<f64> = line.value.0.iter().map(|&v| wanted.unit.to_s(v)).collect();
+    let values_s: Vec<f64> = line.value.0.iter().map(|&v| wanted.value(v)).collect();
     sink(&Row {
         line: number,
         method: line.callpath.as_deref().unwrap_or_else(|| stem(name)),

@@ -33,6 +33,7 @@ use std::io::{BufReader, Read};
 
 pub use error::InputError;
 pub use survey::{SetAside, Survey, Why};
+pub(crate) use wanted::with_unit;
 pub use wanted::{TimeUnit, Wanted};
 
 /// What a file of measurements looks like.

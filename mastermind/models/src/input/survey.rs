@@ -7,7 +7,7 @@ use std::io::Read;
 use super::error::{InputError, Place, quoted};
 use super::filling::Filling;
 use super::table::rank_of;
-use super::wanted::{Wanted, times};
+use super::wanted::Wanted;
 use super::{Cell, Format, Named, Row, rows};
 use crate::call_sink::CallSink;
 use crate::parameter::{Parameter, ParameterKind};
@@ -234,7 +234,7 @@ fn choose(
         None => wanted.time.is_none() && wanted.metric == crate::Metric::Wall,
     };
     let only = match &wanted.time {
-        None if metrics.len() == 1 => metrics.first(),
+        None if metrics.len() == 1 && wanted.metric.is_time() => metrics.first(),
         _ => None,
     };
     // Of a table the column was chosen already.
@@ -244,13 +244,11 @@ fn choose(
         Some(metric) => Ok(metric.clone()),
         None if is_table => Ok(None),
         None => {
-            let expected = wanted.time.clone();
-            let expected = expected.unwrap_or_else(|| times(wanted.metric)[0].into());
             let found = metrics.iter().flatten().map(|metric| quoted(metric));
             Err(InputError::NoMetric {
                 input: name.into(),
                 found: found.collect::<Vec<_>>().join(", "),
-                expected: quoted(&expected),
+                expected: quoted(wanted.looked_for()),
             })
         }
     }

@@ -7,7 +7,7 @@ use csv::{ReaderBuilder, StringRecord, Trim};
 use super::error::{InputError, Place, quoted};
 use super::wanted::{TimeUnit, Wanted, timed, times, with_unit};
 use super::{Call, Cell, Named, Row, stem};
-use crate::sample::Metric;
+use crate::metric::Metric;
 
 /// What an exported table of records begins and ends with; its parameters stand between.
 const FIRST: [&str; 5] = ["seq", "start_ns", "wall_ns", "mpi_ns", "compute_ns"];
@@ -45,7 +45,8 @@ const OTHERS: [&str; 22] = [
 /// Which column is what.
 struct Layout {
     time: usize,
-    unit: TimeUnit,
+    /// Unit of the times; `None` of a counter.
+    unit: Option<TimeUnit>,
     params: Vec<usize>,
     names: Vec<Named>,
     /// Column with the method's name.
@@ -156,7 +157,7 @@ impl Layout {
         let names = params.iter().map(|&at| parameter(columns[at]));
         Ok(Self {
             names: names.collect(),
-            unit: timed(columns[time]).1.unwrap_or(wanted.unit),
+            unit: (wanted.metric.is_time()).then(|| timed(columns[time]).1.unwrap_or(wanted.unit)),
             is_export: is_export && wanted.metric == Metric::Wall && wanted.time.is_none(),
             file_method: if is_export {
                 exported_method(name)
@@ -190,7 +191,8 @@ impl Layout {
                 }
             }
         };
-        let time_s = self.unit.to_s(number(self.time)?);
+        let value = number(self.time)?;
+        let value_s = self.unit.map_or(value, |unit| unit.to_s(value));
         let call = match self.is_export {
             true => Some(Call {
                 seq: whole(name, at(0), &record[0])?.unwrap_or(u64::MAX),
@@ -209,7 +211,7 @@ impl Layout {
             metric: None,
             names: &self.names,
             cells: &cells,
-            values_s: &[time_s],
+            values_s: &[value_s],
             call,
         })
     }
@@ -258,10 +260,10 @@ fn no_column(name: &str, columns: &[&str], column: &str, todo: &'static str) -> 
 }
 
 fn time(name: &str, columns: &[&str], wanted: &Wanted) -> Result<usize, InputError> {
-    if let Some(time) = &wanted.time {
-        return find(name, columns, time, "name another");
+    if wanted.time.is_some() || !wanted.metric.is_time() {
+        return find(name, columns, wanted.looked_for(), "name another");
     }
-    let known = times(wanted.metric);
+    let known = times(&wanted.metric);
     let called = |at: &usize| wanted.is_time(timed(columns[*at]).0);
     // In the order of the names, so that `wall_ns` goes before another time.
     let rank = |at: &usize| {
@@ -275,11 +277,11 @@ fn time(name: &str, columns: &[&str], wanted: &Wanted) -> Result<usize, InputErr
 /// Whether a column is known to be no parameter.
 fn other(column: &str) -> bool {
     let lower = column.to_ascii_lowercase();
-    let is_time = |metric| times(metric).contains(&timed(&lower).0);
+    let is_time = |metric: &Metric| times(metric).contains(&timed(&lower).0);
     OTHERS.contains(&lower.as_str())
         || OTHERS.contains(&timed(&lower).0)
         || [Metric::Wall, Metric::Mpi, Metric::Compute]
-            .into_iter()
+            .iter()
             .any(is_time)
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::sample::Metric;
+use crate::metric::Metric;
 
 /// Unit of the times of an input that does not say it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -60,7 +60,7 @@ impl fmt::Display for TimeUnit {
 /// What is to be taken from inputs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wanted {
-    /// Which time of a call.
+    /// What of a call.
     pub metric: Metric,
     /// Column of a table, or metric of Extra-P's, with the time; `None`: the one that is named like the metric.
     pub time: Option<String>,
@@ -92,12 +92,32 @@ impl Wanted {
         if let Some(time) = &self.time {
             return time == name;
         }
-        times(self.metric).contains(&name.to_ascii_lowercase().as_str())
+        match &self.metric {
+            Metric::Counter { name: counter, .. } => counter == name,
+            time => times(time).contains(&name.to_ascii_lowercase().as_str()),
+        }
+    }
+
+    /// A value in seconds, or of a counter as it is.
+    pub(crate) fn value(&self, value: f64) -> f64 {
+        match self.metric.is_time() {
+            true => self.unit.to_s(value),
+            false => value,
+        }
+    }
+
+    /// What is looked for: a column of a table or a metric of Extra-P's.
+    pub(crate) fn looked_for(&self) -> &str {
+        match (&self.time, &self.metric) {
+            (Some(time), _) => time,
+            (None, Metric::Counter { name, .. }) => name,
+            (None, time) => times(time)[0],
+        }
     }
 }
 
 /// What columns and metrics with a time are called, in small letters.
-pub(crate) fn times(metric: Metric) -> &'static [&'static str] {
+pub(crate) fn times(metric: &Metric) -> &'static [&'static str] {
     match metric {
         Metric::Mpi => &["mpi", "mpi_time"],
         Metric::Compute => &["compute", "compute_time"],

@@ -25,7 +25,7 @@ use weigh::{Credible, Weighed, odds_against, weigh};
 pub(crate) use weigh::{Distance, deviances};
 
 /// Terms of each parameter that are combined, by the number of parameters.
-const N_COMBINED: [usize; MAX_PARAMS + 1] = [0, 0, 8, 5];
+const N_COMBINED: [usize; MAX_PARAMS + 1] = [0, 0, 12, 7];
 
 /// Distinct coordinates below which no normal form is told from another.
 pub(crate) const MIN_POINTS: usize = 5;
@@ -210,11 +210,11 @@ impl Found<'_> {
 
     /// Name and unit of each coefficient.
     fn names(&self, fit: &Refined) -> Vec<(String, String)> {
-        let constant = ("constant".to_owned(), "s".to_owned());
+        let constant = ("constant".to_owned(), self.points.per(""));
         let formula = self.formula(fit, 1.0);
         let terms = formula.terms.iter().map(|term| {
             let name = term.product_text();
-            let unit = format!("s/({name})");
+            let unit = self.points.per(&format!("({name})"));
             (name, unit)
         });
         [constant].into_iter().chain(terms).collect()

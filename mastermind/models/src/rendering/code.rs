@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::names::Names;
 use super::node::Node;
-use super::{range, time, title};
+use super::{range, title, unit};
 use crate::exponent::Exponent;
 use crate::formula::{Formula, Regime};
 use crate::model::Model;
@@ -73,7 +73,12 @@ static double weighted_median(double (*parts)[2], int n)
 
 /// A source file with the functions of all models.
 pub(super) fn functions(models: &[Model], syntax: &Syntax) -> String {
-    let mut text = syntax.head.to_owned();
+    let mut text = match models.iter().all(|model| model.metric.is_time()) {
+        true => syntax.head.to_owned(),
+        false => syntax
+            .head
+            .replace("times of calls, seconds", "times and counts of calls"),
+    };
     if models.iter().any(|model| !model.alternatives.is_empty()) {
         text += syntax.median;
     }
@@ -101,9 +106,10 @@ fn short_name(model: &Model) -> String {
 
 fn value(model: &Model, name: &str, syntax: &Syntax) -> String {
     let mut about = vec![format!(
-        "Predicted {} of a call of {}, seconds.",
-        time(model),
-        title(model)
+        "Predicted {} of a call of {}, {}.",
+        model.metric.quantity(),
+        title(model),
+        unit(model)
     )];
     let range = range(model);
     if !range.is_empty() {
@@ -125,9 +131,10 @@ fn value(model: &Model, name: &str, syntax: &Syntax) -> String {
 
 fn deviation(model: &Model, name: &str, sigma: &Formula, syntax: &Syntax) -> String {
     let about = format!(
-        "Standard deviation of one call of {} about its {}, seconds, within the measured range.",
+        "Standard deviation of one call of {} about its {}, {}, within the measured range.",
         title(model),
-        time(model)
+        model.metric.quantity(),
+        unit(model)
     );
     function(model, name, &[about], &[(1.0, Node::of(sigma))], syntax)
 }

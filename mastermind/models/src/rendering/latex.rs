@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::node::Node;
-use super::{range, time, title};
+use super::{range, title};
 use crate::exponent::Exponent;
 use crate::formula::{Formula, Regime};
 use crate::model::Model;
@@ -12,7 +12,12 @@ use crate::model::Model;
 pub(super) fn equations(models: &[Model]) -> String {
     let mut text = String::new();
     for model in models {
-        let _ = writeln!(text, "% {} of {}", time(model), plain(&title(model)));
+        let _ = writeln!(
+            text,
+            "% {} of {}",
+            plain(&model.metric.quantity()),
+            plain(&title(model))
+        );
         for coefficient in &model.coefficients {
             let error = coefficient
                 .std_error
@@ -73,8 +78,12 @@ fn equation(symbol: &str, model: &Model, formula: &Formula) -> String {
         false => format!(",\\qquad {}", ranges.join(",\\; ")),
     };
     let value = print(&node);
+    let unit = match model.metric.unit() {
+        "" => String::new(),
+        unit => format!("\\;{}", upright(unit)),
+    };
     format!(
-        "\\begin{{equation}}\n  {symbol}{index}{arguments} = {value}\\;\\mathrm{{s}}{ranges}\n\\end{{equation}}\n"
+        "\\begin{{equation}}\n  {symbol}{index}{arguments} = {value}{unit}{ranges}\n\\end{{equation}}\n"
     )
 }
 

@@ -39,7 +39,7 @@ pub enum Language {
 /// Writes models out.
 ///
 /// The functions in Rust and C take the numeric parameters that matter, in the order of [`Model::params`], and return
-/// the value of [`predict`](crate::predict) in seconds; one with `_deviation` behind its name returns the standard
+/// the value of [`predict`](crate::predict) in seconds, or in the unit of the counter; one with `_deviation` behind its name returns the standard
 /// deviation of one call.
 pub fn render(models: &[Model], language: Language) -> String {
     match language {
@@ -62,11 +62,12 @@ fn title(model: &Model) -> String {
     }
 }
 
-/// What the time of a metric is called.
-fn time(model: &Model) -> String {
-    match model.metric {
-        crate::Metric::Mpi => "time in MPI".into(),
-        metric => format!("{metric} time"),
+/// The unit in words: `seconds`.
+fn unit(model: &Model) -> &str {
+    match (model.metric.is_time(), model.metric.unit()) {
+        (true, _) => "seconds",
+        (false, "") => "a count",
+        (false, unit) => unit,
     }
 }
 

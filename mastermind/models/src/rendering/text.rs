@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{range, time, title};
+use super::{range, title};
 use crate::formula::short;
 use crate::model::Model;
 
@@ -13,13 +13,13 @@ pub(super) fn sheets(models: &[Model]) -> String {
 }
 
 fn sheet(model: &Model) -> String {
-    let mut text = format!("{}, {}\n", title(model), time(model));
+    let mut text = format!("{}, {}\n", title(model), model.metric.quantity());
     let mut line = |name: &str, value: String| {
         let _ = writeln!(text, "  {name:<12} {value}");
     };
-    line("T", format!("{} s", model.expression));
+    line("T", model.metric.with_unit(&model.expression));
     if let Some(sigma) = &model.sigma {
-        line("sigma", format!("{sigma} s"));
+        line("sigma", model.metric.with_unit(&sigma.to_string()));
     }
     line("form", form(model));
     for coefficient in &model.coefficients {

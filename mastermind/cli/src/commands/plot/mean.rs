@@ -112,7 +112,7 @@ pub fn mean(
             name: labels.collect::<Vec<_>>().join(", "),
             curve: curve(model, &others(samples, &rows, place), name, range, is_log)?,
             points,
-            formula: text("T", &model.expression),
+            formula: text(model, "T", &model.expression),
             deviation: deviation(model),
         });
     }
@@ -135,9 +135,10 @@ pub fn mean(
             "" => parameter.name.clone(),
             unit => format!("{} [{unit}]", parameter.name),
         },
-        time: match samples.metric {
-            Metric::Mpi => "time in MPI".into(),
-            metric => format!("{metric} time"),
+        quantity: samples.metric.quantity(),
+        unit: match samples.metric.is_time() {
+            true => "us".into(),
+            false => samples.metric.unit().into(),
         },
         series,
     })
@@ -147,7 +148,8 @@ pub fn mean(
 fn of_method(models: &ModelSet, samples: &Samples) -> anyhow::Result<Vec<Model>> {
     // The library words it if there are none.
     let first = samples.coordinate(0);
-    if let Err(error @ Error::NoModel { .. }) = models.find(&samples.method, samples.metric, &first)
+    if let Err(error @ Error::NoModel { .. }) =
+        models.find(&samples.method, samples.metric.clone(), &first)
     {
         return Err(error.into());
     }
@@ -156,13 +158,20 @@ fn of_method(models: &ModelSet, samples: &Samples) -> anyhow::Result<Vec<Model>>
     Ok(models.models.iter().filter(of_method).cloned().collect())
 }
 
-fn text(symbol: &str, expression: &str) -> String {
-    format!("{symbol} = {expression} s")
+fn text(model: &Model, symbol: &str, expression: &str) -> String {
+    format!("{symbol} = {}", model.metric.with_unit(expression))
+}
+
+/// What values are multiplied by to be drawn: times are drawn in microseconds.
+fn scale(metric: &Metric) -> f64 {
+    if metric.is_time() { 1e6 } else { 1.0 }
 }
 
 fn deviation(model: &Model) -> String {
     let sigma = model.sigma.as_ref();
-    sigma.map_or_else(String::new, |sigma| text("sigma", &sigma.to_string()))
+    sigma.map_or_else(String::new, |sigma| {
+        text(model, "sigma", &sigma.to_string())
+    })
 }
 
 fn is_label(kind: &ParameterKind) -> bool {
@@ -218,11 +227,12 @@ fn points(samples: &Samples, rows: &[usize], place: usize) -> Vec<Point> {
             _ => sums.push((x, samples.kept[row])),
         }
     }
+    let scale = scale(&samples.metric);
     let point = |(x, summary): &(f64, Summary)| Point {
         x: *x,
-        mean_us: summary.mean_s * 1e6,
-        deviation_us: (summary.count > 1)
-            .then(|| (summary.m2_s2 / (summary.count - 1) as f64).sqrt() * 1e6),
+        mean: summary.mean_s * scale,
+        deviation: (summary.count > 1)
+            .then(|| (summary.m2_s2 / (summary.count - 1) as f64).sqrt() * scale),
     };
     sums.iter().map(point).collect()
 }
@@ -262,15 +272,16 @@ pub fn curve(
             false => low + (high - low) * share,
         }
     };
+    let scale = scale(&model.metric);
     let point = |step: usize| {
         let x = at(step);
         let coordinate = others.clone().with(parameter, x);
         let prediction = predict(model, &coordinate)?;
         Ok(CurvePoint {
             x,
-            us: prediction.value_s * 1e6,
-            interval_us: [prediction.lower_s * 1e6, prediction.upper_s * 1e6],
-            deviation_us: model.deviation_s(&coordinate)? * 1e6,
+            value: prediction.value_s * scale,
+            interval: [prediction.lower_s * scale, prediction.upper_s * scale],
+            deviation: model.deviation_s(&coordinate)? * scale,
         })
     };
     (0..=STEPS).map(point).collect()
