@@ -44,9 +44,9 @@ fn main() -> ExitCode {
         .map(String::as_str)
         .filter(|a| !["--no-install", "--full"].contains(a))
         .collect();
-    let (command, mpi) = match words.as_slice() {
-        &[command] => (command, None),
-        &["prediction", mpi] => ("prediction", Some(mpi)),
+    let (command, mpi) = match *words.as_slice() {
+        [command] => (command, None),
+        ["prediction", mpi] => ("prediction", Some(mpi)),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

@@ -262,7 +262,7 @@ fn time_s(workload: &Workload, assembly: &Assembly, models: &ModelSet) -> f64 {
     let times = workload.calls.iter().map(|call| {
         let name = model_name(&assembly[&call.instance], &call.port_method);
         let model = models
-            .find(&name, workload.metric, &call.coordinate)
+            .find(&name, workload.metric.clone(), &call.coordinate)
             .unwrap();
         call.count as f64 * predict(model, &call.coordinate).unwrap().value_s
     });

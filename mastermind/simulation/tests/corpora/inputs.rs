@@ -1,9 +1,6 @@
 //! What any input of the readers must hold: it is read or refused, and what is read goes on.
 //!
-//! Part of the fuzz targets and of the test that replays their corpora; each of them uses one or all.
-
-#![expect(clippy::allow_attributes, reason = "which function is used differs")]
-#![allow(dead_code)]
+//! Part of the fuzz targets and of the test that replays their corpora.
 
 use mastermind_models::ModelSet;
 use mastermind_simulation::diagram::{DiagramError, Reading};
