@@ -1,10 +1,13 @@
 #!/bin/sh
-# How many messages a CPU second the engine simulates, and SimGrid's SMPI beside it in the same run (Debian's
+# How many messages a CPU second the engine simulates, how fast it is from a GOAL text on, and SimGrid's SMPI beside it in the same run (Debian's
 # libsimgrid-dev; left out where it is not). LogGOPSim, as its authors and others state it: 0.3 to 0.75 million.
 set -eu
 here=$(dirname "$(readlink -f "$0")")
 cd "$here/../.."
-[ -n "${RIVAL_ONLY:-}" ] || cargo bench --quiet -p mastermind-simulation --bench sweep -- "$@"
+if [ -z "${RIVAL_ONLY:-}" ]; then
+    cargo bench --quiet -p mastermind-simulation --bench sweep -- "$@"
+    cargo bench --quiet -p mastermind-simulation --bench goal
+fi
 if ! command -v smpicc >/dev/null; then
     echo "no smpicc: SimGrid is left out"
     exit 0

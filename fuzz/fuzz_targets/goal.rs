@@ -3,17 +3,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use mastermind_simulation::goal::{read_goal, simulate_schedule};
-use mastermind_simulation::machine::Machine;
 
-fuzz_target!(|bytes: &[u8]| {
-    let Ok(schedule) = read_goal(bytes) else {
-        return;
-    };
-    if schedule.ranks() > 1000 {
-        return;
-    }
-    if let Ok(outcome) = simulate_schedule(schedule, &Machine::default()) {
-        assert_eq!(outcome.operations[1], outcome.messages);
-    }
-});
+#[path = "../../mastermind/simulation/tests/corpora/inputs.rs"]
+#[expect(dead_code, reason = "the other targets run the rest")]
+mod inputs;
+
+fuzz_target!(|bytes: &[u8]| inputs::goal(bytes));

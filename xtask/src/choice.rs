@@ -195,12 +195,12 @@ fn compare(predicted: &BTreeMap<String, f64>, measured: &BTreeMap<String, f64>) 
 
 impl Demo<'_> {
     /// A command of the binary whose output is of no interest unless it fails.
-    fn quiet(&self, arguments: &[&str]) -> Result<(), StepError> {
+    pub fn quiet(&self, arguments: &[&str]) -> Result<(), StepError> {
         self.output(arguments).map(|_| ())
     }
 
     /// The JSON document that a command of the binary prints.
-    fn json(&self, arguments: &[&str]) -> Result<Value, StepError> {
+    pub fn json(&self, arguments: &[&str]) -> Result<Value, StepError> {
         let text = self.output(arguments)?;
         serde_json::from_slice(&text).map_err(|source| StepError::File {
             act: "read output of",

@@ -82,6 +82,11 @@ impl<'a> Demo<'a> {
             .to_string()
     }
 
+    /// The same, from wherever this program was started.
+    pub fn full_path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
     /// One command of the binary, shown as it would be typed.
     pub fn step(&self, title: &str, arguments: &[&str]) -> Result<(), StepError> {
         let title = format!("{title}\n    mastermind {}", arguments.join(" "));

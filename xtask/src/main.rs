@@ -8,6 +8,7 @@ mod bench;
 mod build;
 mod choice;
 mod demo;
+mod prediction;
 mod steps;
 mod system;
 mod test;
@@ -19,10 +20,12 @@ use steps::StepError;
 use system::System;
 use workspace::Workspace;
 
-const USAGE: &str = "usage: cargo xtask demo|choice|test|bench|extrap|build|system [--no-install] [--full]
+const USAGE: &str = "usage: cargo xtask demo|choice|prediction|test|bench|extrap|build|system [--no-install] [--full]
 
   demo          build, run the shock problem, fit, and choose an implementation
   choice        the last part of the demo by itself; fails if a prediction does
+  prediction    two programs under MPI simulated and run, predicted beside measured times; on a quiet machine;
+                prediction openmpi or prediction mpich under that one alone
   test          every check there is, with MPI and with MPI hidden
   bench         the cost of a call, of a recorded call, and the like
   extrap        how well and how fast models are fitted, beside Extra-P; needs python3 and a package index
@@ -41,15 +44,19 @@ fn main() -> ExitCode {
         .map(String::as_str)
         .filter(|a| !["--no-install", "--full"].contains(a))
         .collect();
-    let &[command] = words.as_slice() else {
-        eprintln!("{USAGE}");
-        return ExitCode::from(2);
+    let (command, mpi) = match *words.as_slice() {
+        [command] => (command, None),
+        ["prediction", mpi] => ("prediction", Some(mpi)),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
     };
     if matches!(command, "help" | "--help" | "-h") {
         println!("{USAGE}");
         return ExitCode::SUCCESS;
     }
-    match run(command, install, full) {
+    match run(command, mpi, install, full) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("\nxtask: {error}");
@@ -59,7 +66,7 @@ fn main() -> ExitCode {
 }
 
 /// Runs one command of the [`USAGE`].
-fn run(command: &str, install: bool, full: bool) -> Result<(), StepError> {
+fn run(command: &str, mpi: Option<&str>, install: bool, full: bool) -> Result<(), StepError> {
     let prepared = || -> Result<(Workspace, System), StepError> {
         Ok((Workspace::find()?, system::prepare(install)?))
     };
@@ -75,6 +82,10 @@ fn run(command: &str, install: bool, full: bool) -> Result<(), StepError> {
                     what: "the choice or a prediction was wrong",
                 }),
             }
+        }),
+        "prediction" => prepared().and_then(|(workspace, system)| {
+            build::build(&workspace, &system)?;
+            prediction::prediction(&demo::Demo::new(&workspace)?, &system, mpi)
         }),
         "test" => prepared().and_then(|(workspace, system)| test::test(&workspace, &system)),
         "bench" => Workspace::find().and_then(|workspace| bench::bench(&workspace, full)),

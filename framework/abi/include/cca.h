@@ -155,6 +155,25 @@ typedef struct {
 
 #ifdef __cplusplus
 }
+
+#include <exception>
+
+namespace cca {
+
+/* Runs the body of a method, a callable that returns a status; an exception becomes an error with its words. A caller in
+ * C or Rust cannot catch one: what leaves a method there ends the process. */
+template <typename Body>
+int32_t guarded(cca_error *error, Body &&body) {
+    try {
+        return body();
+    } catch (const std::exception &exception) {
+        return cca_fail(error, exception.what());
+    } catch (const char *message) {
+        return cca_fail(error, message);
+    }
+}
+
+} // namespace cca
 #endif
 
 #endif

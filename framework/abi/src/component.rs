@@ -41,7 +41,8 @@ pub struct ClassDescriptor {
     /// First paragraph of its documentation.
     pub doc: RStr<'static>,
     /// Makes an instance.
-    pub create: unsafe extern "C" fn(component: *mut RawComponent, error: *mut ErrorBuffer) -> i32,
+    pub create:
+        unsafe extern "C-unwind" fn(component: *mut RawComponent, error: *mut ErrorBuffer) -> i32,
 }
 
 /// An instance of a component class; the framework destroys it.
@@ -61,14 +62,14 @@ pub struct ComponentVtable {
     /// Bytes of this table.
     pub size: usize,
     /// Registers the component's ports. `services` is a port of interface `cca.Services` and lives as long as the component.
-    pub set_services: unsafe extern "C" fn(
+    pub set_services: unsafe extern "C-unwind" fn(
         object: *const c_void,
         services: RawPort,
         error: *mut ErrorBuffer,
     ) -> i32,
     /// Says goodbye: no port may be used afterwards.
     pub release_services:
-        unsafe extern "C" fn(object: *const c_void, error: *mut ErrorBuffer) -> i32,
+        unsafe extern "C-unwind" fn(object: *const c_void, error: *mut ErrorBuffer) -> i32,
     /// Destroys the instance.
     pub destroy: unsafe extern "C" fn(object: *const c_void),
 }

@@ -48,6 +48,10 @@ pub unsafe fn guard_value<T>(
 
 /// The caller's side: calls through the border and turns status and buffer into a `Result`.
 ///
+/// An exception of C++ that a component lets out ends the process here, with a message: Rust can neither catch it
+/// (Rust reference, "Unwinding": `catch_unwind` may abort, and does) nor go on. A caller in C++ that catches it does get
+/// it, through any proxy in between.
+///
 /// # Safety
 /// `method` returns 0 after writing a `T`, or non-zero, before which it may leave a message in the error buffer.
 #[inline(always)]
@@ -56,13 +60,30 @@ pub unsafe fn call<T>(
 ) -> Result<T, PortError> {
     let mut out = MaybeUninit::<T>::uninit();
     let mut error = ErrorBuffer::empty();
+    let foreign = ForeignException;
     let status = method(out.as_mut_ptr(), error.as_mut_ptr());
+    core::mem::forget(foreign);
     if status == 0 {
         // SAFETY: status 0 says that the value was written.
         Ok(unsafe { out.assume_init() })
     } else {
         // SAFETY: the buffer was made empty, and holds what the method left in it.
         Err(unsafe { ErrorBuffer::read(error.as_ptr(), status) })
+    }
+}
+
+/// Dropped only where an exception passes: a panic is caught on the provider's side.
+struct ForeignException;
+
+impl Drop for ForeignException {
+    #[cold]
+    #[inline(never)]
+    fn drop(&mut self) {
+        // A panic in a destructor that runs while the stack is unwound: told as any panic, and the end of the process.
+        panic!(
+            "cannot return from a component's method: it threw an exception, expected a status; \
+             catch it there (`cca::guarded` of cca.h)"
+        );
     }
 }
 

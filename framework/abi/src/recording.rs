@@ -14,6 +14,7 @@
 
 mod context;
 mod mpi;
+mod thread;
 mod value;
 pub mod word;
 
@@ -22,18 +23,20 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::ptr;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use abi_stable::StableAbi;
 
 use crate::PortError;
+use context::Parent;
+use thread::ThreadContexts;
 
 pub use context::{
-    CallPathEntry, ClockFunction, LogCells, MAX_OPEN_CALLS, N_CACHED_CALL_PATHS, OpenCall,
-    RecordingContext,
+    ClockFunction, LogCells, MAX_OPEN_CALLS, N_CACHED_CALL_PATHS, OpenCall, RecordingContext,
 };
 pub use mpi::{MPI_EVENT_PARAMETERS, MPI_PROXY_SYMBOL, MpiProxyEntry, MpiProxyFunctions, MpiTotal};
+pub use thread::thread_pointer;
 pub use value::{ParameterKind, PerfValue};
 
 /// Most counters that one record can hold.
@@ -75,7 +78,7 @@ pub struct RecorderFunctions {
 }
 
 /// Version of the code that appends in line: of the context, the words of a record, and the meaning of both.
-pub const RECORDING_VERSION: u64 = 2;
+pub const RECORDING_VERSION: u64 = 3;
 
 /// A recorder as seen by the code that records into it, whichever library that code is in.
 #[repr(C)]
@@ -86,11 +89,13 @@ pub struct Recorder {
     object: *const c_void,
     identity: u64,
     functions: RecorderFunctions,
+    /// Contexts at the places that their threads' pointers lead to.
+    contexts: ThreadContexts,
 }
 
 // SAFETY: `Recorder::new` requires that the functions may be called from every thread with this object.
 unsafe impl Send for Recorder {}
-// SAFETY: as for `Send`; the fields are never written after construction.
+// SAFETY: as for `Send`; the fields that are written after construction are atomic.
 unsafe impl Sync for Recorder {}
 
 impl Recorder {
@@ -101,8 +106,9 @@ impl Recorder {
     /// # Safety
     /// The functions may be called with `object` from any thread as long as the `Recorder` lives. A context that
     /// `context` returns is the calling thread's own until the thread has ended, valid for as long as the `Recorder`
-    /// lives, and no other recorder's; its cursor, end, origin and cells describe writable memory as
-    /// [`RecordingContext`] says, or all of it is zero. `(object, created)` was not used before in this process.
+    /// lives, and no other recorder's; it is hidden from its thread ([`RecordingContext::hide_from_thread`]) before the
+    /// thread has ended; its cursor, end, origin and cells describe writable memory as [`RecordingContext`] says, or all
+    /// of it is zero. `(object, created)` was not used before in this process.
     pub unsafe fn new(object: *const c_void, created: u64, functions: RecorderFunctions) -> Self {
         // Both in one word that is compared at each call. Two pairs have the same one with a chance of 2⁻⁶⁴; the
         // multiplier is 2⁶⁴ divided by the golden ratio. Odd, and thus never 0.
@@ -112,6 +118,7 @@ impl Recorder {
             object,
             identity,
             functions,
+            contexts: ThreadContexts::new(),
         }
     }
 
@@ -130,24 +137,34 @@ impl Recorder {
     }
 
     /// The calling thread's context, or null if the thread cannot record.
+    ///
+    /// A variable of the thread costs a dynamic library a call; the context at the thread pointer's place costs a
+    /// comparison, and the variable is for threads that share a place.
     #[inline(always)]
     pub fn thread_context(&self) -> *mut RecordingContext {
-        let cached = CACHED.get();
-        if cached.identity == self.identity {
-            // SAFETY: the identity is never 0, and any other is stored with a context.
-            unsafe { std::hint::assert_unchecked(!cached.context.is_null()) };
-            return cached.context;
+        let context = self.contexts.of_thread(thread_pointer());
+        if context.is_null() {
+            self.find_context()
+        } else {
+            context
         }
-        self.fetch_context()
     }
 
     #[cold]
     #[inline(never)]
-    fn fetch_context(&self) -> *mut RecordingContext {
+    fn find_context(&self) -> *mut RecordingContext {
+        let cached = CACHED.get();
+        if cached.identity == self.identity {
+            return cached.context;
+        }
         let context = (self.functions.context)(self.object);
         if !context.is_null() {
             // SAFETY: not null, hence this thread's valid context (contract of `Recorder::new`).
-            unsafe { (*context).recorder = self };
+            unsafe {
+                (*context).recorder = self;
+                (*context).show_to_thread();
+                self.contexts.keep(context);
+            }
             CACHED.set(Cached {
                 identity: self.identity,
                 context,
@@ -158,15 +175,20 @@ impl Recorder {
 
     #[cold]
     #[inline(never)]
-    fn new_call_path(&self, context: *mut RecordingContext, parent: u32, method: u32) -> u32 {
+    fn enter_new(&self, context: *mut RecordingContext, method_word: u64) -> Option<u32> {
+        let method = context::method_id(method_word);
+        // SAFETY: the caller got the context from `thread_context`.
+        let parent = unsafe { (*context).path() };
         let path = (self.functions.call_path)(self.object, context, parent, method);
-        if path == 0 {
-            (self.functions.lost)(self.object, context, 0, 0, 0);
-        } else {
-            // SAFETY: the caller got the context from `thread_context`.
-            unsafe { (*context).remember_call_path(parent, method, path) };
+        // SAFETY: as above.
+        unsafe {
+            let entered = path != 0 && (*context).remember_call_path(method_word, path);
+            if entered {
+                return (*context).enter_cached(method_word);
+            }
         }
-        path
+        (self.functions.lost)(self.object, context, 0, 0, 0);
+        None
     }
 
     #[cold]
@@ -191,7 +213,8 @@ thread_local! {
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct ProxyMethod {
-    id: AtomicU32,
+    /// `method_word` of the id that a monitor gave; 0 before that.
+    word: AtomicU64,
     state: AtomicU32,
 }
 
@@ -203,7 +226,7 @@ impl ProxyMethod {
     /// A method that no monitor knows yet, switched off.
     pub const fn new() -> Self {
         Self {
-            id: AtomicU32::new(0),
+            word: AtomicU64::new(0),
             state: AtomicU32::new(Self::OFF),
         }
     }
@@ -217,13 +240,13 @@ impl ProxyMethod {
 
     /// Takes the id that the monitor gave to the method (from 1 up) and switches the method on.
     pub fn register(&self, id: u32) {
-        self.id.store(id, Ordering::Relaxed);
+        self.word.store(context::method_word(id), Ordering::Relaxed);
         self.state.store(Self::ON, Ordering::Release);
     }
 
     /// The id that the monitor gave to the method; 0 before that.
     pub fn id(&self) -> u32 {
-        self.id.load(Ordering::Relaxed)
+        context::method_id(self.word.load(Ordering::Relaxed))
     }
 
     /// Switches recording on or off; calls in flight end as they began. A method without an id stays off.
@@ -258,13 +281,13 @@ pub struct MethodPointer(pub *const ProxyMethod);
 /// A call that is being measured; dropped without [`Recording::end`], it counts as failed.
 #[derive(Debug)]
 pub struct Recording<'r, const N: usize> {
-    context: *mut RecordingContext,
+    context: NonNull<RecordingContext>,
     start: u64,
     mpi: u64,
     parameters: [u64; N],
     /// First word of the record, check and flags still to come; with [`COUNTED`].
     head: u64,
-    parent: u32,
+    parent: Parent,
     recorder: PhantomData<&'r Recorder>,
 }
 
@@ -302,23 +325,17 @@ impl<'r, const N: usize> Recording<'r, N> {
                 return None;
             }
         };
-        let context = recorder.thread_context();
-        if context.is_null() {
-            return None;
-        }
+        let owned = NonNull::new(recorder.thread_context())?;
+        let context = owned.as_ptr();
         // SAFETY: the context is this thread's own and valid (contract of `Recorder::new`); no reference to it is
         // kept while one of the recorder's functions runs.
         unsafe {
-            let id = method.id.load(Ordering::Relaxed);
-            let parent = (*context).path;
-            let path = match (*context).cached_call_path(parent, id) {
+            let method_word = method.word.load(Ordering::Relaxed);
+            let parent = (*context).parent();
+            let path = match (*context).enter_cached(method_word) {
                 Some(path) => path,
-                None => match recorder.new_call_path(context, parent, id) {
-                    0 => return None,
-                    path => path,
-                },
+                None => recorder.enter_new(context, method_word)?,
             };
-            (*context).path = path;
             let mut head = word::record(path, Self::WORDS, 0);
             if state != ProxyMethod::ON {
                 head |= COUNTED;
@@ -326,9 +343,9 @@ impl<'r, const N: usize> Recording<'r, N> {
             }
             let mpi = (*context).mpi_ticks;
             let start = (*context).now();
-            (*context).push_open_call(path, start);
+            (*(*context).cells).push_open_call(path, start);
             Some(Self {
-                context,
+                context: owned,
                 start,
                 mpi,
                 parameters,
@@ -350,7 +367,7 @@ impl<'r, const N: usize> Recording<'r, N> {
 
     #[inline(always)]
     fn finish(&self, failed: bool) {
-        let context = self.context;
+        let context = self.context.as_ptr();
         // SAFETY: `Recording` is not `Send`, so this is the thread that `begin` ran in, and the borrow of the
         // recorder keeps the context alive. A context with room has cells.
         unsafe {
@@ -358,28 +375,48 @@ impl<'r, const N: usize> Recording<'r, N> {
             let wall = stop.saturating_sub(self.start);
             let mpi = (*context).mpi_ticks.wrapping_sub(self.mpi).min(wall);
             let head = self.head | (u64::from(failed) * word::FAILED);
-            (*context).path = self.parent;
+            (*context).restore(self.parent);
             if head & COUNTED == 0 && (*context).room() >= Self::WORDS {
-                append(context, head, [self.start, wall, mpi], &self.parameters);
-                (*context).pop_open_call();
+                let cells = &*(*context).cells;
+                append(
+                    context,
+                    cells,
+                    head,
+                    [self.start, wall, mpi],
+                    &self.parameters,
+                );
+                cells.pop_open_call();
             } else {
                 // A copy made here, so that the parameters can stay in registers otherwise.
                 append_slowly(context, head, [self.start, wall, mpi], self.parameters);
             }
         }
     }
-}
 
-impl<const N: usize> Drop for Recording<'_, N> {
-    fn drop(&mut self) {
+    /// Out of line: an exception of another language passes through.
+    #[cold]
+    #[inline(never)]
+    fn abandon(&self) {
         self.finish(true);
     }
 }
 
+impl<const N: usize> Drop for Recording<'_, N> {
+    fn drop(&mut self) {
+        self.abandon();
+    }
+}
+
 /// # Safety
-/// The context is valid, with room for the record.
+/// The context is valid, with room for the record and with these cells.
 #[inline(always)]
-unsafe fn append(context: *mut RecordingContext, head: u64, times: [u64; 3], values: &[u64]) {
+unsafe fn append(
+    context: *mut RecordingContext,
+    cells: &LogCells,
+    head: u64,
+    times: [u64; 3],
+    values: &[u64],
+) {
     // SAFETY: required of the caller.
     unsafe {
         let [start, wall, mpi] = times;
@@ -394,7 +431,7 @@ unsafe fn append(context: *mut RecordingContext, head: u64, times: [u64; 3], val
             check ^= *value;
         }
         *cursor = head | word::folded(check);
-        (*context).commit(cursor.add(word::HEAD_WORDS + values.len()));
+        (*context).commit_in(cells, cursor.add(word::HEAD_WORDS + values.len()));
     }
 }
 
@@ -412,9 +449,7 @@ unsafe fn append_slowly<const N: usize>(
     let Some(recorder) = (unsafe { (*context).recorder.as_ref() }) else {
         return;
     };
-    let Recorder {
-        object, functions, ..
-    } = *recorder;
+    let (object, functions) = (recorder.object, &recorder.functions);
     let path = word::path(head);
     let mut values = [0; MAX_RECORD_VALUES];
     let mut n_values = N.min(word::MAX_RECORD_WORDS);
@@ -426,21 +461,17 @@ unsafe fn append_slowly<const N: usize>(
     let n_words = word::HEAD_WORDS + n_values;
     // SAFETY: the room is made, or there already.
     unsafe {
-        if n_words <= word::MAX_RECORD_WORDS
+        let has_room = n_words <= word::MAX_RECORD_WORDS
             && ((*context).room() >= n_words
-                || (functions.roll_over)(object, context, n_words as u64) != 0)
-        {
-            let flags = head & word::FAILED;
-            append(
-                context,
-                word::record(path, n_words, flags),
-                times,
-                &values[..n_values],
-            );
+                || (functions.roll_over)(object, context, n_words as u64) != 0);
+        let cells = &*(*context).cells;
+        if has_room {
+            let head = word::record(path, n_words, head & word::FAILED);
+            append(context, cells, head, times, &values[..n_values]);
         } else {
             (functions.lost)(object, context, path, times[1], times[2]);
         }
-        (*context).pop_open_call();
+        cells.pop_open_call();
     }
 }
 

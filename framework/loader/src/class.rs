@@ -7,7 +7,7 @@ use cca_abi::{ErrorBuffer, PortError, RawComponent, RawPort, call};
 
 use crate::LoadError;
 
-type Create = unsafe extern "C" fn(*mut RawComponent, *mut ErrorBuffer) -> i32;
+type Create = unsafe extern "C-unwind" fn(*mut RawComponent, *mut ErrorBuffer) -> i32;
 
 /// A component class.
 #[derive(Clone, Debug)]

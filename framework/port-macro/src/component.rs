@@ -58,7 +58,7 @@ pub fn expand(arguments: &Arguments, item: &ItemStruct) -> TokenStream {
         #item
 
         const _: () = {
-            unsafe extern "C" fn create(
+            unsafe extern "C-unwind" fn create(
                 component: *mut ::cca_abi::RawComponent,
                 error: *mut ::cca_abi::ErrorBuffer,
             ) -> i32 {

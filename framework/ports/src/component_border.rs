@@ -21,7 +21,7 @@ impl<T: Component> Border<T> {
         destroy: Self::destroy,
     };
 
-    unsafe extern "C" fn set_services(
+    unsafe extern "C-unwind" fn set_services(
         object: *const c_void,
         services: RawPort,
         error: *mut ErrorBuffer,
@@ -37,7 +37,10 @@ impl<T: Component> Border<T> {
         }
     }
 
-    unsafe extern "C" fn release_services(object: *const c_void, error: *mut ErrorBuffer) -> i32 {
+    unsafe extern "C-unwind" fn release_services(
+        object: *const c_void,
+        error: *mut ErrorBuffer,
+    ) -> i32 {
         // SAFETY: as in `set_services`.
         unsafe {
             guard(error, || match (*object.cast::<Self>()).component.get() {

@@ -3,6 +3,11 @@
 //!
 //! Rounds of all rows are interleaved, and each row's figure is the median of its rounds, so that a change of the
 //! machine's speed touches all alike. Needs the example `probe` built (`cargo xtask bench` does so).
+//!
+//! On a virtual machine another tenant may have the other hardware thread of the core for a while. Plain instructions
+//! then take half as long again, the two time-stamp reads that make most of the floor do not, and a ratio of the two says
+//! how busy the neighbour is. Such rounds are told by the call of the plain C function alone, which knows nothing of
+//! recording, and set aside; what all rounds together give is printed beside it.
 
 use std::hint::black_box;
 use std::mem::MaybeUninit;
@@ -28,6 +33,10 @@ use probe_port::{ProbePort, ProbePortVtable};
 
 const N_CALLS: u64 = 5_000;
 const N_ROUNDS: usize = 301;
+/// Rounds are added, up to this many times as many, until enough are undisturbed.
+const PATIENCE: usize = 8;
+/// A round is undisturbed if the plain C call takes no longer than this times its shortest.
+const UNDISTURBED: f64 = 1.1;
 
 type AddOne = unsafe extern "C" fn(q: u64, mode: u32) -> u64;
 
@@ -173,9 +182,28 @@ fn timed(body: impl FnOnce()) -> f64 {
     begin.elapsed().as_nanos() as f64 / N_CALLS as f64
 }
 
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
+/// The six figures of a round.
+type Round = [f64; 6];
+
+/// The median of each row.
+fn medians<'r>(rounds: impl Iterator<Item = &'r Round> + Clone) -> Round {
+    std::array::from_fn(|row| {
+        let mut values: Vec<f64> = rounds.clone().map(|round| round[row]).collect();
+        values.sort_by(f64::total_cmp);
+        values[values.len() / 2]
+    })
+}
+
+/// The rounds in which the plain C call, the first row, took what it takes at best.
+fn undisturbed(rounds: &[Round]) -> Vec<Round> {
+    let shortest = rounds.iter().map(|round| round[0]).fold(f64::MAX, f64::min);
+    let is_undisturbed = |round: &&Round| round[0] <= UNDISTURBED * shortest;
+    rounds.iter().filter(is_undisturbed).copied().collect()
+}
+
+/// What recording adds to a call, beside what its floor adds.
+fn added(&[_, _, port_ns, floor_ns, recorded_ns, _]: &Round) -> f64 {
+    (recorded_ns - port_ns) / (floor_ns - port_ns)
 }
 
 fn main() {
@@ -190,19 +218,30 @@ fn main() {
     let silent = silent.get().expect("it is connected");
     let (function, port) = raw_function();
     let mut words = vec![1_u64; 8 << 20];
-    let mut rows = [const { Vec::new() }; 6];
-    for _ in 0..N_ROUNDS {
-        rows[0].push(timed(|| raw(function)));
-        rows[1].push(timed(|| bare_table(&port.port)));
-        rows[2].push(timed(|| through_port(&bare)));
-        rows[3].push(timed(|| floor(&bare, &mut words)));
-        rows[4].push(timed(|| through_port(&recorded)));
-        rows[5].push(timed(|| through_port(&silent)));
+    let mut rounds: Vec<Round> = Vec::new();
+    let mut quiet = Vec::new();
+    while rounds.len() < N_ROUNDS
+        || quiet.len() < N_ROUNDS / 2 && rounds.len() < PATIENCE * N_ROUNDS
+    {
+        rounds.push([
+            timed(|| raw(function)),
+            timed(|| bare_table(&port.port)),
+            timed(|| through_port(&bare)),
+            timed(|| floor(&bare, &mut words)),
+            timed(|| through_port(&recorded)),
+            timed(|| through_port(&silent)),
+        ]);
+        quiet = undisturbed(&rounds);
         // Time for the next chunk, so that rounds of empty calls do not outrun its preparation.
         std::thread::sleep(Duration::from_micros(300));
     }
-    let [raw_ns, table_ns, port_ns, floor_ns, recorded_ns, off_ns] =
-        rows.map(|mut row| median(&mut row));
+    let (all, quiet_medians) = (medians(rounds.iter()), medians(quiet.iter()));
+    let [raw_ns, table_ns, port_ns, floor_ns, recorded_ns, off_ns] = quiet_medians;
+    println!(
+        "undisturbed rounds                {} of {}",
+        quiet.len(),
+        rounds.len()
+    );
     println!("raw C function pointer            {raw_ns:7.2} ns a call");
     println!("bare table of functions           {table_ns:7.2} ns a call");
     println!("connected uses port               {port_ns:7.2} ns a call");
@@ -227,6 +266,10 @@ fn main() {
     );
     let what = "a proxy in place, switched off";
     must_reach::within(what, off_ns - port_ns, ..=3.0, " ns");
-    let added = recording_adds / floor_adds;
-    must_reach::within("recorded call / (two rdtsc + append)", added, ..=1.35, "");
+    println!(
+        "  recorded call / floor over all rounds, disturbed ones too: {:.2}",
+        added(&all)
+    );
+    let what = "recorded call / (two rdtsc + append)";
+    must_reach::within(what, added(&quiet_medians), ..=1.35, "");
 }

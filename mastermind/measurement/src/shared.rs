@@ -171,13 +171,23 @@ impl Shared {
         let same = |known: &&RegisteredMethod| known.definition.counters == method.counters;
         // Methods with the same counters share what a thread opens for them.
         let shared = registry.methods.iter().find(same);
-        let counters = shared.map_or(counters, |known| known.counters.clone());
+        let (counters, counters_ns) = match shared {
+            Some(known) => (known.counters.clone(), known.definition.counters_ns),
+            None => {
+                let cost = counters.as_ref().map(|plan| plan.cost_ns(self.clock()));
+                (counters, cost.unwrap_or(0))
+            }
+        };
         let switch = Arc::new(ProxyMethod::registered(id));
         if counters.is_some() {
             switch.enable_counters();
         }
         registry.methods.push(RegisteredMethod {
-            definition: Arc::new(MethodDefinition { id, ..method }),
+            definition: Arc::new(MethodDefinition {
+                id,
+                counters_ns,
+                ..method
+            }),
             counters,
             switch,
         });
@@ -310,7 +320,7 @@ impl Shared {
             } else {
                 0
             };
-            (*context).thread = thread;
+            (*context).thread = u64::from(thread);
         }
         Ok(log)
     }
@@ -322,6 +332,7 @@ impl Shared {
             let context = (*log.0).context();
             (*context).owner = log.0.cast();
             (*context).recorder = self.recorder.load(Ordering::Acquire);
+            (*context).show_to_thread();
         }
         self.catch_up(log);
         locked(&self.logs).all.push(log);
@@ -380,6 +391,8 @@ impl Shared {
     fn give_back(&self, log: LogPointer, thread: Pid) {
         let mut logs = locked(&self.logs);
         if logs.all.contains(&log) {
+            // SAFETY: the log lives as long as it is in the list; what is written is an atomic.
+            unsafe { (*(*log.0).context()).hide_from_thread() };
             logs.free.push((log, thread));
         }
     }

@@ -212,7 +212,7 @@ impl ThreadLog {
     pub(crate) fn pass_on(&mut self) {
         self.counters.close();
         // SAFETY: nobody records through the context: its thread is gone.
-        unsafe { (*self.context()).path = 0 };
+        unsafe { (*self.context()).leave_all_calls() };
     }
 
     /// Counts a call that is not recorded.

@@ -8,7 +8,7 @@ use mastermind_measurement::{
     Clock, CounterError, RecorderConfig, RunRecorder, counter_names, probe_counters,
 };
 use mastermind_records::definition::{CounterDefinition, MethodDefinition, RunDefinition};
-use mastermind_records::{ChunkSizes, Run};
+use mastermind_records::{ChunkSizes, Profile, Run};
 
 fn start(directory: &Path) -> RunRecorder {
     let run = RunRecorder::start(RecorderConfig {
@@ -185,4 +185,36 @@ fn wrong_names_are_told() {
     );
     let twice = probe_counters(["ru_utime", "ru_utime"]).unwrap();
     assert_eq!(twice.len(), 1);
+}
+
+#[test]
+fn what_their_readings_cost_is_in_the_measurements_own_cost() {
+    let counters = probe_counters(["page-faults", "ru_minflt"]).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let run = start(directory.path());
+    let (one, two) = (method(&run, "one", &counters), method(&run, "two", &[]));
+    for _ in 0..10 {
+        one(&|| two(&|| ()));
+    }
+    drop((one, two));
+    run.finish().unwrap();
+    let run = Run::open(directory.path()).unwrap();
+    let definitions = run.logs()[0].definitions();
+    let of = |name: &str| {
+        let mut methods = definitions.methods();
+        methods
+            .find(|method| method.method == name)
+            .unwrap()
+            .counters_ns
+    };
+    // Two system calls.
+    assert!(of("one") > 0, "{}", of("one"));
+    assert_eq!(of("two"), 0);
+    let record_ns = definitions.cost.unwrap().record_ns;
+    let expected = 20.0 * record_ns + 10.0 * of("one") as f64;
+    let told = Profile::new(&run, false).self_cost_ns.unwrap();
+    assert!(
+        (told - expected).abs() < 1e-6 * expected,
+        "{told} {expected}"
+    );
 }

@@ -134,6 +134,8 @@ pub struct MethodDefinition {
     pub parameters: Vec<ParameterDefinition>,
     /// Counters, after the parameters; only the available ones have a word.
     pub counters: Vec<CounterDefinition>,
+    /// What their two readings cost a call, calibrated when the method was first monitored; 0 without counters.
+    pub counters_ns: u64,
 }
 
 impl MethodDefinition {

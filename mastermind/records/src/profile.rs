@@ -184,6 +184,10 @@ impl ProfileSums {
             let Some(method) = method.filter(|method| !method.is_mpi()) else {
                 continue;
             };
+            if method.counters_ns > 0 {
+                let ns = method.counters_ns as f64 * sum.calls as f64;
+                *self.self_cost_ns.get_or_insert(0.0) += ns;
+            }
             sum.classes.push(method.class.clone());
             self.methods.entry(method.name()).or_default().add(&sum);
         }

@@ -3,6 +3,8 @@
 //! Writes the schedule to a file in the directory for temporary files, then prints its bytes, CPU seconds and rate of the parser, CPU seconds
 //! of the simulation, and both together.
 
+#[path = "../../../benches/must_reach.rs"]
+mod must_reach;
 #[path = "../tests/goal/sweep.rs"]
 mod sweep;
 
@@ -24,6 +26,7 @@ fn main() -> std::io::Result<()> {
     sweep::write_sweep(&mut file, (100, 100), 20, 6000, 1_000_000)?;
     drop(file);
     let bytes = fs::metadata(&path)?.len();
+    let mut least_s = f64::MAX;
     for _ in 0..5 {
         let begin = cpu_s();
         let schedule = read_goal(File::open(&path)?).expect("a schedule");
@@ -31,6 +34,7 @@ fn main() -> std::io::Result<()> {
         let (operations, kept) = (schedule.operations(), schedule.memory_bytes());
         let outcome = simulate_schedule(schedule, &Machine::default()).expect("an end");
         let end = cpu_s();
+        least_s = least_s.min(end - begin);
         println!(
             "{bytes} bytes, {operations} operations in {kept} bytes: read in {:.3} CPU s ({:.0} MB/s), simulated in {:.3} CPU s, \
              together {:.3} CPU s; {} messages, {} events, {} bytes, finish {} ns",
@@ -44,5 +48,7 @@ fn main() -> std::io::Result<()> {
             outcome.makespan_ns,
         );
     }
+    // A seventh of the 12.2 CPU s that the fastest other tool takes.
+    must_reach::within("GOAL text to finishing times", least_s, ..=1.74, " CPU s");
     fs::remove_file(&path)
 }

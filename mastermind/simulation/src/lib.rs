@@ -16,6 +16,7 @@
 //! ```
 
 pub mod analytic;
+pub mod calibration;
 pub mod diagram;
 pub mod engine;
 pub mod expression;

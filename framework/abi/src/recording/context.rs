@@ -1,6 +1,6 @@
 //! What one thread appends through, and the cells of its log's header that change while it does.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// Open calls that the header of a log can hold; deeper ones are counted only.
 pub const MAX_OPEN_CALLS: usize = 64;
@@ -36,15 +36,28 @@ pub struct LogCells {
     pub open: [OpenCall; MAX_OPEN_CALLS],
 }
 
-/// One cached call path.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct CallPathEntry {
-    /// Parent path in the high half, method in the low half; 0 if unused.
-    pub key: u64,
-    /// The call path.
-    pub path: u64,
+/// A call path as the caller of further calls: `path | hash(path) << 58`; 0 outside of all measured calls.
+///
+/// The sum of a parent's word and a method's word ([`method_word`]) is unique to the two, and its uppermost 6 bits are a
+/// place in the cache: one addition and one shift a call.
+const fn parent_word(path: u32) -> u64 {
+    path as u64 | (path as u64).wrapping_mul(9) << SLOT_SHIFT
 }
+
+/// A method as the callee: `id << 24 | id << 58`.
+pub(super) const fn method_word(id: u32) -> u64 {
+    (id as u64) << PATH_BITS | (id as u64) << SLOT_SHIFT
+}
+
+/// The id in a [`method_word`].
+pub(super) const fn method_id(word: u64) -> u32 {
+    (word >> PATH_BITS) as u32
+}
+
+/// Bits of a call path in a [`parent_word`].
+const PATH_BITS: u32 = 24;
+const PATH_MASK: u64 = (1 << PATH_BITS) - 1;
+const SLOT_SHIFT: u32 = u64::BITS - N_CACHED_CALL_PATHS.ilog2();
 
 /// What one thread appends its records through.
 ///
@@ -63,16 +76,19 @@ pub struct RecordingContext {
     pub cells: *const LogCells,
     /// Ticks spent in MPI so far by this thread; the MPI proxy adds to it.
     pub mpi_ticks: u64,
-    /// Clock; `None` is the time-stamp counter.
-    pub clock: Option<ClockFunction>,
     /// Flags of each record ([`super::word::MPI_MEASURED`]).
     pub flags: u64,
+    /// Current call path, with its place in the cache: a `parent_word`.
+    parent: u64,
+    /// [`super::thread_pointer`] of the thread that appends here; 0 while none may find the context by it. Read by other
+    /// threads.
+    thread_pointer: AtomicUsize,
+    /// Clock; `None` is the time-stamp counter.
+    pub clock: Option<ClockFunction>,
     /// The recorder that the context is of.
     pub recorder: *const super::Recorder,
-    /// Current call path; 0 outside of all measured calls.
-    pub path: u32,
     /// Number of the log within the rank.
-    pub thread: u32,
+    pub thread: u64,
     /// For the owner of the context.
     pub owner: *mut std::ffi::c_void,
     /// Calls and time of MPI's functions, in the order of [`super::MpiProxyFunctions::functions`], kept in the log where
@@ -81,9 +97,24 @@ pub struct RecordingContext {
     /// Number of them.
     pub n_mpi_totals: u64,
     /// Zero; room for later layouts.
-    pub reserved: [u64; 4],
-    /// Direct-mapped cache of call paths.
-    pub call_paths: [CallPathEntry; N_CACHED_CALL_PATHS],
+    pub reserved: [u64; 2],
+    /// Direct-mapped cache of call paths: the sums of parent and method; 0 if unused.
+    cached_keys: [u64; N_CACHED_CALL_PATHS],
+    /// The call paths there, as parents.
+    cached_paths: [u64; N_CACHED_CALL_PATHS],
+}
+
+/// What the thread's context knew of the caller, to be restored when the call has ended.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Parent(u64);
+
+impl Parent {
+    /// The caller's call path.
+    #[inline(always)]
+    pub(super) fn path(self) -> u32 {
+        (self.0 & PATH_MASK) as u32
+    }
 }
 
 impl RecordingContext {
@@ -106,69 +137,102 @@ impl RecordingContext {
     ///
     /// # Safety
     /// `cells` is valid; `next` lies in `cursor..=end` and all words before it are written.
-    #[inline(always)]
     pub unsafe fn commit(&mut self, next: *mut u64) {
+        // SAFETY: required of the caller.
+        self.commit_in(unsafe { &*self.cells }, next);
+    }
+
+    /// As [`RecordingContext::commit`], with the context's own cells at hand.
+    #[inline(always)]
+    pub(super) fn commit_in(&mut self, cells: &LogCells, next: *mut u64) {
         self.cursor = next;
         let committed = (next as usize).wrapping_sub(self.origin);
-        // SAFETY: required of the caller.
-        unsafe { &*self.cells }
-            .committed
-            .store(committed as u64, Ordering::Release);
+        cells.committed.store(committed as u64, Ordering::Release);
+    }
+
+    /// The current call path; 0 outside of all measured calls.
+    #[inline(always)]
+    pub fn path(&self) -> u32 {
+        self.parent().path()
+    }
+
+    /// Goes on outside of all measured calls.
+    pub fn leave_all_calls(&mut self) {
+        self.parent = 0;
     }
 
     #[inline(always)]
-    fn slot(parent: u32, method: u32) -> usize {
-        (parent.wrapping_mul(9).wrapping_add(method)) as usize % N_CACHED_CALL_PATHS
+    pub(super) fn parent(&self) -> Parent {
+        Parent(self.parent)
     }
 
+    /// Goes back to the caller.
     #[inline(always)]
-    fn key(parent: u32, method: u32) -> u64 {
-        u64::from(parent) << 32 | u64::from(method)
+    pub(super) fn restore(&mut self, parent: Parent) {
+        self.parent = parent.0;
     }
 
-    /// The call path if it is in the cache.
+    /// Goes from the current call path to that of a method called from there, if it is in the cache.
     #[inline(always)]
-    pub fn cached_call_path(&self, parent: u32, method: u32) -> Option<u32> {
-        let entry = &self.call_paths[Self::slot(parent, method)];
-        (entry.key == Self::key(parent, method)).then_some(entry.path as u32)
+    pub(super) fn enter_cached(&mut self, method_word: u64) -> Option<u32> {
+        let key = self.parent.wrapping_add(method_word);
+        let slot = (key >> SLOT_SHIFT) as usize;
+        if self.cached_keys[slot] != key {
+            return None;
+        }
+        self.parent = self.cached_paths[slot];
+        Some(self.path())
     }
 
     /// Puts a call path into the cache.
-    pub fn remember_call_path(&mut self, parent: u32, method: u32, path: u32) {
-        self.call_paths[Self::slot(parent, method)] = CallPathEntry {
-            key: Self::key(parent, method),
-            path: u64::from(path),
-        };
+    ///
+    /// # Returns
+    /// Whether it can be: not a path of more than 24 bits.
+    pub(super) fn remember_call_path(&mut self, method_word: u64, path: u32) -> bool {
+        let fits = u64::from(path) <= PATH_MASK;
+        if fits {
+            let key = self.parent.wrapping_add(method_word);
+            let slot = (key >> SLOT_SHIFT) as usize;
+            (self.cached_keys[slot], self.cached_paths[slot]) = (key, parent_word(path));
+        }
+        fits
     }
 
-    /// Notes a call as open.
-    ///
-    /// # Safety
-    /// `cells` is valid.
+    /// Lets the calling thread find the context by its thread pointer, until [`RecordingContext::hide_from_thread`].
+    pub fn show_to_thread(&self) {
+        let thread = super::thread_pointer();
+        self.thread_pointer.store(thread, Ordering::Relaxed);
+    }
+
+    /// Ends that: a thread that comes later may have the same thread pointer.
+    pub fn hide_from_thread(&self) {
+        self.thread_pointer.store(0, Ordering::Relaxed);
+    }
+
+    /// The thread pointer of the thread that may find the context by it; 0 for none.
     #[inline(always)]
-    pub unsafe fn push_open_call(&mut self, path: u32, start: u64) {
-        // SAFETY: required of the caller.
-        let cells = unsafe { &*self.cells };
-        let depth = cells.depth.load(Ordering::Relaxed);
-        if let Some(open) = cells.open.get(depth as usize) {
+    pub(super) fn seen_by(&self) -> usize {
+        self.thread_pointer.load(Ordering::Relaxed)
+    }
+}
+
+impl LogCells {
+    /// Notes a call as open.
+    #[inline(always)]
+    pub fn push_open_call(&self, path: u32, start: u64) {
+        let depth = self.depth.load(Ordering::Relaxed);
+        if let Some(open) = self.open.get(depth as usize) {
             open.path.store(u64::from(path), Ordering::Relaxed);
             open.start.store(start, Ordering::Relaxed);
         }
-        cells.depth.store(depth + 1, Ordering::Release);
+        self.depth.store(depth + 1, Ordering::Release);
     }
 
     /// Forgets the innermost open call.
-    ///
-    /// # Safety
-    /// `cells` is valid.
     #[inline(always)]
-    pub unsafe fn pop_open_call(&mut self) {
-        // SAFETY: required of the caller.
-        let depth = unsafe { &(*self.cells).depth };
-        depth.store(
-            depth.load(Ordering::Relaxed).wrapping_sub(1),
-            Ordering::Release,
-        );
+    pub fn pop_open_call(&self) {
+        let depth = self.depth.load(Ordering::Relaxed);
+        self.depth.store(depth.wrapping_sub(1), Ordering::Release);
     }
 }
 

@@ -48,7 +48,7 @@ fn expand_method(method: &Method) -> TokenStream {
         quote_spanned! { hygienic() => ::cca_abi::guard_value(out, error, #call) }
     };
     quote_spanned! { hygienic() =>
-        unsafe extern "C" fn #name(#parameters) -> i32 {
+        unsafe extern "C-unwind" fn #name(#parameters) -> i32 {
             // SAFETY: the object is the `T` of the port this table belongs to; result and error are the caller's space.
             unsafe { #guarded }
         }

@@ -75,30 +75,44 @@ fn new(port: &Port) -> TokenStream {
 }
 
 fn expand_method(port: &Port, index: usize, method: &Method) -> TokenStream {
-    let table = port.derived("Vtable");
+    let (proxy, table) = (port.derived("Proxy"), port.derived("Vtable"));
     let name = &method.name;
     let parameters = vtable::parameters(method);
-    let names = method.argument_names();
+    let names: Vec<_> = method.argument_names().collect();
     let out = (!method.is_unit()).then(|| quote_spanned! { hygienic() => out, });
     let words = method.perf.iter().map(word);
+    // The recorded path is a function of its own, reached by a jump, so that a method that is switched off saves and
+    // restores nothing.
     quote_spanned! { hygienic() =>
-        unsafe extern "C" fn #name(#parameters) -> i32 {
+        unsafe extern "C-unwind" fn #name(#parameters) -> i32 {
+            #[inline(never)]
+            unsafe extern "C-unwind" fn recorded(#parameters) -> i32 {
+                // SAFETY: as below.
+                unsafe {
+                    let proxy = &*object.cast::<#proxy>();
+                    let recording = ::cca_abi::recording::Recording::begin(
+                        &*proxy.recorder,
+                        &*proxy.methods[#index].0,
+                        #[inline(always)]
+                        || [#(#words),*],
+                    );
+                    let target = proxy.target.load();
+                    let forward = (*target.vtable.cast::<#table>()).#name;
+                    let status = forward(target.object, #(#names,)* #out error);
+                    if let Some(recording) = recording {
+                        recording.end(status != 0);
+                    }
+                    status
+                }
+            }
             // SAFETY: the object is the proxy this table belongs to; its slot is connected while it stands in a connection.
             unsafe {
-                let proxy = &*object.cast::<Self>();
-                let target = proxy.target.load();
-                let forward = (*target.vtable.cast::<#table>()).#name;
-                let recording = ::cca_abi::recording::Recording::begin(
-                    &*proxy.recorder,
-                    &*proxy.methods[#index].0,
-                    #[inline(always)]
-                    || [#(#words),*],
-                );
-                let status = forward(target.object, #(#names,)* #out error);
-                if let Some(recording) = recording {
-                    recording.end(status != 0);
+                let proxy = &*object.cast::<#proxy>();
+                if (*proxy.methods[#index].0).is_enabled() {
+                    return recorded(object, #(#names,)* #out error);
                 }
-                status
+                let target = proxy.target.load();
+                ((*target.vtable.cast::<#table>()).#name)(target.object, #(#names,)* #out error)
             }
         }
     }

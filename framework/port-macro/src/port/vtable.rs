@@ -6,7 +6,7 @@ use quote::quote_spanned;
 use super::hygienic;
 use super::parse::{Method, Port};
 
-/// `struct FluxPortVtable`: a header, then one `extern "C"` function a method.
+/// `struct FluxPortVtable`: a header, then one C function a method, which an exception of C++ may leave.
 pub fn expand(port: &Port) -> TokenStream {
     let vtable = port.derived("Vtable");
     let vis = &port.item.vis;
@@ -33,7 +33,7 @@ pub fn expand(port: &Port) -> TokenStream {
 /// Type of the table's entry for `method`: object, arguments, place for the result, place for the error; returns a status.
 fn function_pointer(method: &Method) -> TokenStream {
     let parameters = parameters(method);
-    quote_spanned! { hygienic() => unsafe extern "C" fn(#parameters) -> i32 }
+    quote_spanned! { hygienic() => unsafe extern "C-unwind" fn(#parameters) -> i32 }
 }
 
 /// Parameters of the table's function for `method`, with their names.

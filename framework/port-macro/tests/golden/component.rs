@@ -5,7 +5,7 @@ pub struct GodunovFlux {
     services: Services,
 }
 const _: () = {
-    unsafe extern "C" fn create(
+    unsafe extern "C-unwind" fn create(
         component: *mut ::cca_abi::RawComponent,
         error: *mut ::cca_abi::ErrorBuffer,
     ) -> i32 {

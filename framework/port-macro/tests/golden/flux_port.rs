@@ -19,7 +19,7 @@ pub struct FluxPortVtable {
     /// Which interface this is a table of.
     pub header: ::cca_abi::VtableHeader,
     ///[`FluxPort::compute`].
-    pub compute: unsafe extern "C" fn(
+    pub compute: unsafe extern "C-unwind" fn(
         object: *const ::core::ffi::c_void,
         axis: Axis,
         left: States<'_>,
@@ -28,7 +28,7 @@ pub struct FluxPortVtable {
         error: *mut ::cca_abi::ErrorBuffer,
     ) -> i32,
     ///[`FluxPort::faces`].
-    pub faces: unsafe extern "C" fn(
+    pub faces: unsafe extern "C-unwind" fn(
         object: *const ::core::ffi::c_void,
         left: States<'_>,
         out: *mut u64,
@@ -93,7 +93,7 @@ impl<T: FluxPort + Send + Sync + 'static> FluxPortProvider<T> {
         compute: Self::compute,
         faces: Self::faces,
     };
-    unsafe extern "C" fn compute(
+    unsafe extern "C-unwind" fn compute(
         object: *const ::core::ffi::c_void,
         axis: Axis,
         left: States<'_>,
@@ -108,7 +108,7 @@ impl<T: FluxPort + Send + Sync + 'static> FluxPortProvider<T> {
             )
         }
     }
-    unsafe extern "C" fn faces(
+    unsafe extern "C-unwind" fn faces(
         object: *const ::core::ffi::c_void,
         left: States<'_>,
         out: *mut u64,
@@ -176,7 +176,7 @@ impl FluxPortProxy {
             )
         }
     }
-    unsafe extern "C" fn compute(
+    unsafe extern "C-unwind" fn compute(
         object: *const ::core::ffi::c_void,
         axis: Axis,
         left: States<'_>,
@@ -184,47 +184,83 @@ impl FluxPortProxy {
         flux: StatesMut<'_>,
         error: *mut ::cca_abi::ErrorBuffer,
     ) -> i32 {
-        unsafe {
-            let proxy = &*object.cast::<Self>();
-            let target = proxy.target.load();
-            let forward = (*target.vtable.cast::<FluxPortVtable>()).compute;
-            let recording = ::cca_abi::recording::Recording::begin(
-                &*proxy.recorder,
-                &*proxy.methods[0usize].0,
-                #[inline(always)]
-                || [
-                    <usize as ::cca_abi::recording::PerfValue>::to_word(left.len()),
-                    <Axis as ::cca_abi::recording::PerfValue>::to_word(axis),
-                ],
-            );
-            let status = forward(target.object, axis, left, right, flux, error);
-            if let Some(recording) = recording {
-                recording.end(status != 0);
+        #[inline(never)]
+        unsafe extern "C-unwind" fn recorded(
+            object: *const ::core::ffi::c_void,
+            axis: Axis,
+            left: States<'_>,
+            right: States<'_>,
+            flux: StatesMut<'_>,
+            error: *mut ::cca_abi::ErrorBuffer,
+        ) -> i32 {
+            unsafe {
+                let proxy = &*object.cast::<FluxPortProxy>();
+                let recording = ::cca_abi::recording::Recording::begin(
+                    &*proxy.recorder,
+                    &*proxy.methods[0usize].0,
+                    #[inline(always)]
+                    || [
+                        <usize as ::cca_abi::recording::PerfValue>::to_word(left.len()),
+                        <Axis as ::cca_abi::recording::PerfValue>::to_word(axis),
+                    ],
+                );
+                let target = proxy.target.load();
+                let forward = (*target.vtable.cast::<FluxPortVtable>()).compute;
+                let status = forward(target.object, axis, left, right, flux, error);
+                if let Some(recording) = recording {
+                    recording.end(status != 0);
+                }
+                status
             }
-            status
+        }
+        unsafe {
+            let proxy = &*object.cast::<FluxPortProxy>();
+            if (*proxy.methods[0usize].0).is_enabled() {
+                return recorded(object, axis, left, right, flux, error);
+            }
+            let target = proxy.target.load();
+            ((*target.vtable.cast::<FluxPortVtable>())
+                .compute)(target.object, axis, left, right, flux, error)
         }
     }
-    unsafe extern "C" fn faces(
+    unsafe extern "C-unwind" fn faces(
         object: *const ::core::ffi::c_void,
         left: States<'_>,
         out: *mut u64,
         error: *mut ::cca_abi::ErrorBuffer,
     ) -> i32 {
-        unsafe {
-            let proxy = &*object.cast::<Self>();
-            let target = proxy.target.load();
-            let forward = (*target.vtable.cast::<FluxPortVtable>()).faces;
-            let recording = ::cca_abi::recording::Recording::begin(
-                &*proxy.recorder,
-                &*proxy.methods[1usize].0,
-                #[inline(always)]
-                || [],
-            );
-            let status = forward(target.object, left, out, error);
-            if let Some(recording) = recording {
-                recording.end(status != 0);
+        #[inline(never)]
+        unsafe extern "C-unwind" fn recorded(
+            object: *const ::core::ffi::c_void,
+            left: States<'_>,
+            out: *mut u64,
+            error: *mut ::cca_abi::ErrorBuffer,
+        ) -> i32 {
+            unsafe {
+                let proxy = &*object.cast::<FluxPortProxy>();
+                let recording = ::cca_abi::recording::Recording::begin(
+                    &*proxy.recorder,
+                    &*proxy.methods[1usize].0,
+                    #[inline(always)]
+                    || [],
+                );
+                let target = proxy.target.load();
+                let forward = (*target.vtable.cast::<FluxPortVtable>()).faces;
+                let status = forward(target.object, left, out, error);
+                if let Some(recording) = recording {
+                    recording.end(status != 0);
+                }
+                status
             }
-            status
+        }
+        unsafe {
+            let proxy = &*object.cast::<FluxPortProxy>();
+            if (*proxy.methods[1usize].0).is_enabled() {
+                return recorded(object, left, out, error);
+            }
+            let target = proxy.target.load();
+            ((*target.vtable.cast::<FluxPortVtable>())
+                .faces)(target.object, left, out, error)
         }
     }
 }

@@ -1,5 +1,6 @@
 //! One file a verb.
 
+pub mod calibrate;
 pub mod check;
 pub mod choose;
 pub mod compare;

@@ -14,7 +14,7 @@ use mastermind_models::ModelSet;
 use mastermind_simulation::engine::{Outcome, ProcessResult, Progress, simulate_with};
 use mastermind_simulation::expression::parse;
 use mastermind_simulation::machine::{Machine, read_machine};
-use mastermind_simulation::program::{Model, Program, System, lower};
+use mastermind_simulation::program::{Model, Program, System, lower_with};
 use mastermind_simulation::report::html;
 use serde::Serialize;
 
@@ -121,7 +121,7 @@ impl Simulate {
             nodes: machine.nodes_for(processes),
             processors: machine.processors,
         };
-        let program = lower(&model, &models, system)?;
+        let program = lower_with(&model, &models, system, machine.collectives)?;
         let outcome = self.run(&program, &machine)?;
         if let Some(path) = &self.html {
             fs::write(path, html(&model.name, &outcome))

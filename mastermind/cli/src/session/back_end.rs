@@ -7,7 +7,7 @@ use std::os::unix::process::{CommandExt, parent_id};
 use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use cca_comm::{Launched, Launcher, MpiKind, find_launcher, launch_command, launched, version_of};
 use clap::ValueEnum;
 
@@ -119,12 +119,22 @@ pub fn back_end(
 /// # Errors
 /// No MPI with both a launcher and a back end; the launcher cannot be started. Else it does not return.
 pub fn start_ranks(ranks: usize, wanted: Option<MpiKind>) -> anyhow::Result<()> {
-    let kinds: Vec<_> = KINDS
-        .into_iter()
-        .filter(|kind| wanted.is_none_or(|w| w == *kind))
-        .collect();
+    let found = launch(ranks, wanted);
+    let (_, mut command) = found.map_err(|error| anyhow!("cannot run {ranks} ranks: {error}"))?;
+    command.args(std::env::args_os().skip(1));
+    let program = command.get_program().to_string_lossy().into_owned();
+    let error = command.exec();
+    Err(error).with_context(|| format!("cannot start launcher \"{program}\""))
+}
+
+/// The line that starts this program on `ranks` ranks, without arguments of its own, and the MPI that it is of.
+///
+/// # Errors
+/// No MPI with both a launcher and a back end.
+pub fn launch(ranks: usize, wanted: Option<MpiKind>) -> anyhow::Result<(MpiKind, Command)> {
+    let kinds = KINDS.into_iter();
     let mut missing = Vec::new();
-    for kind in kinds {
+    for kind in kinds.filter(|kind| wanted.is_none_or(|wanted| wanted == *kind)) {
         let Some(program) = find_launcher(kind, version_of) else {
             missing.push(format!("no launcher of {kind}"));
             continue;
@@ -134,24 +144,15 @@ pub fn start_ranks(ranks: usize, wanted: Option<MpiKind>) -> anyhow::Result<()> 
             continue;
         }
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let words = launch_command(
-            &program,
-            kind,
-            ranks,
-            rustix::process::geteuid().is_root(),
-            cores,
-        );
+        let is_root = rustix::process::geteuid().is_root();
+        let words = launch_command(&program, kind, ranks, is_root, cores);
         let own = std::env::current_exe().context("cannot find this program")?;
         let mut command = Command::new(&words[0]);
-        command
-            .args(&words[1..])
-            .arg(own)
-            .args(std::env::args_os().skip(1));
-        let error = command.exec();
-        return Err(error).with_context(|| format!("cannot start launcher \"{program}\""));
+        command.args(&words[1..]).arg(own);
+        return Ok((kind, command));
     }
     bail!(
-        "cannot run {ranks} ranks: {}, expected an MPI with its back end; run mastermind doctor",
+        "{}, expected an MPI with its back end; run mastermind doctor",
         missing.join(", ")
     )
 }

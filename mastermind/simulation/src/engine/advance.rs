@@ -257,6 +257,7 @@ impl Engine<'_> {
         };
         if free > now {
             // It keeps its place among those that wait.
+            self.events -= 1;
             p.due = free;
             return Ok(NEVER);
         }

@@ -8,6 +8,7 @@
 use super::calendar::Calendar;
 use super::messages::{Message, NIL, Part};
 use super::neighbours::Neighbours;
+use super::pages::filled;
 use super::process::{NEVER, Waits};
 use super::run::Engine;
 
@@ -45,7 +46,7 @@ impl Ahead {
         };
         Self {
             neighbours,
-            bounds: vec![bound; processes],
+            bounds: filled(bound, processes),
             lookahead_ns,
         }
     }

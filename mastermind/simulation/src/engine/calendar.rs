@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::pages::filled;
+
 /// Buckets of the ring.
 const BUCKETS: usize = 2048;
 
@@ -51,7 +53,7 @@ impl Calendar {
             now: 0,
             heads: vec![NONE; BUCKETS],
             filled: vec![0; BUCKETS / 64],
-            places: vec![place; processes],
+            places: filled(place, processes),
             later: BinaryHeap::new(),
         }
     }

@@ -23,6 +23,7 @@ impl Engine<'_> {
         }
         if free > now {
             // It keeps its place among those that wait: by when it was sent.
+            self.events -= 1;
             self.pool.get_mut(index).at = free;
             let head = p.arrivals;
             p.arrivals = self.pool.arrive(head, index, &mut self.undecided);

@@ -34,6 +34,7 @@ mod finish;
 mod messages;
 mod neighbours;
 mod outcome;
+mod pages;
 mod process;
 mod region;
 mod run;
@@ -42,3 +43,6 @@ mod warm;
 pub use error::{Blocked, SimulationError};
 pub use outcome::{ElementResult, Outcome, ProcessResult, Progress, Slice};
 pub use run::{simulate, simulate_traced, simulate_with};
+
+pub(crate) use pages::{filled, reserve};
+pub(crate) use warm::fetch;

@@ -9,6 +9,7 @@ use super::error::{SimulationError, Stop};
 use super::messages::{NIL, Pool};
 use super::neighbours::neighbours;
 use super::outcome::{Count, Outcome, Progress, Slice};
+use super::pages::filled;
 use super::process::Process;
 use crate::expression::{Compiled, Context};
 use crate::machine::{Link, Machine};
@@ -37,13 +38,11 @@ pub fn simulate_with(
     machine: &Machine,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, SimulationError> {
-    let engine = Engine::new(program, machine)?;
-    if !engine.is_crowded
-        && let Some(outcome) = eager::run(program, machine, engine.lookahead_ns, progress)
-    {
+    let (is_crowded, lookahead_ns) = window(program, machine);
+    if !is_crowded && let Some(outcome) = eager::run(program, machine, lookahead_ns, progress) {
         return Ok(outcome);
     }
-    run(engine, &program.starts, progress)
+    run(Engine::new(program, machine)?, &program.starts, progress)
 }
 
 /// Runs a program on a machine and tells all that each process does, those of one process in order.
@@ -105,6 +104,25 @@ fn run(
     engine.finish()
 }
 
+/// Whether nodes have more processes than processors, and the longest time in which nothing that happens
+/// at one process (there: node) depends on what happens at another, nanoseconds.
+fn window(program: &Program, machine: &Machine) -> (bool, u64) {
+    let per_node = program.system.processes_per_node();
+    let is_crowded = per_node > machine.processors;
+    let is_alone = per_node == 1 || is_crowded;
+    let lookahead_ns = match (is_alone, per_node < program.system.processes) {
+        (true, true) => machine.inter.lookahead_ns(),
+        (false, true) => machine
+            .inter
+            .lookahead_ns()
+            .min(machine.intra.lookahead_ns()),
+        (true, false) if is_crowded => LONGEST_WINDOW_NS,
+        // One process sends to itself at most.
+        (_, false) => machine.intra.lookahead_ns(),
+    };
+    (is_crowded, lookahead_ns)
+}
+
 pub(super) struct Engine<'a> {
     pub(super) operations: &'a [Operation],
     pub(super) elements: &'a [ElementInfo],
@@ -136,18 +154,7 @@ impl<'a> Engine<'a> {
     fn new(program: &'a Program, machine: &'a Machine) -> Result<Self, SimulationError> {
         let system = program.system;
         let (n, per_node) = (system.processes as usize, system.processes_per_node());
-        let is_crowded = per_node > machine.processors;
-        let is_alone = per_node == 1 || is_crowded;
-        let lookahead = match (is_alone, per_node < system.processes) {
-            (true, true) => machine.inter.lookahead_ns(),
-            (false, true) => machine
-                .inter
-                .lookahead_ns()
-                .min(machine.intra.lookahead_ns()),
-            (true, false) if is_crowded => LONGEST_WINDOW_NS,
-            // One process sends to itself at most.
-            (_, false) => machine.intra.lookahead_ns(),
-        };
+        let (is_crowded, lookahead) = window(program, machine);
         let units = if is_crowded {
             n.div_ceil(per_node as usize)
         } else {
@@ -162,8 +169,8 @@ impl<'a> Engine<'a> {
             locks: program.locks,
             width,
             per_node,
-            processes: vec![Process::new(); n],
-            slots: vec![0.0; n * width],
+            processes: filled(Process::new(), n),
+            slots: filled(0.0, n * width),
             pool: Pool::default(),
             calendar: Calendar::new(units, lookahead),
             is_crowded,
@@ -173,7 +180,7 @@ impl<'a> Engine<'a> {
                 neighbours(program, machine).map(|known| Ahead::new(known, n, lookahead))
             },
             lookahead_ns: lookahead,
-            counts: vec![Count::default(); n * program.elements.len()],
+            counts: filled(Count::default(), n * program.elements.len()),
             messages: 0,
             events: 0,
             undecided: 0,

@@ -44,7 +44,7 @@ pub(super) fn fetch_all<T>(items: &[T]) {
 
 /// Asks for the cache line of an item.
 #[inline]
-pub(super) fn fetch<T>(item: &T) {
+pub(crate) fn fetch<T>(item: &T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

@@ -81,6 +81,12 @@ impl Queue {
         }
     }
 
+    /// The event `after` others of the present bucket from now, but for those that are yet to come.
+    #[inline]
+    pub(super) fn upcoming(&self, after: usize) -> Option<&Event> {
+        self.present.get(self.present.len().wrapping_sub(1 + after))
+    }
+
     fn advance(&mut self) -> Option<()> {
         let later = self.later.peek().map(|event| event.0.at >> SHIFT);
         self.now = match (self.next_filled(), later) {

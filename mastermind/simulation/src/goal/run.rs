@@ -4,7 +4,7 @@ mod matching;
 
 use super::queue::{Event, Queue};
 use super::schedule::{Kind, Op, Part, Schedule};
-use crate::engine::{Blocked, ProcessResult, Progress, SimulationError};
+use crate::engine::{Blocked, ProcessResult, Progress, SimulationError, fetch, filled};
 use crate::machine::{Link, Machine};
 use matching::Waiting;
 
@@ -72,6 +72,7 @@ pub fn simulate_schedule_with(
     run.begin();
     let mut next_report = PROGRESS_EVERY;
     while let Some(event) = run.queue.pop() {
+        run.warm();
         run.events += 1;
         run.event(event);
         if run.events >= next_report {
@@ -165,7 +166,7 @@ impl<'a> Run<'a> {
             schedule,
             machine,
             per_node: n.div_ceil(nodes.max(1)).max(1),
-            sums: vec![[0; 2]; ranks.len()],
+            sums: filled([0; 2], ranks.len()),
             received_ns: 0,
             ranks,
             several,
@@ -219,6 +220,24 @@ impl<'a> Run<'a> {
         self.order += STEP;
         let order = self.order | what;
         self.queue.push(Event { order, ..event });
+    }
+
+    /// Fetches what the next events need while the present one goes on.
+    #[inline]
+    fn warm(&self) {
+        if let Some(later) = self.queue.upcoming(5) {
+            fetch(&self.ranks[later.rank as usize]);
+            fetch(&self.sums[later.rank as usize]);
+        }
+        let Some(next) = self.queue.upcoming(2) else {
+            return;
+        };
+        if next.order & (STEP - 1) == OP {
+            let op = self.op(next.rank, next.op);
+            fetch(op);
+        } else if let Some(entry) = self.pool.head(&self.ranks[next.rank as usize].waiting) {
+            fetch(entry);
+        }
     }
 
     /// What waits for nothing begins.

@@ -1,5 +1,7 @@
 //! A schedule as it is kept: 24 bytes an operation, and no more for one that waits for the one before.
 
+use crate::engine::reserve;
+
 /// What an operation is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -63,6 +65,16 @@ pub struct Schedule {
 }
 
 impl Schedule {
+    /// Adds an operation.
+    #[inline]
+    pub(super) fn push(&mut self, op: Op) {
+        if self.ops.len() == self.ops.capacity() {
+            let more = self.ops.len().max(1 << 12);
+            reserve(&mut self.ops, more);
+        }
+        self.ops.push(op);
+    }
+
     /// Ranks.
     pub fn ranks(&self) -> usize {
         self.parts.len()

@@ -111,7 +111,7 @@ impl Link {
 
     /// Processor time of receiving so many bytes.
     #[inline]
-    pub(crate) fn receive_ns(&self, bytes: u64) -> u64 {
+    pub fn receive_ns(&self, bytes: u64) -> u64 {
         self.receive_overhead_ns + self.bytes_gap_ns(bytes).max(self.bytes_overhead_ns(bytes))
     }
 

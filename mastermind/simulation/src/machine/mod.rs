@@ -19,10 +19,15 @@
 //! above_bytes = 65535
 //! added_ns = 800                 # may be below 0
 //! gap_per_byte_ns = 0.4
+//!
+//! [collectives]
+//! library = "basic"              # or "mpich", "openmpi": whose algorithms are taken for which sizes
 //! ```
 //!
 //! # Source
 //! A. Alexandrov et al., "LogGP", SPAA 1995; T. Hoefler et al., "LogGOPSim", 2010 (O and S).
+
+use crate::program::Collectives;
 
 mod link;
 mod read;
@@ -88,6 +93,8 @@ pub struct Machine {
     pub intra: Link,
     /// Links between nodes.
     pub inter: Link,
+    /// Whose algorithms collectives are built by.
+    pub collectives: Collectives,
 }
 
 impl Default for Machine {
@@ -99,6 +106,7 @@ impl Default for Machine {
             waiting: Waiting::Blocks,
             intra: Link::default(),
             inter: Link::default(),
+            collectives: Collectives::default(),
         }
     }
 }

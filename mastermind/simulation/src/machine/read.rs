@@ -2,6 +2,8 @@
 
 use serde::Deserialize;
 
+use crate::program::Collectives;
+
 use super::{Link, MOST_PIECES, Machine, Piece, Pieces, Queue, Waiting};
 
 /// Longest time and greatest time a byte, nanoseconds: an hour.
@@ -45,6 +47,24 @@ struct Document {
     nodes: RawNodes,
     #[serde(default)]
     network: RawNetwork,
+    #[serde(default)]
+    collectives: RawCollectives,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct RawCollectives {
+    #[serde(default)]
+    library: RawLibrary,
+}
+
+#[derive(Deserialize, Default, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum RawLibrary {
+    #[default]
+    Basic,
+    Mpich,
+    OpenMpi,
 }
 
 #[derive(Deserialize, Default)]
@@ -173,6 +193,11 @@ pub fn read_machine(text: &str) -> Result<Machine, MachineError> {
         waiting,
         intra: link(&n.intra, network)?,
         inter: link(&n.inter, network)?,
+        collectives: match document.collectives.library {
+            RawLibrary::Basic => Collectives::Basic,
+            RawLibrary::Mpich => Collectives::Mpich,
+            RawLibrary::OpenMpi => Collectives::OpenMpi,
+        },
     })
 }
 

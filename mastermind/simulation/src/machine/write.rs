@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use crate::program::Collectives;
+
 use super::{Link, Machine, Queue, Waiting};
 
 /// A machine as the text that [`super::read_machine`] reads; times a byte with 5 digits.
@@ -34,6 +36,10 @@ pub fn write_machine(machine: &Machine, notes: &[String], measured: [Option<&str
         if let Some(note) = note {
             table(&mut text, name, link, note);
         }
+    }
+    if machine.collectives != Collectives::Basic {
+        let library = machine.collectives.name();
+        let _ = writeln!(text, "\n[collectives]\nlibrary = \"{library}\"");
     }
     text
 }
@@ -86,6 +92,7 @@ mod tests {
             },
             waiting: Waiting::Spins,
             intra,
+            collectives: Collectives::OpenMpi,
             ..Machine::default()
         };
         let notes = ["measured here".to_owned()];

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::check::Rule;
+use super::collectives::Choice;
 use super::lower::Lowering;
 use super::model::{Branch, Element, ElementKind};
 use super::operation::{Mode, Operation, Region};
 use super::symbols::ANY;
-use crate::expression::{Compiled, Expression, Kind, Scope, Symbol};
+use crate::expression::{Binary, Compiled, Expression, Kind, Scope, Symbol};
 
 /// Tag of the messages of collectives; those of programs are ≥ 0.
 const COLLECTIVE_TAG: f64 = -3.0;
@@ -358,7 +359,44 @@ impl Lowering<'_> {
         }
         let rounds = 1_u64 << (self.system.processes.max(1)).ilog2();
         arguments.push(("rounds", Compiled::Constant(rounds as f64)));
+        // Of pipelines.
+        arguments.push(("segment", Compiled::Constant(65_536.0)));
         self.push(Operation::Count { element });
-        self.collective(kind, &arguments, element);
+        self.choose(kind, &arguments, element);
+    }
+
+    /// Puts in the algorithm that the library takes; the choice is left to the run where the size is.
+    fn choose(&mut self, kind: &'static str, arguments: &[(&str, Compiled)], element: u32) {
+        let choices = self.collectives.choices(kind, self.system.processes);
+        let bytes = arguments.iter().find(|(name, _)| *name == "bytes");
+        let constant = bytes.map_or(Some(0.0), |(_, bytes)| bytes.constant());
+        if let Some(size) = constant {
+            let fits =
+                |choice: &&Choice| size <= choice.most_bytes || choice.most_bytes.is_infinite();
+            if let Some(choice) = choices.iter().find(fits) {
+                self.collective(choice.activity, arguments, element);
+            }
+            return;
+        }
+        let mut ends = Vec::new();
+        for choice in &choices {
+            let skip = bytes
+                .filter(|_| choice.most_bytes.is_finite())
+                .map(|(_, bytes)| {
+                    let most = Compiled::Constant(choice.most_bytes);
+                    let condition =
+                        Compiled::Binary(Binary::AtMost, Box::new([bytes.clone(), most]));
+                    self.push(Operation::JumpUnless {
+                        condition,
+                        target: 0,
+                    })
+                });
+            self.collective(choice.activity, arguments, element);
+            ends.push(self.push(Operation::Jump { target: 0 }));
+            if let Some(skip) = skip {
+                self.land(skip);
+            }
+        }
+        ends.into_iter().for_each(|end| self.land(end));
     }
 }

@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mastermind_models::ModelSet;
 
 use super::check::{Finding, Rule};
+use super::collectives::Collectives;
 use super::model::{Model, Variable};
 use super::operation::{ElementInfo, Operation, Program, STRUCTURE};
 use super::symbols::System;
@@ -48,7 +49,21 @@ fn more(n: usize) -> String {
 /// # Errors
 /// [`LowerError`] with what the checker would say.
 pub fn lower(model: &Model, models: &ModelSet, system: System) -> Result<Program, LowerError> {
+    lower_with(model, models, system, Collectives::default())
+}
+
+/// As [`lower`], with the collectives of a library.
+///
+/// # Errors
+/// As [`lower`].
+pub fn lower_with(
+    model: &Model,
+    models: &ModelSet,
+    system: System,
+    collectives: Collectives,
+) -> Result<Program, LowerError> {
     let mut lowering = Lowering::new(model, models, system, false);
+    lowering.collectives = collectives;
     lowering.globals();
     lowering.main();
     if !lowering.findings.is_empty() {
@@ -91,6 +106,8 @@ pub(super) struct Lowering<'a> {
     pub(super) in_parallel: bool,
     /// The element that a collective's messages are counted under.
     pub(super) collective: Option<u32>,
+    /// Whose algorithms collectives are built by.
+    pub(super) collectives: Collectives,
     pub(super) tags: Tags,
     pub(super) findings: Vec<Finding>,
 }
@@ -133,6 +150,7 @@ impl<'a> Lowering<'a> {
             reached: BTreeSet::new(),
             in_parallel: false,
             collective: None,
+            collectives: Collectives::default(),
             tags: Tags::default(),
             findings: Vec::new(),
         }

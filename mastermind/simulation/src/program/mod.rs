@@ -17,7 +17,8 @@ mod symbols;
 pub(crate) use flow::assigned;
 
 pub use check::{Finding, Rule, check};
-pub use lower::{LowerError, lower};
+pub use collectives::Collectives;
+pub use lower::{LowerError, lower, lower_with};
 pub use model::{Activity, Branch, Element, ElementKind, Model, Variable};
 pub use operation::{ElementInfo, Mode, Operation, Program, Region, STRUCTURE};
 pub use read::{ReadError, read_json, read_toml};

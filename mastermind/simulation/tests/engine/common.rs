@@ -3,22 +3,25 @@
 use mastermind_models::ModelSet;
 use mastermind_simulation::engine::{Outcome, SimulationError, simulate};
 use mastermind_simulation::machine::Machine;
-use mastermind_simulation::program::{System, lower, read_toml};
+use mastermind_simulation::program::{Program, System, lower_with, read_toml};
 
 /// A process a node, the default LogGP parameters.
 pub fn machine() -> Machine {
     Machine::default()
 }
 
-pub fn run(text: &str, machine: &Machine, processes: u32) -> Result<Outcome, SimulationError> {
+pub fn program(text: &str, machine: &Machine, processes: u32) -> Program {
     let model = read_toml(text).expect("a model");
     let system = System {
         processes,
         nodes: machine.nodes_for(processes),
         processors: machine.processors,
     };
-    let program = lower(&model, &ModelSet::default(), system).expect("a machine form");
-    simulate(&program, machine)
+    lower_with(&model, &ModelSet::default(), system, machine.collectives).expect("a machine form")
+}
+
+pub fn run(text: &str, machine: &Machine, processes: u32) -> Result<Outcome, SimulationError> {
+    simulate(&program(text, machine, processes), machine)
 }
 
 pub fn outcome(text: &str, machine: &Machine, processes: u32) -> Outcome {

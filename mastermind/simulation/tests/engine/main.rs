@@ -1,6 +1,7 @@
 //! The engine against formulas, and at the sizes it is for.
 
 mod closed_forms;
+mod collectives;
 mod common;
 mod lapw0;
 mod naive;

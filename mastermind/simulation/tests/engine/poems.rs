@@ -126,3 +126,36 @@ fn a_wave_of_messages_that_ask_is_the_recurrence_of_eq_5() {
         assert!(simulated.abs_diff(computed) as f64 <= 0.002 * computed as f64);
     }
 }
+
+/// The whole iteration. Eq. 6 to 8 add, to each block, a latency for each processor of a row and a column: what
+/// blocking messages wait for each other. So with no latency they are the simulation, and above it with one.
+#[test]
+fn an_iteration_is_eq_8() {
+    let simulated = |sweep: &Sweep3d| {
+        let Sweep3d { columns, rows, .. } = *sweep;
+        let (k, angles, bytes) = (sweep.k_blocks, sweep.angle_groups, sweep.bytes as u32);
+        let text = crate::common::sweep(columns, rows, k, angles, bytes, sweep.block_ns as u32);
+        let machine = Machine {
+            inter: sweep.link,
+            intra: sweep.link,
+            ..Machine::default()
+        };
+        outcome(&text, &machine, columns * rows).makespan_ns as f64
+    };
+    for (columns, rows) in [(1, 1), (2, 2), (4, 4), (10, 10), (20, 20), (40, 40)] {
+        let link = Link {
+            latency_ns: 0,
+            ..Link::default()
+        };
+        let mut sweep = sweep(columns, rows, 3360, link);
+        (sweep.k_blocks, sweep.angle_groups, sweep.block_ns) = (26, 2, 294_000);
+        let ratio = sweep.iteration_ns() as f64 / simulated(&sweep);
+        println!("{columns} x {rows}: {ratio}");
+        assert!((0.98..1.03).contains(&ratio), "{columns} x {rows}: {ratio}");
+        sweep.link = Link::default();
+        let (computed, found) = (sweep.iteration_ns() as f64, simulated(&sweep));
+        let latencies = u64::from(rows + columns) * 8 * 52 * sweep.link.latency_ns;
+        println!("{columns} x {rows}: {computed} {found} {latencies}");
+        assert!(computed >= 0.98 * found && computed <= 1.03 * found + latencies as f64);
+    }
+}

@@ -19,9 +19,9 @@ fn node(nodes: u32, processors: u32, queue: Queue) -> Machine {
         nodes: Some(nodes),
         processors,
         queue,
-        waiting: Waiting::Blocks,
         intra: link,
         inter: link,
+        ..Machine::default()
     }
 }
 

@@ -1,6 +1,10 @@
 //! The two-dimensional wavefront at the sizes of the issue: finishing times to the nanosecond.
 
-use crate::common::{machine, outcome, sweep};
+use mastermind_simulation::engine::{simulate, simulate_traced};
+use mastermind_simulation::machine::{Link, Machine};
+use proptest::prelude::*;
+
+use crate::common::{machine, outcome, program, sweep};
 
 /// LogGP L 2500, o 1500, g 1000 ns, G 1 ns/byte: the default machine, a process a node.
 #[test]
@@ -27,6 +31,32 @@ fn twenty_eight_thousand() {
         "{}",
         outcome.memory_bytes
     );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// The engine for programs that leave nothing open, against the one for all, which runs the traced ones.
+    #[test]
+    fn both_engines_agree(
+        (px, py, k) in (1..7_u32, 1..7_u32, 1..4_u32),
+        bytes in 1..9000_u32,
+        block_ns in prop_oneof![0..30_000_u32, 100_000..1_000_000_u32],
+        (latency_ns, gap_ns) in (0..9000_u64, 0..9000_u64),
+        overhead_per_byte_ns in prop_oneof![Just(0.0), 0.0..2.0_f64],
+        processors in 1..4_u32,
+    ) {
+        let mut machine = Machine { processors, ..machine() };
+        machine.inter = Link { latency_ns, gap_ns, overhead_per_byte_ns, ..machine.inter };
+        let program = program(&sweep(px, py, k, 2, bytes, block_ns), &machine, px * py);
+        let mut found = simulate(&program, &machine).expect("an end");
+        let traced = simulate_traced(&program, &machine, &mut |_| (), &mut |_| ());
+        let mut traced = traced.expect("an end");
+        for outcome in [&mut found, &mut traced] {
+            (outcome.memory_bytes, outcome.undecided) = (0, 0);
+        }
+        prop_assert_eq!(found, traced);
+    }
 }
 
 /// The example of the command line is the model of these tests.

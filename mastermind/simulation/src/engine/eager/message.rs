@@ -2,6 +2,7 @@
 
 use super::super::chain::Chain;
 use super::super::messages::NIL;
+use super::super::pages::reserve;
 
 /// A message: a cache line.
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +55,7 @@ impl Mail {
         if self.places.len() == self.places.capacity() {
             // By an eighth: doubling would waste half of the memory of a large run.
             let more = (self.places.len() / 8).max(1024);
-            self.places.reserve_exact(more);
+            reserve(&mut self.places, more);
         }
         self.places.push(message);
         (self.places.len() - 1) as u32
@@ -97,15 +98,18 @@ impl Mail {
         head
     }
 
+    /// Whether the message after this one comes by `at_ns`.
+    #[inline]
+    pub(super) fn is_next_by(&self, message: &Message, at_ns: u64) -> bool {
+        message.next != NIL && self.get(message.next).at <= at_ns
+    }
+
     /// Has the first message of the list looked at again at `at_ns`, and gives the new head.
     #[inline]
     pub(super) fn again(&mut self, head: u32, at_ns: u64, undecided: &mut u64) -> u32 {
         let first = &mut self.places[head as usize];
         first.at = at_ns;
         let next = first.next;
-        if next == NIL || self.places[next as usize].at > at_ns {
-            return head;
-        }
         self.arrive(next, head, undecided)
     }
 

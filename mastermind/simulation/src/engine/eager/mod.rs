@@ -18,6 +18,7 @@ use super::calendar::Calendar;
 use super::messages::NIL;
 use super::neighbours::neighbours;
 use super::outcome::{Count, Outcome, Progress};
+use super::pages::filled;
 use super::run::PROGRESS_EVERY;
 use crate::machine::Machine;
 use crate::program::Program;
@@ -79,7 +80,7 @@ impl<'a> Eager<'a> {
         let system = program.system;
         let n = system.processes as usize;
         let (width, n_elements) = (program.slots as usize, program.elements.len());
-        let mut ranks = vec![Rank::new(); n];
+        let mut ranks = filled(Rank::new(), n);
         for (rank, start) in ranks.iter_mut().zip(&program.starts) {
             rank.at = *start;
         }
@@ -90,9 +91,9 @@ impl<'a> Eager<'a> {
             per_node: system.processes_per_node(),
             ranks,
             ahead: Ahead::new(neighbours, n, lookahead_ns),
-            arrivals: vec![NIL; n],
-            slots: vec![0.0; n * width],
-            counts: vec![Count::default(); n * n_elements],
+            arrivals: filled(NIL, n),
+            slots: filled(0.0, n * width),
+            counts: filled(Count::default(), n * n_elements),
             mail: Mail::default(),
             calendar: Calendar::new(n, lookahead_ns),
             messages: 0,

@@ -28,13 +28,21 @@ impl Eager<'_> {
         let mut end = self.ahead.horizon(process, &self.calendar);
         let mut here = self.ranks[process as usize];
         loop {
-            let (mut at, mut message) = (here.due, NIL);
+            let (mut at, mut message) = (here.due.max(here.processor), NIL);
             let first = self.arrivals[process as usize];
             if first != NIL {
                 let theirs = self.mail.get(first);
-                if theirs.at < at || (theirs.at == at && theirs.made < here.made) {
-                    (at, message) = (theirs.at, first);
-                } else if theirs.at == at && theirs.made == here.made {
+                let free = here.processor.max(here.receiving);
+                let when = theirs.at.max(free);
+                if when > theirs.at && self.mail.is_next_by(theirs, when) {
+                    // It keeps its place among those that wait: by when it was sent.
+                    let head = self.mail.again(first, when, &mut self.undecided);
+                    self.arrivals[process as usize] = head;
+                    continue;
+                }
+                if when < at || (when == at && theirs.made < here.made) {
+                    (at, message) = (when, first);
+                } else if when == at && theirs.made == here.made && at != NEVER {
                     self.undecided += 1;
                 }
             }
@@ -43,7 +51,7 @@ impl Eager<'_> {
             }
             self.events += 1;
             if message != NIL {
-                self.look(process, &mut here, message)?;
+                self.look(process, &mut here, message, at)?;
             } else {
                 let answer_ns = self.execute(process, &mut here, at)?;
                 end = end.min(answer_ns.max(window_end));
@@ -59,7 +67,10 @@ impl Eager<'_> {
             let mut here = self.ranks[process as usize];
             while self.arrivals[process as usize] != NIL {
                 self.events += 1;
-                self.look(process, &mut here, self.arrivals[process as usize])?;
+                let first = self.arrivals[process as usize];
+                let free = here.processor.max(here.receiving);
+                let now = self.mail.get(first).at.max(free);
+                self.look(process, &mut here, first, now)?;
             }
             self.ranks[process as usize] = here;
         }
@@ -71,13 +82,14 @@ impl Eager<'_> {
     fn leave(&mut self, process: u32, here: Rank) {
         let then_ns = self.ahead.neighbours.quiet_ns[here.at as usize];
         let then = u64::from(then_ns);
-        let (mut ns, mut via, mut next) = (here.due.saturating_add(then), NIL, here.due);
+        let due = here.due.max(here.processor);
+        let (mut ns, mut via, mut next) = (due.saturating_add(then), NIL, due);
         if here.peer != NIL {
             let arrivals = self.arrivals[process as usize];
             match self.mail.first_of(arrivals, here.peer) {
                 None => (ns, via) = (here.processor + then, here.peer),
                 Some(message) => {
-                    next = message.at.max(here.processor);
+                    next = message.at.max(here.processor).max(here.receiving);
                     ns = next + u64::from(message.receive_ns) + then;
                 }
             }
@@ -91,16 +103,8 @@ impl Eager<'_> {
 
     /// Looks at the first message that has come.
     #[inline]
-    fn look(&mut self, process: u32, here: &mut Rank, index: u32) -> Option<()> {
+    fn look(&mut self, process: u32, here: &mut Rank, index: u32, now: u64) -> Option<()> {
         let message = self.mail.get(index);
-        let now = message.at;
-        let free = here.processor.max(here.receiving);
-        if free > now {
-            // It keeps its place among those that wait: by when it was sent.
-            let head = self.mail.again(index, free, &mut self.undecided);
-            self.arrivals[process as usize] = head;
-            return Some(());
-        }
         self.arrivals[process as usize] = message.next;
         here.receiving = now + u64::from(message.gap_ns);
         here.processor = now + u64::from(message.receive_ns);
@@ -123,19 +127,9 @@ impl Eager<'_> {
     /// Runs the operation that is due: when a message that it sends may be answered at the earliest.
     #[inline]
     fn execute(&mut self, process: u32, here: &mut Rank, now: u64) -> Option<u64> {
-        let step = &self.steps[here.at as usize];
-        let mut free = here.processor;
-        if let Step::Send { .. } = step {
-            free = free.max(here.sending);
-        }
-        if free > now {
-            // It keeps its place among those that wait.
-            here.due = free;
-            return Some(NEVER);
-        }
         let made = here.made;
         let mut answer_ns = NEVER;
-        match *step {
+        match self.steps[here.at as usize] {
             Step::Work { time_ns, element } => self.work(process, here, (time_ns, element), now),
             Step::Compute { cost, element } => {
                 let cost = self.value_of(process, cost);

@@ -66,7 +66,7 @@ impl Reader {
             b':' if number == u64::from(next) => {
                 plain.at += 1;
                 let op = self.plain_operation(plain)?;
-                self.schedule.ops.push(op);
+                self.schedule.push(op);
                 self.labels.count();
                 Some(())
             }

@@ -31,7 +31,7 @@ pub(super) struct Early {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Entry {
+pub(super) struct Entry {
     peer: u32,
     tag: u32,
     op: u32,
@@ -159,6 +159,12 @@ impl Pool {
     /// Messages that no receive came for.
     pub(super) fn n_early(&self, waiting: &Waiting) -> u64 {
         self.list(waiting.early[0]).count() as u64
+    }
+
+    /// The first receive that waits for a message.
+    #[inline]
+    pub(super) fn head(&self, waiting: &Waiting) -> Option<&Entry> {
+        self.entries.get(waiting.posted[0] as usize)
     }
 
     fn list(&self, head: u32) -> impl Iterator<Item = &Entry> {

@@ -5,7 +5,7 @@ mod interpreter;
 mod rounds;
 mod threads;
 
-use mastermind_simulation::machine::{Link, Machine, Pieces, Queue, Waiting};
+use mastermind_simulation::machine::{Link, Machine, Pieces, Queue};
 use proptest::prelude::*;
 
 use crate::common::outcome;
@@ -71,9 +71,9 @@ fn machine() -> impl Strategy<Value = Machine> {
             nodes: Some(nodes),
             processors,
             queue,
-            waiting: Waiting::Blocks,
             intra,
             inter,
+            ..Machine::default()
         },
     )
 }

@@ -1,0 +1,130 @@
+//! The way from a thread to its recording context.
+
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use super::RecordingContext;
+
+/// Places for contexts; most programs have fewer threads that record.
+const N_PLACES: usize = 64;
+
+/// A number that no two living threads share and that is not 0; 0 where the processor offers none, and threads are told
+/// apart in other ways.
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+#[inline(always)]
+pub fn thread_pointer() -> usize {
+    let pointer: usize;
+    // SAFETY: the psABI has the thread pointer in the first word of the segment that `fs` points to, in every library.
+    unsafe {
+        std::arch::asm!(
+            "mov {}, fs:[0]", out(reg) pointer, options(pure, readonly, nostack, preserves_flags)
+        );
+    }
+    pointer
+}
+
+/// As above.
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+#[inline(always)]
+pub fn thread_pointer() -> usize {
+    0
+}
+
+/// The contexts of a recorder's threads, each at the place that its thread pointer leads to; of threads that share a
+/// place, one context.
+#[repr(C)]
+#[derive(Debug)]
+pub(super) struct ThreadContexts {
+    places: [AtomicPtr<RecordingContext>; N_PLACES],
+}
+
+impl ThreadContexts {
+    pub(super) fn new() -> Self {
+        Self {
+            places: [const { AtomicPtr::new(std::ptr::null_mut()) }; N_PLACES],
+        }
+    }
+
+    #[inline(always)]
+    fn place(&self, thread: usize) -> &AtomicPtr<RecordingContext> {
+        // Thread pointers are 8 MiB and a page apart, or less for small stacks: their middle bits differ, and the
+        // multiplier (2³² divided by the golden ratio) brings all to the top.
+        let hash = (thread >> 6) as u32;
+        &self.places[(hash.wrapping_mul(0x9E37_79B9) >> (u32::BITS - N_PLACES.ilog2())) as usize]
+    }
+
+    /// The context of the thread with this pointer, if it is at its place; else null.
+    #[inline(always)]
+    pub(super) fn of_thread(&self, thread: usize) -> *mut RecordingContext {
+        let context = self.place(thread).load(Ordering::Acquire);
+        // SAFETY: null or a context that the recorder keeps mapped, of which only an atomic is read.
+        match unsafe { context.as_ref() } {
+            Some(found) if found.seen_by() == thread && thread != 0 => context,
+            _ => std::ptr::null_mut(),
+        }
+    }
+
+    /// Puts a context that was shown to its thread at the thread's place, unless another living thread's is there.
+    ///
+    /// # Safety
+    /// The context stays mapped as long as the recorder is used.
+    pub(super) unsafe fn keep(&self, context: *mut RecordingContext) {
+        // SAFETY: required of the caller, as of whoever put the other one there.
+        unsafe {
+            let place = self.place((*context).seen_by());
+            let is_free = match place.load(Ordering::Acquire).as_ref() {
+                Some(other) => other.seen_by() == 0,
+                None => true,
+            };
+            if is_free {
+                place.store(context, Ordering::Release);
+            }
+        }
+    }
+}
+
+#[cfg(all(test, target_arch = "x86_64", target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_context_is_found_by_its_thread_until_it_is_hidden() {
+        // SAFETY: zeros are a valid context.
+        let context = Box::into_raw(Box::new(unsafe { std::mem::zeroed::<RecordingContext>() }));
+        let contexts = ThreadContexts::new();
+        let found = || contexts.of_thread(thread_pointer());
+        assert!(found().is_null());
+        // SAFETY: it lives to the end of the test.
+        unsafe {
+            (*context).show_to_thread();
+            contexts.keep(context);
+        }
+        assert_eq!(found(), context);
+        let elsewhere = std::thread::scope(|scope| scope.spawn(|| found().is_null()).join());
+        assert!(elsewhere.unwrap());
+        // SAFETY: as above; given back once.
+        unsafe {
+            (*context).hide_from_thread();
+            assert!(found().is_null());
+            drop(Box::from_raw(context));
+        }
+    }
+
+    #[test]
+    fn a_place_goes_to_the_next_when_its_context_is_hidden() {
+        // SAFETY: zeros are valid contexts.
+        let [first, second] =
+            [(); 2].map(|()| Box::new(unsafe { std::mem::zeroed::<RecordingContext>() }));
+        let contexts = ThreadContexts::new();
+        let pointer = |context: &RecordingContext| std::ptr::from_ref(context).cast_mut();
+        for context in [&first, &second] {
+            context.show_to_thread();
+            // SAFETY: both live as long as the places do.
+            unsafe { contexts.keep(pointer(context)) };
+        }
+        assert_eq!(contexts.of_thread(thread_pointer()), pointer(&first));
+        first.hide_from_thread();
+        // SAFETY: as above.
+        unsafe { contexts.keep(pointer(&second)) };
+        assert_eq!(contexts.of_thread(thread_pointer()), pointer(&second));
+    }
+}

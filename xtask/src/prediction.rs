@@ -1,0 +1,214 @@
+//! Two programs under MPI, predicted and measured: the machine calibrated, the methods' models fitted to runs of other
+//! sizes, the programs simulated on 1, 2 and 4 ranks, and run.
+//!
+//! A method is recorded with as many ranks as processors will be busy, since processors share memory and clock. The runs are
+//! short, many, and alternate, those that are predicted with those that are learned from, so that other work on the machine
+//! touches all alike. On more ranks than processors nothing is recorded to learn from.
+
+use std::fs;
+use std::thread::available_parallelism;
+
+use crate::build::back_ends;
+use crate::demo::Demo;
+use crate::steps::StepError;
+use crate::system::System;
+
+/// How often each run is repeated.
+const ROUNDS: u32 = 3;
+
+/// Ranks that are predicted.
+const RANKS: [u32; 3] = [1, 2, 4];
+
+/// A program: its assembly, its model, what is recorded of it and what is predicted.
+struct Program {
+    name: &'static str,
+    /// Parameters of the driver and variables of the model, by the same names.
+    trained: &'static [&'static [&'static str]],
+    target: &'static [&'static str],
+    /// Methods whose models the simulation needs.
+    methods: &'static [&'static str],
+}
+
+const PROGRAMS: [Program; 2] = [
+    Program {
+        name: "heat",
+        trained: &[
+            &["nx=500", "ny=600", "steps=60"],
+            &["nx=900", "ny=800", "steps=30"],
+            &["nx=1200", "ny=1300", "steps=15"],
+        ],
+        target: &["nx=1024", "ny=1024", "steps=120"],
+        methods: &["heat.step"],
+    },
+    Program {
+        name: "transport",
+        trained: &[
+            &["cells=56", "k_block=14", "angle_group=6", "iterations=3"],
+            &["cells=80", "k_block=16", "angle_group=6", "iterations=2"],
+            &["cells=112", "k_block=16", "angle_group=6", "iterations=1"],
+        ],
+        target: &["cells=96", "k_block=16", "angle_group=6", "iterations=4"],
+        methods: &["transport.sweep", "transport.scatter"],
+    },
+];
+
+/// Calibrates, records, fits, simulates and runs under each MPI, or under the one named.
+///
+/// # Errors
+/// A step failed.
+pub fn prediction(demo: &Demo<'_>, system: &System, mpi: Option<&str>) -> Result<(), StepError> {
+    let folder = demo.path("prediction");
+    fs::create_dir_all(demo.full_path("prediction")).map_err(|source| StepError::File {
+        act: "make folder",
+        path: folder.clone(),
+        source,
+    })?;
+    let mut rows = Vec::new();
+    let names = back_ends(system).map(|mpi| mpi.kind.name());
+    for name in names.filter(|name| mpi.is_none_or(|mpi| mpi == *name)) {
+        let machine = format!("{folder}/{name}.toml");
+        let calibrate = ["calibrate", "--mpi", name, "-o", &machine];
+        demo.step(&format!("the machine under {name}"), &calibrate)?;
+        for program in &PROGRAMS {
+            println!(
+                "\n==> {} under {name}: {ROUNDS} rounds of runs",
+                program.name
+            );
+            let run = Runs {
+                demo,
+                mpi: name,
+                program,
+                folder: &folder,
+            };
+            let recorded = run.record()?;
+            rows.extend(run.compare(&machine, &recorded)?);
+        }
+    }
+    println!("\nprogram    MPI      ranks  measured s  predicted s  error %");
+    for row in &rows {
+        println!("{row}");
+    }
+    if rows.is_empty() {
+        println!("No MPI on this machine: nothing to predict.");
+    }
+    Ok(())
+}
+
+/// The runs of a program under an MPI.
+struct Runs<'a> {
+    demo: &'a Demo<'a>,
+    mpi: &'a str,
+    program: &'a Program,
+    folder: &'a str,
+}
+
+/// Directories of records.
+struct Recorded {
+    /// By busy processors less one.
+    trained: Vec<Vec<String>>,
+    /// By [`RANKS`].
+    targets: Vec<Vec<String>>,
+}
+
+impl Runs<'_> {
+    /// Runs everything, round after round.
+    fn record(&self) -> Result<Recorded, StepError> {
+        let busy = self.busy(u32::MAX);
+        let mut recorded = Recorded {
+            trained: vec![Vec::new(); busy as usize],
+            targets: vec![Vec::new(); RANKS.len()],
+        };
+        for round in 0..ROUNDS {
+            for (nth, settings) in self.program.trained.iter().enumerate() {
+                for ranks in 1..=busy {
+                    let what = format!("trained-{ranks}-{nth}-{round}");
+                    let directory = self.run(&what, ranks, settings)?;
+                    recorded.trained[ranks as usize - 1].push(directory);
+                }
+                // Those that are predicted are between the others.
+                if let Some(ranks) = RANKS.get(nth) {
+                    let what = format!("target-{ranks}-{round}");
+                    let directory = self.run(&what, *ranks, self.program.target)?;
+                    recorded.targets[nth].push(directory);
+                }
+            }
+        }
+        Ok(recorded)
+    }
+
+    /// Processors that so many ranks keep busy, as far as a model is made for them.
+    fn busy(&self, ranks: u32) -> u32 {
+        let processors = available_parallelism().map_or(1, |n| n.get() as u32);
+        ranks.min(processors).min(4)
+    }
+
+    fn run(&self, what: &str, ranks: u32, settings: &[&str]) -> Result<String, StepError> {
+        let name = self.program.name;
+        let directory = format!("{}/{}-{name}-{what}", self.folder, self.mpi);
+        let assembly = format!("examples/{name}/{name}.toml");
+        let ranks = ranks.to_string();
+        let mut arguments = vec!["run", &assembly, "--records", &directory, "--overwrite"];
+        arguments.extend(["--mpi", self.mpi, "--ranks", &ranks]);
+        let settings: Vec<_> = settings.iter().map(|s| format!("driver.{s}")).collect();
+        arguments.extend(
+            settings
+                .iter()
+                .flat_map(|setting| ["--set", setting.as_str()]),
+        );
+        self.demo.quiet(&arguments)?;
+        Ok(directory)
+    }
+
+    /// Fits, simulates, and sets against what was measured.
+    fn compare(&self, machine: &str, recorded: &Recorded) -> Result<Vec<String>, StepError> {
+        let name = self.program.name;
+        let mut rows = Vec::new();
+        for (ranks, targets) in RANKS.into_iter().zip(&recorded.targets) {
+            let busy = self.busy(ranks);
+            let models = format!("{}/{}-{name}-{busy}.json", self.folder, self.mpi);
+            self.fit(&models, &recorded.trained[busy as usize - 1])?;
+            let model = format!("examples/{name}/model.toml");
+            let count = ranks.to_string();
+            let mut simulate = vec![
+                "simulate",
+                &model,
+                "--machine",
+                machine,
+                "--models",
+                &models,
+            ];
+            simulate.extend(["--ranks", &count, "--json"]);
+            simulate.extend(self.program.target.iter().flat_map(|set| ["--set", set]));
+            let simulated = self.demo.json(&simulate)?;
+            let predicted_s = simulated["makespan_ns"].as_f64().unwrap_or(f64::NAN) / 1e9;
+            let measured = targets.iter().map(|records| self.elapsed_s(records));
+            let measured = measured.collect::<Result<Vec<_>, _>>()?;
+            let measured_s = measured.iter().sum::<f64>() / measured.len() as f64;
+            let error = 100.0 * (predicted_s / measured_s - 1.0);
+            rows.push(format!(
+                "{name:<10} {:<8} {ranks:>5}  {measured_s:>10.3}  {predicted_s:>11.3}  {error:>+7.1}",
+                self.mpi
+            ));
+        }
+        Ok(rows)
+    }
+
+    /// Models of all methods, by simple forms: a line where it does.
+    fn fit(&self, models: &str, records: &[String]) -> Result<(), StepError> {
+        let mut fit = vec!["fit", "-o", models];
+        fit.extend(records.iter().map(String::as_str));
+        if let [method] = self.program.methods {
+            fit.extend(["--method", method]);
+        }
+        self.demo.quiet(&fit)
+    }
+
+    /// Time of the driver's `go`, mean over the ranks, seconds.
+    fn elapsed_s(&self, records: &str) -> Result<f64, StepError> {
+        let profile = self.demo.json(&["profile", records, "--json"])?;
+        let rows = profile["rows"].as_array().into_iter().flatten();
+        let mut go = rows.filter(|row| row["name"] == "driver.go");
+        let ns = go.next().and_then(|row| row["inclusive_ns"].as_f64());
+        Ok(ns.map_or(f64::NAN, |ns| ns / 1e9))
+    }
+}
