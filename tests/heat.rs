@@ -7,7 +7,10 @@ const SMALL: [&str; 3] = ["driver.nx=45", "driver.ny=38", "driver.steps=60"];
 /// The table that a run of `ranks` threads writes.
 fn run(ranks: usize, columns: u32, scratch: &Scratch) -> String {
     let output = scratch.text("field.csv");
-    let (columns, output) = (format!("driver.columns={columns}"), format!("driver.output={output}"));
+    let (columns, output) = (
+        format!("driver.columns={columns}"),
+        format!("driver.output={output}"),
+    );
     let changes = [&SMALL[..], &[&columns, &output]].concat();
     on_ranks(ranks, |comm| {
         Application::run(&example("heat/heat.toml", &changes), comm);
@@ -17,7 +20,9 @@ fn run(ranks: usize, columns: u32, scratch: &Scratch) -> String {
 
 fn numbers(table: &str) -> Vec<f64> {
     let numbers = table.split([',', '\n']).filter(|text| !text.is_empty());
-    numbers.map(|text| text.parse().expect("a number")).collect()
+    numbers
+        .map(|text| text.parse().expect("a number"))
+        .collect()
 }
 
 #[test]
@@ -31,9 +36,10 @@ fn heat_stays_and_spreads() {
         Application::run(&example("heat/heat.toml", &changes), comm);
     });
     let begin = numbers(&scratch.read("begin.csv"));
-    let (sum, largest) = (|u: &[f64]| u.iter().sum::<f64>(), |u: &[f64]| {
-        u.iter().copied().fold(0.0, f64::max)
-    });
+    let (sum, largest) = (
+        |u: &[f64]| u.iter().sum::<f64>(),
+        |u: &[f64]| u.iter().copied().fold(0.0, f64::max),
+    );
     assert_eq!(after.len(), 45 * 38);
     assert!((sum(&after) / sum(&begin) - 1.0).abs() < 1e-13);
     assert!(largest(&after) < 0.9 * largest(&begin));
@@ -45,7 +51,11 @@ fn any_ranks_give_the_same_temperatures() {
     let scratch = Scratch::new();
     let alone = run(1, 0, &scratch);
     for (ranks, columns) in [(2, 0), (2, 2), (4, 0), (4, 4), (6, 3)] {
-        assert_eq!(run(ranks, columns, &scratch), alone, "{ranks} ranks in {columns} columns");
+        assert_eq!(
+            run(ranks, columns, &scratch),
+            alone,
+            "{ranks} ranks in {columns} columns"
+        );
     }
 }
 
@@ -61,7 +71,12 @@ fn and_so_under_each_mpi() {
             arguments.extend(SMALL.iter().flat_map(|set| ["--set", set]));
             arguments.extend(["--set", "driver.output=mpi.csv"]);
             scratch.verb("run", &assembly, &arguments).well();
-            assert_eq!(scratch.read("mpi.csv"), alone, "{ranks} ranks of {}", mpi.kind);
+            assert_eq!(
+                scratch.read("mpi.csv"),
+                alone,
+                "{ranks} ranks of {}",
+                mpi.kind
+            );
         }
     }
 }

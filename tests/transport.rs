@@ -21,20 +21,33 @@ fn the_source_has_the_symmetry_of_the_cube() {
     let table = run(1, &[], &scratch);
     let rows: Vec<Vec<f64>> = table
         .lines()
-        .map(|line| line.split(',').map(|text| text.parse().expect("a number")).collect())
+        .map(|line| {
+            line.split(',')
+                .map(|text| text.parse().expect("a number"))
+                .collect()
+        })
         .collect();
     let n = 13;
     assert_eq!(rows.len(), n * n);
     let at = |i: usize, j: usize, k: usize| rows[k * n + j][i];
     for (i, j, k) in [(0, 1, 2), (3, 6, 12), (5, 11, 7)] {
         let value = at(i, j, k);
-        for other in [at(n - 1 - i, j, k), at(i, n - 1 - j, k), at(i, j, n - 1 - k), at(j, k, i), at(k, i, j)] {
+        for other in [
+            at(n - 1 - i, j, k),
+            at(i, n - 1 - j, k),
+            at(i, j, n - 1 - k),
+            at(j, k, i),
+            at(k, i, j),
+        ] {
             assert!((other / value - 1.0).abs() < 1e-12, "{other} {value}");
         }
     }
     // Half of the collisions scatter: without leaks the source would tend to 2, and it is largest in the middle.
     let middle = at(6, 6, 6);
-    assert!(middle > 1.5 && middle < 2.0 && at(0, 0, 0) < 0.85 * middle, "{middle}");
+    assert!(
+        middle > 1.5 && middle < 2.0 && at(0, 0, 0) < 0.85 * middle,
+        "{middle}"
+    );
 }
 
 #[test]
@@ -43,7 +56,11 @@ fn any_ranks_blocks_and_groups_give_the_same_source() {
     let alone = run(1, &[], &scratch);
     for (ranks, columns) in [(2, 0), (2, 2), (4, 0), (6, 3)] {
         let columns = format!("driver.columns={columns}");
-        assert_eq!(run(ranks, &[&columns], &scratch), alone, "{ranks} ranks, {columns}");
+        assert_eq!(
+            run(ranks, &[&columns], &scratch),
+            alone,
+            "{ranks} ranks, {columns}"
+        );
     }
     let blocks = ["driver.k_block=5", "driver.angle_group=4"];
     assert_eq!(run(4, &blocks, &scratch), alone);
@@ -61,7 +78,12 @@ fn and_so_under_each_mpi() {
             arguments.extend(SMALL.iter().flat_map(|set| ["--set", set]));
             arguments.extend(["--set", "driver.output=mpi.csv"]);
             scratch.verb("run", &assembly, &arguments).well();
-            assert_eq!(scratch.read("mpi.csv"), alone, "{ranks} ranks of {}", mpi.kind);
+            assert_eq!(
+                scratch.read("mpi.csv"),
+                alone,
+                "{ranks} ranks of {}",
+                mpi.kind
+            );
         }
     }
 }

@@ -348,7 +348,9 @@ fn what_is_asked_to_be_monotone_is() {
     let model = fit_with(&dented, &monotone).unwrap().remove(0);
     let times: Vec<f64> = (10..130).map(|i| at(&model, f64::from(i) / 10.0)).collect();
     assert!(
-        times.windows(2).all(|pair| pair[1] >= pair[0] * (1.0 - 1e-12)),
+        times
+            .windows(2)
+            .all(|pair| pair[1] >= pair[0] * (1.0 - 1e-12)),
         "{}",
         model.expression
     );

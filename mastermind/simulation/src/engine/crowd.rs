@@ -202,12 +202,7 @@ impl Engine<'_> {
     }
 
     /// A turn is over: others come first where there is work left.
-    fn turn_over(
-        &mut self,
-        crowd: &mut Crowd,
-        process: u32,
-        now: u64,
-    ) -> Result<(), Stop> {
+    fn turn_over(&mut self, crowd: &mut Crowd, process: u32, now: u64) -> Result<(), Stop> {
         let node = self.node(process);
         let share = &mut crowd.shares[process as usize];
         share.left_ns -= std::mem::take(&mut share.turn_ns);
