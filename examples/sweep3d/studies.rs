@@ -3,8 +3,8 @@
 //!
 //! `cargo run --release -p mastermind-simulation --example sweep3d -- FOLDER`
 //!
-//! Writes `scalability.svg`, `blocking.svg`, `latency.svg` and `parts.svg` into the folder that is its
-//! argument, and prints their numbers.
+//! Writes `scalability.svg`, `blocking.svg`, `latency.svg` and `parts.svg`, and their numbers as
+//! `tables.md`, into the folder that is its argument.
 //!
 //! # Source
 //! V. Adve et al., "POEMS: End-to-End Performance Design of Large Parallel Adaptive Computational
@@ -14,6 +14,7 @@
 
 use std::error::Error;
 use std::fmt::Write as _;
+use std::fs;
 use std::path::Path;
 
 use mastermind_models::ModelSet;
@@ -111,7 +112,7 @@ fn seconds(ns: u64) -> f64 {
 fn main() -> Answer<()> {
     let folder = std::env::args()
         .nth(1)
-        .ok_or("expected a folder for the figures")?;
+        .ok_or("expected a folder for the tables and figures")?;
     let folder = Path::new(&folder);
     let machine = read_machine(include_str!("machine.toml"))?;
     let mut report = String::new();
@@ -119,7 +120,7 @@ fn main() -> Answer<()> {
     blocking(&machine, folder, &mut report)?;
     latency(&machine, folder, &mut report)?;
     parts(&machine, folder, &mut report)?;
-    println!("{report}");
+    fs::write(folder.join("tables.md"), report)?;
     Ok(())
 }
 
