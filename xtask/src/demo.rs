@@ -42,20 +42,11 @@ pub fn demo(workspace: &Workspace, system: &System) -> Result<(), StepError> {
             &picture,
         ],
     )?;
-    demo.step("where the time went", &["profile", &alone])?;
-    demo.wiring()?;
-    demo.figure("scatter", &alone, &["--method", "states.compute"])?;
     demo.figure("graph", &alone, &[])?;
-    demo.ranks(system)?;
+    let on_ranks = demo.ranks(system)?;
     demo.adaptive(system)?;
     choice::choice(&demo)?;
-    println!(
-        "\nThe density field: {}\nThe same on three levels, with their patches: {}\nThe records: {}",
-        demo.path("density.png"),
-        demo.path("levels.png"),
-        demo.path("")
-    );
-    Ok(())
+    demo.ending(&alone, on_ranks.as_deref())
 }
 
 /// The demonstration's own folder below the target folder.
@@ -115,6 +106,39 @@ impl<'a> Demo<'a> {
         Ok(())
     }
 
+    /// Where the time went, and the paper's figures of this run.
+    ///
+    /// # Arguments
+    /// * `alone`, `on_ranks` - records of the runs; of several ranks where there is an MPI, which are then told of
+    fn ending(&self, alone: &str, on_ranks: Option<&str>) -> Result<(), StepError> {
+        let records = on_ranks.unwrap_or(alone);
+        self.wiring()?;
+        self.figure("scatter", records, &["--method", "states.compute"])?;
+        if on_ranks.is_some() {
+            self.figure("comm", records, &[])?;
+        }
+        println!(
+            "\nThe density field: {}\nThe same on three levels, with their patches: {}\nThe records: {}",
+            self.path("density.png"),
+            self.path("levels.png"),
+            self.path("")
+        );
+        self.step(
+            "where the time went (Table 1)",
+            &["profile", records, "--top", "15"],
+        )?;
+        println!("\nThe wiring (Figure 1): {}", self.path("wiring.svg"));
+        println!("Time by size and rank (Figure 3): {records}-scatter.png");
+        if on_ranks.is_some() {
+            println!("Time in MPI by call and rank (Figure 6): {records}-comm.png");
+        }
+        println!(
+            "The wiring with its proxies (Figure 8): {}",
+            self.path("monitored.svg")
+        );
+        Ok(())
+    }
+
     /// A figure of the records, in the demonstration's folder.
     fn figure(&self, kind: &str, records: &str, options: &[&str]) -> Result<(), StepError> {
         let out = format!("{records}-{kind}.png");
@@ -130,10 +154,12 @@ impl<'a> Demo<'a> {
     }
 
     /// The same problem on several ranks under each MPI there is.
-    fn ranks(&self, system: &System) -> Result<(), StepError> {
-        let mut found = false;
+    ///
+    /// # Returns
+    /// The records of the last run, if there was one.
+    fn ranks(&self, system: &System) -> Result<Option<String>, StepError> {
+        let mut last = None;
         for mpi in back_ends(system) {
-            found = true;
             let (name, records) = (
                 mpi.kind.name(),
                 self.path(&format!("ranks-{}", mpi.kind.name())),
@@ -156,12 +182,12 @@ impl<'a> Demo<'a> {
                 "where the time went, mean over the ranks",
                 &["profile", &records, "--top", "10"],
             )?;
-            self.figure("comm", &records, &[])?;
+            last = Some(records);
         }
-        if !found {
+        if last.is_none() {
             println!("\nNo MPI on this machine: the steps on several ranks are left out.");
         }
-        Ok(())
+        Ok(last)
     }
 
     /// The adaptive mesh, on 3 ranks where there is an MPI.

@@ -322,10 +322,13 @@ fn graph(run: &Run) -> Graph {
     let mut graph = Graph::default();
     for log in run.logs() {
         let definitions = log.definitions();
+        let on = match ranks.len() {
+            1 => "1 rank".to_owned(),
+            n => format!("{n} ranks"),
+        };
         graph.title = format!(
-            "{} on {} ranks: own time of each component, calls a rank",
-            definitions.run.assembly,
-            ranks.len()
+            "{} on {on}: own time of each component, calls a rank",
+            definitions.run.assembly
         );
         let mut records = ExclusiveTimes::new(log);
         while let Some((record, own)) = records.next_record() {

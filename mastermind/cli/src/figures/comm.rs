@@ -1,5 +1,7 @@
 //! Figure 6: time in MPI of each call by level or in order, of the first rank; inset, of all ranks.
 
+use std::collections::BTreeSet;
+
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
@@ -78,10 +80,17 @@ impl Comm {
             None => builder.caption("all ranks", (FONT, 16)),
         };
         let mut chart = builder.build_cartesian_2d(x, Axis::new(y, is_log))?;
-        chart
-            .configure_mesh()
-            .x_label_formatter(&number)
-            .y_label_formatter(&number)
+        let level = |x: &f64| match x.fract() == 0.0 {
+            true => number(x),
+            false => String::new(),
+        };
+        let mut mesh = chart.configure_mesh();
+        if self.is_level {
+            mesh.disable_x_mesh().x_label_formatter(&level);
+        } else {
+            mesh.x_label_formatter(&number);
+        }
+        mesh.y_label_formatter(&number)
             .label_style((FONT, size))
             .axis_desc_style((FONT, size))
             .light_line_style(TRANSPARENT)
@@ -94,12 +103,11 @@ impl Comm {
             })
             .draw()?;
         let step = n.div_ceil(MOST_POINTS) | 1;
-        let mut ranks: Vec<_> = self.points.iter().filter(shown).map(|p| p.rank).collect();
-        ranks.sort_unstable();
-        ranks.dedup();
-        for rank in ranks {
+        for rank in self
+            .ranks()
+            .filter(|rank| only.is_none_or(|only| only == *rank))
+        {
             let style = colour(rank as usize).mix(0.6).stroke_width(1);
-            let legend = colour(rank as usize).stroke_width(2);
             let own = self.points.iter().filter(|p| p.rank == rank).step_by(step);
             let points = own.enumerate().map(|(place, p)| {
                 // Apart within the level, so that calls of like time do not hide each other.
@@ -115,22 +123,37 @@ impl Comm {
                     style,
                 )
             });
-            chart
-                .draw_series(points)?
-                .label(format!("{rank}"))
-                .legend(move |(x, y)| marker(rank, (x + 8, y), 3, legend));
+            chart.draw_series(points)?;
         }
-        if only.is_none() {
-            chart
-                .configure_series_labels()
-                .position(SeriesLabelPosition::UpperRight)
-                .background_style(WHITE.mix(0.85))
-                .label_font((FONT, 14))
-                .draw()?;
+        Ok(())
+    }
+
+    /// The ranks, in order.
+    fn ranks(&self) -> impl Iterator<Item = u32> {
+        let ranks: BTreeSet<_> = self.points.iter().map(|point| point.rank).collect();
+        ranks.into_iter()
+    }
+
+    /// Which marker is whose, in an area without points.
+    fn legend<DB: DrawingBackend>(
+        &self,
+        area: &DrawingArea<DB, Shift>,
+    ) -> Result<(), DrawError<DB>> {
+        let (_, height) = area.dim_in_pixel();
+        let rows = (height as i32 / LEGEND_ROW - 1).max(1);
+        for (place, rank) in self.ranks().enumerate() {
+            let (column, row) = (place as i32 / rows, place as i32 % rows);
+            let at = (76 + column * LEGEND_COLUMN, 14 + row * LEGEND_ROW);
+            area.draw(&marker(rank, at, 4, colour(rank as usize).stroke_width(2)))?;
+            let text = (at.0 + 14, at.1 - 8);
+            area.draw(&Text::new(format!("rank {rank}"), text, (FONT, 16)))?;
         }
         Ok(())
     }
 }
+
+const LEGEND_ROW: i32 = 24;
+const LEGEND_COLUMN: i32 = 96;
 
 impl Figure for Comm {
     fn draw<DB: DrawingBackend>(&self, area: &DrawingArea<DB, Shift>) -> Result<(), DrawError<DB>> {
@@ -144,7 +167,8 @@ impl Figure for Comm {
         let (main, side) = area.split_horizontally(width * 68 / 100);
         self.panel(&main, Some(first))?;
         let (_, inset) = side.split_vertically(height * 8 / 100);
-        let (inset, _) = inset.split_vertically(height * 55 / 100);
-        self.panel(&inset, None)
+        let (inset, below) = inset.split_vertically(height * 55 / 100);
+        self.panel(&inset, None)?;
+        self.legend(&below)
     }
 }

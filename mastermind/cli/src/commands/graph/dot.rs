@@ -65,6 +65,8 @@ pub fn draw(wiring: &Wiring) -> String {
     if wiring.connections.iter().any(|edge| edge.monitored) {
         // No instance has a blank in its name.
         text += "  \"mastermind \" [label=\"Mastermind\", shape=box, style=rounded];\n";
+        text += "  \"measurement \" [label=\"Measurement\", shape=box, style=rounded];\n";
+        text += "  \"mastermind \" -> \"measurement \" [style=dashed];\n";
     }
     text + "}\n"
 }

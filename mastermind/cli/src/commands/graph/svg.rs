@@ -29,6 +29,8 @@ const PROXY: f64 = 8.0;
 
 /// Size of the box to which proxies report.
 const MASTERMIND: (f64, f64) = (130.0, 34.0);
+/// Between it and the box of Measurement.
+const BESIDE: f64 = 50.0;
 
 /// A box.
 struct Placed {
@@ -109,7 +111,7 @@ fn place(wiring: &Wiring) -> (Vec<Placed>, f64, f64) {
 pub fn draw(wiring: &Wiring) -> String {
     let (placed, width, mut height) = place(wiring);
     let has_proxies = wiring.connections.iter().any(|edge| edge.monitored);
-    let mastermind = ((width - MASTERMIND.0) / 2.0, height);
+    let mastermind = ((width - 2.0 * MASTERMIND.0 - BESIDE) / 2.0, height);
     if has_proxies {
         height += MASTERMIND.1 + MARGIN;
     }
@@ -151,7 +153,7 @@ pub fn draw(wiring: &Wiring) -> String {
     }
     svg += &over;
     if has_proxies {
-        draw_mastermind(&mut svg, mastermind);
+        draw_measuring(&mut svg, mastermind);
     }
     svg + "</svg>\n"
 }
@@ -241,16 +243,24 @@ fn draw_on_wire(svg: &mut String, edge: &Edge, from: At, to: At) {
     }
 }
 
-/// Where the proxies append their records.
-fn draw_mastermind(svg: &mut String, (x, y): At) {
+/// Where the proxies append their records, and what Mastermind reads clock and counters from.
+fn draw_measuring(svg: &mut String, (x, y): At) {
     let (width, height) = MASTERMIND;
+    let (middle, beside) = (y + height / 2.0, x + width + BESIDE);
     let _ = writeln!(
         svg,
-        "<rect class=\"mastermind\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width}\" height=\"{height}\" rx=\"8\"/>\n\
-         <text class=\"name\" x=\"{:.1}\" y=\"{:.1}\">Mastermind</text>",
-        x + width / 2.0,
-        y + height / 2.0 + 4.0
+        "<path class=\"record\" d=\"M{:.1} {middle:.1} L{beside:.1} {middle:.1}\"/>",
+        x + width
     );
+    for (name, x) in [("Mastermind", x), ("Measurement", beside)] {
+        let _ = writeln!(
+            svg,
+            "<rect class=\"mastermind\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width}\" height=\"{height}\" rx=\"8\"/>\n\
+             <text class=\"name\" x=\"{:.1}\" y=\"{:.1}\">{name}</text>",
+            x + width / 2.0,
+            middle + 4.0
+        );
+    }
 }
 
 /// Each instance's uses ports in the order of where they lead, so that few connections cross.
