@@ -24,12 +24,34 @@ pub fn c_library(
     source: &str,
     definitions: &[&str],
 ) -> Option<PathBuf> {
+    let source = format!("{source}.c");
+    compiled("cc", "c99", scratch, name, &source, definitions)
+}
+
+/// As [`c_library`], from `tests/fixtures/<source>.cpp`.
+pub fn cpp_library(
+    scratch: &Scratch,
+    name: &str,
+    source: &str,
+    definitions: &[&str],
+) -> Option<PathBuf> {
+    let source = format!("{source}.cpp");
+    compiled("c++", "c++17", scratch, name, &source, definitions)
+}
+
+fn compiled(
+    compiler: &str,
+    standard: &str,
+    scratch: &Scratch,
+    name: &str,
+    source: &str,
+    definitions: &[&str],
+) -> Option<PathBuf> {
     let library = scratch.path(&format!("lib{name}.so"));
-    let mut command = Command::new("cc");
+    let mut command = Command::new(compiler);
     command
-        .args([
-            "-std=c99", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared",
-        ])
+        .arg(format!("-std={standard}"))
+        .args(["-Wall", "-Wextra", "-Werror", "-fPIC", "-shared"])
         .args(
             definitions
                 .iter()
@@ -41,11 +63,11 @@ pub fn c_library(
         .arg(root().join("components/hydro-ports/include"))
         .arg("-o")
         .arg(&library)
-        .arg(root().join(format!("tests/fixtures/{source}.c")));
+        .arg(root().join("tests/fixtures").join(source));
     match command.status() {
         Ok(status) => assert!(status.success(), "{command:?}"),
         Err(error) => {
-            println!("skipped: no C compiler: {error}");
+            println!("skipped: no compiler {compiler}: {error}");
             return None;
         }
     }

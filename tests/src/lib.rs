@@ -14,7 +14,7 @@ pub use adaptive::{
     Blast, FixedBoxes, Jump, MeshCall, MeshSpy, Uniform, end, host_stands_between, host_stands_in,
 };
 pub use application::{Application, Cells, example};
-pub use fixtures::{c_library, rust_library};
+pub use fixtures::{c_library, cpp_library, rust_library};
 pub use golden::assert_golden;
 pub use launchers::{Mpi, mpis};
 pub use made::{cargo, mastermind, succeeds};
