@@ -2,6 +2,7 @@
 //! events; no windows, no running ahead, collectives and threads by code of its own.
 
 mod interpreter;
+mod random;
 mod rounds;
 mod threads;
 
@@ -10,39 +11,8 @@ use proptest::prelude::*;
 
 use crate::common::outcome;
 use interpreter::Naive;
-use rounds::{Round, model, steps};
-
-fn bytes() -> impl Strategy<Value = u64> {
-    // Above 5000 messages ask first.
-    prop_oneof![1..5000_u64, 5001..20_000_u64]
-}
-
-fn round() -> impl Strategy<Value = Round> {
-    let work = (0..9000_u64, 1..40_000_u64, any::<bool>());
-    let shift = (1..9_u32, bytes(), 1..4_u32);
-    let kind = prop_oneof![
-        Just("broadcast"),
-        Just("reduce"),
-        Just("allreduce"),
-        Just("alltoall"),
-        Just("barrier")
-    ];
-    let region = (1..6_u32, 1..9000_u64, 1..5000_u64, 0..3000_u64);
-    prop_oneof![
-        3 => work.prop_map(|(factor, modulus, even)| Round::Work { factor, modulus, even }),
-        3 => shift.prop_map(|(shift, bytes, times)| Round::Shift { shift, bytes, times }),
-        1 => bytes().prop_map(|bytes| Round::Pairs { bytes }),
-        1 => bytes().prop_map(|bytes| Round::Gather { bytes }),
-        2 => (kind, 0..6_u32, bytes())
-            .prop_map(|(kind, root, bytes)| Round::Collective { kind, root, bytes }),
-        1 => region.prop_map(|(threads, factor, modulus, locked)| Round::Region {
-            threads,
-            factor,
-            modulus,
-            locked,
-        }),
-    ]
-}
+use random::{model, round};
+use rounds::steps;
 
 fn link() -> impl Strategy<Value = Link> {
     let overheads = (1..3000_u64, 1..3000_u64);
