@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use mastermind_simulation::diagram::{DiagramError, Reading};
 use mastermind_simulation::plantuml::read_plantuml;
 use mastermind_simulation::program::{Finding, Model, read_json, read_toml};
@@ -16,6 +16,7 @@ enum Kind {
     Json,
     PlantUml,
     Xmi,
+    Goal,
 }
 
 fn kind(path: &Path) -> Kind {
@@ -24,11 +25,12 @@ fn kind(path: &Path) -> Kind {
         Some("json") => Kind::Json,
         Some("puml" | "plantuml" | "pu" | "iuml" | "wsd") => Kind::PlantUml,
         Some("uml" | "xmi") => Kind::Xmi,
+        Some("goal") => Kind::Goal,
         _ => Kind::Toml,
     }
 }
 
-/// Whether a file is a program model: a diagram, JSON, or TOML with a `[model]` table. What cannot be
+/// Whether a file is one of programs: a diagram, JSON, a schedule, or TOML with a `[model]` table. What cannot be
 /// read is none.
 pub fn is_model(path: &Path) -> bool {
     if kind(path) != Kind::Toml {
@@ -54,12 +56,17 @@ pub struct Loaded {
 /// The file cannot be read, or is not of its form.
 pub fn load(path: &Path) -> anyhow::Result<Loaded> {
     let act = || format!("cannot read model \"{}\"", path.display());
-    let text = fs::read_to_string(path).with_context(act)?;
+    let text = || fs::read_to_string(path).with_context(act);
     let reading = match kind(path) {
-        Kind::Toml => Ok(plain(read_toml(&text).with_context(act)?)),
-        Kind::Json => Ok(plain(read_json(&text).with_context(act)?)),
-        Kind::PlantUml => read_plantuml(&text),
-        Kind::Xmi => read_xmi(&text),
+        Kind::Toml => Ok(plain(read_toml(&text()?).with_context(act)?)),
+        Kind::Json => Ok(plain(read_json(&text()?).with_context(act)?)),
+        Kind::PlantUml => read_plantuml(&text()?),
+        Kind::Xmi => read_xmi(&text()?),
+        // It may be larger than the memory: it is not even opened.
+        Kind::Goal => bail!(
+            "{}: a GOAL schedule, expected a program model; simulate runs it",
+            act()
+        ),
     };
     match reading {
         Ok(Reading { model, warnings }) => Ok(Loaded {

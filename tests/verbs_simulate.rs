@@ -1,0 +1,137 @@
+//! `simulate`: charts, traces, schedules, and what is refused.
+
+use std::collections::BTreeSet;
+
+use mastermind_tests::{Scratch, root};
+use serde_json::Value;
+
+/// A message of 8 bytes after 1 µs of work, and one back.
+const SCHEDULE: &str = "num_ranks 2\nrank 0 {\nl1: calc 1000\nl2: send 8b to 1 tag 1\nl3: recv 8b from 1 tag 2\nl2 requires l1\nl3 requires l2\n}\n\
+    rank 1 {\nl1: recv 8b from 0 tag 1\nl2: send 8b to 0 tag 2\nl2 requires l1\n}\n";
+
+fn example(file: &str) -> String {
+    root().join("examples").join(file).display().to_string()
+}
+
+fn document(text: &str) -> Value {
+    serde_json::from_str(text).expect("a document")
+}
+
+#[test]
+fn charts_are_one_file_that_needs_no_other() {
+    let scratch = Scratch::new();
+    let [model, machine] = ["sample/sample.puml", "sample/machine.toml"].map(example);
+    let simulate = ["simulate", &model, "--machine", &machine, "--ranks", "4"];
+    let charts = [&simulate[..], &["--html", "charts.html", "--json"]].concat();
+    let report = document(&scratch.mastermind(&charts).well());
+    let page = scratch.read("charts.html");
+    assert!(page.starts_with("<!DOCTYPE html>") || page.starts_with("<!doctype html>"));
+    for foreign in ["src=", "<link", "@import", "https://"] {
+        assert!(!page.contains(foreign), "{foreign}");
+    }
+    let elements = report["elements"].as_array().expect("a list");
+    assert!(!elements.is_empty());
+    for element in elements {
+        let name = element["name"].as_str().expect("a name");
+        assert!(page.contains(name), "{name}");
+    }
+}
+
+#[test]
+fn a_trace_ends_with_the_simulation() {
+    let scratch = Scratch::new();
+    let [model, machine] = ["sample/sample.puml", "sample/machine.toml"].map(example);
+    let simulate = [
+        "simulate",
+        &model,
+        "--machine",
+        &machine,
+        "--ranks",
+        "4",
+        "--json",
+    ];
+    let traced = |file| {
+        let words = [&simulate[..], &["--trace", file]].concat();
+        let report = document(&scratch.mastermind(&words).well());
+        let makespan = report["makespan_ns"].as_u64().expect("nanoseconds");
+        (makespan, scratch.read(file))
+    };
+    let (makespan, perfetto) = traced("run.json");
+    let perfetto = document(&perfetto);
+    let events = perfetto["traceEvents"].as_array().expect("a list").iter();
+    let slices: Vec<_> = events.filter(|event| event["ph"] == "X").collect();
+    let number = |value: &Value| value.as_f64().expect("a number");
+    let ends = slices
+        .iter()
+        .map(|slice| number(&slice["ts"]) + number(&slice["dur"]));
+    let last_us = ends.fold(0.0, f64::max);
+    assert!(
+        (last_us * 1e3 - makespan as f64).abs() < 1.0,
+        "{last_us} us, {makespan} ns"
+    );
+    let of = |slice: &&Value| (slice["pid"].to_string(), slice["tid"].to_string());
+    assert_eq!(slices.iter().map(of).collect::<BTreeSet<_>>().len(), 4);
+
+    let (makespan, paje) = traced("run.paje");
+    assert!(paje.starts_with("%EventDef"));
+    let times = paje.lines().filter(|line| !line.starts_with('%'));
+    let times = times.filter_map(|line| line.split(' ').nth(1)?.parse::<f64>().ok());
+    let last_s = times.fold(0.0, f64::max);
+    assert!(
+        (last_s * 1e9 - makespan as f64).abs() < 1.0,
+        "{last_s} s, {makespan} ns"
+    );
+}
+
+#[test]
+fn a_schedule_ends_when_loggp_says() {
+    let scratch = Scratch::new();
+    let machine = example("sweep3d/machine.toml");
+    scratch.write("ping.goal", SCHEDULE);
+    let words = ["simulate", "ping.goal", "--machine", &machine];
+    let report = document(
+        &scratch
+            .mastermind(&[&words[..], &["--json"]].concat())
+            .well(),
+    );
+    // Twice o + L + o + (s - 1) G, after the work.
+    assert_eq!(report["makespan_ns"], 1000 + 2 * (1500 + 2500 + 1500 + 7));
+    assert_eq!(report["messages"], 2);
+    assert!(scratch.mastermind(&words).well().contains("ping"));
+}
+
+#[test]
+fn what_a_schedule_has_not_is_refused() {
+    let scratch = Scratch::new();
+    let machine = example("sweep3d/machine.toml");
+    scratch.write("ping.goal", SCHEDULE);
+    let simulate = ["simulate", "ping.goal", "--machine", &machine];
+    for option in [
+        ["--html", "x.html"],
+        ["--trace", "x.json"],
+        ["--set", "a=1"],
+    ] {
+        let told = scratch
+            .mastermind(&[&simulate[..], &option].concat())
+            .error();
+        assert!(told.contains(option[0]), "{told}");
+    }
+    let told = scratch
+        .mastermind(&[&simulate[..], &["--ranks", "3"]].concat())
+        .error();
+    assert!(
+        told.contains("--ranks 3, expected its own number, 2"),
+        "{told}"
+    );
+    for verb in ["check", "graph", "transform"] {
+        let mut words = vec![verb, "ping.goal"];
+        if verb == "transform" {
+            words.extend(["-o", "made"]);
+        }
+        let told = scratch.mastermind(&words).error();
+        assert!(
+            told.contains("a GOAL schedule, expected a program model"),
+            "{verb}: {told}"
+        );
+    }
+}
