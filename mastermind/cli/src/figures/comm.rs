@@ -55,8 +55,7 @@ impl Comm {
         let x = self.points.iter().filter(shown).map(|point| point.x);
         let y = self.points.iter().filter(shown).map(|point| point.us);
         let x = if self.is_level {
-            let high = x.fold(0.0, f64::max);
-            Axis::new([-0.5, high + 0.5].into_iter(), false)
+            Axis::whole(x.fold(0.0, f64::max))
         } else {
             Axis::new(x, false)
         };
@@ -80,17 +79,12 @@ impl Comm {
             None => builder.caption("all ranks", (FONT, 16)),
         };
         let mut chart = builder.build_cartesian_2d(x, Axis::new(y, is_log))?;
-        let level = |x: &f64| match x.fract() == 0.0 {
-            true => number(x),
-            false => String::new(),
-        };
         let mut mesh = chart.configure_mesh();
         if self.is_level {
-            mesh.disable_x_mesh().x_label_formatter(&level);
-        } else {
-            mesh.x_label_formatter(&number);
+            mesh.disable_x_mesh();
         }
-        mesh.y_label_formatter(&number)
+        mesh.x_label_formatter(&number)
+            .y_label_formatter(&number)
             .label_style((FONT, size))
             .axis_desc_style((FONT, size))
             .light_line_style(TRANSPARENT)

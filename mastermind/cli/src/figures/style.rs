@@ -103,6 +103,8 @@ impl<C, DB: DrawingBackend> Drawable<DB> for Marker<C> {
 pub struct Axis {
     range: Range<f64>,
     is_log: bool,
+    /// Whether only whole numbers have ticks.
+    is_whole: bool,
 }
 
 impl Axis {
@@ -116,12 +118,14 @@ impl Axis {
             return Axis {
                 range: 0.0..1.0,
                 is_log: false,
+                is_whole: false,
             };
         }
         if is_log && low > 0.0 {
             return Axis {
                 range: low / 1.3..high * 1.3,
                 is_log: true,
+                is_whole: false,
             };
         }
         let room = (high - low).max(1e-9 * high.abs()).max(1e-12) * 0.05;
@@ -133,6 +137,16 @@ impl Axis {
         Axis {
             range: low..high + room,
             is_log: false,
+            is_whole: false,
+        }
+    }
+
+    /// An axis for the whole numbers from 0 to `high`, with half a step on either side.
+    pub fn whole(high: f64) -> Self {
+        Axis {
+            range: -0.5..high + 0.5,
+            is_log: false,
+            is_whole: true,
         }
     }
 
@@ -190,6 +204,7 @@ impl Axis {
                 .into_iter()
                 .find(|step| *step >= rough)
                 .unwrap_or(10.0 * power);
+            let step = if self.is_whole { step.max(1.0) } else { step };
             let first = (start / step).ceil() as i64;
             let last = (end / step).floor() as i64;
             ticks.extend((first..=last).map(|n| n as f64 * step));
@@ -265,6 +280,7 @@ mod tests {
     fn axes_take_round_steps() {
         let axis = Axis::new([0.0, 10.0].into_iter(), false);
         assert_eq!(axis.ticks(6), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
+        assert_eq!(Axis::whole(2.0).ticks(8), [0.0, 1.0, 2.0]);
         let axis = Axis::new([30.0, 700.0].into_iter(), true);
         assert_eq!(axis.ticks(6), [50.0, 100.0, 200.0, 500.0]);
         let wide = Axis::new([30.0, 700_000.0].into_iter(), true);
