@@ -26,7 +26,7 @@ impl HeatPort for HeatKernel {
         mut to: RSliceMut<'_, f64>,
     ) -> Result<f64, PortError> {
         let n = from.len();
-        if columns < 3 || n < 3 * columns || n % columns != 0 || to.len() != n {
+        if columns < 3 || n < 3 * columns || !n.is_multiple_of(columns) || to.len() != n {
             return Err(PortError::failed(format_args!(
                 "cannot use arrays \"from\" and \"to\": {n} and {} cells in rows of {columns}, \
                  expected as many, at least 3 rows of at least 3",
