@@ -124,7 +124,7 @@ impl Run<'_> {
                 RSliceMut::from_mut_slice(to),
             )?;
             std::mem::swap(&mut self.block.cells, &mut self.next);
-            if (step + 1) % report_every == 0 {
+            if (step + 1).is_multiple_of(report_every) {
                 let state = format!("step {} of {steps}", step + 1);
                 progress.report((step + 1) as f64 / steps as f64, state.as_str().into())?;
             }

@@ -27,7 +27,7 @@ fn flow(here: f64, there: f64) -> f64 {
 pub fn step(columns: usize, rate: f64, from: &[f64], to: &mut [f64]) -> f64 {
     let rows = from.len() / columns;
     let inside = columns - 2;
-    let (mut largest, mut least) = (0.0_f64, f64::INFINITY);
+    let (mut largest, mut is_sound) = (0.0_f64, true);
     for row in 1..rows - 1 {
         let at = row * columns + 1;
         let here = &from[at..at + inside];
@@ -43,11 +43,11 @@ pub fn step(columns: usize, rate: f64, from: &[f64], to: &mut [f64]) -> f64 {
             let next = u + rate * (along_x + along_y);
             new[i] = next;
             largest = if next > largest { next } else { largest };
-            // Kept only by a number: a NaN makes the comparison false, and the least one NaN.
-            least = if next >= least { least } else { next };
+            // A NaN is not above 0 either.
+            is_sound &= next > 0.0;
         }
     }
-    if least > 0.0 { largest } else { f64::NAN }
+    if is_sound { largest } else { f64::NAN }
 }
 
 #[cfg(test)]
