@@ -7,7 +7,7 @@ use crate::points::Points;
 use crate::sample::Summary;
 
 /// Coordinates from which on the scatter is told from them.
-const MIN_POINTS: usize = 20;
+const MIN_POINTS: usize = 40;
 
 /// Calls at a coordinate, on average, from which on.
 const MIN_CALLS: f64 = 3.0;
