@@ -156,20 +156,30 @@ fn basis(eager: &[&MessageTimes], lines: &[Line]) -> Link {
         receive_overhead_ns: receive_ns.round() as u64,
         gap_ns: of_small(|times| &times.between_ns).round() as u64,
         gap_per_byte_ns: slope_ns,
-        overhead_per_byte_ns: send_slope(eager, send_ns).min(slope_ns),
+        overhead_per_byte_ns: send_slope(eager).min(slope_ns),
         ..Link::default()
     }
 }
 
-/// Time a byte that a call that sends takes beyond that of a small message, the least over the larger half of the sizes.
-fn send_slope(eager: &[&MessageTimes], send_ns: f64) -> f64 {
-    let larger = eager[eager.len() / 2..].iter();
-    let slope = |times: &&MessageTimes| {
-        let more_ns = median(&times.send_ns) - send_ns;
-        (more_ns / times.bytes.saturating_sub(1).max(1) as f64).max(0.0)
-    };
-    let least = larger.map(slope).fold(f64::INFINITY, f64::min);
-    if least.is_finite() { least } else { 0.0 }
+/// Time a byte that a call that sends takes: the median of the slopes between every two of the larger half of the
+/// sizes, which a few disturbed sizes do not move (Theil and Sen's).
+fn send_slope(eager: &[&MessageTimes]) -> f64 {
+    let larger = &eager[eager.len() / 2..];
+    let points: Vec<_> = larger
+        .iter()
+        .map(|times| (times.bytes as f64, median(&times.send_ns)))
+        .collect();
+    let slopes: Vec<_> = points
+        .iter()
+        .enumerate()
+        .flat_map(|(at, a)| {
+            points[at + 1..]
+                .iter()
+                .map(move |b| (b.1 - a.1) / (b.0 - a.0))
+        })
+        .filter(|slope| slope.is_finite())
+        .collect();
+    median(&slopes).max(0.0)
 }
 
 /// Lines over ranges of sizes, above `above_bytes` all.
