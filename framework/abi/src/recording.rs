@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use abi_stable::StableAbi;
 
 use crate::PortError;
-use context::Parent;
+use context::{Parent, time_stamp_counter};
 use thread::ThreadContexts;
 
 pub use context::{
@@ -78,7 +78,7 @@ pub struct RecorderFunctions {
 }
 
 /// Version of the code that appends in line: of the context, the words of a record, and the meaning of both.
-pub const RECORDING_VERSION: u64 = 3;
+pub const RECORDING_VERSION: u64 = 4;
 
 /// A recorder as seen by the code that records into it, whichever library that code is in.
 #[repr(C)]
@@ -293,6 +293,8 @@ pub struct Recording<'r, const N: usize> {
 
 /// Mark in [`Recording`]'s first word, never in a log: counters are read.
 const COUNTED: u64 = 1 << 63;
+/// Either of the marks: the call is recorded out of line.
+const SLOWLY: u64 = COUNTED | context::OTHER_CLOCK;
 
 impl<'r, const N: usize> Recording<'r, N> {
     const WORDS: usize = word::HEAD_WORDS + N;
@@ -336,13 +338,14 @@ impl<'r, const N: usize> Recording<'r, N> {
                 Some(path) => path,
                 None => recorder.enter_new(context, method_word)?,
             };
-            let mut head = word::record(path, Self::WORDS, 0);
-            if state != ProxyMethod::ON {
-                head |= COUNTED;
-                begin_counters(context, path);
-            }
+            let mut head = word::record(path, Self::WORDS, (*context).flags);
             let mpi = (*context).mpi_ticks;
-            let start = (*context).now();
+            let start = if state == ProxyMethod::ON && head & SLOWLY == 0 {
+                time_stamp_counter()
+            } else {
+                head |= COUNTED * u64::from(state != ProxyMethod::ON);
+                begin_slowly(context, head)
+            };
             (*(*context).cells).push_open_call(path, start);
             Some(Self {
                 context: owned,
@@ -367,44 +370,69 @@ impl<'r, const N: usize> Recording<'r, N> {
 
     #[inline(always)]
     fn finish(&self, failed: bool) {
+        let stop = time_stamp_counter();
         let context = self.context.as_ptr();
         // SAFETY: `Recording` is not `Send`, so this is the thread that `begin` ran in, and the borrow of the
         // recorder keeps the context alive. A context with room has cells.
         unsafe {
-            let stop = (*context).now();
-            let wall = stop.saturating_sub(self.start);
-            let mpi = (*context).mpi_ticks.wrapping_sub(self.mpi).min(wall);
-            let head = self.head | (u64::from(failed) * word::FAILED);
             (*context).restore(self.parent);
-            if head & COUNTED == 0 && (*context).room() >= Self::WORDS {
+            let next = (*context).cursor.wrapping_add(Self::WORDS);
+            if !failed && self.head & SLOWLY == 0 && next <= (*context).end {
+                let times = times(context, self.start, stop, self.mpi);
                 let cells = &*(*context).cells;
-                append(
-                    context,
-                    cells,
-                    head,
-                    [self.start, wall, mpi],
-                    &self.parameters,
-                );
+                append(context, cells, self.head, times, &self.parameters);
                 cells.pop_open_call();
             } else {
-                // A copy made here, so that the parameters can stay in registers otherwise.
-                append_slowly(context, head, [self.start, wall, mpi], self.parameters);
+                let head = self.head | (u64::from(failed) * word::FAILED);
+                // The parameters are copied here, so that they can stay in registers otherwise.
+                append_slowly(context, head, [self.start, stop, self.mpi], self.parameters);
             }
         }
-    }
-
-    /// Out of line: an exception of another language passes through.
-    #[cold]
-    #[inline(never)]
-    fn abandon(&self) {
-        self.finish(true);
     }
 }
 
 impl<const N: usize> Drop for Recording<'_, N> {
+    /// An exception of another language passes through.
+    #[inline(always)]
     fn drop(&mut self) {
-        self.abandon();
+        // By value, so that a call that returns need not keep them in memory.
+        let &mut Self {
+            context,
+            start,
+            mpi,
+            parameters,
+            head,
+            parent,
+            recorder,
+        } = self;
+        abandon(Self {
+            context,
+            start,
+            mpi,
+            parameters,
+            head,
+            parent,
+            recorder,
+        });
     }
+}
+
+#[cold]
+#[inline(never)]
+fn abandon<const N: usize>(recording: Recording<'_, N>) {
+    recording.end(true);
+}
+
+/// Start, wall time and time in MPI, ticks.
+///
+/// # Safety
+/// The context is valid.
+#[inline(always)]
+unsafe fn times(context: *mut RecordingContext, start: u64, stop: u64, mpi: u64) -> [u64; 3] {
+    let wall = stop.saturating_sub(start);
+    // SAFETY: required of the caller.
+    let mpi = unsafe { (*context).mpi_ticks }.wrapping_sub(mpi);
+    [start, wall, mpi.min(wall)]
 }
 
 /// # Safety
@@ -420,7 +448,6 @@ unsafe fn append(
     // SAFETY: required of the caller.
     unsafe {
         let [start, wall, mpi] = times;
-        let head = head | (*context).flags;
         let cursor = (*context).cursor;
         *cursor.add(1) = start;
         *cursor.add(2) = wall;
@@ -435,6 +462,9 @@ unsafe fn append(
     }
 }
 
+/// # Arguments
+/// * `ticks` - start, the time-stamp counter's stop, and what was spent in MPI before the start
+///
 /// # Safety
 /// As for [`append`], but for the room.
 #[cold]
@@ -442,9 +472,16 @@ unsafe fn append(
 unsafe fn append_slowly<const N: usize>(
     context: *mut RecordingContext,
     head: u64,
-    times: [u64; 3],
+    [start, mut stop, mpi]: [u64; 3],
     parameters: [u64; N],
 ) {
+    // SAFETY: the context is this thread's own and valid.
+    let times = unsafe {
+        if head & context::OTHER_CLOCK != 0 {
+            stop = (*context).now();
+        }
+        times(context, start, stop, mpi)
+    };
     // SAFETY: the context is this thread's own and valid; null where it was cleared for a forked child.
     let Some(recorder) = (unsafe { (*context).recorder.as_ref() }) else {
         return;
@@ -466,7 +503,7 @@ unsafe fn append_slowly<const N: usize>(
                 || (functions.roll_over)(object, context, n_words as u64) != 0);
         let cells = &*(*context).cells;
         if has_room {
-            let head = word::record(path, n_words, head & word::FAILED);
+            let head = word::record(path, n_words, head & (word::FAILED | word::MPI_MEASURED));
             append(context, cells, head, times, &values[..n_values]);
         } else {
             (functions.lost)(object, context, path, times[1], times[2]);
@@ -478,13 +515,21 @@ unsafe fn append_slowly<const N: usize>(
 /// Room for the most values, and for counters beyond them that are then lost.
 const MAX_RECORD_VALUES: usize = word::MAX_RECORD_WORDS + MAX_COUNTERS;
 
+/// Begins to read counters where the call has them, and reads whatever clock there is.
+///
 /// # Safety
 /// The context is this thread's own and valid.
 #[cold]
 #[inline(never)]
-unsafe fn begin_counters(context: *mut RecordingContext, path: u32) {
+unsafe fn begin_slowly(context: *mut RecordingContext, head: u64) -> u64 {
     // SAFETY: required of the caller.
-    if let Some(recorder) = unsafe { (*context).recorder.as_ref() } {
-        (recorder.functions.counters)(recorder.object, context, path, ptr::null_mut());
+    unsafe {
+        if head & COUNTED != 0
+            && let Some(recorder) = (*context).recorder.as_ref()
+        {
+            let path = word::path(head);
+            (recorder.functions.counters)(recorder.object, context, path, ptr::null_mut());
+        }
+        (*context).now()
     }
 }

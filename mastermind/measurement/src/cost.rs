@@ -33,7 +33,7 @@ impl Scratch {
         };
         let words = vec![0; N_CALLS * WORDS_PER_CALL];
         context.cells = &raw const *cells;
-        context.clock = clock.function();
+        context.measure_with(clock.function(), false);
         let mut scratch = Self {
             context,
             words,

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cca_abi::recording::{MPI_EVENT_PARAMETERS, ProxyMethod, Recorder, word};
+use cca_abi::recording::{MPI_EVENT_PARAMETERS, ProxyMethod, Recorder};
 use mastermind_records::definition::{
     MPI_CLASS, MethodDefinition, MpiRoutineDefinition, ParameterDefinition, RANK_UNIT,
     RunDefinition,
@@ -222,7 +222,7 @@ impl RunRecorder {
         // SAFETY: null, or the calling thread's context, which is valid as long as the recorder.
         let context = unsafe { self.recorder.thread_context().as_ref() }?;
         let ns = context.mpi_ticks as f64 * 1e9 / shared.clock().ticks_per_second();
-        (context.flags & word::MPI_MEASURED != 0).then_some(ns as u64)
+        context.mpi_is_measured().then_some(ns as u64)
     }
 
     /// Ends all logs.

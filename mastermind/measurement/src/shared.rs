@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
-use cca_abi::recording::{ProxyMethod, Recorder, word};
+use cca_abi::recording::{ProxyMethod, Recorder};
 use mastermind_records::definition::{
     ClockDefinition, MethodDefinition, MpiRoutineDefinition, RunDefinition,
 };
@@ -314,12 +314,7 @@ impl Shared {
         let context = log.context();
         // SAFETY: nobody else uses the log yet.
         unsafe {
-            (*context).clock = config.clock.function();
-            (*context).flags = if config.run.mpi.is_some() {
-                word::MPI_MEASURED
-            } else {
-                0
-            };
+            (*context).measure_with(config.clock.function(), config.run.mpi.is_some());
             (*context).thread = u64::from(thread);
         }
         Ok(log)

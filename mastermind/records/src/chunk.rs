@@ -103,11 +103,11 @@ impl Chunk {
     }
 }
 
-/// The place where the next chunk of one log is made ready.
+/// The next chunks of one log, on their way.
 #[derive(Debug)]
 pub(crate) struct Slot {
     file: Arc<File>,
-    state: Mutex<SlotState>,
+    next: Mutex<NextChunks>,
     changed: Condvar,
     retired: Mutex<Retired>,
     counted: Condvar,
@@ -119,19 +119,26 @@ struct Retired {
     n_records: u64,
 }
 
-#[derive(Debug)]
-enum SlotState {
-    Idle,
-    Requested { offset: u64, bytes: u64 },
-    Preparing,
-    Ready(io::Result<Chunk>),
+/// In the order of the file: first what is ready, then the one being prepared, then what is asked for.
+#[derive(Debug, Default)]
+struct NextChunks {
+    ready: VecDeque<io::Result<Chunk>>,
+    is_preparing: bool,
+    wanted: VecDeque<Piece>,
+}
+
+/// A piece of the entry stream, bytes.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    offset: u64,
+    bytes: u64,
 }
 
 impl Slot {
     pub(crate) fn new(file: Arc<File>) -> Arc<Self> {
         Arc::new(Self {
             file,
-            state: Mutex::new(SlotState::Idle),
+            next: Mutex::default(),
             changed: Condvar::new(),
             retired: Mutex::default(),
             counted: Condvar::new(),
@@ -148,53 +155,55 @@ impl Slot {
     }
 
     fn prepare(&self, zeros: &[u8]) {
-        let request = match *locked(&self.state) {
-            ref mut state @ SlotState::Requested { .. } => {
-                std::mem::replace(state, SlotState::Preparing)
-            }
-            _ => return,
+        let Some(Piece { offset, bytes }) = self.begin_to_prepare() else {
+            return;
         };
-        if let SlotState::Requested { offset, bytes } = request {
-            let chunk = Chunk::prepare(&self.file, offset, bytes, zeros);
-            *locked(&self.state) = SlotState::Ready(chunk);
-            self.changed.notify_one();
-        }
+        let chunk = Chunk::prepare(&self.file, offset, bytes, zeros);
+        let mut next = locked(&self.next);
+        next.is_preparing = false;
+        next.ready.push_back(chunk);
+        self.changed.notify_one();
     }
 
-    /// Whether the chunk that was requested is there.
+    fn begin_to_prepare(&self) -> Option<Piece> {
+        let mut next = locked(&self.next);
+        let piece = next.wanted.pop_front();
+        next.is_preparing |= piece.is_some();
+        piece
+    }
+
+    /// Whether the next chunk is there.
     fn is_ready(&self) -> bool {
-        matches!(*locked(&self.state), SlotState::Ready(_))
+        !locked(&self.next).ready.is_empty()
     }
 
-    /// Takes the chunk that was requested; `None` if it is still not ready after a short wait.
+    /// Takes the next chunk that was asked for; `None` if it is still not ready after a short wait.
     fn take(&self, wait: bool) -> Option<io::Result<Chunk>> {
-        let mut state = locked(&self.state);
+        let mut next = locked(&self.next);
         if wait {
-            state = self
+            next = self
                 .changed
-                .wait_timeout_while(state, PATIENCE, |state| {
-                    matches!(state, SlotState::Preparing)
+                .wait_timeout_while(next, PATIENCE, |next| {
+                    next.ready.is_empty() && next.is_preparing
                 })
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
         }
-        match std::mem::replace(&mut *state, SlotState::Idle) {
-            SlotState::Ready(chunk) => Some(chunk),
-            SlotState::Requested { offset, bytes } => {
-                drop(state);
-                Some(Chunk::prepare(
-                    &self.file,
-                    offset,
-                    bytes,
-                    &vec![0; WRITE_BYTES.min(bytes as usize)],
-                ))
-            }
-            SlotState::Preparing => {
-                *state = SlotState::Preparing;
-                None
-            }
-            SlotState::Idle => Some(Err(io::Error::other("no chunk was requested"))),
+        if let Some(chunk) = next.ready.pop_front() {
+            return Some(chunk);
         }
+        if next.is_preparing {
+            return None;
+        }
+        let wanted = next.wanted.pop_front();
+        drop(next);
+        Some(match wanted {
+            Some(Piece { offset, bytes }) => {
+                let zeros = vec![0; WRITE_BYTES.min(bytes as usize)];
+                Chunk::prepare(&self.file, offset, bytes, &zeros)
+            }
+            None => Err(io::Error::other("no chunk was requested")),
+        })
     }
 }
 
@@ -259,21 +268,21 @@ impl ChunkPreparer {
         }
     }
 
-    /// Asks for the next chunk of a log.
+    /// Asks for one more chunk of a log.
     pub(crate) fn request(&self, slot: &Arc<Slot>, offset: u64, bytes: u64) {
-        *locked(&slot.state) = SlotState::Requested { offset, bytes };
+        locked(&slot.next).wanted.push_back(Piece { offset, bytes });
         locked(&self.shared.work)
             .requests
             .push_back(Arc::clone(slot));
         self.shared.wake.notify_one();
     }
 
-    /// Whether the chunk asked for is there.
+    /// Whether the next chunk of a log is there.
     pub(crate) fn is_ready(&self, slot: &Slot) -> bool {
         slot.is_ready()
     }
 
-    /// Takes the chunk asked for; see [`Slot::take`].
+    /// Takes the next chunk of a log; see [`Slot::take`].
     pub(crate) fn take(&self, slot: &Slot, wait: bool) -> Option<io::Result<Chunk>> {
         slot.take(wait)
     }
@@ -296,17 +305,16 @@ impl ChunkPreparer {
         retired
             .into_iter()
             .for_each(|(chunk, slot)| slot.put_away(chunk));
-        let (mut state, _) = slot
+        let (mut next, _) = slot
             .changed
-            .wait_timeout_while(locked(&slot.state), SETTLING, |state| {
-                matches!(state, SlotState::Preparing)
+            .wait_timeout_while(locked(&slot.next), SETTLING, |next| {
+                next.wanted.clear();
+                next.is_preparing
             })
             .unwrap_or_else(PoisonError::into_inner);
-        let idle = !matches!(*state, SlotState::Preparing);
-        if idle {
-            *state = SlotState::Idle;
-        }
-        drop(state);
+        let idle = !next.is_preparing;
+        next.ready.clear();
+        drop(next);
         let (retired, timeout) = slot
             .counted
             .wait_timeout_while(locked(&slot.retired), SETTLING, |retired| {

@@ -113,10 +113,8 @@ impl ProfileSums {
             ranks: 1,
             ..Self::default()
         };
-        for (log, _) in run.logs_of(rank) {
-            sums.add_log(log);
-        }
-        sums.add_mpi(run, rank);
+        let mpi_ns = run.logs_of(rank).map(|(log, _)| sums.add_log(log)).sum();
+        sums.add_mpi(run, rank, mpi_ns);
         sums.add_events(run, rank);
         sums
     }
@@ -160,7 +158,11 @@ impl ProfileSums {
     }
 
     /// A row a method; recorded calls of MPI are in the rows of its functions.
-    fn add_log(&mut self, log: &Log) {
+    ///
+    /// # Returns
+    /// Time in MPI within the recorded calls, nanoseconds.
+    fn add_log(&mut self, log: &Log) -> u64 {
+        let mut all_mpi_ns = 0;
         let mut by_method: Vec<(Option<&MethodDefinition>, Sums)> = Vec::new();
         let mut records = ExclusiveTimes::new(log);
         while let Some((record, own)) = records.next_record() {
@@ -175,6 +177,9 @@ impl ProfileSums {
             sum.exclusive_ns += own.wall_ns.saturating_sub(own.mpi_ns);
             if let Some(mpi_ns) = record.mpi_ns {
                 *sum.mpi_ns.get_or_insert(0) += mpi_ns;
+                if record.parent_seq.is_none() {
+                    all_mpi_ns += mpi_ns;
+                }
             }
             if !record.method.counters.is_empty() {
                 add_counters(sum, &record);
@@ -204,10 +209,11 @@ impl ProfileSums {
         if let Some(cost) = log.definitions().cost {
             *self.self_cost_ns.get_or_insert(0.0) += cost.record_ns * log.n_records() as f64;
         }
+        all_mpi_ns
     }
 
     /// A row a function of MPI; of a run whose logs do not tell, one row with what its records say.
-    fn add_mpi(&mut self, run: &Run, rank: u32) {
+    fn add_mpi(&mut self, run: &Run, rank: u32, recorded_ns: u64) {
         let mut add = |name: String, calls, ns| {
             let sum = Sums {
                 classes: vec![MPI_CLASS.into()],
@@ -223,17 +229,8 @@ impl ProfileSums {
         for routine in &routines {
             add(format!("{}()", routine.name), routine.calls, routine.ns);
         }
-        if !routines.is_empty() {
-            return;
-        }
-        let outermost = |record: &Record<'_>| record.parent_seq.is_none();
-        let records = run.logs_of(rank).flat_map(|(log, _)| log.records());
-        let ns = records
-            .filter(outermost)
-            .filter_map(|record| record.mpi_ns)
-            .sum();
-        if ns > 0 {
-            add(ALL_MPI.into(), 0, ns);
+        if routines.is_empty() && recorded_ns > 0 {
+            add(ALL_MPI.into(), 0, recorded_ns);
         }
     }
 

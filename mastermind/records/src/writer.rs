@@ -26,15 +26,19 @@ pub struct ChunkSizes {
 }
 
 impl Default for ChunkSizes {
-    /// 256 KiB for threads that record little; 8 MiB is 175,000 records with two parameters, so that calls of 250 ns leave
-    /// 50 ms to prepare the next: on a machine whose cores are all busy the preparing thread has to wait for one.
+    /// Of calls of 250 ns with two parameters, 1 MiB holds 7 ms, and the first chunk that the preparing thread makes takes
+    /// it 3 ms. 8 MiB holds 50 ms, and three of them are kept ahead: on a machine whose cores are all busy the thread has to
+    /// wait for one, and where the disk is behind the system lets it wait (30 to 60 ms a chunk were seen).
     fn default() -> Self {
         Self {
-            first_bytes: 256 << 10,
+            first_bytes: 1 << 20,
             largest_bytes: 8 << 20,
         }
     }
 }
+
+/// Largest chunks that are prepared ahead; of smaller ones, one.
+const N_AHEAD: usize = 3;
 
 /// One record, for [`LogWriter::append`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,11 +91,11 @@ pub struct LogWriter {
     slot: Arc<Slot>,
     preparer: Arc<ChunkPreparer>,
     sizes: ChunkSizes,
-    /// Where the chunk after the one in preparation begins, bytes of the entry stream.
+    /// Where the chunk after those in preparation begins, bytes of the entry stream.
     next_offset: u64,
     next_bytes: u64,
-    /// Whether the next chunk was asked for; not if the limit is reached.
-    requested: bool,
+    /// Chunks that were asked for; none if the limit is reached.
+    n_requested: usize,
     refusal: Option<Refusal>,
     /// Whether a late chunk is waited for; only once, not at each record after.
     may_wait: bool,
@@ -179,13 +183,13 @@ impl LogWriter {
             sizes,
             next_offset: 0,
             next_bytes: (sizes.first_bytes / GRAIN_BYTES).max(1) * GRAIN_BYTES,
-            requested: false,
+            n_requested: 0,
             refusal: None,
             may_wait: true,
             late_chunks: 0,
             kept: Vec::new(),
         };
-        writer.request_chunk(0);
+        writer.request_chunks(0);
         writer
             .next_chunk(1)
             .map_err(RecordsError::io("allocate record log", &writer.path))?;
@@ -304,7 +308,7 @@ impl LogWriter {
     fn next_chunk(&mut self, words: usize) -> io::Result<bool> {
         let needed = (words * size_of::<u64>()) as u64;
         while self.context_mut().room() < words {
-            if !self.requested {
+            if self.n_requested == 0 {
                 self.refuse(Refusal::Limit);
                 return Ok(false);
             }
@@ -315,20 +319,28 @@ impl LogWriter {
                 return Ok(false);
             };
             self.may_wait = true;
+            self.n_requested -= 1;
             self.install(chunk?);
-            self.request_chunk(needed);
+            self.request_chunks(needed);
         }
         Ok(true)
     }
 
-    fn request_chunk(&mut self, needed: u64) {
-        let wanted = self.next_bytes.max(needed.next_multiple_of(GRAIN_BYTES));
-        let bytes = self.preparer.reserve(wanted);
-        self.requested = bytes > 0;
-        if self.requested {
+    /// Asks for chunks until enough are on their way.
+    fn request_chunks(&mut self, needed: u64) {
+        let largest_bytes = self.sizes.largest_bytes.max(GRAIN_BYTES);
+        while self.n_requested == 0
+            || self.n_requested < N_AHEAD && self.next_bytes == largest_bytes
+        {
+            let wanted = self.next_bytes.max(needed.next_multiple_of(GRAIN_BYTES));
+            let bytes = self.preparer.reserve(wanted);
+            if bytes == 0 {
+                return;
+            }
             self.preparer.request(&self.slot, self.next_offset, bytes);
+            self.n_requested += 1;
             self.next_offset += bytes;
-            self.next_bytes = (self.next_bytes * 4).min(self.sizes.largest_bytes.max(GRAIN_BYTES));
+            self.next_bytes = (self.next_bytes * 2).min(largest_bytes);
         }
     }
 

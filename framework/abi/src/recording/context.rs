@@ -59,6 +59,9 @@ const PATH_BITS: u32 = 24;
 const PATH_MASK: u64 = (1 << PATH_BITS) - 1;
 const SLOT_SHIFT: u32 = u64::BITS - N_CACHED_CALL_PATHS.ilog2();
 
+/// Mark among a context's flags, never in a log: the clock is not the time-stamp counter.
+pub(super) const OTHER_CLOCK: u64 = 1 << 62;
+
 /// What one thread appends its records through.
 ///
 /// `cursor..end` is writable and mapped from the log; `cells` is the mapped header. A context of all zeros has no
@@ -76,15 +79,15 @@ pub struct RecordingContext {
     pub cells: *const LogCells,
     /// Ticks spent in MPI so far by this thread; the MPI proxy adds to it.
     pub mpi_ticks: u64,
-    /// Flags of each record ([`super::word::MPI_MEASURED`]).
-    pub flags: u64,
+    /// Flags of each record ([`super::word::MPI_MEASURED`]), and [`OTHER_CLOCK`].
+    pub(super) flags: u64,
     /// Current call path, with its place in the cache: a `parent_word`.
     parent: u64,
     /// [`super::thread_pointer`] of the thread that appends here; 0 while none may find the context by it. Read by other
     /// threads.
     thread_pointer: AtomicUsize,
     /// Clock; `None` is the time-stamp counter.
-    pub clock: Option<ClockFunction>,
+    clock: Option<ClockFunction>,
     /// The recorder that the context is of.
     pub recorder: *const super::Recorder,
     /// Number of the log within the rank.
@@ -118,6 +121,22 @@ impl Parent {
 }
 
 impl RecordingContext {
+    /// What is the same for all records of the context.
+    ///
+    /// # Arguments
+    /// * `clock` - the clock; `None` for the time-stamp counter
+    /// * `mpi_is_measured` - whether the proxy of MPI adds to [`RecordingContext::mpi_ticks`]
+    pub fn measure_with(&mut self, clock: Option<ClockFunction>, mpi_is_measured: bool) {
+        self.clock = clock;
+        let mpi = u64::from(mpi_is_measured) * super::word::MPI_MEASURED;
+        self.flags = mpi | (u64::from(clock.is_some()) * OTHER_CLOCK);
+    }
+
+    /// Whether the proxy of MPI adds to [`RecordingContext::mpi_ticks`].
+    pub fn mpi_is_measured(&self) -> bool {
+        self.flags & super::word::MPI_MEASURED != 0
+    }
+
     /// Words between cursor and end.
     #[inline(always)]
     pub fn room(&self) -> usize {
@@ -238,13 +257,13 @@ impl LogCells {
 
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn time_stamp_counter() -> u64 {
+pub(super) fn time_stamp_counter() -> u64 {
     // SAFETY: the instruction exists on every x86-64 processor and touches no memory.
     unsafe { std::arch::x86_64::_rdtsc() }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
-fn time_stamp_counter() -> u64 {
+pub(super) fn time_stamp_counter() -> u64 {
     0
 }

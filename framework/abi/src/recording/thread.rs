@@ -7,6 +7,22 @@ use super::RecordingContext;
 /// Places for contexts; most programs have fewer threads that record.
 const N_PLACES: usize = 64;
 
+/// Whether [`thread_pointer`] tells threads apart.
+const HAS_THREAD_POINTER: bool = cfg!(all(target_arch = "x86_64", target_os = "linux"));
+
+/// The context at a place that is free: no thread's.
+struct Nobody(RecordingContext);
+
+// SAFETY: nobody appends there; of it, only an atomic is read.
+unsafe impl Sync for Nobody {}
+
+// SAFETY: zeros are a valid context.
+static NOBODY: Nobody = Nobody(unsafe { std::mem::zeroed() });
+
+fn nobody() -> *mut RecordingContext {
+    (&raw const NOBODY.0).cast_mut()
+}
+
 /// A number that no two living threads share and that is not 0; 0 where the processor offers none, and threads are told
 /// apart in other ways.
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
@@ -40,7 +56,7 @@ pub(super) struct ThreadContexts {
 impl ThreadContexts {
     pub(super) fn new() -> Self {
         Self {
-            places: [const { AtomicPtr::new(std::ptr::null_mut()) }; N_PLACES],
+            places: std::array::from_fn(|_| AtomicPtr::new(nobody())),
         }
     }
 
@@ -56,10 +72,12 @@ impl ThreadContexts {
     #[inline(always)]
     pub(super) fn of_thread(&self, thread: usize) -> *mut RecordingContext {
         let context = self.place(thread).load(Ordering::Acquire);
-        // SAFETY: null or a context that the recorder keeps mapped, of which only an atomic is read.
-        match unsafe { context.as_ref() } {
-            Some(found) if found.seen_by() == thread && thread != 0 => context,
-            _ => std::ptr::null_mut(),
+        // SAFETY: nobody's, or one that the recorder keeps mapped; only an atomic of it is read.
+        let is_own = unsafe { (*context).seen_by() } == thread;
+        if HAS_THREAD_POINTER && is_own {
+            context
+        } else {
+            std::ptr::null_mut()
         }
     }
 
@@ -71,10 +89,7 @@ impl ThreadContexts {
         // SAFETY: required of the caller, as of whoever put the other one there.
         unsafe {
             let place = self.place((*context).seen_by());
-            let is_free = match place.load(Ordering::Acquire).as_ref() {
-                Some(other) => other.seen_by() == 0,
-                None => true,
-            };
+            let is_free = (*place.load(Ordering::Acquire)).seen_by() == 0;
             if is_free {
                 place.store(context, Ordering::Release);
             }

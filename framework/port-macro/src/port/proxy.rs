@@ -90,18 +90,18 @@ fn expand_method(port: &Port, index: usize, method: &Method) -> TokenStream {
                 // SAFETY: as below.
                 unsafe {
                     let proxy = &*object.cast::<#proxy>();
-                    let recording = ::cca_abi::recording::Recording::begin(
+                    let target = proxy.target.load();
+                    let forward = (*target.vtable.cast::<#table>()).#name;
+                    let Some(recording) = ::cca_abi::recording::Recording::begin(
                         &*proxy.recorder,
                         &*proxy.methods[#index].0,
                         #[inline(always)]
                         || [#(#words),*],
-                    );
-                    let target = proxy.target.load();
-                    let forward = (*target.vtable.cast::<#table>()).#name;
+                    ) else {
+                        return forward(target.object, #(#names,)* #out error);
+                    };
                     let status = forward(target.object, #(#names,)* #out error);
-                    if let Some(recording) = recording {
-                        recording.end(status != 0);
-                    }
+                    recording.end(status != 0);
                     status
                 }
             }

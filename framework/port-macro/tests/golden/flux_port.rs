@@ -195,7 +195,9 @@ impl FluxPortProxy {
         ) -> i32 {
             unsafe {
                 let proxy = &*object.cast::<FluxPortProxy>();
-                let recording = ::cca_abi::recording::Recording::begin(
+                let target = proxy.target.load();
+                let forward = (*target.vtable.cast::<FluxPortVtable>()).compute;
+                let Some(recording) = ::cca_abi::recording::Recording::begin(
                     &*proxy.recorder,
                     &*proxy.methods[0usize].0,
                     #[inline(always)]
@@ -203,13 +205,11 @@ impl FluxPortProxy {
                         <usize as ::cca_abi::recording::PerfValue>::to_word(left.len()),
                         <Axis as ::cca_abi::recording::PerfValue>::to_word(axis),
                     ],
-                );
-                let target = proxy.target.load();
-                let forward = (*target.vtable.cast::<FluxPortVtable>()).compute;
+                ) else {
+                    return forward(target.object, axis, left, right, flux, error);
+                };
                 let status = forward(target.object, axis, left, right, flux, error);
-                if let Some(recording) = recording {
-                    recording.end(status != 0);
-                }
+                recording.end(status != 0);
                 status
             }
         }
@@ -238,18 +238,18 @@ impl FluxPortProxy {
         ) -> i32 {
             unsafe {
                 let proxy = &*object.cast::<FluxPortProxy>();
-                let recording = ::cca_abi::recording::Recording::begin(
+                let target = proxy.target.load();
+                let forward = (*target.vtable.cast::<FluxPortVtable>()).faces;
+                let Some(recording) = ::cca_abi::recording::Recording::begin(
                     &*proxy.recorder,
                     &*proxy.methods[1usize].0,
                     #[inline(always)]
                     || [],
-                );
-                let target = proxy.target.load();
-                let forward = (*target.vtable.cast::<FluxPortVtable>()).faces;
+                ) else {
+                    return forward(target.object, left, out, error);
+                };
                 let status = forward(target.object, left, out, error);
-                if let Some(recording) = recording {
-                    recording.end(status != 0);
-                }
+                recording.end(status != 0);
                 status
             }
         }
