@@ -75,6 +75,31 @@ impl Chunk {
         Ok(Self { map, offset })
     }
 
+    /// As [`Chunk::prepare`]; where the disk has no room for all of the piece, half of it, a quarter, or what does fit.
+    ///
+    /// # Returns
+    /// With the chunk, why there can be none after it.
+    fn prepare_what_fits(
+        file: &File,
+        Piece { offset, bytes }: Piece,
+        zeros: &[u8],
+    ) -> (io::Result<Self>, Option<io::Error>) {
+        let error = match Self::prepare(file, offset, bytes, zeros) {
+            Err(error) if is_for_want_of_room(&error) => error,
+            chunk => return (chunk, None),
+        };
+        let mut less = bytes;
+        loop {
+            less = less / 2 / GRAIN_BYTES * GRAIN_BYTES;
+            if less == 0 {
+                return (Err(error), None);
+            }
+            if let Ok(chunk) = Self::prepare(file, offset, less, zeros) {
+                return (Ok(chunk), Some(error));
+            }
+        }
+    }
+
     /// First word.
     pub(crate) fn start(&mut self) -> *mut u64 {
         self.map.as_mut_ptr().cast()
@@ -103,6 +128,11 @@ impl Chunk {
     }
 }
 
+fn is_for_want_of_room(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), FileTooLarge | QuotaExceeded | StorageFull)
+}
+
 /// The next chunks of one log, on their way.
 #[derive(Debug)]
 pub(crate) struct Slot {
@@ -125,6 +155,16 @@ struct NextChunks {
     ready: VecDeque<io::Result<Chunk>>,
     is_preparing: bool,
     wanted: VecDeque<Piece>,
+}
+
+impl NextChunks {
+    /// What is asked for would not come right after a chunk that is shorter than asked for.
+    fn end_with(&mut self, end: Option<io::Error>) {
+        if let Some(error) = end {
+            self.wanted.clear();
+            self.ready.push_back(Err(error));
+        }
+    }
 }
 
 /// A piece of the entry stream, bytes.
@@ -155,13 +195,14 @@ impl Slot {
     }
 
     fn prepare(&self, zeros: &[u8]) {
-        let Some(Piece { offset, bytes }) = self.begin_to_prepare() else {
+        let Some(piece) = self.begin_to_prepare() else {
             return;
         };
-        let chunk = Chunk::prepare(&self.file, offset, bytes, zeros);
+        let (chunk, end) = Chunk::prepare_what_fits(&self.file, piece, zeros);
         let mut next = locked(&self.next);
         next.is_preparing = false;
         next.ready.push_back(chunk);
+        next.end_with(end);
         self.changed.notify_one();
     }
 
@@ -195,15 +236,14 @@ impl Slot {
         if next.is_preparing {
             return None;
         }
-        let wanted = next.wanted.pop_front();
+        let Some(piece) = next.wanted.pop_front() else {
+            return Some(Err(io::Error::other("no chunk was requested")));
+        };
         drop(next);
-        Some(match wanted {
-            Some(Piece { offset, bytes }) => {
-                let zeros = vec![0; WRITE_BYTES.min(bytes as usize)];
-                Chunk::prepare(&self.file, offset, bytes, &zeros)
-            }
-            None => Err(io::Error::other("no chunk was requested")),
-        })
+        let zeros = vec![0; WRITE_BYTES.min(piece.bytes as usize)];
+        let (chunk, end) = Chunk::prepare_what_fits(&self.file, piece, &zeros);
+        locked(&self.next).end_with(end);
+        Some(chunk)
     }
 }
 
