@@ -155,12 +155,21 @@ struct NextChunks {
     ready: VecDeque<io::Result<Chunk>>,
     is_preparing: bool,
     wanted: VecDeque<Piece>,
+    /// Whether nothing comes after what is ready.
+    has_ended: bool,
 }
 
 impl NextChunks {
-    /// What is asked for would not come right after a chunk that is shorter than asked for.
+    /// Asks for one more; it would not come right after a chunk that is shorter than what was asked for.
+    fn want(&mut self, piece: Piece) {
+        if !self.has_ended {
+            self.wanted.push_back(piece);
+        }
+    }
+
     fn end_with(&mut self, end: Option<io::Error>) {
         if let Some(error) = end {
+            self.has_ended = true;
             self.wanted.clear();
             self.ready.push_back(Err(error));
         }
@@ -310,7 +319,7 @@ impl ChunkPreparer {
 
     /// Asks for one more chunk of a log.
     pub(crate) fn request(&self, slot: &Arc<Slot>, offset: u64, bytes: u64) {
-        locked(&slot.next).wanted.push_back(Piece { offset, bytes });
+        locked(&slot.next).want(Piece { offset, bytes });
         locked(&self.shared.work)
             .requests
             .push_back(Arc::clone(slot));
