@@ -57,6 +57,8 @@ pub struct RunTotals {
     pub logs: u32,
     /// Number of times that a call waited for the next piece of a log.
     pub late_chunks: u64,
+    /// Why a log took no more records; of the first that did not.
+    pub refusal: Option<String>,
     /// Relative difference between the clock's rate over the run and as measured at start; beyond 10⁻³ the clock is
     /// not to be trusted.
     pub clock_drift: f64,

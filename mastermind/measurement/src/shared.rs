@@ -500,11 +500,13 @@ impl Shared {
                     dropped,
                     bytes,
                     late_chunks,
+                    refusal,
                 }) => {
                     totals.records += records;
                     totals.dropped += dropped;
                     totals.bytes += bytes;
                     totals.late_chunks += late_chunks;
+                    totals.refusal = totals.refusal.or(refusal);
                 }
                 Err(error) => first_error = first_error.or(Some(error)),
             }

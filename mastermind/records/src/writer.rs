@@ -58,7 +58,7 @@ pub struct RecordWords<'a> {
 }
 
 /// What a finished log holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogTotals {
     /// Calls recorded.
     pub records: u64,
@@ -68,6 +68,8 @@ pub struct LogTotals {
     pub bytes: u64,
     /// Number of times that a call waited for a chunk.
     pub late_chunks: u64,
+    /// Why the log took no more records, if it did not.
+    pub refusal: Option<String>,
 }
 
 /// Why a log takes no more records.
@@ -75,6 +77,15 @@ pub struct LogTotals {
 enum Refusal {
     Limit,
     System(io::Error),
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Limit => f.write_str("the limit of the records is reached"),
+            Self::System(error) => error.fmt(f),
+        }
+    }
 }
 
 /// The writer of one log, for one thread at a time.
@@ -550,6 +561,7 @@ impl LogWriter {
             dropped,
             bytes,
             late_chunks: self.late_chunks,
+            refusal: self.refusal.as_ref().map(Refusal::to_string),
         })
     }
 }

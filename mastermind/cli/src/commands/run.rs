@@ -252,7 +252,10 @@ impl Run {
             }
             let lost = match totals.dropped {
                 0 => String::new(),
-                n => format!(", {n} dropped"),
+                n => match totals.refusal {
+                    Some(why) => format!(", {n} dropped ({why})"),
+                    None => format!(", {n} dropped"),
+                },
             };
             let late = match totals.late_chunks {
                 0 => String::new(),
