@@ -291,17 +291,17 @@ pub fn select(
     if let Some(name) = name {
         found.retain(|samples| means(&samples.method, name));
     }
-    match (name, found.is_empty()) {
-        (Some(name), true) => bail!(
+    if known.is_empty() {
+        bail!(
+            "cannot fit {}: none recorded, expected calls that have it",
+            metric.quantity()
+        );
+    }
+    match name {
+        Some(name) if found.is_empty() => bail!(
             "cannot fit \"{name}\": no calls recorded, expected one of {}",
             known.join(", ")
         ),
-        (None, true) => {
-            bail!(
-                "cannot fit {}: none recorded, expected calls that have it",
-                metric.quantity()
-            )
-        }
         _ => Ok(found),
     }
 }

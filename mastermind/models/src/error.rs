@@ -33,13 +33,15 @@ pub enum Error {
     },
     /// A family asked for does not fit these samples at all.
     #[error(
-        "cannot fit \"{method}\": no {family} is positive and finite at all {n_points} points, expected one; let the family be chosen"
+        "cannot fit \"{method}\": no {family} is positive and finite{limits} at all {n_points} points, expected one; let the family be chosen"
     )]
     Unsuitable {
         /// The method, with its mode.
         method: String,
         /// The family asked for.
         family: Family,
+        /// What else was asked for, ` and does not fall with "q"`; empty where nothing was.
+        limits: String,
         /// Distinct coordinates.
         n_points: usize,
     },
@@ -131,6 +133,14 @@ pub enum Error {
         method: String,
         /// The enumeration values asked for.
         found: String,
+        /// The modes that have a model.
+        known: String,
+    },
+    /// The method has a model for each of several modes, and the coordinate names none.
+    #[error("cannot predict \"{method}\": no mode is named, expected {known}; add it")]
+    NoLabel {
+        /// The method asked for.
+        method: String,
         /// The modes that have a model.
         known: String,
     },

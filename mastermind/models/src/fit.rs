@@ -7,6 +7,7 @@ use crate::families::hypotheses;
 use crate::formula::Formula;
 use crate::hypothesis::Hypothesis;
 use crate::limits::Limits;
+use crate::metric::Metric;
 use crate::mixture::Part;
 use crate::model::{Coefficient, Family, Freedom, Model, Note, list};
 use crate::modes::{Modes, split};
@@ -113,7 +114,7 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
             Some(_) => Family::Written,
             None => options.family.unwrap_or(Family::Constant),
         };
-        return Err(nothing_fits(samples, points, family));
+        return Err(nothing_fits(samples, points, family, &options.monotone));
     };
     let averaged = options.family.is_none().then(|| {
         candidates.iter_mut().for_each(|c| {
@@ -126,17 +127,28 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
         best.alternatives = averaged;
     }
     let needed = best.coefficients.len() + 1;
-    if best.left_out_s.is_none() && points.len() > 1 {
+    let formula = options.formula.as_ref();
+    if let Some(unknown) = formula.and_then(|f| f.entangled(points, &best.coefficients)) {
+        notes.push(Note::Entangled { unknown });
+    } else if best.left_out_s.is_none() && points.len() > 1 {
         notes.push(Note::NotValidated {
             n_points: points.len(),
             needed,
         });
     }
-    notes.extend(points.shared.keys().map(|param| Note::Shared {
-        param: param.clone(),
-    }));
+    notes.extend(
+        points
+            .shared
+            .keys()
+            .cloned()
+            .map(|param| match options.modes {
+                Modes::Together => Note::Together { param },
+                _ => Note::Shared { param },
+            }),
+    );
     notes.extend(best.held.then_some(Note::Held));
     notes.extend(set_aside(points));
+    notes.extend(zero(samples, points));
     Ok(model(samples, points, best, notes))
 }
 
@@ -191,6 +203,14 @@ fn set_aside(points: &Points) -> Option<Note> {
     })
 }
 
+/// Calls that took no time, which no call does.
+fn zero(samples: &Samples, points: &Points) -> Option<Note> {
+    let bins = points.bins.iter().flatten();
+    let none = bins.filter(|bin| bin.max_s == 0.0);
+    let n_records: u64 = none.map(|bin| bin.count).sum();
+    (samples.metric == Metric::Wall && n_records > 0).then_some(Note::Zero { n_records })
+}
+
 /// The method with its mode: `METHOD where axis=x`.
 fn named(samples: &Samples, points: &Points) -> String {
     let labels = points.mode.iter().map(|(k, v)| format!("{k}={v}"));
@@ -201,7 +221,7 @@ fn named(samples: &Samples, points: &Points) -> String {
     }
 }
 
-fn nothing_fits(samples: &Samples, points: &Points, family: Family) -> Error {
+fn nothing_fits(samples: &Samples, points: &Points, family: Family, monotone: &[String]) -> Error {
     let method = named(samples, points);
     let (n_points, needed) = (points.len(), needed(family));
     if n_points < needed {
@@ -211,9 +231,15 @@ fn nothing_fits(samples: &Samples, points: &Points, family: Family) -> Error {
             needed,
         };
     }
+    let names: Vec<String> = monotone.iter().map(|name| format!("\"{name}\"")).collect();
+    let limits = match names.as_slice() {
+        [] => String::new(),
+        names => format!(" and does not fall with {}", names.join(", ")),
+    };
     Error::Unsuitable {
         method,
         family,
+        limits,
         n_points,
     }
 }

@@ -112,11 +112,26 @@ pub enum Note {
         /// Their share of the time of all calls, per cent.
         percent: f64,
     },
+    /// An unknown of a written formula changes the times as others do together: its value is one of many.
+    Entangled {
+        /// The unknown.
+        unknown: String,
+    },
+    /// Calls whose wall time is 0: they were fitted like the others.
+    Zero {
+        /// How many.
+        n_records: u64,
+    },
     /// The free fit was negative somewhere on the range, or fell where it must not; this is the nearest that
     /// does not, and the standard errors are of what the limits leave free.
     Held,
     /// The times of the labels of an enumeration parameter do not differ: one model is for all.
     Shared {
+        /// The parameter.
+        param: String,
+    },
+    /// One model is for all labels of an enumeration parameter, as was asked for: whether they differ was not.
+    Together {
         /// The parameter.
         param: String,
     },
@@ -158,10 +173,22 @@ impl fmt::Display for Note {
                     "{n_records} {calls} far above the others set aside, {percent:.2} % of the time"
                 )
             }
+            Self::Entangled { unknown } => write!(
+                f,
+                "the points do not tell \"{unknown}\" from the other unknowns: is the name of a parameter misspelt?"
+            ),
+            Self::Zero { n_records } => {
+                let calls = if *n_records == 1 { "call" } else { "calls" };
+                write!(
+                    f,
+                    "{n_records} {calls} of 0 s, too short for the clock or not timed"
+                )
+            }
             Self::Held => {
                 f.write_str("held at its limits: the free fit is negative or falls on the range")
             }
             Self::Shared { param } => write!(f, "\"{param}\" makes no difference"),
+            Self::Together { param } => write!(f, "all of \"{param}\" together, as asked"),
         }
     }
 }
@@ -375,7 +402,7 @@ impl ModelSet {
     ///
     /// # Errors
     /// [`Error::NoModel`] if the method has none for the metric, [`Error::NoMode`] if it has none
-    /// for the mode.
+    /// for the mode, [`Error::NoLabel`] if the coordinate names no mode where there are several.
     pub fn find(
         &self,
         method: &str,
@@ -407,10 +434,17 @@ fn no_mode(models: &[&Model], coordinate: &Coordinate) -> Error {
     let known: Vec<String> = models.iter().map(|model| model.labels()).collect();
     let labels = coordinate.values.iter();
     let labels = labels.filter(|(name, _)| coordinate.label(name).is_some());
+    let labels: Vec<String> = labels
+        .map(|(name, label)| format!("{name}={label}"))
+        .collect();
+    let (method, known) = (models[0].method.clone(), known.join(" or "));
+    if labels.is_empty() {
+        return Error::NoLabel { method, known };
+    }
     Error::NoMode {
-        method: models[0].method.clone(),
-        found: list(labels.map(|(name, label)| format!("{name}={label}"))),
-        known: known.join(" or "),
+        method,
+        found: list(labels.into_iter()),
+        known,
     }
 }
 

@@ -126,10 +126,17 @@ impl UserFormula {
         let unsuitable = || Error::Unsuitable {
             method: method.into(),
             family: Family::Written,
+            limits: String::new(),
             n_points: points.len(),
         };
         let values = problem.best().ok_or_else(unsuitable)?;
         problem.shown(&values).ok_or_else(unsuitable)
+    }
+
+    /// The first unknown that the points do not tell from the others, at these values of the unknowns.
+    pub(crate) fn entangled(&self, points: &Points, values: &[f64]) -> Option<String> {
+        let problem = Problem::new(self, points);
+        problem.entangled(values).map(str::to_owned)
     }
 }
 
@@ -231,9 +238,12 @@ impl<'a> Problem<'a> {
         starts.truncate(N_REFINED);
         let mut best: Option<(f64, Vec<f64>)> = None;
         for (_, mut values) in starts {
-            // What it has reached counts, whatever it says of it.
-            let _ = self.mpfit(&mut values);
-            let values = self.polished(values);
+            // It has no place for a formula without unknowns.
+            if !values.is_empty() {
+                // What it has reached counts, whatever it says of it.
+                let _ = self.mpfit(&mut values);
+                values = self.polished(values);
+            }
             let squares = self.squares(&values);
             if squares.is_finite() && best.as_ref().is_none_or(|(least, _)| squares < *least) {
                 best = Some((squares, values));
@@ -347,6 +357,26 @@ impl<'a> Problem<'a> {
             (least, values) = (squares, next);
         }
         values
+    }
+
+    /// The first unknown within its bounds whose effect on the times is a combination of those of others.
+    fn entangled(&self, values: &[f64]) -> Option<&str> {
+        let within = |&j: &usize| {
+            let bounds = &self.bounds[j];
+            bounds.lower < values[j] && values[j] < bounds.upper
+        };
+        let free: Vec<usize> = (0..values.len()).filter(within).collect();
+        let rows: Option<Vec<Vec<f64>>> = (0..self.points.len())
+            .map(|i| self.at(i, values).map(|(_, slopes)| slopes))
+            .collect();
+        let rows = rows?;
+        let design: Vec<Vec<f64>> = free
+            .iter()
+            .map(|&j| rows.iter().map(|slopes| slopes[j]).collect())
+            .collect();
+        let weights: Vec<f64> = self.roots.iter().map(|root| root * root).collect();
+        let dependent = solve(&design, &self.points.mean_s, &weights).err()?;
+        Some(self.names[free[dependent.column]])
     }
 
     /// The least-squares problem of a step from `values`, and the times there.

@@ -74,6 +74,11 @@ fn each_mode_has_its_model() {
         "cannot predict \"hydro.GodunovFlux::flux.compute\": no model where axis=z, \
          expected axis=x or axis=y; record that mode and fit"
     );
+    let error = set.find(METHOD, Metric::Wall, &at(5000.0)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "cannot predict \"hydro.GodunovFlux::flux.compute\": no mode is named, expected axis=x or axis=y; add it"
+    );
     assert!(matches!(
         set.find("other", Metric::Wall, &slow),
         Err(Error::NoModel { .. })
@@ -266,6 +271,17 @@ fn infinite_times_are_refused_and_counted() {
     let calls: [(&[f64], f64); 3] = [(&[1e3], 1e-6), (&[2e3], f64::INFINITY), (&[3e3], 3e-6)];
     let model = fit(&samples(&q(), &calls)).unwrap().remove(0);
     assert_eq!((model.n_refused, model.n_records), (1, 2));
+}
+
+#[test]
+fn calls_of_no_time_are_told() {
+    let calls: [(&[f64], f64); 3] = [(&[1e3], 0.0), (&[2e3], 2e-6), (&[3e3], 3e-6)];
+    let model = fit(&samples(&q(), &calls)).unwrap().remove(0);
+    assert!(model.notes.contains(&Note::Zero { n_records: 1 }));
+    assert_eq!(
+        Note::Zero { n_records: 1 }.to_string(),
+        "1 call of 0 s, too short for the clock or not timed"
+    );
 }
 
 #[test]

@@ -304,6 +304,8 @@ fn labels_that_differ_are_fitted_apart_unless_asked_not_to() {
     };
     let model = fit_with(&differ, &together).unwrap().remove(0);
     assert!((at(&model, 2e3) / 2.05e-6 - 1.0).abs() < 0.01);
+    let param = "axis".to_owned();
+    assert!(model.notes.contains(&Note::Together { param }));
 }
 
 #[test]
@@ -458,4 +460,59 @@ fn wrong_formulas_are_refused() {
         fit_with(&samples, &options),
         Err(Error::Unsuitable { .. })
     ));
+}
+
+fn written(samples: &Samples, text: &str, unknowns: &[&str]) -> Result<Vec<Model>, Error> {
+    let unknowns = unknowns
+        .iter()
+        .map(|name| ((*name).to_owned(), Unknown::default()));
+    let options = FitOptions {
+        formula: Some(UserFormula::parse(text, unknowns.collect())?),
+        ..FitOptions::default()
+    };
+    fit_with(samples, &options)
+}
+
+/// A misspelt parameter counts as an unknown, and shows by not being told from the coefficient before it.
+#[test]
+fn unknowns_that_points_do_not_tell_apart_are_told() {
+    let samples = along(&geometric(10.0, 2.0, 8), |q| 1e-6 * q);
+    let notes = |text: &str, unknowns: &[&str]| {
+        let model = written(&samples, text, unknowns).unwrap().remove(0);
+        let notes: Vec<String> = model.notes.iter().map(ToString::to_string).collect();
+        notes.join("; ")
+    };
+    assert_eq!(
+        notes("a * p + b", &["a", "b", "p"]),
+        "the points do not tell \"b\" from the other unknowns: is the name of a parameter misspelt?"
+    );
+    assert!(notes("a * q + b * q", &["a", "b"]).contains("\"b\""));
+    assert_eq!(notes("a * q + b", &["a", "b"]), "");
+}
+
+#[test]
+fn a_formula_that_falls_where_it_must_not_is_refused() {
+    let samples = along(&geometric(10.0, 2.0, 8), |q| 1e-3 / q);
+    let unknowns = BTreeMap::from([("a".to_owned(), Unknown::default())]);
+    let options = FitOptions {
+        formula: Some(UserFormula::parse("a / q", unknowns).unwrap()),
+        monotone: vec!["q".into()],
+        ..FitOptions::default()
+    };
+    let error = fit_with(&samples, &options).unwrap_err().to_string();
+    assert!(
+        error.contains("no written formula is positive and finite and does not fall with \"q\" at"),
+        "{error}"
+    );
+}
+
+/// A theory to hold against measurements: nothing is found, everything else of a model is there.
+#[test]
+fn a_formula_without_unknowns_is_judged() {
+    let samples = along(&geometric(10.0, 2.0, 8), |q| 2.2e-6 * q);
+    let model = written(&samples, "2e-6 * q", &[]).unwrap().remove(0);
+    assert_eq!(values(&model), [0.0; 0]);
+    assert!((model.cv_smape.unwrap() - 200.0 * 0.2 / 4.2).abs() < 1e-9);
+    assert!(at(&model, 15.0) == 2e-6 * 15.0);
+    assert!(written(&samples, "1 - q", &[]).is_err());
 }

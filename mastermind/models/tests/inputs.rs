@@ -250,6 +250,14 @@ fn what_is_wrong_is_told_with_its_place() {
              name it among the labels if it is one",
         ),
         (
+            "n,time_ms,time_us\n1,2,2000\n",
+            ": times \"time_ms\" and \"time_us\", expected one; name the column to take",
+        ),
+        (
+            "n,time [min]\n1,2\n",
+            ": times in \"min\" as column \"time [min]\" says, expected s, ms, us or ns; convert them",
+        ),
+        (
             "n,n,time\n1,2,3\n",
             ", line 2: parameter \"n\" twice, expected each once",
         ),

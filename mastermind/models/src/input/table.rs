@@ -261,17 +261,40 @@ fn no_column(name: &str, columns: &[&str], column: &str, todo: &'static str) -> 
 
 fn time(name: &str, columns: &[&str], wanted: &Wanted) -> Result<usize, InputError> {
     if wanted.time.is_some() || !wanted.metric.is_time() {
-        return find(name, columns, wanted.looked_for(), "name another");
+        let at = find(name, columns, wanted.looked_for(), "name another")?;
+        return match wanted.metric.is_time() {
+            true => known_unit(name, columns[at]).map(|()| at),
+            false => Ok(at),
+        };
     }
     let known = times(&wanted.metric);
-    let called = |at: &usize| wanted.is_time(timed(columns[*at]).0);
     // In the order of the names, so that `wall_ns` goes before another time.
-    let rank = |at: &usize| {
-        let base = timed(columns[*at]).0.to_ascii_lowercase();
+    let rank = |at: usize| {
+        let base = timed(columns[at]).0.to_ascii_lowercase();
         known.iter().position(|name| *name == base)
     };
-    let best = (0..columns.len()).filter(called).min_by_key(rank);
-    best.ok_or_else(|| no_column(name, columns, known[0], "name the column of the time"))
+    let called = || (0..columns.len()).filter(|&at| wanted.is_time(timed(columns[at]).0));
+    let best = called().min_by_key(|&at| rank(at));
+    let best =
+        best.ok_or_else(|| no_column(name, columns, known[0], "name the column of the time"))?;
+    let other = called().find(|&at| at != best && rank(at) == rank(best));
+    if let Some(other) = other {
+        let found = format!("times \"{}\" and \"{}\"", columns[best], columns[other]);
+        let expected = "one; name the column to take";
+        return Err(InputError::content(name, Place::default(), found, expected));
+    }
+    known_unit(name, columns[best]).map(|()| best)
+}
+
+/// The unit in brackets of a column of times, where it has one, is one of time.
+fn known_unit(name: &str, column: &str) -> Result<(), InputError> {
+    let unit = with_unit(column).1;
+    if unit.is_empty() || unit.parse::<TimeUnit>().is_ok() {
+        return Ok(());
+    }
+    let found = format!("times in {} as column \"{column}\" says", quoted(unit));
+    let expected = "s, ms, us or ns; convert them";
+    Err(InputError::content(name, Place::default(), found, expected))
 }
 
 /// Whether a column is known to be no parameter.
