@@ -1,6 +1,7 @@
 //! Links that are known are found again.
 
 use super::*;
+use crate::machine::Rendezvous;
 
 fn sizes() -> impl Iterator<Item = u64> {
     (3..22).flat_map(|k| [1_u64 << k, 3 << (k - 1)])
@@ -43,6 +44,7 @@ fn known() -> Link {
         gap_per_byte_ns: 0.2,
         overhead_per_byte_ns: 0.05,
         rendezvous_bytes: 4096,
+        rendezvous: Rendezvous::default(),
         pieces: Pieces::new(&[piece(4096, 900.0, 0.08)]).expect("one"),
     }
 }

@@ -320,6 +320,7 @@ impl Compiler<'_> {
         let fitted = Fitted {
             formula,
             parameters,
+            total_ratio: model.total_ratio,
         };
         Ok(Compiled::Fitted(Arc::new(fitted), values))
     }

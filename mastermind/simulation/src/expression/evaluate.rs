@@ -29,6 +29,9 @@ pub struct Fitted {
     pub formula: Formula,
     /// Names of the arguments.
     pub parameters: Vec<String>,
+    /// Of the total of the recorded calls to that of the formula: a simulation sums over calls, so what was set aside
+    /// belongs to it.
+    pub total_ratio: f64,
 }
 
 impl Fitted {
@@ -41,7 +44,11 @@ impl Fitted {
         // A missing parameter was refused when the expression was compiled.
         self.formula.evaluate(number).map_or(f64::NAN, |value| {
             // Not `max`: that would make 0 of NaN.
-            if value < 0.0 { 0.0 } else { value }
+            if value < 0.0 {
+                0.0
+            } else {
+                value * self.total_ratio
+            }
         })
     }
 }
