@@ -25,8 +25,9 @@ use ranks::{Measured, Part};
 ///
 /// Messages go back and forth between two ranks, of sizes from 8 bytes to 4 MiB, through the same port that components
 /// send through: what is measured is what they see. Where the ranks are on several nodes, messages between those are
-/// measured too. Then there are twice as many ranks as processors, to see how long a turn with a processor is and what a
-/// rank does that waits. Nothing else should run meanwhile.
+/// measured too. Large messages are also asked for while their sender does something else, to see who moves the bytes.
+/// Then there are twice as many ranks as processors, to see how long a turn with a processor is, how often one is out of
+/// step, and what a rank does that waits. Nothing else should run meanwhile.
 #[derive(Args)]
 #[command(
     after_help = "Example: mastermind calibrate -o machine.toml --mpi openmpi\n\

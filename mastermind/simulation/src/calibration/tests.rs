@@ -89,6 +89,24 @@ fn noise_leaves_a_link_that_predicts() {
 }
 
 #[test]
+fn a_line_is_found_whatever_disturbs_some_sizes() {
+    let mut times: Vec<_> = measured(&known(), 0.0);
+    times.retain(|times| times.bytes <= 4096);
+    for times in times.iter_mut().step_by(4) {
+        times.one_way_ns.iter_mut().for_each(|ns| *ns *= 30.0);
+    }
+    let line = middle_line(&times.iter().collect::<Vec<_>>(), 0);
+    assert!((line.slope_ns / 0.2 - 1.0).abs() < 0.2, "{line:?}");
+    assert!((line.constant_ns / 800.0 - 1.0).abs() < 0.2, "{line:?}");
+    // Times that fall with the size.
+    times
+        .iter_mut()
+        .for_each(|times| times.one_way_ns = vec![1e6 / times.bytes as f64]);
+    let line = middle_line(&times.iter().collect::<Vec<_>>(), 0);
+    assert!(line.slope_ns == 0.0 && line.constant_ns > 0.0, "{line:?}");
+}
+
+#[test]
 fn without_messages_that_ask_first_the_largest_is_the_threshold() {
     let times: Vec<_> = measured(&known(), 0.0)
         .into_iter()

@@ -321,6 +321,7 @@ impl Compiler<'_> {
             formula,
             parameters,
             total_ratio: model.total_ratio,
+            sigma: model.sigma.clone(),
         };
         Ok(Compiled::Fitted(Arc::new(fitted), values))
     }

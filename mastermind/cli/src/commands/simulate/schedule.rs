@@ -28,6 +28,7 @@ impl Simulate {
         let options = [
             ("--set", !self.set.is_empty()),
             ("--models", self.models.is_some()),
+            ("--spread", self.spread),
             ("--trace", self.trace.is_some()),
             ("--html", self.html.is_some()),
         ];
