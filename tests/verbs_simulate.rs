@@ -108,7 +108,7 @@ fn a_schedule_on_too_few_processors_is_told() {
     for (nodes, is_told) in [(1, true), (2, false)] {
         scratch.write(
             "m.toml",
-            &format!("[nodes]\ncount = {nodes}\nwaiting = \"yields\"\n"),
+            format!("[nodes]\ncount = {nodes}\nwaiting = \"yields\"\n"),
         );
         let ended = scratch.mastermind(&simulate);
         let warning = "warning: 2 ranks on a node of 1 processors: each rank of a schedule";
