@@ -45,6 +45,10 @@ fn two_ranks_measure_a_machine_that_simulate_takes() {
         }
         let threshold = links[0]["rendezvous_bytes"].as_f64().expect("a number");
         assert!((8.0..=4_194_304.0).contains(&threshold), "{threshold}");
+        let rendezvous = links[0]["rendezvous"]
+            .as_str()
+            .expect("who moves the bytes");
+        assert!(["sent", "fetched"].contains(&rendezvous), "{rendezvous}");
         let waiting = report["waiting"]
             .as_str()
             .expect("what a rank does that waits");

@@ -101,6 +101,23 @@ fn a_schedule_ends_when_loggp_says() {
 }
 
 #[test]
+fn a_schedule_on_too_few_processors_is_told() {
+    let scratch = Scratch::new();
+    scratch.write("ping.goal", SCHEDULE);
+    let simulate = ["simulate", "ping.goal", "--machine", "m.toml"];
+    for (nodes, is_told) in [(1, true), (2, false)] {
+        scratch.write(
+            "m.toml",
+            format!("[nodes]\ncount = {nodes}\nwaiting = \"yields\"\n"),
+        );
+        let ended = scratch.mastermind(&simulate);
+        let warning = "warning: 2 ranks on a node of 1 processors: each rank of a schedule";
+        assert_eq!(ended.stderr.contains(warning), is_told, "{}", ended.stderr);
+        ended.well();
+    }
+}
+
+#[test]
 fn what_a_schedule_has_not_is_refused() {
     let scratch = Scratch::new();
     let machine = example("sweep3d/machine.toml");

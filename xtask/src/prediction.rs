@@ -3,7 +3,8 @@
 //!
 //! A method is recorded with as many ranks as processors will be busy, since processors share memory and clock. The runs are
 //! short, many, and alternate, those that are predicted with those that are learned from, so that other work on the machine
-//! touches all alike. On more ranks than processors nothing is recorded to learn from.
+//! touches all alike; of those that are the same, to learn from as to compare with, the one in the middle by its elapsed
+//! time counts. On more ranks than processors nothing is recorded to learn from.
 
 use std::fs;
 use std::thread::available_parallelism;
@@ -14,7 +15,7 @@ use crate::steps::StepError;
 use crate::system::System;
 
 /// How often each run is repeated.
-const ROUNDS: u32 = 3;
+const ROUNDS: u32 = 5;
 
 /// Ranks that are predicted.
 const RANKS: [u32; 3] = [1, 2, 4];
@@ -25,8 +26,6 @@ struct Program {
     /// Parameters of the driver and variables of the model, by the same names.
     trained: &'static [&'static [&'static str]],
     target: &'static [&'static str],
-    /// Methods whose models the simulation needs.
-    methods: &'static [&'static str],
 }
 
 const PROGRAMS: [Program; 2] = [
@@ -38,7 +37,6 @@ const PROGRAMS: [Program; 2] = [
             &["nx=1200", "ny=1300", "steps=15"],
         ],
         target: &["nx=1024", "ny=1024", "steps=120"],
-        methods: &["heat.step"],
     },
     Program {
         name: "transport",
@@ -48,7 +46,6 @@ const PROGRAMS: [Program; 2] = [
             &["cells=112", "k_block=16", "angle_group=6", "iterations=1"],
         ],
         target: &["cells=96", "k_block=16", "angle_group=6", "iterations=4"],
-        methods: &["transport.sweep", "transport.scatter"],
     },
 ];
 
@@ -63,12 +60,13 @@ pub fn prediction(demo: &Demo<'_>, system: &System, mpi: Option<&str>) -> Result
         path: folder.clone(),
         source,
     })?;
-    let mut rows = Vec::new();
+    let mut found = false;
     let names = back_ends(system).map(|mpi| mpi.kind.name());
     for name in names.filter(|name| mpi.is_none_or(|mpi| mpi == *name)) {
         let machine = format!("{folder}/{name}.toml");
         let calibrate = ["calibrate", "--mpi", name, "-o", &machine];
         demo.step(&format!("the machine under {name}"), &calibrate)?;
+        found = true;
         for program in &PROGRAMS {
             println!(
                 "\n==> {} under {name}: {ROUNDS} rounds of runs",
@@ -81,14 +79,10 @@ pub fn prediction(demo: &Demo<'_>, system: &System, mpi: Option<&str>) -> Result
                 folder: &folder,
             };
             let recorded = run.record()?;
-            rows.extend(run.compare(&machine, &recorded)?);
+            run.compare(&machine, &recorded)?;
         }
     }
-    println!("\nprogram    MPI      ranks  measured s  predicted s  error %");
-    for row in &rows {
-        println!("{row}");
-    }
-    if rows.is_empty() {
+    if !found {
         println!("No MPI on this machine: nothing to predict.");
     }
     Ok(())
@@ -102,10 +96,10 @@ struct Runs<'a> {
     folder: &'a str,
 }
 
-/// Directories of records.
+/// Directories of records, each list of runs that are the same.
 struct Recorded {
-    /// By busy processors less one.
-    trained: Vec<Vec<String>>,
+    /// By busy processors less one, and by what is set.
+    trained: Vec<Vec<Vec<String>>>,
     /// By [`RANKS`].
     targets: Vec<Vec<String>>,
 }
@@ -115,7 +109,7 @@ impl Runs<'_> {
     fn record(&self) -> Result<Recorded, StepError> {
         let busy = self.busy(u32::MAX);
         let mut recorded = Recorded {
-            trained: vec![Vec::new(); busy as usize],
+            trained: vec![vec![Vec::new(); self.program.trained.len()]; busy as usize],
             targets: vec![Vec::new(); RANKS.len()],
         };
         for round in 0..ROUNDS {
@@ -123,7 +117,7 @@ impl Runs<'_> {
                 for ranks in 1..=busy {
                     let what = format!("trained-{ranks}-{nth}-{round}");
                     let directory = self.run(&what, ranks, settings)?;
-                    recorded.trained[ranks as usize - 1].push(directory);
+                    recorded.trained[ranks as usize - 1][nth].push(directory);
                 }
                 // Those that are predicted are between the others.
                 if let Some(ranks) = RANKS.get(nth) {
@@ -159,14 +153,16 @@ impl Runs<'_> {
         Ok(directory)
     }
 
-    /// Fits, simulates, and sets against what was measured.
-    fn compare(&self, machine: &str, recorded: &Recorded) -> Result<Vec<String>, StepError> {
+    /// Fits, simulates, and prints what comes out beside what was measured.
+    fn compare(&self, machine: &str, recorded: &Recorded) -> Result<(), StepError> {
         let name = self.program.name;
-        let mut rows = Vec::new();
+        println!("program    MPI      ranks  measured s   (least, most)  predicted s  error %");
         for (ranks, targets) in RANKS.into_iter().zip(&recorded.targets) {
             let busy = self.busy(ranks);
             let models = format!("{}/{}-{name}-{busy}.json", self.folder, self.mpi);
-            self.fit(&models, &recorded.trained[busy as usize - 1])?;
+            let trained = recorded.trained[busy as usize - 1].iter();
+            let middle = trained.map(|runs| Ok(self.by_time(runs)?.1));
+            self.fit(&models, &middle.collect::<Result<Vec<_>, StepError>>()?)?;
             let model = format!("examples/{name}/model.toml");
             let count = ranks.to_string();
             let mut simulate = vec![
@@ -177,29 +173,42 @@ impl Runs<'_> {
                 "--models",
                 &models,
             ];
-            simulate.extend(["--ranks", &count, "--json"]);
+            // Steps that ranks take together take as long as the slowest.
+            simulate.extend(["--spread", "--ranks", &count, "--json"]);
             simulate.extend(self.program.target.iter().flat_map(|set| ["--set", set]));
             let simulated = self.demo.json(&simulate)?;
             let predicted_s = simulated["makespan_ns"].as_f64().unwrap_or(f64::NAN) / 1e9;
-            let measured = targets.iter().map(|records| self.elapsed_s(records));
-            let measured = measured.collect::<Result<Vec<_>, _>>()?;
-            let measured_s = measured.iter().sum::<f64>() / measured.len() as f64;
+            let ([least_s, measured_s, most_s], _) = self.by_time(targets)?;
             let error = 100.0 * (predicted_s / measured_s - 1.0);
-            rows.push(format!(
-                "{name:<10} {:<8} {ranks:>5}  {measured_s:>10.3}  {predicted_s:>11.3}  {error:>+7.1}",
+            println!(
+                "{name:<10} {:<8} {ranks:>5}  {measured_s:>10.3}  ({least_s:.3}, {most_s:.3})  {predicted_s:>11.3}  {error:>+7.1}",
                 self.mpi
-            ));
+            );
         }
-        Ok(rows)
+        Ok(())
+    }
+
+    /// Elapsed time of runs that are the same, the least, the middle and the most, seconds, and the records of the one in the
+    /// middle.
+    fn by_time(&self, runs: &[String]) -> Result<([f64; 3], String), StepError> {
+        let timed = runs.iter().map(|run| Ok((self.elapsed_s(run)?, run)));
+        let mut timed = timed.collect::<Result<Vec<_>, StepError>>()?;
+        timed.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let at = |place: usize| timed.get(place).map_or(f64::NAN, |(s, _)| *s);
+        let middle = timed.len() / 2;
+        let times = [0, middle, timed.len().saturating_sub(1)].map(at);
+        Ok((
+            times,
+            timed
+                .get(middle)
+                .map_or_else(String::new, |(_, run)| (*run).clone()),
+        ))
     }
 
     /// Models of all methods, by simple forms: a line where it does.
     fn fit(&self, models: &str, records: &[String]) -> Result<(), StepError> {
         let mut fit = vec!["fit", "-o", models];
         fit.extend(records.iter().map(String::as_str));
-        if let [method] = self.program.methods {
-            fit.extend(["--method", method]);
-        }
         self.demo.quiet(&fit)
     }
 

@@ -5,6 +5,30 @@ use cca_ports::{PortError, RSlice, RSliceMut, port};
 /// Explicit steps of `du/dt = div(k(u) grad u)` on a block of square cells.
 #[port(name = "grid.Heat", version = "1.0")]
 pub trait HeatPort {
+    /// The temperatures at the begin: a hot spot in the lower left of the grid.
+    ///
+    /// # Arguments
+    /// * `columns` - cells of a row, the two ghost cells included, at least 3
+    /// * `first_x`, `first_y` - where the block begins in the whole grid, its ghost cells not counted
+    /// * `nx`, `ny` - cells of the whole grid along x and y, at least 1
+    /// * `to` - receives the temperatures, shape `[rows][columns]`, those of ghost cells as if the grid went on
+    ///
+    /// # Returns
+    /// The largest of the temperatures.
+    ///
+    /// # Errors
+    /// An array that is no grid of so many columns.
+    #[perf(cells = to.len(), units(cells = "1"))]
+    fn hot_spot(
+        &self,
+        columns: usize,
+        first_x: usize,
+        first_y: usize,
+        nx: usize,
+        ny: usize,
+        to: RSliceMut<'_, f64>,
+    ) -> Result<f64, PortError>;
+
     /// One step.
     ///
     /// # Arguments

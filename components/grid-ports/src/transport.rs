@@ -56,6 +56,14 @@ pub trait TransportPort {
         z_faces: RSliceMut<'_, f64>,
     ) -> Result<(), PortError>;
 
+    /// The sum of some values: particles born, or removed, in units of the source over the total cross section times a
+    /// cell's volume.
+    ///
+    /// # Errors
+    /// None of its own.
+    #[perf(cells = values.len(), units(cells = "1"))]
+    fn total(&self, values: RSlice<'_, f64>) -> Result<f64, PortError>;
+
     /// The source of the next iteration, `fixed + ratio flux`; the flux is set to 0.
     ///
     /// # Arguments

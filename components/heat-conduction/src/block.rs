@@ -54,7 +54,7 @@ pub struct Block {
 }
 
 impl Block {
-    /// The block of a rank, with a hot spot in the lower left of the grid.
+    /// The block of a rank, all temperatures 0.
     ///
     /// # Arguments
     /// * `cells` - along x and y of the whole grid
@@ -62,18 +62,11 @@ impl Block {
         let (x0, width) = share(nx, grid.columns, grid.x);
         let (y0, height) = share(ny, grid.rows, grid.y);
         let (columns, rows) = (width + 2, height + 2);
-        let temperature = |k: usize| {
-            // Ghost cells beyond the grid are set by the first exchange.
-            let x = ((x0 + k % columns) as f64 - 0.5) / nx as f64;
-            let y = ((y0 + k / columns) as f64 - 0.5) / ny as f64;
-            let square = (x - 0.3).powi(2) + (y - 0.4).powi(2);
-            1.0 + 2.0 * (-square / 0.02).exp()
-        };
         Self {
             columns,
             rows,
             first: (x0, y0),
-            cells: (0..columns * rows).map(temperature).collect(),
+            cells: vec![0.0; columns * rows],
         }
     }
 
@@ -124,12 +117,15 @@ impl Block {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hot_spot;
 
     #[test]
     fn what_one_block_sends_fills_the_other() {
         let [left, right] = [0, 1].map(|rank| {
             let grid = ProcessGrid::new(rank, 2, 2).expect("a grid");
-            Block::new(grid, (8, 3))
+            let mut block = Block::new(grid, (8, 3));
+            hot_spot(block.columns, block.first, (8, 3), &mut block.cells);
+            block
         });
         let mut filled = left.clone();
         filled.fill(Side::East, &right.inner(Side::West));
@@ -144,6 +140,7 @@ mod tests {
     fn a_block_without_neighbours_mirrors_itself() {
         let grid = ProcessGrid::new(0, 1, 0).expect("a grid");
         let mut block = Block::new(grid, (3, 4));
+        hot_spot(block.columns, block.first, (3, 4), &mut block.cells);
         for side in Side::ALL {
             let edge = block.inner(side);
             block.fill(side, &edge);

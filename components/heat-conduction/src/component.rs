@@ -18,6 +18,29 @@ impl Component for HeatKernel {
 }
 
 impl HeatPort for HeatKernel {
+    fn hot_spot(
+        &self,
+        columns: usize,
+        first_x: usize,
+        first_y: usize,
+        nx: usize,
+        ny: usize,
+        mut to: RSliceMut<'_, f64>,
+    ) -> Result<f64, PortError> {
+        let n = to.len();
+        if columns < 3 || n < 3 * columns || !n.is_multiple_of(columns) {
+            return Err(PortError::failed(format_args!(
+                "cannot use array \"to\": {n} cells in rows of {columns}, expected at least 3 rows of at least 3"
+            )));
+        }
+        Ok(crate::hot_spot(
+            columns,
+            (first_x, first_y),
+            (nx, ny),
+            &mut to,
+        ))
+    }
+
     fn step(
         &self,
         columns: usize,
@@ -56,6 +79,17 @@ mod tests {
             refused.expect_err("11 cells").message(),
             "cannot use arrays \"from\" and \"to\": 12 and 11 cells in rows of 4, expected as many, \
              at least 3 rows of at least 3"
+        );
+    }
+
+    #[test]
+    fn a_start_of_no_grid_is_refused() {
+        let mut to = [1.0; 8];
+        let to = RSliceMut::from_mut_slice(&mut to);
+        let refused = HeatKernel.hot_spot(4, 0, 0, 2, 2, to);
+        assert_eq!(
+            refused.expect_err("2 rows").message(),
+            "cannot use array \"to\": 8 cells in rows of 4, expected at least 3 rows of at least 3"
         );
     }
 

@@ -83,9 +83,20 @@ impl GoPort for HeatDriver {
                 cells.0, cells.1, grid.columns, grid.rows
             )));
         }
-        let block = Block::new(grid, cells);
+        let mut block = Block::new(grid, cells);
+        let heat = self.heat.get()?;
+        let temperatures = RSliceMut::from_mut_slice(&mut block.cells);
+        let (first_x, first_y) = block.first;
+        let largest = heat.hot_spot(
+            block.columns,
+            first_x,
+            first_y,
+            cells.0,
+            cells.1,
+            temperatures,
+        )?;
         let mut run = Run {
-            heat: self.heat.get()?,
+            heat,
             comm,
             grid,
             next: block.cells.clone(),
@@ -93,7 +104,7 @@ impl GoPort for HeatDriver {
             cells,
         };
         let steps = self.parameters.steps.get() as u64;
-        run.steps(steps, &*self.progress.get()?)?;
+        run.steps(steps, largest, &*self.progress.get()?)?;
         run.write(&self.parameters.output.get())
     }
 }
@@ -109,8 +120,13 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn steps(&mut self, steps: u64, progress: &impl ProgressPort) -> Result<(), PortError> {
-        let mut largest = self.block.inside().fold(0.0, f64::max);
+    /// * `largest` - at least the largest temperature of the block
+    fn steps(
+        &mut self,
+        steps: u64,
+        mut largest: f64,
+        progress: &impl ProgressPort,
+    ) -> Result<(), PortError> {
         let report_every = steps.div_ceil(100);
         for step in 0..steps {
             largest = self.largest(largest)?;

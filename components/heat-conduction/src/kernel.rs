@@ -15,6 +15,34 @@ fn flow(here: f64, there: f64) -> f64 {
     conductivity(0.5 * (here + there)) * (there - here)
 }
 
+/// A hot spot in the lower left of a grid, `1 + 2 exp(-((x - 0.3)^2 + (y - 0.4)^2) / 0.02)`, on a block of it.
+///
+/// # Arguments
+/// * `columns` - cells of a row, two ghost cells included
+/// * `first` - where the block begins in the whole grid, its ghost cells not counted
+/// * `grid` - cells of the whole grid along x and y; its sides are of length 1
+/// * `to` - receives the temperatures, shape `[rows][columns]`
+///
+/// # Returns
+/// The largest of them.
+pub fn hot_spot(
+    columns: usize,
+    first: (usize, usize),
+    grid: (usize, usize),
+    to: &mut [f64],
+) -> f64 {
+    let mut largest = 0.0;
+    for (k, cell) in to.iter_mut().enumerate() {
+        // Ghost cells beyond the grid are set by the first exchange.
+        let x = ((first.0 + k % columns) as f64 - 0.5) / grid.0 as f64;
+        let y = ((first.1 + k / columns) as f64 - 0.5) / grid.1 as f64;
+        let square = (x - 0.3).powi(2) + (y - 0.4).powi(2);
+        *cell = 1.0 + 2.0 * (-square / 0.02).exp();
+        largest = f64::max(largest, *cell);
+    }
+    largest
+}
+
 /// One step of `du/dt = div(k(u) grad u)` by central differences in space and Euler's in time.
 ///
 /// # Arguments

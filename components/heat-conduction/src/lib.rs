@@ -9,4 +9,4 @@ mod driver;
 mod kernel;
 
 pub use block::{Block, Side};
-pub use kernel::{conductivity, step};
+pub use kernel::{conductivity, hot_spot, step};

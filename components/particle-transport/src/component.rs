@@ -54,6 +54,10 @@ impl TransportPort for DiamondSweep {
         Ok(())
     }
 
+    fn total(&self, values: RSlice<'_, f64>) -> Result<f64, PortError> {
+        Ok(values.iter().sum())
+    }
+
     fn scatter(
         &self,
         ratio: f64,

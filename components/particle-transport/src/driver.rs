@@ -158,8 +158,8 @@ impl Run<'_> {
                 self.wavefront(octant, group, &mut tally)?;
             }
         }
-        tally.born = self.source.iter().sum();
-        tally.removed = self.flux.iter().sum();
+        tally.born = self.transport.total(RSlice::from_slice(&self.source))?;
+        tally.removed = self.transport.total(RSlice::from_slice(&self.flux))?;
         let (flux, source) = (&mut self.flux, &mut self.source);
         let change = self.transport.scatter(
             self.scattering,

@@ -161,14 +161,35 @@ fn basis(eager: &[&MessageTimes], lines: &[Line]) -> Link {
     }
 }
 
-/// Time a byte that a call that sends takes: the median of the slopes between every two of the larger half of the
-/// sizes, which a few disturbed sizes do not move (Theil and Sen's).
+/// Time a byte that a call that sends takes, by the larger half of the sizes.
 fn send_slope(eager: &[&MessageTimes]) -> f64 {
     let larger = &eager[eager.len() / 2..];
-    let points: Vec<_> = larger
+    let points = larger
         .iter()
-        .map(|times| (times.bytes as f64, median(&times.send_ns)))
-        .collect();
+        .map(|times| (times.bytes as f64, median(&times.send_ns)));
+    middle_slope(&points.collect::<Vec<_>>())
+}
+
+/// A line that a few disturbed sizes do not move, nowhere below 0.
+fn middle_line(times: &[&MessageTimes], above_bytes: u64) -> Line {
+    let of = |times: &&MessageTimes| {
+        (
+            times.bytes.saturating_sub(1) as f64,
+            median(&times.one_way_ns),
+        )
+    };
+    let points: Vec<_> = times.iter().map(of).collect();
+    let slope_ns = middle_slope(&points);
+    let left = points.iter().map(|(bytes, ns)| ns - slope_ns * bytes);
+    Line {
+        above_bytes,
+        constant_ns: median(&left.collect::<Vec<_>>()).max(0.0),
+        slope_ns,
+    }
+}
+
+/// The median of the slopes between every two points, at least 0 (Theil and Sen's).
+fn middle_slope(points: &[(f64, f64)]) -> f64 {
     let slopes: Vec<_> = points
         .iter()
         .enumerate()
@@ -209,7 +230,10 @@ fn lines(
     };
     let fitted =
         fit_family(samples, Family::Regimes).or_else(|_| fit_family(samples, Family::Line));
-    let models = fitted.map_err(failed)?;
+    let Ok(models) = fitted else {
+        // Noise that leaves no line above 0 at all sizes.
+        return Ok(vec![middle_line(times, above_bytes)]);
+    };
     let formula = models.first().map(|model| &model.formula);
     let Some(formula) = formula else {
         return Ok(Vec::new());

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use mastermind_models::{Coordinate, Metric, ModelSet, Parameter, SampleSet, fit, predict};
+use mastermind_models::{
+    Coordinate, Formula, Metric, ModelSet, Parameter, SampleSet, fit, predict,
+};
 use mastermind_simulation::expression::{
     Binary, Context, CostFunction, Expression, ExpressionError, Kind, Resolver, Scope, Symbol,
     SyntaxError, SystemProperty, Typed, Unary, parse, parse_assignments,
@@ -50,11 +52,15 @@ fn models() -> ModelSet {
                 .expect("a call");
         }
     }
-    let models = set
+    let mut models: Vec<_> = set
         .finish()
         .iter()
         .flat_map(|s| fit(s).expect("a fit"))
         .collect();
+    // As if calls had been set aside.
+    for model in &mut models {
+        (model.total_ratio, model.sigma) = (1.5, None);
+    }
     ModelSet { models }
 }
 
@@ -132,8 +138,48 @@ fn a_fitted_model_is_a_cost() {
     let model = set
         .find("Flux::flux.compute", Metric::Wall, &coordinate)
         .expect("a model");
-    let expected = 2.0 * predict(model, &coordinate).expect("a time").value_s;
+    // A simulation sums over calls: those that were set aside count.
+    let expected = 2.0 * (1.5 * predict(model, &coordinate).expect("a time").value_s);
     assert_eq!(value(text), expected);
+}
+
+#[test]
+fn calls_of_a_fitted_model_vary_about_their_mean() {
+    let (scope, functions, mut models) = (scope(), BTreeMap::new(), models());
+    let constant = |value: f64| Some(Formula::new(value, Vec::new()));
+    let text = "model(\"Flux::flux.compute\", q = 1000, axis = \"y\")";
+    let drawn = |models: &ModelSet, n: u32| -> Vec<f64> {
+        let resolver = Resolver {
+            globals: &scope,
+            functions: &functions,
+            models,
+        };
+        let typed = resolver
+            .compile(&parse(text).expect("text"), &scope)
+            .expect("an expression");
+        (0..n)
+            .map(|call| typed.code.evaluate(&context(&[f64::from(call), 1.0])))
+            .collect()
+    };
+    let mean = 1.5 * 5e-6;
+    for model in &mut models.models {
+        model.sigma = constant(1e-6);
+    }
+    let calls = drawn(&models, 20_000);
+    let n = calls.len() as f64;
+    let found = calls.iter().sum::<f64>() / n;
+    let square = calls.iter().map(|s| (s - found) * (s - found)).sum::<f64>() / n;
+    assert!((found / mean - 1.0).abs() < 0.01, "{found}");
+    assert!((square.sqrt() / 1.5e-6 - 1.0).abs() < 0.03, "{square}");
+    assert_eq!(drawn(&models, 10), calls[..10]);
+    // However wide, none is below 0, and the mean stays.
+    for model in &mut models.models {
+        model.sigma = constant(1.0);
+    }
+    let calls = drawn(&models, 20_000);
+    assert!(calls.iter().all(|s| *s >= 0.0));
+    let found = calls.iter().sum::<f64>() / n;
+    assert!((found / mean - 1.0).abs() < 0.03, "{found}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use anyhow::{Context, bail};
 use cca_comm::MpiKind;
 use clap::Args;
 use mastermind_simulation::calibration::{FittedLink, fit_link};
-use mastermind_simulation::machine::Link;
+use mastermind_simulation::machine::{Link, Rendezvous};
 use serde::Serialize;
 
 use crate::output;
@@ -25,8 +25,9 @@ use ranks::{Measured, Part};
 ///
 /// Messages go back and forth between two ranks, of sizes from 8 bytes to 4 MiB, through the same port that components
 /// send through: what is measured is what they see. Where the ranks are on several nodes, messages between those are
-/// measured too. Then there are twice as many ranks as processors, to see how long a turn with a processor is and what a
-/// rank does that waits. Nothing else should run meanwhile.
+/// measured too. Large messages are also asked for while their sender does something else, to see who moves the bytes.
+/// Then there are twice as many ranks as processors, to see how long a turn with a processor is, how often one is out of
+/// step, and what a rank does that waits. Nothing else should run meanwhile.
 #[derive(Args)]
 #[command(
     after_help = "Example: mastermind calibrate -o machine.toml --mpi openmpi\n\
@@ -67,6 +68,7 @@ struct Report<'a> {
     links: Vec<LinkRow>,
     waiting: Option<&'static str>,
     turn_ns: Option<u64>,
+    regroup_turns: Option<u32>,
     not_measured: Vec<String>,
     file: Option<String>,
 }
@@ -81,6 +83,7 @@ struct LinkRow {
     gap_per_byte_ns: f64,
     overhead_per_byte_ns: f64,
     rendezvous_bytes: u64,
+    rendezvous: &'static str,
     pieces: usize,
     median_error_percent: f64,
     largest_error_percent: f64,
@@ -145,7 +148,11 @@ fn fit_all(measured: &Measured) -> anyhow::Result<[Option<FittedLink>; 2]> {
     let mut fitted = [None, None];
     for (class, link) in fitted.iter_mut().zip(&measured.links) {
         if let Some(link) = link {
-            *class = Some(fit_link(&link.times, link.rendezvous_bytes)?);
+            let mut fitted = fit_link(&link.times, link.rendezvous_bytes)?;
+            if link.is_fetched {
+                fitted.link.rendezvous = Rendezvous::Fetched;
+            }
+            *class = Some(fitted);
         }
     }
     Ok(fitted)
@@ -168,6 +175,7 @@ fn report<'a>(measured: &'a Measured, calibrated: &Calibrated, file: Option<&Pat
             gap_per_byte_ns,
             overhead_per_byte_ns,
             rendezvous_bytes,
+            rendezvous,
             pieces,
         } = link;
         Some(LinkRow {
@@ -179,6 +187,7 @@ fn report<'a>(measured: &'a Measured, calibrated: &Calibrated, file: Option<&Pat
             gap_per_byte_ns,
             overhead_per_byte_ns,
             rendezvous_bytes,
+            rendezvous: rendezvous.name(),
             pieces: pieces.as_slice().len(),
             median_error_percent,
             largest_error_percent,
@@ -192,6 +201,7 @@ fn report<'a>(measured: &'a Measured, calibrated: &Calibrated, file: Option<&Pat
         links: links.filter_map(row).collect(),
         waiting: crowd.map(|crowd| crowd.waiting().name()),
         turn_ns: crowd.and_then(|crowd| crowd.turn_ns),
+        regroup_turns: calibrated.regroup_turns(),
         not_measured: calibrated.not_measured.clone(),
         file: file.map(|path| path.display().to_string()),
     }
@@ -207,6 +217,7 @@ fn print(report: &Report<'_>) {
             link.gap_ns.to_string(),
             format!("{:.4}", link.gap_per_byte_ns),
             link.rendezvous_bytes.to_string(),
+            link.rendezvous.to_owned(),
             link.pieces.to_string(),
             format!("{:.1}", link.median_error_percent),
             format!("{:.1}", link.largest_error_percent),
@@ -220,19 +231,25 @@ fn print(report: &Report<'_>) {
         "g ns",
         "G ns/B",
         "S B",
+        "ABOVE S",
         "PIECES",
         "MEDIAN ERROR %",
         "LARGEST %",
     ];
-    let numbers: Vec<usize> = (1..header.len()).collect();
+    let numbers: Vec<usize> = (1..header.len())
+        .filter(|at| header[*at] != "ABOVE S")
+        .collect();
     output::line(output::table(&header, &numbers, rows));
     if let Some(waiting) = report.waiting {
         let turn = report.turn_ns.map_or_else(
             || "turns not seen".into(),
             |ns| format!("turns of {:.3} ms", ns as f64 / 1e6),
         );
+        let regroup = report.regroup_turns.map_or_else(String::new, |turns| {
+            format!(", of {turns} one is out of step")
+        });
         output::line(format!(
-            "{}, {} processors: a rank that waits {waiting}; {turn}",
+            "{}, {} processors: a rank that waits {waiting}; {turn}{regroup}",
             report.mpi, report.processors
         ));
     }

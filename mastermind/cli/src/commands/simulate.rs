@@ -42,6 +42,9 @@ pub struct Simulate {
     /// Fitted models that costs name, as fit writes them
     #[arg(long, value_name = "FILE")]
     models: Option<PathBuf>,
+    /// Let the calls of fitted models vary as the recorded ones did: who waits for several waits for the slowest
+    #[arg(long, requires = "models")]
+    spread: bool,
     /// Write what each process does when: Paje for an F that ends in .paje or .trace, else Perfetto's JSON
     #[arg(long, value_name = "F")]
     trace: Option<PathBuf>,
@@ -153,7 +156,12 @@ impl Simulate {
         };
         let act = || format!("cannot read models \"{}\"", path.display());
         let text = fs::read_to_string(path).with_context(act)?;
-        ModelSet::from_json(&text).with_context(act)
+        let mut set = ModelSet::from_json(&text).with_context(act)?;
+        if !self.spread {
+            // Each call takes the mean.
+            set.models.iter_mut().for_each(|model| model.sigma = None);
+        }
+        Ok(set)
     }
 
     fn processes(&self, machine: &Machine) -> anyhow::Result<u32> {

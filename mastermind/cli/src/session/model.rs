@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use mastermind_simulation::diagram::{DiagramError, Reading};
 use mastermind_simulation::plantuml::read_plantuml;
-use mastermind_simulation::program::{Finding, Model, read_json, read_toml};
+use mastermind_simulation::program::{Finding, LONGEST_MODEL_BYTES, Model, read_json, read_toml};
 use mastermind_simulation::xmi::read_xmi;
 
 /// What a file is, by its name and, of a `.toml`, by its tables.
@@ -36,8 +36,15 @@ pub fn is_model(path: &Path) -> bool {
     if kind(path) != Kind::Toml {
         return path.is_file();
     }
-    let table = fs::read_to_string(path).map(|text| text.parse::<toml::Table>());
-    table.is_ok_and(|table| table.is_ok_and(|table| table.contains_key("model")))
+    let Ok(text) = fs::read_to_string(path) else {
+        return false;
+    };
+    if text.len() > LONGEST_MODEL_BYTES {
+        // No assembly is as long; the reader of models says how long one may be, and does not parse it.
+        return true;
+    }
+    let table = text.parse::<toml::Table>();
+    table.is_ok_and(|table| table.contains_key("model"))
 }
 
 /// A model that was read.

@@ -1,6 +1,7 @@
 //! Links that are known are found again.
 
 use super::*;
+use crate::machine::Rendezvous;
 
 fn sizes() -> impl Iterator<Item = u64> {
     (3..22).flat_map(|k| [1_u64 << k, 3 << (k - 1)])
@@ -43,6 +44,7 @@ fn known() -> Link {
         gap_per_byte_ns: 0.2,
         overhead_per_byte_ns: 0.05,
         rendezvous_bytes: 4096,
+        rendezvous: Rendezvous::default(),
         pieces: Pieces::new(&[piece(4096, 900.0, 0.08)]).expect("one"),
     }
 }
@@ -84,6 +86,24 @@ fn noise_leaves_a_link_that_predicts() {
             "{bytes}: {found} {expected}"
         );
     }
+}
+
+#[test]
+fn a_line_is_found_whatever_disturbs_some_sizes() {
+    let mut times: Vec<_> = measured(&known(), 0.0);
+    times.retain(|times| times.bytes <= 4096);
+    for times in times.iter_mut().step_by(4) {
+        times.one_way_ns.iter_mut().for_each(|ns| *ns *= 30.0);
+    }
+    let line = middle_line(&times.iter().collect::<Vec<_>>(), 0);
+    assert!((line.slope_ns / 0.2 - 1.0).abs() < 0.2, "{line:?}");
+    assert!((line.constant_ns / 800.0 - 1.0).abs() < 0.2, "{line:?}");
+    // Times that fall with the size.
+    times
+        .iter_mut()
+        .for_each(|times| times.one_way_ns = vec![1e6 / times.bytes as f64]);
+    let line = middle_line(&times.iter().collect::<Vec<_>>(), 0);
+    assert!(line.slope_ns == 0.0 && line.constant_ns > 0.0, "{line:?}");
 }
 
 #[test]

@@ -21,9 +21,6 @@ pub(crate) use words::{Annotation, Part, guard_of};
 
 use crate::program::{Finding, Model};
 
-/// Longest diagram file, bytes.
-pub(crate) const LONGEST: usize = 512 << 20;
-
 /// A model that was read, and what of its file was passed over.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
@@ -48,6 +45,14 @@ pub enum DiagramError {
     /// It is no XML, or brings entities of its own.
     #[error("cannot read diagram: no XML without a document type of its own")]
     Xml(#[from] roxmltree::Error),
+    /// An element of it has more attributes than any needs; a reader compares each with all others.
+    #[error("cannot read diagram: an element of {found} attributes, expected at most {most}")]
+    Attributes {
+        /// How many it has.
+        found: usize,
+        /// The bound.
+        most: usize,
+    },
     /// It says what no model can be made of.
     #[error("cannot read diagram: {}{}", .findings[0], more(.findings.len() - 1))]
     Findings {

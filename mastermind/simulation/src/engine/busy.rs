@@ -45,6 +45,10 @@ impl Engine<'_> {
                     crowd.nodes[node as usize].releases.pop();
                     crowd.nodes[node as usize].idle += 1;
                 }
+                Event::TurnOver(process) if crowd.has_another_turn(node) => {
+                    let until = at.saturating_add(turn_ns(crowd.queue));
+                    crowd.shares[process as usize].until = until;
+                }
                 Event::TurnOver(process) => {
                     crowd.nodes[node as usize].idle += 1;
                     queue(crowd, node, process);
@@ -144,18 +148,18 @@ impl Engine<'_> {
         let node = self.node(process);
         let is_wanted = !crowd.nodes[node as usize].queue.is_empty();
         let turn = turn_ns(crowd.queue);
-        let share = &mut crowd.shares[process as usize];
         let p = &mut self.processes[process as usize];
         let begin = p.processor.max(now);
-        if share.until <= begin {
-            if is_wanted {
+        if crowd.shares[process as usize].until <= begin {
+            if is_wanted && !crowd.has_another_turn(node) {
                 (p.waits, p.due) = (Waits::Processor, NEVER);
                 crowd.nodes[node as usize].idle += 1;
                 queue(crowd, node, process);
                 return;
             }
-            share.until = begin.saturating_add(turn);
+            crowd.shares[process as usize].until = begin.saturating_add(turn);
         }
+        let share = &mut crowd.shares[process as usize];
         share.turn_ns = share.left_ns.min(share.until - begin);
         p.processor = begin + share.turn_ns;
         p.work += share.turn_ns;

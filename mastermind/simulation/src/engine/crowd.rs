@@ -29,6 +29,8 @@ pub(super) struct Node {
     pub(super) queue: VecDeque<u32>,
     /// When processors become idle whose processes wait already.
     pub(super) releases: BinaryHeap<Reverse<u64>>,
+    /// Turns that were over while others waited; only where processes do not block.
+    pub(super) turns: u64,
 }
 
 /// What a process has of its node.
@@ -51,6 +53,7 @@ pub(super) struct Crowd {
     pub(super) shares: Vec<Share>,
     pub(super) queue: Queue,
     pub(super) waiting: Waiting,
+    regroup_turns: Option<u32>,
 }
 
 impl Crowd {
@@ -59,13 +62,23 @@ impl Crowd {
             idle: machine.processors,
             queue: VecDeque::new(),
             releases: BinaryHeap::new(),
+            turns: 0,
         };
         Self {
             nodes: vec![node; nodes],
             shares: vec![Share::default(); processes],
             queue: machine.queue,
             waiting: machine.waiting,
+            regroup_turns: machine.regroup_turns,
         }
+    }
+
+    /// Counts a turn that is over on a node: whether its process has another one at once.
+    pub(super) fn has_another_turn(&mut self, node: u32) -> bool {
+        let turns = &mut self.nodes[node as usize].turns;
+        *turns += 1;
+        let every = self.regroup_turns.map_or(0, u64::from);
+        every > 0 && turns.is_multiple_of(every)
     }
 }
 

@@ -5,6 +5,7 @@ use super::error::Stop;
 use super::messages::{Message, NIL, Part};
 use super::process::Waits;
 use super::run::Engine;
+use crate::machine::Rendezvous;
 use crate::program::{Mode, Operation};
 
 impl Engine<'_> {
@@ -41,7 +42,14 @@ impl Engine<'_> {
         match message.part {
             Part::Data => {
                 self.pool.release(index);
+                if link.rendezvous == Rendezvous::Fetched {
+                    self.tell_sender(process, &message);
+                }
                 self.received(process, message.receiver, now, message.made)
+            }
+            Part::Fetched => {
+                self.pool.release(index);
+                self.received(process, message.sender, now, message.made)
             }
             Part::Acknowledge => {
                 self.pool.release(index);
@@ -97,6 +105,18 @@ impl Engine<'_> {
         let begin = p.processor.max(now);
         p.processor = begin + link.send_overhead_ns;
         p.overhead += link.send_overhead_ns;
+        if link.rendezvous == Rendezvous::Fetched {
+            // Nothing that the sender does decides when the bytes come.
+            let bytes = Message {
+                at: begin + link.fetch_ns(),
+                made: made.then(now),
+                part: Part::Data,
+                receiver: mode,
+                ..*request
+            };
+            self.post(process, bytes);
+            return;
+        }
         let answer = Message {
             at: begin + link.lookahead_ns(),
             made: made.then(now),
@@ -106,6 +126,19 @@ impl Engine<'_> {
             ..*request
         };
         self.post(request.peer, answer);
+    }
+
+    /// Tells the sender of a message whose bytes have been fetched.
+    fn tell_sender(&mut self, process: u32, fetched: &Message) {
+        let link = self.link(process, fetched.peer);
+        let told = Message {
+            at: self.processes[process as usize].processor + link.lookahead_ns(),
+            made: fetched.made.then(fetched.at),
+            peer: process,
+            part: Part::Fetched,
+            ..*fetched
+        };
+        self.post(fetched.peer, told);
     }
 
     /// Sends the bytes of a message whose request was answered.
@@ -128,7 +161,7 @@ impl Engine<'_> {
         }
     }
 
-    /// The bytes of a receive are there.
+    /// A message of a process is over.
     fn received(&mut self, process: u32, mode: Mode, now: u64, made: Chain) -> Result<(), Stop> {
         match mode {
             Mode::Blocking => self.resume(process, now, made),

@@ -17,6 +17,8 @@ pub(super) enum Part {
     Acknowledge,
     /// The bytes, after they were asked for.
     Data,
+    /// Says that the receiver has fetched them.
+    Fetched,
 }
 
 /// A message, or a nonblocking receive that waits for one (its source, tag and mode count): a cache line.

@@ -320,6 +320,8 @@ impl Compiler<'_> {
         let fitted = Fitted {
             formula,
             parameters,
+            total_ratio: model.total_ratio,
+            sigma: model.sigma.clone(),
         };
         Ok(Compiled::Fitted(Arc::new(fitted), values))
     }

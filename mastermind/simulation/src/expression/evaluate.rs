@@ -29,6 +29,11 @@ pub struct Fitted {
     pub formula: Formula,
     /// Names of the arguments.
     pub parameters: Vec<String>,
+    /// Of the total of the recorded calls to that of the formula: a simulation sums over calls, so what was set aside
+    /// belongs to it.
+    pub total_ratio: f64,
+    /// Standard deviation of a call, seconds: each is drawn about its mean; `None` where all take the mean.
+    pub sigma: Option<Formula>,
 }
 
 impl Fitted {
@@ -41,9 +46,42 @@ impl Fitted {
         // A missing parameter was refused when the expression was compiled.
         self.formula.evaluate(number).map_or(f64::NAN, |value| {
             // Not `max`: that would make 0 of NaN.
-            if value < 0.0 { 0.0 } else { value }
+            if value < 0.0 {
+                return 0.0;
+            }
+            let sigma = self.sigma.as_ref().map(|sigma| sigma.evaluate(number));
+            match sigma {
+                // As far below the mean as above it, so that the mean stays.
+                Some(Ok(sigma)) if sigma > 0.0 => {
+                    let off = (sigma * normal(context)).clamp(-value, value);
+                    (value + off) * self.total_ratio
+                }
+                _ => value * self.total_ratio,
+            }
         })
     }
+}
+
+/// A number from the standard normal distribution (Box and Muller's way), the same for the same process with the same
+/// values of its variables: those that count a loop's rounds tell its calls apart, and a run gives the same each time.
+fn normal(context: &Context<'_>) -> f64 {
+    let own = [context.process, context.thread];
+    let seed = own.iter().chain(context.slots);
+    let seed = seed.fold(0, |seed, value| mixed(seed ^ value.to_bits()));
+    let uniform = |bits: u64| ((bits >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
+    let (radius, angle) = (uniform(seed), uniform(mixed(seed)));
+    (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
+}
+
+/// Bits of which each depends on all of those given: SplitMix64's step.
+///
+/// # Source
+/// G. Steele et al., "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014 (the constants recalled).
+fn mixed(bits: u64) -> u64 {
+    let mut z = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }
 
 /// An expression ready to be evaluated.
@@ -144,7 +182,9 @@ impl Compiled {
                 Some(condition) => return parts[if condition != 0.0 { 1 } else { 2 }].clone(),
                 None => false,
             },
-            Self::Fitted(_, arguments) => arguments.iter().all(|x| x.constant().is_some()),
+            Self::Fitted(fitted, arguments) => {
+                fitted.sigma.is_none() && arguments.iter().all(|x| x.constant().is_some())
+            }
             _ => false,
         };
         if !constant {

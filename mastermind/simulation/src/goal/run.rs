@@ -5,7 +5,7 @@ mod matching;
 use super::queue::{Event, Queue};
 use super::schedule::{Kind, Op, Part, Schedule};
 use crate::engine::{Blocked, ProcessResult, Progress, SimulationError, fetch, filled};
-use crate::machine::{Link, Machine};
+use crate::machine::{Link, Machine, Rendezvous};
 use matching::Waiting;
 
 /// What an event is: the lowest bits of its order.
@@ -17,6 +17,9 @@ const DATA: u64 = 4;
 const DONE: u64 = 5;
 /// An eager message of 4 GiB and more.
 const LARGE: u64 = 6;
+
+/// Bytes have been fetched.
+const FETCHED: u64 = 7;
 
 /// One event after the other in the order that they are settled.
 const STEP: u64 = 8;
@@ -48,10 +51,11 @@ pub struct ScheduleOutcome {
     pub memory_bytes: usize,
 }
 
-/// Runs a schedule on a machine; each rank is on a node of its own or shares one as ranks fill them.
+/// Runs a schedule on a machine; each rank is on a node of its own or shares one as ranks fill them, and has the
+/// processors that the schedule names to itself: the machine's, its queue and what a process does that waits mean nothing.
 ///
 /// # Errors
-/// [`SimulationError::Deadlock`], [`SimulationError::Oversubscribed`].
+/// [`SimulationError::Deadlock`].
 pub fn simulate_schedule(
     schedule: Schedule,
     machine: &Machine,
@@ -393,7 +397,7 @@ impl<'a> Run<'a> {
         let link = self.link(rank, peer);
         let (tag, bytes, cpu, nic) = match part {
             EAGER => (op, u64::from(other), 0, 0),
-            ACKNOWLEDGE => {
+            ACKNOWLEDGE | FETCHED => {
                 let sent = self.op(rank, op);
                 (sent.tag, sent.size.max(1), sent.cpu, sent.nic)
             }
@@ -432,7 +436,21 @@ impl<'a> Run<'a> {
         self.sums[rank as usize][1] += occupied;
         self.received_ns += occupied;
         match part {
-            DATA => self.complete(rank, other, end),
+            DATA => {
+                if link.rendezvous == Rendezvous::Fetched {
+                    let told = Event {
+                        at: end + link.lookahead_ns(),
+                        order: 0,
+                        rank: peer,
+                        op,
+                        peer: rank,
+                        other: 0,
+                    };
+                    self.push(FETCHED, told);
+                }
+                self.complete(rank, other, end);
+            }
+            FETCHED => self.complete(rank, op, end),
             ACKNOWLEDGE => self.send_data(&event, bytes, nic, end),
             _ => {
                 let waiting = &mut self.ranks[rank as usize].waiting;
@@ -471,6 +489,19 @@ impl<'a> Run<'a> {
         let begin = (*processor).max(at);
         *processor = begin + link.send_overhead_ns;
         self.sums[rank as usize][1] += link.send_overhead_ns;
+        if link.rendezvous == Rendezvous::Fetched {
+            // Nothing that the sender does decides when the bytes come.
+            let bytes = Event {
+                at: begin + link.fetch_ns(),
+                order: 0,
+                rank,
+                op,
+                peer,
+                other: receive,
+            };
+            self.push(DATA, bytes);
+            return;
+        }
         let answer = Event {
             at: begin + link.lookahead_ns(),
             order: 0,

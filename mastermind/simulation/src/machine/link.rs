@@ -1,5 +1,28 @@
 //! A class of links.
 
+/// Who moves the bytes of a message that asks first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Rendezvous {
+    /// The sender, once it has the answer and its processor is free.
+    #[default]
+    Sent,
+    /// The receiver, from the sender's memory: whatever the sender does meanwhile, it hears of the end only.
+    Fetched,
+}
+
+impl Rendezvous {
+    /// Each with its name in a machine file.
+    pub const ALL: [(&'static str, Self); 2] = [("sent", Self::Sent), ("fetched", Self::Fetched)];
+
+    /// Its name in a machine file.
+    pub fn name(self) -> &'static str {
+        Self::ALL
+            .into_iter()
+            .find(|(_, rendezvous)| *rendezvous == self)
+            .map_or("", |(name, _)| name)
+    }
+}
+
 /// LogGP parameters of one class of links.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Link {
@@ -17,6 +40,8 @@ pub struct Link {
     pub overhead_per_byte_ns: f64,
     /// S: messages of more bytes wait for their receiver.
     pub rendezvous_bytes: u64,
+    /// Who moves the bytes of those.
+    pub rendezvous: Rendezvous,
     /// Sizes from which on the bytes take another time.
     pub pieces: Pieces,
 }
@@ -82,6 +107,7 @@ impl Default for Link {
             gap_per_byte_ns: 1.0,
             overhead_per_byte_ns: 0.0,
             rendezvous_bytes: 65535,
+            rendezvous: Rendezvous::default(),
             pieces: Pieces::default(),
         }
     }
@@ -122,6 +148,11 @@ impl Link {
             false => 0,
         };
         handshake + self.lookahead_ns() + self.receive_ns(bytes)
+    }
+
+    /// Time from the begin of an answer to the arrival of the bytes that it asks for, by either rendezvous.
+    pub(crate) fn fetch_ns(&self) -> u64 {
+        2 * self.lookahead_ns()
     }
 
     /// Least time from a send to its arrival.

@@ -6,6 +6,7 @@
 //! processors = 4
 //! queue = "fcfs"                 # or { round_robin_ns = 10_000_000 }
 //! waiting = "blocks"             # or "yields", "spins": what a process does that waits for another
+//! regroup_turns = 24             # of so many turns on a busy node one is double; without it none
 //!
 //! [network]                      # LogGP, nanoseconds; [network.intra] and [network.inter] override
 //! latency_ns = 2500              # L
@@ -14,6 +15,7 @@
 //! gap_per_byte_ns = 1.0          # G
 //! overhead_per_byte_ns = 0.0     # O
 //! rendezvous_bytes = 65535       # S
+//! rendezvous = "sent"            # or "fetched": by the receiver, whatever the sender does meanwhile
 //!
 //! [[network.pieces]]             # messages of more bytes than so many take another time
 //! above_bytes = 65535
@@ -33,7 +35,7 @@ mod link;
 mod read;
 mod write;
 
-pub use link::{Link, MOST_PIECES, Piece, Pieces};
+pub use link::{Link, MOST_PIECES, Piece, Pieces, Rendezvous};
 pub use read::{MachineError, read_machine};
 pub use write::write_machine;
 
@@ -89,6 +91,10 @@ pub struct Machine {
     pub queue: Queue,
     /// How processes wait for each other on a busy node.
     pub waiting: Waiting,
+    /// Of so many turns of a busy node's processors one is twice as long, ≥ 2: what else runs on a machine makes a
+    /// process keep its processor now and then, and others run beside each other from then on. `None` where nothing
+    /// does. Only where processes do not block.
+    pub regroup_turns: Option<u32>,
     /// Links between processes of a node.
     pub intra: Link,
     /// Links between nodes.
@@ -104,6 +110,7 @@ impl Default for Machine {
             processors: 1,
             queue: Queue::Fcfs,
             waiting: Waiting::Blocks,
+            regroup_turns: None,
             intra: Link::default(),
             inter: Link::default(),
             collectives: Collectives::default(),

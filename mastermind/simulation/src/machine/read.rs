@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use crate::program::Collectives;
 
-use super::{Link, MOST_PIECES, Machine, Piece, Pieces, Queue, Waiting};
+use super::{Link, MOST_PIECES, Machine, Piece, Pieces, Queue, Rendezvous, Waiting};
 
 /// Longest time and greatest time a byte, nanoseconds: an hour.
 const LONGEST_NS: f64 = 3.6e12;
@@ -74,6 +74,14 @@ struct RawNodes {
     processors: Option<f64>,
     queue: Option<RawQueue>,
     waiting: Option<RawWaiting>,
+    regroup_turns: Option<f64>,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+enum RawRendezvous {
+    Sent,
+    Fetched,
 }
 
 #[derive(Deserialize, Clone, Copy)]
@@ -102,6 +110,7 @@ struct RawNetwork {
     gap_per_byte_ns: Option<f64>,
     overhead_per_byte_ns: Option<f64>,
     rendezvous_bytes: Option<f64>,
+    rendezvous: Option<RawRendezvous>,
     pieces: Option<Vec<RawPiece>>,
     #[serde(default)]
     intra: RawLink,
@@ -120,6 +129,7 @@ struct RawLink {
     gap_per_byte_ns: Option<f64>,
     overhead_per_byte_ns: Option<f64>,
     rendezvous_bytes: Option<f64>,
+    rendezvous: Option<RawRendezvous>,
     pieces: Option<Vec<RawPiece>>,
 }
 
@@ -143,6 +153,7 @@ pub fn read_machine(text: &str) -> Result<Machine, MachineError> {
         processors,
         queue,
         waiting,
+        regroup_turns,
     } = document.nodes;
     let whole = |parameter, value: Option<f64>| match value {
         None => Ok(None),
@@ -183,6 +194,7 @@ pub fn read_machine(text: &str) -> Result<Machine, MachineError> {
         gap_per_byte_ns: n.gap_per_byte_ns,
         overhead_per_byte_ns: n.overhead_per_byte_ns,
         rendezvous_bytes: n.rendezvous_bytes,
+        rendezvous: n.rendezvous,
         pieces: n.pieces.clone(),
     };
     let network = link(&both, Link::default())?;
@@ -191,6 +203,17 @@ pub fn read_machine(text: &str) -> Result<Machine, MachineError> {
         processors: whole("nodes.processors", processors)?.unwrap_or(1),
         queue,
         waiting,
+        regroup_turns: match whole("nodes.regroup_turns", regroup_turns)? {
+            // A turn that follows each turn would never be over.
+            Some(1) => {
+                return Err(MachineError::OutOfBounds {
+                    parameter: "nodes.regroup_turns",
+                    found: 1.0,
+                    expected: "a whole number from 2 to 1e9",
+                });
+            }
+            turns => turns,
+        },
         intra: link(&n.intra, network)?,
         inter: link(&n.inter, network)?,
         collectives: match document.collectives.library {
@@ -233,6 +256,11 @@ fn link(raw: &RawLink, base: Link) -> Result<Link, MachineError> {
             raw.rendezvous_bytes,
             base.rendezvous_bytes,
         )?,
+        rendezvous: match raw.rendezvous {
+            None => base.rendezvous,
+            Some(RawRendezvous::Sent) => Rendezvous::Sent,
+            Some(RawRendezvous::Fetched) => Rendezvous::Fetched,
+        },
         pieces: raw.pieces.as_deref().map_or(Ok(base.pieces), pieces)?,
     })
 }

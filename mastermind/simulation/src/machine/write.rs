@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::program::Collectives;
 
-use super::{Link, Machine, Queue, Waiting};
+use super::{Link, Machine, Queue, Rendezvous, Waiting};
 
 /// A machine as the text that [`super::read_machine`] reads; times a byte with 5 digits.
 ///
@@ -30,6 +30,9 @@ pub fn write_machine(machine: &Machine, notes: &[String], measured: [Option<&str
     };
     if machine.waiting != Waiting::Blocks {
         let _ = writeln!(text, "waiting = \"{}\"", machine.waiting.name());
+    }
+    if let Some(turns) = machine.regroup_turns {
+        let _ = writeln!(text, "regroup_turns = {turns}");
     }
     let classes = [("intra", &machine.intra), ("inter", &machine.inter)];
     for ((name, link), note) in classes.into_iter().zip(measured) {
@@ -58,6 +61,9 @@ fn table(text: &mut String, name: &str, link: &Link, note: &str) {
     let overhead = link.overhead_per_byte_ns;
     let _ = writeln!(text, "overhead_per_byte_ns = {overhead:.5}");
     let _ = writeln!(text, "rendezvous_bytes = {}", link.rendezvous_bytes);
+    if link.rendezvous != Rendezvous::Sent {
+        let _ = writeln!(text, "rendezvous = \"{}\"", link.rendezvous.name());
+    }
     for piece in link.pieces.as_slice() {
         let _ = writeln!(text, "\n[[network.{name}.pieces]]");
         let _ = writeln!(text, "above_bytes = {}", piece.above_bytes);
@@ -81,6 +87,7 @@ mod tests {
         let intra = Link {
             latency_ns: 431,
             overhead_per_byte_ns: 0.03,
+            rendezvous: Rendezvous::Fetched,
             pieces: Pieces::new(&[piece]).expect("one"),
             ..Link::default()
         };
@@ -91,6 +98,7 @@ mod tests {
                 quantum_ns: 4_000_000,
             },
             waiting: Waiting::Spins,
+            regroup_turns: Some(24),
             intra,
             collectives: Collectives::OpenMpi,
             ..Machine::default()

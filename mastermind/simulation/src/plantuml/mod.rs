@@ -46,9 +46,12 @@ mod text;
 use std::collections::BTreeMap;
 
 use crate::diagram::{
-    Collected, DiagramError, Graph, LONGEST, Manners, Place, Reading, Sections, structure,
+    Collected, DiagramError, Graph, Manners, Place, Reading, Sections, structure,
 };
 use crate::program::{Activity, Model, Rule, Variable};
+
+/// Longest file, bytes: text that somebody writes.
+const LONGEST: usize = 32 << 20;
 
 /// Reads the activity diagrams of a PlantUML file.
 ///

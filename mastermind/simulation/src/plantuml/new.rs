@@ -83,13 +83,18 @@ impl Reader<'_> {
             return false;
         };
         let mut text = first.to_owned();
-        while !is_complete(&text) {
+        let mut semicolon = text.rfind(';');
+        let mut is_complete = is_ended(&text, semicolon) || is_sdl(&text);
+        while !is_complete {
             let Some(next) = lines.next() else {
                 self.wrong(line, "the action is not ended, expected ; at its end");
                 return true;
             };
             text.push('\n');
+            // Of a long text only the new line is looked through.
+            semicolon = next.text.rfind(';').map(|at| text.len() + at).or(semicolon);
             text.push_str(&next.text);
+            is_complete = is_ended(&text, semicolon);
         }
         self.add_action(&without_end(&text), &line.at());
         true
@@ -249,19 +254,15 @@ fn action_begin(text: &str) -> Option<&str> {
     is_colour.then_some(rest)
 }
 
-/// Whether an action's text has its end.
-fn is_complete(text: &str) -> bool {
+/// Whether an action's text has its end, given where its last semicolon is.
+fn is_ended(text: &str, semicolon: Option<usize>) -> bool {
+    let rest = semicolon.map(|at| text[at + 1..].trim());
+    rest.is_some_and(|rest| rest.is_empty() || (rest.starts_with("<<") && rest.ends_with(">>")))
+}
+
+/// Whether the sign of an SDL shape ends an action of one line.
+fn is_sdl(text: &str) -> bool {
     let text = text.trim_end();
-    if let Some(begin) = text.rfind(";") {
-        let rest = text[begin + 1..].trim();
-        if rest.is_empty() || (rest.starts_with("<<") && rest.ends_with(">>")) {
-            return true;
-        }
-    }
-    // The signs of SDL shapes end an action of one line.
-    if text.contains('\n') {
-        return false;
-    }
     match text.chars().next_back() {
         Some('|' | '/' | '\\') => true,
         Some('<') => !text.ends_with("<<"),

@@ -44,6 +44,13 @@ pub(super) fn after<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     (start.eq_ignore_ascii_case(word) && ends).then(|| rest.trim_start())
 }
 
+/// Where the first `<<` or `{` is.
+fn opening(text: &str) -> Option<usize> {
+    let all = text.match_indices(['<', '{']).map(|(at, _)| at);
+    all.into_iter()
+        .find(|at| text[*at..].starts_with('{') || text[*at..].starts_with("<<"))
+}
+
 /// The name in a text; its stereotypes, tagged values and lines `word = …` go to the annotation.
 pub(super) fn name_and_words(
     text: &str,
@@ -55,7 +62,7 @@ pub(super) fn name_and_words(
     let mut stereotypes = Vec::new();
     let mut tags = Vec::new();
     let mut rest = text;
-    while let Some(begin) = rest.find("<<").into_iter().chain(rest.find('{')).min() {
+    while let Some(begin) = opening(rest) {
         let (close, width) = if rest[begin..].starts_with("<<") {
             (">>", 2)
         } else {
@@ -82,7 +89,8 @@ pub(super) fn name_and_words(
         if Annotation::knows(line) {
             words.push(line);
         } else {
-            name = format!("{name} {line}");
+            name.push(' ');
+            name.push_str(line);
         }
     }
     let place = Place { element: &name, at };

@@ -21,5 +21,5 @@ pub use collectives::Collectives;
 pub use lower::{LowerError, lower, lower_with};
 pub use model::{Activity, Branch, Element, ElementKind, Model, Variable};
 pub use operation::{ElementInfo, Mode, Operation, Program, Region, STRUCTURE};
-pub use read::{ReadError, read_json, read_toml};
+pub use read::{LONGEST_MODEL_BYTES, ReadError, read_json, read_toml};
 pub use symbols::{ANY, NOBODY, System};

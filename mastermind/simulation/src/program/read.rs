@@ -45,8 +45,8 @@ use serde::Deserialize;
 use super::model::{Activity, Branch, Element, ElementKind, Model, Variable};
 use crate::expression::{CostFunction, Expression, SyntaxError, parse, parse_assignments};
 
-/// Longest model file, bytes.
-const LONGEST: usize = 16 << 20;
+/// Longest model in TOML or JSON, bytes.
+pub const LONGEST_MODEL_BYTES: usize = 16 << 20;
 
 /// Words that say what an element is.
 const WORDS: [&str; 17] = [
@@ -190,7 +190,7 @@ pub fn read_json(text: &str) -> Result<Model, ReadError> {
 }
 
 fn bounded(text: &str) -> Result<(), ReadError> {
-    let (found, most) = (text.len(), LONGEST);
+    let (found, most) = (text.len(), LONGEST_MODEL_BYTES);
     if found > most {
         return Err(ReadError::TooLong { found, most });
     }

@@ -63,6 +63,41 @@ impl<'a, 'input> Document<'a, 'input> {
     }
 }
 
+/// Attributes of the element that has most, or more: each `=` in a tag that stands in no value counts.
+pub(super) fn most_attributes(text: &str) -> usize {
+    let (mut most, mut here) = (0, 0);
+    let (mut in_tag, mut quote) = (false, None);
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        match (in_tag, quote, byte) {
+            (false, _, b'<') => {
+                let skipped = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>")];
+                let begins = |(begin, _): &&(&str, &str)| bytes[at..].starts_with(begin.as_bytes());
+                if let Some((begin, end)) = skipped.iter().find(begins) {
+                    let after = text.get(at + begin.len()..).unwrap_or_default();
+                    let Some(found) = after.find(end) else {
+                        return most;
+                    };
+                    at += begin.len() + found + end.len();
+                    continue;
+                }
+                (in_tag, here) = (true, 0);
+            }
+            (true, None, b'>') => in_tag = false,
+            (true, None, b'"' | b'\'') => quote = Some(*byte),
+            (true, Some(open), byte) if open == *byte => quote = None,
+            (true, None, b'=') => {
+                here += 1;
+                most = most.max(here);
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    most
+}
+
 /// What an attribute or a child of that name refers to: identifiers.
 pub(super) fn references<'a>(node: Node<'a, '_>, name: &str) -> Vec<&'a str> {
     let mut found: Vec<&str> = node

@@ -20,22 +20,30 @@ mod nfp;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::diagram::{
-    Collected, DiagramError, LONGEST, Manners, Place, Reading, Sections, structure,
-};
-use crate::program::{Activity, Element, ElementKind, Finding, Model, Rule};
+use crate::diagram::{Collected, DiagramError, Manners, Place, Reading, Sections, structure};
+use crate::program::{Activity, Element, ElementKind, Model, Rule};
 use annotations::Annotations;
 use document::Document;
+
+/// Longest file, bytes.
+const LONGEST: usize = 256 << 20;
+
+/// Most attributes of an element.
+const MOST_ATTRIBUTES: usize = 1000;
 
 /// Reads the activities of an XMI file.
 ///
 /// # Errors
-/// [`DiagramError::TooLong`]; [`DiagramError::Xml`] for what is no XML or has a document type;
+/// [`DiagramError::TooLong`]; [`DiagramError::Attributes`]; [`DiagramError::Xml`] for what is no XML or has a document type;
 /// [`DiagramError::Findings`] with all that no model can be made of.
 pub fn read_xmi(text: &str) -> Result<Reading, DiagramError> {
     if text.len() > LONGEST {
         let (found, most) = (text.len(), LONGEST);
         return Err(DiagramError::TooLong { found, most });
+    }
+    let (found, most) = (document::most_attributes(text), MOST_ATTRIBUTES);
+    if found > most {
+        return Err(DiagramError::Attributes { found, most });
     }
     let xml = roxmltree::Document::parse(text)?;
     let document = Document::new(&xml);
@@ -98,6 +106,8 @@ fn names<'a>(
     activities: &[roxmltree::Node<'a, '_>],
 ) -> BTreeMap<&'a str, String> {
     let mut taken = BTreeSet::new();
+    // The last number that was tried of each name.
+    let mut counted = BTreeMap::new();
     let mut names = BTreeMap::new();
     for node in activities {
         let id = document.id(*node).unwrap_or_default();
@@ -106,9 +116,9 @@ fn names<'a>(
             _ => id.to_owned(),
         };
         let mut name = base.clone();
-        let mut n = 1;
         while !taken.insert(name.clone()) {
-            n += 1;
+            let n = counted.entry(base.clone()).or_insert(1_usize);
+            *n += 1;
             name = format!("{base} {n}");
         }
         names.insert(id, name);
@@ -148,11 +158,12 @@ fn assemble(
     let main = main(&read, out);
     let mut reached = BTreeSet::new();
     let mut left: Vec<String> = main.iter().map(|i| read[*i].name.clone()).collect();
+    let calls: BTreeMap<_, _> = read.iter().map(|one| (&one.name, &one.calls)).collect();
     while let Some(name) = left.pop() {
         if reached.insert(name.clone())
-            && let Some(one) = read.iter().find(|one| one.name == name)
+            && let Some(calls) = calls.get(&name)
         {
-            left.extend(one.calls.iter().cloned());
+            left.extend(calls.iter().cloned());
         }
     }
     if let Some(main) = main {
@@ -172,12 +183,11 @@ fn assemble(
             kept.insert(one.name, activity);
         } else {
             let reason = format!("nothing leads to it from \"{name}\"");
-            out.warnings.push(Finding {
-                rule: Rule::UnreachableActivity,
-                element: one.name,
-                place: document.at(activities[one.index]),
-                reason,
-            });
+            let place = Place {
+                element: &one.name,
+                at: &document.at(activities[one.index]),
+            };
+            out.warn(Rule::UnreachableActivity, place, reason);
         }
     }
     Model {
@@ -191,8 +201,12 @@ fn assemble(
 
 /// The activity that no other one names; of several the one called main, or else the first.
 fn main(read: &[Read], out: &mut Collected) -> Option<usize> {
-    let calls = |one: &Read, name: &str| one.name != name && one.calls.contains(name);
-    let is_root = |i: &usize| !read.iter().any(|one| calls(one, &read[*i].name));
+    let calls = read.iter().flat_map(|one| {
+        let others = one.calls.iter().filter(|name| **name != one.name);
+        others.map(String::as_str)
+    });
+    let called: BTreeSet<&str> = calls.collect();
+    let is_root = |i: &usize| !called.contains(read[*i].name.as_str());
     let mut roots: Vec<usize> = (0..read.len()).filter(is_root).collect();
     if roots.is_empty() {
         roots = (0..read.len()).collect();

@@ -38,6 +38,68 @@ fn a_long_chain_is_read_and_a_longer_one_refused() {
 }
 
 #[test]
+fn many_attributes_of_an_element_are_refused() {
+    let attributes: String = (0..1001).map(|i| format!(" a{i}='<=\"'")).collect();
+    let text = format!(
+        "<?xml a=\"1\"?><!-- <a b=\"\" --><xmi:XMI xmlns:xmi=\"http://www.omg.org/spec/XMI/20131001\"><x{attributes}/></xmi:XMI>"
+    );
+    let Err(DiagramError::Attributes { found, most }) = read_xmi(&text) else {
+        panic!("1001 attributes");
+    };
+    assert_eq!((found, most), (1001, 1000));
+}
+
+#[test]
+fn many_activities_are_told_apart_and_found() {
+    // Of one name, each calling the next: what nothing leads to is not the main one.
+    let mut text = String::from(
+        "<xmi:XMI xmlns:xmi=\"http://www.omg.org/spec/XMI/20131001\" xmlns:uml=\"http://www.eclipse.org/uml2/5.0.0/UML\">\n",
+    );
+    let n = 50_000;
+    for i in 0..n {
+        let next = (i + 1) % n;
+        let (edge, call) = match next {
+            0 => (String::new(), String::new()),
+            _ => (
+                format!(
+                    "<edge xmi:type=\"uml:ControlFlow\" xmi:id=\"_e{i}\" source=\"_i{i}\" target=\"_c{i}\"/>"
+                ),
+                format!(
+                    "<node xmi:type=\"uml:CallBehaviorAction\" xmi:id=\"_c{i}\" name=\"c\" behavior=\"_a{next}\"/>"
+                ),
+            ),
+        };
+        writeln!(
+            text,
+            "<packagedElement xmi:type=\"uml:Activity\" xmi:id=\"_a{i}\" name=\"A\"><node xmi:type=\"uml:InitialNode\" xmi:id=\"_i{i}\"/>{edge}{call}</packagedElement>"
+        )
+        .expect("text");
+    }
+    let model = read_xmi(&(text + "</xmi:XMI>")).expect("a model").model;
+    assert_eq!((model.main.as_str(), model.activities.len()), ("A", n));
+    assert!(model.activities.contains_key(&format!("A {n}")));
+}
+
+#[test]
+fn an_action_of_many_lines_is_read_once() {
+    let lines = "a < b\n".repeat(300_000);
+    let text = format!("@startuml\nstart\n:{lines};\nstop\n@enduml\n");
+    assert!(read_plantuml(&text).is_ok());
+    // Without an end it is one problem, and too long a file another.
+    let Err(DiagramError::Findings { findings }) = read_plantuml(&text.replace(';', "")) else {
+        panic!("an action without an end");
+    };
+    assert!(
+        findings[0].reason.contains("expected ; at its end"),
+        "{}",
+        findings[0]
+    );
+    let Err(DiagramError::TooLong { .. }) = read_plantuml(&" ".repeat((32 << 20) + 1)) else {
+        panic!("more than 32 MiB");
+    };
+}
+
+#[test]
 fn deep_nesting_is_refused() {
     let deep = "if (process == 0) then (yes)\n".repeat(500);
     let ends = "endif\n".repeat(500);

@@ -2,7 +2,7 @@
 
 use crate::common::{machine, outcome, run};
 use mastermind_simulation::engine::SimulationError;
-use mastermind_simulation::machine::{Link, Machine, Queue, read_machine};
+use mastermind_simulation::machine::{Link, Machine, Queue, Rendezvous, read_machine};
 
 const S: u64 = 1000;
 
@@ -130,6 +130,31 @@ fn large_messages_ask_first() {
     let late = format!(r#"{{ action = "late", cost = "process * us(100)" }}, {flow}"#);
     let expected = 100_000 + o + o + l + o + l + o + S - 1;
     assert_eq!(finish(&late, &machine, 2), expected);
+}
+
+#[test]
+fn a_large_message_may_be_fetched_while_its_sender_works() {
+    let mut machine = machine();
+    machine.inter.rendezvous_bytes = 10;
+    let flow = format!(
+        r#"{{ isend = "s", to = "process == 0 ? 1 : none", bytes = {S} }},
+           {{ recv = "r", from = "process == 1 ? 0 : none" }},
+           {{ action = "work", cost = "process == 0 ? us(900) : 0" }},
+           {{ wait = "sent" }},"#
+    );
+    let (o, l) = (1500, 2500);
+    let times = |machine: &Machine| -> Vec<u64> {
+        let found = outcome(&main_with(&flow), machine, 2);
+        found.processes.iter().map(|p| p.finish_ns).collect()
+    };
+    let worked = o + 900_000;
+    assert_eq!(times(&machine), [worked + o, worked + o + l + o + S - 1]);
+    machine.inter.rendezvous = Rendezvous::Fetched;
+    // Request, its receipt, there and back, the bytes; then the sender is told.
+    assert_eq!(
+        times(&machine),
+        [worked + o, o + l + o + 2 * (o + l) + o + S - 1]
+    );
 }
 
 #[test]

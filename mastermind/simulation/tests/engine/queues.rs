@@ -177,6 +177,21 @@ fn who_spins_keeps_the_processor_until_its_turn_is_over() {
 }
 
 #[test]
+fn of_so_many_turns_one_is_double() {
+    // Turns of 20 us, each second one double: 0 to 20; 1 to 40 and on, it waits from 50, to 60; 0 to 70, sends, spins
+    // to 80 and on to 100; 1 has the message and works to 120.
+    let quantum_ns = 20_000;
+    let machine = Machine {
+        waiting: Waiting::Spins,
+        regroup_turns: Some(2),
+        ..node(1, 1, Queue::RoundRobin { quantum_ns })
+    };
+    let found = outcome(&model(RELAY), &machine, 2);
+    let finishes: Vec<u64> = found.processes.iter().map(|p| p.finish_ns).collect();
+    assert_eq!(finishes, [121_000, 120_000]);
+}
+
+#[test]
 fn who_yields_leaves_the_processor_to_who_has_work() {
     // 0 works to 30, sends, yields; 1 works to 60, has the message, works to 80, sends, ends; 0 has its answer at 81.
     assert_eq!(relayed(Waiting::Yields, 2, 50_000), [81_000, 80_000]);

@@ -8,7 +8,7 @@ use std::io::Read;
 
 use mastermind_simulation::engine::SimulationError;
 use mastermind_simulation::goal::{ScheduleOutcome, read_goal, simulate_schedule};
-use mastermind_simulation::machine::{Link, Machine};
+use mastermind_simulation::machine::{Link, Machine, Rendezvous};
 use proptest::prelude::*;
 
 /// L 2500, o 1500, g 1000, G 1; messages of more than 100 kB ask first.
@@ -62,6 +62,31 @@ fn a_large_message_asks_first() {
     let answer = 10_000 + 1500 + 1500 + 2500;
     let data = answer + 1500 + 2500;
     assert_eq!(finishes(text), [answer + 1500 + 5, data + 1500 + 199_999]);
+}
+
+#[test]
+fn a_large_message_is_fetched_while_its_sender_works() {
+    let text = "num_ranks 2\nrank 0 {\nl1: send 200000b to 1\nl2: calc 900000\n}\n\
+        rank 1 {\nl1: calc 10000\nl2: recv 200000b from 0\nl2 requires l1\n}\n";
+    let fetched = |rendezvous| {
+        let mut machine = machine();
+        machine.intra.rendezvous = rendezvous;
+        machine.inter.rendezvous = rendezvous;
+        let schedule = read_goal(text.as_bytes()).expect("a schedule");
+        let outcome = simulate_schedule(schedule, &machine).expect("an end");
+        outcome
+            .processes
+            .iter()
+            .map(|p| p.finish_ns)
+            .collect::<Vec<_>>()
+    };
+    // The request waits for the calculation: o; then there and back; the sender hears of it after its own.
+    let bytes = 10_000 + 1500 + 2 * (1500 + 2500) + 1500 + 199_999;
+    let worked = 1500 + 900_000;
+    assert_eq!(fetched(Rendezvous::Fetched), [worked + 1500, bytes]);
+    // As it sends them itself only after the calculation.
+    let sent = worked + 1500 + 2500 + 1500 + 199_999;
+    assert_eq!(fetched(Rendezvous::Sent), [worked + 1500, sent]);
 }
 
 #[test]

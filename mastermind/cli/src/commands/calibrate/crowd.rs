@@ -34,7 +34,12 @@ pub struct Crowd {
     pub among_others: f64,
     /// Median length of a turn of those, nanoseconds; `None` where too few were seen.
     pub turn_ns: Option<u64>,
+    /// Of so many turns one was such that a rank ran beside others from then on; `None` where none was seen.
+    pub regroup_turns: Option<u32>,
 }
+
+/// A turn: when it began, on a clock of its rank, and how long it was, nanoseconds.
+type Turn = [f64; 2];
 
 impl Crowd {
     /// What a rank does that waits: who leaves an idle processor idle blocks; who takes the better half of its even
@@ -70,18 +75,41 @@ pub fn measure(
     tell(0.1);
     let among_others = wait_while(comm, || work(WORK))?;
     tell(0.9);
-    let gathered = comm.gather(0, RSlice::from_slice(&among_others.turns_ns))?;
-    let turns_ns: Vec<f64> = gathered
+    let gathered = comm.gather(0, RSlice::from_slice(among_others.turns.as_flattened()))?;
+    let turns: Vec<&[Turn]> = gathered.iter().map(|turns| turns.as_chunks().0).collect();
+    let turns_ns: Vec<f64> = turns
         .iter()
-        .flat_map(|turns| turns.iter().copied())
+        .copied()
+        .flatten()
+        .map(|turn| turn[1])
         .collect();
+    let turn_ns = (turns_ns.len() >= FEWEST_TURNS).then(|| median(&turns_ns));
+    let ranks = comm.size()? as u32;
     Ok(Crowd {
-        ranks: comm.size()? as u32,
+        ranks,
         processors,
         alone: alone.share,
         among_others: among_others.share,
-        turn_ns: (turns_ns.len() >= FEWEST_TURNS).then(|| median(&turns_ns) as u64),
+        turn_ns: turn_ns.map(|ns| ns as u64),
+        regroup_turns: turn_ns.and_then(|ns| regroup_turns(&turns, ns, ranks, processors)),
     })
+}
+
+/// Turns of which one changes who runs beside whom.
+///
+/// Where each processor goes round among as many ranks, a rank's next turn comes after a whole number of rounds. If it
+/// does not, one of the ranks of its processor had a turn too long or too short, and all of them are late or early once.
+fn regroup_turns(turns: &[&[Turn]], turn_ns: f64, ranks: u32, processors: u32) -> Option<u32> {
+    let round = ranks / processors.max(1);
+    let pairs = turns.iter().flat_map(|turns| turns.windows(2));
+    let between = pairs.map(|pair| ((pair[1][0] - pair[0][0]) / turn_ns).round() as u32);
+    let (mut n, mut n_out_of_step) = (0_u32, 0_u32);
+    for turns in between {
+        n += 1;
+        n_out_of_step += u32::from(!turns.is_multiple_of(round));
+    }
+    let every = f64::from(round) * f64::from(n) / f64::from(n_out_of_step);
+    (n_out_of_step > 0).then(|| (every.round() as u32).max(2))
 }
 
 /// What a rank has seen.
@@ -89,16 +117,16 @@ struct Seen {
     /// Of a processor, while it waited.
     share: f64,
     /// Its turns, while it worked.
-    turns_ns: Vec<f64>,
+    turns: Vec<Turn>,
 }
 
 /// The first rank waits for a message of the second, while the others do something and then wait for the first.
-fn wait_while(comm: &impl CommPort, others: impl FnOnce() -> Vec<f64>) -> Result<Seen, PortError> {
+fn wait_while(comm: &impl CommPort, others: impl FnOnce() -> Vec<Turn>) -> Result<Seen, PortError> {
     let rank = comm.rank()?;
     comm.barrier()?;
     let mut seen = Seen {
         share: 0.0,
-        turns_ns: Vec::new(),
+        turns: Vec::new(),
     };
     if rank == 0 {
         let (begin, before) = (Instant::now(), processor_time());
@@ -107,7 +135,7 @@ fn wait_while(comm: &impl CommPort, others: impl FnOnce() -> Vec<f64>) -> Result
         let used = processor_time().saturating_sub(before);
         seen.share = used.as_secs_f64() / begin.elapsed().as_secs_f64();
     } else {
-        seen.turns_ns = others();
+        seen.turns = others();
     }
     if rank == 1 {
         let mut request = [comm.send(0, 0, RVec::from(vec![1.0]))?];
@@ -123,9 +151,9 @@ fn processor_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Works for a time: the lengths of its turns but the first and the last, nanoseconds.
-fn work(time: Duration) -> Vec<f64> {
-    let mut turns_ns = Vec::new();
+/// Works for a time: its turns but the first and the last.
+fn work(time: Duration) -> Vec<Turn> {
+    let mut turns = Vec::new();
     let begin = Instant::now();
     let (mut turn, mut last) = (begin, begin);
     let mut is_first = true;
@@ -133,13 +161,14 @@ fn work(time: Duration) -> Vec<f64> {
         let now = Instant::now();
         if now - last > PAUSE {
             if !is_first {
-                turns_ns.push((last - turn).as_nanos() as f64);
+                let ns = |time: Duration| time.as_nanos() as f64;
+                turns.push([ns(turn - begin), ns(last - turn)]);
             }
             (turn, is_first) = (now, false);
         }
         last = now;
     }
-    turns_ns
+    turns
 }
 
 #[cfg(test)]
@@ -154,9 +183,23 @@ mod tests {
             alone,
             among_others,
             turn_ns: None,
+            regroup_turns: None,
         };
         assert_eq!(crowd(0.01, 0.0).waiting(), Waiting::Blocks);
         assert_eq!(crowd(0.99, 0.02).waiting(), Waiting::Yields);
         assert_eq!(crowd(0.99, 0.49).waiting(), Waiting::Spins);
+    }
+
+    #[test]
+    fn a_turn_out_of_step_is_one_of_all_ranks_of_its_processor() {
+        // Two ranks in turns of 4 ms: one has a double turn at 16 ms, so both are late once.
+        let turns =
+            |begins: &[f64]| -> Vec<Turn> { begins.iter().map(|ms| [ms * 1e6, 3.9e6]).collect() };
+        let long = turns(&[0.0, 8.0, 16.0, 28.0, 36.0, 44.0]);
+        let late = turns(&[4.0, 12.0, 24.0, 32.0, 40.0]);
+        let found = regroup_turns(&[&long, &late], 3.9e6, 2, 1);
+        // 2 of 9 are late, so one of 2 * 9 / 2 turns.
+        assert_eq!(found, Some(9));
+        assert_eq!(regroup_turns(&[&long[3..]], 3.9e6, 2, 1), None);
     }
 }

@@ -50,7 +50,15 @@ impl Calibrated {
             (Some(Waiting::Spins), None) => {
                 not_measured.push("turns with a processor: too few were seen".into());
             }
-            (Some(waiting), _) => machine.waiting = waiting,
+            (Some(waiting), _) => {
+                machine.waiting = waiting;
+                // Who yields changes who runs beside whom all the time.
+                let crowd = measured
+                    .crowd
+                    .as_ref()
+                    .filter(|_| waiting == Waiting::Spins);
+                machine.regroup_turns = crowd.and_then(|crowd| crowd.regroup_turns);
+            }
             (None, _) => not_measured.push(
                 "turns with a processor and what a rank does that waits: no node had more ranks \
                  than processors"
@@ -81,6 +89,11 @@ impl Calibrated {
             not_measured,
             notes,
         }
+    }
+
+    /// Turns of which one changes who runs beside whom, where that matters.
+    pub fn regroup_turns(&self) -> Option<u32> {
+        self.machine.regroup_turns
     }
 
     /// The machine file.

@@ -44,6 +44,7 @@ pub fn measure(
     let mut link = MeasuredLink {
         times: Vec::new(),
         rendezvous_bytes: None,
+        is_fetched: false,
     };
     let rank = comm.rank()?;
     if rank != 0 && rank != peer {
@@ -69,7 +70,15 @@ pub fn measure(
         }
         tell(f64::from(round + 1) / f64::from(rounds + 1));
     }
-    link.rendezvous_bytes = pair.largest_at_once(&sizes)?.map(|n| 8 * n as u64);
+    if let Some(largest) = pair.largest_at_once(&sizes)? {
+        link.rendezvous_bytes = Some(8 * largest as u64);
+        let asking = link.times.iter().zip(&sizes).filter(|(_, n)| **n > largest);
+        let mut parts = Vec::new();
+        for (times, n) in asking {
+            parts.push(pair.part_of_absence(*n, median(&times.one_way_ns))?);
+        }
+        link.is_fetched = median(&parts) < 0.5;
+    }
     Ok(link)
 }
 
@@ -201,6 +210,25 @@ impl<C: CommPort> Pair<'_, C> {
         self.wait(&mut requests)?;
         self.wait(&mut [self.send(1)?])?;
         Ok(0.0)
+    }
+
+    /// The time until a message has been received whose sender did something else meanwhile, as a part of that while.
+    fn part_of_absence(&self, n: usize, one_way_ns: f64) -> Result<f64, PortError> {
+        let away = Duration::from_nanos(1_000_000 + 8 * one_way_ns as u64);
+        let mut parts = Vec::new();
+        for _ in 0..N_AWAY {
+            self.meet()?;
+            if self.is_first() {
+                let begin = Instant::now();
+                self.receive(n)?;
+                parts.push(begin.elapsed().as_secs_f64() / away.as_secs_f64());
+            } else {
+                let mut request = [self.send(n)?];
+                stay_away(away);
+                self.wait(&mut request)?;
+            }
+        }
+        Ok(median(&parts))
     }
 
     /// Whether a message is sent while its receiver, though it makes MPI go on, has not asked for it.

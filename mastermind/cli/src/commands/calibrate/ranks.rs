@@ -65,6 +65,8 @@ pub struct MeasuredLink {
     pub times: Vec<MessageTimes>,
     /// Bytes of the largest message that is sent without its receiver; `None` where all are.
     pub rendezvous_bytes: Option<u64>,
+    /// Whether the bytes of larger ones come while their sender does something else.
+    pub is_fetched: bool,
 }
 
 /// Starts ranks for one part after the other.

@@ -28,6 +28,7 @@ impl Simulate {
         let options = [
             ("--set", !self.set.is_empty()),
             ("--models", self.models.is_some()),
+            ("--spread", self.spread),
             ("--trace", self.trace.is_some()),
             ("--html", self.html.is_some()),
         ];
@@ -40,6 +41,14 @@ impl Simulate {
             bail!(
                 "{}: --ranks {given}, expected its own number, {ranks}",
                 act()
+            );
+        }
+        let per_node = ranks.div_ceil(machine.nodes_for(ranks as u32) as usize);
+        if per_node > machine.processors as usize {
+            eprintln!(
+                "warning: {per_node} ranks on a node of {} processors: each rank of a schedule has processors of its own, \
+                 so that none is queued for, and the machine's \"queue\" and \"waiting\" mean nothing",
+                machine.processors
             );
         }
         let bar = ProgressBar::new_spinner();

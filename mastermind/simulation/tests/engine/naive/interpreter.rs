@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use mastermind_simulation::machine::{Link, Machine};
+use mastermind_simulation::machine::{Link, Machine, Rendezvous};
 
 /// Who waits for the end of an operation: the process at once, or its next wait of the same class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,6 +40,7 @@ enum Part {
     Request,
     Acknowledge,
     Data,
+    Fetched,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -280,6 +281,17 @@ impl<'a> Naive<'a> {
         let link = self.link(i, request.from);
         let begin = self.processor[i].max(now);
         self.processor[i] = begin + link.send_overhead_ns;
+        if link.rendezvous == Rendezvous::Fetched {
+            let there_and_back = 2 * (link.send_overhead_ns + link.latency_ns);
+            let data = Message {
+                part: Part::Data,
+                receiver,
+                ..request
+            };
+            let at = begin + there_and_back;
+            self.insert(at, then(made, now), i, Event::Of(data));
+            return;
+        }
         let (part, from) = (Part::Acknowledge, i as u32);
         let answer = Message {
             part,
@@ -296,15 +308,24 @@ impl<'a> Naive<'a> {
         let overhead = per_byte(link.overhead_per_byte_ns, message.bytes);
         let occupied = match message.part {
             Part::Eager | Part::Data => link.receive_overhead_ns + gap.max(overhead),
-            Part::Request => link.receive_overhead_ns,
+            Part::Request | Part::Fetched => link.receive_overhead_ns,
             Part::Acknowledge => link.send_overhead_ns + overhead,
         };
         self.processor[i] = now + occupied;
         match message.part {
             Part::Data => {
                 self.receiving[i] = now + link.gap_ns + gap;
+                if link.rendezvous == Rendezvous::Fetched {
+                    let told = Message {
+                        part: Part::Fetched,
+                        from: i as u32,
+                        ..message
+                    };
+                    self.send(i, message.from, self.processor[i], then(made, now), told);
+                }
                 self.done(i, message.receiver, now, made);
             }
+            Part::Fetched => self.done(i, message.sender, now, made),
             Part::Acknowledge => {
                 let begin = self.sending[i].max(now);
                 self.sending[i] = begin + link.gap_ns + gap;

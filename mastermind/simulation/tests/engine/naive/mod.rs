@@ -6,7 +6,7 @@ mod random;
 mod rounds;
 mod threads;
 
-use mastermind_simulation::machine::{Link, Machine, Pieces, Queue};
+use mastermind_simulation::machine::{Link, Machine, Pieces, Queue, Rendezvous};
 use proptest::prelude::*;
 
 use crate::common::outcome;
@@ -17,8 +17,9 @@ use rounds::steps;
 fn link() -> impl Strategy<Value = Link> {
     let overheads = (1..3000_u64, 1..3000_u64);
     let rest = (1..9000_u64, 0..4000_u64, 0.0..2.0_f64, 0.0..0.5_f64);
-    (overheads, rest).prop_map(
-        |(o, (latency_ns, gap_ns, gap_per_byte_ns, per_byte))| Link {
+    let rendezvous = prop_oneof![Just(Rendezvous::Sent), Just(Rendezvous::Fetched)];
+    (overheads, rest, rendezvous).prop_map(
+        |(o, (latency_ns, gap_ns, gap_per_byte_ns, per_byte), rendezvous)| Link {
             latency_ns,
             send_overhead_ns: o.0,
             receive_overhead_ns: o.1,
@@ -26,6 +27,7 @@ fn link() -> impl Strategy<Value = Link> {
             gap_per_byte_ns,
             overhead_per_byte_ns: if per_byte < 0.25 { 0.0 } else { per_byte },
             rendezvous_bytes: 5000,
+            rendezvous,
             pieces: Pieces::default(),
         },
     )
