@@ -83,7 +83,11 @@ pub fn prediction(demo: &Demo<'_>, system: &System, mpi: Option<&str>) -> Result
         }
     }
     if !found {
-        println!("No MPI on this machine: nothing to predict.");
+        let which = mpi.map_or_else(
+            || "No MPI".to_owned(),
+            |name| format!("No MPI named \"{name}\""),
+        );
+        println!("{which} on this machine: nothing to predict.");
     }
     Ok(())
 }
