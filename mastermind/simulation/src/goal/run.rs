@@ -1,11 +1,13 @@
 //! A schedule on a machine.
 
+mod line;
 mod matching;
 
 use super::queue::{Event, Queue};
 use super::schedule::{Kind, Op, Part, Schedule};
 use crate::engine::{Blocked, ProcessResult, Progress, SimulationError, fetch, filled};
 use crate::machine::{Link, Machine, Rendezvous};
+use line::{Lines, WaitsFor};
 use matching::Waiting;
 
 /// What an event is: the lowest bits of its order.
@@ -21,8 +23,14 @@ const LARGE: u64 = 6;
 /// Bytes have been fetched.
 const FETCHED: u64 = 7;
 
+/// Which of these bits say what an event is.
+const WHAT: u64 = 7;
+
+/// The event was put off because its rank was busy.
+const PUT_OFF: u64 = 8;
+
 /// One event after the other in the order that they are settled.
-const STEP: u64 = 8;
+const STEP: u64 = 16;
 
 /// Events between two calls of the progress function.
 const PROGRESS_EVERY: u64 = 1 << 20;
@@ -107,6 +115,8 @@ struct Rank {
     single: bool,
     /// Operations of it wait for others than the one before.
     depends: bool,
+    /// Events of it wait in line.
+    has_lines: bool,
 }
 
 /// An interface: when it can send and receive next.
@@ -135,6 +145,7 @@ struct Run<'a> {
     received_ns: u64,
     pool: matching::Pool,
     queue: Queue,
+    lines: Lines,
     order: u64,
     /// Operations whose last wait has ended, while one event is dealt with.
     ready: Vec<(u32, u64)>,
@@ -176,6 +187,7 @@ impl<'a> Run<'a> {
             several,
             pool: matching::Pool::default(),
             queue: Queue::new(),
+            lines: Lines::default(),
             order: 0,
             ready: Vec::new(),
             messages: 0,
@@ -236,7 +248,7 @@ impl<'a> Run<'a> {
         let Some(next) = self.queue.upcoming(2) else {
             return;
         };
-        if next.order & (STEP - 1) == OP {
+        if next.order & WHAT == OP {
             let op = self.op(next.rank, next.op);
             fetch(op);
         } else if let Some(entry) = self.pool.head(&self.ranks[next.rank as usize].waiting) {
@@ -290,14 +302,71 @@ impl<'a> Run<'a> {
         self.ready.clear();
     }
 
+    /// When an event at a processor and an interface can be dealt with.
+    #[inline]
+    fn free(&mut self, rank: u32, waits_for: WaitsFor, (cpu, nic): (u8, u8)) -> u64 {
+        let processor = *self.processor(rank, cpu);
+        match waits_for {
+            WaitsFor::Processor => processor,
+            WaitsFor::Sending => processor.max(self.nic(rank, nic).sending),
+            WaitsFor::Receiving => processor.max(self.nic(rank, nic).receiving),
+        }
+    }
+
+    /// Puts an event off if its rank is busy; it keeps its place among those that wait.
+    #[inline]
+    fn is_put_off(&mut self, event: Event, waits_for: WaitsFor, place: (u8, u8)) -> bool {
+        let free = self.free(event.rank, waits_for, place);
+        if free <= event.at {
+            return false;
+        }
+        let again = event.order & PUT_OFF != 0;
+        let event = Event {
+            at: free,
+            order: event.order | PUT_OFF,
+            ..event
+        };
+        let rank = &mut self.ranks[event.rank as usize];
+        if again && rank.single {
+            rank.has_lines = true;
+            self.lines.wait(event, waits_for);
+            self.call(event.rank, waits_for);
+        } else {
+            self.queue.push(event);
+        }
+        true
+    }
+
+    /// Has the first in line tried when the rank is free.
+    fn call(&mut self, rank: u32, waits_for: WaitsFor) {
+        if let Some(event) = self.lines.call(rank, waits_for) {
+            let at = self.free(rank, waits_for, (0, 0)).max(event.at);
+            self.queue.push(Event { at, ..event });
+        }
+    }
+
     #[inline]
     fn event(&mut self, event: Event) {
-        match event.order & (STEP - 1) {
+        let waited = event.order & PUT_OFF != 0 && self.ranks[event.rank as usize].has_lines;
+        if waited {
+            self.lines.came(event.rank, event.order);
+        }
+        self.deal_with(event);
+        if waited {
+            for waits_for in WaitsFor::ALL {
+                self.call(event.rank, waits_for);
+            }
+        }
+        self.start_ready(event.rank);
+    }
+
+    #[inline]
+    fn deal_with(&mut self, event: Event) {
+        match event.order & WHAT {
             OP => self.start(event),
             DONE => self.release(event.rank, event.op, event.at, false),
             part => self.arrive(event, part),
         }
-        self.start_ready(event.rank);
     }
 
     /// An operation is due.
@@ -309,13 +378,11 @@ impl<'a> Run<'a> {
             self.receive(rank, op, at);
             return;
         }
-        let mut free = *self.processor(rank, it.cpu);
+        let mut waits_for = WaitsFor::Processor;
         if it.kind == Kind::Send {
-            free = free.max(self.nic(rank, it.nic).sending);
+            waits_for = WaitsFor::Sending;
         }
-        if free > at {
-            // It keeps its place among those that wait.
-            self.queue.push(Event { at: free, ..event });
+        if self.is_put_off(event, waits_for, (it.cpu, it.nic)) {
             return;
         }
         self.release_begin(rank, op, at);
@@ -415,12 +482,11 @@ impl<'a> Run<'a> {
             _ => (cpu, nic),
         };
         let has_bytes = matches!(part, EAGER | LARGE | DATA);
-        let mut free = *self.processor(rank, cpu);
+        let mut waits_for = WaitsFor::Processor;
         if has_bytes {
-            free = free.max(self.nic(rank, nic).receiving);
+            waits_for = WaitsFor::Receiving;
         }
-        if free > at {
-            self.queue.push(Event { at: free, ..event });
+        if self.is_put_off(event, waits_for, (cpu, nic)) {
             return;
         }
         let mut occupied = link.receive_overhead_ns;
@@ -625,7 +691,10 @@ impl<'a> Run<'a> {
         let mut outcome = ScheduleOutcome {
             messages: self.messages,
             events: self.events,
-            memory_bytes: self.schedule.memory_bytes() + self.queue.bytes() + self.pool.bytes(),
+            memory_bytes: self.schedule.memory_bytes()
+                + self.queue.bytes()
+                + self.lines.bytes()
+                + self.pool.bytes(),
             ..ScheduleOutcome::default()
         };
         for op in &self.schedule.ops {

@@ -54,6 +54,28 @@ fn a_message_takes_what_loggp_says() {
     assert_eq!((outcome.messages, outcome.unreceived), (2, 2));
 }
 
+/// All senders' messages wait at one receiver, which takes them one after the other; and so do a rank's own that
+/// nothing orders.
+#[test]
+fn many_wait_in_line_for_one_rank() {
+    const SENDERS: u64 = 300;
+    const EACH: u64 = 100;
+    let mut text = format!("num_ranks {}\nrank 0 {{\n}}\n", SENDERS + 1);
+    for rank in 1..=SENDERS {
+        let sends = "send 6000b to 0\n".repeat(EACH as usize);
+        text += &format!("rank {rank} {{\n{sends}}}\n");
+    }
+    let outcome = run(&text).expect("an end");
+    let n = SENDERS * EACH;
+    assert_eq!((outcome.messages, outcome.unreceived), (n, n));
+    let finishes = outcome.processes.iter().map(|process| process.finish_ns);
+    let expected = |rank| match rank {
+        0 => 1500 + 2500 + n * (1500 + 5999),
+        _ => (EACH - 1) * (1000 + 5999) + 1500,
+    };
+    assert!(finishes.eq((0..=SENDERS).map(expected)));
+}
+
 #[test]
 fn a_large_message_asks_first() {
     let text = "num_ranks 2\nrank 0 {\nl1: send 200000b to 1\nl2: calc 5\nl2 requires l1\n}\n\

@@ -1,0 +1,67 @@
+//! Events that were put off again and again because their rank is busy: one of each kind in the queue, the rest in line.
+//!
+//! A busy rank puts off all that is due there to when it is free, each time: with thousands of messages on their way to
+//! one rank, nearly all that the queue does would be that. What waits for the same processor and interface goes in order
+//! when these are free, so that only the first of them need be in the queue.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+use super::super::queue::Event;
+
+/// What an event waits for beside its rank's processor.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum WaitsFor {
+    Processor,
+    Sending,
+    Receiving,
+}
+
+impl WaitsFor {
+    pub(super) const ALL: [Self; 3] = [Self::Processor, Self::Sending, Self::Receiving];
+}
+
+/// The lines of all ranks.
+#[derive(Debug, Default)]
+pub(super) struct Lines(HashMap<u32, [Line; 3]>);
+
+/// Events in their order, whatever time they have.
+#[derive(Debug, Default)]
+struct Line {
+    waiting: BinaryHeap<Reverse<(u64, Event)>>,
+    /// Orders of those that are in the queue: few.
+    called: Vec<u64>,
+}
+
+impl Lines {
+    /// Takes note that an event came out of the queue.
+    pub(super) fn came(&mut self, rank: u32, order: u64) {
+        let lines = self.0.get_mut(&rank).into_iter().flatten();
+        lines.for_each(|line| line.called.retain(|called| *called != order));
+    }
+
+    /// Puts an event in line.
+    pub(super) fn wait(&mut self, event: Event, waits_for: WaitsFor) {
+        let line = &mut self.0.entry(event.rank).or_default()[waits_for as usize];
+        line.waiting.push(Reverse((event.order, event)));
+    }
+
+    /// The event that has to be in the queue and is not: the first in line.
+    pub(super) fn call(&mut self, rank: u32, waits_for: WaitsFor) -> Option<Event> {
+        let line = &mut self.0.get_mut(&rank)?[waits_for as usize];
+        let Reverse((order, _)) = line.waiting.peek()?;
+        if line.called.iter().any(|called| called < order) {
+            return None;
+        }
+        let Reverse((order, event)) = line.waiting.pop()?;
+        line.called.push(order);
+        Some(event)
+    }
+
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> usize {
+        let lines = self.0.values().flatten();
+        let held: usize = lines.map(|line| line.waiting.capacity()).sum();
+        held * size_of::<(u64, Event)>()
+    }
+}
