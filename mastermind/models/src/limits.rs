@@ -6,6 +6,10 @@ use crate::points::Points;
 /// Places between the ends of the range where a formula is looked at.
 const N_LOOKED_AT: u32 = 32;
 
+/// Distance from the ends to the places next to them, as a share of that between others: a curve that turns
+/// does so there, between the places, unseen.
+const NEAR_END: f64 = 1e-3;
+
 /// Share of the longest time by which a formula may fall and count as monotone, or be negative.
 const ROUNDING: f64 = 1e-12;
 
@@ -17,11 +21,11 @@ pub(crate) struct Limits<'a> {
 }
 
 /// Places along a parameter, the others as at the middle point.
-struct Walk<'a> {
+pub(crate) struct Walk<'a> {
     points: &'a Points,
     param: usize,
     /// Ascending, the ends of the range among them.
-    values: Vec<f64>,
+    pub values: Vec<f64>,
 }
 
 impl<'a> Walk<'a> {
@@ -40,6 +44,9 @@ impl<'a> Walk<'a> {
             x.max(low).min(high)
         };
         let mut values: Vec<f64> = (0..=N_LOOKED_AT).map(value).collect();
+        let n = values.len();
+        values.push(low + NEAR_END * (values[1] - low));
+        values.push(high - NEAR_END * (high - values[n - 2]));
         let regimes = terms.iter().filter_map(|term| term.regime.as_ref());
         let breaks = regimes
             .filter(|regime| regime.param == points.names[param])
@@ -56,7 +63,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Value of a parameter, the walked one being `x`.
-    fn number(&self, name: &str, x: f64) -> Option<f64> {
+    pub fn number(&self, name: &str, x: f64) -> Option<f64> {
         match name == self.points.names[self.param] {
             true => Some(x),
             false => self.points.number(self.points.len() / 2, name),
@@ -81,6 +88,19 @@ impl Limits<'_> {
             let positive = |value: &f64| *value >= smallest && value.is_finite();
             values.iter().all(positive) && (!self.rises_with(points, param) || rises())
         })
+    }
+
+    /// The places where a formula without regimes is looked at, along each parameter, and whether it must not
+    /// fall with that.
+    pub fn walks<'p>(&self, points: &'p Points) -> Vec<(Walk<'p>, bool)> {
+        let params = points.varying().into_iter();
+        let walk = |param| {
+            (
+                Walk::new(points, param, &[]),
+                self.rises_with(points, param),
+            )
+        };
+        params.map(walk).collect()
     }
 
     /// Whether the time must not fall with the parameter at this position.

@@ -182,8 +182,8 @@ fn nothing_usable_is_an_error() {
     let error = fit(&samples(&q(), &[(&[1e3], f64::NAN), (&[1e3], -1.0)])).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "cannot fit \"hydro.GodunovFlux::flux.compute\": 0 samples (2 refused), expected at least 1; \
-         record a run that calls it"
+        "cannot fit \"hydro.GodunovFlux::flux.compute\": 0 samples, as 2 were not taken, \
+         expected at least 1 of a time not below 0, finite and with all parameters; measure again"
     );
     let zero = samples(&q(), &[(&[1e3], 0.0), (&[2e3], 0.0), (&[3e3], 0.0)]);
     assert_eq!(fit(&zero).unwrap()[0].formula.constant, 0.0);

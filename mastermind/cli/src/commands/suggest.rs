@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::Args;
+use clap::builder::RangedU64ValueParser;
 use mastermind_models::{Metric, Model, ModelSet, SuggestOptions, Suggestion, Value, suggest};
 use serde::Serialize;
 
@@ -22,17 +23,25 @@ pub struct Suggest {
     #[arg(long, value_name = "NAME")]
     method: String,
     /// How many points for each model of the method
-    #[arg(long, value_name = "K", default_value_t = 3)]
+    #[arg(long, value_name = "K", default_value_t = 3, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
     n: usize,
     /// How far above the measured range predictions are wanted, as a factor
-    #[arg(long, value_name = "FACTOR", default_value_t = 2.0)]
+    #[arg(long, value_name = "FACTOR", default_value_t = 2.0, value_parser = reach)]
     reach: f64,
     /// Calls to be measured at a point
-    #[arg(long, value_name = "CALLS", default_value_t = 5)]
+    #[arg(long, value_name = "CALLS", default_value_t = 5, value_parser = RangedU64ValueParser::<u32>::new().range(1..))]
     repetitions: u32,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
+}
+
+fn reach(text: &str) -> Result<f64, String> {
+    let factor = text
+        .parse::<f64>()
+        .ok()
+        .filter(|x| x.is_finite() && *x >= 1.0);
+    factor.ok_or_else(|| "expected a factor of at least 1".into())
 }
 
 /// A suggestion as it is printed.
@@ -53,7 +62,7 @@ impl Suggest {
     /// Suggests points.
     ///
     /// # Errors
-    /// The models cannot be read; none is of the method; nothing varies in one.
+    /// The models cannot be read; none is of the method.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         let act = || format!("cannot read models \"{}\"", self.models.display());
         let models = ModelSet::from_json(&fs::read_to_string(&self.models).with_context(act)?)
@@ -83,16 +92,22 @@ impl Suggest {
             setup_s: None,
         };
         let mut rows = Vec::new();
+        let mut exit = ExitCode::SUCCESS;
         for model in chosen {
-            let found = suggest(model, &options)?;
-            rows.extend(found.iter().map(|suggestion| row(model, suggestion)));
+            match suggest(model, &options) {
+                Ok(found) => rows.extend(found.iter().map(|suggestion| row(model, suggestion))),
+                Err(error) => {
+                    eprint!("{}", crate::errors::worded(&error.into()));
+                    exit = ExitCode::FAILURE;
+                }
+            }
         }
         if self.json {
             output::json(&serde_json::json!({ "suggestions": rows }))?;
-        } else {
+        } else if !rows.is_empty() {
             output::line(table(&rows));
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(exit)
     }
 }
 
