@@ -258,8 +258,7 @@ fn nothing_taken(refused: u64) -> String {
     match refused {
         0 => "0 samples, expected at least 1; record a run that calls it".into(),
         n => format!(
-            "0 samples, as {n} {} not taken, expected at least 1 of a time not below 0, finite and with all parameters; \
-             measure again",
+            "0 samples, as {n} {} not taken, expected at least 1 with a finite time not below 0 and all parameters",
             if n == 1 { "was" } else { "were" }
         ),
     }

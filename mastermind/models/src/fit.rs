@@ -126,6 +126,11 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
     if let Some(averaged) = averaged {
         best.alternatives = averaged;
     }
+    // What overflowed is unknown.
+    let parts = best.alternatives.iter_mut().map(|a| &mut a.covariance);
+    for covariance in parts.chain([&mut best.covariance]) {
+        covariance.take_if(|rows| !rows.iter().flatten().all(|c| c.is_finite()));
+    }
     let needed = best.coefficients.len() + 1;
     let entangled = match &options.formula {
         // Limits may take from an unknown what told it from the others.

@@ -100,6 +100,10 @@ impl Fit {
             eprint!("{}", crate::errors::worded(failure));
         }
         let models = ModelSet { models };
+        if models.models.is_empty() && !failures.is_empty() {
+            // What an earlier fit wrote stays.
+            return Ok(ExitCode::FAILURE);
+        }
         if let Some(path) = &self.output {
             fs::write(path, models.to_json()?)
                 .with_context(|| format!("cannot write models \"{}\"", path.display()))?;

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::str::FromStr;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use clap::builder::RangedU64ValueParser;
 use mastermind_models::{Metric, Model, ModelSet, SuggestOptions, Suggestion, Value, suggest};
 use serde::Serialize;
 
@@ -23,25 +23,30 @@ pub struct Suggest {
     #[arg(long, value_name = "NAME")]
     method: String,
     /// How many points for each model of the method
-    #[arg(long, value_name = "K", default_value_t = 3, value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
+    #[arg(long, value_name = "K", default_value_t = 3, value_parser = at_least_1::<usize>)]
     n: usize,
     /// How far above the measured range predictions are wanted, as a factor
     #[arg(long, value_name = "FACTOR", default_value_t = 2.0, value_parser = reach)]
     reach: f64,
     /// Calls to be measured at a point
-    #[arg(long, value_name = "CALLS", default_value_t = 5, value_parser = RangedU64ValueParser::<u32>::new().range(1..))]
+    #[arg(long, value_name = "CALLS", default_value_t = 5, value_parser = at_least_1::<u32>)]
     repetitions: u32,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
 }
 
+/// The largest reach; beyond it no model tells anything.
+const FARTHEST: f64 = 1e6;
+
 fn reach(text: &str) -> Result<f64, String> {
-    let factor = text
-        .parse::<f64>()
-        .ok()
-        .filter(|x| x.is_finite() && *x >= 1.0);
-    factor.ok_or_else(|| "expected a factor of at least 1".into())
+    let factor = text.parse().ok().filter(|x| (1.0..=FARTHEST).contains(x));
+    factor.ok_or_else(|| format!("expected a factor of 1 to {FARTHEST:e}"))
+}
+
+fn at_least_1<N: FromStr + From<u8> + PartialOrd>(text: &str) -> Result<N, String> {
+    let number = text.parse::<N>().ok().filter(|n| *n >= N::from(1));
+    number.ok_or_else(|| "expected a whole number of at least 1".into())
 }
 
 /// A suggestion as it is printed.

@@ -1,5 +1,8 @@
 //! What a user wishes of a fit.
 
+use std::collections::BTreeSet;
+
+use anyhow::bail;
 use clap::{Args, ValueEnum};
 use mastermind_models::{
     Arithmetic, Error, Family, FitOptions, Model, Modes, Samples, Unknown, UserFormula, fit_with,
@@ -104,11 +107,15 @@ impl Wishes {
     /// Finds what is wrong with the wishes whatever the samples are.
     ///
     /// # Errors
-    /// Bounds are of what is not in the formula, or empty.
-    pub fn check(&self) -> Result<(), Error> {
+    /// Bounds are of what is not in the formula, empty, or given twice.
+    pub fn check(&self) -> anyhow::Result<()> {
+        let mut seen = BTreeSet::new();
+        if let Some((name, _)) = self.bounds.iter().find(|(name, _)| !seen.insert(name)) {
+            bail!("cannot fit unknown \"{name}\": bounds twice, expected them once");
+        }
         let bounds = self.bounds.iter().cloned().collect();
         match &self.formula {
-            Some(text) => UserFormula::parse(text, bounds).map(|_| ()),
+            Some(text) => Ok(UserFormula::parse(text, bounds).map(|_| ())?),
             None => Ok(()),
         }
     }

@@ -20,7 +20,7 @@ pub(super) struct Filling<'a, S> {
 /// What one input gave of a method.
 struct Filled {
     number: usize,
-    taken: u64,
+    n_values: u64,
     aside: HashMap<Why, (u64, u64)>,
 }
 
@@ -54,7 +54,7 @@ impl<'a, S: CallSink> Filling<'a, S> {
             None => {
                 let filled = Filled {
                     number: self.sink.declare(row.method, &known.parameters())?,
-                    taken: 0,
+                    n_values: 0,
                     aside: HashMap::new(),
                 };
                 self.methods.entry(row.method.into()).or_insert(filled)
@@ -88,9 +88,9 @@ impl<'a, S: CallSink> Filling<'a, S> {
             };
             // What has a reason here is refused there, and counted.
             let _ = self.sink.take(filled.number, &self.coordinate, taken_s);
-            match why {
-                None => filled.taken += 1,
-                Some(why) => filled.aside.entry(why).or_insert((0, row.line)).0 += 1,
+            filled.n_values += 1;
+            if let Some(why) = why {
+                filled.aside.entry(why).or_insert((0, row.line)).0 += 1;
             }
         }
         Ok(())
@@ -106,7 +106,7 @@ impl<'a, S: CallSink> Filling<'a, S> {
                     why,
                     count,
                     line,
-                    taken: filled.taken,
+                    of: filled.n_values,
                 });
             }
         }

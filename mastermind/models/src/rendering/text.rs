@@ -26,10 +26,14 @@ fn sheet(model: &Model) -> String {
         line(name, value);
     }
     for coefficient in &model.coefficients {
-        let (value, unit) = (short(coefficient.value), &coefficient.unit);
+        let value = short(coefficient.value);
+        let unit = match coefficient.unit.as_str() {
+            "" => String::new(),
+            unit => format!(" {unit}"),
+        };
         let error = match coefficient.std_error {
-            Some(error) => format!("{value} +- {} {unit}", short(error)),
-            None => format!("{value} {unit}, error unknown"),
+            Some(error) => format!("{value} +- {}{unit}", short(error)),
+            None => format!("{value}{unit}, error unknown"),
         };
         line(&coefficient.name, error);
     }
