@@ -340,7 +340,7 @@ fn formulas_that_cannot_be_meant_are_refused() {
     }
     // Nothing was fitted, so nothing written.
     assert_eq!(scratch.read("models.json"), "those of before");
-    let meant = fit(&["a * m + b", "--bounds", "m=:"]);
+    let meant = fit(&["a * m + b", "--bounds", "a=:,b=:,m=:"]);
     assert!(meant.well().contains("the points do not tell"));
 }
 
@@ -348,8 +348,8 @@ fn formulas_that_cannot_be_meant_are_refused() {
 #[test]
 fn a_formula_is_held_within_limits() {
     let scratch = Scratch::new();
-    scratch.write("t.csv", "n,time\n1,8\n2,7\n3,6\n6,3\n");
-    let fit = ["fit", "t.csv", "--formula", "a + b / n", "--format", "text"];
+    scratch.write("t.csv", "n,time\n1,8\n2,9\n3,7\n6,6\n8,8\n9,5\n");
+    let fit = ["fit", "t.csv", "--formula", "a + b * n", "--format", "text"];
     let free = scratch.mastermind(&fit).well();
     assert!(!free.contains("held at its limits"), "{free}");
     let held = scratch

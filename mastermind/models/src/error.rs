@@ -78,13 +78,14 @@ pub enum Error {
     },
     /// A formula that leaves a parameter out and has more unknowns than the points tell apart without it.
     #[error(
-        "cannot fit formula \"{text}\": the points do not tell \"{unknown}\" from the other unknowns, \
-         expected a parameter that varies ({unused}) in place of one; \
-         give the numbers to be found bounds if all are meant"
+        "cannot fit formula \"{text}\": the points do not tell \"{unknown}\" from the other unknowns ({others}), \
+         expected a parameter that varies ({unused}) in place of one; give all of them bounds if they are meant"
     )]
     NoParameter {
         /// An unknown that others stand for as well.
         unknown: String,
+        /// The other unknowns, a comma list.
+        others: String,
         /// The formula.
         text: String,
         /// The numeric parameters that vary and are not in it, a comma list.

@@ -224,8 +224,10 @@ impl UserFormula {
         if !self.has_guessed || unused.is_empty() {
             return Ok(Some(unknown.into()));
         }
+        let others = self.unknowns.keys().filter(|other| *other != unknown);
         Err(Error::NoParameter {
             unknown: unknown.into(),
+            others: list(others.cloned()),
             text: self.text.clone(),
             unused: list(unused.into_iter()),
         })

@@ -152,8 +152,8 @@ fn misspelt_parameters_are_found() {
     assert!(error("a * size * N + b").contains("perhaps \"n\""));
     assert_eq!(
         error("a * size * m + b"),
-        "cannot fit formula \"a * size * m + b\": the points do not tell \"m\" from the other unknowns, \
-         expected a parameter that varies (n) in place of one; give the numbers to be found bounds if all are meant"
+        "cannot fit formula \"a * size * m + b\": the points do not tell \"m\" from the other unknowns (a, b), \
+         expected a parameter that varies (n) in place of one; give all of them bounds if they are meant"
     );
     assert!(
         error("a * axis").contains("\"axis\" has labels, expected a numeric parameter (size, n)")

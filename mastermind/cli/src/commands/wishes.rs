@@ -19,7 +19,7 @@ pub struct Wishes {
     /// like a parameter that is not in it
     #[arg(long, value_name = "FORMULA", value_parser = formula)]
     formula: Option<String>,
-    /// Bounds of a formula's numbers, a=0:1,b=:10; with c=: the name is meant as it is
+    /// Bounds of a formula's numbers, a=0:1,b=:10; c=: says that a name is meant
     #[arg(long, value_name = "K=LOW:HIGH", value_delimiter = ',', value_parser = bounds, requires = "formula")]
     bounds: Vec<(String, Unknown)>,
     /// Parameters that the time must not fall with
