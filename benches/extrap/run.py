@@ -155,10 +155,9 @@ def row(case, theirs, mine, label, target):
     missed, at_limit = [], []
 
     def miss(what, beyond):
-        if beyond <= AT_LIMIT:
-            at_limit.append(f"{what} {beyond:+.1f} s.e. from it")
-        else:
-            missed.append(what if math.isinf(beyond) else f"{what} {beyond:+.1f} s.e. from the limit")
+        # Not -0.0.
+        says = f"{round(beyond, 1) + 0.0:+.1f} s.e. from the limit"
+        (at_limit if beyond <= AT_LIMIT else missed).append(what if math.isinf(beyond) else f"{what} {says}")
 
     if n_terms == 1 and (share[1] < share[0] or share[1] < best_share - 2):
         miss("exact", beyond_share(share[1], best_share, len(case)))
