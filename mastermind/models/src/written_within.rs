@@ -15,6 +15,9 @@ use crate::limits::Limits;
 use crate::shown::Shown;
 use crate::written_fit::{N_REFINED, Problem};
 
+/// Starts looked at.
+const MAX_STARTS: usize = 256;
+
 /// Steps from one start.
 const MAX_STEPS: usize = 100;
 
@@ -81,8 +84,10 @@ impl Problem<'_> {
             let squares = self.squares(&values);
             Some((broken > BROKEN * self.points.largest_s(), squares, values))
         };
-        let mut starts: Vec<(bool, f64, Vec<f64>)> =
-            self.choices().into_iter().filter_map(within).collect();
+        let choices = self.choices();
+        let every = choices.len().div_ceil(MAX_STARTS);
+        let choices = choices.into_iter().step_by(every.max(1));
+        let mut starts: Vec<(bool, f64, Vec<f64>)> = choices.filter_map(within).collect();
         starts.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
         starts.truncate(N_REFINED);
         starts.into_iter().map(|(.., values)| values).collect()
@@ -172,11 +177,11 @@ impl Problem<'_> {
     fn sides(&self, values: &[f64], limits: &Limits<'_>) -> Option<Vec<Limit>> {
         let points = (0..self.points.len()).map(|i| self.at(i, values));
         let mut sides: Vec<(f64, Vec<f64>)> = points.collect::<Option<_>>()?;
-        for (walk, rises) in limits.walks(self.points) {
+        for walk in limits.walks(self.points, &[]) {
             let along = walk.values.iter();
             let along = along.map(|&x| self.tangent_at(values, |name| walk.number(name, x)));
             let along: Vec<(f64, Vec<f64>)> = along.collect::<Option<_>>()?;
-            if rises {
+            if walk.rises {
                 sides.extend(along.windows(2).map(|pair| {
                     let slopes = pair[1].1.iter().zip(&pair[0].1).map(|(b, a)| b - a);
                     (pair[1].0 - pair[0].0, slopes.collect())

@@ -301,6 +301,44 @@ fn one_of_two_parameters_is_held() {
     assert!(close(free[2], -1e-8, 1e-9), "{free:?}");
 }
 
+/// What falls in one parameter at large values of the other only does not, wherever that is.
+#[test]
+fn a_formula_does_not_fall_anywhere_on_the_range() {
+    let parameters = [Parameter::real("n", ""), Parameter::real("p", "")];
+    let sizes = [10.0, 40.0, 160.0, 320.0];
+    let grid = sizes
+        .into_iter()
+        .flat_map(|n| doubled(1.0, 5).into_iter().map(move |p| (n, p)));
+    let calls = grid.map(|(n, p)| (vec![n, p], 1e-3 + 1e-5 * n / p + 2e-4 * p));
+    let samples = samples(&parameters, calls);
+    let unknowns = ["a", "b", "c"];
+    for family in [false, true] {
+        let model = if family {
+            let options = FitOptions {
+                family: Some(Family::Polynomial),
+                monotone: vec!["p".into()],
+                ..FitOptions::default()
+            };
+            fit_with(&samples, &options).unwrap().remove(0)
+        } else {
+            let formula = parse("a + b * n / p + c * p", &unknowns).unwrap();
+            fitted(&samples, formula, &["p"]).unwrap()
+        };
+        assert!(model.notes.contains(&Note::Held), "{}", model.expression);
+        for n in sizes {
+            let value = |p: f64| {
+                let coordinate = Coordinate::new().with("n", n).with("p", p);
+                predict(&model, &coordinate).unwrap().value_s
+            };
+            let times: Vec<f64> = (0..=30).map(|i| value(1.0 + 0.5 * f64::from(i))).collect();
+            let rises = times
+                .windows(2)
+                .all(|pair| pair[1] >= pair[0] * (1.0 - 1e-6));
+            assert!(rises, "{} at {n}: {times:?}", model.expression);
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
