@@ -5,18 +5,19 @@
 //! what came in between then, in its order. What is kept of each process is when it may send next, in
 //! a list of its own that is small enough to stay in the caches.
 
-use super::calendar::Calendar;
 use super::messages::{Message, NIL, Part};
 use super::neighbours::Neighbours;
 use super::pages::filled;
 use super::process::{NEVER, Waits};
 use super::run::Engine;
+use super::warm::fetch;
 
 /// Any process's message may make it send.
 pub(super) const SOMEBODY: u32 = NIL - 1;
 
-/// Windows that a process may run ahead: more would fill the lists of those that come after it.
-const AHEAD: u64 = 64;
+/// Windows that a process may run ahead: work as long as that needs no visit of its own at its end. One that only
+/// sends would fill the lists of those that come after it if there were no such end.
+const AHEAD: u64 = 1024;
 
 /// When a process may send next.
 #[derive(Debug, Clone, Copy)]
@@ -56,21 +57,36 @@ impl Ahead {
         self.bounds.capacity() * size_of::<Bound>()
     }
 
+    /// Fetches what is kept of a process and of those that may send to it.
+    #[inline]
+    pub(super) fn warm(&self, process: u32) {
+        fetch(&self.bounds[process as usize]);
+        for distance in &self.neighbours.senders {
+            fetch(&self.bounds[self.further(process, *distance) as usize]);
+        }
+    }
+
+    /// The rank so much further than that of a process, round the end.
+    #[inline]
+    fn further(&self, process: u32, distance: u32) -> u32 {
+        let rank = process + distance;
+        // What falls below zero becomes large, and the other is the less.
+        rank.min(rank.wrapping_sub(self.bounds.len() as u32))
+    }
+
     /// Until when no message can come to a process that is not on its way already: the end of the
-    /// window at least.
+    /// present window at least, which is given by its begin and end.
     ///
     /// The process's own messages may be answered earlier; that is for who sends them to mind.
     #[inline]
-    pub(super) fn horizon(&self, process: u32, calendar: &Calendar) -> u64 {
-        let (begin, end) = (calendar.begin_ns(), calendar.end_ns());
-        let mut horizon = begin + AHEAD * (end - begin);
-        let n = self.bounds.len() as u32;
+    pub(super) fn horizon(&self, process: u32, (begin, end): (u64, u64)) -> u64 {
+        let mut first = NEVER;
         for distance in &self.neighbours.senders {
-            let sender = process + distance;
-            let sender = if sender >= n { sender - n } else { sender };
-            let next = self.next_send(sender, process, begin);
-            horizon = horizon.min(next.saturating_add(self.lookahead_ns));
+            let sender = self.further(process, *distance);
+            first = first.min(self.next_send(sender, process, begin));
         }
+        let horizon = first.saturating_add(self.lookahead_ns);
+        let horizon = horizon.min(begin + AHEAD * (end - begin));
         horizon.max(end)
     }
 

@@ -6,13 +6,55 @@ use std::collections::BinaryHeap;
 use super::pages::filled;
 
 /// Buckets of the ring.
-const BUCKETS: usize = 2048;
+pub(super) const BUCKETS: usize = 2048;
 
 /// In no bucket of the ring.
-const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
 
 /// No visit.
 const IDLE: u64 = u64::MAX;
+
+/// Which buckets of the ring are not empty: a bit each.
+pub(super) struct Filled([u64; BUCKETS / 64]);
+
+impl Default for Filled {
+    fn default() -> Self {
+        Self([0; BUCKETS / 64])
+    }
+}
+
+impl Filled {
+    #[inline]
+    pub(super) fn set(&mut self, bucket: usize) {
+        self.0[bucket / 64] |= 1 << (bucket % 64);
+    }
+
+    #[inline]
+    pub(super) fn clear(&mut self, bucket: usize) {
+        self.0[bucket / 64] &= !(1 << (bucket % 64));
+    }
+
+    /// The first window from `now` on whose bucket is not empty.
+    pub(super) fn next(&self, now: u64) -> Option<u64> {
+        let start = now as usize % BUCKETS;
+        let words = BUCKETS / 64;
+        for step in 0..=words {
+            let word = (start / 64 + step) % words;
+            let mut bits = self.0[word];
+            if step == 0 {
+                bits &= u64::MAX << (start % 64);
+            } else if step == words {
+                bits &= !(u64::MAX << (start % 64));
+            }
+            if bits != 0 {
+                let bucket = word * 64 + bits.trailing_zeros() as usize;
+                let ahead = (bucket + BUCKETS - start) % BUCKETS;
+                return Some(now + ahead as u64);
+            }
+        }
+        None
+    }
+}
 
 #[derive(Clone, Copy)]
 struct Place {
@@ -34,8 +76,7 @@ pub(super) struct Calendar {
     now: u64,
     /// The first process of each bucket, or [`NONE`].
     heads: Vec<u32>,
-    /// One bit a bucket that is not empty.
-    filled: Vec<u64>,
+    filled: Filled,
     places: Vec<Place>,
     later: BinaryHeap<Reverse<(u64, u32)>>,
 }
@@ -52,7 +93,7 @@ impl Calendar {
             shift: longest_ns.clamp(1, 1 << 40).ilog2(),
             now: 0,
             heads: vec![NONE; BUCKETS],
-            filled: vec![0; BUCKETS / 64],
+            filled: Filled::default(),
             places: filled(place, processes),
             later: BinaryHeap::new(),
         }
@@ -96,7 +137,7 @@ impl Calendar {
         let place = &mut self.places[process as usize];
         (place.next, place.previous) = (next, NONE);
         if next == NONE {
-            self.filled[bucket / 64] |= 1 << (bucket % 64);
+            self.filled.set(bucket);
         } else {
             self.places[next as usize].previous = process;
         }
@@ -114,7 +155,7 @@ impl Calendar {
         if previous == NONE {
             self.heads[bucket] = next;
             if next == NONE {
-                self.filled[bucket / 64] &= !(1 << (bucket % 64));
+                self.filled.clear(bucket);
             }
         } else {
             self.places[previous as usize].next = next;
@@ -150,7 +191,7 @@ impl Calendar {
 
     /// Goes on to the next window with a visit.
     fn advance(&mut self) -> Option<()> {
-        let ring = self.next_in_ring();
+        let ring = self.filled.next(self.now);
         let later = loop {
             match self.later.peek() {
                 None => break None,
@@ -185,26 +226,6 @@ impl Calendar {
             window, previous, ..
         } = self.places[process as usize];
         previous != NONE || self.heads[window as usize % BUCKETS] == process
-    }
-
-    fn next_in_ring(&self) -> Option<u64> {
-        let start = self.now as usize % BUCKETS;
-        let words = BUCKETS / 64;
-        for step in 0..=words {
-            let word = (start / 64 + step) % words;
-            let mut bits = self.filled[word];
-            if step == 0 {
-                bits &= u64::MAX << (start % 64);
-            } else if step == words {
-                bits &= !(u64::MAX << (start % 64));
-            }
-            if bits != 0 {
-                let bucket = word * 64 + bits.trailing_zeros() as usize;
-                let ahead = (bucket + BUCKETS - start) % BUCKETS;
-                return Some(self.now + ahead as u64);
-            }
-        }
-        None
     }
 
     /// Bytes of memory.

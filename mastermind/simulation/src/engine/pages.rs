@@ -21,10 +21,13 @@ pub(crate) fn reserve<T>(items: &mut Vec<T>, more: usize) {
         use rustix::mm::{Advice, madvise};
         use rustix::param::page_size;
         let free = items.spare_capacity_mut();
+        let bytes = size_of_val(free);
+        if bytes < LARGE {
+            return;
+        }
         let begin = free.as_mut_ptr().cast::<u8>();
         let skip = begin.align_offset(page_size());
-        let bytes = size_of_val(free);
-        if bytes >= LARGE && skip < bytes {
+        if skip < bytes {
             // SAFETY: the range lies in the spare room of the vector, whose contents nobody reads; the advice
             // changes no contents. It is advice: without it all goes on as before.
             let _ = unsafe {

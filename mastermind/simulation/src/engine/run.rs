@@ -277,7 +277,8 @@ impl<'a> Engine<'a> {
     #[inline]
     fn visit(&mut self, process: u32) -> Result<(), Stop> {
         let window_end = self.calendar.end_ns();
-        let horizon = |ahead: &Ahead| ahead.horizon(process, &self.calendar);
+        let horizon =
+            |ahead: &Ahead| ahead.horizon(process, (self.calendar.begin_ns(), window_end));
         let mut end = self.ahead.as_ref().map_or(window_end, horizon);
         loop {
             let p = &self.processes[process as usize];

@@ -8,23 +8,26 @@
 //! Nothing that arrives makes a process send but the message that it waits for. So it is visited when
 //! that has come, or when its own operation is due, and takes what came in between then, in its order.
 
+mod calendar;
 mod message;
 mod rank;
 mod step;
 mod visit;
 
 use super::ahead::Ahead;
-use super::calendar::Calendar;
 use super::messages::NIL;
 use super::neighbours::neighbours;
 use super::outcome::{Count, Outcome, Progress};
 use super::pages::filled;
 use super::run::PROGRESS_EVERY;
+use super::warm::{fetch, fetch_all};
 use crate::machine::Machine;
 use crate::program::Program;
+use calendar::Calendar;
 use message::Mail;
 use rank::Rank;
-use step::{Step, steps};
+use step::steps;
+use visit::{Here, World};
 
 /// Runs a program on a machine whose nodes are not crowded, if it leaves nothing open and comes to its end.
 pub(super) fn run(
@@ -35,42 +38,40 @@ pub(super) fn run(
 ) -> Option<Outcome> {
     let mut eager = Eager::new(program, machine, lookahead_ns)?;
     for process in 0..eager.ranks.len() as u32 {
-        eager.start(process)?;
+        let (world, mut here) = eager.at(process);
+        world.start(&mut here)?;
     }
     let mut next_report = PROGRESS_EVERY;
-    while let Some(process) = eager.calendar.next() {
+    while let Some(process) = eager.world.calendar.next() {
         eager.warm();
-        eager.visit(process)?;
-        if eager.events >= next_report {
-            next_report = eager.events + PROGRESS_EVERY;
+        let (world, mut here) = eager.at(process);
+        world.visit(&mut here)?;
+        if world.events >= next_report {
+            next_report = world.events + PROGRESS_EVERY;
             progress(Progress {
-                now_ns: eager.calendar.end_ns(),
-                events: eager.events,
+                now_ns: world.calendar.end_ns(),
+                events: world.events,
             });
         }
     }
-    eager.drain()?;
+    for process in 0..eager.ranks.len() as u32 {
+        let (world, mut here) = eager.at(process);
+        world.drain(&mut here)?;
+    }
     eager.finish(program)
 }
 
+/// What each process has of its own, and what they share.
 struct Eager<'a> {
-    steps: Vec<Step<'a>>,
+    ranks: Vec<Rank>,
+    /// By process and variable.
+    slots: Vec<f64>,
     /// Variables of a process.
     width: usize,
-    n_elements: usize,
-    per_node: u32,
-    ranks: Vec<Rank>,
-    ahead: Ahead,
-    /// Messages that were not looked at, by time: the first of each process.
-    arrivals: Vec<u32>,
-    slots: Vec<f64>,
     /// By process and element.
     counts: Vec<Count>,
-    mail: Mail,
-    calendar: Calendar,
-    messages: u64,
-    events: u64,
-    undecided: u64,
+    n_elements: usize,
+    world: World<'a>,
 }
 
 impl<'a> Eager<'a> {
@@ -85,40 +86,82 @@ impl<'a> Eager<'a> {
             rank.at = *start;
         }
         Some(Self {
-            steps,
-            width,
-            n_elements,
-            per_node: system.processes_per_node(),
             ranks,
-            ahead: Ahead::new(neighbours, n, lookahead_ns),
-            arrivals: filled(NIL, n),
             slots: filled(0.0, n * width),
+            width,
             counts: filled(Count::default(), n * n_elements),
-            mail: Mail::default(),
-            calendar: Calendar::new(n, lookahead_ns),
-            messages: 0,
-            events: 0,
-            undecided: 0,
+            n_elements,
+            world: World {
+                steps,
+                n_processes: system.processes,
+                per_node: system.processes_per_node(),
+                ahead: Ahead::new(neighbours, n, lookahead_ns),
+                arrivals: filled(NIL, n),
+                mail: Mail::default(),
+                calendar: Calendar::new(n, lookahead_ns),
+                messages: 0,
+                events: 0,
+                undecided: 0,
+            },
         })
+    }
+
+    #[inline]
+    fn at(&mut self, process: u32) -> (&mut World<'a>, Here<'_>) {
+        let at = process as usize;
+        let here = Here {
+            process,
+            rank: &mut self.ranks[at],
+            slots: &mut self.slots[at * self.width..][..self.width],
+            counts: &mut self.counts[at * self.n_elements..][..self.n_elements],
+        };
+        (&mut self.world, here)
+    }
+
+    /// Fetches what the next visits need while the present one goes on.
+    #[inline]
+    fn warm(&self) {
+        let world = &self.world;
+        let (next, later) = world.calendar.upcoming();
+        if let Some(next) = next {
+            let (arrived, early) = (
+                world.arrivals[next as usize],
+                self.ranks[next as usize].early,
+            );
+            for first in [arrived, early] {
+                if first != NIL {
+                    fetch(world.mail.get(first));
+                }
+            }
+        }
+        if let Some(later) = later {
+            let at = later as usize;
+            fetch(&self.ranks[at]);
+            fetch(&self.ranks[at].since);
+            world.calendar.warm(later);
+            fetch(&world.arrivals[at]);
+            world.ahead.warm(later);
+            fetch_all(&self.slots[at * self.width..][..self.width]);
+            fetch_all(&self.counts[at * self.n_elements..][..self.n_elements]);
+        }
     }
 
     fn finish(self, program: &Program) -> Option<Outcome> {
         if !self.ranks.iter().all(Rank::has_ended) {
             return None;
         }
-        let early = self.ranks.iter().map(|rank| self.mail.length(rank.early));
-        let unreceived = early.sum();
-        let memory_bytes = self.memory_bytes();
+        let world = &self.world;
+        let early = self.ranks.iter().map(|rank| world.mail.length(rank.early));
         let processes: Vec<_> = self.ranks.iter().map(Rank::result).collect();
         Some(Outcome {
             makespan_ns: processes.iter().map(|p| p.finish_ns).max().unwrap_or(0),
             elements: program.elements.clone(),
-            messages: self.messages,
-            events: self.events,
-            undecided: self.undecided,
-            unreceived,
+            messages: world.messages,
+            events: world.events,
+            undecided: world.undecided,
+            unreceived: early.sum(),
             unmatched: 0,
-            memory_bytes,
+            memory_bytes: self.memory_bytes(),
             processes,
             counts: self.counts,
         })
@@ -126,11 +169,8 @@ impl<'a> Eager<'a> {
 
     fn memory_bytes(&self) -> usize {
         self.ranks.capacity() * size_of::<Rank>()
-            + self.ahead.bytes()
-            + self.arrivals.capacity() * 4
             + self.slots.capacity() * 8
             + self.counts.capacity() * size_of::<Count>()
-            + self.mail.bytes()
-            + self.calendar.bytes()
+            + self.world.memory_bytes()
     }
 }

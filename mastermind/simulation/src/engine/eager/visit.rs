@@ -1,180 +1,212 @@
 //! What happens at a process from one visit to the next.
 
 use super::super::advance::{LONGEST_S, MOST_STEPS, nanoseconds};
-use super::super::ahead::Bound;
+use super::super::ahead::{Ahead, Bound};
 use super::super::chain::Chain;
 use super::super::messages::NIL;
+use super::super::outcome::Count;
 use super::super::process::NEVER;
-use super::super::warm::{fetch, fetch_all};
-use super::Eager;
-use super::message::Message;
+use super::calendar::Calendar;
+use super::message::{Mail, Message};
 use super::rank::Rank;
 use super::step::{Operand, Step, rank};
 use crate::expression::{Compiled, Context};
 
-impl Eager<'_> {
+/// What the processes share.
+pub(super) struct World<'a> {
+    pub(super) steps: Vec<Step<'a>>,
+    pub(super) n_processes: u32,
+    pub(super) per_node: u32,
+    pub(super) ahead: Ahead,
+    /// Messages that were not looked at, by time: the first of each process.
+    pub(super) arrivals: Vec<u32>,
+    pub(super) mail: Mail,
+    pub(super) calendar: Calendar,
+    pub(super) messages: u64,
+    pub(super) events: u64,
+    pub(super) undecided: u64,
+}
+
+/// The process that is visited.
+pub(super) struct Here<'r> {
+    pub(super) process: u32,
+    pub(super) rank: &'r mut Rank,
+    pub(super) slots: &'r mut [f64],
+    /// By element.
+    pub(super) counts: &'r mut [Count],
+}
+
+impl World<'_> {
     /// The first steps of a process.
-    pub(super) fn start(&mut self, process: u32) -> Option<()> {
-        let mut here = self.ranks[process as usize];
-        self.advance(process, &mut here, 0, Chain::START)?;
-        self.leave(process, here);
+    pub(super) fn start(&mut self, here: &mut Here<'_>) -> Option<()> {
+        self.advance(here, 0, Chain::START)?;
+        self.leave(here);
         Some(())
     }
 
     /// All events of a process in the window, and after it as far as nobody can send to the process.
     #[inline]
-    pub(super) fn visit(&mut self, process: u32) -> Option<()> {
+    pub(super) fn visit(&mut self, here: &mut Here<'_>) -> Option<()> {
         let window_end = self.calendar.end_ns();
-        let mut end = self.ahead.horizon(process, &self.calendar);
-        let mut here = self.ranks[process as usize];
+        // Nothing can come before this. How far that is after the window is only looked up when it matters.
+        let (mut end, mut is_horizon) = (window_end, false);
+        let mut answer_ns = NEVER;
         loop {
-            let (mut at, mut message) = (here.due.max(here.processor), NIL);
-            let first = self.arrivals[process as usize];
+            let due = here.rank.due.max(here.rank.processor);
+            let (mut at, mut message, mut is_tie) = (due, NIL, false);
+            let first = self.arrivals[here.process as usize];
             if first != NIL {
                 let theirs = self.mail.get(first);
-                let free = here.processor.max(here.receiving);
+                let free = here.rank.processor.max(here.rank.receiving);
                 let when = theirs.at.max(free);
                 if when > theirs.at && self.mail.is_next_by(theirs, when) {
                     // It keeps its place among those that wait: by when it was sent.
                     let head = self.mail.again(first, when, &mut self.undecided);
-                    self.arrivals[process as usize] = head;
+                    self.arrivals[here.process as usize] = head;
                     continue;
                 }
-                if when < at || (when == at && theirs.made < here.made) {
+                if when < due || (when == due && theirs.made < here.rank.made) {
                     (at, message) = (when, first);
-                } else if when == at && theirs.made == here.made && at != NEVER {
-                    self.undecided += 1;
                 }
+                is_tie = when == due && theirs.made == here.rank.made;
             }
             if at >= end {
-                break;
+                if at == NEVER || is_horizon {
+                    break;
+                }
+                let window = (self.calendar.begin_ns(), window_end);
+                end = self.ahead.horizon(here.process, window);
+                end = end.min(answer_ns.max(window_end));
+                is_horizon = true;
+                if at >= end {
+                    break;
+                }
             }
             self.events += 1;
-            if message != NIL {
-                self.look(process, &mut here, message, at)?;
-            } else {
-                let answer_ns = self.execute(process, &mut here, at)?;
-                end = end.min(answer_ns.max(window_end));
+            if is_tie {
+                self.undecided += 1;
             }
+            let made = if message == NIL {
+                let made = here.rank.made;
+                answer_ns = answer_ns.min(self.execute(here, at)?);
+                end = end.min(answer_ns.max(window_end));
+                made
+            } else {
+                match self.look(here, message, at) {
+                    Some(made) => made,
+                    None => continue,
+                }
+            };
+            here.rank.at += 1;
+            self.advance(here, at, made)?;
         }
-        self.leave(process, here);
+        self.leave(here);
         Some(())
     }
 
     /// What is left when nothing goes on: messages that came to those that have ended.
-    pub(super) fn drain(&mut self) -> Option<()> {
-        for process in 0..self.ranks.len() as u32 {
-            let mut here = self.ranks[process as usize];
-            while self.arrivals[process as usize] != NIL {
-                self.events += 1;
-                let first = self.arrivals[process as usize];
-                let free = here.processor.max(here.receiving);
-                let now = self.mail.get(first).at.max(free);
-                self.look(process, &mut here, first, now)?;
+    pub(super) fn drain(&mut self, here: &mut Here<'_>) -> Option<()> {
+        while self.arrivals[here.process as usize] != NIL {
+            self.events += 1;
+            let first = self.arrivals[here.process as usize];
+            let free = here.rank.processor.max(here.rank.receiving);
+            let now = self.mail.get(first).at.max(free);
+            if self.look(here, first, now).is_some() {
+                return None;
             }
-            self.ranks[process as usize] = here;
         }
         Some(())
     }
 
-    /// Keeps the state of a process, when it may send next, and when it is to be visited.
-    #[inline]
-    fn leave(&mut self, process: u32, here: Rank) {
-        let then_ns = self.ahead.neighbours.quiet_ns[here.at as usize];
+    /// Keeps when a process may send next, and when it is to be visited.
+    #[inline(always)]
+    fn leave(&mut self, here: &Here<'_>) {
+        let Here { process, rank, .. } = here;
+        let then_ns = self.ahead.neighbours.quiet_ns[rank.at as usize];
         let then = u64::from(then_ns);
-        let due = here.due.max(here.processor);
+        let due = rank.due.max(rank.processor);
         let (mut ns, mut via, mut next) = (due.saturating_add(then), NIL, due);
-        if here.peer != NIL {
-            let arrivals = self.arrivals[process as usize];
-            match self.mail.first_of(arrivals, here.peer) {
-                None => (ns, via) = (here.processor + then, here.peer),
+        if rank.peer != NIL {
+            let arrivals = self.arrivals[*process as usize];
+            match self.mail.first_of(arrivals, rank.peer) {
+                None => (ns, via) = (rank.processor + then, rank.peer),
                 Some(message) => {
-                    next = message.at.max(here.processor).max(here.receiving);
+                    next = message.at.max(rank.processor).max(rank.receiving);
                     ns = next + u64::from(message.receive_ns) + then;
                 }
             }
         }
-        self.ahead.bounds[process as usize] = Bound { ns, via, then_ns };
-        self.ranks[process as usize] = here;
+        self.ahead.bounds[*process as usize] = Bound { ns, via, then_ns };
         if next != NEVER {
-            self.calendar.visit(process, next);
+            self.calendar.visit(*process, next);
         }
     }
 
-    /// Looks at the first message that has come.
-    #[inline]
-    fn look(&mut self, process: u32, here: &mut Rank, index: u32, now: u64) -> Option<()> {
+    /// Looks at the first message that has come: when it was settled that it comes, if it is the one
+    /// that was waited for.
+    #[inline(always)]
+    fn look(&mut self, here: &mut Here<'_>, index: u32, now: u64) -> Option<Chain> {
+        let rank = &mut *here.rank;
         let message = self.mail.get(index);
-        self.arrivals[process as usize] = message.next;
-        here.receiving = now + u64::from(message.gap_ns);
-        here.processor = now + u64::from(message.receive_ns);
-        here.overhead += u64::from(message.receive_ns);
-        if (message.peer, message.tag) != (here.peer, here.tag) {
-            here.early = self.mail.append(here.early, index);
-            return Some(());
+        self.arrivals[here.process as usize] = message.next;
+        rank.receiving = now + u64::from(message.gap_ns);
+        rank.processor = now + u64::from(message.receive_ns);
+        rank.overhead += u64::from(message.receive_ns);
+        if (message.peer, message.tag) != (rank.peer, rank.tag) {
+            rank.early = self.mail.append(rank.early, index);
+            return None;
         }
         let made = message.made;
         self.mail.release(index);
-        if let Step::Receive { element, calls, .. } = self.steps[here.at as usize] {
-            let elapsed = here.processor - here.since;
-            self.count(process, element, calls, elapsed);
+        if let Step::Receive { element, calls, .. } = self.steps[rank.at as usize] {
+            let elapsed_ns = rank.processor - rank.since;
+            here.counts[element as usize].add(calls, elapsed_ns);
         }
-        here.peer = NIL;
-        here.at += 1;
-        self.advance(process, here, now, made)
+        rank.peer = NIL;
+        Some(made)
     }
 
     /// Runs the operation that is due: when a message that it sends may be answered at the earliest.
     #[inline]
-    fn execute(&mut self, process: u32, here: &mut Rank, now: u64) -> Option<u64> {
-        let made = here.made;
-        let mut answer_ns = NEVER;
-        match self.steps[here.at as usize] {
-            Step::Work { time_ns, element } => self.work(process, here, (time_ns, element), now),
+    fn execute(&mut self, here: &mut Here<'_>, now: u64) -> Option<u64> {
+        match self.steps[here.rank.at as usize] {
+            Step::Work { time_ns, element } => here.work((time_ns, element), now),
             Step::Compute { cost, element } => {
-                let cost = self.value_of(process, cost);
+                let cost = self.value_of(here, cost);
                 if !(0.0..=LONGEST_S).contains(&cost) {
                     return None;
                 }
-                self.work(process, here, (nanoseconds(cost), element), now);
+                here.work((nanoseconds(cost), element), now);
             }
-            _ => answer_ns = self.send(process, here, now)?,
+            _ => return self.send(here, now),
         }
-        here.at += 1;
-        self.advance(process, here, now, made)?;
-        Some(answer_ns)
-    }
-
-    #[inline]
-    fn work(&mut self, process: u32, here: &mut Rank, (time_ns, element): (u64, u32), now: u64) {
-        here.processor = now + time_ns;
-        here.work += time_ns;
-        self.count(process, element, 1, here.processor - here.since);
+        Some(NEVER)
     }
 
     /// Sends a message: when it may be answered at the earliest.
     #[inline]
-    fn send(&mut self, process: u32, here: &mut Rank, now: u64) -> Option<u64> {
+    fn send(&mut self, here: &mut Here<'_>, now: u64) -> Option<u64> {
         let Step::Send {
             tag,
             element,
             calls,
             ref costs,
             ..
-        } = self.steps[here.at as usize]
+        } = self.steps[here.rank.at as usize]
         else {
             return None;
         };
-        let to = here.to;
+        let (process, rank) = (here.process, &mut *here.rank);
+        let to = rank.to;
         let between = to != process && (self.per_node == 1 || self.node(process) != self.node(to));
         let costs = costs[usize::from(between)];
-        here.sending = now + u64::from(costs.gap_ns);
-        here.processor = now + costs.send_ns;
-        here.overhead += costs.send_ns;
-        self.count(process, element, calls, here.processor - here.since);
+        rank.sending = now + u64::from(costs.gap_ns);
+        rank.processor = now + costs.send_ns;
+        rank.overhead += costs.send_ns;
+        here.counts[element as usize].add(calls, rank.processor - rank.since);
         let message = Message {
             at: now + costs.flight_ns,
-            made: here.made.then(now),
+            made: rank.made.then(now),
             receive_ns: costs.receive_ns,
             gap_ns: costs.gap_ns,
             peer: process,
@@ -199,37 +231,34 @@ impl Eager<'_> {
         let at = message.at.max(bound.ns - then);
         bound.via = NIL;
         bound.ns = at + u64::from(message.receive_ns) + then;
+        let answer_ns = bound.ns + self.ahead.lookahead_ns;
+        // It waits for this one and has no visit: it gets one.
         self.calendar.visit(to, at);
-        bound.ns + self.ahead.lookahead_ns
+        answer_ns
     }
 
     /// Goes through the steps without time up to the next operation that takes some.
-    #[inline]
-    fn advance(
-        &mut self,
-        process: u32,
-        here: &mut Rank,
-        mut now: u64,
-        mut made: Chain,
-    ) -> Option<()> {
-        let base = process as usize * self.width;
+    ///
+    /// Put in where it is called: a visit keeps what it has of the process in registers then.
+    #[inline(always)]
+    fn advance(&mut self, here: &mut Here<'_>, mut now: u64, mut made: Chain) -> Option<()> {
         let mut steps = 0_u64;
-        here.due = loop {
+        let due = loop {
             steps += 1;
             if steps > MOST_STEPS {
                 return None;
             }
-            match self.steps[here.at as usize] {
+            match self.steps[here.rank.at as usize] {
                 Step::Assign { slot, value } => {
-                    self.slots[base + slot as usize] = self.value_of(process, value);
+                    here.slots[slot as usize] = self.value_of(here, value);
                 }
                 Step::Jump { target } => {
-                    here.at = target;
+                    here.rank.at = target;
                     continue;
                 }
                 Step::JumpUnless { condition, target } => {
-                    if self.value_of(process, condition) == 0.0 {
-                        here.at = target;
+                    if self.value_of(here, condition) == 0.0 {
+                        here.rank.at = target;
                         continue;
                     }
                 }
@@ -239,14 +268,14 @@ impl Eager<'_> {
                     limit,
                     exit,
                 } => {
-                    let rounds = self.value_of(process, count).round();
+                    let rounds = self.value_of(here, count).round();
                     if rounds.is_nan() || rounds < 0.0 {
                         return None;
                     }
-                    self.slots[base + counter as usize] = 0.0;
-                    self.slots[base + limit as usize] = rounds;
+                    here.slots[counter as usize] = 0.0;
+                    here.slots[limit as usize] = rounds;
                     if rounds == 0.0 {
-                        here.at = exit;
+                        here.rank.at = exit;
                         continue;
                     }
                 }
@@ -255,19 +284,19 @@ impl Eager<'_> {
                     limit,
                     start,
                 } => {
-                    let next = self.slots[base + counter as usize] + 1.0;
-                    self.slots[base + counter as usize] = next;
-                    if next < self.slots[base + limit as usize] {
-                        here.at = start;
+                    let next = here.slots[counter as usize] + 1.0;
+                    here.slots[counter as usize] = next;
+                    if next < here.slots[limit as usize] {
+                        here.rank.at = start;
                         continue;
                     }
                 }
-                Step::Count { element } => self.count(process, element, 1, 0),
-                Step::Work { .. } | Step::Compute { .. } => break here.processor,
+                Step::Count { element } => here.counts[element as usize].add(1, 0),
+                Step::Work { .. } | Step::Compute { .. } => break here.rank.processor,
                 Step::Send { to, .. } => {
-                    if let Some(to) = rank(self.value_of(process, to), self.ranks.len() as u32)? {
-                        here.to = to;
-                        break here.processor.max(here.sending);
+                    if let Some(to) = rank(self.value_of(here, to), self.n_processes)? {
+                        here.rank.to = to;
+                        break here.rank.processor.max(here.rank.sending);
                     }
                 }
                 Step::Receive {
@@ -276,17 +305,17 @@ impl Eager<'_> {
                     element,
                     calls,
                 } => {
-                    let from = rank(self.value_of(process, from), self.ranks.len() as u32)?;
-                    if let Some(peer) = from {
-                        (now, made) = (here.processor.max(now), made.then(now));
-                        here.since = here.processor;
-                        match self.mail.take(here.early, peer, tag) {
+                    if let Some(peer) = rank(self.value_of(here, from), self.n_processes)? {
+                        let rank = &mut *here.rank;
+                        (now, made) = (rank.processor.max(now), made.then(now));
+                        rank.since = rank.processor;
+                        match self.mail.take(rank.early, peer, tag) {
                             Some(early) => {
-                                here.early = early;
-                                self.count(process, element, calls, 0);
+                                rank.early = early;
+                                here.counts[element as usize].add(calls, 0);
                             }
                             None => {
-                                (here.peer, here.tag) = (peer, tag);
+                                (rank.peer, rank.tag) = (peer, tag);
                                 break NEVER;
                             }
                         }
@@ -294,19 +323,14 @@ impl Eager<'_> {
                 }
                 Step::End => break NEVER,
             }
-            here.at += 1;
+            here.rank.at += 1;
         };
-        here.made = made.then(now);
-        if here.due != NEVER {
-            here.since = here.processor;
+        here.rank.due = due;
+        here.rank.made = made.then(now);
+        if due != NEVER {
+            here.rank.since = here.rank.processor;
         }
         Some(())
-    }
-
-    #[inline]
-    fn count(&mut self, process: u32, element: u32, calls: u32, total_ns: u64) {
-        let at = process as usize * self.n_elements + element as usize;
-        self.counts[at].add(calls, total_ns);
     }
 
     #[inline]
@@ -315,19 +339,18 @@ impl Eager<'_> {
     }
 
     #[inline(always)]
-    fn value_of(&self, process: u32, operand: Operand<'_>) -> f64 {
+    fn value_of(&self, here: &Here<'_>, operand: Operand<'_>) -> f64 {
         match operand {
             Operand::Constant(value) => value,
-            Operand::Slot(slot) => self.slots[process as usize * self.width + slot as usize],
-            Operand::Code(code) => self.evaluate(process, code),
+            Operand::Slot(slot) => here.slots[slot as usize],
+            Operand::Code(code) => self.evaluate(here.process, here.slots, code),
         }
     }
 
     #[inline(never)]
-    fn evaluate(&self, process: u32, code: &Compiled) -> f64 {
-        let base = process as usize * self.width;
+    fn evaluate(&self, process: u32, slots: &[f64], code: &Compiled) -> f64 {
         code.evaluate(&Context {
-            slots: &self.slots[base..base + self.width],
+            slots,
             process: f64::from(process),
             thread: 0.0,
             threads: 1.0,
@@ -335,24 +358,20 @@ impl Eager<'_> {
         })
     }
 
-    /// Fetches what the next visits need while the present one goes on.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.ahead.bytes()
+            + self.arrivals.capacity() * 4
+            + self.mail.bytes()
+            + self.calendar.bytes()
+    }
+}
+
+impl Here<'_> {
     #[inline]
-    pub(super) fn warm(&self) {
-        if let Some(next) = self.calendar.upcoming(0) {
-            let first = self.arrivals[next as usize];
-            if first != NIL {
-                fetch(self.mail.get(first));
-            }
-        }
-        let Some(later) = self.calendar.upcoming(1) else {
-            return;
-        };
-        let at = later as usize;
-        fetch(&self.ranks[at]);
-        fetch(&self.ranks[at].since);
-        fetch(&self.arrivals[at]);
-        fetch(&self.ahead.bounds[at]);
-        fetch_all(&self.slots[at * self.width..(at + 1) * self.width]);
-        fetch_all(&self.counts[at * self.n_elements..(at + 1) * self.n_elements]);
+    fn work(&mut self, (time_ns, element): (u64, u32), now: u64) {
+        let rank = &mut *self.rank;
+        rank.processor = now + time_ns;
+        rank.work += time_ns;
+        self.counts[element as usize].add(1, rank.processor - rank.since);
     }
 }
