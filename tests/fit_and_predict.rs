@@ -275,13 +275,114 @@ fn inputs_that_cannot_be_read_say_where() {
     scratch.write("g.csv", "n,time\n1,2\n2,-1\n3,5\n4,nan\n");
     let ended = scratch.mastermind(&["fit", "g.csv"]);
     assert!(ended.stderr.contains(
-        "warning: set aside 1 of 3 values of \"g\" in \"g.csv\", line 3: a time below zero"
+        "warning: set aside 1 of 4 values of \"g\" in \"g.csv\", line 3: a time below zero"
     ));
     ended.well();
+    scratch.write("h.csv", "n,time\n1,-2\n2,\n3,inf\n");
+    let found = scratch.mastermind(&["fit", "h.csv"]).error();
+    for message in [
+        "warning: set aside 1 of 3 values of \"h\" in \"h.csv\", line 2: a time below zero",
+        "error: cannot fit \"h\": 0 samples, as 3 were not taken, expected at least 1 with a finite time",
+    ] {
+        assert!(found.contains(message), "{found}");
+    }
     let named = scratch
         .mastermind(&["fit", "d.dat", "--from", "csv", "--unit", "ms"])
         .well();
     assert!(named.contains("0.002 s"), "{named}");
+}
+
+/// What is wrong with a formula is told once, and what it is wrong about by name.
+#[test]
+fn formulas_that_cannot_be_meant_are_refused() {
+    let scratch = Scratch::new();
+    scratch.write("t.csv", table());
+    scratch.write("models.json", "those of before");
+    let fit = |options: &[&str]| {
+        let words = [&["fit", "t.csv", "-o", "models.json", "--formula"], options].concat();
+        scratch.mastermind(&words)
+    };
+    let ended = fit(&["a * (n"]);
+    assert_eq!(
+        (ended.code, ended.stderr.matches("error: ").count()),
+        (Some(2), 1)
+    );
+    assert!(
+        ended.stderr.contains("nothing fits at character"),
+        "{}",
+        ended.stderr
+    );
+    for (options, message) in [
+        (
+            &["a * N + b"][..],
+            "\"N\" is unknown, expected a parameter (n), perhaps \"n\"",
+        ),
+        (
+            &["a * m + b"],
+            "expected a parameter that varies (n) in place of one",
+        ),
+        (
+            &["a * order"],
+            "\"order\" has labels, expected a numeric parameter (n)",
+        ),
+        (&["a * n", "--bounds", "b=0:1"], "cannot fit unknown \"b\""),
+        (
+            &["a * n", "--bounds", "a=1:0"],
+            "cannot fit unknown \"a\": from 1 to 0",
+        ),
+        (
+            &["a * n", "--monotone", "m"],
+            "no numeric parameter \"m\", expected one of n",
+        ),
+    ] {
+        let found = fit(options).error();
+        assert!(found.contains(message), "{options:?}: {found}");
+    }
+    // Nothing was fitted, so nothing written.
+    assert_eq!(scratch.read("models.json"), "those of before");
+    let meant = fit(&["a * m + b", "--bounds", "a=:,b=:,m=:"]);
+    assert!(meant.well().contains("the points do not tell"));
+}
+
+/// A formula that falls where it must not is held level instead of being refused.
+#[test]
+fn a_formula_is_held_within_limits() {
+    let scratch = Scratch::new();
+    scratch.write("t.csv", "n,time\n1,8\n2,9\n3,7\n6,6\n8,8\n9,5\n");
+    let fit = ["fit", "t.csv", "--formula", "a + b * n", "--format", "text"];
+    let free = scratch.mastermind(&fit).well();
+    assert!(!free.contains("held at its limits"), "{free}");
+    let held = scratch
+        .mastermind(&[&fit[..], &["--monotone", "n"]].concat())
+        .well();
+    for part in ["held at its limits", "AICc", "BIC"] {
+        assert!(held.contains(part), "{held}");
+    }
+}
+
+#[test]
+fn nothing_to_suggest_says_why() {
+    let scratch = Scratch::new();
+    scratch.write("t.csv", table());
+    let theory = ["fit", "t.csv", "-o", "theory.json", "--formula", "2e-8 * n"];
+    scratch.mastermind(&theory).well();
+    let suggest = ["suggest", "theory.json", "--method", "copy"];
+    let ended = scratch.mastermind(&suggest);
+    assert!(ended.stdout.is_empty(), "{ended:#?}");
+    let found = ended.error();
+    assert!(
+        found.contains("its formula has no coefficient that is unsure, expected one"),
+        "{found}"
+    );
+    for option in [
+        ["--n", "0"],
+        ["--repetitions", "0"],
+        ["--reach", "0.5"],
+        ["--reach", "nan"],
+    ] {
+        let ended = scratch.mastermind(&[&suggest[..], &option].concat());
+        assert_eq!(ended.code, Some(2), "{ended:#?}");
+    }
 }
 
 #[test]

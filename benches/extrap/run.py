@@ -6,8 +6,10 @@ OURS is the executable of the bench target `extrap` of `mastermind-models`, WORK
 passes between. `run.sh` builds the one and makes the other.
 
 An error is the median over the kernels of a row; behind the ratio of ours to Extra-P's stands its standard error, by
-resampling the kernels: with 200 of them a tenth of it. Several seeds are as many times the kernels. A row is `reached` where all
-its targets are; `at the limit` where what it misses is as good as `limit.py`, which knows the noise and the number of terms.
+resampling the kernels (with 200 of them about a tenth of it), and by how many of these it is above its target; below, the number is
+negative. Several seeds are as many times the kernels. A row is `reached` where all its targets are; `at the limit` where what it
+misses is at most one standard error worse than `limit.py`, which knows the noise and the number of terms, and behind it stands by how
+many standard errors it is; else `missed`.
 """
 
 import argparse
@@ -25,6 +27,8 @@ import kernels
 import limit
 import rival
 
+VERDICTS = ["reached", "at the limit (within 1 s.e.)", "missed"]
+AT_LIMIT = 1  # standard errors
 COST = 200  # times less processor time a kernel of one parameter
 NOISE = [0.0, 0.02, 0.05, 0.10]
 # (parameters, terms): the targets for our median error, as a share of Extra-P's at each noise; for two terms
@@ -101,11 +105,12 @@ def main():
     seeds = options.seed.split(",")
     print(f"{options.kernels * len(seeds)} kernels a row, of three parameters half as many, {kernels.REPETITIONS} repetitions, "
           f"coefficients {options.coefficients}, seed {options.seed}, error at {kernels.FAR}x the range")
-    print("params terms noise | exact %              | median error %         | ratio to Extra-P's          | cover %    half"
+    print("params terms noise | exact %              | median error %         | ratio to Extra-P's                  | cover %    half"
           "      | CPU ms a kernel")
-    print("                   | Extra-P  ours  limit | Extra-P   ours   limit | is             target limit | in   4x    width %"
+    print("                   | Extra-P  ours  limit | Extra-P   ours   limit | is             target  s.e.  limit | in   4x    width %"
           "   | Extra-P   ours ratio | verdict")
-    missed, cpu_s = 0, {True: [], False: []}
+    verdicts = dict.fromkeys(VERDICTS, 0)
+    cpu_s = {True: [], False: []}
     wanted = {case: targets for case, targets in CASES.items() if options.only in (None, "{}/{}".format(*case))}
     progress = Progress(len(wanted) * len(NOISE))
     for (n_params, n_terms), targets in wanted.items():
@@ -119,12 +124,12 @@ def main():
                 theirs += rivals(drawn, options.work / f"{name}.rival.json", options.reuse, progress)
                 mine += ours(drawn, options.ours, options.work, name)
                 case += drawn
-            missed += row(case, theirs, mine, (n_params, n_terms, noise), target)
+            verdicts[row(case, theirs, mine, (n_params, n_terms, noise), target)] += 1
             cpu_s[n_params == 1] += [(a["cpu_s"], b["cpu_s"]) for a, b in zip(theirs, mine)]
     for is_single, pairs in cpu_s.items():
         if pairs:
-            missed += cost(pairs, is_single)
-    print("every target that is within the limit reached" if missed == 0 else f"{missed} targets missed")
+            cost(pairs, is_single)
+    print("rows: " + ", ".join(f"{n} {verdict}" for verdict, n in verdicts.items()))
 
 
 def cost(pairs, is_single):
@@ -133,11 +138,10 @@ def cost(pairs, is_single):
     is_missed = is_single and ratio < COST
     target = f", target {COST}: {'missed' if is_missed else 'reached'}" if is_single else ""
     print(f"{what}: {len(pairs)} kernels, CPU ms a kernel {1e3 * theirs:.2f} by Extra-P, {1e3 * mine:.4f} by ours: ratio {ratio:.0f}{target}")
-    return int(is_missed)
 
 
 def row(case, theirs, mine, label, target):
-    """Prints a row; whether it misses a target that is within the limit."""
+    """Prints a row and returns its verdict."""
     n_params, n_terms, noise = label
     both = (theirs, mine)
     share = [exact([a["terms"] for a in answers], case) for answers in both]
@@ -147,26 +151,34 @@ def row(case, theirs, mine, label, target):
     best_ratio = math.nan if best_error is None else ratio_of_medians(best_error, error[0])[0]
     near = 100 * sum(a["near_inside"] for a in mine) / sum(len(k["near"]) for k in case)
     far = 100 * sum(a["far_inside"] for a in mine) / sum(len(k["far_values"]) for k in case)
-    missed, at_limit = [], []
-    if n_terms == 1 and (share[1] < share[0] or share[1] < best_share - 2):
-        (at_limit if share[1] >= best_share else missed).append("exact")
     median = float(numpy.median(error[1]))
+    missed, at_limit = [], []
+
+    def miss(what, beyond):
+        # Not -0.0.
+        says = f"{round(beyond, 1) + 0.0:+.1f} s.e. from the limit"
+        (at_limit if beyond <= AT_LIMIT else missed).append(what if math.isinf(beyond) else f"{what} {says}")
+
+    if n_terms == 1 and (share[1] < share[0] or share[1] < best_share - 2):
+        miss("exact", beyond_share(share[1], best_share, len(case)))
     if not within(median, ratio, target):
-        (at_limit if is_as_good(error[1], best_error) else missed).append("error")
+        miss("error", beyond_error(error[1], best_error))
     if noise > 0 and not 90 <= near <= 98:
         missed.append("cover in")
     if noise > 0 and far < 80:
         missed.append("cover 4x")
-    says = [f"missed: {', '.join(missed)}"] * bool(missed) + [f"at the limit: {', '.join(at_limit)}"] * bool(at_limit)
+    verdict = VERDICTS[2 if missed else 1 if at_limit else 0]
+    says = ", ".join(missed + at_limit)
     print(
         f"{n_params:6} {n_terms:5} {100 * noise:4.0f}% | {share[0]:7.1f} {share[1]:5.1f} {shown(best_share, 6, 1)} "
         f"| {numpy.median(error[0]):7.2f} {median:6.2f} {shown(best_error, 7, 2)} "
-        f"| {shown(ratio, 5, 2)} {'' if math.isnan(ratio) else '+-'}{shown(deviation, 5, 2)} {target or '':>9} {shown(best_ratio, 5, 2)} "
+        f"| {shown(ratio, 5, 2)} {'' if math.isnan(ratio) else '+-'}{shown(deviation, 5, 2)} {target or '':>9} "
+        f"{'' if isinstance(target, str) or target is None else f'{(ratio - target) / deviation:+.1f}':>5} {shown(best_ratio, 6, 2)} "
         f"| {near:4.1f} {far:5.1f} {width(mine):6.1f} | {cpu(theirs):7.2f} {cpu(mine):7.4f} {cpu(theirs) / cpu(mine):5.0f} "
-        f"| {'; '.join(says) or 'reached'}",
+        f"| {verdict}{says and ': '}{says}",
         flush=True,
     )
-    return len(missed)
+    return verdict
 
 
 def limits(case, n_terms):
@@ -182,12 +194,18 @@ def within(error, ratio, target):
     return error < 1 if target == "1 %" else ratio <= target
 
 
-def is_as_good(error, best):
-    """Whether the median of the one is that of the other but for two standard errors."""
-    if best is None:
-        return False
-    ratio, deviation = ratio_of_medians(error, best)
-    return ratio <= 1 + 2 * deviation
+def beyond_share(share, best, n):
+    """By how many standard errors a share of kernels, in per cent, is below the limit's; infinite where there is none."""
+    deviation = math.sqrt(best * (100 - best) / n) if not math.isnan(best) else 0
+    if deviation == 0:
+        return -math.inf if share >= best else math.inf
+    return (best - share) / deviation
+
+
+def beyond_error(error, best):
+    """By how many standard errors a median error is above the limit's; infinite where there is none."""
+    ratio, deviation = (math.nan, 0) if best is None else ratio_of_medians(error, best)
+    return (ratio - 1) / deviation if deviation > 0 else math.inf
 
 
 def shown(value, wide, digits):

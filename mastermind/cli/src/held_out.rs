@@ -115,6 +115,10 @@ impl CallSink for HeldOut<'_> {
         if !(seconds.is_finite() && seconds >= 0.0) {
             return Err(Refused::Time(seconds));
         }
+        if let Some(index) = coordinate.iter().position(|x| !x.is_finite()) {
+            let value = coordinate[index];
+            return Err(Refused::Parameter { index, value });
+        }
         self.key.clear();
         self.key.push(method as u64);
         self.key

@@ -1,5 +1,6 @@
 //! Measurements from wherever they are: record directories, tables, files of Extra-P.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -141,16 +142,35 @@ fn with_unit(inputs: &[PathBuf], reading: &Reading, metric: &Metric) -> anyhow::
     }
 }
 
+/// Checks that no input is named twice, since its calls would count twice.
+fn check_once(inputs: &[PathBuf]) -> anyhow::Result<()> {
+    let mut seen = BTreeSet::new();
+    // What is not there is told where it is read.
+    let places = inputs
+        .iter()
+        .map(|input| (input, input.canonicalize().ok()));
+    for (input, place) in places {
+        if place.is_some_and(|place| !seen.insert(place)) {
+            bail!(
+                "cannot read measurements \"{}\": named twice, expected each input once",
+                input.display()
+            );
+        }
+    }
+    Ok(())
+}
+
 /// Gives all calls in all inputs to `sink`.
 ///
 /// # Errors
-/// An input cannot be read, is empty, or has other parameters of a method than one before it.
+/// An input is named twice, cannot be read, is empty, or has other parameters of a method than one before it.
 pub fn each_call(
     inputs: &[PathBuf],
     reading: &Reading,
     metric: &Metric,
     sink: &mut impl CallSink,
 ) -> anyhow::Result<()> {
+    check_once(inputs)?;
     let wanted = Wanted {
         time: reading.time.clone(),
         unit: reading.unit,

@@ -11,8 +11,14 @@ const BETTER: f64 = 0.99;
 /// Difference of deviances that is none.
 const NO_GAIN: f64 = 2.0;
 
-/// Difference of deviances from which on a formula is not shown beside a likelier one as good.
-const UNLIKELY: f64 = 14.0;
+/// Difference of deviances from which on a formula is not shown beside a likelier one as good: a hundredth as likely.
+const UNLIKELY: f64 = 9.2;
+
+/// The same beside one about as simple: a twentieth as likely.
+const LESS_LIKELY: f64 = 6.0;
+
+/// How many free numbers more make a formula no less simple than another.
+const AS_SIMPLE: usize = 1;
 
 /// Per cent; errors below it are rounding.
 const NO_ERROR: f64 = 1e-9;
@@ -24,7 +30,8 @@ const INCREDIBLE: f64 = 1e-3;
 const N_AVERAGED: usize = 24;
 
 /// The simplest formula whose error on left-out points is within one standard error of the smallest, or
-/// that is as likely as the one with the smallest; but none that is far less likely than another of these.
+/// that is as likely as the one with the smallest; but none that is far less likely than another of these, the
+/// less so where that is about as simple, since predictions would go by the other.
 ///
 /// The error of a point is its symmetric relative one; the standard error is that of the mean
 /// difference over the points. Among equally complex formulas, the one with the smallest error, the
@@ -54,21 +61,25 @@ pub(crate) fn choose(points: &Points, candidates: &[Shown]) -> Option<usize> {
         _ => false,
     };
     let mut near: Vec<usize> = (0..candidates.len()).filter(near).collect();
-    let likeliest = near
-        .iter()
-        .map(|&i| deviance(i))
-        .fold(f64::INFINITY, f64::min);
-    near.retain(|&i| !likeliest.is_finite() || deviance(i) <= likeliest + UNLIKELY);
-    let simplest = near.iter().map(|&i| candidates[i].n_free).min()?;
-    near.into_iter()
-        .filter(|&i| candidates[i].n_free == simplest)
-        .reduce(|a, b| {
-            if mean(b) < BETTER * mean(a) - NO_ERROR {
-                b
-            } else {
-                a
-            }
-        })
+    let keep_likely = |near: &mut Vec<usize>, within: f64| {
+        let deviances = near.iter().map(|&i| deviance(i));
+        let likeliest = deviances.fold(f64::INFINITY, f64::min);
+        near.retain(|&i| !likeliest.is_finite() || deviance(i) <= likeliest + within);
+    };
+    let simplest = |near: &[usize]| near.iter().map(|&i| candidates[i].n_free).min();
+    keep_likely(&mut near, UNLIKELY);
+    let about = simplest(&near)? + AS_SIMPLE;
+    near.retain(|&i| candidates[i].n_free <= about);
+    keep_likely(&mut near, LESS_LIKELY);
+    let least = simplest(&near)?;
+    near.retain(|&i| candidates[i].n_free == least);
+    near.into_iter().reduce(|a, b| {
+        if mean(b) < BETTER * mean(a) - NO_ERROR {
+            b
+        } else {
+            a
+        }
+    })
 }
 
 /// Error of each left-out point, per cent, 0 to 200.

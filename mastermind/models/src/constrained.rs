@@ -43,19 +43,80 @@ pub(crate) fn solve_within(
     let factorised = factorised(columns, y, weights)?;
     // In z = Rβ − Qᵀy the distance to the free fit is the length of z, and a limit g is a·z ≥ −a·p, with
     // a = R⁻ᵀg and p = Qᵀy.
-    let transposed = |g: &Vec<f64>| -> Vec<f64> {
-        let inverse = &factorised.inverse;
-        let column = |j: usize| (0..g.len()).map(|i| inverse[i][j] * g[i]).sum();
-        (0..g.len()).map(column).collect()
-    };
-    let directions = limits.iter().map(transposed).filter_map(|mut a| {
-        let length = norm(&a);
-        a.iter_mut().for_each(|a| *a /= length);
-        length.is_normal().then_some(a)
-    });
-    let directions: Vec<Vec<f64>> = directions.collect();
+    let directions = limits.iter().filter_map(|g| direction(&factorised, g));
+    let directions: Vec<Vec<f64>> = directions.map(|(a, _)| a).collect();
     let active = active(&directions, &factorised.projection);
     Ok(reduced(&factorised, &active, weights))
+}
+
+/// `R⁻ᵀg` as a unit vector, and its length; `None` where it has none.
+fn direction(factorised: &Factorised, g: &[f64]) -> Option<(Vec<f64>, f64)> {
+    let inverse = &factorised.inverse;
+    let element = |j: usize| (0..g.len()).map(|i| inverse[i][j] * g[i]).sum();
+    let mut a: Vec<f64> = (0..g.len()).map(element).collect();
+    let length = norm(&a);
+    a.iter_mut().for_each(|a| *a /= length);
+    length.is_normal().then_some((a, length))
+}
+
+/// A half-space of coefficients that need not begin at 0: `Σⱼ slopesⱼ βⱼ ≥ least`.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Limit {
+    /// Shape `[n_columns]`.
+    pub slopes: Vec<f64>,
+    /// The least value.
+    pub least: f64,
+}
+
+/// Minimises `Σᵢ wᵢ (yᵢ − Σⱼ xⱼᵢ βⱼ)²` within half-spaces.
+///
+/// # Arguments
+/// * `columns`, `y`, `weights` - as of [`solve`]
+///
+/// # Returns
+/// The coefficients, and by how much the minimum grows with the `least` of each limit; `None` where columns
+/// are dependent or the limits contradict each other.
+///
+/// # Source
+/// As of [`solve_within`].
+pub(crate) fn solve_beyond(
+    columns: &[Vec<f64>],
+    y: &[f64],
+    weights: &[f64],
+    limits: &[Limit],
+) -> Option<(Vec<f64>, Vec<f64>)> {
+    let factorised = factorised(columns, y, weights).ok()?;
+    let free = &factorised.projection;
+    // What no coefficient moves is as it is.
+    let told = limits.iter().enumerate().filter_map(|(k, limit)| {
+        let (a, length) = direction(&factorised, &limit.slopes)?;
+        let side = limit.least / length - dot(&a, free);
+        Some((k, a, length, side))
+    });
+    let told: Vec<(usize, Vec<f64>, f64, f64)> = told.collect();
+    let farthest = told.iter().map(|(.., side)| side.abs());
+    let scale = farthest.fold(norm(free), f64::max).max(f64::MIN_POSITIVE);
+    let with_side = |(_, a, _, side): &(usize, Vec<f64>, f64, f64)| {
+        a.iter().copied().chain([side / scale]).collect()
+    };
+    let mut target = vec![0.0; free.len()];
+    target.push(1.0);
+    let shares = non_negative(
+        &told.iter().map(with_side).collect::<Vec<Vec<f64>>>(),
+        &target,
+    );
+    let pairs = || shares.iter().zip(&told);
+    let met: f64 = pairs().map(|(u, (.., side))| u * side / scale).sum();
+    if 1.0 - met <= ROUNDING {
+        return None;
+    }
+    let (mut moved, mut prices) = (free.clone(), vec![0.0; limits.len()]);
+    for (u, (k, a, length, _)) in pairs() {
+        let along = scale * u / (1.0 - met);
+        moved.iter_mut().zip(a).for_each(|(z, a)| *z += along * a);
+        prices[*k] = 2.0 * along / length;
+    }
+    Some((combine(&factorised.inverse, &moved), prices))
 }
 
 /// The limits that hold the nearest point to the free fit, as unit vectors.
@@ -243,6 +304,27 @@ mod tests {
         assert!((solution.unscaled_covariance[0][0] - 0.25).abs() < 1e-12);
         assert!(solution.unscaled_covariance[1][1].abs() < 1e-24);
         assert!((solution.residuals[0] - 3.0).abs() < 1e-12);
+    }
+
+    /// The nearest point to (3, 1) with x + y ≥ 6 is (4, 2), a root of two away from it.
+    #[test]
+    fn half_spaces_need_not_begin_at_zero() {
+        let columns = [vec![1.0, 0.0], vec![0.0, 1.0]];
+        let limit = |slopes: [f64; 2], least| Limit {
+            slopes: slopes.to_vec(),
+            least,
+        };
+        let nearest = |limits: &[Limit]| solve_beyond(&columns, &[3.0, 1.0], &[1.0; 2], limits);
+        let (found, prices) = nearest(&[limit([1.0, 1.0], 6.0), limit([1.0, 0.0], 2.0)]).unwrap();
+        assert!((found[0] - 4.0).abs() < 1e-12 && (found[1] - 2.0).abs() < 1e-12);
+        // (least − 4)² / 2 has the slope 2 there.
+        assert!(
+            (prices[0] - 2.0).abs() < 1e-12 && prices[1] == 0.0,
+            "{prices:?}"
+        );
+        assert_eq!(nearest(&[limit([1.0, 0.0], 2.0)]).unwrap().0, [3.0, 1.0]);
+        let contradiction = [limit([1.0, 0.0], 5.0), limit([-1.0, 0.0], -4.0)];
+        assert_eq!(nearest(&contradiction), None);
     }
 
     proptest! {

@@ -10,7 +10,8 @@ use crate::sample::Refused;
 pub enum Error {
     /// Nothing usable was measured.
     #[error(
-        "cannot fit \"{method}\": 0 samples ({refused} refused), expected at least 1; record a run that calls it"
+        "cannot fit \"{method}\": {}",
+        nothing_taken(*refused)
     )]
     NoSamples {
         /// The method, with its mode.
@@ -60,6 +61,59 @@ pub enum Error {
         /// The numeric parameters, a comma list.
         known: String,
     },
+    /// A name in a formula that is nearly that of a parameter which the formula does not use.
+    #[error(
+        "cannot fit formula \"{text}\": \"{name}\" is unknown, expected a parameter ({known}), perhaps \"{meant}\"; \
+         give \"{name}\" bounds if it is a number to be found"
+    )]
+    Misspelt {
+        /// The name.
+        name: String,
+        /// The formula.
+        text: String,
+        /// The parameter.
+        meant: String,
+        /// The numeric parameters, a comma list.
+        known: String,
+    },
+    /// A formula that leaves a parameter out and has more unknowns than the points tell apart without it.
+    #[error(
+        "cannot fit formula \"{text}\": the points do not tell \"{unknown}\" from the other unknowns ({others}), \
+         expected a parameter that varies ({unused}) in place of one; give all of them bounds if they are meant"
+    )]
+    NoParameter {
+        /// An unknown that others stand for as well.
+        unknown: String,
+        /// The other unknowns, a comma list.
+        others: String,
+        /// The formula.
+        text: String,
+        /// The numeric parameters that vary and are not in it, a comma list.
+        unused: String,
+    },
+    /// A formula calculates with labels.
+    #[error(
+        "cannot fit formula \"{text}\": \"{name}\" has labels, expected a numeric parameter ({known}) or a number \
+         to be found; modes are fitted apart"
+    )]
+    LabelsInFormula {
+        /// The enumeration parameter.
+        name: String,
+        /// The formula.
+        text: String,
+        /// The numeric parameters, a comma list.
+        known: String,
+    },
+    /// Bounds of what is measured.
+    #[error(
+        "cannot fit unknown \"{name}\" of formula \"{text}\": it is a parameter of the samples, expected the name of a number to be found"
+    )]
+    BoundsOfParameter {
+        /// The parameter.
+        name: String,
+        /// The formula.
+        text: String,
+    },
     /// An unknown that the formula does not hold, or that has no room.
     #[error(
         "cannot fit unknown \"{name}\": from {lower} to {upper} in formula \"{text}\", expected a name in it and bounds with room between"
@@ -83,6 +137,15 @@ pub enum Error {
         method: String,
         /// The numeric parameters, a comma list.
         known: String,
+    },
+    /// There is nothing that a measurement would make surer.
+    #[error(
+        "cannot suggest points for \"{method}\": its formula has no coefficient that is unsure, expected one; \
+         fit one with unknowns"
+    )]
+    NothingUnsure {
+        /// The method.
+        method: String,
     },
     /// A parameter was asked to be monotone that the method does not have as a number.
     #[error(
@@ -189,6 +252,17 @@ pub enum Error {
         /// What was expected.
         expected: String,
     },
+}
+
+/// What was found where no call was taken, and what to do.
+fn nothing_taken(refused: u64) -> String {
+    match refused {
+        0 => "0 samples, expected at least 1; record a run that calls it".into(),
+        n => format!(
+            "0 samples, as {n} {} not taken, expected at least 1 with a finite time not below 0 and all parameters",
+            if n == 1 { "was" } else { "were" }
+        ),
+    }
 }
 
 /// `word` with an "s" unless `n` is one.

@@ -19,7 +19,7 @@ use crate::sample::Samples;
 use crate::searched::searched;
 use crate::shown::{Alternative, Shown};
 use crate::sigma::{Deviation, sigma};
-use crate::written_fit::UserFormula;
+use crate::user_formula::UserFormula;
 
 /// Cross-validated error that is rounding, per cent.
 const EXACT: f64 = 1e-9;
@@ -75,8 +75,8 @@ pub fn fit_family(samples: &Samples, family: Family) -> Result<Vec<Model>, Error
 /// As [`fit`], as the user wishes.
 ///
 /// # Errors
-/// Those of [`fit_family`]; for a formula also [`Error::UnknownName`]; [`Error::NoSuchParameter`] if a
-/// parameter to be monotone in is none of the method's numbers.
+/// Those of [`fit_family`]; for a formula also [`Error::UnknownName`] and [`Error::NoParameter`];
+/// [`Error::NoSuchParameter`] if a parameter to be monotone in is none of the method's numbers.
 pub fn fit_with(samples: &Samples, options: &FitOptions) -> Result<Vec<Model>, Error> {
     let modes = split(samples, options.modes);
     let Some(first) = modes.first() else {
@@ -102,10 +102,10 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
         monotone: &options.monotone,
     };
     let (mut candidates, mut notes) = match &options.formula {
-        Some(formula) => (
-            vec![formula.fit(points, &named(samples, points))?],
-            Vec::new(),
-        ),
+        Some(formula) => {
+            let fitted = formula.fit(points, &named(samples, points), &limits)?;
+            (fitted.into_iter().collect(), Vec::new())
+        }
         None => candidates(points, options.family, &limits),
     };
     candidates.retain(|shown| limits.hold(&shown.formula, points));
@@ -126,9 +126,18 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
     if let Some(averaged) = averaged {
         best.alternatives = averaged;
     }
+    // What overflowed is unknown.
+    let parts = best.alternatives.iter_mut().map(|a| &mut a.covariance);
+    for covariance in parts.chain([&mut best.covariance]) {
+        covariance.take_if(|rows| !rows.iter().flatten().all(|c| c.is_finite()));
+    }
     let needed = best.coefficients.len() + 1;
-    let formula = options.formula.as_ref();
-    if let Some(unknown) = formula.and_then(|f| f.entangled(points, &best.coefficients)) {
+    let entangled = match &options.formula {
+        // Limits may take from an unknown what told it from the others.
+        Some(formula) if !best.held => formula.entangled(points, &best.coefficients)?,
+        _ => None,
+    };
+    if let Some(unknown) = entangled {
         notes.push(Note::Entangled { unknown });
     } else if best.left_out_s.is_none() && points.len() > 1 {
         notes.push(Note::NotValidated {

@@ -425,7 +425,8 @@ fn sandwich(
         let u: Vec<f64> = a.iter().map(product).collect();
         for (row, left) in sum.iter_mut().zip(&u) {
             let terms = row.iter_mut().zip(&u);
-            terms.for_each(|(sum, right)| *sum += w * w * variance * left * right);
+            // In this order, since weights are very large where all times are 0.
+            terms.for_each(|(sum, right)| *sum += variance * (w * left) * (w * right));
         }
     }
     sum

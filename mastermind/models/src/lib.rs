@@ -61,8 +61,10 @@ mod spikes;
 mod suggest;
 mod total;
 mod uncertainty;
+mod user_formula;
 mod written;
 mod written_fit;
+mod written_within;
 
 pub use arithmetic::{Arithmetic, ArithmeticError};
 pub use call_sink::CallSink;
@@ -82,5 +84,5 @@ pub use shown::Alternative;
 pub use suggest::{SuggestOptions, Suggestion, suggest};
 pub use total::Total;
 pub use uncertainty::Uncertainty;
+pub use user_formula::{Unknown, UserFormula};
 pub use written::Written;
-pub use written_fit::{Unknown, UserFormula};

@@ -6,6 +6,10 @@ use crate::points::Points;
 /// Places between the ends of the range where a formula is looked at.
 const N_LOOKED_AT: u32 = 32;
 
+/// Distance from the ends to the places next to them, as a share of that between others: a curve that turns
+/// does so there, between the places, unseen.
+const NEAR_END: f64 = 1e-3;
+
 /// Share of the longest time by which a formula may fall and count as monotone, or be negative.
 const ROUNDING: f64 = 1e-12;
 
@@ -16,18 +20,22 @@ pub(crate) struct Limits<'a> {
     pub monotone: &'a [String],
 }
 
-/// Places along a parameter, the others as at the middle point.
-struct Walk<'a> {
+/// Places along a parameter, the others as at one point.
+pub(crate) struct Walk<'a> {
     points: &'a Points,
     param: usize,
+    /// The point.
+    others: usize,
+    /// The time must not fall on it.
+    pub rises: bool,
     /// Ascending, the ends of the range among them.
-    values: Vec<f64>,
+    pub values: Vec<f64>,
 }
 
 impl<'a> Walk<'a> {
     /// # Arguments
     /// * `terms` - of the formula: where a regime of theirs ends, both sides of the break are places
-    fn new(points: &'a Points, param: usize, terms: &[Term]) -> Self {
+    fn new(points: &'a Points, param: usize, others: usize, terms: &[Term]) -> Self {
         let [low, high] = points.range(param);
         let value = |k: u32| {
             let share = f64::from(k) / f64::from(N_LOOKED_AT);
@@ -40,6 +48,9 @@ impl<'a> Walk<'a> {
             x.max(low).min(high)
         };
         let mut values: Vec<f64> = (0..=N_LOOKED_AT).map(value).collect();
+        let n = values.len();
+        values.push(low + NEAR_END * (values[1] - low));
+        values.push(high - NEAR_END * (high - values[n - 2]));
         let regimes = terms.iter().filter_map(|term| term.regime.as_ref());
         let breaks = regimes
             .filter(|regime| regime.param == points.names[param])
@@ -51,15 +62,17 @@ impl<'a> Walk<'a> {
         Walk {
             points,
             param,
+            others,
+            rises: false,
             values,
         }
     }
 
     /// Value of a parameter, the walked one being `x`.
-    fn number(&self, name: &str, x: f64) -> Option<f64> {
+    pub fn number(&self, name: &str, x: f64) -> Option<f64> {
         match name == self.points.names[self.param] {
             true => Some(x),
-            false => self.points.number(self.points.len() / 2, name),
+            false => self.points.number(self.others, name),
         }
     }
 }
@@ -69,8 +82,7 @@ impl Limits<'_> {
     /// along each parameter between its least and its greatest value.
     pub fn hold(&self, formula: &Formula, points: &Points) -> bool {
         let smallest = -ROUNDING * points.largest_s();
-        points.varying().into_iter().all(|param| {
-            let walk = Walk::new(points, param, &formula.terms);
+        self.walks(points, &formula.terms).iter().all(|walk| {
             let value = |&x: &f64| {
                 formula
                     .evaluate(|name| walk.number(name, x))
@@ -79,8 +91,33 @@ impl Limits<'_> {
             let values: Vec<f64> = walk.values.iter().map(value).collect();
             let rises = || values.windows(2).all(|pair| pair[1] >= pair[0] + smallest);
             let positive = |value: &f64| *value >= smallest && value.is_finite();
-            values.iter().all(positive) && (!self.rises_with(points, param) || rises())
+            values.iter().all(positive) && (!walk.rises || rises())
         })
+    }
+
+    /// Where a formula of these terms is looked at: along each parameter, the others as at the middle point; where it must
+    /// not fall with it, also as at the points with the least and the greatest value of each other.
+    pub fn walks<'p>(&self, points: &'p Points, terms: &[Term]) -> Vec<Walk<'p>> {
+        let varying = points.varying();
+        let along = |&param: &usize| {
+            let rises = self.rises_with(points, param);
+            let others = varying.iter().filter(|&&other| rises && other != param);
+            let ends = others.flat_map(|&other| {
+                let column = &points.columns[other];
+                let by = |a: &usize, b: &usize| column[*a].total_cmp(&column[*b]);
+                let rows = 0..points.len();
+                [rows.clone().min_by(by), rows.max_by(by)]
+            });
+            let mut places: Vec<usize> = ends.flatten().chain([points.len() / 2]).collect();
+            places.sort_unstable();
+            places.dedup();
+            let walk = |others| Walk {
+                rises,
+                ..Walk::new(points, param, others, terms)
+            };
+            places.into_iter().map(walk).collect::<Vec<_>>()
+        };
+        varying.iter().flat_map(along).collect()
     }
 
     /// Whether the time must not fall with the parameter at this position.
@@ -97,12 +134,11 @@ impl Limits<'_> {
         for i in 0..points.len() {
             rows.push(row(constant, terms, |name| points.number(i, name))?);
         }
-        for param in points.varying() {
-            let walk = Walk::new(points, param, terms);
+        for walk in self.walks(points, terms) {
             let along = walk.values.iter();
             let along = along.map(|&x| row(constant, terms, |name| walk.number(name, x)));
             let along: Vec<Vec<f64>> = along.collect::<Option<_>>()?;
-            if self.rises_with(points, param) {
+            if walk.rises {
                 let steps = along.windows(2).map(|pair| {
                     let rise = pair[1].iter().zip(&pair[0]).map(|(b, a)| b - a);
                     rise.collect()

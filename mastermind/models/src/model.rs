@@ -175,7 +175,7 @@ impl fmt::Display for Note {
             }
             Self::Entangled { unknown } => write!(
                 f,
-                "the points do not tell \"{unknown}\" from the other unknowns: is the name of a parameter misspelt?"
+                "the points do not tell \"{unknown}\" from the other unknowns: its value is one of many"
             ),
             Self::Zero { n_records } => {
                 let calls = if *n_records == 1 { "call" } else { "calls" };
@@ -277,6 +277,11 @@ fn one() -> f64 {
 }
 
 impl Model {
+    /// Share of the shown formula among those that predictions average over, 0 to 1; 1 where it stands alone.
+    pub fn weight(&self) -> f64 {
+        self.alternatives.first().map_or(1.0, |first| first.weight)
+    }
+
     /// Whether the labels of `coordinate` are those of this model's mode.
     pub fn matches(&self, coordinate: &Coordinate) -> bool {
         let mut told = self.mode.iter();

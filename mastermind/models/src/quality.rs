@@ -29,11 +29,15 @@ pub(crate) fn residual_sum(y: &[f64], f: &[f64], w: &[f64]) -> f64 {
         .sum()
 }
 
+/// Share of the squares of the times below which their variance is rounding.
+const ROUNDING: f64 = 1e-28;
+
 /// Share of the variance between points that the formula explains; `None` where there is none.
 pub(crate) fn r_squared(y: &[f64], f: &[f64], w: &[f64]) -> Option<f64> {
     let mean = y.iter().zip(w).map(|(y, w)| y * w).sum::<f64>() / w.iter().sum::<f64>();
     let total = residual_sum(y, &vec![mean; y.len()], w);
-    (total > 0.0).then(|| 1.0 - residual_sum(y, f, w) / total)
+    let squares = residual_sum(y, &vec![0.0; y.len()], w);
+    (total > ROUNDING * squares).then(|| 1.0 - residual_sum(y, f, w) / total)
 }
 
 /// Akaike's information criterion, corrected for few points, on the scale of the times so that
@@ -77,6 +81,7 @@ mod tests {
         let (y, f, w) = ([1.0, 2.0, 3.0], [1.0, 2.5, 3.0], [1.0, 1.0, 1.0]);
         assert_eq!(r_squared(&y, &f, &w), Some(1.0 - 0.25 / 2.0));
         assert_eq!(r_squared(&[2.0, 2.0], &[2.0, 2.0], &[1.0, 1.0]), None);
+        assert_eq!(r_squared(&[4.1 / 3.0], &[4.1 / 3.0], &[3.0]), None);
         assert_eq!((aicc(1.0, 4, 2), aicc(0.0, 9, 2)), (None, None));
         assert!((aicc(5.0, 5, 1).unwrap() - (4.0 + 12.0 / 2.0)).abs() < 1e-12);
         assert!((bic(5.0, 5, 1).unwrap() - 2.0 * 5_f64.ln()).abs() < 1e-12);

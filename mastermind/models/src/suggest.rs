@@ -61,7 +61,8 @@ pub struct Suggestion {
 /// the grid, relative to the squared times, for each second of cost comes first.
 ///
 /// # Errors
-/// [`Error::NothingVaries`] if no parameter of the model varies; those of [`crate::predict()`].
+/// [`Error::NothingVaries`] if no parameter of the model varies; [`Error::NothingUnsure`] if its predictions
+/// have no variance to take from; those of [`crate::predict()`].
 ///
 /// # Source
 /// D.A. Cohn, Z. Ghahramani, M.I. Jordan, J. Artif. Intell. Res. 4 (1996) 129, for the criterion
@@ -106,6 +107,11 @@ pub fn suggest(model: &Model, options: &SuggestOptions) -> Result<Vec<Suggestion
         });
         belief.measure(x, noise[x]);
         left.retain(|&other| other != x);
+    }
+    if found.is_empty() && options.n > 0 {
+        return Err(Error::NothingUnsure {
+            method: model.method.clone(),
+        });
     }
     Ok(found)
 }

@@ -1,20 +1,21 @@
-//! The fit of a formula that a user wrote: bounded, non-linear least squares.
+//! The fit of a formula that a user wrote: bounded, non-linear least squares; where that breaks a limit,
+//! `written_within` goes on.
 
 use std::collections::BTreeMap;
 
 use rmpfit::{MPConfig, MPError, MPFitter, MPPar, MPResult, MPSide};
 
-use crate::arithmetic::Arithmetic;
-use crate::error::Error;
 use crate::formula::Formula;
 use crate::least_squares::solve;
-use crate::model::{Family, list};
+use crate::limits::Limits;
+use crate::model::Family;
 use crate::points::Points;
 use crate::shown::Shown;
+use crate::user_formula::{Unknown, UserFormula};
 use crate::written::Written;
 
 /// Starts that are tried by non-linear least squares, after all were looked at.
-const N_REFINED: usize = 6;
+pub(crate) const N_REFINED: usize = 6;
 
 /// Starts looked at.
 const MAX_STARTS: usize = 4096;
@@ -22,143 +23,29 @@ const MAX_STARTS: usize = 4096;
 /// Steps after it with the exact derivatives.
 const POLISH: usize = 4;
 
-/// An unknown of a written formula.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Unknown {
-    /// Least value; `-∞` without a bound.
-    pub lower: f64,
-    /// Greatest value; `∞` without a bound.
-    pub upper: f64,
-    /// Where the search begins; `None` leaves it open.
-    pub start: Option<f64>,
-}
-
-impl Default for Unknown {
-    fn default() -> Self {
-        Self {
-            lower: f64::NEG_INFINITY,
-            upper: f64::INFINITY,
-            start: None,
-        }
-    }
-}
-
-impl Unknown {
-    /// An unknown within bounds.
-    pub fn within(lower: f64, upper: f64) -> Self {
-        Self {
-            lower,
-            upper,
-            start: None,
-        }
-    }
-}
-
-/// A formula over the numeric parameters of a method and unknown numbers, seconds.
-#[derive(Debug, Clone, PartialEq)]
-pub struct UserFormula {
-    text: String,
-    expression: Arithmetic,
-    unknowns: BTreeMap<String, Unknown>,
-}
-
-impl UserFormula {
-    /// Reads a formula.
-    ///
-    /// # Arguments
-    /// * `unknowns` - name and bounds of each number to be found
-    ///
-    /// # Errors
-    /// [`Error::Formula`] if the text is no arithmetic, [`Error::UnusedUnknown`] if an unknown is not
-    /// in it or its bounds are empty.
-    pub fn parse(text: &str, unknowns: BTreeMap<String, Unknown>) -> Result<Self, Error> {
-        let expression = Arithmetic::parse(text)?;
-        let names = expression.names();
-        let idle = |(name, u): &(&String, &Unknown)| {
-            // Also true of a bound that is not a number.
-            !names.contains(name.as_str())
-                || u.lower.partial_cmp(&u.upper).is_none_or(|o| o.is_ge())
-        };
-        if let Some((name, unknown)) = unknowns.iter().find(idle) {
-            return Err(Error::UnusedUnknown {
-                name: name.clone(),
-                lower: unknown.lower,
-                upper: unknown.upper,
-                text: text.into(),
-            });
-        }
-        Ok(Self {
-            text: text.into(),
-            expression,
-            unknowns,
-        })
-    }
-
-    /// Fits the unknowns.
-    ///
-    /// # Errors
-    /// [`Error::UnknownName`] if a name is neither a parameter nor an unknown; [`Error::TooFewPoints`];
-    /// [`Error::Unsuitable`] if no start leads to finite times that are not negative.
-    pub(crate) fn fit(&self, points: &Points, method: &str) -> Result<Shown, Error> {
-        let known = |name: &&str| {
-            self.unknowns.contains_key(*name) || points.names.iter().any(|known| known == name)
-        };
-        if let Some(name) = self
-            .expression
-            .names()
-            .into_iter()
-            .find(|name| !known(name))
-        {
-            return Err(Error::UnknownName {
-                name: name.into(),
-                text: self.text.clone(),
-                known: list(points.names.iter().cloned()),
-            });
-        }
-        if points.len() < self.unknowns.len() {
-            return Err(Error::TooFewPoints {
-                method: method.into(),
-                found: points.len(),
-                needed: self.unknowns.len(),
-            });
-        }
-        let mut problem = Problem::new(self, points);
-        let unsuitable = || Error::Unsuitable {
-            method: method.into(),
-            family: Family::Written,
-            limits: String::new(),
-            n_points: points.len(),
-        };
-        let values = problem.best().ok_or_else(unsuitable)?;
-        problem.shown(&values).ok_or_else(unsuitable)
-    }
-
-    /// The first unknown that the points do not tell from the others, at these values of the unknowns.
-    pub(crate) fn entangled(&self, points: &Points, values: &[f64]) -> Option<String> {
-        let problem = Problem::new(self, points);
-        problem.entangled(values).map(str::to_owned)
-    }
-}
-
-struct Problem<'a> {
+/// The unknowns of a formula, to be found from points.
+pub(crate) struct Problem<'a> {
     formula: &'a UserFormula,
-    points: &'a Points,
+    /// The points.
+    pub points: &'a Points,
     names: Vec<&'a str>,
-    bounds: Vec<Unknown>,
-    /// Roots of the weights.
-    roots: Vec<f64>,
+    /// Of each unknown.
+    pub bounds: Vec<Unknown>,
+    /// Roots of the weights, shape `[n_points]`.
+    pub roots: Vec<f64>,
     /// Unknowns that the formula is linear in, all others held.
-    linear: Vec<bool>,
+    pub linear: Vec<bool>,
     config: MPConfig,
     limits: Vec<MPPar>,
 }
 
 impl<'a> Problem<'a> {
-    fn new(formula: &'a UserFormula, points: &'a Points) -> Self {
+    /// The problem.
+    pub fn new(formula: &'a UserFormula, points: &'a Points) -> Self {
         let largest = points.largest_s();
         let pairs = points.mean_s.iter().zip(&points.count);
         let root = |(&y, n): (&f64, &f64)| (n / points.noise.variance(y, largest)).sqrt();
-        let bounds: Vec<Unknown> = formula.unknowns.values().copied().collect();
+        let bounds: Vec<Unknown> = formula.unknowns().values().copied().collect();
         let limit = |unknown: &Unknown| MPPar {
             limited_low: unknown.lower.is_finite(),
             limited_up: unknown.upper.is_finite(),
@@ -170,7 +57,7 @@ impl<'a> Problem<'a> {
         let mut problem = Self {
             formula,
             points,
-            names: formula.unknowns.keys().map(String::as_str).collect(),
+            names: formula.unknowns().keys().map(String::as_str).collect(),
             roots: pairs.map(root).collect(),
             linear: Vec::new(),
             config: MPConfig {
@@ -187,15 +74,33 @@ impl<'a> Problem<'a> {
         problem
     }
 
+    /// The fit; within the limits where the free one breaks them.
+    pub fn fit(&mut self, limits: &Limits<'_>) -> Option<Shown> {
+        let starts = self.starts();
+        let found = self.refined(&starts);
+        let free = found.first().and_then(|best| self.shown(best, &[]));
+        free.filter(|free| limits.hold(&free.formula, self.points))
+            .or_else(|| self.held(found, limits))
+    }
+
     /// The time and its derivatives at a point; `None` where it is not finite.
-    fn at(&self, i: usize, values: &[f64]) -> Option<(f64, Vec<f64>)> {
+    pub fn at(&self, i: usize, values: &[f64]) -> Option<(f64, Vec<f64>)> {
+        self.tangent_at(values, |name| self.points.number(i, name))
+    }
+
+    /// The same where the parameters are as `number` says.
+    pub fn tangent_at(
+        &self,
+        values: &[f64],
+        number: impl Fn(&str) -> Option<f64>,
+    ) -> Option<(f64, Vec<f64>)> {
         let number = |name: &str| match self.names.iter().position(|known| *known == name) {
             Some(j) => Some(values[j]),
-            None => self.points.number(i, name),
+            None => number(name),
         };
         let (value, slopes) = self
             .formula
-            .expression
+            .expression()
             .gradient(&number, &self.names)
             .ok()?;
         (value.is_finite() && slopes.iter().all(|s| s.is_finite())).then_some((value, slopes))
@@ -224,42 +129,42 @@ impl<'a> Problem<'a> {
         linear
     }
 
-    /// The values with the least sum of squares over all starts.
-    fn best(&mut self) -> Option<Vec<f64>> {
-        let mut starts: Vec<(f64, Vec<f64>)> = Vec::new();
-        for start in self.starts() {
-            let start = self.with_linear(start);
-            let squares = self.squares(&start);
-            if squares.is_finite() {
-                starts.push((squares, start));
-            }
-        }
-        starts.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    /// The starts with the least sums of squares, the unknowns that enter linearly at their best.
+    fn starts(&self) -> Vec<Vec<f64>> {
+        let starts = self.choices().into_iter();
+        let mut starts: Vec<Vec<f64>> = starts.map(|start| self.with_linear(start)).collect();
+        self.rank(&mut starts);
         starts.truncate(N_REFINED);
-        let mut best: Option<(f64, Vec<f64>)> = None;
-        for (_, mut values) in starts {
-            // It has no place for a formula without unknowns.
-            if !values.is_empty() {
-                // What it has reached counts, whatever it says of it.
-                let _ = self.mpfit(&mut values);
-                values = self.polished(values);
-            }
-            let squares = self.squares(&values);
-            if squares.is_finite() && best.as_ref().is_none_or(|(least, _)| squares < *least) {
-                best = Some((squares, values));
-            }
+        starts
+    }
+
+    /// What non-linear least squares makes of the starts, the best first.
+    fn refined(&mut self, starts: &[Vec<f64>]) -> Vec<Vec<f64>> {
+        let mut found = starts.to_vec();
+        // It has no place for a formula without unknowns.
+        for values in found.iter_mut().filter(|values| !values.is_empty()) {
+            // What it has reached counts, whatever it says of it.
+            let _ = self.mpfit(values);
+            *values = self.polished(std::mem::take(values));
         }
-        best.map(|(_, values)| values)
+        self.rank(&mut found);
+        found
+    }
+
+    /// Sorts by the sum of squares and leaves out those without one.
+    fn rank(&self, list: &mut Vec<Vec<f64>>) {
+        list.retain(|values| self.squares(values).is_finite());
+        list.sort_by(|a, b| self.squares(a).total_cmp(&self.squares(b)));
     }
 
     /// Values of the unknowns to start from: every combination of those the formula is not linear in.
-    fn starts(&self) -> Vec<Vec<f64>> {
+    pub fn choices(&self) -> Vec<Vec<f64>> {
         let mut starts = vec![Vec::new()];
         for (j, unknown) in self.bounds.iter().enumerate() {
             let choices = if self.linear[j] {
                 vec![unknown.start.unwrap_or(1.0)]
             } else {
-                self.choices(unknown)
+                self.choices_of(unknown)
             };
             let longer = starts.iter().flat_map(|start: &Vec<f64>| {
                 choices.iter().map(|&x| {
@@ -272,7 +177,7 @@ impl<'a> Problem<'a> {
         starts
     }
 
-    fn choices(&self, unknown: &Unknown) -> Vec<f64> {
+    fn choices_of(&self, unknown: &Unknown) -> Vec<f64> {
         if let Some(start) = unknown.start {
             return vec![start];
         }
@@ -315,8 +220,7 @@ impl<'a> Problem<'a> {
                 let linear: f64 = columns.iter().map(|&j| slopes[j] * start[j]).sum();
                 y - (value - linear)
             });
-        let weights: Vec<f64> = self.roots.iter().map(|root| root * root).collect();
-        if let Ok(solution) = solve(&design, &rest.collect::<Vec<_>>(), &weights) {
+        if let Ok(solution) = solve(&design, &rest.collect::<Vec<_>>(), &self.weights()) {
             for (&j, value) in columns.iter().zip(&solution.coefficients) {
                 start[j] = value.max(self.bounds[j].lower).min(self.bounds[j].upper);
             }
@@ -324,8 +228,13 @@ impl<'a> Problem<'a> {
         start
     }
 
+    /// Shape `[n_points]`.
+    pub fn weights(&self) -> Vec<f64> {
+        self.roots.iter().map(|root| root * root).collect()
+    }
+
     /// Weighted sum of squares; infinite where a time is not finite.
-    fn squares(&self, values: &[f64]) -> f64 {
+    pub fn squares(&self, values: &[f64]) -> f64 {
         let square = |i: usize| {
             let (value, _) = self.at(i, values)?;
             Some(((self.points.mean_s[i] - value) * self.roots[i]).powi(2))
@@ -338,7 +247,7 @@ impl<'a> Problem<'a> {
     fn polished(&self, mut values: Vec<f64>) -> Vec<f64> {
         let mut least = self.squares(&values);
         for _ in 0..POLISH {
-            let Some((solution, _)) = self.linearised(&values) else {
+            let Some(solution) = self.linearised(&values, &[]) else {
                 break;
             };
             let next: Vec<f64> = values
@@ -360,45 +269,37 @@ impl<'a> Problem<'a> {
     }
 
     /// The first unknown within its bounds whose effect on the times is a combination of those of others.
-    fn entangled(&self, values: &[f64]) -> Option<&str> {
+    pub fn entangled(&self, values: &[f64]) -> Option<&str> {
         let within = |&j: &usize| {
             let bounds = &self.bounds[j];
             bounds.lower < values[j] && values[j] < bounds.upper
         };
         let free: Vec<usize> = (0..values.len()).filter(within).collect();
-        let rows: Option<Vec<Vec<f64>>> = (0..self.points.len())
-            .map(|i| self.at(i, values).map(|(_, slopes)| slopes))
-            .collect();
-        let rows = rows?;
-        let design: Vec<Vec<f64>> = free
-            .iter()
-            .map(|&j| rows.iter().map(|slopes| slopes[j]).collect())
-            .collect();
-        let weights: Vec<f64> = self.roots.iter().map(|root| root * root).collect();
-        let dependent = solve(&design, &self.points.mean_s, &weights).err()?;
+        let (columns, _) = self.tangent(values)?;
+        let design: Vec<Vec<f64>> = free.iter().map(|&j| columns[j].clone()).collect();
+        let dependent = solve(&design, &self.points.mean_s, &self.weights()).err()?;
         Some(self.names[free[dependent.column]])
     }
 
-    /// The least-squares problem of a step from `values`, and the times there.
-    fn linearised(&self, values: &[f64]) -> Option<(crate::least_squares::LeastSquares, Vec<f64>)> {
-        let rows: Option<Vec<(f64, Vec<f64>)>> =
-            (0..self.points.len()).map(|i| self.at(i, values)).collect();
-        let rows = rows?;
-        let design: Vec<Vec<f64>> = (0..values.len())
-            .map(|j| rows.iter().map(|(_, slopes)| slopes[j]).collect())
-            .collect();
+    /// Derivatives of the times by each unknown, shape `[n_unknowns][n_points]`, and what the times leave.
+    pub fn tangent(&self, values: &[f64]) -> Option<(Vec<Vec<f64>>, Vec<f64>)> {
+        let rows = (0..self.points.len()).map(|i| self.at(i, values));
+        let rows: Vec<(f64, Vec<f64>)> = rows.collect::<Option<_>>()?;
+        let column = |j: usize| rows.iter().map(|(_, slopes)| slopes[j]).collect();
         let pairs = rows.iter().zip(&self.points.mean_s);
-        let rest: Vec<f64> = pairs.map(|((value, _), y)| y - value).collect();
-        let weights: Vec<f64> = self.roots.iter().map(|root| root * root).collect();
-        let solution = solve(&design, &rest, &weights).ok()?;
-        Some((solution, rows.into_iter().map(|(value, _)| value).collect()))
+        let rest = pairs.map(|((value, _), y)| y - value).collect();
+        Some(((0..values.len()).map(column).collect(), rest))
     }
 
-    fn shown(&self, values: &[f64]) -> Option<Shown> {
+    /// The model of these values; `None` where it is not finite, or negative at a point.
+    ///
+    /// # Arguments
+    /// * `active` - directions of the unknowns that limits hold
+    pub fn shown(&self, values: &[f64], active: &[Vec<f64>]) -> Option<Shown> {
         let named = self.names.iter().map(|name| (*name).to_owned());
         let named: BTreeMap<String, f64> = named.zip(values.iter().copied()).collect();
         let formula = Formula {
-            written: Some(Written::new(&self.formula.text, named).ok()?),
+            written: Some(Written::new(self.formula.text(), named).ok()?),
             ..Formula::default()
         };
         let fitted_s: Option<Vec<f64>> = (0..self.points.len())
@@ -413,9 +314,9 @@ impl<'a> Problem<'a> {
         }
         let n = values.len();
         let freedom = self.points.len() as f64 - n as f64;
-        let solution = self.linearised(values);
+        let solution = self.linearised(values, active);
         let (mut covariance, mut left_out_s) = (None, None);
-        if let Some((solution, _)) = &solution
+        if let Some(solution) = &solution
             && freedom >= 1.0
         {
             let variance = self.squares(values) / freedom;

@@ -182,8 +182,8 @@ fn nothing_usable_is_an_error() {
     let error = fit(&samples(&q(), &[(&[1e3], f64::NAN), (&[1e3], -1.0)])).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "cannot fit \"hydro.GodunovFlux::flux.compute\": 0 samples (2 refused), expected at least 1; \
-         record a run that calls it"
+        "cannot fit \"hydro.GodunovFlux::flux.compute\": 0 samples, as 2 were not taken, \
+         expected at least 1 with a finite time not below 0 and all parameters"
     );
     let zero = samples(&q(), &[(&[1e3], 0.0), (&[2e3], 0.0), (&[3e3], 0.0)]);
     assert_eq!(fit(&zero).unwrap()[0].formula.constant, 0.0);
@@ -355,6 +355,17 @@ fn the_interval_far_outside_is_wide() {
         (1.0, 8.0)
     );
     assert_eq!(model.distance(&at(500.0)), 2.0);
+}
+
+/// A model of what took no time is read back as it was written.
+#[test]
+fn a_model_of_zeros_is_stored() {
+    let calls: [(&[f64], f64); 3] = [(&[1e3], 0.0), (&[2e3], 0.0), (&[3e3], 0.0)];
+    let models = fit(&samples(&q(), &calls)).unwrap();
+    let set = ModelSet { models };
+    let read = ModelSet::from_json(&set.to_json().unwrap()).unwrap();
+    assert_eq!(read, set);
+    assert_eq!(predict(&read.models[0], &at(2.5e3)).unwrap().value_s, 0.0);
 }
 
 /// As of a counter: nothing anywhere, and nothing at the small sizes.

@@ -113,7 +113,7 @@ proptest! {
     }
 
     #[test]
-    fn stairs(a in 1e-6..1e-4_f64, b in 1e-6..1e-4_f64, width in 3..200_u32) {
+    fn stairs(a in 1e-6..1e-4_f64, b in 1e-6..1e-4_f64, width in 5..200_u32) {
         let width = f64::from(width);
         // Either side of the first steps, then here and there.
         let mut sizes: Vec<f64> = (1..6).flat_map(|k| [width * f64::from(k), width * f64::from(k) + 1.0]).collect();
@@ -412,107 +412,4 @@ fn what_falls_is_held_level_and_the_rest_is_planted() {
         "{}",
         held.expression
     );
-}
-
-#[test]
-fn bounds_hold_a_written_formula() {
-    let samples = along(&geometric(10.0, 2.0, 8), |q| 1e-6 * q.powf(1.5));
-    let unknowns = BTreeMap::from([
-        ("a".to_owned(), Unknown::within(1e-9, 1.0)),
-        ("b".to_owned(), Unknown::within(0.5, 1.25)),
-    ]);
-    let formula = UserFormula::parse("a * q^b", unknowns).unwrap();
-    let options = FitOptions {
-        formula: Some(formula),
-        ..FitOptions::default()
-    };
-    let model = fit_with(&samples, &options).unwrap().remove(0);
-    assert_eq!(values(&model)[1], 1.25);
-}
-
-#[test]
-fn wrong_formulas_are_refused() {
-    let parse = |text: &str, name: &str| {
-        let unknowns = BTreeMap::from([(name.to_owned(), Unknown::default())]);
-        UserFormula::parse(text, unknowns)
-    };
-    assert!(matches!(parse("a * (q", "a"), Err(Error::Formula(_))));
-    assert_eq!(
-        parse("a * q", "b").unwrap_err().to_string(),
-        "cannot fit unknown \"b\": from -inf to inf in formula \"a * q\", expected a name in it and bounds with room between"
-    );
-    let formula = parse("a * n", "a").unwrap();
-    let options = FitOptions {
-        formula: Some(formula),
-        ..FitOptions::default()
-    };
-    let samples = along(&[1.0, 2.0, 3.0], |q| q);
-    assert_eq!(
-        fit_with(&samples, &options).unwrap_err().to_string(),
-        "cannot fit formula \"a * n\": \"n\" is unknown, expected a parameter (q) or a declared unknown"
-    );
-    let formula = parse("a * ln(-q)", "a").unwrap();
-    let options = FitOptions {
-        formula: Some(formula),
-        ..FitOptions::default()
-    };
-    assert!(matches!(
-        fit_with(&samples, &options),
-        Err(Error::Unsuitable { .. })
-    ));
-}
-
-fn written(samples: &Samples, text: &str, unknowns: &[&str]) -> Result<Vec<Model>, Error> {
-    let unknowns = unknowns
-        .iter()
-        .map(|name| ((*name).to_owned(), Unknown::default()));
-    let options = FitOptions {
-        formula: Some(UserFormula::parse(text, unknowns.collect())?),
-        ..FitOptions::default()
-    };
-    fit_with(samples, &options)
-}
-
-/// A misspelt parameter counts as an unknown, and shows by not being told from the coefficient before it.
-#[test]
-fn unknowns_that_points_do_not_tell_apart_are_told() {
-    let samples = along(&geometric(10.0, 2.0, 8), |q| 1e-6 * q);
-    let notes = |text: &str, unknowns: &[&str]| {
-        let model = written(&samples, text, unknowns).unwrap().remove(0);
-        let notes: Vec<String> = model.notes.iter().map(ToString::to_string).collect();
-        notes.join("; ")
-    };
-    assert_eq!(
-        notes("a * p + b", &["a", "b", "p"]),
-        "the points do not tell \"b\" from the other unknowns: is the name of a parameter misspelt?"
-    );
-    assert!(notes("a * q + b * q", &["a", "b"]).contains("\"b\""));
-    assert_eq!(notes("a * q + b", &["a", "b"]), "");
-}
-
-#[test]
-fn a_formula_that_falls_where_it_must_not_is_refused() {
-    let samples = along(&geometric(10.0, 2.0, 8), |q| 1e-3 / q);
-    let unknowns = BTreeMap::from([("a".to_owned(), Unknown::default())]);
-    let options = FitOptions {
-        formula: Some(UserFormula::parse("a / q", unknowns).unwrap()),
-        monotone: vec!["q".into()],
-        ..FitOptions::default()
-    };
-    let error = fit_with(&samples, &options).unwrap_err().to_string();
-    assert!(
-        error.contains("no written formula is positive and finite and does not fall with \"q\" at"),
-        "{error}"
-    );
-}
-
-/// A theory to hold against measurements: nothing is found, everything else of a model is there.
-#[test]
-fn a_formula_without_unknowns_is_judged() {
-    let samples = along(&geometric(10.0, 2.0, 8), |q| 2.2e-6 * q);
-    let model = written(&samples, "2e-6 * q", &[]).unwrap().remove(0);
-    assert_eq!(values(&model), [0.0; 0]);
-    assert!((model.cv_smape.unwrap() - 200.0 * 0.2 / 4.2).abs() < 1e-9);
-    assert!(at(&model, 15.0) == 2e-6 * 15.0);
-    assert!(written(&samples, "1 - q", &[]).is_err());
 }

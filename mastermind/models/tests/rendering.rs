@@ -356,6 +356,9 @@ fn sheets_and_equations_name_what_a_reader_needs() {
         "Class::m1, wall time",
         "s/double",
         "cross-validated",
+        "AICc -",
+        "BIC -",
+        "credible formulas; predictions are their median by weight",
         "q from 32 to 2048",
         "40 calls at 8 coordinates",
     ] {

@@ -1,7 +1,10 @@
 //! Which points are suggested, and why.
 
+use std::collections::BTreeMap;
+
 use mastermind_models::{
-    Error, Family, Metric, Model, Parameter, SampleSet, SuggestOptions, fit, fit_family, suggest,
+    Error, Family, FitOptions, Metric, Model, Parameter, SampleSet, SuggestOptions, UserFormula,
+    fit, fit_family, fit_with, suggest,
 };
 
 fn model(family: Option<Family>, calls: &[(f64, f64)]) -> Model {
@@ -86,5 +89,25 @@ fn two_points_are_enough_to_ask() {
     assert_eq!(
         error.to_string(),
         "cannot suggest points for \"m\": no parameter varies among q, expected one; measure a second size first"
+    );
+}
+
+/// A theory without a number to be found is as sure after a measurement as before.
+#[test]
+fn a_formula_without_unknowns_leaves_nothing_to_measure() {
+    let mut set = SampleSet::new(Metric::Wall);
+    let method = set.declare("m", &[Parameter::integer("q", "")]).unwrap();
+    for q in [1e3, 2e3, 4e3] {
+        set.push(method, &[q], 2.1e-9 * q).unwrap();
+    }
+    let options = FitOptions {
+        formula: Some(UserFormula::parse("2e-9 * q", BTreeMap::new()).unwrap()),
+        ..FitOptions::default()
+    };
+    let theory = fit_with(&set.finish()[0], &options).unwrap().remove(0);
+    let error = suggest(&theory, &SuggestOptions::default()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "cannot suggest points for \"m\": its formula has no coefficient that is unsure, expected one; fit one with unknowns"
     );
 }

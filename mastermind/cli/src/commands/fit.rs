@@ -84,6 +84,7 @@ impl Fit {
     /// # Errors
     /// There are no measurements; no method of the name; the output cannot be written.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
+        self.wishes.check()?;
         let metric = &self.measured.metric;
         let samples = measurements::read(&self.inputs, &self.reading, metric)?;
         let samples = measurements::select(samples, self.method.as_deref(), metric)?;
@@ -99,6 +100,10 @@ impl Fit {
             eprint!("{}", crate::errors::worded(failure));
         }
         let models = ModelSet { models };
+        if models.models.is_empty() && !failures.is_empty() {
+            // What an earlier fit wrote stays.
+            return Ok(ExitCode::FAILURE);
+        }
         if let Some(path) = &self.output {
             fs::write(path, models.to_json()?)
                 .with_context(|| format!("cannot write models \"{}\"", path.display()))?;
@@ -138,6 +143,7 @@ fn table(models: &[Model]) -> String {
             model
                 .cv_smape
                 .map_or_else(String::new, |smape| format!("{smape:.2}")),
+            format!("{:.0}", 100.0 * model.weight()),
             model.n_records.to_string(),
             range.join(", "),
             notes.join("; "),
@@ -150,9 +156,10 @@ fn table(models: &[Model]) -> String {
         if is_time { "TIME" } else { "VALUE" },
         "R2",
         "CV-SMAPE %",
+        "WEIGHT %",
         "CALLS",
         "RANGE",
         "NOTES",
     ];
-    output::table(&header, &[3, 4, 5], rows)
+    output::table(&header, &[3, 4, 5, 6], rows)
 }

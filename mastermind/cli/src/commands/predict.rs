@@ -76,10 +76,17 @@ impl Predict {
             return held_out::check(&models, self.method.as_deref(), metric, inputs, self.json);
         }
         let Some(name) = &self.method else {
-            bail!(
-                "cannot predict: no method, expected --method NAME of {}",
-                methods(&models, metric).join(", ")
-            );
+            let known = methods(&models, metric);
+            match known.is_empty() {
+                true => bail!(
+                    "cannot predict: no model of {}, expected at least 1; fit one",
+                    metric.quantity()
+                ),
+                false => bail!(
+                    "cannot predict: no method, expected --method NAME of {}",
+                    known.join(", ")
+                ),
+            }
         };
         let (model, coordinate) = self.find(&models, name, metric)?;
         let prediction = predict(model, &coordinate)?;
@@ -129,6 +136,9 @@ impl Predict {
         };
         let mut coordinate = Coordinate::new();
         for (name, value) in &self.at {
+            if coordinate.values.contains_key(name) {
+                bail!("cannot predict \"{method}\": {name} twice, expected each parameter once");
+            }
             coordinate = match value.parse::<f64>() {
                 Ok(number) if is_number(name) => {
                     if !number.is_finite() {
@@ -137,6 +147,9 @@ impl Predict {
                         );
                     }
                     coordinate.with(name, number)
+                }
+                Err(_) if is_number(name) => {
+                    bail!("cannot predict \"{method}\": {name}={value}, expected a number")
                 }
                 _ => coordinate.with(name, value.as_str()),
             };

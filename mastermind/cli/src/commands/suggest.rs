@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::str::FromStr;
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -22,17 +23,30 @@ pub struct Suggest {
     #[arg(long, value_name = "NAME")]
     method: String,
     /// How many points for each model of the method
-    #[arg(long, value_name = "K", default_value_t = 3)]
+    #[arg(long, value_name = "K", default_value_t = 3, value_parser = at_least_1::<usize>)]
     n: usize,
     /// How far above the measured range predictions are wanted, as a factor
-    #[arg(long, value_name = "FACTOR", default_value_t = 2.0)]
+    #[arg(long, value_name = "FACTOR", default_value_t = 2.0, value_parser = reach)]
     reach: f64,
     /// Calls to be measured at a point
-    #[arg(long, value_name = "CALLS", default_value_t = 5)]
+    #[arg(long, value_name = "CALLS", default_value_t = 5, value_parser = at_least_1::<u32>)]
     repetitions: u32,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
+}
+
+/// The largest reach; beyond it no model tells anything.
+const FARTHEST: f64 = 1e6;
+
+fn reach(text: &str) -> Result<f64, String> {
+    let factor = text.parse().ok().filter(|x| (1.0..=FARTHEST).contains(x));
+    factor.ok_or_else(|| format!("expected a factor of 1 to {FARTHEST:e}"))
+}
+
+fn at_least_1<N: FromStr + From<u8> + PartialOrd>(text: &str) -> Result<N, String> {
+    let number = text.parse::<N>().ok().filter(|n| *n >= N::from(1));
+    number.ok_or_else(|| "expected a whole number of at least 1".into())
 }
 
 /// A suggestion as it is printed.
@@ -53,7 +67,7 @@ impl Suggest {
     /// Suggests points.
     ///
     /// # Errors
-    /// The models cannot be read; none is of the method; nothing varies in one.
+    /// The models cannot be read; none is of the method.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         let act = || format!("cannot read models \"{}\"", self.models.display());
         let models = ModelSet::from_json(&fs::read_to_string(&self.models).with_context(act)?)
@@ -83,16 +97,22 @@ impl Suggest {
             setup_s: None,
         };
         let mut rows = Vec::new();
+        let mut exit = ExitCode::SUCCESS;
         for model in chosen {
-            let found = suggest(model, &options)?;
-            rows.extend(found.iter().map(|suggestion| row(model, suggestion)));
+            match suggest(model, &options) {
+                Ok(found) => rows.extend(found.iter().map(|suggestion| row(model, suggestion))),
+                Err(error) => {
+                    eprint!("{}", crate::errors::worded(&error.into()));
+                    exit = ExitCode::FAILURE;
+                }
+            }
         }
         if self.json {
             output::json(&serde_json::json!({ "suggestions": rows }))?;
-        } else {
+        } else if !rows.is_empty() {
             output::line(table(&rows));
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(exit)
     }
 }
 

@@ -1,11 +1,11 @@
 //! What a user wishes of a fit.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
+use anyhow::bail;
 use clap::{Args, ValueEnum};
 use mastermind_models::{
-    Arithmetic, Error, Family, FitOptions, Model, Modes, ParameterKind, Samples, Unknown,
-    UserFormula, fit_with,
+    Arithmetic, Error, Family, FitOptions, Model, Modes, Samples, Unknown, UserFormula, fit_with,
 };
 
 /// Wishes of a fit; none by default.
@@ -15,10 +15,11 @@ pub struct Wishes {
     /// The only family to try
     #[arg(long, value_enum, value_name = "FAMILY", conflicts_with = "formula")]
     family: Option<FamilyName>,
-    /// A formula to fit, "a * n * log2(n) + b": names that are no parameters are numbers to be found
-    #[arg(long, value_name = "FORMULA")]
+    /// A formula to fit, "a * n * log2(n) + b": names that are no parameters are numbers to be found, unless they look
+    /// like a parameter that is not in it
+    #[arg(long, value_name = "FORMULA", value_parser = formula)]
     formula: Option<String>,
-    /// Bounds of a formula's numbers, a=0:1,b=:10
+    /// Bounds of a formula's numbers, a=0:1,b=:10; c=: says that a name is meant
     #[arg(long, value_name = "K=LOW:HIGH", value_delimiter = ',', value_parser = bounds, requires = "formula")]
     bounds: Vec<(String, Unknown)>,
     /// Parameters that the time must not fall with
@@ -94,41 +95,47 @@ fn bounds(text: &str) -> Result<(String, Unknown), String> {
     Ok((name.trim().into(), unknown))
 }
 
+/// A formula, if it is one.
+fn formula(text: &str) -> Result<String, String> {
+    match Arithmetic::parse(text) {
+        Ok(_) => Ok(text.into()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 impl Wishes {
+    /// Finds what is wrong with the wishes whatever the samples are.
+    ///
+    /// # Errors
+    /// Bounds are of what is not in the formula, empty, or given twice.
+    pub fn check(&self) -> anyhow::Result<()> {
+        let mut seen = BTreeSet::new();
+        if let Some((name, _)) = self.bounds.iter().find(|(name, _)| !seen.insert(name)) {
+            bail!("cannot fit unknown \"{name}\": bounds twice, expected them once");
+        }
+        let bounds = self.bounds.iter().cloned().collect();
+        match &self.formula {
+            Some(text) => Ok(UserFormula::parse(text, bounds).map(|_| ())?),
+            None => Ok(()),
+        }
+    }
+
     /// Fits samples as wished.
     ///
     /// # Errors
-    /// The formula is none; nothing fits.
+    /// A name in the formula is misspelt; nothing fits.
     pub fn fit(&self, samples: &Samples) -> Result<Vec<Model>, Error> {
+        let over = |text: &String| {
+            let bounds = self.bounds.iter().cloned().collect();
+            UserFormula::over(text, &samples.parameters, bounds)
+        };
         let options = FitOptions {
             family: self.family.map(Family::from),
-            formula: self
-                .formula
-                .as_deref()
-                .map(|text| self.formula(text, samples))
-                .transpose()?,
+            formula: self.formula.as_ref().map(over).transpose()?,
             monotone: self.monotone.clone(),
             modes: self.modes.into(),
         };
         fit_with(samples, &options)
-    }
-
-    fn formula(&self, text: &str, samples: &Samples) -> Result<UserFormula, Error> {
-        let expression = Arithmetic::parse(text)?;
-        let is_param = |name: &&str| {
-            let mut parameters = samples.parameters.iter();
-            parameters.any(|p| p.name == **name && !matches!(p.kind, ParameterKind::Enumeration(_)))
-        };
-        let unknowns = expression
-            .names()
-            .into_iter()
-            .filter(|name| !is_param(name));
-        let mut unknowns: BTreeMap<String, Unknown> = unknowns
-            .map(|name| (name.to_owned(), Unknown::default()))
-            .collect();
-        // Bounds of what is not in it are told as such.
-        unknowns.extend(self.bounds.iter().cloned());
-        UserFormula::parse(text, unknowns)
     }
 }
 

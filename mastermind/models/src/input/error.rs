@@ -161,16 +161,13 @@ impl InputError {
 
 /// Text of an input as a message quotes it: short, and nothing that a terminal would obey.
 pub(crate) fn quoted(text: &str) -> String {
+    format!("\"{}\"", plain(text))
+}
+
+/// The same without the quotes.
+pub(crate) fn plain(text: &str) -> String {
     const LONGEST: usize = 40;
-    let shown: String = text
-        .chars()
-        .take(LONGEST)
-        .flat_map(char::escape_debug)
-        .collect();
-    let rest = if text.chars().nth(LONGEST).is_some() {
-        "…"
-    } else {
-        ""
-    };
-    format!("\"{shown}{rest}\"")
+    let shown = text.chars().take(LONGEST).flat_map(char::escape_debug);
+    let rest = text.chars().nth(LONGEST).map(|_| '…');
+    shown.chain(rest).collect()
 }

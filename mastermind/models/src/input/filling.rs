@@ -20,7 +20,7 @@ pub(super) struct Filling<'a, S> {
 /// What one input gave of a method.
 struct Filled {
     number: usize,
-    taken: u64,
+    n_values: u64,
     aside: HashMap<Why, (u64, u64)>,
 }
 
@@ -54,7 +54,7 @@ impl<'a, S: CallSink> Filling<'a, S> {
             None => {
                 let filled = Filled {
                     number: self.sink.declare(row.method, &known.parameters())?,
-                    taken: 0,
+                    n_values: 0,
                     aside: HashMap::new(),
                 };
                 self.methods.entry(row.method.into()).or_insert(filled)
@@ -76,19 +76,22 @@ impl<'a, S: CallSink> Filling<'a, S> {
         }
         for &value_s in row.values_s {
             let why = match value_s {
-                _ if !is_complete => Why::Parameter,
-                v if v.is_nan() => Why::NoTime,
-                v if v.is_infinite() => Why::Infinite,
-                v if v < 0.0 => Why::Negative,
-                _ => {
-                    let own_s = row.call.map_or(value_s, |call| own_s(call, self.inner_ns));
-                    // Nothing else is refused.
-                    let _ = self.sink.take(filled.number, &self.coordinate, own_s);
-                    filled.taken += 1;
-                    continue;
-                }
+                _ if !is_complete => Some(Why::Parameter),
+                v if v.is_nan() => Some(Why::NoTime),
+                v if v.is_infinite() => Some(Why::Infinite),
+                v if v < 0.0 => Some(Why::Negative),
+                _ => None,
             };
-            filled.aside.entry(why).or_insert((0, row.line)).0 += 1;
+            let taken_s = match row.call {
+                Some(call) if why.is_none() => own_s(call, self.inner_ns),
+                _ => value_s,
+            };
+            // What has a reason here is refused there, and counted.
+            let _ = self.sink.take(filled.number, &self.coordinate, taken_s);
+            filled.n_values += 1;
+            if let Some(why) = why {
+                filled.aside.entry(why).or_insert((0, row.line)).0 += 1;
+            }
         }
         Ok(())
     }
@@ -103,7 +106,7 @@ impl<'a, S: CallSink> Filling<'a, S> {
                     why,
                     count,
                     line,
-                    taken: filled.taken,
+                    of: filled.n_values,
                 });
             }
         }

@@ -55,8 +55,8 @@ pub struct SetAside {
     pub count: u64,
     /// Line of the first, from 1; 0 where lines tell nothing.
     pub line: u64,
-    /// How many of the method were taken from this input.
-    pub taken: u64,
+    /// How many values of the method are in this input, those taken and those not.
+    pub of: u64,
 }
 
 /// Why values were set aside.
@@ -87,7 +87,7 @@ impl fmt::Display for Why {
 /// `3 of 40 values of "sort" in "sort.csv", from line 7: a time below zero`.
 impl fmt::Display for SetAside {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (count, of) = (self.count, self.count + self.taken);
+        let (count, of) = (self.count, self.of);
         write!(f, "{count} of {of} values of {}", quoted(&self.method))?;
         write!(
             f,

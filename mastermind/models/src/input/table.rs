@@ -4,7 +4,7 @@ use std::io::BufRead;
 
 use csv::{ReaderBuilder, StringRecord, Trim};
 
-use super::error::{InputError, Place, quoted};
+use super::error::{InputError, Place, plain, quoted};
 use super::wanted::{TimeUnit, Wanted, timed, times, with_unit};
 use super::{Call, Cell, Named, Row, stem};
 use crate::metric::Metric;
@@ -64,7 +64,11 @@ pub(super) fn rows(
     wanted: &Wanted,
     sink: &mut dyn FnMut(&Row<'_>) -> Result<(), InputError>,
 ) -> Result<(), InputError> {
-    let delimiter = delimiter(input.fill_buf().map_err(InputError::io(name))?);
+    let start = input.fill_buf().map_err(InputError::io(name))?;
+    let delimiter = delimiter(start);
+    // Of lines that end with two characters, the reader leaves the second to the next.
+    let first = start.split(|&byte| byte == b'\n').next();
+    let late = u64::from(first.is_some_and(|line| line.ends_with(b"\r")));
     let mut reader = ReaderBuilder::new()
         .delimiter(delimiter)
         .comment(Some(b'#'))
@@ -72,7 +76,7 @@ pub(super) fn rows(
         .from_reader(input);
     let headers = reader
         .headers()
-        .map_err(|error| wrong(name, error))?
+        .map_err(|error| wrong(name, 0, error))?
         .clone();
     if headers.iter().all(str::is_empty) {
         return Err(empty(name));
@@ -82,9 +86,10 @@ pub(super) fn rows(
     let mut n_rows = 0_u64;
     while reader
         .read_record(&mut record)
-        .map_err(|error| wrong(name, error))?
+        .map_err(|error| wrong(name, late, error))?
     {
-        layout.row(name, &record, sink)?;
+        let line = record.position().map_or(0, |at| at.line() + late);
+        layout.row(name, line, &record, sink)?;
         n_rows += 1;
     }
     if n_rows == 0 {
@@ -114,8 +119,10 @@ fn empty(name: &str) -> InputError {
     }
 }
 
-fn wrong(name: &str, error: csv::Error) -> InputError {
-    let line = error.position().map_or(0, csv::Position::line);
+/// # Arguments
+/// * `late` - lines that the reader is behind
+fn wrong(name: &str, late: u64, error: csv::Error) -> InputError {
+    let line = error.position().map_or(0, |at| at.line() + late);
     let place = Place::line(line);
     match error.into_kind() {
         csv::ErrorKind::Io(source) => InputError::io(name)(source),
@@ -124,7 +131,7 @@ fn wrong(name: &str, error: csv::Error) -> InputError {
         } => InputError::content(
             name,
             place,
-            format!("{len} values"),
+            format!("{len} {}", if len == 1 { "value" } else { "values" }),
             format!("{expected_len}, one a column"),
         ),
         csv::ErrorKind::Utf8 { .. } => {
@@ -173,10 +180,10 @@ impl Layout {
     fn row(
         &self,
         name: &str,
+        line: u64,
         record: &StringRecord,
         sink: &mut dyn FnMut(&Row<'_>) -> Result<(), InputError>,
     ) -> Result<(), InputError> {
-        let line = record.position().map_or(0, csv::Position::line);
         let at = |column: usize| Place {
             line,
             column: column as u64 + 1,
@@ -254,7 +261,11 @@ fn no_column(name: &str, columns: &[&str], column: &str, todo: &'static str) -> 
     InputError::NoColumn {
         input: name.into(),
         column: column.into(),
-        known: columns.join(", "),
+        known: columns
+            .iter()
+            .map(|column| plain(column))
+            .collect::<Vec<_>>()
+            .join(", "),
         todo,
     }
 }

@@ -21,12 +21,19 @@ fn sheet(model: &Model) -> String {
     if let Some(sigma) = &model.sigma {
         line("sigma", model.metric.with_unit(&sigma.to_string()));
     }
-    line("form", form(model));
+    line("form", model.family.to_string());
+    for (name, value) in average(model) {
+        line(name, value);
+    }
     for coefficient in &model.coefficients {
-        let (value, unit) = (short(coefficient.value), &coefficient.unit);
+        let value = short(coefficient.value);
+        let unit = match coefficient.unit.as_str() {
+            "" => String::new(),
+            unit => format!(" {unit}"),
+        };
         let error = match coefficient.std_error {
-            Some(error) => format!("{value} +- {} {unit}", short(error)),
-            None => format!("{value} {unit}, error unknown"),
+            Some(error) => format!("{value} +- {}{unit}", short(error)),
+            None => format!("{value}{unit}, error unknown"),
         };
         line(&coefficient.name, error);
     }
@@ -52,16 +59,35 @@ fn sheet(model: &Model) -> String {
     text
 }
 
-fn form(model: &Model) -> String {
-    let Some(first) = model.alternatives.first() else {
-        return model.family.to_string();
+/// What predictions average over; nothing where the shown formula stands alone.
+fn average(model: &Model) -> Vec<(&'static str, String)> {
+    let parts = &model.alternatives;
+    let Some(likeliest) = parts.iter().max_by(|a, b| a.weight.total_cmp(&b.weight)) else {
+        return Vec::new();
     };
-    let n = model.alternatives.len();
-    let percent = 100.0 * first.weight;
-    format!(
-        "{}, {percent:.0} % likely; predictions average over {n}",
-        model.family
-    )
+    let mut lines = vec![(
+        "weight",
+        format!(
+            "{} of {} credible formulas; predictions are their median by weight",
+            percent(model.weight()),
+            parts.len()
+        ),
+    )];
+    if likeliest.weight > model.weight() {
+        let formula = model.metric.with_unit(&likeliest.formula.to_string());
+        lines.push((
+            "likeliest",
+            format!("{}: {formula}", percent(likeliest.weight)),
+        ));
+    }
+    lines
+}
+
+/// `62 %`, `0.31 %`.
+fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    let digits = if percent < 1.0 { 2 } else { 0 };
+    format!("{percent:.digits$} %")
 }
 
 fn measures(model: &Model) -> String {
@@ -79,6 +105,9 @@ fn measures(model: &Model) -> String {
     }
     if let Some(aicc) = model.aicc {
         list.push(format!("AICc {aicc:.1}"));
+    }
+    if let Some(bic) = model.bic {
+        list.push(format!("BIC {bic:.1}"));
     }
     list.join(", ")
 }
