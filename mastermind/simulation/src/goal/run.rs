@@ -26,11 +26,14 @@ const FETCHED: u64 = 7;
 /// Which of these bits say what an event is.
 const WHAT: u64 = 7;
 
-/// The event was put off because its rank was busy.
-const PUT_OFF: u64 = 8;
+/// Once that an event was put off because its rank was busy.
+const PUT_OFF: u64 = WHAT + 1;
+
+/// As often as it goes back into the queue; then it waits in line, which costs more the first times.
+const OFTEN: u64 = 7 * PUT_OFF;
 
 /// One event after the other in the order that they are settled.
-const STEP: u64 = 16;
+const STEP: u64 = OFTEN + PUT_OFF;
 
 /// Events between two calls of the progress function.
 const PROGRESS_EVERY: u64 = 1 << 20;
@@ -115,8 +118,6 @@ struct Rank {
     single: bool,
     /// Operations of it wait for others than the one before.
     depends: bool,
-    /// Events of it wait in line.
-    has_lines: bool,
 }
 
 /// An interface: when it can send and receive next.
@@ -302,71 +303,74 @@ impl<'a> Run<'a> {
         self.ready.clear();
     }
 
-    /// When an event at a processor and an interface can be dealt with.
+    /// Has an event tried again; it keeps its place among those that wait.
     #[inline]
-    fn free(&mut self, rank: u32, waits_for: WaitsFor, (cpu, nic): (u8, u8)) -> u64 {
-        let processor = *self.processor(rank, cpu);
-        match waits_for {
-            WaitsFor::Processor => processor,
-            WaitsFor::Sending => processor.max(self.nic(rank, nic).sending),
-            WaitsFor::Receiving => processor.max(self.nic(rank, nic).receiving),
+    fn put_off(&mut self, event: Event) {
+        if event.order & OFTEN == OFTEN {
+            self.put_in_line(event);
+        } else {
+            let order = event.order + PUT_OFF;
+            self.queue.push(Event { order, ..event });
         }
     }
 
-    /// Puts an event off if its rank is busy; it keeps its place among those that wait.
-    #[inline]
-    fn is_put_off(&mut self, event: Event, waits_for: WaitsFor, place: (u8, u8)) -> bool {
-        let free = self.free(event.rank, waits_for, place);
-        if free <= event.at {
-            return false;
-        }
-        let again = event.order & PUT_OFF != 0;
-        let event = Event {
-            at: free,
-            order: event.order | PUT_OFF,
-            ..event
-        };
-        let rank = &mut self.ranks[event.rank as usize];
-        if again && rank.single {
-            rank.has_lines = true;
+    #[cold]
+    #[inline(never)]
+    fn put_in_line(&mut self, event: Event) {
+        if self.ranks[event.rank as usize].single {
+            let waits_for = self.waits_for(&event);
             self.lines.wait(event, waits_for);
             self.call(event.rank, waits_for);
         } else {
             self.queue.push(event);
         }
-        true
+    }
+
+    /// What an event waits for beside the processor.
+    fn waits_for(&self, event: &Event) -> WaitsFor {
+        match event.order & WHAT {
+            EAGER | LARGE | DATA => WaitsFor::Receiving,
+            OP if self.op(event.rank, event.op).kind == Kind::Send => WaitsFor::Sending,
+            _ => WaitsFor::Processor,
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn call_all(&mut self, rank: u32) {
+        for waits_for in WaitsFor::ALL {
+            self.call(rank, waits_for);
+        }
     }
 
     /// Has the first in line tried when the rank is free.
     fn call(&mut self, rank: u32, waits_for: WaitsFor) {
         if let Some(event) = self.lines.call(rank, waits_for) {
-            let at = self.free(rank, waits_for, (0, 0)).max(event.at);
+            let Rank { processor, nic, .. } = self.ranks[rank as usize];
+            let free = match waits_for {
+                WaitsFor::Processor => processor,
+                WaitsFor::Sending => processor.max(nic.sending),
+                WaitsFor::Receiving => processor.max(nic.receiving),
+            };
+            let at = free.max(event.at);
             self.queue.push(Event { at, ..event });
         }
     }
 
     #[inline]
     fn event(&mut self, event: Event) {
-        let waited = event.order & PUT_OFF != 0 && self.ranks[event.rank as usize].has_lines;
-        if waited {
+        if event.order & OFTEN == OFTEN {
             self.lines.came(event.rank, event.order);
         }
-        self.deal_with(event);
-        if waited {
-            for waits_for in WaitsFor::ALL {
-                self.call(event.rank, waits_for);
-            }
-        }
-        self.start_ready(event.rank);
-    }
-
-    #[inline]
-    fn deal_with(&mut self, event: Event) {
         match event.order & WHAT {
             OP => self.start(event),
             DONE => self.release(event.rank, event.op, event.at, false),
             part => self.arrive(event, part),
         }
+        if event.order & OFTEN == OFTEN {
+            self.call_all(event.rank);
+        }
+        self.start_ready(event.rank);
     }
 
     /// An operation is due.
@@ -378,11 +382,12 @@ impl<'a> Run<'a> {
             self.receive(rank, op, at);
             return;
         }
-        let mut waits_for = WaitsFor::Processor;
+        let mut free = *self.processor(rank, it.cpu);
         if it.kind == Kind::Send {
-            waits_for = WaitsFor::Sending;
+            free = free.max(self.nic(rank, it.nic).sending);
         }
-        if self.is_put_off(event, waits_for, (it.cpu, it.nic)) {
+        if free > at {
+            self.put_off(Event { at: free, ..event });
             return;
         }
         self.release_begin(rank, op, at);
@@ -482,11 +487,12 @@ impl<'a> Run<'a> {
             _ => (cpu, nic),
         };
         let has_bytes = matches!(part, EAGER | LARGE | DATA);
-        let mut waits_for = WaitsFor::Processor;
+        let mut free = *self.processor(rank, cpu);
         if has_bytes {
-            waits_for = WaitsFor::Receiving;
+            free = free.max(self.nic(rank, nic).receiving);
         }
-        if self.is_put_off(event, waits_for, (cpu, nic)) {
+        if free > at {
+            self.put_off(Event { at: free, ..event });
             return;
         }
         let mut occupied = link.receive_overhead_ns;

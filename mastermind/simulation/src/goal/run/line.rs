@@ -35,6 +35,8 @@ struct Line {
 
 impl Lines {
     /// Takes note that an event came out of the queue.
+    #[cold]
+    #[inline(never)]
     pub(super) fn came(&mut self, rank: u32, order: u64) {
         let lines = self.0.get_mut(&rank).into_iter().flatten();
         lines.for_each(|line| line.called.retain(|called| *called != order));
