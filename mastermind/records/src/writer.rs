@@ -16,7 +16,7 @@ use crate::definition::Definition;
 use crate::error::RecordsError;
 use crate::layout::{Calibration, HEADER_BYTES, LogHeader, LogIdentity};
 
-/// Sizes of the chunks of a log: the first, and the largest; each is four times the one before.
+/// Sizes of the chunks of a log: the first, and the largest; those between are as large as all before them together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChunkSizes {
     /// Bytes of the first chunk.
@@ -27,7 +27,7 @@ pub struct ChunkSizes {
 
 impl Default for ChunkSizes {
     /// Of calls of 250 ns with two parameters, 1 MiB holds 7 ms, and the first chunk that the preparing thread makes takes
-    /// it 3 ms. 8 MiB holds 50 ms, and three of them are kept ahead: on a machine whose cores are all busy the thread has to
+    /// it 3 ms. 8 MiB holds 50 ms, and four of them are kept ahead: on a machine whose cores are all busy the thread has to
     /// wait for one, and where the disk is behind the system lets it wait (30 to 60 ms a chunk were seen).
     fn default() -> Self {
         Self {
@@ -37,8 +37,10 @@ impl Default for ChunkSizes {
     }
 }
 
-/// Largest chunks that are prepared ahead; of smaller ones, one.
-const N_AHEAD: usize = 3;
+/// Largest chunks that are prepared ahead.
+const N_AHEAD: usize = 4;
+/// Smaller chunks that are prepared ahead: the first hold little time, and the preparing thread has just begun.
+const N_SMALL_AHEAD: usize = 2;
 
 /// One record, for [`LogWriter::append`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -340,9 +342,12 @@ impl LogWriter {
     /// Asks for chunks until enough are on their way.
     fn request_chunks(&mut self, needed: u64) {
         let largest_bytes = self.sizes.largest_bytes.max(GRAIN_BYTES);
-        while self.n_requested == 0
-            || self.n_requested < N_AHEAD && self.next_bytes == largest_bytes
-        {
+        loop {
+            let is_largest = self.next_bytes == largest_bytes;
+            let n_ahead = if is_largest { N_AHEAD } else { N_SMALL_AHEAD };
+            if self.n_requested >= n_ahead {
+                return;
+            }
             let wanted = self.next_bytes.max(needed.next_multiple_of(GRAIN_BYTES));
             let bytes = self.preparer.reserve(wanted);
             if bytes == 0 {
@@ -351,7 +356,8 @@ impl LogWriter {
             self.preparer.request(&self.slot, self.next_offset, bytes);
             self.n_requested += 1;
             self.next_offset += bytes;
-            self.next_bytes = (self.next_bytes * 2).min(largest_bytes);
+            let before = self.next_offset / GRAIN_BYTES * GRAIN_BYTES;
+            self.next_bytes = before.max(self.next_bytes).min(largest_bytes);
         }
     }
 
