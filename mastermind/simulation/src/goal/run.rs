@@ -7,7 +7,7 @@ use super::queue::{Event, Queue};
 use super::schedule::{Kind, Op, Part, Schedule};
 use crate::engine::{Blocked, ProcessResult, Progress, SimulationError, fetch, filled};
 use crate::machine::{Link, Machine, Rendezvous};
-use line::{Lines, WaitsFor};
+use line::Lines;
 use matching::Waiting;
 
 /// What an event is: the lowest bits of its order.
@@ -301,60 +301,6 @@ impl<'a> Run<'a> {
             }
         }
         self.ready.clear();
-    }
-
-    /// Has an event tried again; it keeps its place among those that wait.
-    #[inline]
-    fn put_off(&mut self, event: Event) {
-        if event.order & OFTEN == OFTEN {
-            self.put_in_line(event);
-        } else {
-            let order = event.order + PUT_OFF;
-            self.queue.push(Event { order, ..event });
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn put_in_line(&mut self, event: Event) {
-        if self.ranks[event.rank as usize].single {
-            let waits_for = self.waits_for(&event);
-            self.lines.wait(event, waits_for);
-            self.call(event.rank, waits_for);
-        } else {
-            self.queue.push(event);
-        }
-    }
-
-    /// What an event waits for beside the processor.
-    fn waits_for(&self, event: &Event) -> WaitsFor {
-        match event.order & WHAT {
-            EAGER | LARGE | DATA => WaitsFor::Receiving,
-            OP if self.op(event.rank, event.op).kind == Kind::Send => WaitsFor::Sending,
-            _ => WaitsFor::Processor,
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn call_all(&mut self, rank: u32) {
-        for waits_for in WaitsFor::ALL {
-            self.call(rank, waits_for);
-        }
-    }
-
-    /// Has the first in line tried when the rank is free.
-    fn call(&mut self, rank: u32, waits_for: WaitsFor) {
-        if let Some(event) = self.lines.call(rank, waits_for) {
-            let Rank { processor, nic, .. } = self.ranks[rank as usize];
-            let free = match waits_for {
-                WaitsFor::Processor => processor,
-                WaitsFor::Sending => processor.max(nic.sending),
-                WaitsFor::Receiving => processor.max(nic.receiving),
-            };
-            let at = free.max(event.at);
-            self.queue.push(Event { at, ..event });
-        }
     }
 
     #[inline]
