@@ -2,21 +2,30 @@
 
 For each choice of terms, constant and coefficients by maximum likelihood with the spread of a measurement proportional to the
 function; the likeliest terms are the guess. The prediction is the median over all choices by likelihood.
+
+usage: limit.py [--kernels N] [--seed S,S]
+
+As a program it tells what a selector reaches that is not told whether a function has one term or two: both numbers are as likely, each
+shared by its choices, and a second term costs a penalty in the logarithm of the likelihood. What one penalty gains on functions of two
+terms it loses on those of one; run.py's table can be no better than the best of these lines in both columns.
 """
 
+import argparse
 import itertools
 import math
+import warnings
 
 import numpy
 
-from kernels import TERMS, value_of
+from kernels import TERMS, kernels, value_of
 
 PASSES = 8
 UNLIKELY = 4.0  # a negative constant or coefficient, in the logarithm of the likelihood
+PENALTIES = [0, 1, 2, 3, 4, 5, 6, 8]
 
 
-def fit(kernel, n_terms):
-    """The likeliest terms, as [(exponent, power of the logarithm), …], and the value at the far point."""
+def fits(kernel, n_terms):
+    """All choices of terms, the logarithm of the likelihood of each, and its value at the far point."""
     choices = list(itertools.combinations(range(len(TERMS)), n_terms))
     x = numpy.array([point[0] for point in kernel["points"]])
     values = numpy.array(kernel["values"])
@@ -46,7 +55,46 @@ def fit(kernel, n_terms):
     for column in range(n_terms):
         products[:, 1 + column] = far[[choice[column] for choice in choices]]
     there = (coefficients * products).sum(axis=1)
+    return choices, likelihood, there
+
+
+def middle(likelihood, there):
+    """The median of the values by likelihood."""
     order = numpy.argsort(there)
     weight = numpy.cumsum(numpy.exp(likelihood - likelihood.max())[order])
-    middle = order[numpy.searchsorted(weight, weight[-1] / 2)]
-    return [TERMS[term] for term in choices[int(likelihood.argmax())]], float(there[middle])
+    return float(there[order[numpy.searchsorted(weight, weight[-1] / 2)]])
+
+
+def fit(kernel, n_terms):
+    """The likeliest terms, as [(exponent, power of the logarithm), …], and the value at the far point."""
+    choices, likelihood, there = fits(kernel, n_terms)
+    return [TERMS[term] for term in choices[int(likelihood.argmax())]], middle(likelihood, there)
+
+
+def errors_untold(kernel):
+    """The error at the far point, in per cent, for each penalty of a second term."""
+    (_, one, there_one), (_, two, there_two) = (fits(kernel, n_terms) for n_terms in (1, 2))
+    there = numpy.concatenate([there_one, there_two])
+    one, two = (likelihood - math.log(len(likelihood)) for likelihood in (one, two))
+    guesses = [middle(numpy.concatenate([one, two - penalty]), there) for penalty in PENALTIES]
+    return [100 * abs(guess / kernel["far_exact"] - 1) for guess in guesses]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kernels", type=int, default=200)
+    parser.add_argument("--seed", default="1", help="or several, apart by commas")
+    options = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    seeds = options.seed.split(",")
+    print(f"not told the number of terms: median error % over {options.kernels * len(seeds)} kernels, by the penalty of a second term")
+    print("noise  functions of " + "".join(f"{penalty:8}" for penalty in PENALTIES))
+    for noise in (0.02, 0.05, 0.10):
+        for n_terms, what in ((1, "one term"), (2, "two terms")):
+            drawn = [kernels(seed, options.kernels, 1, n_terms, noise, "alike") for seed in seeds]
+            found = numpy.median([errors_untold(kernel) for some in drawn for kernel in some], axis=0)
+            print(f"{noise:5.0%}  {what:13}" + "".join(f"{error:8.2f}" for error in found), flush=True)
+
+
+if __name__ == "__main__":
+    main()

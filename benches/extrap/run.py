@@ -9,7 +9,7 @@ An error is the median over the kernels of a row; behind the ratio of ours to Ex
 resampling the kernels (with 200 of them about a tenth of it), and by how many of these it is above its target; below, the number is
 negative. Several seeds are as many times the kernels. A row is `reached` where all its targets are; `at the limit` where what it
 misses is at most one standard error worse than `limit.py`, which knows the noise and the number of terms, and behind it stands by how
-many standard errors it is; else `missed`.
+many standard errors it is; else `missed`. What can be reached without knowing the number of terms `limit.py` tells as a program.
 """
 
 import argparse
