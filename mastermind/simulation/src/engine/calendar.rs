@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::pages::filled;
+use super::ring::Filled;
 
 /// Buckets of the ring.
 pub(super) const BUCKETS: usize = 2048;
@@ -13,48 +14,6 @@ pub(super) const NONE: u32 = u32::MAX;
 
 /// No visit.
 const IDLE: u64 = u64::MAX;
-
-/// Which buckets of the ring are not empty: a bit each.
-pub(super) struct Filled([u64; BUCKETS / 64]);
-
-impl Default for Filled {
-    fn default() -> Self {
-        Self([0; BUCKETS / 64])
-    }
-}
-
-impl Filled {
-    #[inline]
-    pub(super) fn set(&mut self, bucket: usize) {
-        self.0[bucket / 64] |= 1 << (bucket % 64);
-    }
-
-    #[inline]
-    pub(super) fn clear(&mut self, bucket: usize) {
-        self.0[bucket / 64] &= !(1 << (bucket % 64));
-    }
-
-    /// The first window from `now` on whose bucket is not empty.
-    pub(super) fn next(&self, now: u64) -> Option<u64> {
-        let start = now as usize % BUCKETS;
-        let words = BUCKETS / 64;
-        for step in 0..=words {
-            let word = (start / 64 + step) % words;
-            let mut bits = self.0[word];
-            if step == 0 {
-                bits &= u64::MAX << (start % 64);
-            } else if step == words {
-                bits &= !(u64::MAX << (start % 64));
-            }
-            if bits != 0 {
-                let bucket = word * 64 + bits.trailing_zeros() as usize;
-                let ahead = (bucket + BUCKETS - start) % BUCKETS;
-                return Some(now + ahead as u64);
-            }
-        }
-        None
-    }
-}
 
 #[derive(Clone, Copy)]
 struct Place {
@@ -76,7 +35,7 @@ pub(super) struct Calendar {
     now: u64,
     /// The first process of each bucket, or [`NONE`].
     heads: Vec<u32>,
-    filled: Filled,
+    filled: Filled<{ BUCKETS / 64 }>,
     places: Vec<Place>,
     later: BinaryHeap<Reverse<(u64, u32)>>,
 }

@@ -37,6 +37,7 @@ mod outcome;
 mod pages;
 mod process;
 mod region;
+mod ring;
 mod run;
 mod warm;
 
@@ -45,4 +46,5 @@ pub use outcome::{ElementResult, Outcome, ProcessResult, Progress, Slice};
 pub use run::{simulate, simulate_traced, simulate_with};
 
 pub(crate) use pages::{filled, reserve};
+pub(crate) use ring::Filled;
 pub(crate) use warm::fetch;

@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::engine::Filled;
+
 /// Nanoseconds of a bucket, as a power of two.
 const SHIFT: u32 = 10;
 
@@ -27,8 +29,7 @@ pub(super) struct Event {
 /// The calendar.
 pub(super) struct Queue {
     buckets: Vec<Vec<Event>>,
-    /// A bit a bucket: whether it has events.
-    filled: Vec<u64>,
+    filled: Filled<{ BUCKETS / 64 }>,
     /// Number of the present bucket, counted from time 0.
     now: u64,
     /// Events of the present bucket in reverse order, and those that came after it was reached.
@@ -41,7 +42,7 @@ impl Queue {
     pub(super) fn new() -> Self {
         Self {
             buckets: vec![Vec::new(); BUCKETS],
-            filled: vec![0; BUCKETS / 64],
+            filled: Filled::default(),
             now: 0,
             present: Vec::new(),
             new: BinaryHeap::new(),
@@ -65,7 +66,7 @@ impl Queue {
     fn put(&mut self, bucket: u64, event: Event) {
         let place = bucket as usize % BUCKETS;
         self.buckets[place].push(event);
-        self.filled[place / 64] |= 1 << (place % 64);
+        self.filled.set(place);
     }
 
     /// The earliest event.
@@ -89,7 +90,7 @@ impl Queue {
 
     fn advance(&mut self) -> Option<()> {
         let later = self.later.peek().map(|event| event.0.at >> SHIFT);
-        self.now = match (self.next_filled(), later) {
+        self.now = match (self.filled.next(self.now + 1), later) {
             (Some(a), Some(b)) => a.min(b),
             (a, b) => a.or(b)?,
         };
@@ -102,32 +103,11 @@ impl Queue {
             self.put(bucket, event);
         }
         let place = self.now as usize % BUCKETS;
-        self.filled[place / 64] &= !(1 << (place % 64));
+        self.filled.clear(place);
         std::mem::swap(&mut self.present, &mut self.buckets[place]);
         self.present
             .sort_unstable_by_key(|event| Reverse((event.at, event.order)));
         Some(())
-    }
-
-    /// The next bucket of the calendar with events.
-    fn next_filled(&self) -> Option<u64> {
-        let start = (self.now as usize + 1) % BUCKETS;
-        let words = BUCKETS / 64;
-        for step in 0..=words {
-            let word = (start / 64 + step) % words;
-            let mut bits = self.filled[word];
-            if step == 0 {
-                bits &= u64::MAX << (start % 64);
-            } else if step == words {
-                bits &= !(u64::MAX << (start % 64));
-            }
-            if bits != 0 {
-                let place = word * 64 + bits.trailing_zeros() as usize;
-                let ahead = (place + BUCKETS - start) % BUCKETS;
-                return Some(self.now + 1 + ahead as u64);
-            }
-        }
-        None
     }
 
     /// Bytes of memory.

@@ -3,8 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::super::calendar::{BUCKETS, Filled, NONE};
+use super::super::calendar::{BUCKETS, NONE};
 use super::super::pages::filled;
+use super::super::ring::Filled;
 use super::super::warm::fetch;
 
 /// Visits in order of windows; a process has at most one.
@@ -16,7 +17,7 @@ pub(super) struct Calendar {
     now: u64,
     /// The first process of each bucket, or [`NONE`].
     heads: Box<[u32; BUCKETS]>,
-    filled: Filled,
+    filled: Filled<{ BUCKETS / 64 }>,
     /// By process: the one after it in its bucket, or [`NONE`].
     next: Vec<u32>,
     later: BinaryHeap<Reverse<(u64, u32)>>,
