@@ -19,6 +19,10 @@ const TOLERANCE: f64 = 0.01;
 /// Shortest time in MPI of a rank that means anything, seconds: what its programs wait for at least.
 const SHORTEST_S: f64 = 0.1;
 
+/// Runs of which one has to be within the tolerance: the system may take the processor away between the two clocks'
+/// readings, which no run can help; a difference that the measurement makes is there in each.
+const N_RUNS: usize = 3;
+
 /// Calls and seconds by rank and function.
 type Told = BTreeMap<(u32, String), (u64, f64)>;
 
@@ -46,24 +50,34 @@ fn shim(folder: &Path) -> PathBuf {
     shim
 }
 
-/// Checks that the calls are the same and the seconds of each rank within the tolerance, over the shim's functions.
-fn assert_same(by_shim: &Told, by_proxy: &Told) {
-    for rank in [0, 1] {
-        let (mut shim_s, mut proxy_s) = (0.0, 0.0);
-        for ((_, name), (calls, s)) in by_shim.iter().filter(|((r, _), _)| *r == rank) {
-            let proxy = by_proxy.get(&(rank, name.clone()));
-            let (proxy_calls, of_proxy) = proxy.unwrap_or_else(|| panic!("{name}: {by_proxy:?}"));
-            assert_eq!(calls, proxy_calls, "{name} on rank {rank}");
-            shim_s += s;
-            proxy_s += of_proxy;
+/// Checks over the shim's functions that the calls are the same in each run, and the seconds of each rank within the
+/// tolerance in one.
+fn assert_same(run: impl Fn() -> (Told, Told)) {
+    let mut told = Vec::new();
+    for _ in 0..N_RUNS {
+        let (by_shim, by_proxy) = run();
+        let differs = [0, 1].map(|rank| difference(rank, &by_shim, &by_proxy));
+        if differs.iter().all(|differs| *differs < TOLERANCE) {
+            return;
         }
-        println!("rank {rank}: shim {shim_s:.6} s, proxy {proxy_s:.6} s");
-        assert!(shim_s > SHORTEST_S, "rank {rank}: {shim_s} s in MPI");
-        assert!(
-            (proxy_s / shim_s - 1.0).abs() < TOLERANCE,
-            "rank {rank}: shim {shim_s} s, proxy {proxy_s} s\n{by_shim:#?}\n{by_proxy:#?}"
-        );
+        told.push((differs, by_shim, by_proxy));
     }
+    panic!("{told:#?}");
+}
+
+/// By how much the seconds of a rank differ, of the shim's.
+fn difference(rank: u32, by_shim: &Told, by_proxy: &Told) -> f64 {
+    let (mut shim_s, mut proxy_s) = (0.0, 0.0);
+    for ((_, name), (calls, s)) in by_shim.iter().filter(|((r, _), _)| *r == rank) {
+        let proxy = by_proxy.get(&(rank, name.clone()));
+        let (proxy_calls, of_proxy) = proxy.unwrap_or_else(|| panic!("{name}: {by_proxy:?}"));
+        assert_eq!(calls, proxy_calls, "{name} on rank {rank}");
+        shim_s += s;
+        proxy_s += of_proxy;
+    }
+    println!("rank {rank}: shim {shim_s:.6} s, proxy {proxy_s:.6} s");
+    assert!(shim_s > SHORTEST_S, "rank {rank}: {shim_s} s in MPI");
+    (proxy_s / shim_s - 1.0).abs()
 }
 
 /// Runs a program on two ranks with shim and proxy preloaded, and compares them.
@@ -71,8 +85,10 @@ fn compare(mpi: &str, program: &Path, shim: &Path) {
     let proxy = bin_dir().join("libproxy_mpi.so");
     let folder = shim.parent().expect("a folder");
     let preload = format!("LD_PRELOAD={}:{}", shim.display(), proxy.display());
-    let text = output(mpirun(mpi, 2, folder).args(["env", &preload]).arg(program));
-    assert_same(&told(&text, "shim"), &told(&text, "proxy"));
+    assert_same(|| {
+        let text = output(mpirun(mpi, 2, folder).args(["env", &preload]).arg(program));
+        (told(&text, "shim"), told(&text, "proxy"))
+    });
 }
 
 #[test]
@@ -157,13 +173,16 @@ fn seconds_of_a_component() {
              [instances]\nwaits = \"test.Waits\"\n\n[go]\nport = \"waits.go\"\n"
         );
         let assembly = scratch.write("waits.toml", assembly);
-        let records = scratch.text("records");
         let preload = format!("LD_PRELOAD={}", shim(&folder).display());
-        let mut command = mpirun(mpi, 2, &folder);
-        command.args(["env", &preload]);
-        command.arg(bin_dir().join("mastermind"));
-        command.arg("run").arg(&assembly);
-        let text = output(command.args(["--mpi", mpi, "--records", &records]));
-        assert_same(&told(&text, "shim"), &recorded(&records));
+        assert_same(|| {
+            let out = tempfile::tempdir().expect("a folder");
+            let records = out.path().join("records").display().to_string();
+            let mut command = mpirun(mpi, 2, &folder);
+            command.args(["env", &preload]);
+            command.arg(bin_dir().join("mastermind"));
+            command.arg("run").arg(&assembly);
+            let text = output(command.args(["--mpi", mpi, "--records", &records]));
+            (told(&text, "shim"), recorded(&records))
+        });
     }
 }
