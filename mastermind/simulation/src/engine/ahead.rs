@@ -12,22 +12,32 @@ use super::process::{NEVER, Waits};
 use super::run::Engine;
 use super::warm::fetch;
 
-/// Any process's message may make it send.
-pub(super) const SOMEBODY: u32 = NIL - 1;
-
 /// Windows that a process may run ahead: work as long as that needs no visit of its own at its end. One that only
 /// sends would fill the lists of those that come after it if there were no such end.
 const AHEAD: u64 = 1024;
 
-/// When a process may send next.
+/// No neighbour.
+pub(super) const NONE: u8 = u8::MAX;
+
+/// A process that is not known: any message may make it send.
+pub(super) const SOMEBODY: u8 = u8::MAX - 1;
+
+/// All neighbours, a bit each.
+pub(super) const ALL: u8 = u8::MAX;
+
+/// When a process may send next, and to whom.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bound {
-    /// Not before this, whatever comes.
+    /// When it goes on at the earliest.
     pub(super) ns: u64,
-    /// Nor before it has a message from there; [`NIL`] where it waits for none that is not on its way.
-    pub(super) via: u32,
-    /// And so long after it has received that, nanoseconds.
-    pub(super) then_ns: u32,
+    /// With which operation.
+    pub(super) at: u32,
+    /// Nor before it has a message from this one of its [`Neighbours::senders`]; [`NONE`] where it waits
+    /// for none that is not on its way, [`SOMEBODY`] where it is not known from whom.
+    pub(super) via: u8,
+    /// To whom it sends as long as its variables do not say otherwise: a bit for each place that it has itself
+    /// among the senders of the other.
+    pub(super) to: u8,
 }
 
 /// What is known ahead, of a program that says who sends to whom.
@@ -42,8 +52,9 @@ impl Ahead {
     pub(super) fn new(neighbours: Neighbours, processes: usize, lookahead_ns: u64) -> Self {
         let bound = Bound {
             ns: 0,
-            via: NIL,
-            then_ns: 0,
+            at: 0,
+            via: NONE,
+            to: ALL,
         };
         Self {
             neighbours,
@@ -74,6 +85,20 @@ impl Ahead {
         rank.min(rank.wrapping_sub(self.bounds.len() as u32))
     }
 
+    /// The place among the senders to `receiver` that `sender` has.
+    #[inline]
+    pub(super) fn place_of(&self, sender: u32, receiver: u32) -> Option<u8> {
+        let mut distance = sender.wrapping_sub(receiver);
+        if sender < receiver {
+            distance = distance.wrapping_add(self.bounds.len() as u32);
+        }
+        let senders = &self.neighbours.senders;
+        senders
+            .iter()
+            .position(|known| *known == distance)
+            .map(|place| place as u8)
+    }
+
     /// Until when no message can come to a process that is not on its way already: the end of the
     /// present window at least, which is given by its begin and end.
     ///
@@ -81,38 +106,65 @@ impl Ahead {
     #[inline]
     pub(super) fn horizon(&self, process: u32, (begin, end): (u64, u64)) -> u64 {
         let mut first = NEVER;
-        for distance in &self.neighbours.senders {
+        for (place, distance) in self.neighbours.senders.iter().enumerate() {
             let sender = self.further(process, *distance);
-            first = first.min(self.next_send(sender, process, begin));
+            first = first.min(self.next_send(sender, (place as u8, process), begin));
         }
         let horizon = first.saturating_add(self.lookahead_ns);
         let horizon = horizon.min(begin + AHEAD * (end - begin));
         horizon.max(end)
     }
 
-    /// When a process may send its next message at the earliest, but for one that it sends because
-    /// of what `other` is still to do.
+    /// How long a process works at least before it sends to the one among whose senders it has this place.
     #[inline]
-    fn next_send(&self, process: u32, other: u32, begin: u64) -> u64 {
-        let Bound { ns, via, then_ns } = self.bounds[process as usize];
-        match via {
-            NIL | SOMEBODY => ns.max(begin),
-            _ if via == other => NEVER,
-            _ => {
-                let least = self.lookahead_ns + self.neighbours.least_receive_ns;
-                let peer = self.bounds[via as usize];
-                // What it waits for itself is not on its way.
-                let theirs = match peer.via {
-                    NIL | SOMEBODY => begin,
-                    _ => begin + least + u64::from(peer.then_ns),
-                };
-                let comes = peer
-                    .ns
-                    .max(theirs)
-                    .saturating_add(least + u64::from(then_ns));
-                ns.max(comes)
-            }
+    pub(super) fn then_ns(&self, bound: Bound, place: u8) -> u64 {
+        let other = usize::from(bound.to >> place & 1 == 0);
+        u64::from(self.neighbours.quiet_ns[bound.at as usize][other])
+    }
+
+    /// Says that a process goes on at `ns`, if it waits for a message of `sender`, which has sent it: when that may
+    /// be answered at the earliest.
+    #[inline]
+    pub(super) fn comes(&mut self, process: u32, sender: u32, ns: u64) -> Option<u64> {
+        let bound = self.bounds[process as usize];
+        if bound.via >= SOMEBODY {
+            return None;
         }
+        let distance = self.neighbours.senders[usize::from(bound.via)];
+        if self.further(process, distance) != sender {
+            return None;
+        }
+        let then_ns = match self.place_of(process, sender) {
+            Some(place) => self.then_ns(bound, place),
+            None => NEVER,
+        };
+        let bound = &mut self.bounds[process as usize];
+        (bound.ns, bound.via) = (ns, NONE);
+        Some(ns.saturating_add(then_ns).saturating_add(self.lookahead_ns))
+    }
+
+    /// When a process may send its next message to `other`, among whose senders it has this place, at the
+    /// earliest; but for one that it sends because of what `other` is still to do.
+    #[inline]
+    fn next_send(&self, process: u32, (place, other): (u8, u32), begin: u64) -> u64 {
+        let bound = self.bounds[process as usize];
+        let mut goes_on = bound.ns.max(begin);
+        if bound.via < SOMEBODY {
+            let peer = self.further(process, self.neighbours.senders[usize::from(bound.via)]);
+            if peer == other {
+                return NEVER;
+            }
+            let least = self.lookahead_ns + self.neighbours.least_receive_ns;
+            let theirs = self.bounds[peer as usize];
+            // What it waits for itself is not on its way.
+            let mut sends = theirs.ns.max(begin);
+            if theirs.via < SOMEBODY {
+                sends = sends.max(begin + least);
+            }
+            sends = sends.saturating_add(self.then_ns(theirs, bound.via));
+            goes_on = goes_on.max(sends.saturating_add(least));
+        }
+        goes_on.saturating_add(self.then_ns(bound, place))
     }
 }
 
@@ -141,20 +193,18 @@ impl Engine<'_> {
         let Some(ahead) = &self.ahead else {
             return NEVER;
         };
-        let then_ns = ahead.neighbours.quiet_ns[p.at as usize];
-        let then = u64::from(then_ns);
-        let (mut ns, mut via, mut next) = (p.processor + then, NIL, NEVER);
+        let (mut ns, mut via, mut next) = (p.processor, NONE, NEVER);
         match p.waits {
             Waits::Ended => ns = NEVER,
-            Waits::No => (ns, next) = (p.due + then, p.due),
+            Waits::No => (ns, next) = (p.due, p.due),
             Waits::Receive if (p.peer as usize) < ahead.bounds.len() => {
                 let mut arrivals = self.pool.list(p.arrivals);
                 match arrivals.find(|message| message.peer == p.peer) {
-                    None => via = p.peer,
+                    None => via = ahead.place_of(p.peer, process).unwrap_or(SOMEBODY),
                     Some(message) => {
                         next = message.at.max(p.processor);
                         let link = self.link(process, message.peer);
-                        ns = next + link.receive_ns(message.bytes) + then;
+                        ns = next + link.receive_ns(message.bytes);
                     }
                 }
             }
@@ -165,8 +215,14 @@ impl Engine<'_> {
                 }
             }
         }
+        let at = p.at;
         if let Some(ahead) = &mut self.ahead {
-            ahead.bounds[process as usize] = Bound { ns, via, then_ns };
+            ahead.bounds[process as usize] = Bound {
+                ns,
+                at,
+                via,
+                to: ALL,
+            };
         }
         next
     }
@@ -179,7 +235,7 @@ impl Engine<'_> {
         let p = &mut self.processes[to as usize];
         p.arrivals = self.pool.arrive(p.arrivals, index, &mut self.undecided);
         let at = message.at.max(p.processor);
-        let Some(ahead) = &mut self.ahead else {
+        let Some(ahead) = &self.ahead else {
             if p.arrivals != index {
             } else if self.is_crowded {
                 self.calendar.visit(self.node(to), at);
@@ -188,20 +244,21 @@ impl Engine<'_> {
             }
             return NEVER;
         };
-        let bound = &mut ahead.bounds[to as usize];
-        if bound.via == SOMEBODY {
+        let Bound { via, .. } = ahead.bounds[to as usize];
+        if via == SOMEBODY {
             self.calendar.visit(to, at);
         }
-        if bound.via != message.peer {
-            return NEVER;
+        let ns = at + self.link(message.peer, to).receive_ns(message.bytes);
+        match self
+            .ahead
+            .as_mut()
+            .and_then(|ahead| ahead.comes(to, message.peer, ns))
+        {
+            Some(answer_ns) => {
+                self.calendar.visit(to, at);
+                answer_ns
+            }
+            None => NEVER,
         }
-        bound.via = NIL;
-        let then_ns = u64::from(bound.then_ns);
-        let ns = at + self.link(message.peer, to).receive_ns(message.bytes) + then_ns;
-        self.calendar.visit(to, at);
-        if let Some(ahead) = &mut self.ahead {
-            ahead.bounds[to as usize].ns = ns;
-        }
-        ns + self.lookahead_ns
     }
 }

@@ -19,10 +19,16 @@ impl Chain {
         before: [u64::MAX; 3],
     };
 
+    /// When the event was settled.
+    #[inline]
+    pub(super) fn last_ns(self) -> u64 {
+        self.last_ns
+    }
+
     /// The chain of an event that one of this chain settles at `now_ns`.
     #[inline]
     pub(super) fn then(self, now_ns: u64) -> Self {
-        let distance = u32::try_from(now_ns - self.last_ns).unwrap_or(u32::MAX);
+        let distance = (now_ns - self.last_ns).min(u64::from(u32::MAX)) as u32;
         let [a, b, c] = self.before;
         Self {
             last_ns: now_ns,

@@ -36,8 +36,11 @@ type Values = Option<Vec<Value>>;
 pub(super) struct Neighbours {
     /// Distances in ranks from a process to those that may send to it, modulo the number of processes.
     pub(super) senders: Vec<u32>,
-    /// By operation: least time of the work that is done from it on before a message is sent, nanoseconds.
-    pub(super) quiet_ns: Vec<u32>,
+    /// By operation: least time of the work that is done from it on before a message is sent, nanoseconds;
+    /// and before one is sent to another receiver than those that the variables name now.
+    pub(super) quiet_ns: Vec<[u32; 2]>,
+    /// By variable: whether it tells whom a message goes to.
+    pub(super) directs: Vec<bool>,
     /// Least processor time of a receipt.
     pub(super) least_receive_ns: u64,
 }
@@ -82,23 +85,59 @@ pub(super) fn neighbours(program: &Program, machine: &Machine) -> Option<Neighbo
     senders.sort_unstable();
     senders.dedup();
     senders.retain(|distance| *distance != 0);
+    let directs = directs(program);
     (senders.len() <= MOST_NEIGHBOURS).then(|| Neighbours {
         senders,
-        quiet_ns: quiet(&program.operations),
+        quiet_ns: quiet(&program.operations, &directs),
+        directs,
         least_receive_ns: least_receive_ns.min(LONGEST_NS),
     })
 }
 
-/// Least work from each operation on to the next message, nanoseconds: shortest ways through the program.
-fn quiet(operations: &[Operation]) -> Vec<u32> {
-    let mut quiet = vec![u32::MAX; operations.len()];
+/// By variable: whether it tells whom a message goes to.
+fn directs(program: &Program) -> Vec<bool> {
+    let mut directs = vec![false; program.slots as usize];
+    for operation in &program.operations {
+        if let Operation::Send { to, .. } = operation {
+            to.each_slot(&mut |slot| directs[slot as usize] = true);
+        }
+    }
+    directs
+}
+
+/// By operation: the least work from it on to the next message, and to the next after a variable that tells whom
+/// messages go to got another value, nanoseconds.
+fn quiet(operations: &[Operation], directs: &[bool]) -> Vec<[u32; 2]> {
+    let first = least_work(operations, |_, operation| {
+        matches!(operation, Operation::Send { .. }).then_some(0)
+    });
+    let redirected = least_work(operations, |at, operation| {
+        match operation {
+            Operation::Assign { slot, .. } if directs[*slot as usize] => Some(first[at]),
+            // A loop's counter changes with each round: nothing lasts then.
+            Operation::LoopStart { counter, .. } if directs[*counter as usize] => Some(0),
+            Operation::LoopNext { counter, .. } if directs[*counter as usize] => Some(0),
+            _ => None,
+        }
+    });
+    let both = first.into_iter().zip(redirected);
+    both.map(|(first, redirected)| [first, redirected.max(first)])
+        .collect()
+}
+
+/// Least work from each operation on to one that `end` gives a time for, that time with it, nanoseconds: shortest ways
+/// through the program.
+fn least_work(
+    operations: &[Operation],
+    end: impl Fn(usize, &Operation) -> Option<u32>,
+) -> Vec<u32> {
+    let mut least = vec![u32::MAX; operations.len()];
     for _ in 0..MOST_ROUNDS {
         let mut changed = false;
         for (at, operation) in operations.iter().enumerate().rev() {
-            let after = |at: usize| quiet.get(at).copied().unwrap_or(u32::MAX);
+            let after = |at: usize| least.get(at).copied().unwrap_or(u32::MAX);
             let next = after(at + 1);
-            let found = match operation {
-                Operation::Send { .. } => 0,
+            let found = end(at, operation).unwrap_or_else(|| match operation {
                 Operation::Compute { cost, .. } => match cost.constant() {
                     Some(cost) if cost > 0.0 => next.saturating_add((cost * 1e9) as u32),
                     _ => next,
@@ -109,12 +148,12 @@ fn quiet(operations: &[Operation]) -> Vec<u32> {
                 Operation::LoopNext { start, .. } => next.min(after(*start as usize)),
                 Operation::NoBranch { .. } | Operation::End => u32::MAX,
                 _ => next,
-            };
-            changed |= found < quiet[at];
-            quiet[at] = quiet[at].min(found);
+            });
+            changed |= found < least[at];
+            least[at] = least[at].min(found);
         }
         if !changed {
-            return quiet;
+            return least;
         }
     }
     // Not settled: what is there may be too long.

@@ -141,7 +141,6 @@ pub(super) struct Engine<'a> {
     pub(super) is_crowded: bool,
     /// What is known ahead, where the program tells who sends to whom.
     pub(super) ahead: Option<Ahead>,
-    pub(super) lookahead_ns: u64,
     /// By process and element.
     pub(super) counts: Vec<Count>,
     pub(super) messages: u64,
@@ -179,7 +178,6 @@ impl<'a> Engine<'a> {
             } else {
                 neighbours(program, machine).map(|known| Ahead::new(known, n, lookahead))
             },
-            lookahead_ns: lookahead,
             counts: filled(Count::default(), n * program.elements.len()),
             messages: 0,
             events: 0,

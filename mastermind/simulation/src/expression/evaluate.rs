@@ -163,6 +163,19 @@ impl Compiled {
         self.evaluate(context) != 0.0
     }
 
+    /// Has `seen` called with the place of each variable that it is made of.
+    pub fn each_slot(&self, seen: &mut impl FnMut(u32)) {
+        let parts: &[Self] = match self {
+            Self::Slot(slot) => return seen(*slot),
+            Self::Minus(x) | Self::Not(x) | Self::One(_, x) => std::slice::from_ref(&**x),
+            Self::Binary(_, operands) | Self::Two(_, operands) => &operands[..],
+            Self::Choice(parts) => &parts[..],
+            Self::Fitted(_, arguments) => arguments,
+            _ => &[],
+        };
+        parts.iter().for_each(|part| part.each_slot(seen));
+    }
+
     /// The value, if it is the same everywhere and always.
     pub fn constant(&self) -> Option<f64> {
         match self {

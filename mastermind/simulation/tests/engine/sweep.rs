@@ -26,8 +26,9 @@ fn twenty_eight_thousand() {
     assert_eq!(outcome.messages, 23_156_640);
     assert_eq!(outcome.makespan_ns, 444_002_904);
     assert!((1..20).contains(&outcome.undecided));
+    // As for a million processes: 400 MB. With shorter blocks more messages are on their way.
     assert!(
-        outcome.memory_bytes <= 350 * 28_000,
+        outcome.memory_bytes <= 400 * 28_000,
         "{}",
         outcome.memory_bytes
     );

@@ -84,16 +84,27 @@ impl Calendar {
         Some(process)
     }
 
-    /// The processes to be visited next and after that, as far as the present window tells.
+    /// The processes to be visited next, as far as the ring tells.
     #[inline]
-    pub(super) fn upcoming(&self) -> (Option<u32>, Option<u32>) {
-        match self.heads[self.now as usize % BUCKETS] {
-            NONE => (None, None),
-            first => match self.next[first as usize] {
-                NONE => (Some(first), None),
-                second => (Some(first), Some(second)),
-            },
+    pub(super) fn upcoming(&self) -> [Option<u32>; 3] {
+        let mut upcoming = [None; 3];
+        let (mut process, mut window) = (self.heads[self.now as usize % BUCKETS], self.now);
+        for place in &mut upcoming {
+            if process == NONE {
+                // Two windows at most: those that follow are looked at from the next.
+                if window != self.now {
+                    break;
+                }
+                let Some(next) = self.filled.next(self.now + 1) else {
+                    break;
+                };
+                window = next;
+                process = self.heads[window as usize % BUCKETS];
+            }
+            *place = Some(process);
+            process = self.next[process as usize];
         }
+        upcoming
     }
 
     /// Fetches what is kept of a process.

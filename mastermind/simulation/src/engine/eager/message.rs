@@ -22,6 +22,24 @@ pub(super) struct Message {
     pub(super) next: u32,
 }
 
+/// What came to a process since its last visit: who sends touches nothing of the receiver's but this.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Inbox {
+    /// What came first, or [`NIL`].
+    pub(super) first: u32,
+    /// The others, the last of them first.
+    pub(super) rest: u32,
+}
+
+impl Default for Inbox {
+    fn default() -> Self {
+        Self {
+            first: NIL,
+            rest: NIL,
+        }
+    }
+}
+
 /// All messages; the place of a freed one is used again.
 pub(super) struct Mail {
     places: Vec<Message>,
@@ -65,6 +83,37 @@ impl Mail {
     pub(super) fn release(&mut self, index: u32) {
         self.places[index as usize].next = self.free;
         self.free = index;
+    }
+
+    /// Puts a message into an inbox.
+    #[inline]
+    pub(super) fn put(&mut self, inbox: &mut Inbox, index: u32) {
+        if inbox.first == NIL {
+            inbox.first = index;
+        } else {
+            self.places[index as usize].next = std::mem::replace(&mut inbox.rest, index);
+        }
+    }
+
+    /// Puts what is in an inbox where it belongs in the list of arrivals from `head`, in the order in which it came,
+    /// and gives the new head. What stayed undecided is counted.
+    #[inline(never)]
+    pub(super) fn sort_in(&mut self, head: u32, inbox: Inbox, undecided: &mut u64) -> u32 {
+        let (mut rest, mut next) = (NIL, inbox.rest);
+        while next != NIL {
+            let place = &mut self.places[next as usize];
+            next = std::mem::replace(&mut place.next, std::mem::replace(&mut rest, next));
+        }
+        let mut head = match head {
+            NIL => inbox.first,
+            head => self.arrive(head, inbox.first, undecided),
+        };
+        while rest != NIL {
+            let index = rest;
+            rest = self.get(index).next;
+            head = self.arrive(head, index, undecided);
+        }
+        head
     }
 
     /// Puts a message where it belongs in the list of arrivals from `head`, and gives the new head.

@@ -24,7 +24,7 @@ use super::warm::{fetch, fetch_all};
 use crate::machine::Machine;
 use crate::program::Program;
 use calendar::Calendar;
-use message::Mail;
+use message::{Inbox, Mail};
 use rank::Rank;
 use step::steps;
 use visit::{Here, World};
@@ -77,7 +77,7 @@ struct Eager<'a> {
 impl<'a> Eager<'a> {
     fn new(program: &'a Program, machine: &Machine, lookahead_ns: u64) -> Option<Self> {
         let neighbours = neighbours(program, machine)?;
-        let steps = steps(program, machine)?;
+        let steps = steps(program, machine, &neighbours.directs)?;
         let system = program.system;
         let n = system.processes as usize;
         let (width, n_elements) = (program.slots as usize, program.elements.len());
@@ -96,7 +96,7 @@ impl<'a> Eager<'a> {
                 n_processes: system.processes,
                 per_node: system.processes_per_node(),
                 ahead: Ahead::new(neighbours, n, lookahead_ns),
-                arrivals: filled(NIL, n),
+                inboxes: filled(Inbox::default(), n),
                 mail: Mail::default(),
                 calendar: Calendar::new(n, lookahead_ns),
                 messages: 0,
@@ -122,13 +122,10 @@ impl<'a> Eager<'a> {
     #[inline]
     fn warm(&self) {
         let world = &self.world;
-        let (next, later) = world.calendar.upcoming();
+        let [next, _, later] = world.calendar.upcoming();
         if let Some(next) = next {
-            let (arrived, early) = (
-                world.arrivals[next as usize],
-                self.ranks[next as usize].early,
-            );
-            for first in [arrived, early] {
+            let (rank, inbox) = (&self.ranks[next as usize], &world.inboxes[next as usize]);
+            for first in [inbox.first, inbox.rest, rank.arrivals, rank.early] {
                 if first != NIL {
                     fetch(world.mail.get(first));
                 }
@@ -139,7 +136,7 @@ impl<'a> Eager<'a> {
             fetch(&self.ranks[at]);
             fetch(&self.ranks[at].since);
             world.calendar.warm(later);
-            fetch(&world.arrivals[at]);
+            fetch(&world.inboxes[at]);
             world.ahead.warm(later);
             fetch_all(&self.slots[at * self.width..][..self.width]);
             fetch_all(&self.counts[at * self.n_elements..][..self.n_elements]);

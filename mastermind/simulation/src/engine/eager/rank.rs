@@ -28,8 +28,14 @@ pub(super) struct Rank {
     pub(super) tag: i32,
     /// Whom the message that it sends next is to.
     pub(super) to: u32,
+    /// Messages that were not looked at, by time.
+    pub(super) arrivals: u32,
     /// Messages that no receive waited for, in order.
     pub(super) early: u32,
+    /// Whom it may send to, as [`Bound`](super::super::ahead::Bound) has it.
+    pub(super) receivers: u8,
+    /// Whether that is to be found anew.
+    pub(super) is_redirected: bool,
 }
 
 impl Rank {
@@ -47,7 +53,10 @@ impl Rank {
             peer: NIL,
             tag: 0,
             to: NIL,
+            arrivals: NIL,
             early: NIL,
+            receivers: 0,
+            is_redirected: true,
         }
     }
 

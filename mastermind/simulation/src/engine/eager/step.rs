@@ -8,6 +8,7 @@ use super::super::advance::{LONGEST_S, nanoseconds};
 
 /// A number that a step needs.
 #[derive(Debug, Clone, Copy)]
+#[repr(u32)]
 pub(super) enum Operand<'a> {
     Constant(f64),
     Slot(u32),
@@ -39,6 +40,7 @@ pub(super) struct Costs {
 
 /// An operation; see [`Operation`].
 #[derive(Debug, Clone, Copy)]
+#[repr(u32)]
 pub(super) enum Step<'a> {
     Work {
         time_ns: u64,
@@ -51,6 +53,8 @@ pub(super) enum Step<'a> {
     Assign {
         slot: u32,
         value: Operand<'a>,
+        /// Whether it may change whom messages go to.
+        redirects: bool,
     },
     Jump {
         target: u32,
@@ -91,12 +95,18 @@ pub(super) enum Step<'a> {
 }
 
 /// The operations of a program, if they are all of these kinds.
-pub(super) fn steps<'a>(program: &'a Program, machine: &Machine) -> Option<Vec<Step<'a>>> {
+pub(super) fn steps<'a>(
+    program: &'a Program,
+    machine: &Machine,
+    directs: &[bool],
+) -> Option<Vec<Step<'a>>> {
     let steps = program.operations.iter();
-    steps.map(|operation| step(operation, machine)).collect()
+    steps
+        .map(|operation| step(operation, machine, directs))
+        .collect()
 }
 
-fn step<'a>(operation: &'a Operation, machine: &Machine) -> Option<Step<'a>> {
+fn step<'a>(operation: &'a Operation, machine: &Machine, directs: &[bool]) -> Option<Step<'a>> {
     Some(match operation {
         Operation::Compute { cost, element } => match cost.constant() {
             Some(cost) if !(0.0..=LONGEST_S).contains(&cost) => return None,
@@ -112,6 +122,7 @@ fn step<'a>(operation: &'a Operation, machine: &Machine) -> Option<Step<'a>> {
         Operation::Assign { slot, value } => Step::Assign {
             slot: *slot,
             value: Operand::of(value),
+            redirects: directs[*slot as usize],
         },
         Operation::Jump { target } => Step::Jump { target: *target },
         Operation::JumpUnless { condition, target } => Step::JumpUnless {

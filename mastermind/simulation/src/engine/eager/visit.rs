@@ -1,13 +1,13 @@
 //! What happens at a process from one visit to the next.
 
 use super::super::advance::{LONGEST_S, MOST_STEPS, nanoseconds};
-use super::super::ahead::{Ahead, Bound};
+use super::super::ahead::{ALL, Ahead, Bound, NONE, SOMEBODY};
 use super::super::chain::Chain;
 use super::super::messages::NIL;
 use super::super::outcome::Count;
 use super::super::process::NEVER;
 use super::calendar::Calendar;
-use super::message::{Mail, Message};
+use super::message::{Inbox, Mail, Message};
 use super::rank::Rank;
 use super::step::{Operand, Step, rank};
 use crate::expression::{Compiled, Context};
@@ -18,8 +18,8 @@ pub(super) struct World<'a> {
     pub(super) n_processes: u32,
     pub(super) per_node: u32,
     pub(super) ahead: Ahead,
-    /// Messages that were not looked at, by time: the first of each process.
-    pub(super) arrivals: Vec<u32>,
+    /// By process: messages that came since its last visit.
+    pub(super) inboxes: Vec<Inbox>,
     pub(super) mail: Mail,
     pub(super) calendar: Calendar,
     pub(super) messages: u64,
@@ -39,6 +39,7 @@ pub(super) struct Here<'r> {
 impl World<'_> {
     /// The first steps of a process.
     pub(super) fn start(&mut self, here: &mut Here<'_>) -> Option<()> {
+        self.take_in(here);
         self.advance(here, 0, Chain::START)?;
         self.leave(here);
         Some(())
@@ -47,6 +48,7 @@ impl World<'_> {
     /// All events of a process in the window, and after it as far as nobody can send to the process.
     #[inline]
     pub(super) fn visit(&mut self, here: &mut Here<'_>) -> Option<()> {
+        self.take_in(here);
         let window_end = self.calendar.end_ns();
         // Nothing can come before this. How far that is after the window is only looked up when it matters.
         let (mut end, mut is_horizon) = (window_end, false);
@@ -54,7 +56,7 @@ impl World<'_> {
         loop {
             let due = here.rank.due.max(here.rank.processor);
             let (mut at, mut message, mut is_tie) = (due, NIL, false);
-            let first = self.arrivals[here.process as usize];
+            let first = here.rank.arrivals;
             if first != NIL {
                 let theirs = self.mail.get(first);
                 let free = here.rank.processor.max(here.rank.receiving);
@@ -62,7 +64,7 @@ impl World<'_> {
                 if when > theirs.at && self.mail.is_next_by(theirs, when) {
                     // It keeps its place among those that wait: by when it was sent.
                     let head = self.mail.again(first, when, &mut self.undecided);
-                    self.arrivals[here.process as usize] = head;
+                    here.rank.arrivals = head;
                     continue;
                 }
                 if when < due || (when == due && theirs.made < here.rank.made) {
@@ -70,7 +72,7 @@ impl World<'_> {
                 }
                 is_tie = when == due && theirs.made == here.rank.made;
             }
-            if at >= end {
+            if at >= end && !self.goes_first(here, (at, message), end) {
                 if at == NEVER || is_horizon {
                     break;
                 }
@@ -78,9 +80,7 @@ impl World<'_> {
                 end = self.ahead.horizon(here.process, window);
                 end = end.min(answer_ns.max(window_end));
                 is_horizon = true;
-                if at >= end {
-                    break;
-                }
+                continue;
             }
             self.events += 1;
             if is_tie {
@@ -104,11 +104,26 @@ impl World<'_> {
         Some(())
     }
 
+    /// Whether an event goes before all that can still come, though that may come before `end`, from when on more can
+    /// come: where it begins as soon as the process is free, whatever else came in time is as late, and of those
+    /// the one that was settled first has its turn. What can still come has not been sent yet.
+    #[inline]
+    fn goes_first(&self, here: &Here<'_>, (at, message): (u64, u32), end: u64) -> bool {
+        let rank = &*here.rank;
+        let made = match message {
+            NIL => &rank.made,
+            message => &self.mail.get(message).made,
+        };
+        at <= rank.processor.max(rank.receiving)
+            && made.last_ns() + self.ahead.lookahead_ns.max(1) < end
+    }
+
     /// What is left when nothing goes on: messages that came to those that have ended.
     pub(super) fn drain(&mut self, here: &mut Here<'_>) -> Option<()> {
-        while self.arrivals[here.process as usize] != NIL {
+        self.take_in(here);
+        while here.rank.arrivals != NIL {
             self.events += 1;
-            let first = self.arrivals[here.process as usize];
+            let first = here.rank.arrivals;
             let free = here.rank.processor.max(here.rank.receiving);
             let now = self.mail.get(first).at.max(free);
             if self.look(here, first, now).is_some() {
@@ -118,28 +133,71 @@ impl World<'_> {
         Some(())
     }
 
+    /// Takes in what came since the last visit.
+    #[inline(always)]
+    fn take_in(&mut self, here: &mut Here<'_>) {
+        let inbox = std::mem::take(&mut self.inboxes[here.process as usize]);
+        let arrivals = here.rank.arrivals;
+        here.rank.arrivals = match (inbox.first, inbox.rest) {
+            (NIL, _) => arrivals,
+            (first, NIL) if arrivals == NIL => first,
+            _ => self.mail.sort_in(arrivals, inbox, &mut self.undecided),
+        };
+    }
+
     /// Keeps when a process may send next, and when it is to be visited.
     #[inline(always)]
-    fn leave(&mut self, here: &Here<'_>) {
-        let Here { process, rank, .. } = here;
-        let then_ns = self.ahead.neighbours.quiet_ns[rank.at as usize];
-        let then = u64::from(then_ns);
+    fn leave(&mut self, here: &mut Here<'_>) {
+        let process = here.process;
+        if here.rank.is_redirected {
+            here.rank.receivers = self.receivers(here);
+            here.rank.is_redirected = false;
+        }
+        let rank = &*here.rank;
         let due = rank.due.max(rank.processor);
-        let (mut ns, mut via, mut next) = (due.saturating_add(then), NIL, due);
+        let (mut ns, mut via, mut next) = (due, NONE, due);
         if rank.peer != NIL {
-            let arrivals = self.arrivals[*process as usize];
-            match self.mail.first_of(arrivals, rank.peer) {
-                None => (ns, via) = (rank.processor + then, rank.peer),
+            match self.mail.first_of(rank.arrivals, rank.peer) {
+                None => {
+                    let place = self.ahead.place_of(rank.peer, process);
+                    (ns, via) = (rank.processor, place.unwrap_or(SOMEBODY));
+                }
                 Some(message) => {
                     next = message.at.max(rank.processor).max(rank.receiving);
-                    ns = next + u64::from(message.receive_ns) + then;
+                    ns = next + u64::from(message.receive_ns);
                 }
             }
         }
-        self.ahead.bounds[*process as usize] = Bound { ns, via, then_ns };
+        self.ahead.bounds[process as usize] = Bound {
+            ns,
+            at: rank.at,
+            via,
+            to: rank.receivers,
+        };
         if next != NEVER {
-            self.calendar.visit(*process, next);
+            self.calendar.visit(process, next);
         }
+    }
+
+    /// Whom a process may send to as long as its variables stay as they are, as [`Bound`] has it.
+    #[cold]
+    fn receivers(&self, here: &Here<'_>) -> u8 {
+        let mut receivers = 0;
+        for step in &self.steps {
+            let Step::Send { to, .. } = step else {
+                continue;
+            };
+            match rank(self.value_of(here, *to), self.n_processes) {
+                Some(None) => {}
+                Some(Some(to)) => match self.ahead.place_of(here.process, to) {
+                    Some(place) => receivers |= 1 << place,
+                    // To itself, or to whom nothing is sent before the variable is set.
+                    None => return ALL,
+                },
+                None => return ALL,
+            }
+        }
+        receivers
     }
 
     /// Looks at the first message that has come: when it was settled that it comes, if it is the one
@@ -148,7 +206,7 @@ impl World<'_> {
     fn look(&mut self, here: &mut Here<'_>, index: u32, now: u64) -> Option<Chain> {
         let rank = &mut *here.rank;
         let message = self.mail.get(index);
-        self.arrivals[here.process as usize] = message.next;
+        rank.arrivals = message.next;
         rank.receiving = now + u64::from(message.gap_ns);
         rank.processor = now + u64::from(message.receive_ns);
         rank.overhead += u64::from(message.receive_ns);
@@ -213,7 +271,11 @@ impl World<'_> {
             tag,
             next: NIL,
         };
-        Some(self.post(to, message))
+        let answer_ns = self.post(to, message);
+        if to == process {
+            self.take_in(here);
+        }
+        Some(answer_ns)
     }
 
     /// Puts a message on its way to a process: when an answer may come at the earliest.
@@ -221,20 +283,17 @@ impl World<'_> {
     fn post(&mut self, to: u32, message: Message) -> u64 {
         self.messages += 1;
         let index = self.mail.add(message);
-        let arrivals = &mut self.arrivals[to as usize];
-        *arrivals = self.mail.arrive(*arrivals, index, &mut self.undecided);
-        let bound = &mut self.ahead.bounds[to as usize];
-        if bound.via != message.peer {
-            return NEVER;
+        self.mail.put(&mut self.inboxes[to as usize], index);
+        let at = message.at.max(self.ahead.bounds[to as usize].ns);
+        let goes_on = at + u64::from(message.receive_ns);
+        match self.ahead.comes(to, message.peer, goes_on) {
+            // It waits for this one and has no visit: it gets one.
+            Some(answer_ns) => {
+                self.calendar.visit(to, at);
+                answer_ns
+            }
+            None => NEVER,
         }
-        let then = u64::from(bound.then_ns);
-        let at = message.at.max(bound.ns - then);
-        bound.via = NIL;
-        bound.ns = at + u64::from(message.receive_ns) + then;
-        let answer_ns = bound.ns + self.ahead.lookahead_ns;
-        // It waits for this one and has no visit: it gets one.
-        self.calendar.visit(to, at);
-        answer_ns
     }
 
     /// Goes through the steps without time up to the next operation that takes some.
@@ -249,8 +308,13 @@ impl World<'_> {
                 return None;
             }
             match self.steps[here.rank.at as usize] {
-                Step::Assign { slot, value } => {
+                Step::Assign {
+                    slot,
+                    value,
+                    redirects,
+                } => {
                     here.slots[slot as usize] = self.value_of(here, value);
+                    here.rank.is_redirected |= redirects;
                 }
                 Step::Jump { target } => {
                     here.rank.at = target;
@@ -360,7 +424,7 @@ impl World<'_> {
 
     pub(super) fn memory_bytes(&self) -> usize {
         self.ahead.bytes()
-            + self.arrivals.capacity() * 4
+            + self.inboxes.capacity() * size_of::<Inbox>()
             + self.mail.bytes()
             + self.calendar.bytes()
     }

@@ -108,7 +108,8 @@ pub fn steps(rounds: &[Round], rank: u32, n: u32, machine: &Machine) -> Vec<Step
     steps
 }
 
-fn send(to: u32, bytes: u64, tag: i32) -> Step {
+/// A message that the process goes on after.
+pub fn send(to: u32, bytes: u64, tag: i32) -> Step {
     Step::Send {
         to,
         bytes,
@@ -117,7 +118,8 @@ fn send(to: u32, bytes: u64, tag: i32) -> Step {
     }
 }
 
-fn receive(from: u32, tag: i32) -> Step {
+/// A receive that the process waits for.
+pub fn receive(from: u32, tag: i32) -> Step {
     Step::Receive {
         from: Some(from),
         tag,
