@@ -11,7 +11,7 @@ mod sweep;
 use std::fs::{self, File};
 use std::io::BufWriter;
 
-use mastermind_simulation::goal::{read_goal, simulate_schedule};
+use mastermind_simulation::goal::{read_goal_of, simulate_schedule};
 use mastermind_simulation::machine::Machine;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -29,7 +29,7 @@ fn main() -> std::io::Result<()> {
     let mut least_s = f64::MAX;
     for _ in 0..5 {
         let begin = cpu_s();
-        let schedule = read_goal(File::open(&path)?).expect("a schedule");
+        let schedule = read_goal_of(File::open(&path)?, bytes).expect("a schedule");
         let read = cpu_s();
         let (operations, kept) = (schedule.operations(), schedule.memory_bytes());
         let outcome = simulate_schedule(schedule, &Machine::default()).expect("an end");

@@ -66,7 +66,7 @@ impl Reader {
             b':' if number == u64::from(next) => {
                 plain.at += 1;
                 let op = self.plain_operation(plain)?;
-                self.schedule.push(op);
+                self.schedule.ops.push(&op);
                 self.labels.count();
                 Some(())
             }
@@ -103,7 +103,6 @@ impl Reader {
             kind,
             cpu: 0,
             nic: 0,
-            after_previous: false,
         };
         if kind != Kind::Calc {
             let word = if kind == Kind::Send {
