@@ -91,10 +91,16 @@ impl Ops {
         reserve(&mut self.packed, more);
     }
 
-    /// Adds an operation that waits for nothing yet.
+    /// Adds an operation that waits for nothing yet, or for the end of the one before it.
     #[inline]
-    pub(super) fn push(&mut self, op: &Op) {
-        let packed = pack(op).unwrap_or_else(|| self.put_in_table(*op));
+    pub(super) fn push(&mut self, op: &Op, after_previous: bool) {
+        let mut packed = pack(op).unwrap_or_else(|| self.put_in_table(*op, after_previous.into()));
+        if after_previous {
+            packed |= AFTER_PREVIOUS;
+            if packed & KIND != IN_TABLE {
+                packed += WAIT;
+            }
+        }
         if self.packed.len() == self.packed.capacity() {
             self.reserve(self.packed.len().max(1 << 12));
         }
@@ -103,12 +109,12 @@ impl Ops {
 
     #[cold]
     #[inline(never)]
-    fn put_in_table(&mut self, op: Op) -> u64 {
+    fn put_in_table(&mut self, op: Op, waits: u32) -> u64 {
         if self.table.len() == self.table.capacity() {
             let more = self.table.len().max(1 << 8);
             reserve(&mut self.table, more);
         }
-        self.table.push(op);
+        self.table.push(Op { waits, ..op });
         IN_TABLE | (self.table.len() as u64 - 1) << REST
     }
 
@@ -191,11 +197,7 @@ impl Ops {
         let packed = self.packed[at];
         if packed & KIND != IN_TABLE {
             let waits = ((packed & WAITS) / WAIT) as u32;
-            let op = Op {
-                waits,
-                ..self.get(at)
-            };
-            self.packed[at] = self.put_in_table(op) | packed & AFTER_PREVIOUS;
+            self.packed[at] = self.put_in_table(self.get(at), waits) | packed & AFTER_PREVIOUS;
         }
         self.table[(self.packed[at] >> REST) as usize].waits += 1;
     }
@@ -273,7 +275,7 @@ mod tests {
             let mut ops = Ops::default();
             for (op, waits, after_previous) in &all {
                 let at = ops.len();
-                ops.push(op);
+                ops.push(op, *after_previous && waits % 2 == 0);
                 if *after_previous {
                     ops.wait_for_previous(at);
                     ops.wait_for_previous(at);

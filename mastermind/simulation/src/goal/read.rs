@@ -409,7 +409,7 @@ impl Reader {
         }
         self.part.cpus = self.part.cpus.max(u16::from(op.cpu) + 1);
         self.part.nics = self.part.nics.max(u16::from(op.nic) + 1);
-        self.schedule.ops.push(&op);
+        self.schedule.ops.push(&op, false);
         Ok(index as u32)
     }
 
