@@ -32,7 +32,7 @@ for round in $(seq "${1:-3}"); do
     convert_s=$(cpu_s txt2bin -i "$work/sweep.goal" -o "$work/sweep.bin")
     # -S: the most bytes that go without asking; -b: no time of each rank.
     simulate_s=$(cpu_s LogGOPSim -f "$work/sweep.bin" -L 2500 -o 1500 -g 1000 -G 1 -O 0 -S 65535 -b)
-    theirs_ns=$(grep -oE '[0-9]+$' "$work/run.out" | tail -1)
+    theirs_ns=$(grep -oE '(time at host [0-9]+|Maximum.*): [0-9]+' "$work/run.out" | grep -oE '[0-9]+$' | sort -n | tail -1)
     rm "$work/sweep.bin"
     echo "$round $convert_s $simulate_s $ours_s $theirs_ns $ours_ns" | awk '{
         printf "round %d: txt2bin %.2f and LogGOPSim %.2f CPU s, finish %s ns; mastermind simulate %.2f CPU s, finish %s ns; ratio %.2f\n",

@@ -14,6 +14,9 @@ const BUCKETS: usize = 1 << 14;
 /// Bits of an order: the times in a bucket are above them.
 const ORDER_BITS: u32 = u64::BITS - SHIFT;
 
+/// Most entries of a bucket that are compared each with each.
+const FEW: usize = 32;
+
 /// No buffer.
 const NONE: u32 = u32::MAX;
 
@@ -81,6 +84,25 @@ impl Entry {
             peer,
             other,
         }
+    }
+}
+
+/// Puts at most [`FEW`] entries into an empty list, the first one last: by counting for each how many are behind it, which
+/// takes no branch that depends on them.
+fn put_in_order(entries: &[Entry], into: &mut Vec<Entry>) {
+    let mut places = [0_u32; FEW];
+    for (i, entry) in entries.iter().enumerate() {
+        let mut place = 0;
+        for (earlier, other) in places.iter_mut().zip(&entries[..i]) {
+            let is_behind = u32::from(other.key > entry.key);
+            place += is_behind;
+            *earlier += 1 - is_behind;
+        }
+        places[i] = place;
+    }
+    into.extend_from_slice(entries);
+    for (place, entry) in places.iter().zip(entries) {
+        into[*place as usize] = *entry;
     }
 }
 
@@ -224,10 +246,16 @@ impl Queue {
         let place = self.now as usize % BUCKETS;
         self.filled.clear(place);
         let buffer = std::mem::replace(&mut self.buckets[place], NONE);
-        std::mem::swap(&mut self.present, &mut self.buffers[buffer as usize]);
+        let entries = &mut self.buffers[buffer as usize];
+        if entries.len() <= FEW {
+            put_in_order(entries, &mut self.present);
+            entries.clear();
+        } else {
+            std::mem::swap(&mut self.present, entries);
+            self.present
+                .sort_unstable_by_key(|entry| Reverse(entry.key));
+        }
         self.free.push(buffer);
-        self.present
-            .sort_unstable_by_key(|entry| Reverse(entry.key));
         self.has_turned = true;
         Some(())
     }

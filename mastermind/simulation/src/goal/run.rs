@@ -328,7 +328,9 @@ impl<'a> Run<'a> {
         if event.order & OFTEN == OFTEN {
             self.call_all(event.rank, event.at);
         }
-        self.start_ready(event.rank);
+        if !self.ready.is_empty() {
+            self.start_ready(event.rank);
+        }
     }
 
     /// An operation is due.

@@ -9,6 +9,9 @@ use crate::engine::fetch;
 /// Most events of a bucket that are looked at together: of more, the first ones would be forgotten again.
 const MOST: usize = 64;
 
+/// Operations that an event goes on to.
+const BEHIND: usize = 3;
+
 impl Run<'_> {
     /// Before each event.
     #[inline]
@@ -61,8 +64,10 @@ impl Run<'_> {
                 None => return,
             },
         };
-        if let Some(place) = self.schedule.ops.place(rank.first_op + op as usize) {
-            fetch(place);
+        // And those behind it, which are often in the same line of the cache.
+        let place = rank.first_op + op as usize;
+        for place in [place, place + BEHIND] {
+            self.schedule.ops.place(place).into_iter().for_each(fetch);
         }
     }
 
