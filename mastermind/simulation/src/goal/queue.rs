@@ -277,19 +277,23 @@ mod tests {
 
     proptest! {
         #[test]
-        fn events_come_in_order(begin in prop::collection::vec(0..90_000_000_u64, 1..60), after in prop::collection::vec(0..60_000_000_u64, 0..60)) {
+        fn events_come_in_order(
+            begin in prop::collection::vec(0..90_000_000_u64, 1..60),
+            together in prop::collection::vec(0..3000_u64, 0..150),
+            after in prop::collection::vec(0..60_000_000_u64, 0..60),
+        ) {
             let mut queue = Queue::new();
             let mut order = 0;
             let mut event = |at| {
                 order += 8;
                 Event { at, order, rank: 0, op: 0, peer: 0, other: 0 }
             };
-            for at in &begin {
+            for at in begin.iter().chain(&together) {
                 queue.push(event(*at));
             }
             let mut after = after.into_iter();
             let mut last = (0, 0);
-            let (mut pushed, mut popped) = (begin.len(), 0);
+            let (mut pushed, mut popped) = (begin.len() + together.len(), 0);
             while let Some(found) = queue.pop() {
                 prop_assert!((found.at, found.order) > last);
                 last = (found.at, found.order);
