@@ -15,11 +15,11 @@ cargo build --quiet --release -p mastermind-cli
 mastermind=${CARGO_TARGET_DIR:-target}/release/mastermind
 work=$(mktemp -d)
 converted=$work
+trap 'rm -rf "$work" "$converted"' EXIT
 # Theirs is spared the disk, where memory has room for what it converts to.
 if [ "$(df -Pk /dev/shm 2>/dev/null | awk 'END { print ($4 > 2000000) }')" = 1 ]; then
     converted=$(mktemp -d -p /dev/shm)
 fi
-trap 'rm -rf "$work" "$converted"' EXIT
 cargo bench --quiet -p mastermind-simulation --bench goal -- --write "$work/sweep.goal"
 
 # CPU seconds of a command; what it prints is in $work/run.out.
