@@ -79,7 +79,7 @@ pub fn read_goal_of(mut source: impl Read, bytes: u64) -> Result<Schedule, GoalE
         }
         kept = end - from;
         if bytes > end as u64 {
-            reader.expect(from as u64, bytes);
+            reader.make_room(from as u64, bytes);
         }
         if kept > LONGEST {
             reader.number += 1;
@@ -107,7 +107,7 @@ struct Reader {
     /// Whether a comment may begin in the present piece.
     may_comment: bool,
     /// Room was made for the operations to come.
-    is_expecting: bool,
+    has_room: bool,
 }
 
 /// The rest of a line.
@@ -173,10 +173,10 @@ impl<'a> Cursor<'a> {
 
 impl Reader {
     /// Makes room for the operations of a text by those of its beginning, `read` bytes.
-    fn expect(&mut self, read: u64, bytes: u64) {
+    fn make_room(&mut self, read: u64, bytes: u64) {
         let ops = &mut self.schedule.ops;
-        if !self.is_expecting && ops.len() > 0 {
-            self.is_expecting = true;
+        if !self.has_room && ops.len() > 0 {
+            self.has_room = true;
             let of_all = ops.len() as f64 / read as f64 * bytes as f64;
             // Names and numbers grow longer, so that the rest of a text has fewer.
             ops.reserve((of_all * 1.05) as usize);
