@@ -1,6 +1,7 @@
 #!/bin/sh
-# How many messages a CPU second the engine simulates, how fast it is from a GOAL text on, and SimGrid's SMPI beside it in the same run (Debian's
-# libsimgrid-dev; left out where it is not). LogGOPSim, as its authors and others state it: 0.3 to 0.75 million.
+# How many messages a CPU second the engine simulates, how fast it is from a GOAL text on, and in the same run LogGOPSim from the same text on
+# (goal.sh) and SimGrid's SMPI (Debian's libsimgrid-dev); each is left out where it is not. LogGOPSim, as its authors and others state it:
+# 0.3 to 0.75 million messages a CPU second.
 set -eu
 here=$(dirname "$(readlink -f "$0")")
 cd "$here/../.."
@@ -8,6 +9,7 @@ if [ -z "${RIVAL_ONLY:-}" ]; then
     cargo bench --quiet -p mastermind-simulation --bench sweep -- "$@"
     cargo bench --quiet -p mastermind-simulation --bench goal
 fi
+sh "$here/goal.sh"
 if ! command -v smpicc >/dev/null; then
     echo "no smpicc: SimGrid is left out"
     exit 0

@@ -1,17 +1,17 @@
 //! From a GOAL text to finishing times: the wavefront's schedule, 100 × 100 ranks and 3.17 million messages.
 //!
 //! Writes the schedule to a file in the directory for temporary files, then prints its bytes, CPU seconds and rate of the parser, CPU seconds
-//! of the simulation, and both together.
+//! of the simulation, and both together. With `--write FILE` it only writes the schedule, for `benches/simulate/goal.sh`: what is to be
+//! reached is a ratio to LogGOPSim in the same run.
 
-#[path = "../../../benches/must_reach.rs"]
-mod must_reach;
 #[path = "../tests/goal/sweep.rs"]
 mod sweep;
 
 use std::fs::{self, File};
-use std::io::BufWriter;
+use std::io::{BufWriter, Write};
+use std::path::Path;
 
-use mastermind_simulation::goal::{read_goal, simulate_schedule};
+use mastermind_simulation::goal::{read_goal_of, simulate_schedule};
 use mastermind_simulation::machine::Machine;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -20,16 +20,24 @@ fn cpu_s() -> f64 {
     now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
 }
 
-fn main() -> std::io::Result<()> {
-    let path = std::env::temp_dir().join(format!("sweep-{}.goal", std::process::id()));
-    let mut file = BufWriter::with_capacity(1 << 20, File::create(&path)?);
+fn write(path: &Path) -> std::io::Result<()> {
+    let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
     sweep::write_sweep(&mut file, (100, 100), 20, 6000, 1_000_000)?;
-    drop(file);
+    file.flush()
+}
+
+fn main() -> std::io::Result<()> {
+    let mut arguments = std::env::args().skip_while(|argument| argument != "--write");
+    if let Some(path) = arguments.nth(1) {
+        return write(Path::new(&path));
+    }
+    let path = std::env::temp_dir().join(format!("sweep-{}.goal", std::process::id()));
+    write(&path)?;
     let bytes = fs::metadata(&path)?.len();
     let mut least_s = f64::MAX;
     for _ in 0..5 {
         let begin = cpu_s();
-        let schedule = read_goal(File::open(&path)?).expect("a schedule");
+        let schedule = read_goal_of(File::open(&path)?, bytes).expect("a schedule");
         let read = cpu_s();
         let (operations, kept) = (schedule.operations(), schedule.memory_bytes());
         let outcome = simulate_schedule(schedule, &Machine::default()).expect("an end");
@@ -48,7 +56,9 @@ fn main() -> std::io::Result<()> {
             outcome.makespan_ns,
         );
     }
-    // A seventh of the 12.2 CPU s that the fastest other tool takes.
-    must_reach::within("GOAL text to finishing times", least_s, ..=1.74, " CPU s");
+    // On the machine where the least that another tool took was stated.
+    println!(
+        "least {least_s:.3} CPU s; LogGOPSim converts and simulates in 12.2 CPU s on the reference machine"
+    );
     fs::remove_file(&path)
 }

@@ -45,6 +45,6 @@ pub use error::{Blocked, SimulationError};
 pub use outcome::{ElementResult, Outcome, ProcessResult, Progress, Slice};
 pub use run::{simulate, simulate_traced, simulate_with};
 
-pub(crate) use pages::{filled, reserve};
+pub(crate) use pages::reserve;
 pub(crate) use ring::Filled;
 pub(crate) use warm::fetch;

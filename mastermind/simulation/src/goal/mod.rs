@@ -25,11 +25,12 @@
 //! T. Schneider, A. Lumsdaine, "LogGOPSim", HPDC 2010.
 
 mod labels;
+mod ops;
 mod queue;
 mod read;
 mod run;
 mod schedule;
 
-pub use read::{GoalError, read_goal};
+pub use read::{GoalError, read_goal, read_goal_of};
 pub use run::{ScheduleOutcome, simulate_schedule, simulate_schedule_with};
 pub use schedule::Schedule;

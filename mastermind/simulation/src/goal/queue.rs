@@ -11,11 +11,20 @@ const SHIFT: u32 = 10;
 /// Buckets of the calendar: what is due later waits in a heap.
 const BUCKETS: usize = 1 << 14;
 
+/// Bits of an order: the times in a bucket are above them.
+const ORDER_BITS: u32 = u64::BITS - SHIFT;
+
+/// Most entries of a bucket that are compared each with each.
+const FEW: usize = 32;
+
+/// No buffer.
+const NONE: u32 = u32::MAX;
+
 /// Something that happens at a rank. Of the same time, what has the lower `order` is first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Event {
     pub(super) at: u64,
-    /// When it was settled among all, and in the lowest bits what it is.
+    /// When it was settled among all, and in the lowest bits what it is; below 2^54.
     pub(super) order: u64,
     pub(super) rank: u32,
     /// The operation, of the rank or of the sender of a message.
@@ -26,66 +35,198 @@ pub(super) struct Event {
     pub(super) other: u32,
 }
 
+/// An event in the bucket of its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Entry {
+    /// The time in the bucket, and in the lower bits the order.
+    pub(super) key: u64,
+    pub(super) rank: u32,
+    pub(super) op: u32,
+    peer: u32,
+    other: u32,
+}
+
+impl Entry {
+    #[inline]
+    fn of(event: &Event) -> Self {
+        let Event {
+            at,
+            order,
+            rank,
+            op,
+            peer,
+            other,
+        } = *event;
+        Self {
+            key: at << ORDER_BITS | order,
+            rank,
+            op,
+            peer,
+            other,
+        }
+    }
+
+    /// The event, of that bucket.
+    #[inline]
+    fn event(&self, bucket: u64) -> Event {
+        let Self {
+            key,
+            rank,
+            op,
+            peer,
+            other,
+        } = *self;
+        Event {
+            at: bucket << SHIFT | key >> ORDER_BITS,
+            order: key & ((1 << ORDER_BITS) - 1),
+            rank,
+            op,
+            peer,
+            other,
+        }
+    }
+}
+
+/// Puts at most [`FEW`] entries into an empty list, the first one last: by counting for each how many are behind it, which
+/// takes no branch that depends on them.
+fn put_in_order(entries: &[Entry], into: &mut Vec<Entry>) {
+    let mut places = [0_u32; FEW];
+    for (i, entry) in entries.iter().enumerate() {
+        let mut place = 0;
+        for (earlier, other) in places.iter_mut().zip(&entries[..i]) {
+            let is_behind = u32::from(other.key > entry.key);
+            place += is_behind;
+            *earlier += 1 - is_behind;
+        }
+        places[i] = place;
+    }
+    into.extend_from_slice(entries);
+    for (place, entry) in places.iter().zip(entries) {
+        into[*place as usize] = *entry;
+    }
+}
+
 /// The calendar.
 pub(super) struct Queue {
-    buckets: Vec<Vec<Event>>,
+    /// The buffer of each bucket, or [`NONE`].
+    buckets: Vec<u32>,
     filled: Filled<{ BUCKETS / 64 }>,
+    buffers: Vec<Vec<Entry>>,
+    /// Buffers of no bucket, the one used last at the end: it is still in the caches.
+    free: Vec<u32>,
     /// Number of the present bucket, counted from time 0.
     now: u64,
     /// Events of the present bucket in reverse order, and those that came after it was reached.
-    present: Vec<Event>,
-    new: BinaryHeap<Reverse<Event>>,
+    present: Vec<Entry>,
+    new: BinaryHeap<Reverse<Entry>>,
+    /// Key of the first of those, or the greatest number.
+    first_new: u64,
     later: BinaryHeap<Reverse<Event>>,
+    /// The present bucket is another one.
+    has_turned: bool,
 }
 
 impl Queue {
     pub(super) fn new() -> Self {
         Self {
-            buckets: vec![Vec::new(); BUCKETS],
+            buckets: vec![NONE; BUCKETS],
             filled: Filled::default(),
+            buffers: Vec::new(),
+            free: Vec::new(),
             now: 0,
             present: Vec::new(),
             new: BinaryHeap::new(),
+            first_new: u64::MAX,
             later: BinaryHeap::new(),
+            has_turned: false,
         }
     }
 
+    /// Adds an event that is not due before the present one.
     #[inline]
     pub(super) fn push(&mut self, event: Event) {
         let bucket = event.at >> SHIFT;
-        if bucket <= self.now {
-            self.new.push(Reverse(event));
-        } else if bucket - self.now < BUCKETS as u64 {
-            self.put(bucket, event);
+        debug_assert!(bucket >= self.now, "{event:?}");
+        let ahead = bucket.wrapping_sub(self.now);
+        if ahead.wrapping_sub(1) < BUCKETS as u64 - 1 {
+            self.put(bucket, Entry::of(&event));
+        } else if ahead == 0 {
+            self.put_in_present(Entry::of(&event));
         } else {
             self.later.push(Reverse(event));
         }
     }
 
+    fn put_in_present(&mut self, entry: Entry) {
+        self.first_new = self.first_new.min(entry.key);
+        self.new.push(Reverse(entry));
+    }
+
     #[inline]
-    fn put(&mut self, bucket: u64, event: Event) {
+    fn put(&mut self, bucket: u64, entry: Entry) {
         let place = bucket as usize % BUCKETS;
-        self.buckets[place].push(event);
+        let buffer = match self.buckets[place] {
+            NONE => self.give_buffer(place),
+            buffer => buffer,
+        };
+        self.buffers[buffer as usize].push(entry);
+    }
+
+    #[inline]
+    fn give_buffer(&mut self, place: usize) -> u32 {
+        let buffer = self.free.pop().unwrap_or_else(|| {
+            self.buffers.push(Vec::new());
+            self.buffers.len() as u32 - 1
+        });
+        self.buckets[place] = buffer;
         self.filled.set(place);
+        buffer
     }
 
     /// The earliest event.
     #[inline]
     pub(super) fn pop(&mut self) -> Option<Event> {
         loop {
-            match (self.present.last(), self.new.peek()) {
-                (None, None) => self.advance()?,
-                (Some(a), Some(Reverse(b))) if b < a => return self.new.pop().map(|e| e.0),
-                (None, Some(_)) => return self.new.pop().map(|e| e.0),
-                _ => return self.present.pop(),
+            if let Some(entry) = self.present.last()
+                && entry.key < self.first_new
+            {
+                let event = entry.event(self.now);
+                self.present.pop();
+                return Some(event);
             }
+            if let Some(Reverse(entry)) = self.new.pop() {
+                self.first_new = self.new.peek().map_or(u64::MAX, |next| next.0.key);
+                return Some(entry.event(self.now));
+            }
+            self.advance()?;
         }
     }
 
-    /// The event `after` others of the present bucket from now, but for those that are yet to come.
+    /// What is known of the present bucket, the next event last.
     #[inline]
-    pub(super) fn upcoming(&self, after: usize) -> Option<&Event> {
-        self.present.get(self.present.len().wrapping_sub(1 + after))
+    pub(super) fn present(&self) -> &[Entry] {
+        &self.present
+    }
+
+    /// Whether the present bucket is another one than at the last call.
+    #[inline]
+    pub(super) fn has_turned(&mut self) -> bool {
+        std::mem::take(&mut self.has_turned)
+    }
+
+    /// What is known of the next buckets but for those that are yet to come: of the next one, and of the one behind it.
+    pub(super) fn ahead(&self) -> [&[Entry]; 2] {
+        let mut from = self.now;
+        [(); 2].map(|()| match self.filled.next(from + 1) {
+            Some(bucket) if bucket > from => {
+                from = bucket;
+                let buffer = self.buckets[bucket as usize % BUCKETS];
+                self.buffers
+                    .get(buffer as usize)
+                    .map_or(&[][..], |buffer| buffer)
+            }
+            _ => &[],
+        })
     }
 
     fn advance(&mut self) -> Option<()> {
@@ -100,21 +241,32 @@ impl Queue {
                 break;
             }
             self.later.pop();
-            self.put(bucket, event);
+            self.put(bucket, Entry::of(&event));
         }
         let place = self.now as usize % BUCKETS;
         self.filled.clear(place);
-        std::mem::swap(&mut self.present, &mut self.buckets[place]);
-        self.present
-            .sort_unstable_by_key(|event| Reverse((event.at, event.order)));
+        let buffer = std::mem::replace(&mut self.buckets[place], NONE);
+        let entries = &mut self.buffers[buffer as usize];
+        if entries.len() <= FEW {
+            put_in_order(entries, &mut self.present);
+            entries.clear();
+        } else {
+            std::mem::swap(&mut self.present, entries);
+            self.present
+                .sort_unstable_by_key(|entry| Reverse(entry.key));
+        }
+        self.free.push(buffer);
+        self.has_turned = true;
         Some(())
     }
 
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
-        let held: usize = self.buckets.iter().map(Vec::capacity).sum();
-        let all = held + self.present.capacity() + self.new.capacity() + self.later.capacity();
-        all * size_of::<Event>()
+        let held: usize = self.buffers.iter().map(Vec::capacity).sum();
+        let entries = held + self.present.capacity() + self.new.capacity();
+        entries * size_of::<Entry>()
+            + self.later.capacity() * size_of::<Event>()
+            + BUCKETS * size_of::<u32>()
     }
 }
 
@@ -125,19 +277,23 @@ mod tests {
 
     proptest! {
         #[test]
-        fn events_come_in_order(begin in prop::collection::vec(0..90_000_000_u64, 1..60), after in prop::collection::vec(0..60_000_000_u64, 0..60)) {
+        fn events_come_in_order(
+            begin in prop::collection::vec(0..90_000_000_u64, 1..60),
+            together in prop::collection::vec(0..3000_u64, 0..150),
+            after in prop::collection::vec(0..60_000_000_u64, 0..60),
+        ) {
             let mut queue = Queue::new();
             let mut order = 0;
             let mut event = |at| {
                 order += 8;
                 Event { at, order, rank: 0, op: 0, peer: 0, other: 0 }
             };
-            for at in &begin {
+            for at in begin.iter().chain(&together) {
                 queue.push(event(*at));
             }
             let mut after = after.into_iter();
             let mut last = (0, 0);
-            let (mut pushed, mut popped) = (begin.len(), 0);
+            let (mut pushed, mut popped) = (begin.len() + together.len(), 0);
             while let Some(found) = queue.pop() {
                 prop_assert!((found.at, found.order) > last);
                 last = (found.at, found.order);

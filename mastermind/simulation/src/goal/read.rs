@@ -9,8 +9,8 @@ use memchr::memchr;
 use super::labels::Labels;
 use super::schedule::{ANY, Dependent, Kind, Op, Part, Schedule};
 
-/// Bytes that are read at a time.
-const PIECE: usize = 1 << 20;
+/// Bytes that are read at a time: the nearer caches hold them.
+const PIECE: usize = 1 << 18;
 
 /// Longest line, bytes.
 const LONGEST: usize = 1 << 16;
@@ -44,7 +44,15 @@ pub enum GoalError {
 ///
 /// # Errors
 /// [`GoalError`] at the first line that is wrong.
-pub fn read_goal(mut source: impl Read) -> Result<Schedule, GoalError> {
+pub fn read_goal(source: impl Read) -> Result<Schedule, GoalError> {
+    read_goal_of(source, 0)
+}
+
+/// Reads a schedule whose text has about so many bytes, as a file tells: room for it is made at once.
+///
+/// # Errors
+/// As [`read_goal`].
+pub fn read_goal_of(mut source: impl Read, bytes: u64) -> Result<Schedule, GoalError> {
     let mut reader = Reader::default();
     let mut buffer = vec![0_u8; PIECE + LONGEST];
     let mut kept = 0;
@@ -70,6 +78,9 @@ pub fn read_goal(mut source: impl Read) -> Result<Schedule, GoalError> {
             from += length + 1;
         }
         kept = end - from;
+        if bytes > end as u64 {
+            reader.make_room(from as u64, bytes);
+        }
         if kept > LONGEST {
             reader.number += 1;
             return Err(reader.wrong("a longer line", "at most 65536 bytes"));
@@ -95,6 +106,8 @@ struct Reader {
     in_comment: bool,
     /// Whether a comment may begin in the present piece.
     may_comment: bool,
+    /// Room was made for the operations to come.
+    has_room: bool,
 }
 
 /// The rest of a line.
@@ -159,6 +172,17 @@ impl<'a> Cursor<'a> {
 }
 
 impl Reader {
+    /// Makes room for the operations of a text by those of its beginning, `read` bytes.
+    fn make_room(&mut self, read: u64, bytes: u64) {
+        let ops = &mut self.schedule.ops;
+        if !self.has_room && ops.len() > 0 {
+            self.has_room = true;
+            let of_all = ops.len() as f64 / read as f64 * bytes as f64;
+            // Names and numbers grow longer, so that the rest of a text has fewer.
+            ops.reserve((of_all * 1.05) as usize);
+        }
+    }
+
     fn wrong(&self, found: impl Into<String>, expected: &'static str) -> GoalError {
         GoalError::Line {
             line: self.number,
@@ -340,13 +364,11 @@ impl Reader {
         if op == on {
             return Err(self.wrong("an operation that requires itself", "another one"));
         }
-        let waiting = &mut self.schedule.ops[self.part.first_op + op as usize];
+        let waiting = self.part.first_op + op as usize;
         if op == on + 1 && !begin {
-            if !std::mem::replace(&mut waiting.after_previous, true) {
-                waiting.waits += 1;
-            }
+            self.schedule.ops.wait_for_previous(waiting);
         } else {
-            waiting.waits += 1;
+            self.schedule.ops.wait(waiting);
             self.schedule.dependents.push(Dependent { on, op, begin });
         }
         Ok(())
@@ -376,7 +398,6 @@ impl Reader {
             kind,
             cpu: 0,
             nic: 0,
-            after_previous: false,
         };
         if kind != Kind::Calc {
             op.peer = self.peer(cursor, kind)?;
@@ -388,7 +409,7 @@ impl Reader {
         }
         self.part.cpus = self.part.cpus.max(u16::from(op.cpu) + 1);
         self.part.nics = self.part.nics.max(u16::from(op.nic) + 1);
-        self.schedule.push(op);
+        self.schedule.ops.push(&op, false);
         Ok(index as u32)
     }
 

@@ -1,11 +1,13 @@
 //! A schedule on a machine.
 
+mod finish;
 mod line;
 mod matching;
+mod warm;
 
 use super::queue::{Event, Queue};
 use super::schedule::{Kind, Op, Part, Schedule};
-use crate::engine::{Blocked, ProcessResult, Progress, SimulationError, fetch, filled};
+use crate::engine::{ProcessResult, Progress, SimulationError, reserve};
 use crate::machine::{Link, Machine, Rendezvous};
 use line::Lines;
 use matching::Waiting;
@@ -37,9 +39,6 @@ const STEP: u64 = OFTEN + PUT_OFF;
 
 /// Events between two calls of the progress function.
 const PROGRESS_EVERY: u64 = 1 << 20;
-
-/// Most ranks that a deadlock names.
-const NAMED: usize = 100;
 
 /// A schedule that has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -87,8 +86,8 @@ pub fn simulate_schedule_with(
     run.begin();
     let mut next_report = PROGRESS_EVERY;
     while let Some(event) = run.queue.pop() {
-        run.warm();
         run.events += 1;
+        run.warm();
         run.event(event);
         if run.events >= next_report {
             next_report = run.events + PROGRESS_EVERY;
@@ -109,15 +108,41 @@ struct Rank {
     processor: u64,
     nic: Nic,
     first_op: usize,
+    /// Processor time of messages, nanoseconds.
+    overhead_ns: u64,
     waiting: Waiting,
-    ops: u32,
-    done: u32,
-    /// Its row of the lists of processors and interfaces, where it has several of one.
-    row: u32,
+    /// Operations that have not ended.
+    left: u32,
+    form: Form,
+}
+
+/// What kind of rank it is, and its row of the lists of processors and interfaces where it has several of one.
+#[derive(Debug, Clone, Copy, Default)]
+struct Form(u32);
+
+impl Form {
     /// It has one processor and one interface.
-    single: bool,
+    const SINGLE: u32 = 1 << 31;
+
     /// Operations of it wait for others than the one before.
-    depends: bool,
+    const DEPENDS: u32 = 1 << 30;
+
+    #[inline]
+    fn depends(self) -> bool {
+        self.0 & Self::DEPENDS != 0
+    }
+
+    #[inline]
+    fn row(self) -> usize {
+        (self.0 & !(Self::SINGLE | Self::DEPENDS)) as usize
+    }
+}
+
+impl Rank {
+    #[inline]
+    fn is_single(&self) -> bool {
+        self.form.0 & Form::SINGLE != 0
+    }
 }
 
 /// An interface: when it can send and receive next.
@@ -140,8 +165,6 @@ struct Run<'a> {
     per_node: u32,
     ranks: Vec<Rank>,
     several: Vec<Several>,
-    /// Work and overhead by rank.
-    sums: Vec<[u64; 2]>,
     /// Overhead of what came.
     received_ns: u64,
     pool: matching::Pool,
@@ -159,30 +182,32 @@ impl<'a> Run<'a> {
         let n = schedule.ranks() as u32;
         let nodes = machine.nodes_for(n);
         let mut several = Vec::new();
-        let ranks = schedule.parts.iter().map(|part| {
-            let single = part.cpus == 1 && part.nics == 1;
-            let row = several.len() as u32;
-            if !single {
+        let mut ranks = Vec::new();
+        reserve(&mut ranks, schedule.ranks());
+        ranks.extend(schedule.parts.iter().map(|part| {
+            let mut form = several.len() as u32;
+            if part.cpus == 1 && part.nics == 1 {
+                form |= Form::SINGLE;
+            } else {
                 several.push(Several {
                     processors: vec![0; usize::from(part.cpus)],
                     nics: vec![Nic::default(); usize::from(part.nics)],
                 });
             }
+            if part.dependents > 0 {
+                form |= Form::DEPENDS;
+            }
             Rank {
                 first_op: part.first_op,
-                ops: part.ops,
-                row,
-                single,
-                depends: part.dependents > 0,
+                left: part.ops,
+                form: Form(form),
                 ..Rank::default()
             }
-        });
-        let ranks: Vec<_> = ranks.collect();
+        }));
         Self {
             schedule,
             machine,
             per_node: n.div_ceil(nodes.max(1)).max(1),
-            sums: filled([0; 2], ranks.len()),
             received_ns: 0,
             ranks,
             several,
@@ -209,26 +234,32 @@ impl<'a> Run<'a> {
     #[inline]
     fn processor(&mut self, rank: u32, cpu: u8) -> &mut u64 {
         let rank = &mut self.ranks[rank as usize];
-        if rank.single {
+        if rank.is_single() {
             &mut rank.processor
         } else {
-            &mut self.several[rank.row as usize].processors[usize::from(cpu)]
+            &mut self.several[rank.form.row()].processors[usize::from(cpu)]
         }
     }
 
     #[inline]
     fn nic(&mut self, rank: u32, nic: u8) -> &mut Nic {
         let rank = &mut self.ranks[rank as usize];
-        if rank.single {
+        if rank.is_single() {
             &mut rank.nic
         } else {
-            &mut self.several[rank.row as usize].nics[usize::from(nic)]
+            &mut self.several[rank.form.row()].nics[usize::from(nic)]
         }
     }
 
     #[inline]
-    fn op(&self, rank: u32, op: u32) -> &Op {
-        &self.schedule.ops[self.ranks[rank as usize].first_op + op as usize]
+    fn op(&self, rank: u32, op: u32) -> Op {
+        self.schedule.ops.get(self.place_of(rank, op))
+    }
+
+    /// Where an operation is in the list of all.
+    #[inline]
+    fn place_of(&self, rank: u32, op: u32) -> usize {
+        self.ranks[rank as usize].first_op + op as usize
     }
 
     /// Settles an event.
@@ -239,30 +270,11 @@ impl<'a> Run<'a> {
         self.queue.push(Event { order, ..event });
     }
 
-    /// Fetches what the next events need while the present one goes on.
-    #[inline]
-    fn warm(&self) {
-        if let Some(later) = self.queue.upcoming(5) {
-            fetch(&self.ranks[later.rank as usize]);
-            fetch(&self.sums[later.rank as usize]);
-        }
-        let Some(next) = self.queue.upcoming(2) else {
-            return;
-        };
-        if next.order & WHAT == OP {
-            let op = self.op(next.rank, next.op);
-            fetch(op);
-        } else if let Some(entry) = self.pool.head(&self.ranks[next.rank as usize].waiting) {
-            fetch(entry);
-        }
-    }
-
     /// What waits for nothing begins.
     fn begin(&mut self) {
         for rank in 0..self.ranks.len() as u32 {
-            let ops = self.ranks[rank as usize].ops;
-            for op in 0..ops {
-                if self.op(rank, op).waits == 0 {
+            for op in 0..self.schedule.parts[rank as usize].ops {
+                if self.schedule.ops.is_free(self.place_of(rank, op)) {
                     self.ready.push((op, 0));
                 }
             }
@@ -278,10 +290,10 @@ impl<'a> Run<'a> {
         while at < self.ready.len() {
             let (op, when) = self.ready[at];
             at += 1;
-            let it = *self.op(rank, op);
+            let it = self.op(rank, op);
             let state = &self.ranks[rank as usize];
             // On a single processor nothing can come before it is free.
-            if it.kind == Kind::Receive && (state.single || when == 0) {
+            if it.kind == Kind::Receive && (state.is_single() || when == 0) {
                 self.receive(rank, op, when);
             } else {
                 // Before the interface is free it would only be put off.
@@ -314,16 +326,18 @@ impl<'a> Run<'a> {
             part => self.arrive(event, part),
         }
         if event.order & OFTEN == OFTEN {
-            self.call_all(event.rank);
+            self.call_all(event.rank, event.at);
         }
-        self.start_ready(event.rank);
+        if !self.ready.is_empty() {
+            self.start_ready(event.rank);
+        }
     }
 
     /// An operation is due.
     #[inline]
     fn start(&mut self, event: Event) {
         let Event { at, rank, op, .. } = event;
-        let it = *self.op(rank, op);
+        let it = self.op(rank, op);
         if it.kind == Kind::Receive {
             self.receive(rank, op, at);
             return;
@@ -340,7 +354,6 @@ impl<'a> Run<'a> {
         if it.kind == Kind::Calc {
             let end = at.saturating_add(it.size);
             *self.processor(rank, it.cpu) = end;
-            self.sums[rank as usize][0] += it.size;
             self.complete(rank, op, end);
             return;
         }
@@ -355,7 +368,7 @@ impl<'a> Run<'a> {
         }
         let end = at + occupied;
         *self.processor(rank, it.cpu) = end;
-        self.sums[rank as usize][1] += occupied;
+        self.ranks[rank as usize].overhead_ns += occupied;
         self.messages += 1;
         let mut message = Event {
             at: at + link.lookahead_ns(),
@@ -366,7 +379,7 @@ impl<'a> Run<'a> {
             other: 0,
         };
         let receiver = &self.ranks[it.peer as usize];
-        if receiver.single {
+        if receiver.is_single() {
             // Before its processor is free it would only be put off.
             message.at = message.at.max(receiver.processor);
         }
@@ -388,10 +401,13 @@ impl<'a> Run<'a> {
     #[inline]
     fn receive(&mut self, rank: u32, op: u32, at: u64) {
         self.release_begin(rank, op, at);
-        let it = *self.op(rank, op);
-        let waiting = &mut self.ranks[rank as usize].waiting;
-        let Some(message) = self.pool.take_early(waiting, it.peer, it.tag) else {
-            self.pool.post(waiting, it.peer, it.tag, op);
+        let it = self.op(rank, op);
+        let (ranks, ops) = (&mut self.ranks, &self.schedule.ops);
+        let Rank {
+            waiting, first_op, ..
+        } = &mut ranks[rank as usize];
+        let Some(message) = self.pool.take_early(waiting, (it.peer, it.tag)) else {
+            self.pool.post(waiting, op, ops.receives(*first_op));
             return;
         };
         if message.is_request {
@@ -451,7 +467,7 @@ impl<'a> Run<'a> {
         }
         let end = at + occupied;
         *self.processor(rank, cpu) = end;
-        self.sums[rank as usize][1] += occupied;
+        self.ranks[rank as usize].overhead_ns += occupied;
         self.received_ns += occupied;
         match part {
             DATA => {
@@ -471,8 +487,12 @@ impl<'a> Run<'a> {
             FETCHED => self.complete(rank, op, end),
             ACKNOWLEDGE => self.send_data(&event, bytes, nic, end),
             _ => {
-                let waiting = &mut self.ranks[rank as usize].waiting;
-                match self.pool.take_posted(waiting, peer, tag) {
+                let (ranks, ops) = (&mut self.ranks, &self.schedule.ops);
+                let Rank {
+                    waiting, first_op, ..
+                } = &mut ranks[rank as usize];
+                let receives = ops.receives(*first_op);
+                match self.pool.take_posted(waiting, (peer, tag), receives) {
                     None => self
                         .pool
                         .keep_early(waiting, peer, tag, op, part == REQUEST),
@@ -489,10 +509,11 @@ impl<'a> Run<'a> {
     #[inline]
     fn place_of_receive(&self, rank: u32, peer: u32, tag: u32) -> (u8, u8) {
         let state = &self.ranks[rank as usize];
-        if state.single {
+        if state.is_single() {
             return (0, 0);
         }
-        let posted = self.pool.posted(&state.waiting, peer, tag);
+        let receives = self.schedule.ops.receives(state.first_op);
+        let posted = self.pool.posted(&state.waiting, (peer, tag), receives);
         posted.map_or((0, 0), |receive| {
             let receive = self.op(rank, receive);
             (receive.cpu, receive.nic)
@@ -506,7 +527,7 @@ impl<'a> Run<'a> {
         let processor = self.processor(rank, cpu);
         let begin = (*processor).max(at);
         *processor = begin + link.send_overhead_ns;
-        self.sums[rank as usize][1] += link.send_overhead_ns;
+        self.ranks[rank as usize].overhead_ns += link.send_overhead_ns;
         if link.rendezvous == Rendezvous::Fetched {
             // Nothing that the sender does decides when the bytes come.
             let bytes = Event {
@@ -561,8 +582,8 @@ impl<'a> Run<'a> {
     #[inline]
     fn complete(&mut self, rank: u32, op: u32, end: u64) {
         let state = &mut self.ranks[rank as usize];
-        state.done += 1;
-        if state.single {
+        state.left -= 1;
+        if state.is_single() {
             // What waits for it needs the processor, which is not free before.
             self.release(rank, op, end, false);
         } else {
@@ -580,7 +601,7 @@ impl<'a> Run<'a> {
 
     #[inline]
     fn release_begin(&mut self, rank: u32, op: u32, at: u64) {
-        if self.ranks[rank as usize].depends {
+        if self.ranks[rank as usize].form.depends() {
             self.release(rank, op, at, true);
         }
     }
@@ -588,19 +609,12 @@ impl<'a> Run<'a> {
     /// Takes a wait from those that wait for an operation's begin, or for its end.
     #[inline]
     fn release(&mut self, rank: u32, op: u32, at: u64, begin: bool) {
-        let state = &self.ranks[rank as usize];
-        let (first_op, depends) = (state.first_op, state.depends);
-        let next = op + 1;
-        if !begin && next < state.ops {
-            let it = &mut self.schedule.ops[first_op + next as usize];
-            if it.after_previous {
-                it.waits -= 1;
-                if it.waits == 0 {
-                    self.ready.push((next, at));
-                }
-            }
+        let Rank { first_op, form, .. } = self.ranks[rank as usize];
+        // The first of another rank is behind none.
+        if !begin && self.schedule.ops.release_next(first_op + op as usize + 1) {
+            self.ready.push((op + 1, at));
         }
-        if depends {
+        if form.depends() {
             self.release_dependents(rank, op, at, begin);
         }
     }
@@ -615,96 +629,11 @@ impl<'a> Run<'a> {
                 break;
             }
             if dependent.begin == begin {
-                let it = &mut self.schedule.ops[part.first_op + dependent.op as usize];
-                it.waits -= 1;
-                if it.waits == 0 {
+                let place = part.first_op + dependent.op as usize;
+                if self.schedule.ops.release(place) {
                     self.ready.push((dependent.op, at));
                 }
             }
-        }
-    }
-
-    fn finish(self) -> Result<ScheduleOutcome, SimulationError> {
-        let ranks = 0..self.ranks.len() as u32;
-        let is_blocked = |rank: &u32| {
-            let rank = *rank as usize;
-            self.ranks[rank].done < self.schedule.parts[rank].ops
-        };
-        let blocked: Vec<u32> = ranks.filter(is_blocked).collect();
-        if !blocked.is_empty() {
-            let n_blocked = blocked.len();
-            let blocked = blocked
-                .into_iter()
-                .take(NAMED)
-                .map(|rank| self.blocked(rank))
-                .collect();
-            return Err(SimulationError::Deadlock { n_blocked, blocked });
-        }
-        let mut outcome = ScheduleOutcome {
-            messages: self.messages,
-            events: self.events,
-            memory_bytes: self.schedule.memory_bytes()
-                + self.queue.bytes()
-                + self.lines.bytes()
-                + self.pool.bytes(),
-            ..ScheduleOutcome::default()
-        };
-        for op in &self.schedule.ops {
-            outcome.operations[op.kind as usize] += 1;
-        }
-        for (rank, [work_ns, overhead_ns]) in self.ranks.iter().zip(&self.sums) {
-            let finish_ns = if rank.single {
-                rank.processor
-            } else {
-                let processors = &self.several[rank.row as usize].processors;
-                processors.iter().copied().max().unwrap_or(0)
-            };
-            outcome.unreceived += self.pool.n_early(&rank.waiting);
-            outcome.makespan_ns = outcome.makespan_ns.max(finish_ns);
-            outcome.processes.push(ProcessResult {
-                finish_ns,
-                work_ns: *work_ns,
-                overhead_ns: *overhead_ns,
-            });
-        }
-        let [work_ns, overhead_ns] = self
-            .sums
-            .iter()
-            .fold([0; 2], |sum, one| [sum[0] + one[0], sum[1] + one[1]]);
-        outcome.times_ns = [work_ns, overhead_ns - self.received_ns, self.received_ns];
-        Ok(outcome)
-    }
-
-    /// What a rank that does not come to its end waits for.
-    fn blocked(&self, rank: u32) -> Blocked {
-        let state = &self.ranks[rank as usize];
-        let since_ns = if state.single {
-            state.processor
-        } else {
-            self.several[state.row as usize].processors[0]
-        };
-        let (element, waits_for) = match self.pool.first_posted(&state.waiting) {
-            Some((op, peer, tag)) => {
-                let any = |number: u32| match number {
-                    super::schedule::ANY => "any".to_owned(),
-                    number => number.to_string(),
-                };
-                (
-                    format!("operation {}", op + 1),
-                    format!("a message from rank {}, tag {}", any(peer), any(tag)),
-                )
-            }
-            None => (
-                "an operation".to_owned(),
-                "another one, or a receiver".to_owned(),
-            ),
-        };
-        Blocked {
-            process: rank,
-            element,
-            place: format!("rank {rank}"),
-            waits_for,
-            since_ns,
         }
     }
 }

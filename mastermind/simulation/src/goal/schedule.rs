@@ -1,6 +1,6 @@
-//! A schedule as it is kept: 24 bytes an operation, and no more for one that waits for the one before.
+//! A schedule as it is kept: eight bytes for most operations, and no more for one that waits for the one before.
 
-use crate::engine::reserve;
+use super::ops::Ops;
 
 /// What an operation is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub(super) enum Kind {
 /// Any rank or tag.
 pub(super) const ANY: u32 = u32::MAX;
 
-/// An operation.
+/// An operation as it is worked with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Op {
     /// Nanoseconds of a calculation, bytes of a message.
@@ -22,13 +22,11 @@ pub(super) struct Op {
     pub(super) peer: u32,
     /// Or [`ANY`].
     pub(super) tag: u32,
-    /// How many must end or begin before it.
+    /// How many must end or begin before it, where that is kept here.
     pub(super) waits: u32,
     pub(super) kind: Kind,
     pub(super) cpu: u8,
     pub(super) nic: u8,
-    /// Whether one of those that must end is the operation before it.
-    pub(super) after_previous: bool,
 }
 
 /// Who waits for an operation, beside the one behind it.
@@ -57,7 +55,7 @@ pub(super) struct Part {
 /// A schedule: the operations of each rank and what they wait for.
 #[derive(Debug, Default)]
 pub struct Schedule {
-    pub(super) ops: Vec<Op>,
+    pub(super) ops: Ops,
     /// By rank, and in a rank by the operation waited for.
     pub(super) dependents: Vec<Dependent>,
     /// One a rank.
@@ -65,16 +63,6 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Adds an operation.
-    #[inline]
-    pub(super) fn push(&mut self, op: Op) {
-        if self.ops.len() == self.ops.capacity() {
-            let more = self.ops.len().max(1 << 12);
-            reserve(&mut self.ops, more);
-        }
-        self.ops.push(op);
-    }
-
     /// Ranks.
     pub fn ranks(&self) -> usize {
         self.parts.len()
@@ -87,7 +75,7 @@ impl Schedule {
 
     /// Memory that it takes, bytes.
     pub fn memory_bytes(&self) -> usize {
-        self.ops.capacity() * size_of::<Op>()
+        self.ops.bytes()
             + self.dependents.capacity() * size_of::<Dependent>()
             + self.parts.capacity() * size_of::<Part>()
     }

@@ -164,6 +164,63 @@ fn comments_and_blanks_are_passed_over() {
     assert_eq!(finishes(&text), [0, 7]);
 }
 
+/// A chain of calculations whose names have numbers from `first` on.
+fn chain(first: u64, n: u64) -> String {
+    let mut text = format!("num_ranks 1\nrank 0 {{\nl{first}: calc 1\n");
+    for number in first + 1..first + n {
+        text += &format!("l{number}: calc 1\nl{number} requires l{}\n", number - 1);
+    }
+    text + "}\n"
+}
+
+#[test]
+fn names_of_any_length_are_read() {
+    for first in [0, 1, 8, 99_990, 999_990, 99_999_990] {
+        let text = chain(first, 40);
+        assert_eq!(finishes(&text), [40], "{first}");
+        let lines = text.lines().count();
+        let other = first + 37;
+        // Zeros before a number make another name; one that is no operation's; and no number.
+        for name in [
+            format!("l0{}", other - 1),
+            format!("l{}", first + 40),
+            "l".into(),
+        ] {
+            let (right, wrong) = (
+                format!("requires l{}\n", other - 1),
+                format!("requires {name}\n"),
+            );
+            let error = read_goal(text.replace(&right, &wrong).as_bytes()).expect_err(&name);
+            let line = format!("cannot read line {} ", lines - 5);
+            assert!(error.to_string().starts_with(&line), "{first}: {error}");
+        }
+        // Not behind the one before it, which takes as long.
+        let text = text.replace(
+            &format!("requires l{}\n", other - 1),
+            &format!("requires l{}\n", other - 2),
+        );
+        assert_eq!(finishes(&text), [40], "{first}");
+    }
+}
+
+/// What needs more room than most: many waits, large numbers, places of their own.
+#[test]
+fn operations_of_any_size_are_kept() {
+    let large = "num_ranks 2\nrank 0 {\nsend 5000000000b to 1 tag 70000\n}\nrank 1 {\nrecv 5000000000b from 0 tag 70000\n}\n";
+    let mut eager = machine();
+    eager.inter.rendezvous_bytes = u64::MAX;
+    let outcome = simulate_schedule(read_goal(large.as_bytes()).expect("a schedule"), &eager);
+    let outcome = outcome.expect("an end");
+    assert_eq!(outcome.makespan_ns, 1500 + 2500 + 1500 + 4_999_999_999);
+    assert_eq!(outcome.unreceived, 0);
+    // 20 calculations side by side, then one behind all of them, of 50 minutes.
+    let mut text = String::from("num_ranks 1\nrank 0 {\n");
+    (0..20).for_each(|cpu| text += &format!("l{cpu}: calc {} cpu {cpu}\n", cpu + 1));
+    text += "l20: calc 3000000000000\n";
+    (0..20).for_each(|cpu| text += &format!("l20 requires l{cpu}\n"));
+    assert_eq!(finishes(&(text + "}\n")), [20 + 3_000_000_000_000]);
+}
+
 #[test]
 fn what_is_no_schedule_is_refused_by_line() {
     for (body, line, part) in [

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use indicatif::ProgressBar;
-use mastermind_simulation::goal::{ScheduleOutcome, read_goal, simulate_schedule_with};
+use mastermind_simulation::goal::{ScheduleOutcome, read_goal_of, simulate_schedule_with};
 use mastermind_simulation::machine::Machine;
 
 use super::{Element, Process, Report, Simulate, tell, told};
@@ -35,7 +35,9 @@ impl Simulate {
         if let Some((option, _)) = options.iter().find(|(_, given)| *given) {
             bail!("{}: {option} is for program models, expected none", act());
         }
-        let schedule = read_goal(File::open(&self.model).with_context(act)?).with_context(act)?;
+        let text = File::open(&self.model).with_context(act)?;
+        let bytes = text.metadata().map_or(0, |about| about.len());
+        let schedule = read_goal_of(text, bytes).with_context(act)?;
         let ranks = schedule.ranks();
         if let Some(given) = self.ranks.filter(|given| *given as usize != ranks) {
             bail!(

@@ -85,10 +85,10 @@ impl Run<'_> {
     #[cold]
     #[inline(never)]
     fn put_in_line(&mut self, event: Event) {
-        if self.ranks[event.rank as usize].single {
+        if self.ranks[event.rank as usize].is_single() {
             let waits_for = self.waits_for(&event);
             self.lines.wait(event, waits_for);
-            self.call(event.rank, waits_for);
+            self.call(event.rank, waits_for, 0);
         } else {
             self.queue.push(event);
         }
@@ -106,14 +106,14 @@ impl Run<'_> {
     /// After an event that was in line: has the next ones tried.
     #[cold]
     #[inline(never)]
-    pub(super) fn call_all(&mut self, rank: u32) {
+    pub(super) fn call_all(&mut self, rank: u32, now: u64) {
         for waits_for in WaitsFor::ALL {
-            self.call(rank, waits_for);
+            self.call(rank, waits_for, now);
         }
     }
 
-    /// Has the first in line tried when the rank is free.
-    fn call(&mut self, rank: u32, waits_for: WaitsFor) {
+    /// Has the first in line tried when the rank is free, but not before a time.
+    fn call(&mut self, rank: u32, waits_for: WaitsFor, now: u64) {
         if let Some(event) = self.lines.call(rank, waits_for) {
             let Rank { processor, nic, .. } = self.ranks[rank as usize];
             let free = match waits_for {
@@ -121,7 +121,7 @@ impl Run<'_> {
                 WaitsFor::Sending => processor.max(nic.sending),
                 WaitsFor::Receiving => processor.max(nic.receiving),
             };
-            let at = free.max(event.at);
+            let at = free.max(event.at).max(now);
             self.queue.push(Event { at, ..event });
         }
     }

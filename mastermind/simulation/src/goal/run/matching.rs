@@ -5,6 +5,9 @@ use super::super::schedule::ANY;
 /// No entry.
 const NIL: u32 = u32::MAX;
 
+/// In place of the tail: the head is no entry but the only receive's operation, as it is for nearly all ranks.
+const ONLY: u32 = u32::MAX - 1;
+
 /// The lists of one rank: receives without a message, messages without a receive. Heads and tails.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Waiting {
@@ -20,6 +23,19 @@ impl Default for Waiting {
         }
     }
 }
+
+impl Waiting {
+    /// The operation of the only receive without a message.
+    #[inline]
+    pub(super) fn only_posted(&self) -> Option<u32> {
+        (self.posted[1] == ONLY).then_some(self.posted[0])
+    }
+}
+
+/// Sender and tag that a receive is for, by its operation.
+pub(super) trait Receives: Fn(u32) -> (u32, u32) {}
+
+impl<F: Fn(u32) -> (u32, u32)> Receives for F {}
 
 /// A message that no receive was posted for.
 #[derive(Debug, Clone, Copy)]
@@ -98,8 +114,25 @@ impl Pool {
     }
 
     /// Adds a receive that no message is there for.
-    pub(super) fn post(&mut self, waiting: &mut Waiting, peer: u32, tag: u32, op: u32) {
-        self.append(&mut waiting.posted, Self::entry(peer, tag, op, false));
+    #[inline]
+    pub(super) fn post(&mut self, waiting: &mut Waiting, op: u32, receives: impl Receives) {
+        if waiting.posted[0] == NIL {
+            waiting.posted = [op, ONLY];
+        } else {
+            self.post_another(waiting, op, receives);
+        }
+    }
+
+    #[inline(never)]
+    fn post_another(&mut self, waiting: &mut Waiting, op: u32, receives: impl Receives) {
+        let only = waiting.only_posted();
+        if only.is_some() {
+            waiting.posted = [NIL; 2];
+        }
+        for op in only.into_iter().chain([op]) {
+            let (peer, tag) = receives(op);
+            self.append(&mut waiting.posted, Self::entry(peer, tag, op, false));
+        }
     }
 
     /// Adds a message that no receive is there for.
@@ -114,15 +147,17 @@ impl Pool {
         self.append(&mut waiting.early, Self::entry(peer, tag, op, is_request));
     }
 
-    /// Takes the first message that a receive is for.
+    /// Takes the first message that a receive of such a sender and tag is for.
+    #[inline]
     pub(super) fn take_early(
         &mut self,
         waiting: &mut Waiting,
-        peer: u32,
-        tag: u32,
+        receive: (u32, u32),
     ) -> Option<Early> {
-        let fits =
-            |entry: &Entry| (peer == ANY || entry.peer == peer) && (tag == ANY || entry.tag == tag);
+        if waiting.early[0] == NIL {
+            return None;
+        }
+        let fits = |entry: &Entry| is_for(receive, entry.peer, entry.tag);
         let entry = self.take(&mut waiting.early, fits)?;
         Some(Early {
             peer: entry.peer,
@@ -132,28 +167,50 @@ impl Pool {
     }
 
     /// Takes the first receive that is for a message.
+    #[inline]
     pub(super) fn take_posted(
         &mut self,
         waiting: &mut Waiting,
-        peer: u32,
-        tag: u32,
+        (peer, tag): (u32, u32),
+        receives: impl Receives,
     ) -> Option<u32> {
-        let entry = self.take(&mut waiting.posted, |entry| is_for(entry, peer, tag))?;
+        if let [only, ONLY] = waiting.posted {
+            let fits = is_for(receives(only), peer, tag);
+            if fits {
+                waiting.posted = [NIL; 2];
+            }
+            return fits.then_some(only);
+        }
+        if waiting.posted[0] == NIL {
+            return None;
+        }
+        let fits = |entry: &Entry| is_for((entry.peer, entry.tag), peer, tag);
+        let entry = self.take(&mut waiting.posted, fits)?;
         Some(entry.op)
     }
 
     /// The first receive that is for a message.
-    pub(super) fn posted(&self, waiting: &Waiting, peer: u32, tag: u32) -> Option<u32> {
-        let found = self
-            .list(waiting.posted[0])
-            .find(|entry| is_for(entry, peer, tag));
-        found.map(|entry| entry.op)
+    pub(super) fn posted(
+        &self,
+        waiting: &Waiting,
+        (peer, tag): (u32, u32),
+        receives: impl Receives,
+    ) -> Option<u32> {
+        let mut posted = self.all_posted(waiting);
+        posted.find(|op| is_for(receives(*op), peer, tag))
     }
 
-    /// The first receive: its operation, peer and tag.
-    pub(super) fn first_posted(&self, waiting: &Waiting) -> Option<(u32, u32, u32)> {
-        let first = self.list(waiting.posted[0]).next()?;
-        Some((first.op, first.peer, first.tag))
+    /// The first receive.
+    pub(super) fn first_posted(&self, waiting: &Waiting) -> Option<u32> {
+        self.all_posted(waiting).next()
+    }
+
+    /// Operations of the receives without a message.
+    fn all_posted(&self, waiting: &Waiting) -> impl Iterator<Item = u32> {
+        let only = waiting.only_posted();
+        let head = only.map_or(waiting.posted[0], |_| NIL);
+        only.into_iter()
+            .chain(self.list(head).map(|entry| entry.op))
     }
 
     /// Messages that no receive came for.
@@ -161,10 +218,10 @@ impl Pool {
         self.list(waiting.early[0]).count() as u64
     }
 
-    /// The first receive that waits for a message.
+    /// The first message that waits for a receive.
     #[inline]
-    pub(super) fn head(&self, waiting: &Waiting) -> Option<&Entry> {
-        self.entries.get(waiting.posted[0] as usize)
+    pub(super) fn first_early(&self, waiting: &Waiting) -> Option<&Entry> {
+        self.entries.get(waiting.early[0] as usize)
     }
 
     fn list(&self, head: u32) -> impl Iterator<Item = &Entry> {
@@ -178,6 +235,9 @@ impl Pool {
     }
 }
 
-fn is_for(receive: &Entry, peer: u32, tag: u32) -> bool {
-    (receive.peer == ANY || receive.peer == peer) && (receive.tag == ANY || receive.tag == tag)
+/// Whether a receive of such a sender and tag is for a message.
+#[inline]
+fn is_for(receive: (u32, u32), peer: u32, tag: u32) -> bool {
+    let fits = |wanted, found| wanted == ANY || wanted == found;
+    fits(receive.0, peer) && fits(receive.1, tag)
 }
