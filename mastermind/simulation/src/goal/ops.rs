@@ -86,9 +86,11 @@ impl Ops {
         self.packed.len()
     }
 
-    /// Makes room for so many more.
-    pub(super) fn reserve(&mut self, more: usize) {
-        reserve(&mut self.packed, more);
+    /// Makes room for so many more, if there is so much: a file may claim any length.
+    pub(super) fn make_room(&mut self, more: usize) {
+        if self.packed.try_reserve_exact(more).is_ok() {
+            reserve(&mut self.packed, more);
+        }
     }
 
     /// Adds an operation that waits for nothing yet, or for the end of the one before it.
@@ -102,7 +104,8 @@ impl Ops {
             }
         }
         if self.packed.len() == self.packed.capacity() {
-            self.reserve(self.packed.len().max(1 << 12));
+            let more = self.packed.len().max(1 << 12);
+            reserve(&mut self.packed, more);
         }
         self.packed.push(packed);
     }

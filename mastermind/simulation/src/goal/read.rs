@@ -179,7 +179,7 @@ impl Reader {
             self.has_room = true;
             let of_all = ops.len() as f64 / read as f64 * bytes as f64;
             // Names and numbers grow longer, so that the rest of a text has fewer.
-            ops.reserve((of_all * 1.05) as usize);
+            ops.make_room((of_all * 1.05) as usize);
         }
     }
 

@@ -7,7 +7,7 @@ mod sweep;
 use std::io::Read;
 
 use mastermind_simulation::engine::SimulationError;
-use mastermind_simulation::goal::{ScheduleOutcome, read_goal, simulate_schedule};
+use mastermind_simulation::goal::{ScheduleOutcome, read_goal, read_goal_of, simulate_schedule};
 use mastermind_simulation::machine::{Link, Machine, Rendezvous};
 use proptest::prelude::*;
 
@@ -26,6 +26,17 @@ fn machine() -> Machine {
 
 fn run(text: &str) -> Result<ScheduleOutcome, SimulationError> {
     simulate_schedule(read_goal(text.as_bytes()).expect("a schedule"), &machine())
+}
+
+/// A file may claim any length; room is made for as much only if there is that much.
+#[test]
+fn a_claimed_length_takes_nothing() {
+    let calcs = (0..20_000).map(|i| format!("l{i}: calc {i}\n"));
+    let text = format!("num_ranks 1\nrank 0 {{\n{}}}\n", calcs.collect::<String>());
+    for bytes in [0, 1 << 44, u64::MAX] {
+        let schedule = read_goal_of(text.as_bytes(), bytes).expect("a schedule");
+        assert_eq!(schedule.operations(), 20_000);
+    }
 }
 
 fn finishes(text: &str) -> Vec<u64> {
