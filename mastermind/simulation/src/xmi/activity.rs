@@ -21,10 +21,11 @@ const NODES: [&str; 5] = [
 const EDGES: [&str; 3] = ["edge", "ownedEdge", "containedEdge"];
 
 /// Nodes that hold objects, and pins: they order nothing by themselves.
-const OBJECTS: [&str; 4] = [
+const OBJECTS: [&str; 5] = [
     "ActivityParameterNode",
     "CentralBufferNode",
     "DataStoreNode",
+    "ExpansionNode",
     "ObjectNode",
 ];
 
@@ -94,6 +95,12 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
     ) -> Graph {
         let mut level = Level::default();
         let mut edges: Vec<Node<'a, 'input>> = Vec::new();
+        // What comes into a group or leaves it orders nothing inside.
+        for pin in owner.children().filter(|child| self.is_pin(*child)) {
+            if let Some(id) = self.document.id(pin) {
+                level.ends.insert(id, End::Object);
+            }
+        }
         for child in owner.children().filter(Node::is_element) {
             let tag = child.tag_name().name();
             let Some(id) = self.document.id(child) else {
@@ -173,13 +180,24 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
         };
         let index = level.graph.node(&name, at, kind);
         level.ends.insert(id, End::Node(index));
-        for inner in node.descendants().filter(|inner| inner.is_element()) {
-            if self.document.kind(inner).ends_with("Pin")
-                && let Some(id) = self.document.id(inner)
-            {
+        for inner in node.descendants().filter(|inner| self.is_pin(*inner)) {
+            if let Some(id) = self.document.id(inner) {
                 level.ends.insert(id, End::Pin(index));
             }
         }
+    }
+
+    /// Whether an element is a pin. Without a type it is of the one that such a child has, and of those only pins
+    /// have edges.
+    fn is_pin(&self, element: Node<'a, 'input>) -> bool {
+        let tag = element.tag_name().name();
+        let kind = self.document.kind(element);
+        let has_edges = || {
+            let all = ["incoming", "outgoing"].map(|role| references(element, role));
+            all.iter().any(|edges| !edges.is_empty())
+        };
+        element.is_element()
+            && (kind.ends_with("Pin") || (kind == tag && !NODES.contains(&tag) && has_edges()))
     }
 
     fn action(

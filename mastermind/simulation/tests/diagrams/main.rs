@@ -108,6 +108,15 @@ fn a_loop_over_a_merge_and_a_decision_is_found() {
     assert_eq!(outcome.makespan_ns, 14_035_000);
 }
 
+/// Eclipse leaves out the type of pins and structured nodes; a group's own pins have edges on both sides.
+#[test]
+fn flows_of_objects_between_pins_without_a_type_order_actions() {
+    let outcome = run("papyrus-pins.uml", 1);
+    assert_eq!(calls(&outcome, "sort"), (1, 20_000));
+    assert_eq!(calls(&outcome, "write"), (1, 3000));
+    assert_eq!(outcome.makespan_ns, 1_023_000);
+}
+
 #[test]
 fn forks_and_regions_run_side_by_side() {
     // 3 ms for the fork, 1 + 1 + 1 ms for the region (one waits for the lock), 1 ms after it.
