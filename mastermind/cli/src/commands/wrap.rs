@@ -1,6 +1,6 @@
 //! `mastermind wrap`: the proxy of MPI preloaded under a program that was never written for it.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -24,6 +24,9 @@ use crate::session::own_folder;
 
 /// File name of the library that records within the program.
 const PRELOADED: &str = "libmastermind_preload.so";
+
+/// File name of the library that the dynamic linker tells of each library it maps: it hides what the program's MPI lacks.
+const AUDIT: &str = "libproxy_audit.so";
 
 /// Added to the number of the signal that ended the program, as shells do.
 const SIGNALLED: i32 = 128;
@@ -98,9 +101,9 @@ impl Wrap {
     }
 
     fn command(&self, config: &WrapConfig) -> anyhow::Result<Command> {
-        let own = own_folder()?.join(PRELOADED);
-        let mut preload = OsString::new();
-        for library in [&config.proxy, &own] {
+        let libraries = own_folder()?;
+        let (own, audit) = (libraries.join(PRELOADED), libraries.join(AUDIT));
+        for library in [&config.proxy, &own, &audit] {
             if !library.exists() {
                 bail!(
                     "cannot measure \"{}\": no library \"{}\", expected it beside this program",
@@ -108,14 +111,12 @@ impl Wrap {
                     library.display()
                 );
             }
-            preload.push(library);
-            preload.push(":");
         }
-        preload.push(std::env::var_os("LD_PRELOAD").unwrap_or_default());
         let mut command = Command::new(&self.program[0]);
         command
             .args(&self.program[1..])
-            .env("LD_PRELOAD", preload)
+            .env("LD_PRELOAD", before("LD_PRELOAD", &[&config.proxy, &own]))
+            .env("LD_AUDIT", before("LD_AUDIT", &[&audit]))
             .env(WRAP_VARIABLE, serde_json::to_string(config)?);
         // SAFETY: one system call, which allocates nothing and takes no lock.
         unsafe {
@@ -126,6 +127,15 @@ impl Wrap {
         }
         Ok(command)
     }
+}
+
+/// The libraries, and after them those that the variable holds already.
+fn before(variable: &str, libraries: &[&PathBuf]) -> OsString {
+    let own = libraries.iter().map(|library| library.as_os_str());
+    let others = std::env::var_os(variable).filter(|others| !others.is_empty());
+    own.chain(others.as_deref())
+        .collect::<Vec<_>>()
+        .join(OsStr::new(":"))
 }
 
 /// Looks for logs of another run that this rank, or the ones its records could be mixed up with, left; each of the ranks

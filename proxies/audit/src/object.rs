@@ -1,0 +1,274 @@
+//! The dynamic symbols of an object that is mapped.
+
+use std::ffi::{CStr, c_char};
+
+/// The public part of the dynamic linker's description of an object (`struct link_map`).
+#[repr(C)]
+#[derive(Debug)]
+pub struct LinkMap {
+    address: usize,
+    name: *const c_char,
+    dynamic: *const Dynamic,
+}
+
+/// An entry of the dynamic section (`Elf64_Dyn`).
+#[repr(C)]
+#[derive(Debug)]
+struct Dynamic {
+    tag: i64,
+    value: u64,
+}
+
+const DT_NULL: i64 = 0;
+const DT_HASH: i64 = 4;
+const DT_STRTAB: i64 = 5;
+const DT_SYMTAB: i64 = 6;
+const DT_GNU_HASH: i64 = 0x6FFF_FEF5;
+
+/// A name to look for, with both hashes of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Name {
+    text: &'static CStr,
+    gnu: u32,
+    sysv: u32,
+}
+
+impl Name {
+    pub(crate) fn new(text: &'static CStr) -> Self {
+        Self {
+            text,
+            gnu: gnu_hash(text.to_bytes()),
+            sysv: sysv_hash(text.to_bytes()),
+        }
+    }
+}
+
+/// An object that is mapped for good, or as long as it is looked at.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Object {
+    address: usize,
+    symbols: *mut libc::Elf64_Sym,
+    strings: *const c_char,
+    table: HashTable,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum HashTable {
+    Gnu(*const u32),
+    SysV(*const u32),
+}
+
+// SAFETY: the tables are read only, but for values that `Proxy` writes under a lock.
+unsafe impl Send for Object {}
+
+impl Object {
+    /// `None` if it has no dynamic symbols.
+    ///
+    /// # Safety
+    /// The dynamic linker's own description of an object that is mapped.
+    pub(crate) unsafe fn of(map: &LinkMap) -> Option<Self> {
+        let (mut symbols, mut strings, mut gnu, mut sysv) = (None, None, None, None);
+        let mut entry = map.dynamic;
+        // SAFETY: the section ends with DT_NULL, as the ELF specification has it.
+        while let Some(Dynamic { tag, value }) = unsafe { entry.as_ref() } {
+            let place = match *tag {
+                DT_NULL => break,
+                DT_SYMTAB => &mut symbols,
+                DT_STRTAB => &mut strings,
+                DT_GNU_HASH => &mut gnu,
+                DT_HASH => &mut sysv,
+                _ => &mut None,
+            };
+            // The dynamic linker has added the address, but not where the section cannot be written (the vDSO).
+            let value = *value as usize;
+            *place = Some(if value < map.address {
+                value + map.address
+            } else {
+                value
+            });
+            // SAFETY: not the last.
+            entry = unsafe { entry.add(1) };
+        }
+        let gnu = gnu.map(|at| HashTable::Gnu(at as *const u32));
+        let sysv = || sysv.map(|at| HashTable::SysV(at as *const u32));
+        Some(Self {
+            address: map.address,
+            symbols: symbols? as *mut libc::Elf64_Sym,
+            strings: strings? as *const c_char,
+            table: gnu.or_else(sysv)?,
+        })
+    }
+
+    /// Where the object is mapped.
+    pub(crate) fn address(&self) -> usize {
+        self.address
+    }
+
+    /// Whether the object defines a function or variable of this name.
+    pub(crate) fn defines(&self, name: &Name) -> bool {
+        // SAFETY: the tables are those of an object that is mapped.
+        let found = unsafe {
+            match self.table {
+                HashTable::Gnu(table) => self.find_by_gnu_hash(table, name),
+                HashTable::SysV(table) => self.find_by_sysv_hash(table, name),
+            }
+        };
+        found.is_some()
+    }
+
+    /// All symbols that the object defines, by name; only where it has a GNU hash table, which lists them.
+    pub(crate) fn defined(&self) -> Vec<(&'static CStr, *mut libc::Elf64_Sym)> {
+        let HashTable::Gnu(table) = self.table else {
+            return Vec::new();
+        };
+        // SAFETY: as above; the caller asks for the proxy, which stays mapped.
+        unsafe {
+            let gnu = GnuHash::of(table);
+            let mut found = Vec::new();
+            for bucket in 0..gnu.n_buckets {
+                for at in gnu.chain(bucket) {
+                    let symbol = self.symbols.add(at.0 as usize);
+                    let name = CStr::from_ptr(self.strings.add((*symbol).st_name as usize));
+                    if (*symbol).st_shndx != 0 {
+                        found.push((name, symbol));
+                    }
+                }
+            }
+            found
+        }
+    }
+
+    unsafe fn find_by_gnu_hash(&self, table: *const u32, name: &Name) -> Option<u32> {
+        // SAFETY: required of the caller.
+        unsafe {
+            let gnu = GnuHash::of(table);
+            if gnu.n_buckets == 0 || !gnu.may_hold(name.gnu) {
+                return None;
+            }
+            gnu.chain(name.gnu % gnu.n_buckets)
+                .find(|(at, hash)| hash | 1 == name.gnu | 1 && self.is(*at, name))
+                .map(|(at, _)| at)
+        }
+    }
+
+    unsafe fn find_by_sysv_hash(&self, table: *const u32, name: &Name) -> Option<u32> {
+        // SAFETY: required of the caller.
+        unsafe {
+            let (n_buckets, buckets) = (*table, table.add(2));
+            if n_buckets == 0 {
+                return None;
+            }
+            let chains = buckets.add(n_buckets as usize);
+            let mut at = *buckets.add((name.sysv % n_buckets) as usize);
+            while at != 0 {
+                if self.is(at, name) {
+                    return Some(at);
+                }
+                at = *chains.add(at as usize);
+            }
+            None
+        }
+    }
+
+    unsafe fn is(&self, at: u32, name: &Name) -> bool {
+        // SAFETY: required of the caller.
+        unsafe {
+            let symbol = &*self.symbols.add(at as usize);
+            symbol.st_shndx != 0
+                && CStr::from_ptr(self.strings.add(symbol.st_name as usize)) == name.text
+        }
+    }
+}
+
+/// A hash table as the GNU linker writes it.
+struct GnuHash {
+    n_buckets: u32,
+    first_symbol: u32,
+    n_words: u32,
+    shift: u32,
+    filter: *const u64,
+    buckets: *const u32,
+    chains: *const u32,
+}
+
+impl GnuHash {
+    unsafe fn of(table: *const u32) -> Self {
+        // SAFETY: required of the caller: four words, the filter, the buckets, the chains.
+        unsafe {
+            let [n_buckets, first_symbol, n_words, shift] = [0, 1, 2, 3].map(|at| *table.add(at));
+            let filter = table.add(4).cast::<u64>();
+            let buckets = filter.add(n_words as usize).cast::<u32>();
+            Self {
+                n_buckets,
+                first_symbol,
+                n_words,
+                shift,
+                filter,
+                buckets,
+                chains: buckets.add(n_buckets as usize),
+            }
+        }
+    }
+
+    /// The Bloom filter: `false` is certain.
+    unsafe fn may_hold(&self, hash: u32) -> bool {
+        if self.n_words == 0 {
+            return true;
+        }
+        // SAFETY: required of the caller.
+        let word = unsafe { *self.filter.add((hash / u64::BITS % self.n_words) as usize) };
+        let bit = |hash: u32| word >> (hash % u64::BITS) & 1 == 1;
+        bit(hash) && bit(hash.checked_shr(self.shift).unwrap_or(0))
+    }
+
+    /// Symbols of a bucket, with their hashes but for the lowest bit.
+    unsafe fn chain(&self, bucket: u32) -> impl Iterator<Item = (u32, u32)> {
+        // SAFETY: required of the caller; the last hash of a chain has the lowest bit.
+        let mut at = unsafe { *self.buckets.add(bucket as usize) };
+        let (first, chains) = (self.first_symbol, self.chains);
+        std::iter::from_fn(move || {
+            if at < first || at == 0 {
+                return None;
+            }
+            // SAFETY: as above.
+            let hash = unsafe { *chains.add((at - first) as usize) };
+            let found = (at, hash);
+            at = if hash & 1 == 1 { 0 } else { at + 1 };
+            Some(found)
+        })
+    }
+}
+
+fn gnu_hash(name: &[u8]) -> u32 {
+    name.iter().fold(5381, |hash: u32, byte| {
+        hash.wrapping_mul(33).wrapping_add(u32::from(*byte))
+    })
+}
+
+fn sysv_hash(name: &[u8]) -> u32 {
+    name.iter().fold(0, |hash: u32, byte| {
+        let hash = (hash << 4).wrapping_add(u32::from(*byte));
+        let high = hash & 0xF000_0000;
+        (hash ^ high >> 24) & !high
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The values of the ELF specification's and the GNU linker's own functions.
+    #[test]
+    fn hashes_are_those_of_the_linkers() {
+        for (name, gnu, sysv) in [
+            (c"", 0x0000_1505, 0x0000_0000),
+            (c"printf", 0x156b_2bb8, 0x0779_05a6),
+            (c"exit", 0x7c96_7e3f, 0x0006_cf04),
+            (c"syscall", 0xbac2_12a0, 0x0b09_985c),
+            (c"flapenguin.me", 0x8ae9_f18e, 0x0398_7915),
+        ] {
+            let name = Name::new(name);
+            assert_eq!((name.gnu, name.sysv), (gnu, sysv), "{:?}", name.text);
+        }
+    }
+}
