@@ -1,5 +1,6 @@
 //! The definitions of a log, by what they define.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use cca_abi::recording::word;
@@ -9,9 +10,6 @@ use crate::definition::{
     MethodDefinition, MpiRoutinesDefinition, MpiSwitchDefinition, MpiTotalsDefinition,
     RunDefinition, SwapDefinition, UnrecordedDefinition,
 };
-
-/// Largest id of a call path or method that is believed.
-const MAX_ID: u32 = 1 << 24;
 
 /// What the definitions of a log say.
 #[derive(Clone, Debug, Default)]
@@ -34,16 +32,21 @@ pub struct Definitions {
     mpi_off: Vec<(u64, u64)>,
     /// Where the log keeps what its thread spends in MPI.
     pub mpi_totals: Option<MpiTotalsDefinition>,
-    pub(crate) methods: Vec<Option<Arc<MethodDefinition>>>,
-    pub(crate) paths: Vec<Option<CallPathDefinition>>,
+    methods: BTreeMap<u32, Arc<MethodDefinition>>,
+    /// Index: call path.
+    paths: Vec<Option<CallPathDefinition>>,
+    /// Largest id of a call path that is believed.
+    most_paths: usize,
+    /// Index: call path.
     shapes: Vec<Shape>,
+    /// Index: call path; the method that it ends in, once its records have a shape.
+    path_methods: Vec<Option<Arc<MethodDefinition>>>,
 }
 
 /// What a record of a call path looks like; of no length at all where the path or its method is not defined.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Shape {
     pub(crate) parent: u32,
-    pub(crate) method: u32,
     /// Words without counters.
     shortest: u32,
     /// Words with counters.
@@ -61,7 +64,7 @@ impl Shape {
 impl Definitions {
     /// The methods, by id.
     pub fn methods(&self) -> impl Iterator<Item = &Arc<MethodDefinition>> {
-        self.methods.iter().flatten()
+        self.methods.values()
     }
 
     /// The call paths, by id.
@@ -76,7 +79,7 @@ impl Definitions {
 
     /// A method.
     pub fn method(&self, id: u32) -> Option<&Arc<MethodDefinition>> {
-        self.methods.get(id as usize)?.as_ref()
+        self.methods.get(&id)
     }
 
     /// The method that a call path ends in.
@@ -104,6 +107,14 @@ impl Definitions {
 }
 
 impl Definitions {
+    /// None yet; of call paths, ids up to `n` will be believed, so that a damaged one does not cost memory.
+    pub(crate) fn of_at_most(n: usize) -> Self {
+        Self {
+            most_paths: n,
+            ..Self::default()
+        }
+    }
+
     /// The shape of a call path's records.
     #[inline]
     pub(crate) fn shape(&self, call_path: u32) -> Shape {
@@ -111,6 +122,12 @@ impl Definitions {
             .get(call_path as usize)
             .copied()
             .unwrap_or_default()
+    }
+
+    /// The method of a call path's records.
+    #[inline]
+    pub(crate) fn recorded_method(&self, call_path: u32) -> Option<&MethodDefinition> {
+        self.path_methods.get(call_path as usize)?.as_deref()
     }
 
     fn switch_mpi(&mut self, switch: MpiSwitchDefinition) {
@@ -136,7 +153,7 @@ impl Definitions {
         let Some(path) = self.call_path(call_path) else {
             return;
         };
-        let Some(method) = self.method(path.method) else {
+        let Some(method) = self.method(path.method).cloned() else {
             return;
         };
         let shortest = word::HEAD_WORDS + method.parameters.len();
@@ -152,15 +169,28 @@ impl Definitions {
             } else {
                 0
             },
-            method: path.method,
             shortest: shortest as u32,
             longest: (shortest + counters) as u32,
         };
         let index = call_path as usize;
         if self.shapes.len() <= index {
             self.shapes.resize(index + 1, Shape::default());
+            self.path_methods.resize(index + 1, None);
         }
         self.shapes[index] = shape;
+        self.path_methods[index] = Some(method);
+    }
+
+    fn add_call_path(&mut self, path: CallPathDefinition) {
+        let index = path.id as usize;
+        if index == 0 || index > self.most_paths {
+            return;
+        }
+        if self.paths.len() <= index {
+            self.paths.resize(index + 1, None);
+        }
+        self.paths[index] = Some(path);
+        self.add_shape(path.id);
     }
 
     pub(crate) fn add(&mut self, definition: Definition) {
@@ -168,11 +198,8 @@ impl Definitions {
             Definition::Run(run) => self.run = run,
             Definition::Clock(clock) => self.clock = Some(clock),
             Definition::Cost(cost) => self.cost = Some(cost),
-            Definition::Method(method) => put(&mut self.methods, method.id, Arc::new(method)),
-            Definition::CallPath(path) => {
-                put(&mut self.paths, path.id, path);
-                self.add_shape(path.id);
-            }
+            Definition::Method(method) => drop(self.methods.insert(method.id, Arc::new(method))),
+            Definition::CallPath(path) => self.add_call_path(path),
             Definition::Swap(swap) => self.swaps.push(swap),
             Definition::Unrecorded(unrecorded) => self.unrecorded.push(unrecorded),
             Definition::MpiRoutines(routines) => self.mpi_routines = Some(routines),
@@ -182,15 +209,4 @@ impl Definitions {
             Definition::Unknown => {}
         }
     }
-}
-
-fn put<T: Clone>(list: &mut Vec<Option<T>>, id: u32, value: T) {
-    if id == 0 || id > MAX_ID {
-        return;
-    }
-    let index = id as usize;
-    if list.len() <= index {
-        list.resize(index + 1, None);
-    }
-    list[index] = Some(value);
 }

@@ -32,7 +32,7 @@ pub enum RecordsError {
         found: Vec<u8>,
     },
     /// The log was written by another version.
-    #[error("cannot read record log \"{}\": layout version {found}, expected {}; use the mastermind that wrote it", path.display(), crate::layout::VERSION)]
+    #[error("cannot read record log \"{}\": layout version {found}, expected 1 to {}; use the mastermind that wrote it", path.display(), crate::layout::VERSION)]
     Version {
         /// The log.
         path: PathBuf,
@@ -40,7 +40,7 @@ pub enum RecordsError {
         found: u32,
     },
     /// Not even the header is whole.
-    #[error("cannot read record log \"{}\": {bytes} bytes, expected at least {}", path.display(), crate::layout::HEADER_BYTES)]
+    #[error("cannot read record log \"{}\": {bytes} bytes, expected at least {}", path.display(), crate::layout::PAGE_BYTES)]
     TooShort {
         /// The log.
         path: PathBuf,

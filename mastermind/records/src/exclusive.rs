@@ -17,7 +17,7 @@ pub struct Exclusive {
 ///
 /// A call that was made from a measured one but could not be recorded counts to its caller. So does a recorded call of MPI:
 /// what a method spends there is its own, whether or not the calls are recorded one by one.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct ExclusiveTimes<'a> {
     records: Records<'a>,
     /// Calls that have not ended yet, outermost first, each with the times of the recorded calls made from it.

@@ -1,13 +1,15 @@
-//! The file: one header page, then words of entries.
+//! The file: a header, then words of entries.
 //!
 //! ```text
-//! byte 0     magic, layout version, header size, rank, thread, check of these      written once
-//!      64    finished flag, calibrations (start, and two that alternate as latest)  at start, chunk changes, end
-//!      256   LogCells: committed bytes, depth, dropped, open calls                  at each call
-//!      4096  entries (cca_abi::recording::word)                                     at each call
+//! byte 0      magic, layout version, header size, rank, thread, check of these      written once
+//!      64     finished flag, calibrations (start, and two that alternate as latest)  at start, chunk changes, end
+//!      256    LogCells: committed bytes, depth, dropped, open calls                  at each call
+//!      4096   sums of calls that have no record, then the latest such calls          once records have stopped
+//!      65536  entries (cca_abi::recording::word)                                     at each call
 //! ```
 //!
-//! Numbers are in the byte order of the machine that wrote them.
+//! Version 1 had no such sums: its entries begin at byte 4096. Numbers are in the byte order of the machine that wrote them.
+//! A program that writes a log has it locked (`flock`) as long as it has it mapped.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,14 +19,25 @@ use cca_abi::recording::LogCells;
 /// First bytes of a log.
 pub const MAGIC: [u8; 8] = *b"MMRECORD";
 /// Version of the layout.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Bytes before the entries.
-pub const HEADER_BYTES: usize = 4096;
+pub const HEADER_BYTES: usize = 65_536;
+/// Bytes of the part of the header that is the same in all versions.
+pub const PAGE_BYTES: usize = 4096;
 /// File name extension of a log.
 pub const EXTENSION: &str = "mmr";
 
 const CELLS_OFFSET: usize = 256;
 const IDENTITY_BYTES: usize = 24;
+
+/// Where the entries begin in a log of this version, bytes; `None` for one that is not known.
+pub const fn entries_at(version: u32) -> Option<u64> {
+    match version {
+        1 => Some(PAGE_BYTES as u64),
+        VERSION => Some(HEADER_BYTES as u64),
+        _ => None,
+    }
+}
 
 /// Which log of a run this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -126,7 +139,7 @@ pub(crate) struct LogHeader {
     pub(crate) cells: LogCells,
 }
 
-const _: () = assert!(size_of::<LogHeader>() <= HEADER_BYTES);
+const _: () = assert!(size_of::<LogHeader>() <= PAGE_BYTES);
 const _: () = assert!(std::mem::offset_of!(LogHeader, finished) == 64);
 const _: () = assert!(std::mem::offset_of!(LogHeader, cells) == CELLS_OFFSET);
 const _: () = assert!(std::mem::offset_of!(LogHeader, identity_check) == IDENTITY_BYTES);

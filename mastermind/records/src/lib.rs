@@ -21,6 +21,7 @@ mod profile;
 mod records;
 mod run;
 mod scan;
+mod source;
 mod summary;
 mod writer;
 
@@ -36,7 +37,7 @@ pub use exclusive::{Exclusive, ExclusiveTimes};
 pub use layout::{Calibration, LogIdentity};
 pub use log::{Log, OpenCallInfo};
 pub use profile::{Profile, ProfileSums, Row, SELF_COST};
-pub use records::{Record, Records, Value};
+pub use records::{Record, RecordValues, Records, Value};
 pub use run::{MpiRoutine, Run, open_run};
 pub use summary::SUMMARY_FILE;
 pub use writer::{ChunkSizes, Kept, LogTotals, LogWriter, RecordWords};

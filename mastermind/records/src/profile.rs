@@ -163,14 +163,14 @@ impl ProfileSums {
     /// Time in MPI within the recorded calls, nanoseconds.
     fn add_log(&mut self, log: &Log) -> u64 {
         let mut all_mpi_ns = 0;
-        let mut by_method: Vec<(Option<&MethodDefinition>, Sums)> = Vec::new();
+        let mut by_path: Vec<(Option<&MethodDefinition>, Sums)> = Vec::new();
         let mut records = ExclusiveTimes::new(log);
         while let Some((record, own)) = records.next_record() {
-            let id = record.method.id as usize;
-            if by_method.len() <= id {
-                by_method.resize(id + 1, Default::default());
+            let path = record.call_path as usize;
+            if by_path.len() <= path {
+                by_path.resize(path + 1, Default::default());
             }
-            let (method, sum) = &mut by_method[id];
+            let (method, sum) = &mut by_path[path];
             *method = Some(record.method);
             sum.calls += 1;
             sum.inclusive_ns += record.wall_ns;
@@ -185,7 +185,7 @@ impl ProfileSums {
                 add_counters(sum, &record);
             }
         }
-        for (method, mut sum) in by_method {
+        for (method, mut sum) in by_path {
             let Some(method) = method.filter(|method| !method.is_mpi()) else {
                 continue;
             };

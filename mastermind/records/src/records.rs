@@ -6,8 +6,9 @@ use crate::definition::{
     CounterDefinition, MethodDefinition, ParameterDefinition, ParameterKind, TIME_ENABLED,
     TIME_RUNNING,
 };
+use crate::definitions::Definitions;
 use crate::log::Log;
-use crate::scan::RawRecords;
+use crate::scan::{RawRecord, RawRecords};
 
 /// The value of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,8 +56,56 @@ impl std::fmt::Display for Value<'_> {
     }
 }
 
+/// Words of the most records, which a record holds itself; those of others it allocates.
+const N_FEW: usize = 6;
+
+/// The words of a record's parameters and counters.
+#[derive(Clone, Debug)]
+pub struct RecordValues {
+    n_words: usize,
+    /// The first, where they are few; others may follow that do not count.
+    few: [u64; N_FEW],
+    many: Vec<u64>,
+}
+
+impl RecordValues {
+    /// The first `n_words` words; `words` may go on behind them.
+    #[inline(always)]
+    pub(crate) fn new(words: &[u64], n_words: usize) -> Self {
+        match words.first_chunk() {
+            Some(few) if n_words <= N_FEW => Self {
+                n_words,
+                few: *few,
+                many: Vec::new(),
+            },
+            _ => Self::long(words, n_words),
+        }
+    }
+
+    #[cold]
+    fn long(words: &[u64], n_words: usize) -> Self {
+        Self {
+            n_words: usize::MAX,
+            few: [0; N_FEW],
+            many: words[..n_words].to_vec(),
+        }
+    }
+}
+
+impl std::ops::Deref for RecordValues {
+    type Target = [u64];
+
+    #[inline(always)]
+    fn deref(&self) -> &[u64] {
+        match self.few.get(..self.n_words) {
+            Some(few) => few,
+            None => &self.many,
+        }
+    }
+}
+
 /// One call.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Record<'a> {
     /// Order of entry: calls that began earlier in this thread have lower numbers.
     pub seq: u64,
@@ -75,7 +124,7 @@ pub struct Record<'a> {
     /// The method called.
     pub method: &'a MethodDefinition,
     /// Words of the parameters, then of the available counters, if they were read.
-    pub values: &'a [u64],
+    pub values: RecordValues,
 }
 
 impl<'a> Record<'a> {
@@ -85,16 +134,16 @@ impl<'a> Record<'a> {
     }
 
     /// The parameters, as defined.
-    pub fn parameters(&self) -> impl ExactSizeIterator<Item = Value<'a>> + use<'a> {
+    pub fn parameters(&self) -> impl ExactSizeIterator<Item = Value<'a>> {
         let parameters = self.method.parameters.iter();
         parameters
-            .zip(self.values)
+            .zip(&self.values[..])
             .map(|(parameter, word)| Value::new(*word, parameter))
     }
 
     /// The counters, as defined; `None` where one is not available or was not read. Those that were counted for a part
     /// of the time only are scaled to all of it, rounded, and `None` where they were not counted at all.
-    pub fn counters(&self) -> impl Iterator<Item = Option<u64>> + use<'a> {
+    pub fn counters(&self) -> impl Iterator<Item = Option<u64>> {
         let counters = &self.method.counters;
         let words = &self.values[self.method.parameters.len().min(self.values.len())..];
         let share = Share::of(counters, words);
@@ -162,10 +211,17 @@ struct Pending {
 /// ```text
 /// go{ a{} b{ c{} } }    records: a, b->c, b, go    entries: go 0, a 1, b 2, c 3
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Records<'a> {
     log: &'a Log,
     raw: RawRecords<'a>,
+    order: Order<'a>,
+}
+
+/// The order of entry of the calls of a log.
+#[derive(Debug)]
+struct Order<'a> {
+    definitions: &'a Definitions,
     pending: Vec<Pending>,
     next_seq: u64,
     ancestors: Vec<u32>,
@@ -176,17 +232,22 @@ impl<'a> Records<'a> {
         Self {
             log,
             raw: log.raw_records(),
-            pending: Vec::new(),
-            next_seq: first_seq,
-            ancestors: Vec::new(),
+            order: Order {
+                definitions: log.definitions(),
+                pending: Vec::new(),
+                next_seq: first_seq,
+                ancestors: Vec::new(),
+            },
         }
     }
 
     /// The sequence number that the next call to appear will get.
     pub fn next_seq(&self) -> u64 {
-        self.next_seq
+        self.order.next_seq
     }
+}
 
+impl Order<'_> {
     fn take_seq(&mut self) -> u64 {
         self.next_seq += 1;
         self.next_seq - 1
@@ -213,7 +274,7 @@ impl<'a> Records<'a> {
 
     #[cold]
     fn sequence_anew(&mut self, call_path: u32, parent: u32) -> (u64, Option<u64>) {
-        let definitions = self.log.definitions();
+        let definitions = self.definitions;
         self.ancestors.clear();
         let mut ancestor = parent;
         while ancestor != 0 {
@@ -253,18 +314,19 @@ impl<'a> Iterator for Records<'a> {
     #[inline(always)]
     fn next(&mut self) -> Option<Record<'a>> {
         loop {
-            let words = self.raw.next()?;
+            let RawRecord { n_words, words } = self.raw.next()?;
+            let definitions = self.log.definitions();
             let call_path = word::path(words[0]);
-            let shape = self.log.definitions().shape(call_path);
-            if !shape.fits(words.len()) {
+            let shape = definitions.shape(call_path);
+            if !shape.fits(n_words) {
                 continue;
             }
-            let method = self.log.definitions().method(shape.method)?;
-            let (seq, parent_seq) = self.sequence(call_path, shape.parent);
+            let method = definitions.recorded_method(call_path)?;
+            let (seq, parent_seq) = self.order.sequence(call_path, shape.parent);
             let time = self.log.time();
             let wall_ns = time.length_ns(words[2]);
-            let measured = words[0] & word::MPI_MEASURED != 0
-                && self.log.definitions().mpi_is_whole(words[1], words[2]);
+            let measured =
+                words[0] & word::MPI_MEASURED != 0 && definitions.mpi_is_whole(words[1], words[2]);
             return Some(Record {
                 seq,
                 parent_seq,
@@ -275,7 +337,7 @@ impl<'a> Iterator for Records<'a> {
                 mpi_ns: measured.then(|| time.length_ns(words[3]).min(wall_ns)),
                 failed: words[0] & word::FAILED != 0,
                 method,
-                values: &words[word::HEAD_WORDS..],
+                values: RecordValues::new(&words[word::HEAD_WORDS..], n_words - word::HEAD_WORDS),
             });
         }
     }
@@ -319,7 +381,7 @@ mod tests {
             mpi_ns: None,
             failed: false,
             method: &method,
-            values: &[77, event, 9, enabled, running],
+            values: RecordValues::new(&[77, event, 9, enabled, running], 5),
         };
         record.counters().collect()
     }

@@ -146,7 +146,9 @@ impl Run {
                 before
                     .flat_map(|kept| &kept.before)
                     .for_each(|routine| add(log, routine));
-                log.mpi_totals().for_each(|routine| add(log, &routine));
+                log.mpi_totals()
+                    .iter()
+                    .for_each(|routine| add(log, routine));
             }
         }
         routines.into_values().collect()

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use cca_abi::recording::word::{self, EntryKind};
+use cca_abi::recording::word::{self, EntryKind, MAX_RECORD_WORDS};
 
 use crate::definition::Definition;
 use crate::definitions::Definitions;
+use crate::source::Window;
 
 /// Words that are no entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +20,7 @@ pub(crate) struct Gap {
 pub(crate) struct Scanned {
     pub(crate) n_records: u64,
     pub(crate) n_entries: u64,
-    /// Words up to the end of the last entry.
+    /// Place behind the last entry.
     pub(crate) end: usize,
     pub(crate) gaps: Vec<Gap>,
     /// Call path and start of the last record.
@@ -28,48 +29,64 @@ pub(crate) struct Scanned {
     pub(crate) undefined: BTreeMap<u32, u64>,
 }
 
+impl Scanned {
+    #[inline(always)]
+    fn add_record(&mut self, record: &[u64], definitions: &Definitions) {
+        self.n_entries += 1;
+        let path = word::path(record[0]);
+        self.last = Some((path, record[1]));
+        if definitions.shape(path).fits(record.len()) {
+            self.n_records += 1;
+        } else {
+            *self.undefined.entry(path).or_default() += 1;
+        }
+    }
+}
+
 /// Reads definitions and checks every entry.
 ///
 /// # Arguments
-/// * `words` - the entry stream
+/// * `window` - on the entries
+/// * `at` - where they begin
 /// * `definitions` - receives what is defined
-pub(crate) fn scan(words: &[u64], definitions: &mut Definitions) -> Scanned {
-    let mut scanned = Scanned::default();
-    let mut at = 0;
-    while at < words.len() {
-        if let Some(record) = record(&words[at..]) {
+pub(crate) fn scan(
+    window: &mut Window<'_>,
+    mut at: usize,
+    definitions: &mut Definitions,
+) -> Scanned {
+    let mut scanned = Scanned {
+        end: at,
+        ..Scanned::default()
+    };
+    while at < window.end() {
+        let words = window.from(at, MAX_RECORD_WORDS);
+        let mut n_words = 0;
+        while let Some(record) = record(&words[n_words..]) {
+            scanned.add_record(record, definitions);
+            n_words += record.len();
+        }
+        if n_words == 0 {
+            n_words = match entry(window, at) {
+                Some(Entry::Definition(n_words, definition)) => {
+                    definitions.add(definition);
+                    n_words
+                }
+                Some(Entry::Padding(n_words)) => n_words,
+                None => {
+                    let next = next_entry(window, at + 1);
+                    let n_words = next.min(window.end()).saturating_sub(at);
+                    if n_words == 0 {
+                        // The file was cut here.
+                        break;
+                    }
+                    scanned.gaps.push(Gap { at, n_words });
+                    at += n_words;
+                    continue;
+                }
+            };
             scanned.n_entries += 1;
-            let path = word::path(record[0]);
-            scanned.last = Some((path, record[1]));
-            if definitions.shape(path).fits(record.len()) {
-                scanned.n_records += 1;
-            } else {
-                *scanned.undefined.entry(path).or_default() += 1;
-            }
-            at += record.len();
-            scanned.end = at;
-            continue;
         }
-        match entry(&words[at..]) {
-            Some(Entry::Definition(n_words, definition)) => {
-                scanned.n_entries += 1;
-                definitions.add(definition);
-                at += n_words;
-            }
-            Some(Entry::Padding(n_words)) => {
-                scanned.n_entries += 1;
-                at += n_words;
-            }
-            None => {
-                let next = next_entry(words, at + 1);
-                scanned.gaps.push(Gap {
-                    at,
-                    n_words: next - at,
-                });
-                at = next;
-                continue;
-            }
-        }
+        at += n_words;
         scanned.end = at;
     }
     scanned
@@ -92,28 +109,29 @@ fn record(words: &[u64]) -> Option<&[u64]> {
     (whole.len() >= word::HEAD_WORDS && word::is_intact(whole)).then_some(whole)
 }
 
-/// The entry at the beginning of `words`, if there is an intact one that is no record.
-fn entry(words: &[u64]) -> Option<Entry> {
-    let head = *words.first()?;
+/// The entry at a place, if there is an intact one that is no record.
+fn entry(window: &mut Window<'_>, at: usize) -> Option<Entry> {
+    let head = *window.from(at, 1).first()?;
     let kind = word::kind(head)?;
     let n_words = word::n_words(head);
-    let whole = words
-        .get(..n_words)
-        .filter(|whole| word::is_intact(whole))?;
+    let fits = n_words > 0 && n_words <= window.end().saturating_sub(at);
+    if !fits || !word::is_intact(&[head]) {
+        return None;
+    }
     match kind {
         EntryKind::Record => None,
         EntryKind::Padding => Some(Entry::Padding(n_words)),
-        EntryKind::Definition => Some(Entry::Definition(n_words, definition(whole)?)),
+        EntryKind::Definition => {
+            let whole = window.from(at, n_words).get(..n_words)?;
+            Some(Entry::Definition(n_words, definition(whole)?))
+        }
     }
 }
 
 fn definition(whole: &[u64]) -> Option<Definition> {
     let sum = *whole.get(1)?;
     let (n_bytes, crc) = ((sum & 0xFFFF_FFFF) as usize, (sum >> 32) as u32);
-    let bytes: Vec<u8> = whole[2..]
-        .iter()
-        .flat_map(|word| word.to_ne_bytes())
-        .collect();
+    let bytes: &[u8] = bytemuck::cast_slice(&whole[2..]);
     let payload = bytes
         .get(..n_bytes)
         .filter(|payload| crc32fast::hash(payload) == crc)?;
@@ -121,68 +139,75 @@ fn definition(whole: &[u64]) -> Option<Definition> {
 }
 
 /// The place of the next entry that is followed by another, or by the end.
-fn next_entry(words: &[u64], from: usize) -> usize {
-    let length = |at: usize| -> Option<usize> {
-        if let Some(record) = record(&words[at..]) {
+fn next_entry(window: &mut Window<'_>, from: usize) -> usize {
+    let length = |window: &mut Window<'_>, at: usize| -> Option<usize> {
+        if let Some(record) = record(window.from(at, MAX_RECORD_WORDS)) {
             return Some(record.len());
         }
-        match entry(&words[at..])? {
+        match entry(window, at)? {
             Entry::Definition(n_words, _) | Entry::Padding(n_words) => Some(n_words),
         }
     };
-    (from..words.len())
-        .find(|&at| {
-            let after = length(at).map(|n_words| at + n_words);
-            after.is_some_and(|after| after == words.len() || length(after).is_some())
-        })
-        .unwrap_or(words.len())
+    let mut at = from;
+    while at < window.end() {
+        let after = length(window, at).map(|n_words| at + n_words);
+        if after.is_some_and(|after| after == window.end() || length(window, after).is_some()) {
+            return at;
+        }
+        at += 1;
+    }
+    window.end()
 }
 
-/// The intact records of a log that was scanned before, without checking them again.
-#[derive(Clone, Debug)]
+/// The intact records of a log that was scanned before. They are checked again, since the file may have been changed.
+#[derive(Debug)]
 pub(crate) struct RawRecords<'a> {
-    words: &'a [u64],
+    window: Window<'a>,
     at: usize,
     gaps: std::slice::Iter<'a, Gap>,
     /// Where the next gap begins.
     gap: Option<&'a Gap>,
 }
 
+/// A record, and the words that follow it in memory.
+pub(crate) struct RawRecord<'w> {
+    pub(crate) n_words: usize,
+    pub(crate) words: &'w [u64],
+}
+
 impl<'a> RawRecords<'a> {
-    pub(crate) fn new(words: &'a [u64], gaps: &'a [Gap]) -> Self {
+    pub(crate) fn new(window: Window<'a>, gaps: &'a [Gap]) -> Self {
         let mut gaps = gaps.iter();
         let gap = gaps.next();
         Self {
-            words,
+            window,
             at: 0,
             gaps,
             gap,
         }
     }
-}
 
-impl<'a> Iterator for RawRecords<'a> {
-    type Item = &'a [u64];
-
-    #[inline]
-    fn next(&mut self) -> Option<&'a [u64]> {
-        loop {
-            if let Some(gap) = self.gap.filter(|gap| gap.at == self.at) {
-                self.at += gap.n_words;
+    /// The next record.
+    #[inline(always)]
+    pub(crate) fn next(&mut self) -> Option<RawRecord<'_>> {
+        let (begin, n_words) = loop {
+            if let Some(gap) = self.gap.filter(|gap| gap.at <= self.at) {
+                self.at = self.at.max(gap.at + gap.n_words);
                 self.gap = self.gaps.next();
                 continue;
             }
-            let head = *self.words.get(self.at)?;
-            // Every entry is whole: the scan saw it. `max` keeps a file that is changed meanwhile from looping.
-            let n_words = word::n_words(head).max(1);
             let begin = self.at;
-            self.at += n_words;
-            if word::kind(head) == Some(EntryKind::Record) {
-                return self
-                    .words
-                    .get(begin..self.at)
-                    .filter(|record| record.len() >= word::HEAD_WORDS);
+            let words = self.window.from(begin, MAX_RECORD_WORDS);
+            if let Some(record) = record(words) {
+                self.at = begin + record.len();
+                break (begin, record.len());
             }
-        }
+            // Every entry is whole: the scan saw it. `max` keeps a file that was changed meanwhile from looping.
+            self.at += word::n_words(*words.first()?).max(1);
+        };
+        Some(RawRecord {
+            n_words,
+            words: self.window.from(begin, n_words),
+        })
     }
 }

@@ -42,6 +42,9 @@ const N_AHEAD: usize = 4;
 /// Smaller chunks that are prepared ahead: the first hold little time, and the preparing thread has just begun.
 const N_SMALL_AHEAD: usize = 2;
 
+/// How often a log's lock is tried for: who looks at it holds it for less time than that takes.
+const N_LOCK_TRIES: usize = 100;
+
 /// One record, for [`LogWriter::append`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordWords<'a> {
@@ -118,6 +121,14 @@ pub struct LogWriter {
     kept: Vec<MmapMut>,
 }
 
+/// Locks a new log, as long as it is open or mapped: readers and those who would remove it see that it is being written.
+/// Where the file system has no locks, or somebody looks at the log in this moment, it goes without.
+fn lock(file: &File) {
+    use rustix::fs::{FlockOperation, flock};
+    let locked = || flock(file, FlockOperation::NonBlockingLockExclusive).is_ok();
+    let _ = (0..N_LOCK_TRIES).any(|_| locked());
+}
+
 /// Words of the entry stream that stay mapped as long as the log is written.
 #[derive(Clone, Copy, Debug)]
 pub struct Kept {
@@ -173,6 +184,7 @@ impl LogWriter {
                     source,
                 },
             })?;
+        lock(&file);
         let file = Arc::new(file);
         let header = Self::map_header(&file, identity, start)
             .map_err(RecordsError::io("map record log", &path))?;

@@ -17,6 +17,9 @@ use proptest::prelude::*;
 /// Number of methods; method `i` has `i` parameters.
 pub const N_METHODS: u32 = 5;
 
+/// Bytes before the entries.
+pub const HEADER: u64 = mastermind_records::layout::HEADER_BYTES as u64;
+
 /// Small chunks, so that logs have several.
 pub const CHUNKS: ChunkSizes = ChunkSizes {
     first_bytes: 4096,
@@ -143,7 +146,7 @@ impl Maker {
             values,
         };
         if self.writer.append(record) {
-            self.ends.push(4096 + self.writer.committed_bytes());
+            self.ends.push(HEADER + self.writer.committed_bytes());
             self.expected.push(Expected {
                 seq,
                 parent_seq,

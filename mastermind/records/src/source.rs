@@ -1,0 +1,152 @@
+//! The words of a log's file, read in pieces.
+//!
+//! A file that is mapped kills its reader when another process cuts it. So logs are read through a buffer of a few hundred
+//! kilobytes, whatever their size, and a file that became shorter is one whose rest is missing.
+//!
+//! ```text
+//! LogFile            which file, and which of its words are committed
+//!   └─ Window        some of these words in memory; moves on as it is asked for later ones
+//! ```
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const WORD: usize = size_of::<u64>();
+/// Words of a window: they fit into a core's second cache.
+const WINDOW_WORDS: usize = 1 << 15;
+
+/// A log's file, which is opened anew by whoever reads it: a run may have more logs than a process may open files.
+#[derive(Debug)]
+pub(crate) struct LogFile {
+    path: PathBuf,
+    /// Device and number of the file, which tell it from another of its name.
+    identity: (u64, u64),
+    /// Where its entries begin, bytes.
+    entries_at: u64,
+    /// Whether it had less, at a later reading, than was committed when it was opened.
+    is_cut: AtomicBool,
+}
+
+impl LogFile {
+    pub(crate) fn new(path: &Path, file: &File, entries_at: u64) -> io::Result<Self> {
+        let metadata = file.metadata()?;
+        Ok(Self {
+            path: path.into(),
+            identity: (metadata.dev(), metadata.ino()),
+            entries_at,
+            is_cut: AtomicBool::new(false),
+        })
+    }
+
+    /// Where its entries begin, bytes.
+    pub(crate) fn entries_at(&self) -> u64 {
+        self.entries_at
+    }
+
+    pub(crate) fn is_cut(&self) -> bool {
+        self.is_cut.load(Ordering::Relaxed)
+    }
+
+    fn note_cut(&self) {
+        self.is_cut.store(true, Ordering::Relaxed);
+    }
+
+    /// The file, unless it is gone or another has its name.
+    fn open(&self) -> Option<File> {
+        let file = File::open(&self.path).ok()?;
+        let metadata = file.metadata().ok()?;
+        ((metadata.dev(), metadata.ino()) == self.identity).then_some(file)
+    }
+
+    /// A window on the words `begin..end` of the entries.
+    pub(crate) fn window(&self, begin: usize, end: usize) -> Window<'_> {
+        let file = self.open();
+        if file.is_none() && begin < end {
+            self.note_cut();
+        }
+        Window {
+            of: self,
+            end: if file.is_none() { begin } else { end },
+            file,
+            first: begin,
+            words: Vec::new(),
+        }
+    }
+}
+
+/// Reads as much of `words` as the file has from byte `at` on.
+///
+/// # Returns
+/// How many whole words that is.
+pub(crate) fn read_words(file: &File, at: u64, words: &mut [u64]) -> usize {
+    let bytes: &mut [u8] = bytemuck::cast_slice_mut(words);
+    let mut n_read = 0;
+    while n_read < bytes.len() {
+        match file.read_at(&mut bytes[n_read..], at + n_read as u64) {
+            Ok(0) => break,
+            Ok(n) => n_read += n,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => break,
+        }
+    }
+    n_read / WORD
+}
+
+/// Some words of a log in memory.
+#[derive(Debug)]
+pub(crate) struct Window<'f> {
+    of: &'f LogFile,
+    file: Option<File>,
+    /// Place of the first word in memory.
+    first: usize,
+    words: Vec<u64>,
+    /// Where the words end that there are to be read.
+    end: usize,
+}
+
+impl Window<'_> {
+    /// Where the words end: earlier than they did if the file was cut meanwhile.
+    pub(crate) fn end(&self) -> usize {
+        self.end
+    }
+
+    /// The words from `at` on that are in memory: at least `least`, unless they end before. Places before the window's
+    /// first are read anew.
+    #[inline(always)]
+    pub(crate) fn from(&mut self, at: usize, least: usize) -> &[u64] {
+        let begin = self.place(at, least);
+        &self.words[begin..]
+    }
+
+    /// Index of word `at` in memory.
+    #[inline(always)]
+    fn place(&mut self, at: usize, least: usize) -> usize {
+        let last = self.first + self.words.len();
+        let is_there = at >= self.first && (at + least <= last || (last == self.end && at <= last));
+        if !is_there {
+            self.load(at, least);
+        }
+        at - self.first
+    }
+
+    #[cold]
+    fn load(&mut self, at: usize, least: usize) {
+        self.first = at;
+        let wanted = least.max(WINDOW_WORDS).min(self.end.saturating_sub(at));
+        self.words.resize(wanted, 0);
+        let Some(file) = &self.file else {
+            self.words.clear();
+            return;
+        };
+        let from = self.of.entries_at + (at * WORD) as u64;
+        let n_read = read_words(file, from, &mut self.words);
+        if n_read < wanted {
+            self.of.note_cut();
+            self.words.truncate(n_read);
+            self.end = at + n_read;
+        }
+    }
+}
