@@ -18,6 +18,7 @@ const BENCHES: &[(&str, &str, &[&str])] = &[
     ("mastermind-records", "read", &[]),
     ("cca-core", "scale", &[]),
     ("mastermind-models", "summarise", &[]),
+    ("mastermind-composition", "optimiser", &[]),
 ];
 
 /// The benchmark that takes a number of calls, and that of `--full`.

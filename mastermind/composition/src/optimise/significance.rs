@@ -1,0 +1,83 @@
+//! Sites that change little whatever is chosen for them.
+
+use super::problem::Problem;
+
+/// A site that may be left out of the search.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Insignificant {
+    /// Index of the site.
+    pub site: usize,
+    /// The alternative it is left with: the cheapest by itself.
+    pub alternative: usize,
+    /// By how much the best assembly with that alternative can be above the best of all, seconds.
+    pub bound: f64,
+}
+
+/// The sites that together change the cost of the best assembly by at most `tolerance`, least significant first.
+///
+/// With alternative `a` in a site instead of any other `b`, an assembly costs at most
+/// `max over b of c(a) − c(b) + Σ over pairs of max over neighbours of (p(a, ·) − p(b, ·))` more, and these add up over sites
+/// that are fixed one after the other. So the bound holds for whatever is chosen elsewhere.
+///
+/// # Arguments
+/// * `tolerance` - seconds, in the sum over all sites given back
+pub fn insignificant(problem: &Problem, tolerance: f64) -> Vec<Insignificant> {
+    let sites = 0..problem.sites().len();
+    let mut bounds: Vec<Insignificant> = sites
+        .filter(|&site| problem.sites()[site].costs.len() > 1)
+        .map(|site| most_lost(problem, site))
+        .collect();
+    bounds.sort_by(|a, b| a.bound.total_cmp(&b.bound));
+    let mut sum = 0.0;
+    bounds
+        .into_iter()
+        .take_while(|dropped| {
+            sum += dropped.bound;
+            sum <= tolerance
+        })
+        .collect()
+}
+
+/// The alternative of a site with which the least can be lost.
+fn most_lost(problem: &Problem, site: usize) -> Insignificant {
+    let n = problem.sites()[site].costs.len();
+    let of = |a: usize| {
+        let others = (0..n).filter(|&b| b != a);
+        others.fold(0.0, |most: f64, b| most.max(excess(problem, site, a, b)))
+    };
+    let bounds = (0..n).map(|a| (a, of(a)));
+    let (alternative, bound) = bounds
+        .min_by(|x, y| x.1.total_cmp(&y.1))
+        .unwrap_or((0, 0.0));
+    Insignificant {
+        site,
+        alternative,
+        bound,
+    }
+}
+
+/// By how much `a` can be dearer than `b` at a site.
+fn excess(problem: &Problem, site: usize, a: usize, b: usize) -> f64 {
+    let costs = &problem.sites()[site].costs;
+    // What is forbidden is in no assembly.
+    if costs[b] == f64::INFINITY {
+        return 0.0;
+    }
+    let mut sum = costs[a] - costs[b];
+    for pair in problem.pairs() {
+        let columns = problem.sites()[pair.second].costs.len();
+        let cost = |own: usize, other: usize| match pair.first == site {
+            true => pair.costs[own * columns + other],
+            false => pair.costs[other * columns + own],
+        };
+        let n = match (pair.first == site, pair.second == site) {
+            (true, _) => columns,
+            (_, true) => problem.sites()[pair.first].costs.len(),
+            _ => continue,
+        };
+        let with_b = (0..n).filter(|&w| cost(b, w) < f64::INFINITY);
+        let most = with_b.map(|w| cost(a, w) - cost(b, w));
+        sum += most.fold(f64::NEG_INFINITY, f64::max);
+    }
+    sum
+}
