@@ -123,6 +123,20 @@ typedef struct {
     int32_t (*register_for_release)(const void *object, cca_owned_port release, cca_error *error);
 } cca_services;
 
+/* cca.ReplacementService 1.0, led to whoever registers a uses port of it: replaces what others call, while they call it.
+ * reconnect leads a connected uses port to another provides port; replace_instance puts a new instance of a class in the
+ * place of one, with its name, its connections and the parameters that both have. The old one is kept until no caller can
+ * be inside it. */
+#define CCA_REPLACEMENT_SERVICE_NAME "cca.ReplacementService"
+#define CCA_REPLACEMENT_SERVICE_VERSION "1.0"
+#define CCA_REPLACEMENT_SERVICE_HASH UINT64_C(0x76bb8757d910b6de)
+typedef struct {
+    cca_vtable_header header;
+    int32_t (*reconnect)(const void *object, cca_text user, cca_text uses, cca_text provider, cca_text provides,
+                         cca_error *error);
+    int32_t (*replace_instance)(const void *object, cca_text instance, cca_text class_name, cca_error *error);
+} cca_replacement_service;
+
 /* The functions of a component. */
 typedef struct {
     size_t size; /* of this table, in bytes */

@@ -123,8 +123,9 @@ impl Framework {
     /// # Errors
     /// No such component or port.
     pub fn port_properties(&self, instance: &str, port: &str) -> Result<TypeMap, FrameworkError> {
+        let id = self.component_id(instance)?;
         let mut state = self.shared.lock();
-        Ok(state.port_properties_mut(instance, port)?.clone())
+        Ok(state.port_properties_mut(&id, port)?.clone())
     }
 
     /// Replaces the properties of a port, used or provided.
@@ -137,7 +138,8 @@ impl Framework {
         port: &str,
         properties: TypeMap,
     ) -> Result<(), FrameworkError> {
-        *self.shared.lock().port_properties_mut(instance, port)? = properties;
+        let id = self.component_id(instance)?;
+        *self.shared.lock().port_properties_mut(&id, port)? = properties;
         Ok(())
     }
 

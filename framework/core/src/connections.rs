@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cca_abi::{InterfaceDescriptor, OwnedPort, compare_layouts};
-use cca_ports::{ConnectionEventKind, TypeMap};
+use cca_ports::{ComponentId, ConnectionEventKind};
 
-use crate::connector::Target;
 use crate::error::FrameworkError;
+use crate::events::port_connection;
 use crate::framework::{Framework, interface_of, within};
-use crate::state::{Connection, Provided, State};
+use crate::lead::Change;
+use crate::state::{Provided, State};
 
 /// A connection: the using end names it, since a uses port has at most one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,72 +40,50 @@ impl Framework {
     }
 
     fn connect_now(&self, connection: &ConnectionId) -> Result<(), FrameworkError> {
-        let mut state = self.shared.lock();
-        let ConnectionId {
-            provider, provides, ..
-        } = connection;
-        let port = Arc::clone(&state.provides(provider, provides)?.port);
-        attach(&mut state, connection, port)
+        let (user, port) = {
+            let state = self.shared.lock();
+            let provides = state.provides(&connection.provider, &connection.provides)?;
+            (state.id(&connection.user), Arc::clone(&provides.port))
+        };
+        self.lead(&user, connection, &port, Change::Connect)
     }
 
     /// Connects a uses port to a port that no instance provides by that name.
     pub(crate) fn connect_to(
         &self,
+        user: &ComponentId,
         connection: &ConnectionId,
-        port: Arc<Provided>,
+        port: &Arc<Provided>,
     ) -> Result<(), FrameworkError> {
         self.told(
             connection,
             ConnectionEventKind::ConnectPending,
             ConnectionEventKind::Connected,
-            || attach(&mut self.shared.lock(), connection, port),
+            || self.lead(user, connection, port, Change::Connect),
         )
     }
 
-    /// Leads a connected uses port to another provider from the next call on; a call in flight ends on the old one.
-    /// A monitored connection is monitored no longer: monitor it again for the new provider.
+    /// Leads a connected uses port to another provider from the next call on; a call in flight ends on the old one. That
+    /// is one atomic store: it may be done while any number of threads call. A monitored connection stays monitored.
+    ///
+    /// Listeners hear of the old connection's end and of the new one.
     ///
     /// # Errors
-    /// As [`Framework::connect`]; the port is not connected.
+    /// As [`Framework::connect`]; the port is not connected. It then leads where it led.
     pub fn reconnect(&self, connection: &ConnectionId) -> Result<(), FrameworkError> {
-        let ConnectionId {
-            user,
-            uses,
-            provider,
-            provides,
-        } = connection;
-        let mut state = self.shared.lock();
-        let port = Arc::clone(&state.provides(provider, provides)?.port);
-        fits(connection, state.uses(user, uses)?.interface, &port)?;
-        refuse_ending(&state, connection)?;
-        let uses_port = state.uses_mut(user, uses)?;
-        let Some(old) = uses_port.connection.as_mut() else {
-            return Err(FrameworkError::NotConnected {
-                instance: user.clone(),
-                port: uses.clone(),
-            });
+        let before = self.connection(&connection.user, &connection.uses)?;
+        let (user, port, moved) = {
+            let state = self.shared.lock();
+            let provides = state.provides(&connection.provider, &connection.provides)?;
+            let ends = |connection| port_connection(&state, connection);
+            let moved = (ends(&before), ends(connection));
+            (moved.0.user.clone(), Arc::clone(&provides.port), moved)
         };
-        let new = Connection {
-            provider: provider.clone(),
-            port: provides.clone(),
-            provided: Arc::clone(&port),
-            properties: old.properties.clone(),
-            proxy: None,
-        };
-        let old = std::mem::replace(old, new.clone());
-        let unreachable = uses_port
-            .connector
-            .point_to(Some(Target::new(port.port, port)));
-        let end = (user.clone(), uses.clone());
-        if let Some(users) = state.users_mut(&old) {
-            users.remove(&end);
-        }
-        if let Some(users) = state.users_mut(&new) {
-            users.insert(end);
-        }
-        drop(state);
-        drop((old, new, unreachable));
-        Ok(())
+        let moved = self.told_of_moves(&[moved], || {
+            self.lead(&user, connection, &port, Change::Reconnect)
+        });
+        self.give_up_replaced();
+        moved
     }
 
     /// Takes a connection away.
@@ -150,6 +129,7 @@ impl Framework {
         }
         drop(state);
         drop((connection, unreachable));
+        self.give_up_replaced();
         Ok(())
     }
 
@@ -242,47 +222,14 @@ fn id(state: &State, user: &str, uses: &str) -> Option<ConnectionId> {
     })
 }
 
-/// Leads a free uses port to a port.
-fn attach(
-    state: &mut State,
-    connection: &ConnectionId,
-    port: Arc<Provided>,
-) -> Result<(), FrameworkError> {
-    let ConnectionId {
-        user,
-        uses,
-        provider,
-        provides,
-    } = connection;
-    let uses_port = state.uses(user, uses)?;
-    if uses_port.connection.is_some() {
-        return Err(FrameworkError::AlreadyConnected {
-            instance: user.clone(),
-            port: uses.clone(),
-        });
-    }
-    fits(connection, uses_port.interface, &port)?;
-    refuse_ending(state, connection)?;
-    let target = Target::new(port.port, Arc::clone(&port) as _);
-    let made = Connection {
-        provider: provider.clone(),
-        port: provides.clone(),
-        provided: port,
-        properties: TypeMap::default(),
-        proxy: None,
-    };
-    if let Some(users) = state.users_mut(&made) {
-        users.insert((user.clone(), uses.clone()));
-    }
-    let uses_port = state.uses_mut(user, uses)?;
-    uses_port.connection = Some(made);
-    // A free port led nowhere, and whoever was inside has gone, so that nothing becomes unreachable.
-    drop(uses_port.connector.point_to(Some(target)));
-    Ok(())
-}
-
 /// Nobody connects to what is being destroyed.
-fn refuse_ending(state: &State, connection: &ConnectionId) -> Result<(), FrameworkError> {
+pub(crate) fn refuse_ending(
+    state: &State,
+    connection: &ConnectionId,
+) -> Result<(), FrameworkError> {
+    if state.is_shut_down {
+        return Err(FrameworkError::ShutDown);
+    }
     for name in [&connection.user, &connection.provider] {
         if state.instances.get(name).is_some_and(|e| e.is_ending) {
             let instance = name.clone();

@@ -17,7 +17,17 @@ impl<T: Send + Sync> Provider for T {}
 #[repr(C)]
 pub struct Target {
     pair: RawPort,
+    key: Option<TargetKey>,
     _provider: Arc<dyn Provider>,
+}
+
+/// What two targets have in common that do the same: the provider's address, and its monitor's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TargetKey {
+    /// Address of the provider, which the target keeps.
+    pub provider: usize,
+    /// Address of the monitor, which the target keeps; 0 without.
+    pub monitor: usize,
 }
 
 impl Target {
@@ -25,6 +35,16 @@ impl Target {
     pub fn new(pair: RawPort, provider: Arc<dyn Provider>) -> Arc<Self> {
         Arc::new(Target {
             pair,
+            key: None,
+            _provider: provider,
+        })
+    }
+
+    /// As [`Target::new`], to be found again by [`Connector::find`] as long as a caller may be inside.
+    pub fn with_key(pair: RawPort, provider: Arc<dyn Provider>, key: TargetKey) -> Arc<Self> {
+        Arc::new(Target {
+            pair,
+            key: Some(key),
             _provider: provider,
         })
     }
@@ -66,9 +86,32 @@ impl Connector {
         let pair = target.as_ref().map_or(std::ptr::null(), Arc::as_ptr);
         // `Target` begins with its pair.
         self.slot.replace(pair.cast_mut().cast());
-        self.retired
-            .extend(std::mem::replace(&mut self.current, target));
+        if let Some(target) = &target {
+            // One that was led to before.
+            self.retired.retain(|retired| !Arc::ptr_eq(retired, target));
+        }
+        let old = std::mem::replace(&mut self.current, target);
+        let is_same = old.as_ref().map(Arc::as_ptr) == self.current.as_ref().map(Arc::as_ptr);
+        self.retired.extend(old.filter(|_| !is_same));
         self.unreachable()
+    }
+
+    /// The target of this key that the connector leads to or led to, where a caller may still be inside: who goes to and
+    /// fro between providers while calls run makes no target twice.
+    pub fn find(&self, key: TargetKey) -> Option<Arc<Target>> {
+        let mut targets = self.current.iter().chain(&self.retired);
+        targets
+            .find(|target| target.key == Some(key))
+            .map(Arc::clone)
+    }
+
+    /// Leads to `last` for ever, for a caller who has not left by the end: neither the slot nor anything that it led to
+    /// is given back. This is then a new connector.
+    pub fn abandon(&mut self, last: Option<Arc<Target>>) {
+        let mut abandoned = std::mem::take(self);
+        // What would be unreachable is kept as well.
+        std::mem::forget(abandoned.point_to(last));
+        std::mem::forget(abandoned);
     }
 
     /// A user comes in.

@@ -170,8 +170,14 @@ pub enum FrameworkError {
         /// The instance.
         instance: String,
     },
+    /// The instance is a part of the program that holds the framework.
+    #[error("cannot replace instance \"{instance}\": not made of a class, expected a component")]
+    NotAComponent {
+        /// The instance.
+        instance: String,
+    },
     /// The framework has been shut down.
-    #[error("cannot create instance: the framework is shut down, expected a running one")]
+    #[error("cannot change framework: shut down, expected a running one")]
     ShutDown,
     /// There is no such listener.
     #[error("cannot remove listener {listener}: unknown, expected one that was added")]

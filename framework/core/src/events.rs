@@ -32,7 +32,7 @@ impl Framework {
         kind: ConnectionEventKind,
         listener: OwnedPort,
     ) -> Result<u64, FrameworkError> {
-        let port = Provided::new(listener, None);
+        let port = Provided::own(listener);
         // Nothing is called; only whether it could be is found out.
         call_provided::<dyn ConnectionEventListenerPort, _>(&port, FRAMEWORK, |_| ())?;
         let mut state = self.shared.lock();
@@ -64,11 +64,41 @@ impl Framework {
         after: ConnectionEventKind,
         change: impl FnOnce() -> Result<(), FrameworkError>,
     ) -> Result<(), FrameworkError> {
-        self.tell(before, connection, None);
+        let connection = port_connection(&self.shared.lock(), connection);
+        self.tell(before, &connection, None);
         let changed = change();
         match &changed {
-            Ok(()) => self.tell(after, connection, None),
-            Err(error) => self.tell(ConnectionEventKind::Error, connection, Some(error)),
+            Ok(()) => self.tell(after, &connection, None),
+            Err(error) => self.tell(ConnectionEventKind::Error, &connection, Some(error)),
+        }
+        changed
+    }
+
+    /// Moves connections from one provider to another, with whoever listens told before and afterwards.
+    ///
+    /// # Arguments
+    /// * `moves` - each connection as it was and as it will be
+    pub(crate) fn told_of_moves(
+        &self,
+        moves: &[(PortConnection, PortConnection)],
+        change: impl FnOnce() -> Result<(), FrameworkError>,
+    ) -> Result<(), FrameworkError> {
+        use ConnectionEventKind::{
+            ConnectPending, Connected, DisconnectPending, Disconnected, Error,
+        };
+        for (before, after) in moves {
+            self.tell(DisconnectPending, before, None);
+            self.tell(ConnectPending, after, None);
+        }
+        let changed = change();
+        for (before, after) in moves {
+            match &changed {
+                Ok(()) => {
+                    self.tell(Disconnected, before, None);
+                    self.tell(Connected, after, None);
+                }
+                Err(error) => self.tell(Error, after, Some(error)),
+            }
         }
         changed
     }
@@ -76,18 +106,14 @@ impl Framework {
     fn tell(
         &self,
         kind: ConnectionEventKind,
-        connection: &ConnectionId,
+        connection: &PortConnection,
         error: Option<&FrameworkError>,
     ) {
-        let (listeners, connection) = {
+        let listeners: Vec<_> = {
             let state = self.shared.lock();
-            if state.listeners.is_empty() {
-                return;
-            }
             let wanted = |l: &&Listener| l.kind == kind || l.kind == ConnectionEventKind::All;
             let listeners = state.listeners.iter().filter(wanted);
-            let ports: Vec<_> = listeners.map(|l| Arc::clone(&l.port)).collect();
-            (ports, port_connection(&state, connection))
+            listeners.map(|l| Arc::clone(&l.port)).collect()
         };
         for listener in listeners {
             let event = ConnectionEvent {

@@ -9,9 +9,11 @@ use cca_loader::Class;
 use cca_ports::{ComponentId, ComponentReleasePort, Services, ServicesPort, TypeMap};
 
 use crate::connections::{ConnectionId, fits};
+use crate::connector::Target;
 use crate::error::FrameworkError;
+use crate::lead::straight_target;
 use crate::services::{ComponentServices, Shared};
-use crate::state::{Entry, FRAMEWORK, Provided, good_name};
+use crate::state::{ClassOrigin, Connection, Entry, FRAMEWORK, Provided, Uses, good_name};
 
 /// A framework (`gov.cca.AbstractFramework`). Dropping it shuts it down: it says goodbye to the components, last made
 /// first, and destroys them.
@@ -69,15 +71,6 @@ impl Default for Framework {
     }
 }
 
-/// How an instance is entered.
-struct NewEntry<'a> {
-    name: &'a str,
-    class: &'a str,
-    version: &'a str,
-    library: Option<PathBuf>,
-    properties: TypeMap,
-}
-
 impl Framework {
     /// A framework without instances.
     pub fn new() -> Self {
@@ -110,36 +103,31 @@ impl Framework {
         class: &Class,
         properties: TypeMap,
     ) -> Result<(), FrameworkError> {
-        let (services, id) = self.add_entry(NewEntry {
-            name,
-            class: class.name(),
-            version: class.version(),
-            library: Some(class.library().into()),
-            properties,
-        })?;
-        // Its share is never given back: a component, or a thread that it left behind, may keep its services longer than
-        // the framework lives, and then gets an error from them.
-        let services = std::mem::ManuallyDrop::new(services);
-        let created = self.start_instance(name, class, &services);
+        let id = self.add_entry(name, origin_of(class), properties)?;
+        let created = self.start_instance(&id, class);
         if created.is_err() {
             self.remove_entry(&id);
         }
         created
     }
 
-    fn start_instance(
+    /// Makes the component of an entry and has it register its ports.
+    pub(crate) fn start_instance(
         &self,
-        name: &str,
+        id: &ComponentId,
         class: &Class,
-        services: &OwnedPort,
     ) -> Result<(), FrameworkError> {
+        let name = id.name.as_str();
         let component = class.create().map_err(|source| FrameworkError::Create {
             instance: name.into(),
             source,
         })?;
         let component = Arc::new(component);
-        self.shared.lock().instance_mut(name)?.component = Some(Arc::clone(&component));
-        // SAFETY: the services object is never freed (`create_instance_with`).
+        self.shared.lock().entry_mut(id)?.component = Some(Arc::clone(&component));
+        // Its share is never given back: a component, or a thread that it left behind, may keep its services longer than
+        // the framework lives, and then gets an error from them.
+        let services = std::mem::ManuallyDrop::new(self.services_of(id));
+        // SAFETY: the services object is never freed.
         let set = unsafe { component.set_services(services.port) };
         set.map_err(|source| FrameworkError::SetServices {
             instance: name.into(),
@@ -159,15 +147,14 @@ impl Framework {
         class: &str,
         version: &str,
     ) -> Result<Services, FrameworkError> {
-        let (port, _) = self.add_entry(NewEntry {
-            name,
-            class,
-            version,
+        let origin = ClassOrigin {
+            class: class.into(),
+            version: version.into(),
             library: None,
-            properties: TypeMap::default(),
-        })?;
-        let port = std::mem::ManuallyDrop::new(port);
-        // SAFETY: a `cca.Services` port whose object is never freed, as in `create_instance_with`.
+        };
+        let id = self.add_entry(name, origin, TypeMap::default())?;
+        let port = std::mem::ManuallyDrop::new(self.services_of(&id));
+        // SAFETY: a `cca.Services` port whose object is never freed, as in `start_instance`.
         Ok(unsafe { Services::new(port.port) })
     }
 
@@ -178,18 +165,29 @@ impl Framework {
         class: &str,
         properties: TypeMap,
     ) -> Result<OwnedPort, FrameworkError> {
-        let new = NewEntry {
-            name,
-            class,
-            version: "",
+        let origin = ClassOrigin {
+            class: class.into(),
+            version: String::new(),
             library: None,
-            properties,
         };
-        self.add_entry(new).map(|(port, _)| port)
+        let id = self.add_entry(name, origin, properties)?;
+        Ok(self.services_of(&id))
     }
 
-    fn add_entry(&self, new: NewEntry<'_>) -> Result<(OwnedPort, ComponentId), FrameworkError> {
-        let name = new.name;
+    /// The services of an instance, as a port.
+    fn services_of(&self, id: &ComponentId) -> OwnedPort {
+        <dyn ServicesPort>::provide(Arc::new(ComponentServices {
+            framework: Arc::downgrade(&self.shared),
+            id: id.clone(),
+        }))
+    }
+
+    fn add_entry(
+        &self,
+        name: &str,
+        class: ClassOrigin,
+        properties: TypeMap,
+    ) -> Result<ComponentId, FrameworkError> {
         let instance = || name.to_string();
         if !good_name(name) {
             let instance = instance();
@@ -203,37 +201,22 @@ impl Framework {
             let instance = instance();
             return Err(FrameworkError::InstanceExists { instance });
         }
-        state.serial += 1;
-        let serial = state.serial;
-        let entry = Entry {
-            serial,
-            class: new.class.into(),
-            version: new.version.into(),
-            library: new.library,
-            properties: new.properties,
-            component: None,
-            is_ending: false,
-            releases: Vec::new(),
-            provides: Default::default(),
-            uses: Default::default(),
+        let id = ComponentId {
+            name: name.into(),
+            serial: state.next_serial(name),
         };
+        let entry = Entry::new(id.serial, class, properties);
         state.instances.insert(name.into(), entry);
-        state.order.insert(serial, name.into());
-        let id = state.id(name);
-        let services = Arc::new(ComponentServices {
-            framework: Arc::downgrade(&self.shared),
-            id: id.clone(),
-        });
-        Ok((<dyn ServicesPort>::provide(services), id))
+        Ok(id)
     }
 
-    fn remove_entry(&self, id: &ComponentId) {
+    pub(crate) fn remove_entry(&self, id: &ComponentId) {
         let removed = {
             let mut state = self.shared.lock();
             state.order.remove(&id.serial);
             match state.exactly(id) {
                 Ok(_) => state.instances.remove(id.name.as_str()),
-                Err(_) => None,
+                Err(_) => state.beside.remove(&id.serial),
             }
         };
         // Component code may run here, without the lock.
@@ -256,7 +239,7 @@ impl Framework {
                 return Err(error);
             }
         }
-        self.say_goodbye(name);
+        self.say_goodbye(&id);
         self.remove_entry(&id);
         Ok(())
     }
@@ -283,13 +266,13 @@ impl Framework {
     }
 
     /// A component that fails to say goodbye is destroyed all the same, and there is nobody to tell.
-    fn say_goodbye(&self, name: &str) {
-        let (component, releases) = match self.shared.lock().instance_mut(name) {
+    pub(crate) fn say_goodbye(&self, id: &ComponentId) {
+        let (component, releases) = match self.shared.lock().entry_mut(id) {
             Ok(entry) => (entry.component.clone(), std::mem::take(&mut entry.releases)),
             Err(_) => return,
         };
         for release in releases.iter().rev() {
-            let _ = call_provided::<dyn ComponentReleasePort, _>(release, name, |port| {
+            let _ = call_provided::<dyn ComponentReleasePort, _>(release, &id.name, |port| {
                 port.release_services()
             });
         }
@@ -317,9 +300,21 @@ impl Framework {
         Ok(())
     }
 
-    /// Another framework, without instances; the two do not meet.
+    /// Another framework, without instances; the two do not meet. It is monitored as this one is: a monitor knows its
+    /// instances by their names after `framework1/`, counted up.
     pub fn create_empty_framework(&self) -> Framework {
-        Framework::new()
+        let other = Framework::new();
+        let mut state = self.shared.lock();
+        state.children.retain(|child| child.strong_count() > 0);
+        state.n_children += 1;
+        {
+            let mut new = other.shared.lock();
+            new.label = format!("{}{FRAMEWORK}{}/", state.label, state.n_children);
+            new.monitoring = state.monitoring.clone();
+        }
+        state.children.push(Arc::downgrade(&other.shared));
+        drop(state);
+        other
     }
 
     /// A map without properties.
@@ -333,31 +328,30 @@ impl Framework {
             state.is_shut_down = true;
             std::mem::take(&mut state.order)
         };
-        for name in order.values().rev() {
-            self.say_goodbye(name);
-        }
+        let ids = order.iter().rev().map(|(serial, name)| ComponentId {
+            name: name.as_str().into(),
+            serial: *serial,
+        });
+        ids.clone().for_each(|id| self.say_goodbye(&id));
         // Connections first, so that no component is destroyed while another leads to it.
         let mut unreachable = Vec::new();
-        let (services, listeners) = {
+        let (services, listeners, monitoring) = {
             let mut state = self.shared.lock();
-            for entry in state.instances.values_mut() {
+            for entry in state.entries_mut() {
                 entry.provides.values_mut().for_each(|p| p.users.clear());
                 for uses in entry.uses.values_mut() {
-                    unreachable.push((uses.connection.take(), uses.connector.point_to(None)));
+                    unreachable.push(end_connection(uses));
                 }
             }
             (
                 std::mem::take(&mut state.services),
                 std::mem::take(&mut state.listeners),
+                state.monitoring.take(),
             )
         };
         drop((unreachable, services, listeners));
-        for (serial, name) in order.iter().rev() {
-            self.remove_entry(&ComponentId {
-                name: name.as_str().into(),
-                serial: *serial,
-            });
-        }
+        ids.for_each(|id| self.remove_entry(&id));
+        drop(monitoring);
     }
 
     /// Every instance, by name.
@@ -448,6 +442,27 @@ pub(crate) fn within<T>(
     }
 }
 
+/// Ends what leads from a uses port. A component's thread that has not given it back may still call: it goes on to call
+/// the provider, unmonitored, and neither that nor a proxy that it may be inside is ever given back.
+pub(crate) fn end_connection(uses: &mut Uses) -> (Option<Connection>, Vec<Arc<Target>>) {
+    let connection = uses.connection.take();
+    if !uses.connector.is_in_use() {
+        let unreachable = uses.connector.point_to(None);
+        return (connection, unreachable);
+    }
+    let last = connection.as_ref().map(|c| straight_target(&c.provided));
+    uses.connector.abandon(last);
+    (connection, Vec::new())
+}
+
+pub(crate) fn origin_of(class: &Class) -> ClassOrigin {
+    ClassOrigin {
+        class: class.name().into(),
+        version: class.version().into(),
+        library: Some(class.library().into()),
+    }
+}
+
 impl Drop for Framework {
     fn drop(&mut self) {
         if self.is_owner {
@@ -481,9 +496,9 @@ fn info(name: &str, entry: &Entry) -> InstanceInfo {
     });
     InstanceInfo {
         name: name.into(),
-        class: entry.class.clone(),
-        version: entry.version.clone(),
-        library: entry.library.clone(),
+        class: entry.class.class.clone(),
+        version: entry.class.version.clone(),
+        library: entry.class.library.clone(),
         provides: provides.collect(),
         uses: uses.collect(),
     }

@@ -8,7 +8,7 @@ use cca_abi::{OwnedPort, PortError, ProvidedBy, RStr, RString, RVec};
 use cca_ports::{
     AbstractFrameworkPort, BuilderServicePort, ComponentClassDescription, ComponentId,
     ComponentRepositoryPort, ConnectionEventKind, ConnectionEventServicePort, PortConnection,
-    ServiceRegistryPort, TypeMap,
+    ReplacementServicePort, ServiceRegistryPort, TypeMap,
 };
 
 use crate::connections::ConnectionId;
@@ -256,7 +256,7 @@ impl AbstractFrameworkPort for FrameworkPorts {
     }
 
     fn create_empty_framework(&self) -> Result<OwnedPort, PortError> {
-        let framework = Framework::new();
+        let framework = self.framework()?.create_empty_framework();
         let ports = FrameworkPorts {
             shared: std::sync::Arc::downgrade(&framework.shared),
             _owned: Some(framework),
@@ -307,6 +307,27 @@ impl ConnectionEventServicePort for FrameworkPorts {
     fn remove_connection_event_listener(&self, listener: u64) -> Result<(), PortError> {
         let framework = self.framework()?;
         Ok(framework.remove_connection_event_listener(listener)?)
+    }
+}
+
+impl ReplacementServicePort for FrameworkPorts {
+    fn reconnect(
+        &self,
+        user: RStr<'_>,
+        uses: RStr<'_>,
+        provider: RStr<'_>,
+        provides: RStr<'_>,
+    ) -> Result<(), PortError> {
+        Ok(self.framework()?.reconnect(&ConnectionId {
+            user: user.into(),
+            uses: uses.into(),
+            provider: provider.into(),
+            provides: provides.into(),
+        })?)
+    }
+
+    fn replace_instance(&self, instance: RStr<'_>, class: RStr<'_>) -> Result<(), PortError> {
+        Ok(self.framework()?.replace_instance(&instance, &class)?)
     }
 }
 

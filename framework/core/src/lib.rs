@@ -5,8 +5,11 @@
 //!   which components reach as ports); several in one process do not meet;
 //! * [`Assembly`]: what a TOML file says, and [`Framework::assemble`], which builds it or says everything that is wrong.
 //!
-//! The framework knows nothing of measurement: [`Framework::monitor`] puts a proxy into a connection, and the proxy's
-//! recorder comes from whoever provides a `cca.Monitor` port.
+//! The framework knows nothing of measurement: [`Framework::start_monitoring`] has a proxy put into every connection that is
+//! made, and the proxy's recorder comes from whoever provides a `cca.Monitor` port.
+//!
+//! While calls run, [`Framework::reconnect`] leads a uses port to another provider and [`Framework::replace_instance`] puts
+//! an instance of another class in one's place; components reach both as `cca.ReplacementService`.
 
 mod assembly;
 mod build;
@@ -18,9 +21,11 @@ mod events;
 mod framework;
 mod framework_ports;
 mod go_cycle;
+mod lead;
 mod monitor;
 mod parameters;
 pub mod rc;
+mod replace;
 mod repository;
 mod service_registry;
 mod services;
@@ -29,7 +34,7 @@ mod state;
 pub use assembly::{Assembly, AssemblyError, Endpoint, Header, Start};
 pub use build::AssemblyProblems;
 pub use connections::ConnectionId;
-pub use connector::{Connector, Provider, Target};
+pub use connector::{Connector, Provider, Target, TargetKey};
 pub use error::FrameworkError;
 pub use framework::{Framework, InstanceInfo, PortInfo};
 pub use monitor::MonitorSelection;

@@ -1,29 +1,76 @@
 //! Proxies put into connections and taken out again, while calls run.
 
+use std::collections::BTreeMap;
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use cca_abi::recording::MethodPointer;
 use cca_abi::{InterfaceDescriptor, InterfacePointer, NewProxy, OwnedPort, RSlice, call};
-use cca_ports::{MonitorPort, MonitoredMethod, PortError, RecorderPointer};
+use cca_ports::{
+    ComponentId, MonitorPort, MonitoredInstance, MonitoredMethod, PortError, RecorderPointer,
+};
 
 use crate::connections::ConnectionId;
 use crate::connector::{Connector, Target};
 use crate::error::FrameworkError;
-use crate::framework::{Framework, interface_of};
-use crate::state::Provided;
+use crate::framework::{Framework, call_provided, interface_of};
+use crate::lead::{Way, straight_target, target_key};
+use crate::state::{ClassOrigin, FRAMEWORK, Provided};
 
 /// A proxy and its own way to the provider.
-pub struct Proxy {
-    // Dropped before the slot that it calls through.
+struct Proxy {
+    // Dropped before the slot that it calls through, and before the monitor whose recorder it records into.
     port: OwnedPort,
     _connector: Connector,
+    _monitor: Arc<Provided>,
 }
 
 // SAFETY: the port's object is `Send + Sync` (`OwnedPort`); the connector is only changed by `&mut`.
 unsafe impl Send for Proxy {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Proxy {}
+
+/// Says of a connection and the name of its interface whether it is monitored.
+type Selects = dyn Fn(&ConnectionId, &str) -> bool + Send + Sync;
+
+/// Which connections get a proxy when they are made, and what it records through.
+pub struct Monitoring {
+    /// A `cca.Monitor` port.
+    pub monitor: Arc<Provided>,
+    selects: Box<Selects>,
+    /// Connections that are selected and got no proxy, each once.
+    unmonitored: Mutex<BTreeMap<ConnectionId, FrameworkError>>,
+}
+
+impl Monitoring {
+    pub fn selects(
+        &self,
+        label: &str,
+        connection: &ConnectionId,
+        interface: &InterfaceDescriptor,
+        port: &Provided,
+    ) -> bool {
+        // The framework's own ports are not measured.
+        port.class.is_some() && (self.selects)(&labelled(label, connection), &interface.name)
+    }
+
+    pub fn note(&self, connection: &ConnectionId, error: FrameworkError) {
+        let mut unmonitored = self
+            .unmonitored
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        unmonitored.entry(connection.clone()).or_insert(error);
+    }
+}
+
+/// A connection as a monitor knows it.
+fn labelled(label: &str, connection: &ConnectionId) -> ConnectionId {
+    ConnectionId {
+        user: format!("{label}{}", connection.user),
+        provider: format!("{label}{}", connection.provider),
+        ..connection.clone()
+    }
+}
 
 /// Which connections are monitored: `all`, `none`, or a list of `INSTANCE.PORT` and interface names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,11 +162,74 @@ impl Framework {
     /// # Errors
     /// An unknown instance or port; not connected; an interface that neither side can make a proxy of.
     pub fn check_monitorable(&self, user: &str, uses: &str) -> Result<(), FrameworkError> {
-        let connected = self.connected(user, uses)?;
-        connected.proxy_maker(user, uses).map(|_| ())
+        let (_, connection, port, expected) = self.connected(user, uses)?;
+        proxy_maker(&connection, expected, &port).map(|_| ())
+    }
+
+    /// Monitors every connection that is selected, those there are and those to come, whoever makes them, also in
+    /// frameworks made by this one. Each gets its proxy before the first call goes through it.
+    ///
+    /// # Arguments
+    /// * `monitor` - instance and provides port of interface `cca.Monitor`
+    /// * `selects` - says of a connection and the name of its interface whether it is monitored; in a framework made by
+    ///   another the instances' names come after a label and a slash
+    ///
+    /// # Errors
+    /// An unknown instance or port.
+    pub fn start_monitoring(
+        &self,
+        monitor: (&str, &str),
+        selects: impl Fn(&ConnectionId, &str) -> bool + Send + Sync + 'static,
+    ) -> Result<(), FrameworkError> {
+        let monitor = Arc::clone(&self.shared.lock().provides(monitor.0, monitor.1)?.port);
+        self.monitor_by(&Arc::new(Monitoring {
+            monitor,
+            selects: Box::new(selects),
+            unmonitored: Mutex::default(),
+        }));
+        Ok(())
+    }
+
+    fn monitor_by(&self, monitoring: &Arc<Monitoring>) {
+        let (replaced, children) = {
+            let mut state = self.shared.lock();
+            let replaced = state.monitoring.replace(Arc::clone(monitoring));
+            (replaced, state.children.clone())
+        };
+        drop(replaced);
+        for connection in self.connections() {
+            // It may have gone meanwhile, and have come again with a proxy.
+            let Ok((user, connection, port, expected)) =
+                self.connected(&connection.user, &connection.uses)
+            else {
+                continue;
+            };
+            let label = self.shared.lock().label.clone();
+            if monitoring.selects(&label, &connection, expected, &port) {
+                let made = self.put_in(&user, &connection, &port, expected, &monitoring.monitor);
+                if let Err(error) = made {
+                    monitoring.note(&connection, error);
+                }
+            }
+        }
+        for child in children.iter().filter_map(std::sync::Weak::upgrade) {
+            Framework::handle(child).monitor_by(monitoring);
+        }
+    }
+
+    /// Connections that [`Framework::start_monitoring`] selects and that no proxy could be made for since this was asked
+    /// last: calls through them are not recorded. Each with the reason.
+    pub fn take_unmonitored(&self) -> Vec<(ConnectionId, FrameworkError)> {
+        let Some(monitoring) = self.shared.lock().monitoring.clone() else {
+            return Vec::new();
+        };
+        let unmonitored = monitoring.unmonitored.lock();
+        let mut unmonitored = unmonitored.unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *unmonitored).into_iter().collect()
     }
 
     /// Puts a proxy into a connection: from the next call on, calls are recorded through `monitor`, a `cca.Monitor` port.
+    /// It stays there when the connection is led to another provider.
     ///
     /// # Errors
     /// An unknown instance or port; not connected; an interface that neither side can make a proxy of; the monitor's.
@@ -129,43 +239,9 @@ impl Framework {
         uses: &str,
         monitor: (&str, &str),
     ) -> Result<(), FrameworkError> {
-        let connected = self.connected(user, uses)?;
-        let (interface, new_proxy) = connected.proxy_maker(user, uses)?;
-        let announced = self.with_port::<dyn MonitorPort, _>(monitor.0, monitor.1, |monitor| {
-            announce(monitor, &connected, interface)
-        })?;
-        let failed = |source| FrameworkError::Port {
-            act: format!("monitor uses port \"{uses}\" of \"{user}\""),
-            source,
-        };
-        let (recorder, methods) = announced.map_err(failed)?;
-        let mut connector = Connector::default();
-        let target = Target::new(connected.port.port, Arc::clone(&connected.port) as _);
-        // A new connector leads nowhere, so that nothing becomes unreachable.
-        drop(connector.point_to(Some(target)));
-        // SAFETY: slot, recorder and methods outlive the proxy: the first lies beside it, the others live as long as the
-        // monitor, which the framework destroys after the connections.
-        let port = unsafe {
-            call(|proxy, error| {
-                new_proxy(
-                    connector.slot(),
-                    recorder.0,
-                    RSlice::from_slice(&methods),
-                    proxy,
-                    error,
-                )
-            })
-        };
-        let port = port.map_err(failed)?;
-        self.put_in(
-            user,
-            uses,
-            &connected,
-            Arc::new(Proxy {
-                port,
-                _connector: connector,
-            }),
-        )
+        let monitor = Arc::clone(&self.shared.lock().provides(monitor.0, monitor.1)?.port);
+        let (id, connection, port, expected) = self.connected(user, uses)?;
+        self.put_in(&id, &connection, &port, expected, &monitor)
     }
 
     /// Takes the proxy out of a connection; an unmonitored call costs what a bare call costs.
@@ -173,42 +249,52 @@ impl Framework {
     /// # Errors
     /// An unknown instance or port.
     pub fn unmonitor(&self, user: &str, uses: &str) -> Result<(), FrameworkError> {
-        let connected = self.connected(user, uses)?;
-        let mut state = self.shared.lock();
-        let uses_port = state.uses_mut(user, uses)?;
-        let proxy = uses_port
-            .connection
-            .as_mut()
-            .and_then(|connection| connection.proxy.take());
-        let target = Target::new(connected.port.port, Arc::clone(&connected.port) as _);
-        let unreachable = uses_port.connector.point_to(Some(target));
-        drop(state);
-        drop((proxy, unreachable));
-        Ok(())
+        let (id, connection, port, _) = self.connected(user, uses)?;
+        let way = self.way_to(&id, &connection, &port, None, || Ok(straight_target(&port)))?;
+        self.change_way(&id, &connection, &port, way)
     }
 
     fn put_in(
         &self,
-        user: &str,
-        uses: &str,
-        connected: &Connected,
-        proxy: Arc<Proxy>,
+        user: &ComponentId,
+        connection: &ConnectionId,
+        port: &Arc<Provided>,
+        expected: &'static InterfaceDescriptor,
+        monitor: &Arc<Provided>,
+    ) -> Result<(), FrameworkError> {
+        let label = self.shared.lock().label.clone();
+        let way = self.way_to(user, connection, port, Some(monitor), || {
+            proxy_target(monitor, &label, connection, expected, port)
+        })?;
+        self.change_way(user, connection, port, way)
+    }
+
+    /// Changes how a connection leads where it leads.
+    fn change_way(
+        &self,
+        user: &ComponentId,
+        connection: &ConnectionId,
+        port: &Arc<Provided>,
+        way: Way,
     ) -> Result<(), FrameworkError> {
         let mut state = self.shared.lock();
-        let uses_port = state.uses_mut(user, uses)?;
-        let still = uses_port.connection.as_mut().filter(|connection| {
-            connection.provider == connected.provider && connection.port == connected.provides
-        });
-        let Some(connection) = still else {
+        let uses = state
+            .exactly(user)
+            .and_then(|entry| entry.uses_port(&user.name, &connection.uses));
+        let found = uses?.connection.as_ref();
+        let still = found.filter(|found| Arc::ptr_eq(&found.provided, port));
+        if still.is_none() {
             return Err(FrameworkError::NotConnected {
-                instance: user.into(),
-                port: uses.into(),
+                instance: user.name.to_string(),
+                port: connection.uses.clone(),
             });
-        };
-        let old = connection.proxy.replace(Arc::clone(&proxy));
-        let unreachable = uses_port
-            .connector
-            .point_to(Some(Target::new(proxy.port.port, proxy)));
+        }
+        let uses = state.uses_mut(&user.name, &connection.uses)?;
+        let old = uses
+            .connection
+            .as_mut()
+            .map(|found| std::mem::replace(&mut found.monitor, way.monitor));
+        let unreachable = uses.connector.point_to(Some(way.target));
         drop(state);
         drop((old, unreachable));
         Ok(())
@@ -217,70 +303,143 @@ impl Framework {
     fn connected(&self, user: &str, uses: &str) -> Result<Connected, FrameworkError> {
         let state = self.shared.lock();
         let uses_port = state.uses(user, uses)?;
-        let connection =
-            uses_port
-                .connection
-                .as_ref()
-                .ok_or_else(|| FrameworkError::NotConnected {
-                    instance: user.into(),
-                    port: uses.into(),
-                })?;
-        Ok(Connected {
-            // The framework's own ports are no instance's.
-            class: state
-                .instances
-                .get(&connection.provider)
-                .map_or_else(String::new, |entry| entry.class.clone()),
+        let Some(connection) = &uses_port.connection else {
+            return Err(FrameworkError::NotConnected {
+                instance: user.into(),
+                port: uses.into(),
+            });
+        };
+        let id = ConnectionId {
+            user: user.into(),
+            uses: uses.into(),
             provider: connection.provider.clone(),
             provides: connection.port.clone(),
-            port: Arc::clone(&connection.provided),
-            expected: uses_port.interface,
-        })
+        };
+        let port = Arc::clone(&connection.provided);
+        Ok((state.id(user), id, port, uses_port.interface))
     }
 }
 
-/// A connection as a proxy needs it.
-struct Connected {
-    provider: String,
-    class: String,
-    provides: String,
-    port: Arc<Provided>,
+/// A connection as a proxy needs it: the user, the connection, what is provided, and the interface that the user knows.
+type Connected = (
+    ComponentId,
+    ConnectionId,
+    Arc<Provided>,
+    &'static InterfaceDescriptor,
+);
+
+/// The side that can make a proxy: a C component cannot, but whoever uses it from Rust can.
+fn proxy_maker(
+    connection: &ConnectionId,
     expected: &'static InterfaceDescriptor,
+    port: &Provided,
+) -> Result<(&'static InterfaceDescriptor, NewProxy), FrameworkError> {
+    let sides = [interface_of(port), expected];
+    let maker = sides
+        .into_iter()
+        .find_map(|side| side.new_proxy.map(|new_proxy| (side, new_proxy)));
+    maker.ok_or_else(|| FrameworkError::NoProxy {
+        instance: connection.user.clone(),
+        port: connection.uses.clone(),
+        interface: expected.name.to_string(),
+    })
 }
 
-impl Connected {
-    /// The side that can make a proxy: a C component cannot, but whoever uses it from Rust can.
-    fn proxy_maker(
-        &self,
-        user: &str,
-        uses: &str,
-    ) -> Result<(&'static InterfaceDescriptor, NewProxy), FrameworkError> {
-        let sides = [interface_of(&self.port), self.expected];
-        let maker = sides
-            .into_iter()
-            .find_map(|side| side.new_proxy.map(|new_proxy| (side, new_proxy)));
-        maker.ok_or_else(|| FrameworkError::NoProxy {
-            instance: user.into(),
-            port: uses.into(),
-            interface: self.expected.name.to_string(),
+/// A target that records each call through a monitor. No lock is held: the monitor's and the proxy's code run here.
+///
+/// # Errors
+/// An interface that neither side can make a proxy of; the monitor's.
+pub fn proxy_target(
+    monitor: &Arc<Provided>,
+    label: &str,
+    connection: &ConnectionId,
+    expected: &'static InterfaceDescriptor,
+    port: &Arc<Provided>,
+) -> Result<Arc<Target>, FrameworkError> {
+    let (interface, new_proxy) = proxy_maker(connection, expected, port)?;
+    let connection = labelled(label, connection);
+    let announced = call_provided::<dyn MonitorPort, _>(monitor, FRAMEWORK, |monitor| {
+        announce(monitor, &connection, interface, port)
+    })?;
+    let failed = |source| FrameworkError::Port {
+        act: format!(
+            "monitor uses port \"{}\" of \"{}\"",
+            connection.uses, connection.user
+        ),
+        source,
+    };
+    let (recorder, methods) = announced.map_err(failed)?;
+    let mut connector = Connector::default();
+    let inner = Target::new(port.port, Arc::clone(port) as _);
+    // A new connector leads nowhere, so that nothing becomes unreachable.
+    drop(connector.point_to(Some(inner)));
+    // SAFETY: slot, recorder and methods outlive the proxy: the first lies beside it, the others live as long as the
+    // monitor, of which the proxy keeps a share.
+    let made = unsafe {
+        call(|proxy, error| {
+            new_proxy(
+                connector.slot(),
+                recorder.0,
+                RSlice::from_slice(&methods),
+                proxy,
+                error,
+            )
         })
-    }
+    };
+    let proxy = Arc::new(Proxy {
+        port: made.map_err(failed)?,
+        _connector: connector,
+        _monitor: Arc::clone(monitor),
+    });
+    let key = target_key(port, Some(monitor));
+    Ok(Target::with_key(proxy.port.port, proxy, key))
 }
 
 fn announce(
     monitor: &impl MonitorPort,
-    connected: &Connected,
+    connection: &ConnectionId,
     interface: &'static InterfaceDescriptor,
+    port: &Provided,
 ) -> Result<(RecorderPointer, Vec<MethodPointer>), PortError> {
     let recorder = monitor.recorder()?;
+    let class = port
+        .class
+        .as_ref()
+        .map_or("", |origin| origin.class.as_str());
+    if let Some(origin) = &port.class {
+        register_instance(monitor, &connection.provider, origin)?;
+    }
     let methods = (0..interface.methods().len() as u32).map(|index| {
         monitor.register_method(MonitoredMethod {
-            instance: connected.provider.as_str().into(),
-            class: connected.class.as_str().into(),
-            port: connected.provides.as_str().into(),
+            instance: connection.provider.as_str().into(),
+            class: class.into(),
+            port: connection.provides.as_str().into(),
             interface: InterfacePointer::new(interface),
             index,
         })
     });
     Ok((recorder, methods.collect::<Result<_, _>>()?))
+}
+
+fn register_instance(
+    monitor: &impl MonitorPort,
+    instance: &str,
+    origin: &ClassOrigin,
+) -> Result<(), PortError> {
+    let library = origin.library.as_ref();
+    let library = library.map_or_else(String::new, |path| path.display().to_string());
+    monitor.register_instance(MonitoredInstance {
+        instance: instance.into(),
+        class: origin.class.as_str().into(),
+        version: origin.version.as_str().into(),
+        library: library.as_str().into(),
+    })
+}
+
+/// Tells a monitor of an instance. It may not know the instance yet by a connection; if it will not know it, that is no
+/// matter of the run's.
+pub fn announce_instance(monitor: &Arc<Provided>, instance: &str, origin: &ClassOrigin) {
+    let _ = call_provided::<dyn MonitorPort, _>(monitor, FRAMEWORK, |monitor| {
+        register_instance(monitor, instance, origin)
+    });
 }

@@ -107,7 +107,7 @@ pub(crate) fn read_all(
 }
 
 /// The parameter set says `cannot set parameter "KEY": found, expected wanted`; the user knows the parameter by its instance.
-fn parameter_error(error: PortError, instance: &str, key: &str) -> FrameworkError {
+pub(crate) fn parameter_error(error: PortError, instance: &str, key: &str) -> FrameworkError {
     let parts = error.message().split_once("\": ").map(|(_, rest)| rest);
     match parts.and_then(|rest| rest.split_once(", expected ")) {
         Some((found, expected)) => FrameworkError::Parameter {

@@ -4,8 +4,8 @@ use std::sync::{Arc, Weak};
 
 use cca_abi::{Interface, InterfaceDescriptor, OwnedPort, ProvidedBy};
 use cca_ports::{
-    AbstractFrameworkPort, BuilderServicePort, ComponentRepositoryPort, ConnectionEventServicePort,
-    ServiceProviderPort, ServiceRegistryPort,
+    AbstractFrameworkPort, BuilderServicePort, ComponentId, ComponentRepositoryPort,
+    ConnectionEventServicePort, ReplacementServicePort, ServiceProviderPort, ServiceRegistryPort,
 };
 
 use crate::connections::ConnectionId;
@@ -58,6 +58,10 @@ pub fn add_own_services(state: &mut State) {
         own::<dyn ConnectionEventServicePort>,
     );
     add(
+        <dyn ReplacementServicePort>::descriptor(),
+        own::<dyn ReplacementServicePort>,
+    );
+    add(
         <dyn ServiceRegistryPort>::descriptor(),
         own::<dyn ServiceRegistryPort>,
     );
@@ -84,7 +88,7 @@ impl Framework {
     /// # Errors
     /// The interface has a service already; the port is of another interface.
     pub fn add_service(&self, interface: &str, provider: OwnedPort) -> Result<(), FrameworkError> {
-        let provider = Provided::new(provider, None);
+        let provider = Provided::own(provider);
         call_provided::<dyn ServiceProviderPort, _>(&provider, FRAMEWORK, |_| ())?;
         self.offer(interface, Service::Provider(provider))
     }
@@ -102,7 +106,7 @@ impl Framework {
                 what: "no interface or no table of functions, expected both".into(),
             });
         }
-        self.offer(&interface, Service::Singleton(Provided::new(port, None)))
+        self.offer(&interface, Service::Singleton(Provided::of_service(port)))
     }
 
     fn offer(&self, interface: &str, service: Service) -> Result<(), FrameworkError> {
@@ -135,6 +139,7 @@ impl Framework {
     /// Ends that do not fit; a provider of a service that fails.
     pub fn connect_defaults(&self) -> Result<(), FrameworkError> {
         for (user, uses, _) in self.unconnected() {
+            let user = self.component_id(&user)?;
             self.connect_service(&user, &uses)?;
         }
         Ok(())
@@ -144,14 +149,19 @@ impl Framework {
     ///
     /// # Errors
     /// As [`Framework::connect_defaults`].
-    pub(crate) fn connect_service(&self, user: &str, uses: &str) -> Result<bool, FrameworkError> {
+    pub(crate) fn connect_service(
+        &self,
+        user: &ComponentId,
+        uses: &str,
+    ) -> Result<bool, FrameworkError> {
         let (interface, service) = {
             let state = self.shared.lock();
-            let interface = state.uses(user, uses)?.interface.name;
+            let entry = state.entry(user)?;
+            let interface = entry.uses_port(&user.name, uses)?.interface.name;
             (interface, state.services.get(interface.as_str()).cloned())
         };
         let connection = |provider: &str, provides: &str| ConnectionId {
-            user: user.into(),
+            user: user.name.to_string(),
             uses: uses.into(),
             provider: provider.into(),
             provides: provides.into(),
@@ -159,22 +169,28 @@ impl Framework {
         let own = connection(FRAMEWORK, &interface);
         let connected = match service {
             None => return Ok(false),
-            Some(Service::Port(instance, port)) => self.connect(&connection(&instance, &port)),
-            Some(Service::Singleton(port)) => self.connect_to(&own, port),
+            Some(Service::Port(instance, port)) => {
+                let provided = Arc::clone(&self.shared.lock().provides(&instance, &port)?.port);
+                self.connect_to(user, &connection(&instance, &port), &provided)
+            }
+            Some(Service::Singleton(port)) => self.connect_to(user, &own, &port),
             Some(Service::Own(make)) => {
                 let port = make(Arc::downgrade(&self.shared));
-                self.connect_to(&own, Provided::new(port, None))
+                self.connect_to(user, &own, &Provided::own(port))
             }
             Some(Service::Provider(provider)) => {
                 let made =
                     call_provided::<dyn ServiceProviderPort, _>(&provider, FRAMEWORK, |p| {
-                        p.create_service(user.into(), uses.into())
+                        p.create_service(user.name.as_str().into(), uses.into())
                     })?;
                 let port = made.map_err(|source| FrameworkError::Port {
-                    act: format!("create service \"{interface}\" for \"{user}.{uses}\""),
+                    act: format!(
+                        "create service \"{interface}\" for \"{}.{uses}\"",
+                        user.name
+                    ),
                     source,
                 })?;
-                self.connect_to(&own, Provided::new(port, None))
+                self.connect_to(user, &own, &Provided::of_service(port))
             }
         };
         match connected {

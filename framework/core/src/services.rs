@@ -41,13 +41,11 @@ impl ComponentServices {
 
     /// The instance's entry: not that of a later one of its name.
     fn own<'a>(&self, state: &'a mut State) -> Result<&'a mut Entry, FrameworkError> {
-        state.exactly(&self.id)?;
-        state.instance_mut(&self.id.name)
+        state.entry_mut(&self.id)
     }
 
     fn uses<'a>(&self, state: &'a mut State, port: &str) -> Result<&'a mut Uses, FrameworkError> {
-        state.exactly(&self.id)?;
-        state.uses_mut(&self.id.name, port)
+        self.own(state)?.uses_port_mut(&self.id.name, port)
     }
 
     /// The names that an error needs.
@@ -138,7 +136,7 @@ impl ServicesPort for ComponentServices {
         self.checked_name(&mut state, &name)?;
         let entry = self.own(&mut state)?;
         let provides = Provides {
-            port: Provided::new(port, entry.component.clone()),
+            port: Provided::of_instance(port, entry),
             properties: TypeMap::default(),
             users: Default::default(),
         };
@@ -159,7 +157,7 @@ impl ServicesPort for ComponentServices {
             let removed = entry.provides.remove(&*name);
             if removed.is_none() {
                 // Says that there is none.
-                state.provides(&self.id.name, &name)?;
+                entry.provides_port(&self.id.name, &name)?;
             }
             removed
         };
@@ -209,7 +207,11 @@ impl ServicesPort for ComponentServices {
 
     fn release_port(&self, name: RStr<'_>) -> Result<(), PortError> {
         let shared = self.framework()?;
-        let released = self.uses(&mut shared.lock(), &name)?.connector.release();
+        let (released, some_replaced) = {
+            let mut state = shared.lock();
+            let released = self.uses(&mut state, &name)?.connector.release();
+            (released, !state.beside.is_empty())
+        };
         // What it led to before may be dropped now; here the lock is free again.
         match released {
             Some(unreachable) => drop(unreachable),
@@ -217,6 +219,9 @@ impl ServicesPort for ComponentServices {
                 let (instance, port) = self.ends(&name);
                 return Err(FrameworkError::NotInUse { instance, port }.into());
             }
+        }
+        if some_replaced {
+            Framework::handle(shared).give_up_replaced();
         }
         Ok(())
     }
@@ -231,7 +236,7 @@ impl ServicesPort for ComponentServices {
             return Ok(slot);
         }
         let framework = Framework::handle(Arc::clone(&shared));
-        if framework.connect_service(&self.id.name, &name)?
+        if framework.connect_service(&self.id, &name)?
             && let Some(slot) = self.acquire(&shared, &name)?
         {
             return Ok(slot);
@@ -248,28 +253,27 @@ impl ServicesPort for ComponentServices {
         let shared = self.framework()?;
         let mut state = shared.lock();
         self.own(&mut state)?;
-        Ok(state.port_properties_mut(&self.id.name, &name)?.clone())
+        Ok(state.port_properties_mut(&self.id, &name)?.clone())
     }
 
     fn set_port_properties(&self, name: RStr<'_>, properties: TypeMap) -> Result<(), PortError> {
         let shared = self.framework()?;
         let mut state = shared.lock();
         self.own(&mut state)?;
-        *state.port_properties_mut(&self.id.name, &name)? = properties;
+        *state.port_properties_mut(&self.id, &name)? = properties;
         Ok(())
     }
 
     fn get_component_id(&self) -> Result<ComponentId, PortError> {
-        self.framework()?.lock().exactly(&self.id)?;
+        self.framework()?.lock().entry(&self.id)?;
         Ok(self.id.clone())
     }
 
     fn register_for_release(&self, release: OwnedPort) -> Result<(), PortError> {
         let shared = self.framework()?;
         let mut state = shared.lock();
-        let component = self.own(&mut state)?.component.clone();
+        let release = Provided::of_instance(release, self.own(&mut state)?);
         drop(state);
-        let release = Provided::new(release, component);
         // Nothing is called; only whether it could be is found out.
         call_provided::<dyn ComponentReleasePort, _>(&release, &self.id.name, |_| ())?;
         self.own(&mut shared.lock())?.releases.push(release);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use cca_abi::{InterfaceDescriptor, OwnedPort};
 use cca_loader::Instance;
@@ -12,17 +12,24 @@ use cca_ports::{ComponentId, TypeMap};
 use crate::connector::Connector;
 use crate::error::{FrameworkError, names};
 use crate::events::Listener;
-use crate::monitor::Proxy;
+use crate::monitor::Monitoring;
 use crate::repository::Repository;
 use crate::service_registry::Service;
+use crate::services::Shared;
 
 /// Name of the instance that stands for the framework's own ports; it is not listed.
 pub const FRAMEWORK: &str = "framework";
+
+/// What a port handed over as a service (`cca.ServiceRegistry`) is monitored as, since nobody knows its class.
+const SERVICE_CLASS: &str = "cca.Service";
 
 /// Everything a framework holds.
 #[derive(Default)]
 pub struct State {
     pub instances: BTreeMap<String, Entry>,
+    /// By number, those that share their name with one of `instances`: about to take its place, or replaced and not yet
+    /// left by all callers.
+    pub beside: BTreeMap<u64, Entry>,
     /// Who serves uses ports of an interface that nobody connected, by the interface's name.
     pub services: BTreeMap<String, Service>,
     /// Number to name, for destruction in the order opposite to that of creation.
@@ -34,6 +41,14 @@ pub struct State {
     pub listeners: Vec<Listener>,
     /// The classes that components can be made of by name.
     pub repository: Repository,
+    /// Which connections get a proxy when they are made.
+    pub monitoring: Option<Arc<Monitoring>>,
+    /// What a monitor knows the instances by: comes before their names. Empty but in a framework made by another.
+    pub label: String,
+    /// The frameworks made by this one, monitored as it is.
+    pub children: Vec<Weak<Shared>>,
+    /// Number of frameworks made by this one.
+    pub n_children: u32,
     /// Nothing is added any more.
     pub is_shut_down: bool,
 }
@@ -41,32 +56,67 @@ pub struct State {
 /// One instance.
 pub struct Entry {
     pub serial: u64,
-    pub class: String,
-    pub version: String,
-    pub library: Option<PathBuf>,
+    pub class: Arc<ClassOrigin>,
     pub properties: TypeMap,
     /// `None` for the host's own.
     pub component: Option<Arc<Instance>>,
     /// It is being destroyed.
     pub is_ending: bool,
+    /// Another has taken its place.
+    pub is_replaced: bool,
     /// Who says goodbye as well (`register_for_release`).
     pub releases: Vec<Arc<Provided>>,
     pub provides: BTreeMap<String, Provides>,
     pub uses: BTreeMap<String, Uses>,
 }
 
+/// What an instance is made of.
+#[derive(Clone, Debug)]
+pub struct ClassOrigin {
+    pub class: String,
+    pub version: String,
+    /// `None` for the host's own.
+    pub library: Option<PathBuf>,
+}
+
 /// A provided port, with a share of the instance that it belongs to: whoever may be inside keeps both.
 pub struct Provided {
     // Given back before the instance is destroyed.
     port: OwnedPort,
+    /// The implementation behind it; `None` for the framework's own ports, which are not monitored.
+    pub class: Option<Arc<ClassOrigin>>,
     _instance: Option<Arc<Instance>>,
 }
 
 impl Provided {
-    pub fn new(port: OwnedPort, instance: Option<Arc<Instance>>) -> Arc<Self> {
+    /// A port of an instance.
+    pub fn of_instance(port: OwnedPort, entry: &Entry) -> Arc<Self> {
         Arc::new(Provided {
             port,
-            _instance: instance,
+            class: Some(Arc::clone(&entry.class)),
+            _instance: entry.component.clone(),
+        })
+    }
+
+    /// A port that somebody handed over for others to use, of an instance that is not known.
+    pub fn of_service(port: OwnedPort) -> Arc<Self> {
+        Arc::new(Provided {
+            port,
+            class: Some(Arc::new(ClassOrigin {
+                class: SERVICE_CLASS.into(),
+                version: String::new(),
+                library: None,
+            })),
+            _instance: None,
+        })
+    }
+
+    /// A port that only the framework calls, or that is the framework's own.
+    pub fn own(port: OwnedPort) -> Arc<Self> {
+        Arc::new(Provided {
+            port,
+            class: None,
+            _instance: None,
         })
     }
 }
@@ -103,11 +153,18 @@ pub struct Connection {
     /// What is called at its end; not the provider's port if that is made for each connection.
     pub provided: Arc<Provided>,
     pub properties: TypeMap,
-    /// The proxy that stands in it, if it is monitored.
-    pub proxy: Option<Arc<Proxy>>,
+    /// The `cca.Monitor` port that it is recorded through, if it is monitored.
+    pub monitor: Option<Arc<Provided>>,
 }
 
 impl State {
+    /// A number for a new instance, which is destroyed in its turn.
+    pub fn next_serial(&mut self, name: &str) -> u64 {
+        self.serial += 1;
+        self.order.insert(self.serial, name.into());
+        self.serial
+    }
+
     pub fn instance(&self, name: &str) -> Result<&Entry, FrameworkError> {
         self.instances.get(name).ok_or_else(|| self.unknown(name))
     }
@@ -134,6 +191,31 @@ impl State {
             instance: id.to_string(),
             known: format!("{}#{}", id.name, entry.serial),
         })
+    }
+
+    /// The instance that a number belongs to, be it replaced by another of its name or about to replace one.
+    pub fn entry(&self, id: &ComponentId) -> Result<&Entry, FrameworkError> {
+        match self.beside.get(&id.serial) {
+            Some(entry) => Ok(entry),
+            None => self.exactly(id),
+        }
+    }
+
+    pub fn entry_mut(&mut self, id: &ComponentId) -> Result<&mut Entry, FrameworkError> {
+        if self.beside.contains_key(&id.serial) {
+            let entry = self.beside.get_mut(&id.serial);
+            return entry.ok_or_else(|| FrameworkError::UnknownInstance {
+                instance: id.to_string(),
+                known: String::new(),
+            });
+        }
+        self.exactly(id)?;
+        self.instance_mut(&id.name)
+    }
+
+    /// Every instance, also those that share their name with another.
+    pub fn entries_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
+        self.instances.values_mut().chain(self.beside.values_mut())
     }
 
     /// The identity of an instance; of the framework's own ports for any other name.
@@ -165,16 +247,7 @@ impl State {
     }
 
     pub fn provides(&self, instance: &str, port: &str) -> Result<&Provides, FrameworkError> {
-        let entry = self.instance(instance)?;
-        entry
-            .provides
-            .get(port)
-            .ok_or_else(|| FrameworkError::PortNotDefined {
-                kind: "provides",
-                instance: instance.into(),
-                port: port.into(),
-                known: names(entry.provides.keys()),
-            })
+        self.instance(instance)?.provides_port(instance, port)
     }
 
     /// The provides port with the connection's users, where it is an instance's and still there.
@@ -188,32 +261,21 @@ impl State {
     }
 
     pub fn uses(&self, instance: &str, port: &str) -> Result<&Uses, FrameworkError> {
-        let entry = self.instance(instance)?;
-        entry
-            .uses
-            .get(port)
-            .ok_or_else(|| no_uses_port(instance, port, entry))
+        self.instance(instance)?.uses_port(instance, port)
     }
 
     pub fn uses_mut(&mut self, instance: &str, port: &str) -> Result<&mut Uses, FrameworkError> {
-        self.uses(instance, port)?;
-        let entry = self.instance_mut(instance)?;
-        let missing = FrameworkError::PortNotDefined {
-            kind: "uses",
-            instance: instance.into(),
-            port: port.into(),
-            known: String::new(),
-        };
-        entry.uses.get_mut(port).ok_or(missing)
+        self.instance_mut(instance)?.uses_port_mut(instance, port)
     }
 
     /// Properties of a port, used or provided.
     pub fn port_properties_mut(
         &mut self,
-        instance: &str,
+        instance: &ComponentId,
         port: &str,
     ) -> Result<&mut TypeMap, FrameworkError> {
-        let entry = self.instance_mut(instance)?;
+        let entry = self.entry_mut(instance)?;
+        let instance = instance.name.as_str();
         let known = || names(entry.uses.keys().chain(entry.provides.keys()));
         if !entry.uses.contains_key(port) && !entry.provides.contains_key(port) {
             return Err(FrameworkError::PortNotDefined {
@@ -232,6 +294,61 @@ impl State {
         let provides = entry.provides.get_mut(port).map(|p| &mut p.properties);
         let uses = entry.uses.get_mut(port).map(|u| &mut u.properties);
         uses.or(provides).ok_or(missing)
+    }
+}
+
+impl Entry {
+    /// An instance without ports.
+    pub fn new(serial: u64, class: ClassOrigin, properties: TypeMap) -> Self {
+        Entry {
+            serial,
+            class: Arc::new(class),
+            properties,
+            component: None,
+            is_ending: false,
+            is_replaced: false,
+            releases: Vec::new(),
+            provides: BTreeMap::new(),
+            uses: BTreeMap::new(),
+        }
+    }
+
+    pub fn provides_port(&self, instance: &str, port: &str) -> Result<&Provides, FrameworkError> {
+        let provides = self.provides.get(port);
+        provides.ok_or_else(|| FrameworkError::PortNotDefined {
+            kind: "provides",
+            instance: instance.into(),
+            port: port.into(),
+            known: names(self.provides.keys()),
+        })
+    }
+
+    pub fn uses_port(&self, instance: &str, port: &str) -> Result<&Uses, FrameworkError> {
+        let uses = self.uses.get(port);
+        uses.ok_or_else(|| no_uses_port(instance, port, self))
+    }
+
+    pub fn uses_port_mut(
+        &mut self,
+        instance: &str,
+        port: &str,
+    ) -> Result<&mut Uses, FrameworkError> {
+        self.uses_port(instance, port)?;
+        let missing = FrameworkError::PortNotDefined {
+            kind: "uses",
+            instance: instance.into(),
+            port: port.into(),
+            known: String::new(),
+        };
+        self.uses.get_mut(port).ok_or(missing)
+    }
+
+    /// Whether no caller can be inside: nobody but the entry keeps its ports, and it has given back those it uses. Under
+    /// the framework's lock, which nobody can get a share of a replaced instance's ports without.
+    pub fn is_left(&self) -> bool {
+        let is_kept = |provides: &Provides| Arc::strong_count(&provides.port) > 1;
+        let is_in_use = |uses: &Uses| uses.connector.is_in_use();
+        !self.provides.values().any(is_kept) && !self.uses.values().any(is_in_use)
     }
 }
 

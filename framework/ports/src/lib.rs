@@ -48,6 +48,7 @@ mod parameter;
 mod parameter_set;
 mod perf_param;
 mod progress;
+mod replacement;
 mod services;
 mod type_map;
 
@@ -71,10 +72,11 @@ pub use held::HeldPort;
 pub use measurement::{
     EventValues, MPI_GROUP, MeasurementPort, MetricValue, TimerGroup, TimerValues,
 };
-pub use monitor::{MonitorPort, MonitoredMethod, RecorderPointer};
+pub use monitor::{MonitorPort, MonitoredInstance, MonitoredMethod, RecorderPointer};
 pub use parameter::{Bounds, ParameterDescription, ParameterPort, ParameterValue};
 pub use parameter_set::{Parameter, ParameterBuilder, ParameterSet, ParameterType};
 pub use perf_param::{Invocation, MethodTotals, PerfParamPort};
 pub use progress::ProgressPort;
+pub use replacement::{ReplacementServicePort, ReplacementServicePortVtable};
 pub use services::{PortRef, Services, ServicesPort, ServicesPortVtable, UsesPort};
 pub use type_map::{DComplex, FComplex, TypeKind, TypeMap, TypeMapValue, TypeMismatch, TypeValue};

@@ -27,14 +27,34 @@ pub struct MonitoredMethod<'a> {
     pub index: u32,
 }
 
+/// An instance that is about to be called through a proxy.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, StableAbi)]
+pub struct MonitoredInstance<'a> {
+    /// Name of the instance.
+    pub instance: RStr<'a>,
+    /// Its class.
+    pub class: RStr<'a>,
+    /// Version of the class.
+    pub version: RStr<'a>,
+    /// Path of its library; empty for the host's own.
+    pub library: RStr<'a>,
+}
+
 /// `MonitorPort` of the paper's section 4.2: gives a proxy what it records through.
-#[port(name = "cca.Monitor", version = "1.0")]
+#[port(name = "cca.Monitor", version = "1.1")]
 pub trait MonitorPort {
     /// What proxies append records through.
     ///
     /// # Errors
     /// No record can be kept.
     fn recorder(&self) -> Result<RecorderPointer, PortError>;
+
+    /// Announces an instance, before its methods: one that is new, or of another class than it was.
+    ///
+    /// # Errors
+    /// None of its own.
+    fn register_instance(&self, instance: MonitoredInstance<'_>) -> Result<(), PortError>;
 
     /// Announces a method; the same method is announced once however many proxies stand in front of it.
     ///

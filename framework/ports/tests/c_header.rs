@@ -4,11 +4,12 @@ use std::mem::{offset_of, size_of};
 use std::path::Path;
 use std::process::Command;
 
+use cca_abi::Interface;
 use cca_abi::{
     ABI_VERSION, ClassDescriptor, ComponentVtable, ErrorBuffer, ErrorCode, InterfaceDescriptor,
     LibraryDescriptor, OwnedPort, RStr, RawComponent, RawPort, Slot, VtableHeader,
 };
-use cca_ports::ServicesPortVtable;
+use cca_ports::{ReplacementServicePort, ReplacementServicePortVtable, ServicesPortVtable};
 
 /// A C expression and what Rust says of the same thing.
 fn rows() -> Vec<(&'static str, usize)> {
@@ -27,6 +28,7 @@ fn rows() -> Vec<(&'static str, usize)> {
             get_port, release_port, instance_name, get_port_nonblocking, create_type_map,
             get_port_properties, set_port_properties, get_component_id, register_for_release
         },
+        "cca_replacement_service": ReplacementServicePortVtable { header, reconnect, replace_instance },
         "cca_component_vtable": ComponentVtable { size, set_services, release_services, destroy },
         "cca_component": RawComponent { object, vtable },
         "cca_class": ClassDescriptor { version, doc, create },
@@ -46,6 +48,14 @@ fn rows() -> Vec<(&'static str, usize)> {
         ("sizeof(cca_owned_port)", size_of::<OwnedPort>()),
         ("sizeof(cca_slot)", size_of::<Slot>()),
         ("sizeof(cca_services)", size_of::<ServicesPortVtable>()),
+        (
+            "sizeof(cca_replacement_service)",
+            size_of::<ReplacementServicePortVtable>(),
+        ),
+        (
+            "CCA_REPLACEMENT_SERVICE_HASH",
+            <dyn ReplacementServicePort>::descriptor().hash as usize,
+        ),
         ("sizeof(cca_class)", size_of::<ClassDescriptor>()),
         ("sizeof(cca_library)", size_of::<LibraryDescriptor>()),
     ]);

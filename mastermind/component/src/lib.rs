@@ -15,7 +15,7 @@ mod summary;
 mod workload;
 mod wrapped;
 
-pub use mastermind::{CounterChoice, Mastermind, mpi_routines, routine_definitions};
+pub use mastermind::{CounterChoice, Mastermind, library_hash, mpi_routines, routine_definitions};
 pub use measurement::Measurement;
 pub use samples::{NotCounted, counted, method_name, samples};
 pub use workload::workload;

@@ -1,19 +1,21 @@
 //! The component that proxies record through.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use cca_abi::recording::{MethodPointer, ProxyMethod, Recorder};
 use cca_abi::{MethodDescriptor, RSlice};
 use cca_loader::{AttachedMpi, MpiProxy, MpiRoutine};
 use cca_ports::{
-    CommPort, MPI_GROUP, MonitorPort, MonitoredMethod, PerfParamPort, PortError, RecorderPointer,
-    Services,
+    CommPort, MPI_GROUP, MonitorPort, MonitoredInstance, MonitoredMethod, PerfParamPort, PortError,
+    RecorderPointer, Services,
 };
 use mastermind_measurement::{RunRecorder, RunTotals};
 use mastermind_records::definition::{
-    AtomicEventsDefinition, CounterDefinition, MethodDefinition, MpiRoutineDefinition,
-    MpiRoutinesDefinition, MpiSwitchDefinition, ParameterDefinition, TIMER_CLASS,
+    AtomicEventsDefinition, ClassDefinition, CounterDefinition, MethodDefinition,
+    MpiRoutineDefinition, MpiRoutinesDefinition, MpiSwitchDefinition, ParameterDefinition,
+    SwapDefinition, TIMER_CLASS,
 };
 use mastermind_records::{Definition, RecordsError, Run};
 
@@ -37,7 +39,20 @@ pub struct Mastermind {
     summarised: OnceLock<MpiRoutinesDefinition>,
     /// The methods that calls of MPI are recorded as, if they are.
     mpi_events: OnceLock<Vec<u32>>,
+    known: Mutex<Known>,
 }
+
+/// What proxies have announced so far.
+#[derive(Default)]
+struct Known {
+    /// By the name of the instance; its class as it is now.
+    instances: HashMap<String, ClassDefinition>,
+    /// The recorder keeps a share of each.
+    methods: HashMap<MethodKey, Arc<ProxyMethod>>,
+}
+
+/// Instance, class, provides port, interface and method.
+type MethodKey = [String; 5];
 
 /// The function of MPI that comes after all messages.
 const LAST_ROUTINE: &str = "MPI_Finalize";
@@ -85,11 +100,23 @@ impl Mastermind {
             measurement: OnceLock::new(),
             summarised: OnceLock::new(),
             mpi_events: OnceLock::new(),
+            known: Mutex::default(),
         });
+        mastermind.know_classes_of_run();
         mastermind.attach_mpi()?;
         services.add_provides_port::<dyn MonitorPort, _>(Self::PORT, &mastermind)?;
         services.add_provides_port::<dyn PerfParamPort, _>(Self::PERF_PARAM_PORT, &mastermind)?;
         Ok(mastermind)
+    }
+
+    /// What the run began with was replaced by nothing.
+    fn know_classes_of_run(&self) {
+        let classes = self.recorder.run().map(|run| run.classes.iter());
+        let by_instance = classes
+            .into_iter()
+            .flatten()
+            .map(|class| (class.instance.clone(), class.clone()));
+        locked(&self.known).instances.extend(by_instance);
     }
 
     fn attach_mpi(&self) -> Result<(), PortError> {
@@ -306,6 +333,42 @@ impl MonitorPort for Mastermind {
         Ok(RecorderPointer(self.recorder.recorder()))
     }
 
+    fn register_instance(&self, instance: MonitoredInstance<'_>) -> Result<(), PortError> {
+        let path = Path::new(instance.library.as_str());
+        let file = path.file_name();
+        let now = ClassDefinition {
+            instance: instance.instance.to_string(),
+            class: instance.class.to_string(),
+            version: instance.version.to_string(),
+            library: file.map_or_else(String::new, |name| name.to_string_lossy().into()),
+            library_hash: String::new(),
+        };
+        let mut known = locked(&self.known);
+        let before = known.instances.get(&now.instance);
+        let is_same = |before: &ClassDefinition| {
+            (&before.class, &before.version, &before.library)
+                == (&now.class, &now.version, &now.library)
+        };
+        if before.is_some_and(is_same) {
+            return Ok(());
+        }
+        let from = before.map_or_else(String::new, |before| before.class.clone());
+        let same_file = known.instances.values();
+        let mut same_file = same_file.filter(|known| known.library == now.library);
+        let hash = same_file.next().map(|known| known.library_hash.clone());
+        let hash = hash.unwrap_or_else(|| library_hash(path).unwrap_or_default());
+        let to = ClassDefinition {
+            library_hash: hash,
+            ..now
+        };
+        known.instances.insert(to.instance.clone(), to.clone());
+        drop(known);
+        let ticks = self.recorder.now();
+        self.recorder
+            .announce(Definition::Swap(SwapDefinition { ticks, from, to }));
+        Ok(())
+    }
+
     fn register_method(&self, method: MonitoredMethod<'_>) -> Result<MethodPointer, PortError> {
         let interface = method.interface.get();
         let interface = interface.ok_or_else(|| PortError::failed("no interface, expected one"))?;
@@ -318,12 +381,24 @@ impl MonitorPort for Mastermind {
                 interface.methods().len()
             ))
         })?;
+        let key = [
+            method.instance.to_string(),
+            method.class.to_string(),
+            method.port.to_string(),
+            interface.name.to_string(),
+            descriptor.name.to_string(),
+        ];
+        let mut known = locked(&self.known);
+        if let Some(method) = known.methods.get(&key) {
+            return Ok(MethodPointer(Arc::as_ptr(method)));
+        }
+        let [instance, class, port, of_interface, name] = key.clone();
         let definition = MethodDefinition {
-            instance: method.instance.to_string(),
-            class: method.class.to_string(),
-            port: method.port.to_string(),
-            interface: interface.name.to_string(),
-            method: descriptor.name.to_string(),
+            instance,
+            class,
+            port,
+            interface: of_interface,
+            method: name,
             parameters: parameters(descriptor),
             ..MethodDefinition::default()
         };
@@ -343,10 +418,19 @@ impl MonitorPort for Mastermind {
         if let (Some(method), true) = (&method, is_disabled) {
             method.set_enabled(false);
         }
-        // The recorder keeps a share of it.
-        let method = method.map(|method| MethodPointer(Arc::as_ptr(&method)));
-        method.ok_or_else(|| PortError::failed("the recording has ended"))
+        let method = method.ok_or_else(|| PortError::failed("the recording has ended"))?;
+        let pointer = MethodPointer(Arc::as_ptr(&method));
+        known.methods.insert(key, method);
+        Ok(pointer)
     }
+}
+
+/// Tells one build of a library from another: CRC-32 of its content, hexadecimal.
+///
+/// # Errors
+/// It cannot be read.
+pub fn library_hash(library: &Path) -> std::io::Result<String> {
+    Ok(format!("{:08x}", crc32fast::hash(&std::fs::read(library)?)))
 }
 
 fn parameters(method: &'static MethodDescriptor) -> Vec<ParameterDefinition> {

@@ -97,6 +97,11 @@ impl RunRecorder {
         &self.recorder
     }
 
+    /// The run as it was when the recording began; `None` once it has ended.
+    pub fn run(&self) -> Option<&RunDefinition> {
+        Some(self.shared.as_ref()?.run())
+    }
+
     /// Takes note of a method.
     ///
     /// Its definition goes into each log before the first record that needs it.

@@ -146,6 +146,10 @@ impl Shared {
         &self.config.directory
     }
 
+    pub(crate) fn run(&self) -> &RunDefinition {
+        &self.config.run
+    }
+
     pub(crate) fn rank(&self) -> u32 {
         self.config.rank
     }

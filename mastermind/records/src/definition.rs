@@ -226,12 +226,12 @@ pub struct CallPathDefinition {
     pub method: u32,
 }
 
-/// A component replaced by another class during the run.
+/// A component replaced by another class during the run, or one that came during it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SwapDefinition {
     /// When, in clock ticks.
     pub ticks: u64,
-    /// Class before.
+    /// Class before; empty if there was no instance of that name.
     pub from: String,
     /// Class after, with the instance.
     pub to: ClassDefinition,

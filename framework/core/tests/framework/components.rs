@@ -206,3 +206,39 @@ pub fn told(error: impl Into<PortError>) -> (cca_ports::ErrorCode, String) {
 pub fn text(text: &str) -> RStr<'_> {
     text.into()
 }
+
+/// Three times its own number, and that of the one it leads to; tells how many of its kind have said goodbye.
+#[component(class = "test.Tripler", version = "1.0")]
+pub struct Tripler {
+    own: Parameter<i64>,
+    next: UsesPort<dyn NumberPort>,
+}
+
+/// How many have said goodbye.
+pub static TRIPLERS_GONE: AtomicUsize = AtomicUsize::new(0);
+
+impl Component for Tripler {
+    fn set_services(services: &Services) -> Result<Arc<Self>, PortError> {
+        let own = services
+            .parameters("parameters")?
+            .integer("own", 100)
+            .add()?;
+        let next = services.register_uses_port("next")?;
+        let tripler = Arc::new(Tripler { own, next });
+        services.add_provides_port::<dyn NumberPort, _>("number", &tripler)?;
+        Ok(tripler)
+    }
+
+    fn release_services(&self) -> Result<(), PortError> {
+        TRIPLERS_GONE.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+}
+
+impl NumberPort for Tripler {
+    fn number(&self) -> Result<i64, PortError> {
+        let next = self.next.get_nonblocking()?;
+        let rest = next.map_or(Ok(0), |next| next.number())?;
+        Ok(3 * self.own.get() + rest)
+    }
+}

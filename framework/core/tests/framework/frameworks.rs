@@ -80,7 +80,13 @@ fn the_repository_tells_its_classes_and_takes_more() {
     let names: Vec<_> = classes.iter().map(|class| class.name.as_str()).collect();
     assert_eq!(
         names,
-        ["test.Adder", "test.Failing", "test.Maker", "test.Relay"]
+        [
+            "test.Adder",
+            "test.Failing",
+            "test.Maker",
+            "test.Relay",
+            "test.Tripler"
+        ]
     );
     let missing = repository.append_repository_path(text("no/such/folder"));
     assert!(missing.unwrap_err().message().contains("no/such/folder"));

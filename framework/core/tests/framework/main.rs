@@ -4,4 +4,5 @@ mod builder;
 mod components;
 mod events;
 mod frameworks;
+mod replacing;
 mod scale;

@@ -230,6 +230,12 @@ impl Run {
     /// Sums the records up, takes the framework apart, then ends the recording: by then nothing can record any more.
     fn close(&self, session: Session, mastermind: Option<Arc<Mastermind>>) -> anyhow::Result<()> {
         let rank = session.rank;
+        if rank == 0 {
+            for (_, error) in session.framework.take_unmonitored() {
+                let error = anyhow::Error::new(error).context("calls are missing in the records");
+                eprint!("{}", crate::errors::warning(&error));
+            }
+        }
         if let Some(mastermind) = &mastermind {
             let summarise = |comm: &_| mastermind.summarise(comm);
             let summarised = session

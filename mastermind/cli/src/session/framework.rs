@@ -18,6 +18,9 @@ pub const COMM: &str = "comm";
 /// Name of the progress service's instance, and of its port.
 const PROGRESS: &str = "progress";
 
+/// Instances of the services that every assembly finds.
+pub const SERVICES: [&str; 3] = [COMM, PROGRESS, Measurement::PORT];
+
 /// A framework, and this rank's place among the ranks.
 pub struct Session {
     /// The framework, with `comm`, `progress` and `measurement` provided by default.

@@ -10,7 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context, anyhow, bail};
 use cca_core::{Assembly, ConnectionId, Framework, MonitorSelection};
 use cca_loader::MpiProxy;
-use mastermind_component::{CounterChoice, Mastermind, routine_definitions};
+use mastermind_component::{CounterChoice, Mastermind, library_hash, routine_definitions};
 use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder};
 use mastermind_records::definition::{ClassDefinition, ConnectionDefinition, RunDefinition};
 use mastermind_records::layout::EXTENSION;
@@ -18,7 +18,7 @@ use mastermind_records::{ChunkSizes, SUMMARY_FILE};
 
 use super::MAIN;
 use super::back_end;
-use super::framework::Session;
+use super::framework::{SERVICES, Session};
 
 /// Name of the Mastermind's instance.
 const INSTANCE: &str = "mastermind";
@@ -251,15 +251,26 @@ impl Recording {
         if self.mpi_events && mpi.is_some() {
             mastermind.record_mpi_events()?;
         }
-        for connection in selected {
-            framework.monitor(
-                &connection.user,
-                &connection.uses,
-                (INSTANCE, Mastermind::PORT),
-            )?;
+        let selection = self.selection.clone();
+        framework.start_monitoring(
+            (INSTANCE, Mastermind::PORT),
+            move |connection, interface| {
+                is_measured(&connection.provider)
+                    && (connection.user == MAIN || selection.selects(connection, interface))
+            },
+        )?;
+        // Where all are selected, those that cannot be monitored are told already (`Recording::select`).
+        let mut unmonitored = framework.take_unmonitored();
+        match unmonitored.pop() {
+            Some((_, error)) if self.selection != MonitorSelection::All => Err(error.into()),
+            _ => Ok(mastermind),
         }
-        Ok(mastermind)
     }
+}
+
+/// Whether calls of a provider are the application's, not those of the services that it finds.
+fn is_measured(provider: &str) -> bool {
+    provider != INSTANCE && !SERVICES.contains(&provider)
 }
 
 fn logs(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
@@ -356,9 +367,6 @@ fn run_definition(
     Ok(run)
 }
 
-/// Tells one build of a library from another.
 fn hash(library: &Path) -> anyhow::Result<String> {
-    let bytes = fs::read(library)
-        .with_context(|| format!("cannot read library \"{}\"", library.display()))?;
-    Ok(format!("{:08x}", crc32fast::hash(&bytes)))
+    library_hash(library).with_context(|| format!("cannot read library \"{}\"", library.display()))
 }

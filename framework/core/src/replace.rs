@@ -1,0 +1,432 @@
+//! Puts an instance of another class in the place of one, while it is called.
+//!
+//! The new instance is made beside the old one, under the same name and another number, with ports, parameters and
+//! connections of its own; then, under the framework's lock, every slot that led to the old one is moved to the new one and
+//! the name with it. The old one goes on to exist until no caller can be inside it, which its users tell by releasing its
+//! ports; then it says goodbye and is destroyed.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use cca_loader::Class;
+use cca_ports::{ComponentId, ParameterPort, ParameterValue, PortConnection};
+
+use crate::connections::{ConnectionId, fits};
+use crate::error::FrameworkError;
+use crate::framework::{Framework, call_provided, end_connection, interface_of, origin_of};
+use crate::lead::{Change, Way};
+use crate::monitor::{Monitoring, announce_instance};
+use crate::parameters::{parameter_error, read_all};
+use crate::state::{Connection, Entry, Provided, State, Uses};
+
+/// A uses port that leads to the old instance and is to lead to the new one.
+struct Move {
+    user: ComponentId,
+    connection: ConnectionId,
+    port: Arc<Provided>,
+}
+
+/// What is done in the moment of the replacement.
+struct Plan {
+    moves: Vec<Move>,
+    ways: Vec<Way>,
+    monitoring: Option<Arc<Monitoring>>,
+}
+
+impl Framework {
+    /// Puts a new instance of a class of the framework's repository in the place of an instance, while any number of threads
+    /// call it: the next call of each goes to the new one, a call in flight ends on the old one. The new one has the name,
+    /// the connections, the properties and the values of the parameters that both have. The old one says goodbye and is
+    /// destroyed when no caller can be inside it any more.
+    ///
+    /// # Errors
+    /// No such instance or class; an instance that is no component; a port that is connected and that the class lacks or
+    /// has of another type; a uses port of the class that nothing provides; the class's own. The old instance then stays.
+    pub fn replace_instance(&self, instance: &str, class: &str) -> Result<(), FrameworkError> {
+        let (class, old, new) = self.add_successor(instance, class)?;
+        let replaced = self
+            .start_instance(&new, &class)
+            .and_then(|()| self.succeed(&old, &new));
+        if replaced.is_err() {
+            self.give_up(&new);
+        }
+        self.give_up_replaced();
+        replaced
+    }
+
+    /// Enters an instance that is to take another's place.
+    fn add_successor(
+        &self,
+        instance: &str,
+        class: &str,
+    ) -> Result<(Class, ComponentId, ComponentId), FrameworkError> {
+        let mut state = self.shared.lock();
+        if state.is_shut_down {
+            return Err(FrameworkError::ShutDown);
+        }
+        let found = state.repository.class(class).cloned();
+        let class = found.ok_or_else(|| state.repository.unknown(instance, class))?;
+        let old = state.id(instance);
+        let entry = state.exactly(&old)?;
+        refuse_unfit(instance, entry)?;
+        let properties = entry.properties.clone();
+        let serial = state.next_serial(instance);
+        let entry = Entry::new(serial, origin_of(&class), properties);
+        state.beside.insert(serial, entry);
+        let name = instance.into();
+        Ok((class, old, ComponentId { name, serial }))
+    }
+
+    fn succeed(&self, old: &ComponentId, new: &ComponentId) -> Result<(), FrameworkError> {
+        self.hand_over_parameters(old, new)?;
+        self.connect_as(old, new)?;
+        let told = {
+            let state = self.shared.lock();
+            let moves = moves(&state, old, new)?;
+            moves
+                .iter()
+                .map(|to_move| to_move.events(old, new))
+                .collect::<Vec<_>>()
+        };
+        self.told_of_moves(&told, || {
+            loop {
+                let plan = self.plan(old, new)?;
+                let mut state = self.shared.lock();
+                if is_outdated(&state, &plan, old, new)? {
+                    continue;
+                }
+                let unreachable = take_place(&mut state, plan, old, new)?;
+                drop(state);
+                drop(unreachable);
+                return Ok(());
+            }
+        })?;
+        self.announce(new);
+        Ok(())
+    }
+
+    /// The values of the parameters that both have.
+    fn hand_over_parameters(
+        &self,
+        old: &ComponentId,
+        new: &ComponentId,
+    ) -> Result<(), FrameworkError> {
+        let mut values: BTreeMap<(String, String), ParameterValue> = BTreeMap::new();
+        for (name, port) in self.parameter_ports_of(old)? {
+            for (description, value) in self.read_parameters(old, &name, &port)? {
+                values.insert((name.clone(), description.key.into()), value);
+            }
+        }
+        for (name, port) in self.parameter_ports_of(new)? {
+            for (description, _) in self.read_parameters(new, &name, &port)? {
+                let key = (name.clone(), description.key.to_string());
+                let Some(value) = values.remove(&key) else {
+                    continue;
+                };
+                let set = call_provided::<dyn ParameterPort, _>(&port, &new.name, |port| {
+                    port.set_value(key.1.as_str().into(), value)
+                })?;
+                set.map_err(|error| parameter_error(error, &new.name, &key.1))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn parameter_ports_of(
+        &self,
+        id: &ComponentId,
+    ) -> Result<Vec<(String, Arc<Provided>)>, FrameworkError> {
+        let interface = <dyn ParameterPort as cca_abi::Interface>::descriptor().name;
+        let state = self.shared.lock();
+        let ports = state.entry(id)?.provides.iter();
+        let ports = ports.filter(|(_, provides)| interface_of(&provides.port).name == interface);
+        Ok(ports
+            .map(|(name, provides)| (name.clone(), Arc::clone(&provides.port)))
+            .collect())
+    }
+
+    fn read_parameters(
+        &self,
+        id: &ComponentId,
+        name: &str,
+        port: &Arc<Provided>,
+    ) -> Result<Vec<(cca_ports::ParameterDescription, ParameterValue)>, FrameworkError> {
+        let read = call_provided::<dyn ParameterPort, _>(port, &id.name, read_all)?;
+        read.map_err(|source| FrameworkError::Port {
+            act: format!("read parameters \"{}.{name}\"", id.name),
+            source,
+        })
+    }
+
+    /// Leads each uses port of the new instance to where the old one's of that name leads, or to a service.
+    fn connect_as(&self, old: &ComponentId, new: &ComponentId) -> Result<(), FrameworkError> {
+        let uses: Vec<_> = {
+            let state = self.shared.lock();
+            state.entry(new)?.uses.keys().cloned().collect()
+        };
+        for uses in uses {
+            let (is_known, found) = {
+                let state = self.shared.lock();
+                if state
+                    .entry(new)?
+                    .uses_port(&new.name, &uses)?
+                    .connection
+                    .is_some()
+                {
+                    // A service that the component has got already.
+                    continue;
+                }
+                let known = state.exactly(old)?.uses.get(&uses);
+                let connection = known.and_then(|known| known.connection.as_ref());
+                let found = connection.map(|found| destination(&state, new, &uses, found));
+                (known.is_some(), found.transpose()?)
+            };
+            match found {
+                Some((connection, port)) => {
+                    self.lead(new, &connection, &port, Change::Connect)?;
+                }
+                None if self.connect_service(new, &uses)? || is_known => {}
+                None => {
+                    return Err(FrameworkError::NotConnected {
+                        instance: new.name.to_string(),
+                        port: uses,
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything that can fail, or that runs a component's or the monitor's code.
+    fn plan(&self, old: &ComponentId, new: &ComponentId) -> Result<Plan, FrameworkError> {
+        let (moves, monitoring) = {
+            let state = self.shared.lock();
+            (moves(&state, old, new)?, state.monitoring.clone())
+        };
+        let ways = moves
+            .iter()
+            .map(|m| self.way_of(&m.user, &m.connection, &m.port, Change::Reconnect))
+            .collect::<Result<_, _>>()?;
+        Ok(Plan {
+            moves,
+            ways,
+            monitoring,
+        })
+    }
+
+    /// Tells the monitor of an instance that none of its connections may have told of.
+    fn announce(&self, id: &ComponentId) {
+        let (monitoring, origin, label) = {
+            let state = self.shared.lock();
+            let origin = state.entry(id).ok().map(|entry| Arc::clone(&entry.class));
+            (state.monitoring.clone(), origin, state.label.clone())
+        };
+        if let (Some(monitoring), Some(origin)) = (monitoring, origin) {
+            announce_instance(&monitoring.monitor, &format!("{label}{}", id.name), &origin);
+        }
+    }
+
+    /// Has every replaced instance say goodbye that no caller can be inside any more, and destroys it.
+    pub(crate) fn give_up_replaced(&self) {
+        loop {
+            let left = {
+                let mut state = self.shared.lock();
+                let is_left =
+                    |entry: &&mut Entry| entry.is_replaced && !entry.is_ending && entry.is_left();
+                let left = state.beside.values_mut().find(is_left);
+                left.map(|entry| {
+                    entry.is_ending = true;
+                    entry.serial
+                })
+            };
+            let Some(serial) = left else { return };
+            let name = self.shared.lock().order.get(&serial).cloned();
+            let name = name.unwrap_or_default().into();
+            self.give_up(&ComponentId { name, serial });
+        }
+    }
+
+    /// Has an instance that nobody is connected to say goodbye, and destroys it.
+    fn give_up(&self, id: &ComponentId) {
+        self.say_goodbye(id);
+        let unreachable: Vec<_> = {
+            let mut state = self.shared.lock();
+            let entry = state.entry_mut(id);
+            let uses = entry.map(|entry| entry.uses.values_mut());
+            uses.into_iter().flatten().map(end_connection).collect()
+        };
+        drop(unreachable);
+        self.remove_entry(id);
+    }
+}
+
+/// Only components can be replaced, and not while they are destroyed.
+fn refuse_unfit(instance: &str, entry: &Entry) -> Result<(), FrameworkError> {
+    let instance = || instance.to_string();
+    if entry.is_ending {
+        let instance = instance();
+        return Err(FrameworkError::BeingDestroyed { instance });
+    }
+    if entry.component.is_none() {
+        let instance = instance();
+        return Err(FrameworkError::NotAComponent { instance });
+    }
+    Ok(())
+}
+
+/// Where a uses port of the new instance leads, given where the old one's led; to itself if that led to itself.
+fn destination(
+    state: &State,
+    new: &ComponentId,
+    uses: &str,
+    old: &Connection,
+) -> Result<(ConnectionId, Arc<Provided>), FrameworkError> {
+    let connection = ConnectionId {
+        user: new.name.to_string(),
+        uses: uses.into(),
+        provider: old.provider.clone(),
+        provides: old.port.clone(),
+    };
+    let port = match old.provider == *new.name {
+        true => Arc::clone(&state.entry(new)?.provides_port(&new.name, &old.port)?.port),
+        false => Arc::clone(&old.provided),
+    };
+    Ok((connection, port))
+}
+
+/// The connections that lead to the old instance, all of which the new one must fit.
+fn moves(state: &State, old: &ComponentId, new: &ComponentId) -> Result<Vec<Move>, FrameworkError> {
+    let mut moves = Vec::new();
+    for (provides, port) in &state.exactly(old)?.provides {
+        let from_others = port.users.iter().filter(|(user, _)| *user != *old.name);
+        for (user, uses) in from_others {
+            let port = &state.entry(new)?.provides_port(&new.name, provides)?.port;
+            let connection = ConnectionId {
+                user: user.clone(),
+                uses: uses.clone(),
+                provider: new.name.to_string(),
+                provides: provides.clone(),
+            };
+            fits(&connection, state.uses(user, uses)?.interface, port)?;
+            moves.push(Move {
+                user: state.id(user),
+                connection,
+                port: Arc::clone(port),
+            });
+        }
+    }
+    Ok(moves)
+}
+
+impl Move {
+    /// The connection as it was and as it will be.
+    fn events(&self, old: &ComponentId, new: &ComponentId) -> (PortConnection, PortConnection) {
+        let connection = |provider: &ComponentId| PortConnection {
+            user: self.user.clone(),
+            uses: self.connection.uses.as_str().into(),
+            provider: provider.clone(),
+            provides: self.connection.provides.as_str().into(),
+        };
+        (connection(old), connection(new))
+    }
+
+    fn ends(&self) -> (&ComponentId, &ConnectionId) {
+        (&self.user, &self.connection)
+    }
+}
+
+/// Whether connections came or went, or monitoring began, since the plan was made.
+///
+/// # Errors
+/// The old instance is gone, or is being destroyed.
+fn is_outdated(
+    state: &State,
+    plan: &Plan,
+    old: &ComponentId,
+    new: &ComponentId,
+) -> Result<bool, FrameworkError> {
+    if state.is_shut_down {
+        return Err(FrameworkError::ShutDown);
+    }
+    refuse_unfit(&old.name, state.exactly(old)?)?;
+    let now = moves(state, old, new)?;
+    let same_moves = now
+        .iter()
+        .map(Move::ends)
+        .eq(plan.moves.iter().map(Move::ends));
+    let monitoring = |monitoring: &Option<Arc<Monitoring>>| monitoring.as_ref().map(Arc::as_ptr);
+    Ok(!same_moves || monitoring(&plan.monitoring) != monitoring(&state.monitoring))
+}
+
+/// Moves every slot and the name. Nothing here fails once the plan is up to date.
+///
+/// # Returns
+/// What may be dropped without the lock.
+fn take_place(
+    state: &mut State,
+    plan: Plan,
+    old: &ComponentId,
+    new: &ComponentId,
+) -> Result<impl Sized + use<>, FrameworkError> {
+    let mut unreachable = Vec::new();
+    for (to_move, way) in plan.moves.iter().zip(plan.ways) {
+        let ConnectionId { user, uses, .. } = &to_move.connection;
+        let uses_port = state.uses_mut(user, uses)?;
+        let before = uses_port.connection.as_mut().map(|connection| {
+            let provided = Arc::clone(&to_move.port);
+            let provided = std::mem::replace(&mut connection.provided, provided);
+            (
+                provided,
+                std::mem::replace(&mut connection.monitor, way.monitor),
+            )
+        });
+        unreachable.push((before, uses_port.connector.point_to(Some(way.target))));
+        let provides = &to_move.connection.provides;
+        let port = state.entry_mut(new)?.provides.get_mut(provides);
+        if let Some(port) = port {
+            port.users.insert((user.clone(), uses.clone()));
+        }
+    }
+    take_name(state, old, new)?;
+    Ok(unreachable)
+}
+
+fn take_name(
+    state: &mut State,
+    old: &ComponentId,
+    new: &ComponentId,
+) -> Result<(), FrameworkError> {
+    state.exactly(old)?;
+    let Some(successor) = state.beside.remove(&new.serial) else {
+        // Says that it is gone.
+        return state.entry(new).map(drop);
+    };
+    let replaced = state.instances.insert(new.name.to_string(), successor);
+    if let Some(mut replaced) = replaced {
+        replaced.is_replaced = true;
+        replaced.provides.values_mut().for_each(|p| p.users.clear());
+        note_user(state, &old.name, &replaced.uses, false);
+        state.beside.insert(old.serial, replaced);
+    }
+    // Taken out for a moment, since it may use ports of its own.
+    let uses = std::mem::take(&mut state.instance_mut(&new.name)?.uses);
+    note_user(state, &new.name, &uses, true);
+    state.instance_mut(&new.name)?.uses = uses;
+    Ok(())
+}
+
+/// Notes at the providers' ports that an instance uses them, or does so no longer.
+fn note_user(state: &mut State, instance: &str, uses: &BTreeMap<String, Uses>, is_user: bool) {
+    for (name, port) in uses {
+        let connection = port.connection.as_ref();
+        let Some(users) = connection.and_then(|connection| state.users_mut(connection)) else {
+            continue;
+        };
+        let end = (instance.to_string(), name.clone());
+        if is_user {
+            users.insert(end);
+        } else {
+            users.remove(&end);
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Providers and whole instances replaced while they are called.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use cca_abi::ProvidedBy;
+use cca_core::Framework;
+use cca_ports::{
+    ConnectionEvent, ConnectionEventKind, ConnectionEventListenerPort, ErrorCode, PortError,
+    ReplacementServicePort, Services, UsesPort,
+};
+
+use crate::components::{NumberPort, TRIPLERS_GONE, add, framework, number, text, told, wire};
+
+/// "a", which leads to "b", and a way to "a" of the program's own.
+fn chain() -> (Framework, Services, UsesPort<dyn NumberPort>) {
+    let framework = framework();
+    add(&framework, "a", "test.Adder");
+    add(&framework, "b", "test.Adder");
+    framework
+        .connect(&wire("a", "next", "b", "number"))
+        .unwrap();
+    let host = framework.services("host", "test.Host", "1").unwrap();
+    let uses = host.register_uses_port::<dyn NumberPort>("n").unwrap();
+    framework
+        .connect(&wire("host", "n", "a", "number"))
+        .unwrap();
+    (framework, host, uses)
+}
+
+#[derive(Default)]
+struct Heard(Mutex<Vec<String>>);
+
+impl ConnectionEventListenerPort for Heard {
+    fn connection_activity(&self, event: ConnectionEvent) -> Result<(), PortError> {
+        let ConnectionEvent {
+            kind, connection, ..
+        } = event;
+        let line = format!("{kind:?} {} {}", connection.uses, connection.provider);
+        self.0.lock().unwrap().push(line);
+        Ok(())
+    }
+}
+
+fn listen(framework: &Framework) -> Arc<Heard> {
+    let heard = Arc::new(Heard::default());
+    let port = <dyn ConnectionEventListenerPort>::provide(Arc::clone(&heard));
+    framework
+        .add_connection_event_listener(ConnectionEventKind::All, port)
+        .unwrap();
+    heard
+}
+
+#[test]
+fn listeners_hear_of_a_reconnect() {
+    let (framework, ..) = chain();
+    let heard = listen(&framework);
+    let to_b = wire("host", "n", "b", "number");
+    framework.reconnect(&to_b).unwrap();
+    let ids = ["a", "b"].map(|name| framework.component_id(name).unwrap().to_string());
+    let [a, b] = ids;
+    let expected = [
+        format!("DisconnectPending n {a}"),
+        format!("ConnectPending n {b}"),
+        format!("Disconnected n {a}"),
+        format!("Connected n {b}"),
+    ];
+    assert_eq!(*heard.0.lock().unwrap(), expected);
+    let refused = framework.reconnect(&wire("host", "n", "b", "parameters"));
+    assert_eq!(told(refused.unwrap_err()).0, ErrorCode::BadPortType);
+    let last = heard.0.lock().unwrap().last().cloned();
+    assert_eq!(last, Some(format!("Error n {b}")));
+    assert_eq!(framework.connection("host", "n").unwrap(), to_b);
+}
+
+#[test]
+fn an_instance_is_replaced_in_its_place() {
+    let (framework, host, uses) = chain();
+    framework
+        .set_parameter("a", "own", &toml::Value::Integer(5))
+        .unwrap();
+    let heard = listen(&framework);
+    let service = host.register_uses_port::<dyn ReplacementServicePort>("replacement");
+    let service = service.unwrap();
+    let service = service.get().unwrap();
+    let (before, connections) = (
+        framework.component_id("a").unwrap(),
+        framework.connections(),
+    );
+    assert_eq!(uses.get().unwrap().number().unwrap(), 6);
+    service
+        .replace_instance(text("a"), text("test.Tripler"))
+        .unwrap();
+    assert_eq!(uses.get().unwrap().number().unwrap(), 16);
+    let after = framework.component_id("a").unwrap();
+    assert_ne!(before, after);
+    assert_eq!(framework.instance("a").unwrap().class, "test.Tripler");
+    let ours = |connections: Vec<cca_core::ConnectionId>| -> Vec<_> {
+        let ours = connections.into_iter().filter(|c| c.uses != "replacement");
+        ours.collect()
+    };
+    assert_eq!(ours(framework.connections()), ours(connections));
+    let lines = heard.0.lock().unwrap().clone();
+    assert!(
+        lines.contains(&format!("Disconnected n {before}")),
+        "{lines:?}"
+    );
+    assert!(lines.contains(&format!("Connected n {after}")), "{lines:?}");
+    // While somebody is inside, the old one stays; it says goodbye when the last has left.
+    let inside = uses.get().unwrap();
+    let gone = TRIPLERS_GONE.load(Ordering::SeqCst);
+    service
+        .replace_instance(text("a"), text("test.Adder"))
+        .unwrap();
+    assert_eq!(inside.number().unwrap(), 6);
+    assert_eq!(TRIPLERS_GONE.load(Ordering::SeqCst), gone);
+    drop(inside);
+    assert_eq!(TRIPLERS_GONE.load(Ordering::SeqCst), gone + 1);
+    // A replaced instance uses nothing any more.
+    framework.disconnect("host", "n").unwrap();
+    framework.disconnect("a", "next").unwrap();
+    assert_eq!(number(&framework, "a"), 5);
+}
+
+#[test]
+fn what_does_not_fit_stays_out() {
+    let (framework, host, uses) = chain();
+    let connections = framework.connections();
+    let before = framework.component_id("a").unwrap();
+    let refused = |class: &str| told(framework.replace_instance("a", class).unwrap_err()).1;
+    let lacking = refused("test.Maker");
+    assert!(
+        lacking.contains("port \"number\" of \"a\": unknown"),
+        "{lacking}"
+    );
+    assert!(refused("test.Failing").ends_with("failed in set_services: no mood"));
+    assert!(refused("test.Nothing").contains("class \"test.Nothing\" unknown"));
+    let own = framework.replace_instance("host", "test.Adder");
+    let own = told(own.unwrap_err()).1;
+    assert!(own.contains("not made of a class"), "{own}");
+    assert!(framework.replace_instance("z", "test.Adder").is_err());
+    assert_eq!(framework.connections(), connections);
+    assert_eq!(framework.component_id("a").unwrap(), before);
+    assert_eq!(uses.get().unwrap().number().unwrap(), 2);
+    drop(host);
+}
+
+/// Eight threads call while an instance is replaced and a port is led to and fro: every call reaches a living provider.
+#[test]
+fn threads_call_on() {
+    let (framework, _host, uses) = chain();
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let callers: Vec<_> = (0..8)
+            .map(|k| {
+                let (uses, is_done) = (&uses, &is_done);
+                scope.spawn(move || {
+                    let mut n_calls = 0_u64;
+                    while !is_done.load(Ordering::Acquire) {
+                        let port = uses.get().unwrap();
+                        for _ in 0..1 + k * 20 {
+                            let found = port.number().unwrap();
+                            assert!([1, 2].contains(&found), "{found}");
+                            n_calls += 1;
+                        }
+                    }
+                    n_calls
+                })
+            })
+            .collect();
+        for n in 0..2_000 {
+            match n % 4 {
+                0 | 2 => framework.replace_instance("a", "test.Adder").unwrap(),
+                1 => framework
+                    .reconnect(&wire("host", "n", "b", "number"))
+                    .unwrap(),
+                _ => framework
+                    .reconnect(&wire("host", "n", "a", "number"))
+                    .unwrap(),
+            }
+        }
+        is_done.store(true, Ordering::Release);
+        let n_calls: u64 = callers.into_iter().map(|c| c.join().unwrap()).sum();
+        assert!(n_calls > 0);
+    });
+    framework.disconnect("host", "n").unwrap();
+    framework.shutdown_framework().unwrap();
+}
+
+/// A thread that has not given its port back when the framework ends still calls a living provider.
+#[test]
+fn a_thread_that_stays_longer_than_the_framework_calls_on() {
+    let (framework, _host, uses) = chain();
+    let inside = uses.get().unwrap();
+    assert_eq!(inside.number().unwrap(), 2);
+    drop(framework);
+    // "a" is there; the framework that leads it on to "b" is not.
+    assert!(inside.number().is_err());
+    drop(inside);
+    assert!(uses.get().is_err());
+}

@@ -1,0 +1,199 @@
+//! Connections that come, go and move while a run is recorded: whoever makes them, every call is in the records, with the
+//! class that ran. The components count for themselves.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use cca_abi::Interface;
+use cca_ports::GoPort;
+use mastermind_records::Run;
+use mastermind_tests::{Scratch, c_library, mpis, rust_library};
+
+/// Calls by instance and class.
+type Calls = BTreeMap<(String, String), u64>;
+
+/// Calls of a thread in a `go`.
+const CALLS: u64 = 300;
+
+/// 20 connects, disconnects, swaps and `go`s by the script, as many swaps in a `go`, and a framework in a framework.
+fn script(scratch: &Scratch, threads: u64) -> String {
+    let (folder, path) = (scratch.text(""), scratch.text(LIBRARY));
+    format!(
+        "#!ccaffeine bootstrap file.
+path set {folder}
+repository get test.Red
+repository get test.Blue
+repository get test.Caller
+repository get test.Replacer
+repository get test.Nesting
+instantiate test.Red first
+instantiate test.Blue other
+instantiate test.Caller caller
+instantiate test.Replacer replacer
+instantiate test.Nesting nesting
+configure caller parameters threads {threads}
+configure caller parameters calls {CALLS}
+configure replacer parameters threads {threads}
+configure replacer parameters calls {CALLS}
+configure nesting parameters library {path}
+connect caller work first work
+go caller go
+disconnect caller work first work
+connect caller work other work
+go caller go
+go nesting go
+connect replacer work first work
+go replacer go
+disconnect caller work other work
+remove other
+instantiate test.Red other
+connect caller work other work
+go caller go
+disconnect caller work other work
+connect caller work first work
+go caller go
+go replacer go
+disconnect replacer work first work
+connect replacer work first work
+go replacer go
+go nesting go
+quit
+"
+    )
+}
+
+/// Name of the library of the components, in the scratch folder.
+const LIBRARY: &str = "libcounting.so";
+
+/// A folder with the components and nothing else.
+fn scratch() -> Scratch {
+    let scratch = Scratch::new();
+    fs::copy(rust_library("counting"), scratch.path(LIBRARY)).expect("the library");
+    scratch
+}
+
+/// What the components wrote down.
+fn counted(scratch: &Scratch) -> Calls {
+    let mut calls = Calls::new();
+    for line in scratch.read("counts").lines() {
+        let words: Vec<_> = line.split(' ').collect();
+        let [instance, class, n] = words[..] else {
+            panic!("{line}")
+        };
+        let n: u64 = n.parse().expect("a number");
+        if n > 0 {
+            *calls.entry((instance.into(), class.into())).or_default() += n;
+        }
+    }
+    calls
+}
+
+/// What the records hold, and the classes that were swapped in on the first rank.
+fn recorded(scratch: &Scratch) -> (Calls, Vec<(String, String)>) {
+    let run = Run::open(&scratch.path("records")).expect("records");
+    assert_eq!((run.damage().count(), run.dropped()), (0, 0));
+    assert!(run.is_finished());
+    let mut calls = Calls::new();
+    for log in run.logs() {
+        for record in log.records().filter(|record| record.method.port == "work") {
+            // Of a framework made by another, after that one's label.
+            let instance = record.method.instance.rsplit('/').next().expect("a name");
+            let key = (instance.into(), record.method.class.clone());
+            *calls.entry(key).or_default() += 1;
+        }
+    }
+    let swaps = &run.logs()[0].definitions().swaps;
+    let swaps = swaps
+        .iter()
+        .map(|swap| (swap.from.clone(), swap.to.class.clone()));
+    (calls, swaps.collect())
+}
+
+/// Runs the script and compares.
+fn check(threads: u64, ranks: &[&str], n_ranks: u64) {
+    let scratch = scratch();
+    let file = scratch.write("many.rc", script(&scratch, threads));
+    let arguments = [ranks, &["--records", "records", "--strict"]].concat();
+    let ended = scratch.verb("run", &file, &arguments);
+    let shown = ended.well();
+    let what = format!("{threads} threads, {ranks:?}: {shown}");
+    let (counted, (recorded, swaps)) = (counted(&scratch), recorded(&scratch));
+    assert_eq!(recorded, counted, "{what}");
+    let total: u64 = counted.values().sum();
+    // Seven `go`s with threads, and two that call in a framework of their own.
+    assert_eq!(total, n_ranks * (7 * threads * CALLS + 2 * 100), "{what}");
+    let profile = scratch.mastermind(&["profile", "records", "--json"]).well();
+    let profile: serde_json::Value = serde_json::from_str(&profile).expect("JSON");
+    assert_eq!(profile["lost_records"], 0, "{what}");
+    // Each replacement of "first", that of "other" by the script, and the instances that came.
+    let swapped = |from: &str, to: &str| {
+        let swap = (from.to_string(), to.to_string());
+        swaps.iter().filter(|found| **found == swap).count()
+    };
+    assert_eq!(swapped("test.Red", "test.Blue"), 15, "{swaps:?}");
+    assert_eq!(swapped("test.Blue", "test.Red"), 16, "{swaps:?}");
+    assert_eq!(swapped("", "test.Blue"), 3, "{swaps:?}");
+}
+
+/// A component in C swaps by the same port.
+#[test]
+fn a_component_in_c_swaps() {
+    let scratch = scratch();
+    let go = <dyn GoPort>::descriptor();
+    let definitions = [
+        format!("GO_NAME=\"{}\"", go.name),
+        format!("GO_VERSION=\"{}\"", go.version),
+        format!("GO_HASH=UINT64_C({:#x})", go.hash),
+    ];
+    let definitions = definitions.each_ref().map(String::as_str);
+    if c_library(&scratch, "swapping", "swapping", &definitions).is_none() {
+        return;
+    }
+    let script = format!(
+        "#!ccaffeine bootstrap file.
+path set {}
+repository get test.Red
+repository get test.Blue
+repository get test.Caller
+repository get test.Swapping
+instantiate test.Red first
+instantiate test.Red other
+instantiate test.Caller caller
+instantiate test.Caller second
+instantiate test.Swapping swapping
+connect caller work first work
+connect second work first work
+go caller go
+go swapping go
+go caller go
+go second go
+quit
+",
+        scratch.text("")
+    );
+    let file = scratch.write("swapping.rc", script);
+    scratch
+        .verb("run", &file, &["--records", "records", "--strict"])
+        .well();
+    let (counted, (recorded, swaps)) = (counted(&scratch), recorded(&scratch));
+    assert_eq!(recorded, counted);
+    let expected = [
+        ("first", "test.Blue"),
+        ("first", "test.Red"),
+        ("other", "test.Red"),
+    ];
+    let expected = expected.map(|(instance, class)| ((instance.into(), class.into()), 100));
+    assert_eq!(recorded, Calls::from(expected));
+    assert_eq!(swaps, [("test.Red".to_string(), "test.Blue".to_string())]);
+}
+
+#[test]
+fn every_call_is_recorded_whoever_connects() {
+    for threads in [1, 8] {
+        check(threads, &[], 1);
+        for mpi in mpis() {
+            let name = mpi.kind.name();
+            check(threads, &["--ranks", "3", "--mpi", name], 3);
+        }
+    }
+}
