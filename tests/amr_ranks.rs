@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use mastermind_tests::{Application, Cells, RankComm, bin_dir, example, on_ranks, root};
+use mastermind_tests::{Application, Cells, RankComm, bin_dir, example, mpis, on_ranks, root};
 
 const STEPS: &str = "driver.max_steps=18";
 
@@ -94,15 +94,7 @@ fn under(mpi: &str, ranks: usize, folder: &Path) -> Vec<Vec<f64>> {
 
 #[test]
 fn under_mpi() {
-    let is_there = |mpi: &&&str| {
-        let back_end = bin_dir().join("mpi").join(mpi).join("libcca_comm_mpi.so");
-        back_end.is_file() && bin_dir().join("mastermind").is_file()
-    };
-    let found: Vec<_> = ["openmpi", "mpich"].iter().filter(is_there).collect();
-    if found.is_empty() {
-        println!("skipped: no MPI back end beside the libraries");
-    }
-    for mpi in found {
+    for mpi in mpis().iter().map(|mpi| mpi.kind.name()) {
         let folder = tempfile::tempdir().expect("a folder");
         let alone = under(mpi, 1, folder.path());
         assert_eq!(alone.len(), 384 * 128);

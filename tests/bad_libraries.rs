@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use mastermind_tests::{Scratch, assert_golden, bin_dir, c_library, root, rust_library};
+use mastermind_tests::{Scratch, assert_golden, bin_dir, c_library, root, rust_library, skip};
 
 /// What `run` says of an assembly with this library on its path, and `describe` of the library itself.
 fn errors(scratch: &Scratch, library: &Path) -> [String; 2] {
@@ -61,7 +61,7 @@ fn libm() -> Option<PathBuf> {
 #[test]
 fn a_library_of_something_else() {
     let Some(libm) = libm() else {
-        return println!("skipped: no libm.so.6");
+        return skip("libm", "no libm.so.6");
     };
     for error in errors(&Scratch::new(), &libm) {
         let end = ": no function cca_component_v1, expected a component library\n";

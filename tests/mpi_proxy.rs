@@ -5,7 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use mastermind_tests::{bin_dir, compile_mpi, mpi_fixture, mpirun, mpis_with, output, root};
+use mastermind_tests::{
+    back_end_library, bin_dir, compile_mpi, mpi_fixture, mpirun, mpis_with, output, root,
+};
 
 /// Compiles a program of the fixtures with the report.
 fn compile(mpi: &str, source: &str, options: &[&str], folder: &Path) -> PathBuf {
@@ -157,8 +159,7 @@ fn check_mpi_of_records(records: &str, out: &Path) -> u64 {
 #[test]
 fn mpi_time_of_components_is_in_their_records() {
     for mpi in mpis_with("mpirun") {
-        if !bin_dir().join("mpi").join(mpi).is_dir() {
-            println!("skipped: no back end for {mpi}");
+        if back_end_library(mpi).is_none() {
             continue;
         }
         let folder = tempfile::tempdir().expect("a folder");

@@ -10,7 +10,8 @@ use std::process::Command;
 use cca_abi::Interface;
 use cca_ports::GoPort;
 use mastermind_tests::{
-    Scratch, bin_dir, compile_mpi, mpi_fixture, mpirun, mpis_with, output, root,
+    Scratch, back_end_library, bin_dir, compile_mpi, mpi_fixture, mpirun, mpis_with, output, root,
+    skip,
 };
 
 /// Largest difference of the two, of the shim's.
@@ -118,7 +119,7 @@ fn seconds_of_a_program_in_rust() {
         let name = format!("mpi/{mpi}/release/examples/waits");
         let program = bin_dir().parent().expect("a target folder").join(name);
         if !program.exists() {
-            println!("skipped: no {}", program.display());
+            skip(mpi, format_args!("no {}", program.display()));
             continue;
         }
         let folder = tempfile::tempdir().expect("a folder");
@@ -161,8 +162,7 @@ fn recorded(records: &str) -> Told {
 #[test]
 fn seconds_of_a_component() {
     for mpi in mpis_with("mpicc") {
-        if !bin_dir().join("mpi").join(mpi).is_dir() {
-            println!("skipped: no back end for {mpi}");
+        if back_end_library(mpi).is_none() {
             continue;
         }
         let scratch = Scratch::new();

@@ -2,7 +2,9 @@
 
 use std::process::Command;
 
-use mastermind_tests::{Scratch, bin_dir, mpirun, mpis_with, output, rust_library};
+use mastermind_tests::{
+    Scratch, back_end_library, bin_dir, mpirun, mpis_with, output, rust_library,
+};
 use serde_json::Value;
 
 /// What rank 0 waits for in each phase, nanoseconds, as the fixture `switching` has it.
@@ -11,8 +13,7 @@ const LATE_NS: f64 = 120e6;
 #[test]
 fn its_seconds_follow() {
     for mpi in mpis_with("mpirun") {
-        if !bin_dir().join("mpi").join(mpi).is_dir() {
-            println!("skipped: no back end for {mpi}");
+        if back_end_library(mpi).is_none() {
             continue;
         }
         let scratch = Scratch::new();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mastermind_tests::{Scratch, bin_dir, field, mpis};
+use mastermind_tests::{Scratch, bin_dir, field, mpis, skip};
 
 /// 96 x 32 cells of 7 columns.
 const NUMBERS: usize = 96 * 32 * 7;
@@ -89,7 +89,7 @@ fn whichever_mpi_there_is() {
 #[test]
 fn the_flux_in_c() {
     if !bin_dir().join("libhydro_efm_flux_c.so").exists() {
-        return println!("skipped: no component in C, for want of a C compiler");
+        return skip("cc", "no component in C");
     }
     let scratch = Scratch::new();
     let assembly = shock(&scratch);

@@ -4,14 +4,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use mastermind_tests::root;
-
 /// The folders with sources.
-const ROOMS: [&str; 7] = [
+const ROOMS: [&str; 8] = [
     "framework",
     "mastermind",
     "proxies",
     "components",
+    "benches",
     "examples",
     "tests",
     "xtask",
@@ -53,6 +52,11 @@ struct Source {
     /// From the root of the workspace.
     path: String,
     lines: Vec<Line>,
+}
+
+/// The root of the workspace.
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
 impl Source {
@@ -235,12 +239,15 @@ fn errors_are_returned_not_unwrapped() {
 
 #[test]
 fn only_the_binaries_print() {
-    none("printing outside the command line and xtask", |source| {
-        if source.is_in(&["mastermind/cli/", "xtask/"]) {
-            return vec![];
-        }
-        source.code_with(&["println!", "eprintln!", "print!", "eprint!", "dbg!"])
-    });
+    none(
+        "printing outside the command line, xtask and benches",
+        |source| {
+            if source.is_in(&["mastermind/cli/", "xtask/", "benches/"]) {
+                return vec![];
+            }
+            source.code_with(&["println!", "eprintln!", "print!", "eprint!", "dbg!"])
+        },
+    );
 }
 
 #[test]

@@ -3,16 +3,21 @@
 # (goal.sh) and SimGrid's SMPI (Debian's libsimgrid-dev); each is left out where it is not. LogGOPSim, as its authors and others state it:
 # 0.3 to 0.75 million messages a CPU second.
 set -eu
+missed=0
+# What is missed ends this with an error, when all has been measured.
+end() {
+    exit "$missed"
+}
 here=$(dirname "$(readlink -f "$0")")
 cd "$here/../.."
 if [ -z "${RIVAL_ONLY:-}" ]; then
-    cargo bench --quiet -p mastermind-simulation --bench sweep -- "$@"
-    cargo bench --quiet -p mastermind-simulation --bench goal
+    cargo bench --quiet -p mastermind-simulation --bench sweep -- "$@" || missed=1
+    cargo bench --quiet -p mastermind-simulation --bench goal || missed=1
 fi
-sh "$here/goal.sh"
+sh "$here/goal.sh" || missed=1
 if ! command -v smpicc >/dev/null; then
     echo "no smpicc: SimGrid is left out"
-    exit 0
+    end
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -34,3 +39,4 @@ cat "$work/out"
 tail -1 "$work/time" | awk -v side="$side" '{
     messages = 2 * side * (side - 1) * 20 * 8; cpu = $1 + $2;
     printf "SimGrid SMPI: %d processes: %d messages, %.3f CPU s, %.3f M messages/CPU s\n", side * side, messages, cpu, messages / cpu / 1e6 }'
+end

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
-use crate::{Scratch, root};
+use crate::{Scratch, root, skip};
 
 /// Compiles `tests/fixtures/<source>.c` into `lib<name>.so`.
 ///
@@ -67,7 +67,7 @@ fn compiled(
     match command.status() {
         Ok(status) => assert!(status.success(), "{command:?}"),
         Err(error) => {
-            println!("skipped: no compiler {compiler}: {error}");
+            skip(compiler, format_args!("no compiler {compiler}: {error}"));
             return None;
         }
     }

@@ -7,7 +7,7 @@ use std::thread::available_parallelism;
 
 use cca_comm::{MpiKind, find_launcher, launch_command, version_of};
 
-use crate::bin_dir;
+use crate::{back_end_library, skip};
 
 /// An MPI with its launcher and a back end.
 pub struct Mpi {
@@ -32,19 +32,11 @@ impl Mpi {
 pub fn mpis() -> Vec<Mpi> {
     let there = |kind: MpiKind| {
         let launcher = find_launcher(kind, version_of);
-        let folder = bin_dir().join("mpi").join(kind.name());
-        let has_back_end = folder.join("libcca_comm_mpi.so").exists();
-        match launcher {
-            Some(launcher) if has_back_end => Some(Mpi { kind, launcher }),
-            Some(_) => {
-                println!("skipped: no back end for {kind} in {}", folder.display());
-                None
-            }
-            None => {
-                println!("skipped: no launcher of {kind}");
-                None
-            }
-        }
+        let Some(launcher) = launcher else {
+            skip(kind.name(), format_args!("no launcher of {kind}"));
+            return None;
+        };
+        back_end_library(kind.name()).map(|_| Mpi { kind, launcher })
     };
     MpiKind::ALL.into_iter().filter_map(there).collect()
 }

@@ -6,6 +6,7 @@ mod fixtures;
 mod golden;
 mod launchers;
 mod made;
+mod missing;
 mod mpi_programs;
 mod program;
 mod ranks;
@@ -18,7 +19,10 @@ pub use fixtures::{c_library, cpp_library, rust_library};
 pub use golden::assert_golden;
 pub use launchers::{Mpi, mpis};
 pub use made::{cargo, mastermind, succeeds};
-pub use mpi_programs::{compile_mpi, ended, mpi_fixture, mpirun, mpis_with, output};
+pub use missing::skip;
+pub use mpi_programs::{
+    back_end_library, compile_mpi, ended, mpi_fixture, mpirun, mpis_with, output,
+};
 pub use program::{Ended, Scratch, field};
 pub use ranks::{RankComm, on_ranks};
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use crate::root;
+use crate::{bin_dir, root, skip};
 
 const MPIS: [&str; 2] = ["openmpi", "mpich"];
 
@@ -18,9 +18,19 @@ pub fn mpis_with(program: &str) -> Vec<&'static str> {
         version.status().is_ok_and(|status| status.success())
     });
     for mpi in missing {
-        println!("skipped: no {program}.{mpi} on this machine");
+        skip(mpi, format_args!("no {program}.{mpi} on this machine"));
     }
     found
+}
+
+/// The back end for an MPI among what is tested; a note where there is none.
+pub fn back_end_library(mpi: &str) -> Option<PathBuf> {
+    let library = bin_dir().join("mpi").join(mpi).join("libcca_comm_mpi.so");
+    if library.is_file() {
+        return Some(library);
+    }
+    skip(mpi, format_args!("no {}", library.display()));
+    None
 }
 
 /// The output of a program that ends well.

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::build;
-use crate::steps::{StepError, run_step, run_step_collecting};
+use must_reach::{Figures, MUST_REACH};
+
+use crate::steps::{StepError, run_step, run_step_collecting, run_step_judged};
 use crate::workspace::Workspace;
 
 /// Package, bench target and arguments of each.
@@ -27,13 +29,11 @@ const SUSTAINED: (&str, [&str; 2]) = ("sustained", ["--calls", "100000000"]);
 /// Packages whose examples are libraries that a benchmark loads.
 const LIBRARIES: [&str; 2] = ["mastermind-component", "proxy-mpi"];
 
-/// How the lines begin that are repeated at the end.
-const MUST_REACH: &str = "must reach: ";
-
 /// Most bytes a record of the case study in Parquet.
 const PARQUET_BYTES: f64 = 10.0;
 
-/// Builds the libraries that the benchmarks load, runs them one by one, and repeats what is to be reached.
+/// Builds the libraries that the benchmarks load, runs them one by one, and repeats what is to be reached. A figure that is missed
+/// ends it with an error, when all have been measured.
 ///
 /// # Arguments
 /// * `full` - 10⁸ calls in a row, which write 4.8 GB beneath the folder for temporary files, instead of 10⁷
@@ -53,20 +53,40 @@ pub fn bench(workspace: &Workspace, full: bool) -> Result<(), StepError> {
             false => arguments,
         };
         let words = [&["bench", "-p", package, "--bench", bench, "--"], arguments].concat();
-        let text = run_step_collecting(&format!("bench {bench}"), &mut workspace.cargo(&words))?;
-        let lines = text
-            .lines()
-            .filter_map(|line| line.strip_prefix(MUST_REACH));
-        reached.extend(lines.map(str::to_owned));
+        let title = format!("bench {bench}");
+        let (text, status) = run_step_judged(&title, &mut workspace.cargo(&words))?;
+        let lines = figures(&text);
+        if !status.success() && !lines.iter().any(|line| is_missed(line)) {
+            return Err(StepError::Failed { title, status });
+        }
+        reached.extend(lines);
     }
-    reached.push(parquet(workspace)?);
+    let mut size = Figures::default();
+    parquet(workspace, &mut size)?;
+    reached.extend(figures(&size.lines().join("\n")));
     println!("\n==> what is to be reached, on this machine");
     reached.iter().for_each(|line| println!("    {line}"));
+    if reached.iter().any(|line| is_missed(line)) {
+        return Err(StepError::Refuted {
+            what: "a figure that is to be reached is missed",
+        });
+    }
     Ok(())
 }
 
+/// What a benchmark says of its figures.
+fn figures(text: &str) -> Vec<String> {
+    let lines = text.lines();
+    let figures = lines.filter_map(|line| line.strip_prefix(MUST_REACH));
+    figures.map(str::to_owned).collect()
+}
+
+fn is_missed(figure: &str) -> bool {
+    figure.starts_with("MISSED")
+}
+
 /// Bytes a record of the case study as Parquet.
-fn parquet(workspace: &Workspace) -> Result<String, StepError> {
+fn parquet(workspace: &Workspace, figures: &mut Figures) -> Result<(), StepError> {
     let folder = workspace.target.join("bench");
     let file_error = |act, path: &Path| {
         let path = path.display().to_string();
@@ -98,16 +118,13 @@ fn parquet(workspace: &Workspace) -> Result<String, StepError> {
             &dataset_text,
         ],
     )?;
-    let n_records = recorded(&run).unwrap_or(0) as f64;
-    let bytes = bytes(&dataset).map_err(file_error("read", &dataset))? as f64 / n_records;
-    let verdict = if bytes <= PARQUET_BYTES {
-        "reached"
-    } else {
-        "MISSED"
-    };
-    Ok(format!(
-        "{verdict:8} a record of the case study in Parquet: {bytes:.2} bytes, at most {PARQUET_BYTES} bytes"
-    ))
+    let bytes = bytes(&dataset).map_err(file_error("read", &dataset))? as f64;
+    let what = "a record of the case study in Parquet";
+    match recorded(&run) {
+        Some(n) if n > 0 => figures.fact(what, bytes / n as f64, ..=PARQUET_BYTES, " bytes"),
+        _ => figures.unknown(what, "the run does not say how many it recorded"),
+    }
+    Ok(())
 }
 
 /// The number of records that a run says it has written: `rank 0: N records, …`.
@@ -146,7 +163,15 @@ pub fn extrap(workspace: &Workspace) -> Result<(), StepError> {
 
 #[cfg(test)]
 mod tests {
-    use super::recorded;
+    use super::{figures, is_missed, recorded};
+
+    #[test]
+    fn a_figure_that_is_missed_is_seen() {
+        let text = "x 3 ns\nmust reach: reached  a: 1.00, at most 2\nmust reach: MISSED   b: 3.00, at most 2\n";
+        let missed: Vec<_> = figures(text).iter().map(|line| is_missed(line)).collect();
+        assert_eq!(missed, [false, true]);
+        assert!(!is_missed("unknown  c: MISSED no round"));
+    }
 
     #[test]
     fn a_run_says_what_it_recorded() {

@@ -17,13 +17,27 @@ use crate::workspace::Workspace;
 /// File name of the MPI back end.
 const BACK_END: &str = "libcca_comm_mpi.so";
 
+/// Builds what [`build`] does together with all tests: Cargo takes other features of some crates where tests are built with
+/// them, so what is built without is built twice.
+pub fn build_with_tests(workspace: &Workspace, system: &System) -> Result<(), StepError> {
+    let targets = ["--lib", "--bins", "--examples", "--tests"];
+    let words = [&["build", "--release"], &targets[..]].concat();
+    run_step("cargo build, with tests", &mut workspace.cargo(&words))?;
+    if system.c_compiler {
+        build_c_components(workspace)?;
+    }
+    back_ends(system).try_for_each(|mpi| build_back_end(workspace, mpi, &targets))
+}
+
 /// Builds the default members, the components written in C, and a back end for each MPI found.
 pub fn build(workspace: &Workspace, system: &System) -> Result<(), StepError> {
     build_default_members(workspace)?;
     if system.c_compiler {
         build_c_components(workspace)?;
     }
-    back_ends(system).try_for_each(|mpi| build_back_end(workspace, mpi))
+    // An example is a program of the end-to-end tests.
+    let targets = ["--lib", "--examples"];
+    back_ends(system).try_for_each(|mpi| build_back_end(workspace, mpi, &targets))
 }
 
 /// Builds the workspace's default members: all that needs neither MPI nor libclang.
@@ -78,17 +92,9 @@ fn back_end_target(workspace: &Workspace, mpi: &Mpi) -> PathBuf {
     workspace.target.join("mpi").join(mpi.kind.name())
 }
 
-fn build_back_end(workspace: &Workspace, mpi: &Mpi) -> Result<(), StepError> {
+fn build_back_end(workspace: &Workspace, mpi: &Mpi, targets: &[&str]) -> Result<(), StepError> {
     let title = format!("MPI back end for {}", mpi.kind.name());
-    // An example is a program of the end-to-end tests.
-    let arguments = [
-        "build",
-        "--release",
-        "-p",
-        "cca-comm-mpi",
-        "--lib",
-        "--examples",
-    ];
+    let arguments = [&["build", "--release", "-p", "cca-comm-mpi"], targets].concat();
     run_step(&title, &mut back_end_cargo(workspace, mpi, &arguments))?;
     let folder = workspace.release().join("mpi").join(mpi.kind.name());
     let built = back_end_target(workspace, mpi)

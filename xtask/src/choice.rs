@@ -33,6 +33,9 @@ const IMPLEMENTATIONS: [[&str; 2]; 3] = [
     ["hydro.EfmFluxC", "hydro.StatesConstructor"],
 ];
 
+/// The implementation that needs a C compiler, and its library.
+const IN_C: (&str, &str) = ("hydro.EfmFluxC", "libhydro_efm_flux_c.so");
+
 /// The instance that is chosen for.
 const INSTANCE: &str = "flux";
 
@@ -42,14 +45,35 @@ const TOLERANCE_PERCENT: f64 = 10.0;
 /// Two implementations whose measured totals differ by less, in percent, are as fast as one another.
 const TIE_PERCENT: f64 = 5.0;
 
-/// Records, fits, chooses, measures, compares.
-///
-/// # Returns
-/// Whether the choice was right and no prediction off by more than the tolerance. If not, the machine may have been busy.
+/// Most tries: a machine that is busy with other work makes a prediction wrong.
+const TRIES: u32 = 3;
+
+/// Records, fits, chooses, measures, compares; all of it again where a prediction does not hold, up to three times.
 ///
 /// # Errors
-/// A step failed.
-pub fn choice(demo: &Demo<'_>) -> Result<bool, StepError> {
+/// A step failed; in no try the choice was right and no prediction off by more than the tolerance.
+pub fn choice(demo: &Demo<'_>) -> Result<(), StepError> {
+    for nth in 1..=TRIES {
+        if holds(demo)? {
+            return Ok(());
+        }
+        if nth < TRIES {
+            println!(
+                "    on a machine that is busy with other work: try {} of {TRIES}",
+                nth + 1
+            );
+        }
+    }
+    Err(StepError::Refuted {
+        what: "the choice or a prediction was wrong in each of three tries",
+    })
+}
+
+/// One try.
+///
+/// # Returns
+/// Whether the choice was right and no prediction off by more than the tolerance.
+fn holds(demo: &Demo<'_>) -> Result<bool, StepError> {
     let (training, targets) = record(demo)?;
     let models = demo.path("models.json");
     let mut fit = vec!["fit", "-o", &models, "--method", "compute"];
@@ -77,10 +101,11 @@ pub fn choice(demo: &Demo<'_>) -> Result<bool, StepError> {
 /// # Returns
 /// The record directories to learn from, and those of the mesh that is predicted, implementation fastest.
 fn record(demo: &Demo<'_>) -> Result<(Vec<String>, Vec<String>), StepError> {
-    let n_runs = ROUNDS as usize * (TRAINING.len() + 1) * IMPLEMENTATIONS.len();
+    let implementations = implementations(demo);
+    let n_runs = ROUNDS as usize * (TRAINING.len() + 1) * implementations.len();
     println!(
         "\n==> {n_runs} runs of {} implementations",
-        IMPLEMENTATIONS.len()
+        implementations.len()
     );
     let start = Instant::now();
     let (mut training, mut targets) = (Vec::new(), Vec::new());
@@ -96,13 +121,21 @@ fn record(demo: &Demo<'_>) -> Result<(Vec<String>, Vec<String>), StepError> {
     Ok((training, targets))
 }
 
+/// Those there are: without a C compiler there is no flux in C.
+fn implementations(demo: &Demo<'_>) -> Vec<[&'static str; 2]> {
+    let (class, library) = IN_C;
+    let has_c = demo.has_library(library);
+    let there = |names: &[&str; 2]| names[0] != class || has_c;
+    IMPLEMENTATIONS.into_iter().filter(there).collect()
+}
+
 fn record_mesh(
     demo: &Demo<'_>,
     [nx, ny]: [u32; 2],
     round: u32,
     directories: &mut Vec<String>,
 ) -> Result<(), StepError> {
-    for [flux, states] in IMPLEMENTATIONS {
+    for [flux, states] in implementations(demo) {
         let directory = demo.path(&format!("choice/{flux}-{nx}x{ny}-{round}"));
         let [nx, ny] = [format!("mesh.nx={nx}"), format!("mesh.ny={ny}")];
         let [flux, states] = [format!("flux={flux}"), format!("states={states}")];
@@ -158,8 +191,11 @@ fn compare(predicted: &BTreeMap<String, f64>, measured: &BTreeMap<String, f64>) 
         "class", "predicted s", "measured s", "off by"
     );
     let mut worst: f64 = 0.0;
+    let mut unknown = measured.keys().any(|class| !predicted.contains_key(class));
     for (class, predicted) in predicted {
         let Some(measured) = measured.get(class) else {
+            println!("    {class:<20} {predicted:>12.4}   not measured");
+            unknown = true;
             continue;
         };
         let off = 100.0 * (predicted / measured - 1.0);
@@ -174,6 +210,10 @@ fn compare(predicted: &BTreeMap<String, f64>, measured: &BTreeMap<String, f64>) 
     let time = |class: &str| measured.get(class).copied().unwrap_or(f64::INFINITY);
     let slower = 100.0 * (time(&chosen) / time(&best) - 1.0);
     let is_right = slower < TIE_PERCENT;
+    if unknown || measured.is_empty() {
+        println!("    what was measured is not what was predicted: no verdict");
+        return false;
+    }
     if chosen == best {
         println!("    the choice is right: {chosen} was predicted to be the fastest, and is");
     } else if is_right {
@@ -186,9 +226,7 @@ fn compare(predicted: &BTreeMap<String, f64>, measured: &BTreeMap<String, f64>) 
         );
     }
     if worst > TOLERANCE_PERCENT {
-        println!(
-            "    a prediction is {worst:.1} % off, more than {TOLERANCE_PERCENT} %: on a machine that is busy with other work, try again"
-        );
+        println!("    a prediction is {worst:.1} % off, more than {TOLERANCE_PERCENT} %");
     }
     is_right && worst <= TOLERANCE_PERCENT
 }

@@ -45,10 +45,11 @@ pub fn demo(workspace: &Workspace, system: &System) -> Result<(), StepError> {
     demo.figure("graph", &alone, &[])?;
     demo.ranks(system)?;
     let adaptive = demo.adaptive(system)?;
-    choice::choice(&demo)?;
+    let choice = choice::choice(&demo);
     demo.figures(&adaptive, back_ends(system).next().is_some())?;
     println!("\nRecords and models: {}", demo.path(""));
-    Ok(())
+    // What there is to see is drawn all the same.
+    choice
 }
 
 /// The demonstration's own folder below the target folder.
@@ -85,6 +86,11 @@ impl<'a> Demo<'a> {
     /// The same, from wherever this program was started.
     pub fn full_path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
+    }
+
+    /// Whether a component library of this file name was built.
+    pub fn has_library(&self, name: &str) -> bool {
+        self.workspace.release().join(name).exists()
     }
 
     /// One command of the binary, shown as it would be typed.

@@ -76,12 +76,7 @@ fn run(command: &str, mpi: Option<&str>, install: bool, full: bool) -> Result<()
         "demo" => prepared().and_then(|(workspace, system)| demo::demo(&workspace, &system)),
         "choice" => prepared().and_then(|(workspace, system)| {
             build::build(&workspace, &system)?;
-            match choice::choice(&demo::Demo::new(&workspace)?)? {
-                true => Ok(()),
-                false => Err(StepError::Refuted {
-                    what: "the choice or a prediction was wrong",
-                }),
-            }
+            choice::choice(&demo::Demo::new(&workspace)?)
         }),
         "prediction" => prepared().and_then(|(workspace, system)| {
             build::build(&workspace, &system)?;

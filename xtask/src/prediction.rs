@@ -49,10 +49,17 @@ const PROGRAMS: [Program; 2] = [
     },
 ];
 
-/// Calibrates, records, fits, simulates and runs under each MPI, or under the one named.
+/// Most that a predicted time may be off the measured one, percent: where each rank has a processor, and where they share some.
+const TOLERANCES_PERCENT: [f64; 2] = [10.0, 20.0];
+
+/// Most tries of a program under an MPI: a machine that is busy with other work makes a prediction wrong.
+const TRIES: u32 = 3;
+
+/// Calibrates, records, fits, simulates and runs under each MPI, or under the one named. A program of which a prediction is off by
+/// more than the tolerance is calibrated, recorded and run again, up to three times.
 ///
 /// # Errors
-/// A step failed.
+/// A step failed; a program had a prediction beyond the tolerance in each try.
 pub fn prediction(demo: &Demo<'_>, system: &System, mpi: Option<&str>) -> Result<(), StepError> {
     let folder = demo.path("prediction");
     fs::create_dir_all(demo.full_path("prediction")).map_err(|source| StepError::File {
@@ -60,16 +67,31 @@ pub fn prediction(demo: &Demo<'_>, system: &System, mpi: Option<&str>) -> Result
         path: folder.clone(),
         source,
     })?;
-    let mut found = false;
-    let names = back_ends(system).map(|mpi| mpi.kind.name());
-    for name in names.filter(|name| mpi.is_none_or(|mpi| mpi == *name)) {
-        let machine = format!("{folder}/{name}.toml");
-        let calibrate = ["calibrate", "--mpi", name, "-o", &machine];
-        demo.step(&format!("the machine under {name}"), &calibrate)?;
-        found = true;
-        for program in &PROGRAMS {
+    let names: Vec<_> = back_ends(system)
+        .map(|mpi| mpi.kind.name())
+        .filter(|name| mpi.is_none_or(|mpi| mpi == *name))
+        .collect();
+    if names.is_empty() {
+        let which = mpi.map_or_else(
+            || "No MPI".to_owned(),
+            |name| format!("No MPI named \"{name}\""),
+        );
+        println!("{which} on this machine: nothing to predict.");
+    }
+    // What is missed has its next try when all the others have had theirs.
+    let each = |name| PROGRAMS.iter().map(move |program| (name, program));
+    let mut missed: Vec<_> = names.into_iter().flat_map(each).collect();
+    for nth in 1..=TRIES {
+        let mut calibrated = None;
+        let mut again = Vec::new();
+        for (name, program) in missed {
+            let machine = format!("{folder}/{name}.toml");
+            if calibrated.replace(name) != Some(name) {
+                let calibrate = ["calibrate", "--mpi", name, "-o", &machine];
+                demo.step(&format!("the machine under {name}"), &calibrate)?;
+            }
             println!(
-                "\n==> {} under {name}: {ROUNDS} rounds of runs",
+                "\n==> {} under {name}, try {nth}: {ROUNDS} rounds of runs",
                 program.name
             );
             let run = Runs {
@@ -79,17 +101,18 @@ pub fn prediction(demo: &Demo<'_>, system: &System, mpi: Option<&str>) -> Result
                 folder: &folder,
             };
             let recorded = run.record()?;
-            run.compare(&machine, &recorded)?;
+            if !run.compare(&machine, &recorded)? {
+                again.push((name, program));
+            }
+        }
+        missed = again;
+        if missed.is_empty() {
+            return Ok(());
         }
     }
-    if !found {
-        let which = mpi.map_or_else(
-            || "No MPI".to_owned(),
-            |name| format!("No MPI named \"{name}\""),
-        );
-        println!("{which} on this machine: nothing to predict.");
-    }
-    Ok(())
+    Err(StepError::Refuted {
+        what: "a prediction was off by more than the tolerance in each of three tries",
+    })
 }
 
 /// The runs of a program under an MPI.
@@ -158,9 +181,15 @@ impl Runs<'_> {
     }
 
     /// Fits, simulates, and prints what comes out beside what was measured.
-    fn compare(&self, machine: &str, recorded: &Recorded) -> Result<(), StepError> {
+    ///
+    /// # Returns
+    /// Whether all predictions are within the tolerance.
+    fn compare(&self, machine: &str, recorded: &Recorded) -> Result<bool, StepError> {
         let name = self.program.name;
-        println!("program    MPI      ranks  measured s   (least, most)  predicted s  error %");
+        println!(
+            "program    MPI      ranks  measured s   (least, most)  predicted s  error %  at most"
+        );
+        let mut holds = true;
         for (ranks, targets) in RANKS.into_iter().zip(&recorded.targets) {
             let busy = self.busy(ranks);
             let models = format!("{}/{}-{name}-{busy}.json", self.folder, self.mpi);
@@ -184,12 +213,18 @@ impl Runs<'_> {
             let predicted_s = simulated["makespan_ns"].as_f64().unwrap_or(f64::NAN) / 1e9;
             let ([least_s, measured_s, most_s], _) = self.by_time(targets)?;
             let error = 100.0 * (predicted_s / measured_s - 1.0);
+            let [alone, shared] = TOLERANCES_PERCENT;
+            let tolerance = if busy == ranks { alone } else { shared };
+            // What is not measured is no number, and within nothing.
+            let is_within = error.abs() <= tolerance;
+            holds &= is_within;
+            let verdict = if is_within { "reached" } else { "MISSED" };
             println!(
-                "{name:<10} {:<8} {ranks:>5}  {measured_s:>10.3}  ({least_s:.3}, {most_s:.3})  {predicted_s:>11.3}  {error:>+7.1}",
+                "{name:<10} {:<8} {ranks:>5}  {measured_s:>10.3}  ({least_s:.3}, {most_s:.3})  {predicted_s:>11.3}  {error:>+7.1}  {tolerance:>7}  {verdict}",
                 self.mpi
             );
         }
-        Ok(())
+        Ok(holds)
     }
 
     /// Elapsed time of runs that are the same, the least, the middle and the most, seconds, and the records of the one in the

@@ -22,6 +22,8 @@ pub enum StepError {
         path: String,
         source: io::Error,
     },
+    /// Steps failed that do not need one another.
+    Several { failed: Vec<StepError> },
     /// What was to hold does not.
     Refuted { what: &'static str },
     /// No such command.
@@ -43,6 +45,10 @@ impl fmt::Display for StepError {
             }
             Self::Failed { title, status } => write!(f, "step \"{title}\" failed: {status}"),
             Self::File { act, path, source } => write!(f, "cannot {act} \"{path}\": {source}"),
+            Self::Several { failed } => {
+                let told: Vec<_> = failed.iter().map(ToString::to_string).collect();
+                f.write_str(&told.join("\nxtask: "))
+            }
             Self::Refuted { what } => write!(f, "{what}"),
             Self::Usage { found, usage } => write!(f, "unknown command \"{found}\"\n\n{usage}"),
         }
@@ -84,6 +90,24 @@ pub fn run_step(title: &str, command: &mut Command) -> Result<(), StepError> {
 /// # Errors
 /// As [`run_step`].
 pub fn run_step_collecting(title: &str, command: &mut Command) -> Result<String, StepError> {
+    let (text, status) = run_step_judged(title, command)?;
+    if status.success() {
+        return Ok(text);
+    }
+    Err(StepError::Failed {
+        title: title.to_owned(),
+        status,
+    })
+}
+
+/// As [`run_step_collecting`], and leaves it to the caller what its end says.
+///
+/// # Errors
+/// [`StepError::Start`] if the program cannot be started.
+pub fn run_step_judged(
+    title: &str,
+    command: &mut Command,
+) -> Result<(String, ExitStatus), StepError> {
     println!("\n==> {title}");
     let start = Instant::now();
     let program = command.get_program().to_string_lossy().into_owned();
@@ -104,14 +128,8 @@ pub fn run_step_collecting(title: &str, command: &mut Command) -> Result<String,
         }
     }
     let status = child.wait().map_err(failed)?;
-    if !status.success() {
-        return Err(StepError::Failed {
-            title: title.to_owned(),
-            status,
-        });
-    }
     println!("    {title}: {:.1} s", start.elapsed().as_secs_f64());
-    Ok(text)
+    Ok((text, status))
 }
 
 /// What a program prints (standard output, then standard error) when it can be started and

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: every check there is, then the end-to-end tests once more with MPI hidden.
+//! `cargo xtask test`: every check there is, and once more, with MPI hidden, those that look for it.
 
 use std::env;
 use std::ffi::OsString;
@@ -6,73 +6,150 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::build::{self, back_end_cargo, back_ends};
 use crate::steps::{StepError, run_step};
-use crate::system::System;
+use crate::system::{MpiKind, System, on_path};
 use crate::workspace::Workspace;
 
 /// Packages with loom tests, and the arguments that select those tests.
 const LOOM: &[(&str, &[&str])] = &[("cca-core", &["--test", "loom_connector"])];
 
-/// Runs all checks; the first that fails ends it.
+/// Where the tests of the sources' own rules lie, in this package since it is built before all others.
+const RULES: [&str; 2] = ["tidy", "layers"];
+
+/// What an end-to-end test says in its source whose outcome may be another where there is no MPI: it asks for the MPIs of the
+/// machine, starts ranks, or calibrates; or the verb tells what the machine has. The others need not run once more.
+const LOOKS_FOR_MPI: [&str; 6] = [
+    "mpis(",
+    "mpis_with(",
+    "\"--ranks\"",
+    "\"--mpi\"",
+    "\"doctor\"",
+    "\"calibrate\"",
+];
+
+/// Names for the tests, with blanks between them, of what is there and what is hidden.
+const WITH: &str = "MASTERMIND_TEST_WITH";
+const WITHOUT: &str = "MASTERMIND_TEST_WITHOUT";
+
+/// Runs all checks: first what takes seconds, then what builds. The first that fails ends it, but for the tests themselves: all
+/// of them run, and what failed is told at the end.
 pub fn test(workspace: &Workspace, system: &System) -> Result<(), StepError> {
-    run_step(
-        "rustfmt",
-        &mut workspace.cargo(&["fmt", "--all", "--check"]),
-    )?;
+    rules(workspace)?;
     let clippy = ["clippy", "--release", "--all-targets"];
     let deny = ["--", "-D", "warnings"];
     run_step(
         "clippy",
         &mut workspace.cargo(&[&clippy[..], &deny].concat()),
     )?;
-    for mpi in back_ends(system) {
+    // The sources are the same for each MPI.
+    if let Some(mpi) = back_ends(system).next() {
         let arguments = [&clippy[..], &["-p", "cca-comm-mpi"], &deny].concat();
-        let title = format!("clippy, MPI back end for {}", mpi.kind.name());
-        run_step(&title, &mut back_end_cargo(workspace, mpi, &arguments))?;
+        run_step(
+            "clippy, MPI back end",
+            &mut back_end_cargo(workspace, mpi, &arguments),
+        )?;
     }
-    build::build(workspace, system)?;
-    run_step("tests", &mut workspace.cargo(&["test", "--release"]))?;
+    build::build_with_tests(workspace, system)?;
+    let with = there(system).join(" ");
+    let mut failed = Vec::new();
+    let mut run = |title: &str, command: &mut Command| {
+        command.env(WITH, &with);
+        failed.extend(run_step(title, command).err());
+    };
+    let test = ["test", "--release", "--no-fail-fast"];
+    run("tests", &mut workspace.cargo(&test));
     for mpi in back_ends(system) {
         let title = format!("tests, MPI back end for {}", mpi.kind.name());
-        let arguments = ["test", "--release", "-p", "cca-comm-mpi"];
-        run_step(&title, &mut back_end_cargo(workspace, mpi, &arguments))?;
+        let arguments = [&test[..], &["-p", "cca-comm-mpi"]].concat();
+        run(&title, &mut back_end_cargo(workspace, mpi, &arguments));
     }
-    loom(workspace)?;
-    serial(workspace)
+    run("tests, MPI hidden", &mut serial(workspace)?);
+    loom(workspace, &mut run);
+    match failed.len() {
+        0 => Ok(()),
+        _ => Err(StepError::Several { failed }),
+    }
+}
+
+/// The rules that the sources keep, which nothing need be built for.
+fn rules(workspace: &Workspace) -> Result<(), StepError> {
+    run_step(
+        "rustfmt",
+        &mut workspace.cargo(&["fmt", "--all", "--check"]),
+    )?;
+    let select = RULES.iter().flat_map(|name| ["--test", name]);
+    let words: Vec<_> = ["test", "--release", "-p", "xtask"]
+        .into_iter()
+        .chain(select)
+        .collect();
+    run_step("rules of the sources", &mut workspace.cargo(&words))
+}
+
+/// What the tests are not to pass over, as they name it.
+fn there(system: &System) -> Vec<&'static str> {
+    let mpis = back_ends(system).map(|mpi| mpi.kind.name());
+    let compilers = ["cc", "c++"].into_iter().filter(|name| on_path(name));
+    mpis.chain(compilers).collect()
 }
 
 /// The tests that try every interleaving of a few threads; all crates are built anew for them.
-fn loom(workspace: &Workspace) -> Result<(), StepError> {
-    LOOM.iter().try_for_each(|(package, selection)| {
+fn loom(workspace: &Workspace, run: &mut impl FnMut(&str, &mut Command)) {
+    for (package, selection) in LOOM {
         let arguments = [&["test", "--release", "-p", package][..], selection].concat();
         let mut command = workspace.cargo(&arguments);
         command
             .env("RUSTFLAGS", "--cfg loom")
             .env("CARGO_TARGET_DIR", workspace.target.join("loom"));
-        run_step(&format!("loom, {package}"), &mut command)
-    })
+        run(&format!("loom, {package}"), &mut command);
+    }
 }
 
-/// The end-to-end tests as on a machine without MPI: no MPI program on PATH, no MPI library on
+/// The end-to-end tests that look for MPI, as on a machine without it: no MPI program on PATH, no MPI library on
 /// LD_LIBRARY_PATH, and binaries without the back ends beside them.
-fn serial(workspace: &Workspace) -> Result<(), StepError> {
+fn serial(workspace: &Workspace) -> Result<Command, StepError> {
     let folder = workspace.target.join("serial");
-    let hidden = hide_mpi(workspace, &folder).map_err(|source| StepError::File {
-        act: "prepare",
-        path: folder.display().to_string(),
-        source,
-    })?;
-    let mut command = workspace.cargo(&["test", "--release", "-p", "mastermind-tests"]);
+    let file_error = |act, folder: &Path| {
+        let path = folder.display().to_string();
+        move |source| StepError::File { act, path, source }
+    };
+    let hidden = hide_mpi(workspace, &folder).map_err(file_error("prepare", &folder))?;
+    let tests = workspace.root.join("tests");
+    let looking = looking_for_mpi(&tests).map_err(file_error("read", &tests))?;
+    let select = looking.iter().flat_map(|name| ["--test", name]);
+    // All packages are selected, as for the other tests: a part of them would be built with other features.
+    let words: Vec<_> = ["test", "--release", "--no-fail-fast"]
+        .into_iter()
+        .chain(select)
+        .collect();
+    let mut command = workspace.cargo(&words);
     command
         .env("PATH", &hidden.path)
-        .env("MASTERMIND_TEST_BIN_DIR", &hidden.binaries);
+        .env("MASTERMIND_TEST_BIN_DIR", &hidden.binaries)
+        .env(WITHOUT, MpiKind::ALL.map(MpiKind::name).join(" "));
     match hidden.library_path {
         Some(path) => command.env("LD_LIBRARY_PATH", path),
         None => command.env_remove("LD_LIBRARY_PATH"),
     };
-    run_step("tests, MPI hidden", &mut command)
+    Ok(command)
+}
+
+/// Names of the end-to-end tests that look for MPI.
+fn looking_for_mpi(folder: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for file in files(&folder.to_owned()) {
+        let text = match file.extension() {
+            Some(extension) if extension == "rs" => fs::read_to_string(&file)?,
+            _ => continue,
+        };
+        if LOOKS_FOR_MPI.iter().any(|words| text.contains(words)) {
+            names.extend(file.file_stem().map(|name| name.to_string_lossy().into()));
+        }
+    }
+    names.sort();
+    Ok(names)
 }
 
 /// What a machine without MPI would offer.
@@ -157,6 +234,24 @@ fn is_mpi_program(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tests_that_look_for_mpi_are_known_by_their_source() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests");
+        let names = looking_for_mpi(&folder).unwrap();
+        for name in [
+            "call_paths",
+            "launchers",
+            "mpi_proxy",
+            "verbs_calibrate",
+            "amr_ranks",
+        ] {
+            assert!(names.contains(&name.to_string()), "{name} of {names:?}");
+        }
+        for name in ["sod", "tidy", "fit_and_predict", "toggled"] {
+            assert!(!names.contains(&name.to_string()), "{name} of {names:?}");
+        }
+    }
 
     #[test]
     fn programs_of_mpi_are_known_by_name() {

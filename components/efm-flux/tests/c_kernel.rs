@@ -15,6 +15,9 @@ const SHAPE: Shape = Shape {
     ghost: GHOST,
 };
 
+#[path = "../../../tests/src/missing.rs"]
+mod missing;
+
 type Kernel = unsafe extern "C" fn(
     axis: i32,
     nx: usize,
@@ -56,7 +59,7 @@ fn compiled(folder: &Path) -> Option<PathBuf> {
             Some(library)
         }
         Err(error) => {
-            eprintln!("skipped: no C compiler: {error}");
+            missing::skip("cc", format_args!("no C compiler: {error}"));
             None
         }
     }

@@ -431,8 +431,9 @@ fn abandon<const N: usize>(recording: Recording<'_, N>) {
 unsafe fn times(context: *mut RecordingContext, start: u64, stop: u64, mpi: u64) -> [u64; 3] {
     let wall = stop.saturating_sub(start);
     // SAFETY: required of the caller.
-    let mpi = unsafe { (*context).mpi_ticks }.wrapping_sub(mpi);
-    [start, wall, mpi.min(wall)]
+    let now = unsafe { (*context).mpi_ticks };
+    // Below where a forked child, whose context was cleared, ends a call that its parent began.
+    [start, wall, now.saturating_sub(mpi)]
 }
 
 /// # Safety

@@ -15,6 +15,9 @@ use cca_comm::{
 };
 use cca_comm_mpi::{MpiCommunicator, StartError, kind, library_version};
 
+#[path = "../../../tests/src/missing.rs"]
+mod missing;
+
 /// Longest a run of a few ranks may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -51,8 +54,7 @@ fn the_wrong_launcher_is_noticed() {
         .find(|kind| *kind != own)
         .expect("the other MPI");
     if find_launcher(other, version_of).is_none() {
-        println!("skipped: no launcher of {other} on this machine");
-        return;
+        return missing::skip(other.name(), format_args!("no launcher of {other}"));
     }
     let output = run(other, 2, "rank_finds_itself_alone");
     assert!(output.status.success(), "{output:?}");

@@ -13,6 +13,7 @@
 use std::hint::black_box;
 use std::mem::MaybeUninit;
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -24,9 +25,8 @@ use mastermind_component::{Mastermind, Measurement};
 use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder};
 use mastermind_records::ChunkSizes;
 use mastermind_records::definition::RunDefinition;
+use must_reach::Figures;
 
-#[path = "../../../benches/must_reach.rs"]
-mod must_reach;
 #[path = "probe_port.rs"]
 mod probe_port;
 
@@ -236,7 +236,7 @@ fn added(&[_, _, port_ns, floor_ns, recorded_ns, ..]: &Round) -> f64 {
     (recorded_ns - port_ns) / (floor_ns - port_ns)
 }
 
-fn main() {
+fn main() -> ExitCode {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let (plain, monitored, off) = (Framework::new(), Framework::new(), Framework::new());
     let [bare, recorded, silent] = [&plain, &monitored, &off].map(connected);
@@ -248,33 +248,77 @@ fn main() {
     let silent = silent.get().expect("it is connected");
     let (function, port) = raw_function();
     let mut words = vec![1_u64; 8 << 20];
-    let mut rounds: Vec<Round> = Vec::new();
-    let mut quiet = Vec::new();
-    while rounds.len() < N_ROUNDS
-        || quiet.len() < N_ROUNDS / 2 && rounds.len() < PATIENCE * N_ROUNDS
-    {
-        let raw_ns = timed(|| raw(function));
-        let table_ns = timed(|| bare_table(&port.port));
-        let port_ns = timed(|| through_port(&bare));
-        let floor_ns = timed(|| floor(&bare, &mut words));
-        let between_ns = timed(|| raw(function));
-        let recorded_ns = timed(|| through_port(&recorded));
-        let off_ns = timed(|| through_port(&silent));
-        let last_ns = timed(|| raw(function));
-        rounds.push([
-            raw_ns,
-            table_ns,
-            port_ns,
-            floor_ns,
-            recorded_ns,
-            off_ns,
-            between_ns,
-            last_ns,
-        ]);
-        quiet = undisturbed(&rounds);
-        // Time for the next chunk, so that rounds of empty calls do not outrun its preparation.
-        std::thread::sleep(Duration::from_micros(300));
+    must_reach::judge(|figures| {
+        let calls = Calls {
+            function,
+            table: &port.port,
+            bare: &bare,
+            recorded: &recorded,
+            silent: &silent,
+        };
+        calls.compare(figures, &mut words)
+    })
+}
+
+/// The ways to call the probe.
+struct Calls<'a> {
+    function: AddOne,
+    table: &'a RawPort,
+    bare: &'a PortRef<'a, dyn ProbePort>,
+    recorded: &'a PortRef<'a, dyn ProbePort>,
+    silent: &'a PortRef<'a, dyn ProbePort>,
+}
+
+impl Calls<'_> {
+    /// One try: rounds of all rows, until enough are undisturbed.
+    fn compare(&self, figures: &mut Figures, words: &mut [u64]) {
+        let mut rounds: Vec<Round> = Vec::new();
+        let mut quiet = Vec::new();
+        while rounds.len() < N_ROUNDS
+            || quiet.len() < N_ROUNDS / 2 && rounds.len() < PATIENCE * N_ROUNDS
+        {
+            let raw_ns = timed(|| raw(self.function));
+            let table_ns = timed(|| bare_table(self.table));
+            let port_ns = timed(|| through_port(self.bare));
+            let floor_ns = timed(|| floor(self.bare, words));
+            let between_ns = timed(|| raw(self.function));
+            let recorded_ns = timed(|| through_port(self.recorded));
+            let off_ns = timed(|| through_port(self.silent));
+            let last_ns = timed(|| raw(self.function));
+            rounds.push([
+                raw_ns,
+                table_ns,
+                port_ns,
+                floor_ns,
+                recorded_ns,
+                off_ns,
+                between_ns,
+                last_ns,
+            ]);
+            quiet = undisturbed(&rounds);
+            // Time for the next chunk, so that rounds of empty calls do not outrun its preparation.
+            std::thread::sleep(Duration::from_micros(300));
+        }
+        figures.rounds(rounds.len(), rounds.len() - quiet.len());
+        if quiet.len() < N_ROUNDS / 2 {
+            for what in FIGURES {
+                figures.unknown(what, "too few undisturbed rounds");
+            }
+            return;
+        }
+        tell(figures, &rounds, &quiet);
     }
+}
+
+/// The figures that are to be reached.
+const FIGURES: [&str; 4] = [
+    "unmonitored call / raw C call",
+    "unmonitored call / bare table call",
+    "a proxy in place, switched off",
+    "recorded call / (two rdtsc + append)",
+];
+
+fn tell(figures: &mut Figures, rounds: &[Round], quiet: &[Round]) {
     let (all, quiet_medians) = (medians(rounds.iter()), medians(quiet.iter()));
     let [raw_ns, table_ns, port_ns, floor_ns, recorded_ns, off_ns, ..] = quiet_medians;
     println!(
@@ -288,28 +332,17 @@ fn main() {
     let (floor_adds, recording_adds) = (floor_ns - port_ns, recorded_ns - port_ns);
     println!("  two rdtsc + 40-byte append add  {floor_adds:7.2} ns");
     println!("  recording adds                  {recording_adds:7.2} ns");
-    must_reach::within(
-        "unmonitored call / raw C call",
-        port_ns / raw_ns,
-        ..=1.6,
-        "",
-    );
-    must_reach::within(
-        "unmonitored call / bare table call",
-        port_ns / table_ns,
-        ..=1.1,
-        "",
-    );
     println!(
         "  a proxy that is off adds        {:7.2} ns",
         off_ns - port_ns
     );
-    let what = "a proxy in place, switched off";
-    must_reach::within(what, off_ns - port_ns, ..=3.0, " ns");
     println!(
         "  recorded call / floor over all rounds, disturbed ones too: {:.2}",
         added(&all)
     );
-    let what = "recorded call / (two rdtsc + append)";
-    must_reach::within(what, added(&quiet_medians), ..=1.35, "");
+    let [to_raw, to_table, off, to_floor] = FIGURES;
+    figures.time(to_raw, port_ns / raw_ns, ..=1.6, "");
+    figures.time(to_table, port_ns / table_ns, ..=1.1, "");
+    figures.time(off, off_ns - port_ns, ..=3.0, " ns");
+    figures.time(to_floor, added(&quiet_medians), ..=1.35, "");
 }

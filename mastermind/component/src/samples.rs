@@ -20,6 +20,9 @@ pub fn samples(
     metric: &Metric,
 ) -> Result<(), mastermind_models::Error> {
     let mut coordinate = Vec::new();
+    if let Some(ns) = run.clock_step_ns() {
+        sink.clock_step(ns * 1e-9);
+    }
     for rank in run.ranks() {
         for (log, _) in run.logs_of(rank) {
             let mut numbers = Numbers::default();

@@ -74,6 +74,7 @@ fn write_log(directory: &Path, rank: u32) {
         Definition::Clock(ClockDefinition {
             name: "test".into(),
             ticks_per_second: 1e9,
+            step_ticks: 0.0,
         }),
         method(1, "driver", "go", vec![], vec![]),
         method(2, "flux", "compute", parameters, counters),

@@ -5,6 +5,7 @@
 
 use std::hint::black_box;
 use std::io::BufWriter;
+use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -13,10 +14,8 @@ use fastrace::local::{LocalCollector, LocalSpan};
 use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder};
 use mastermind_records::ChunkSizes;
 use mastermind_records::definition::{MethodDefinition, RunDefinition};
+use must_reach::Figures;
 use tracing_subscriber::fmt::format::FmtSpan;
-
-#[path = "../../../benches/must_reach.rs"]
-mod must_reach;
 
 const N_CALLS: u64 = 5_000;
 const N_ROUNDS: usize = 301;
@@ -147,7 +146,12 @@ fn by_fastrace() {
     black_box(collector.collect());
 }
 
-fn main() {
+fn main() -> ExitCode {
+    must_reach::judge(compare)
+}
+
+/// One try: rounds of all rows.
+fn compare(figures: &mut Figures) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let (run, method) = start(directory.path());
     let off = ProxyMethod::new();
@@ -171,11 +175,13 @@ fn main() {
         ("fastrace, in memory", vec![]),
     ];
     for _ in 0..N_ROUNDS {
-        rows[0].1.push(timed(bare));
-        rows[1].1.push(timed(|| streaming.fill()));
-        rows[2].1.push(timed(|| cached.fill()));
-        rows[3].1.push(timed(|| recorded(&run, &method)));
-        rows[4].1.push(timed(|| recorded(&run, &off)));
+        figures.round(|| {
+            rows[0].1.push(timed(bare));
+            rows[1].1.push(timed(|| streaming.fill()));
+            rows[2].1.push(timed(|| cached.fill()));
+            rows[3].1.push(timed(|| recorded(&run, &method)));
+            rows[4].1.push(timed(|| recorded(&run, &off)));
+        });
         rows[5].1.push(tracing::subscriber::with_default(
             Arc::clone(&subscriber),
             || timed(by_tracing),
@@ -198,13 +204,13 @@ fn main() {
     }
     let ratio = |floor: usize| (medians[3] - medians[0]) / (medians[floor] - medians[0]);
     println!("ratio to the cached floor {:.2}", ratio(2));
-    must_reach::within(
+    figures.time(
         "in-line record / (two rdtsc + append)",
         ratio(1),
         ..=1.35,
         "",
     );
-    must_reach::within(
+    figures.time(
         "in-line record, switched off",
         medians[4] - medians[0],
         ..=3.0,

@@ -3,15 +3,14 @@
 //! `--calls N`; 10⁸ of them write 4.8 GB beneath the folder for temporary files, and take 25 s each way.
 
 use std::hint::black_box;
+use std::process::ExitCode;
 
 use cca_abi::recording::{ProxyMethod, Recording};
 use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder};
 use mastermind_records::definition::{MethodDefinition, ParameterDefinition, RunDefinition};
 use mastermind_records::{ChunkSizes, Profile, Run};
+use must_reach::Figures;
 use rustix::time::{ClockId, clock_gettime};
-
-#[path = "../../../benches/must_reach.rs"]
-mod must_reach;
 
 const WORK_NS: f64 = 250.0;
 const DEFAULT_CALLS: u64 = 10_000_000;
@@ -19,11 +18,12 @@ const DEFAULT_CALLS: u64 = 10_000_000;
 /// Calls between two looks at the memory in use.
 const LOOK_EVERY: u64 = 1 << 18;
 
-fn main() {
+fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
     let at = arguments.iter().position(|a| a == "--calls");
     let n_calls = at.and_then(|at| arguments.get(at + 1)?.parse().ok());
-    sustained(n_calls.unwrap_or(DEFAULT_CALLS));
+    let n_calls = n_calls.unwrap_or(DEFAULT_CALLS);
+    must_reach::judge(|figures| sustained(figures, n_calls))
 }
 
 /// Times of calls in ticks, by their size: 32 buckets each time it doubles.
@@ -111,7 +111,7 @@ fn resident_bytes() -> u64 {
     resident.unwrap_or(0) * 4096
 }
 
-fn sustained(n_calls: u64) {
+fn sustained(figures: &mut Figures, n_calls: u64) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let clock = Clock::detect();
     let ns = 1e9 / clock.ticks_per_second();
@@ -151,23 +151,23 @@ fn sustained(n_calls: u64) {
     let totals = run.finish().expect("the logs can be ended");
     assert_eq!(totals.records + totals.dropped, n_calls);
     let mib = recorded_resident.saturating_sub(bare_resident) as f64 / 1_048_576.0;
-    must_reach::within("memory of a recorded run", mib, ..=64.0, " MiB");
-    must_reach::within(
+    figures.fact("memory of a recorded run", mib, ..=64.0, " MiB");
+    figures.time(
         "calls that waited for a chunk",
         totals.late_chunks as f64,
         ..=0.0,
         "",
     );
-    must_reach::within("calls not recorded", totals.dropped as f64, ..=0.0, "");
+    figures.fact("calls not recorded", totals.dropped as f64, ..=0.0, "");
     // The header and the definitions are shared by so many that they do not show.
     let bytes = (totals.bytes as f64 / totals.records as f64 * 100.0).round() / 100.0;
     let what = "a record with two parameters in the log";
-    must_reach::within(what, bytes, ..=48.0, " bytes");
-    read(directory.path(), totals.records);
+    figures.fact(what, bytes, ..=48.0, " bytes");
+    read(figures, directory.path(), totals.records);
 }
 
 /// Opens, checks, reads and sums up what was written, by the time of the core that does it.
-fn read(directory: &std::path::Path, n_records: u64) {
+fn read(figures: &mut Figures, directory: &std::path::Path, n_records: u64) {
     let begin = core_s();
     let run = Run::open(directory).expect("the logs were just written");
     let opened = core_s() - begin;
@@ -181,7 +181,7 @@ fn read(directory: &std::path::Path, n_records: u64) {
         rate(all - opened)
     );
     let what = "opening, checking and profiling records, a core";
-    must_reach::within(what, rate(all), 20.0.., " million/s");
+    figures.time(what, rate(all), 20.0.., " million/s");
 }
 
 /// Time that this thread has had a core for, seconds.

@@ -1,4 +1,8 @@
 //! The clock of the records.
+//!
+//! A clock has a rate and a step. The rate turns ticks into seconds; the step is what the clock cannot tell apart: a time-stamp
+//! counter may advance by 26 ticks at once, each 10 ns, and a call within a step then has a wall time of 0. The sum over many
+//! calls is right all the same, since as many calls have a step too much as too little.
 
 use std::time::Duration;
 
@@ -6,17 +10,21 @@ use cca_abi::recording::ClockFunction;
 use mastermind_records::Calibration;
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::clock_step::step_ticks;
+
 /// A clock that proxies read twice a call.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
+    name: &'static str,
     function: Option<ClockFunction>,
     ticks_per_second: f64,
+    step_ticks: f64,
 }
 
 impl Clock {
     /// The time-stamp counter if the processor says that it is constant and non-stop, else `CLOCK_MONOTONIC`.
     ///
-    /// Takes 5 ms in the first case, to measure the rate.
+    /// Takes 5 ms in the first case, to measure the rate, and less than 1 ms to measure the step.
     ///
     /// # Source
     /// AMD64 Architecture Programmer's Manual vol. 3, CPUID Fn8000_0007_EDX bit 8 (TscInvariant); Intel SDM vol. 3,
@@ -26,8 +34,10 @@ impl Clock {
             return Self::monotonic();
         }
         let mut clock = Self {
+            name: "tsc",
             function: None,
             ticks_per_second: 0.0,
+            step_ticks: 0.0,
         };
         let begin = clock.calibration();
         std::thread::sleep(Duration::from_millis(5));
@@ -36,32 +46,68 @@ impl Clock {
         clock.ticks_per_second = end.ticks.wrapping_sub(begin.ticks) as f64 / seconds;
         // 10 MHz: slower counters are no better than `CLOCK_MONOTONIC`, and a stopped one is none.
         if clock.ticks_per_second > 1e7 {
-            clock
+            clock.with_step()
         } else {
             Self::monotonic()
         }
     }
 
     /// `CLOCK_MONOTONIC`, in nanoseconds.
-    pub const fn monotonic() -> Self {
+    pub fn monotonic() -> Self {
+        Self::simulated("clock_monotonic", 1e9, 0.0, monotonic_ns).with_step()
+    }
+
+    /// `CLOCK_MONOTONIC` as a machine shows it whose clock advances by `STEP_NS` nanoseconds at once.
+    pub fn coarse<const STEP_NS: u64>(name: &'static str) -> Self {
+        Self::simulated(name, 1e9, 0.0, coarse_ns::<STEP_NS>).with_step()
+    }
+
+    /// A clock whose readings a function makes: simulated, or replayed from a run.
+    ///
+    /// # Arguments
+    /// * `name` - for the definition in the log
+    /// * `ticks_per_second` - its rate, > 0
+    /// * `step_ticks` - what it advances by at once, ticks
+    /// * `function` - its reading, ticks; never less than before in the same thread
+    pub const fn simulated(
+        name: &'static str,
+        ticks_per_second: f64,
+        step_ticks: f64,
+        function: ClockFunction,
+    ) -> Self {
         Self {
-            function: Some(monotonic_ns),
-            ticks_per_second: 1e9,
+            name,
+            function: Some(function),
+            ticks_per_second,
+            step_ticks,
         }
     }
 
-    /// `tsc` or `clock_monotonic`, as in the definition.
-    pub fn name(&self) -> &'static str {
-        if self.function.is_none() {
-            "tsc"
-        } else {
-            "clock_monotonic"
+    fn with_step(self) -> Self {
+        Self {
+            step_ticks: step_ticks(|| self.now(), self.ticks_per_second),
+            ..self
         }
+    }
+
+    /// `tsc`, `clock_monotonic` or the name it was given, as in the definition.
+    pub fn name(&self) -> &'static str {
+        self.name
     }
 
     /// Rate as measured at start.
     pub fn ticks_per_second(&self) -> f64 {
         self.ticks_per_second
+    }
+
+    /// What the clock advances by at once, ticks, as measured at start; at least 1 where it was.
+    pub fn step_ticks(&self) -> f64 {
+        self.step_ticks
+    }
+
+    /// The same in nanoseconds.
+    pub fn step_ns(&self) -> f64 {
+        self.step_ticks * 1e9 / self.ticks_per_second
     }
 
     /// What the recording context calls; `None` for the time-stamp counter.
@@ -80,9 +126,13 @@ impl Clock {
 
     /// This moment on both clocks: the closest of five pairs of readings.
     pub fn calibration(&self) -> Calibration {
-        if self.function.is_some() {
-            let ns = monotonic_ns();
-            return Calibration { ticks: ns, ns };
+        if let Some(function) = self.function {
+            let ticks = function();
+            let ns = match self.ticks_per_second {
+                1e9 => ticks,
+                rate => (ticks as f64 * 1e9 / rate) as u64,
+            };
+            return Calibration { ticks, ns };
         }
         let pair = || {
             let before = time_stamp_counter();
@@ -106,6 +156,11 @@ impl Clock {
 extern "C" fn monotonic_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+extern "C" fn coarse_ns<const STEP_NS: u64>() -> u64 {
+    let now = monotonic_ns();
+    now - now.checked_rem(STEP_NS).unwrap_or(0)
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -138,7 +193,8 @@ mod tests {
 
     #[test]
     fn the_clock_keeps_time() {
-        for clock in [Clock::detect(), Clock::monotonic()] {
+        let coarse = Clock::coarse::<1_000>("coarse");
+        for clock in [Clock::detect(), Clock::monotonic(), coarse] {
             let (begin, ns) = (clock.calibration(), monotonic_ns());
             std::thread::sleep(Duration::from_millis(20));
             let (end, ns) = (clock.calibration(), monotonic_ns() - ns);
@@ -149,5 +205,12 @@ mod tests {
                 clock.name()
             );
         }
+    }
+
+    #[test]
+    fn the_step_of_a_coarse_clock_is_found() {
+        let clock = Clock::coarse::<1_000>("coarse");
+        assert_eq!((clock.step_ticks(), clock.step_ns()), (1_000.0, 1_000.0));
+        assert!(Clock::detect().step_ticks() >= 1.0);
     }
 }

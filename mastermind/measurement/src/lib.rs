@@ -4,6 +4,7 @@
 //! [`cca_abi::recording::Recording`]; [`Clock`] is the clock they read.
 
 mod clock;
+mod clock_step;
 mod cost;
 mod counters;
 mod events;

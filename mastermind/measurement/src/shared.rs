@@ -110,6 +110,7 @@ impl Shared {
         let clock = ClockDefinition {
             name: config.clock.name().into(),
             ticks_per_second: config.clock.ticks_per_second(),
+            step_ticks: config.clock.step_ticks(),
         };
         let preamble = vec![
             Definition::Run(config.run.clone()),

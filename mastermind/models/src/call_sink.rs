@@ -12,6 +12,11 @@ pub trait CallSink {
     /// [`Error::ParametersDiffer`] if the method is known with other parameters.
     fn declare(&mut self, method: &str, parameters: &[Parameter]) -> Result<usize, Error>;
 
+    /// Says what the clock of the calls to come advances by at once, seconds: how far each of their times may be off.
+    fn clock_step(&mut self, step_s: f64) {
+        let _ = step_s;
+    }
+
     /// Takes one call.
     ///
     /// # Arguments
@@ -27,6 +32,10 @@ pub trait CallSink {
 impl CallSink for SampleSet {
     fn declare(&mut self, method: &str, parameters: &[Parameter]) -> Result<usize, Error> {
         SampleSet::declare(self, method, parameters)
+    }
+
+    fn clock_step(&mut self, step_s: f64) {
+        self.set_clock_step(step_s);
     }
 
     fn take(&mut self, method: usize, coordinate: &[f64], seconds: f64) -> Result<(), Refused> {

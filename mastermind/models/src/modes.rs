@@ -121,7 +121,7 @@ fn alike(samples: &Samples, choice: usize, others: &[usize], numbers: &[usize]) 
             let cell = &samples.kept[row];
             let off = (cell.mean_s - pooled.mean_s) / mean_s;
             between += cell.count as f64 * off * off;
-            within += cell.m2_s2 / (mean_s * mean_s);
+            within += samples.squares(cell) / (mean_s * mean_s);
             n_within += cell.count as f64 - 1.0;
             largest = largest.max(off.abs());
         }

@@ -25,7 +25,7 @@ pub(crate) struct Points {
     pub mean_s: Vec<f64>,
     /// Calls, shape `[n_points]`.
     pub count: Vec<f64>,
-    /// Sum of squared deviations from the mean, s², shape `[n_points]`.
+    /// Sum of squared deviations from the mean, s², shape `[n_points]`; at least what the clock's step makes.
     pub m2_s2: Vec<f64>,
     /// All calls at each point, shape `[n_points]`.
     pub all: Vec<Summary>,
@@ -86,7 +86,10 @@ impl Points {
                 .iter()
                 .map(|(_, kept, ..)| kept.count as f64)
                 .collect(),
-            m2_s2: merged.iter().map(|(_, kept, ..)| kept.m2_s2).collect(),
+            m2_s2: merged
+                .iter()
+                .map(|(_, kept, ..)| samples.squares(kept))
+                .collect(),
             all: merged.iter().map(|(_, _, all, _)| *all).collect(),
             bins: merged.into_iter().map(|(.., bins)| bins).collect(),
             noise: Noise::Relative,

@@ -88,9 +88,22 @@ pub struct Samples {
     pub bins: Vec<Vec<Summary>>,
     /// Calls refused, see [`Refused`].
     pub n_refused: u64,
+    /// What the clock of the calls advances by at once, seconds, the largest where there were several; 0 where that is not
+    /// known, and of a counter.
+    pub clock_step_s: f64,
 }
 
 impl Samples {
+    /// Sum of squared deviations of calls from their mean, s², and at least that of the clock's readings.
+    ///
+    /// Equal readings of a clock that steps are not equal times: a wall time is off by a variance of a sixth of the step's square,
+    /// on average over where in a step the call begins and ends (a share `f` of a step beyond whole ones reads as one more with
+    /// the probability `f`, which has the variance `f (1 − f)`).
+    pub(crate) fn squares(&self, summary: &Summary) -> f64 {
+        let variance = self.clock_step_s * self.clock_step_s / 6.0;
+        summary.m2_s2.max(variance * summary.count as f64)
+    }
+
     /// The named values of point `index`.
     pub fn coordinate(&self, index: usize) -> Coordinate {
         let values = self
@@ -146,6 +159,7 @@ pub struct SampleSet {
     metric: Metric,
     methods: Vec<Method>,
     index: HashMap<String, usize>,
+    clock_step_s: f64,
 }
 
 #[derive(Debug, Clone)]
@@ -169,6 +183,15 @@ impl SampleSet {
             metric,
             methods: Vec::new(),
             index: HashMap::new(),
+            clock_step_s: 0.0,
+        }
+    }
+
+    /// Says what the clock of the calls advances by at once, seconds; of several clocks the coarsest counts. Of no consequence
+    /// for a counter.
+    pub fn set_clock_step(&mut self, step_s: f64) {
+        if !matches!(self.metric, Metric::Counter { .. }) && step_s.is_finite() {
+            self.clock_step_s = self.clock_step_s.max(step_s);
         }
     }
 
@@ -226,10 +249,10 @@ impl SampleSet {
 
     /// The samples of each method, in the order of declaration, coordinates ascending.
     pub fn finish(self) -> Vec<Samples> {
-        let metric = self.metric;
+        let (metric, step_s) = (self.metric, self.clock_step_s);
         self.methods
             .into_iter()
-            .map(|method| method.finish(metric.clone()))
+            .map(|method| method.finish(metric.clone(), step_s))
             .collect()
     }
 }
@@ -260,14 +283,17 @@ impl Method {
         self.points.len() - 1
     }
 
-    fn finish(mut self, metric: Metric) -> Samples {
+    fn finish(mut self, metric: Metric, clock_step_s: f64) -> Samples {
         self.points.sort_by(|(a, _), (b, _)| {
             let pairs = a.iter().zip(b).map(|(a, b)| a.total_cmp(b));
             pairs.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
         });
         let usual = usual_distance(&self.points);
         let times = self.points.iter().map(|(_, calls)| calls.all()).collect();
-        let kept = self.points.iter().map(|(_, calls)| calls.kept(usual));
+        let kept = self
+            .points
+            .iter()
+            .map(|(_, calls)| calls.kept(usual, clock_step_s));
         Samples {
             method: self.name,
             metric,
@@ -277,6 +303,7 @@ impl Method {
             bins: self.points.iter().map(|(_, calls)| calls.bins()).collect(),
             coordinates: self.points.into_iter().map(|(values, _)| values).collect(),
             n_refused: self.n_refused,
+            clock_step_s,
         }
     }
 }

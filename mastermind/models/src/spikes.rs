@@ -68,14 +68,16 @@ impl Histogram {
     ///
     /// # Arguments
     /// * `distance` - of median and lower quartile, as is usual for the method
-    pub fn kept(&self, distance: f64) -> Summary {
+    /// * `step_s` - what the clock advances by at once: two calls of one length may be a step apart, and the median up to one
+    ///   from the length
+    pub fn kept(&self, distance: f64, step_s: f64) -> Summary {
         let all = self.all();
         let Some(median) = self.quantile(0.5).filter(|_| all.count >= MIN_CALLS) else {
             return all;
         };
         let own = self.quartile_distance().unwrap_or(0.0);
         let ratio = (DISTANCES * own.max(distance)).exp().max(LEAST_RATIO);
-        let limit = median * ratio;
+        let limit = (median * ratio).max(median + 2.0 * step_s);
         let kept = self.bins.partition_point(|(_, bin)| bin.min_s <= limit);
         let n_aside: u64 = self.bins[kept..].iter().map(|(_, bin)| bin.count).sum();
         let most = (MOST * all.count as f64).max(1.0);
@@ -124,21 +126,38 @@ mod tests {
         times.push(30.0);
         let spiky = histogram(&times);
         assert_eq!((spiky.all().count, spiky.all().max_s), (100, 30.0));
-        assert_eq!((spiky.kept(0.0).count, spiky.kept(0.0).max_s), (99, 1.1));
+        assert_eq!(
+            (spiky.kept(0.0, 0.0).count, spiky.kept(0.0, 0.0).max_s),
+            (99, 1.1)
+        );
         // One in ten is how the method is.
         times.truncate(90);
         times.extend([30.0; 10]);
-        assert_eq!(histogram(&times).kept(0.0).count, 100);
+        assert_eq!(histogram(&times).kept(0.0, 0.0).count, 100);
         // A wide spread has no spikes.
         let wide: Vec<f64> = (0..100).map(|i| 1.02_f64.powi(i)).collect();
-        assert_eq!(histogram(&wide).kept(0.0).count, 100);
+        assert_eq!(histogram(&wide).kept(0.0, 0.0).count, 100);
+    }
+
+    #[test]
+    fn a_step_of_the_clock_is_no_spike() {
+        // Calls of 0.4 ns on a clock of 10 ns: 4 of 100 hold all the time.
+        let mut times = vec![0.0; 96];
+        times.extend([1e-8; 4]);
+        let calls = histogram(&times);
+        assert_eq!(calls.kept(0.0, 1e-8).count, 100);
+        assert_eq!(
+            calls.kept(0.0, 0.0).count,
+            96,
+            "what it was without the step"
+        );
     }
 
     #[test]
     fn one_call_of_few_may_be_a_spike() {
-        assert_eq!(histogram(&[1.0, 1.02, 9.0]).kept(0.05).count, 2);
-        assert_eq!(histogram(&[1.0, 9.0]).kept(0.05).count, 2);
-        assert_eq!(histogram(&[1.0, 1.02, 9.0]).kept(0.3).count, 3);
-        assert_eq!(histogram(&[0.0, 0.0, 0.0]).kept(0.0).count, 3);
+        assert_eq!(histogram(&[1.0, 1.02, 9.0]).kept(0.05, 0.0).count, 2);
+        assert_eq!(histogram(&[1.0, 9.0]).kept(0.05, 0.0).count, 2);
+        assert_eq!(histogram(&[1.0, 1.02, 9.0]).kept(0.3, 0.0).count, 3);
+        assert_eq!(histogram(&[0.0, 0.0, 0.0]).kept(0.0, 0.0).count, 3);
     }
 }

@@ -6,7 +6,7 @@ use crate::layout::Calibration;
 const SHORTEST_NS: u64 = 5_000_000;
 const SHIFT: u32 = 40;
 
-/// Turns ticks of a log's clock into nanoseconds, rounding down; sums of parts never exceed the whole.
+/// Turns ticks of a log's clock into nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimeBase {
     start: Calibration,
@@ -59,11 +59,23 @@ impl TimeBase {
         }
     }
 
-    /// A length of time, nanoseconds.
+    /// A length of time, nanoseconds, rounded down; of many that are added, add the ticks.
     #[inline]
     pub fn length_ns(&self, ticks: u64) -> u64 {
         let ns = (u128::from(ticks) * u128::from(self.ns_per_tick)) >> SHIFT;
         u64::try_from(ns).unwrap_or(u64::MAX)
+    }
+
+    /// A moment and the length of time that begins there, nanoseconds since the start of the run and nanoseconds.
+    ///
+    /// The length is that between the nanoseconds of its two ends. So neither the sum of many nor that of parts is biased by
+    /// rounding, and parts, which lie within the whole, never come to more than the whole.
+    #[inline]
+    pub fn span_ns(&self, from: u64, length: u64) -> (u64, u64) {
+        let offset = from.saturating_sub(self.start.ticks);
+        let begin = self.length_ns(offset);
+        let end = self.length_ns(offset.saturating_add(length));
+        (begin, end - begin)
     }
 
     /// A moment, nanoseconds since the start of the run; 0 for earlier ones.
@@ -101,5 +113,25 @@ mod tests {
         let time = TimeBase::new(Some(start), Some(near), Some(2e9), 0);
         assert_eq!(time.since_start_ns(1_000 + 300), 150);
         assert_eq!(time.since_start_ns(0), 0);
+    }
+
+    #[test]
+    fn the_sum_of_many_short_lengths_is_unbiased() {
+        // 2.6 GHz: a step of 26 ticks is a little less than 10 ns.
+        let start = Calibration {
+            ticks: 1_000,
+            ns: 77,
+        };
+        let time = TimeBase::new(Some(start), None, Some(2.6e9), 0);
+        let lengths: u64 = (0..100_000)
+            .map(|call| time.span_ns(1_000 + call * 131, 26).1)
+            .sum();
+        assert!((lengths as f64 / 1e6 - 1.0).abs() < 1e-3, "{lengths}");
+        // Parts that fill the whole come to the whole.
+        let parts: u64 = (0..1_000)
+            .map(|part| time.span_ns(1_013 + 7 * part, 7).1)
+            .sum();
+        assert_eq!(parts, time.span_ns(1_013, 7_000).1);
+        assert_eq!(time.span_ns(0, 2_600), (0, 999), "before the start");
     }
 }

@@ -127,6 +127,9 @@ fn sides(run: &Run) -> BTreeMap<String, Side> {
         }
     }
     let ranks = run.ranks().len().max(1) as f64;
+    // Equal readings of a clock that steps are not equal times.
+    let step_ns = run.clock_step_ns().unwrap_or(0.0);
+    let least_variance = step_ns * step_ns / 6.0;
     let side = |sum: Sums| {
         let calls = sum.calls as f64;
         Side {
@@ -134,7 +137,10 @@ fn sides(run: &Run) -> BTreeMap<String, Side> {
             exclusive_ns: sum.mean_ns * calls / ranks,
             mpi_ns: sum.mpi_ns.map(|ns| ns as f64 / ranks),
             mean_ns: sum.mean_ns,
-            std_error_ns: (sum.calls > 1).then(|| (sum.squares / (calls - 1.0) / calls).sqrt()),
+            std_error_ns: (sum.calls > 1).then(|| {
+                let variance = (sum.squares / (calls - 1.0)).max(least_variance);
+                (variance / calls).sqrt()
+            }),
         }
     };
     sums.into_iter()

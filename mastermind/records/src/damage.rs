@@ -39,6 +39,13 @@ pub enum Damage {
         /// How many.
         records: u64,
     },
+    /// Records with more time in MPI than the call took: one of the two is wrong.
+    Excess {
+        /// The log.
+        log: PathBuf,
+        /// How many.
+        records: u64,
+    },
 }
 
 impl fmt::Display for Damage {
@@ -72,6 +79,11 @@ impl fmt::Display for Damage {
             } => write!(
                 f,
                 "cannot interpret {records} records of record log \"{}\": call path {call_path} is not defined so",
+                log.display()
+            ),
+            Self::Excess { log, records } => write!(
+                f,
+                "cannot trust time in MPI of {records} records of record log \"{}\": it is longer than the call",
                 log.display()
             ),
         }

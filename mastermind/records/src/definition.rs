@@ -99,10 +99,21 @@ pub struct ConnectionDefinition {
 /// The clock.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClockDefinition {
-    /// `tsc` or `clock_monotonic`.
+    /// `tsc`, `clock_monotonic`, or the name of a simulated one.
     pub name: String,
     /// Rate as known at the start, ticks a second; the calibrations in the header are better once they are far apart.
     pub ticks_per_second: f64,
+    /// What the clock advances by at once, ticks, as measured at the start; 0 where that is not known.
+    #[serde(default)]
+    pub step_ticks: f64,
+}
+
+impl ClockDefinition {
+    /// What the clock advances by at once, nanoseconds; `None` where that is not known.
+    pub fn step_ns(&self) -> Option<f64> {
+        let ns = self.step_ticks * 1e9 / self.ticks_per_second;
+        (ns.is_finite() && ns > 0.0).then_some(ns)
+    }
 }
 
 /// What a measurement costs by itself, calibrated at start.

@@ -138,6 +138,12 @@ impl Log {
                 call_path,
                 records,
             }));
+        if scanned.n_excess > 0 {
+            self.damage.push(Damage::Excess {
+                log: self.path.clone(),
+                records: scanned.n_excess,
+            });
+        }
         self.gaps = scanned.gaps;
         self.last = scanned.last;
     }
@@ -284,6 +290,11 @@ impl Log {
     /// What the definitions say.
     pub fn definitions(&self) -> &Definitions {
         &self.definitions
+    }
+
+    /// What the clock advances by at once, nanoseconds; `None` where that is not known.
+    pub fn clock_step_ns(&self) -> Option<f64> {
+        self.definitions.clock.as_ref()?.step_ns()
     }
 
     /// From ticks to nanoseconds.

@@ -29,6 +29,9 @@ pub struct Profile {
     pub lost_records: u64,
     /// What the measurement itself cost, nanoseconds, mean over the ranks; `None` where it was not calibrated.
     pub self_cost_ns: Option<f64>,
+    /// What the clock advances by at once, nanoseconds, largest over the ranks: how far the time of a single call may be off.
+    /// `None` where it was not measured.
+    pub clock_step_ns: Option<f64>,
     /// Counters that were asked for and could not be read, each with the reasons.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub missing_counters: BTreeMap<String, BTreeSet<String>>,
@@ -100,6 +103,8 @@ pub struct ProfileSums {
     records: u64,
     lost_records: u64,
     self_cost_ns: Option<f64>,
+    #[serde(default)]
+    clock_step_ns: Option<f64>,
     missing_counters: BTreeMap<String, BTreeSet<String>>,
     methods: BTreeMap<String, Sums>,
     #[serde(default)]
@@ -127,6 +132,7 @@ impl ProfileSums {
         if let Some(ns) = other.self_cost_ns {
             *self.self_cost_ns.get_or_insert(0.0) += ns;
         }
+        self.see_clock(other.clock_step_ns);
         for (name, why) in &other.missing_counters {
             let known = self.missing_counters.entry(name.clone()).or_default();
             known.extend(why.iter().cloned());
@@ -138,6 +144,11 @@ impl ProfileSums {
             .events
             .values()
             .for_each(|event| self.add_event(event));
+    }
+
+    fn see_clock(&mut self, step_ns: Option<f64>) {
+        let steps = self.clock_step_ns.into_iter().chain(step_ns);
+        self.clock_step_ns = steps.reduce(f64::max);
     }
 
     fn add_event(&mut self, event: &AtomicEventDefinition) {
@@ -204,6 +215,7 @@ impl ProfileSums {
                 }
             }
         }
+        self.see_clock(log.clock_step_ns());
         self.records += log.n_records();
         self.lost_records += log.dropped();
         if let Some(cost) = log.definitions().cost {
@@ -299,6 +311,7 @@ impl Profile {
             records: sums.records,
             lost_records: sums.lost_records,
             self_cost_ns: sums.self_cost_ns.map(|sum| sum / n_ranks),
+            clock_step_ns: sums.clock_step_ns,
             missing_counters: sums.missing_counters.clone(),
             events: sums.events.values().cloned().collect(),
         }

@@ -117,8 +117,16 @@ pub struct Record<'a> {
     pub start_ns: u64,
     /// Wall time, nanoseconds.
     pub wall_ns: u64,
-    /// Time in MPI, nanoseconds; `None` if it is not measured.
+    /// Time in MPI, nanoseconds; `None` if it is not measured. At most the wall time, but for what [`Damage::Excess`] counts.
+    ///
+    /// [`Damage::Excess`]: crate::Damage::Excess
     pub mpi_ns: Option<u64>,
+    /// Start as recorded, clock ticks.
+    pub start_ticks: u64,
+    /// Wall time as recorded, clock ticks.
+    pub wall_ticks: u64,
+    /// Time in MPI as recorded, clock ticks; `None` if it is not measured.
+    pub mpi_ticks: Option<u64>,
     /// Whether the call failed.
     pub failed: bool,
     /// The method called.
@@ -128,9 +136,9 @@ pub struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// Wall time without MPI, nanoseconds; `None` if MPI is not measured.
+    /// Wall time without MPI, nanoseconds; `None` if MPI is not measured, or not within the wall time.
     pub fn compute_ns(&self) -> Option<u64> {
-        self.mpi_ns.map(|mpi| self.wall_ns - mpi)
+        self.wall_ns.checked_sub(self.mpi_ns?)
     }
 
     /// The parameters, as defined.
@@ -324,17 +332,20 @@ impl<'a> Iterator for Records<'a> {
             let method = definitions.recorded_method(call_path)?;
             let (seq, parent_seq) = self.order.sequence(call_path, shape.parent);
             let time = self.log.time();
-            let wall_ns = time.length_ns(words[2]);
+            let (start_ns, wall_ns) = time.span_ns(words[1], words[2]);
             let measured =
                 words[0] & word::MPI_MEASURED != 0 && definitions.mpi_is_whole(words[1], words[2]);
+            let mpi_ticks = measured.then_some(words[3]);
             return Some(Record {
                 seq,
                 parent_seq,
                 call_path,
-                start_ns: time.since_start_ns(words[1]),
+                start_ns,
                 wall_ns,
-                // Recorders keep MPI within wall; another's log might not.
-                mpi_ns: measured.then(|| time.length_ns(words[3]).min(wall_ns)),
+                mpi_ns: mpi_ticks.map(|ticks| time.span_ns(words[1], ticks).1),
+                start_ticks: words[1],
+                wall_ticks: words[2],
+                mpi_ticks,
                 failed: words[0] & word::FAILED != 0,
                 method,
                 values: RecordValues::new(&words[word::HEAD_WORDS..], n_words - word::HEAD_WORDS),
@@ -379,6 +390,9 @@ mod tests {
             start_ns: 0,
             wall_ns: 1,
             mpi_ns: None,
+            start_ticks: 0,
+            wall_ticks: 1,
+            mpi_ticks: None,
             failed: false,
             method: &method,
             values: RecordValues::new(&[77, event, 9, enabled, running], 5),

@@ -159,6 +159,15 @@ impl Run {
         self.logs.iter().flat_map(Log::damage)
     }
 
+    /// What the clock advances by at once, nanoseconds, the largest of all logs; `None` where that is not known.
+    ///
+    /// A wall time read off such a clock is up to a step too long or too short, with a variance of a sixth of the step's square
+    /// on average.
+    pub fn clock_step_ns(&self) -> Option<f64> {
+        let steps = self.logs.iter().filter_map(Log::clock_step_ns);
+        steps.reduce(f64::max)
+    }
+
     /// Number of records of all logs.
     pub fn n_records(&self) -> u64 {
         self.logs.iter().map(Log::n_records).sum()

@@ -27,6 +27,8 @@ pub(crate) struct Scanned {
     pub(crate) last: Option<(u32, u64)>,
     /// Call path → records that cannot be interpreted.
     pub(crate) undefined: BTreeMap<u32, u64>,
+    /// Records with more time in MPI than the call took.
+    pub(crate) n_excess: u64,
 }
 
 impl Scanned {
@@ -37,6 +39,8 @@ impl Scanned {
         self.last = Some((path, record[1]));
         if definitions.shape(path).fits(record.len()) {
             self.n_records += 1;
+            let is_measured = record[0] & word::MPI_MEASURED != 0;
+            self.n_excess += u64::from(is_measured && record[3] > record[2]);
         } else {
             *self.undefined.entry(path).or_default() += 1;
         }

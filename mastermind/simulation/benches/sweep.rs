@@ -6,12 +6,13 @@
 
 #[path = "../tests/engine/common.rs"]
 mod common;
-#[path = "../../../benches/must_reach.rs"]
-mod must_reach;
+
+use std::process::ExitCode;
 
 use common::{machine, outcome, sweep};
 use mastermind_simulation::engine::Outcome;
 use mastermind_simulation::machine::read_machine;
+use must_reach::Figures;
 use rustix::time::{ClockId, clock_gettime};
 
 fn cpu_s() -> f64 {
@@ -19,7 +20,12 @@ fn cpu_s() -> f64 {
     now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
 }
 
-fn main() {
+fn main() -> ExitCode {
+    must_reach::judge(measure)
+}
+
+/// One try of all sizes, and of the model of LAPW0.
+fn measure(figures: &mut Figures) {
     let mut sizes = vec![
         (100, 100, 10, 6000, 1_000_000, 5),
         (160, 175, 26, 3360, 294_000, 4),
@@ -50,7 +56,7 @@ fn main() {
                 outcome.makespan_ns,
             );
             if round == rounds {
-                tell(n, &outcome, least_s);
+                tell(figures, n, &outcome, least_s);
             }
         }
     }
@@ -63,22 +69,22 @@ fn main() {
     }
     let each_ms = (cpu_s() - begin) / f64::from(rounds) * 1e3;
     println!("LAPW0, 32 processes: {each_ms:.4} CPU ms an evaluation");
-    must_reach::within("LAPW0, an evaluation", each_ms, ..=1.0, " ms");
+    figures.time("LAPW0, an evaluation", each_ms, ..=1.0, " ms");
 }
 
 /// Tells what the sizes of the issue are to reach, each at its last run: the fastest of them counts.
-fn tell(n: u32, outcome: &Outcome, least_s: f64) {
+fn tell(figures: &mut Figures, n: u32, outcome: &Outcome, least_s: f64) {
     let each_bytes = (outcome.memory_bytes / n as usize) as f64;
     match n {
         10_000 => {
             let rate = outcome.messages as f64 / least_s / 1e6;
-            must_reach::within("wavefront, 100 x 100", rate, 8.0.., " M messages/CPU s");
-            must_reach::within("memory of a rank", each_bytes, ..=350.0, " B");
+            figures.time("wavefront, 100 x 100", rate, 8.0.., " M messages/CPU s");
+            figures.fact("memory of a rank", each_bytes, ..=350.0, " B");
         }
-        28_000 => must_reach::within("wavefront, 160 x 175", least_s, ..=3.0, " CPU s"),
+        28_000 => figures.time("wavefront, 160 x 175", least_s, ..=3.0, " CPU s"),
         1_000_000 => {
-            must_reach::within("wavefront, 1000 x 1000", least_s, ..=70.0, " CPU s");
-            must_reach::within("its memory", most_mb(), ..=400.0, " MB");
+            figures.time("wavefront, 1000 x 1000", least_s, ..=70.0, " CPU s");
+            figures.fact("its memory", most_mb(), ..=400.0, " MB");
         }
         _ => {}
     }

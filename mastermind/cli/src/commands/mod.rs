@@ -9,6 +9,7 @@ pub mod doctor;
 pub mod export;
 pub mod fit;
 pub mod graph;
+pub mod info;
 pub mod list;
 pub mod new;
 pub mod plot;

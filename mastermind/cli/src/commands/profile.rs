@@ -61,6 +61,11 @@ impl Profile {
             "{ranks}{mean}; {} records, {} lost",
             profile.records, profile.lost_records
         ));
+        if let Some(step_ns) = profile.clock_step_ns {
+            output::line(format!(
+                "the clock goes in steps of {step_ns:.3} ns: one call's time is up to that too long or too short, sums are unbiased"
+            ));
+        }
         tell_events(&profile);
         tell_missing(&profile);
         if !has_ended {

@@ -22,7 +22,7 @@ use crate::errors::WrongUse;
 use crate::output;
 use crate::session::back_end::{self, MpiName};
 use crate::session::framework::{COMM, Quiet, Session, at_rank};
-use crate::session::recording::{Instruments, Recording};
+use crate::session::recording::{ClockName, Instruments, Recording};
 use crate::session::{assignment, build, read_assembly, setting};
 
 pub use script::system;
@@ -58,6 +58,15 @@ pub struct Run {
     /// Count events in each call, of one method or of all: names as in `mastermind doctor`, with commas between them
     #[arg(long, value_name = "[INSTANCE.METHOD:]LIST", value_parser = counters, requires = "records")]
     counters: Vec<CounterChoice>,
+    /// The clock of the records; coarse ones show what a clock that goes in large steps makes of the times
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_enum,
+        default_value_t,
+        requires = "records"
+    )]
+    clock: ClockName,
     /// Record each call of MPI too, with its bytes, its peer and its number of ranks
     #[arg(long, requires = "records")]
     mpi_events: bool,
@@ -93,7 +102,7 @@ impl Run {
         }
         let first_rank = launched.is_none_or(|launched| launched.rank == 0);
         let instruments = match self.records {
-            Some(_) => Some(Instruments::open(first_rank)?),
+            Some(_) => Some(Instruments::open(first_rank, self.clock)?),
             None => None,
         };
         let session = self

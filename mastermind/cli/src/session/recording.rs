@@ -10,6 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context, anyhow, bail};
 use cca_core::{Assembly, ConnectionId, Framework, MonitorSelection};
 use cca_loader::MpiProxy;
+use clap::ValueEnum;
 use mastermind_component::{CounterChoice, Mastermind, library_hash, routine_definitions};
 use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder};
 use mastermind_records::definition::{ClassDefinition, ConnectionDefinition, RunDefinition};
@@ -25,6 +26,33 @@ const INSTANCE: &str = "mastermind";
 
 /// Where MPI time comes from, as [`RunDefinition::mpi`] says.
 const MPI_SOURCE: &str = "proxy-mpi";
+
+/// A clock by its name on the command line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ClockName {
+    /// The time-stamp counter where the processor says that it is constant, else CLOCK_MONOTONIC
+    #[default]
+    Detect,
+    /// CLOCK_MONOTONIC
+    Monotonic,
+    /// CLOCK_MONOTONIC as if it advanced by 100 ns at once
+    #[value(name = "coarse-100ns")]
+    Coarse100Ns,
+    /// CLOCK_MONOTONIC as if it advanced by 1 us at once
+    #[value(name = "coarse-1us")]
+    Coarse1Us,
+}
+
+impl ClockName {
+    fn clock(self) -> Clock {
+        match self {
+            Self::Detect => Clock::detect(),
+            Self::Monotonic => Clock::monotonic(),
+            Self::Coarse100Ns => Clock::coarse::<100>("coarse-100ns"),
+            Self::Coarse1Us => Clock::coarse::<1_000>("coarse-1us"),
+        }
+    }
+}
 
 /// What the options say of recording.
 #[derive(Clone, Debug)]
@@ -56,8 +84,8 @@ impl Instruments {
     ///
     /// # Errors
     /// The system does not say where this program is.
-    pub fn open(first_rank: bool) -> anyhow::Result<Self> {
-        let clock = Clock::detect();
+    pub fn open(first_rank: bool, clock: ClockName) -> anyhow::Result<Self> {
+        let clock = clock.clock();
         let path = back_end::mpi_proxy()?;
         let mpi = match MpiProxy::open(&path, clock.function()) {
             Ok(mpi) => Some(mpi),

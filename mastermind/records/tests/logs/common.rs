@@ -198,6 +198,7 @@ pub fn write(
     let clock = ClockDefinition {
         name: "test".into(),
         ticks_per_second: 1e9,
+        step_ticks: 1.0,
     };
     writer.define(&Definition::Clock(clock)).unwrap();
     let path = writer.path().to_path_buf();
