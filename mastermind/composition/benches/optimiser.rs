@@ -11,9 +11,8 @@ use std::process::{Command, ExitCode};
 use mastermind_composition::optimise::{
     Optimum, Problem, SearchOptions, cfn, optimise, pareto_front,
 };
+use must_reach::Figures;
 
-#[path = "../../../benches/must_reach.rs"]
-mod must_reach;
 #[path = "optimiser/problems.rs"]
 mod problems;
 
@@ -21,35 +20,15 @@ use problems::{Numbers, PairCosts, brute_force, k_tree, small};
 
 fn main() -> ExitCode {
     let full = std::env::args().any(|argument| argument == "--bench");
-    let mut verdict = Verdict { all: true };
-    widths(full, &mut verdict);
-    several(full, &mut verdict);
-    equal_to_brute_force(if full { 1000 } else { 30 }, &mut verdict);
-    evaluation(&mut verdict);
-    if full {
-        beside_toulbar2(200, &mut verdict);
-    }
-    match verdict.all {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
-    }
-}
-
-/// Whether every figure was reached.
-struct Verdict {
-    all: bool,
-}
-
-impl Verdict {
-    fn at_most(&mut self, what: &str, value: f64, limit: f64, unit: &str) {
-        must_reach::within(what, value, ..=limit, unit);
-        self.all &= value <= limit;
-    }
-
-    fn at_least(&mut self, what: &str, value: f64, limit: f64, unit: &str) {
-        must_reach::within(what, value, limit.., unit);
-        self.all &= value >= limit;
-    }
+    must_reach::judge(|figures| {
+        widths(full, figures);
+        several(full, figures);
+        equal_to_brute_force(if full { 1000 } else { 30 }, figures);
+        evaluation(figures);
+        if full {
+            beside_toulbar2(200, figures);
+        }
+    })
 }
 
 /// Processor time of this process, seconds.
@@ -73,7 +52,7 @@ fn best(problem: &Problem, n_best: usize) -> Optimum {
 }
 
 /// Exact optimum by treewidth.
-fn widths(full: bool, verdict: &mut Verdict) {
+fn widths(full: bool, figures: &mut Figures) {
     let (sites, alternatives) = if full { (30, 10) } else { (14, 4) };
     for (width, n_problems, limit_s) in [(2, 10, 0.1), (4, 10, 0.1), (6, 5, 2.0)] {
         let mut worst: f64 = 0.0;
@@ -90,7 +69,7 @@ fn widths(full: bool, verdict: &mut Verdict) {
         let limit_s = if proved { limit_s } else { f64::NEG_INFINITY };
         let what =
             format!("proved optimum of 10^30 assemblies, width {width}, slowest of {n_problems}");
-        verdict.at_most(&what, worst, limit_s, " s");
+        figures.time(&what, worst, ..=limit_s, " s");
     }
     for (costs, what) in [
         (PairCosts::Weak, "those of sites from 0 to 1"),
@@ -113,7 +92,7 @@ fn widths(full: bool, verdict: &mut Verdict) {
         let what = format!(
             "proved optimum, width 8, pair costs at most 30 % of the cheaper site, {what}, slowest of 5"
         );
-        verdict.at_most(&what, worst, limit_s, " s");
+        figures.time(&what, worst, ..=limit_s, " s");
     }
     let problem = k_tree(1, sites, alternatives, 8, PairCosts::Any);
     let (found, seconds) = timed(|| best(&problem, 1));
@@ -125,7 +104,7 @@ fn widths(full: bool, verdict: &mut Verdict) {
 }
 
 /// The best few, and the Pareto front.
-fn several(full: bool, verdict: &mut Verdict) {
+fn several(full: bool, figures: &mut Figures) {
     let (sites, alternatives) = if full { (30, 10) } else { (14, 4) };
     let mut worst: f64 = 0.0;
     for seed in 0..3 {
@@ -134,7 +113,7 @@ fn several(full: bool, verdict: &mut Verdict) {
         assert!(found.proved() && found.best.len() == 10);
         worst = worst.max(seconds);
     }
-    verdict.at_most("10 best, width 6, slowest of 3", worst, 1.0, " s");
+    figures.time("10 best, width 6, slowest of 3", worst, ..=1.0, " s");
     for (integers, what) in [(true, "whole numbers to 100"), (false, "any numbers")] {
         let mut worst: f64 = 0.0;
         for seed in 0..3 {
@@ -158,12 +137,12 @@ fn several(full: bool, verdict: &mut Verdict) {
             worst = worst.max(seconds);
         }
         let what = format!("exact Pareto front, width 4, second objective {what}, slowest of 3");
-        verdict.at_most(&what, worst, 2.0, " s");
+        figures.time(&what, worst, ..=2.0, " s");
     }
 }
 
 /// Small problems beside every assembly tried one by one: the best three and the front.
-fn equal_to_brute_force(n_problems: u64, verdict: &mut Verdict) {
+fn equal_to_brute_force(n_problems: u64, figures: &mut Figures) {
     let mut equal = 0;
     let mut largest = 0.0_f64;
     for seed in 0..n_problems {
@@ -177,16 +156,16 @@ fn equal_to_brute_force(n_problems: u64, verdict: &mut Verdict) {
     }
     println!("largest of {n_problems} problems tried one by one: {largest} assemblies");
     let share = 100.0 * f64::from(equal) / n_problems as f64;
-    verdict.at_least(
+    figures.fact(
         "small problems whose optimum every assembly tried one by one has",
         share,
-        100.0,
+        100.0..,
         " %",
     );
 }
 
 /// One assembly's cost.
-fn evaluation(verdict: &mut Verdict) {
+fn evaluation(figures: &mut Figures) {
     const N: usize = 100_000;
     let problem = k_tree(1, 100, 10, 4, PairCosts::Any);
     let mut choice = vec![0; 100];
@@ -196,18 +175,24 @@ fn evaluation(verdict: &mut Verdict) {
             black_box(problem.cost(black_box(&choice)));
         }
     });
-    verdict.at_most(
+    figures.time(
         "one assembly of 100 vertices and 390 pairs",
         1e6 * seconds / N as f64,
-        10.0,
+        ..=10.0,
         " us",
     );
 }
 
+/// Figures that need toulbar2.
+const AS_TOULBAR2: &str = "exported problems with the same optimum as toulbar2";
+const TIMES_TOULBAR2: &str = "processor seconds of these, times toulbar2's";
+
 /// The same problems through toulbar2.
-fn beside_toulbar2(n_problems: u64, verdict: &mut Verdict) {
+fn beside_toulbar2(n_problems: u64, figures: &mut Figures) {
     if Command::new("toulbar2").arg("--help").output().is_err() {
-        println!("toulbar2 is not installed: nothing beside it");
+        for what in [AS_TOULBAR2, TIMES_TOULBAR2] {
+            figures.unknown(what, "toulbar2 is not installed");
+        }
         return;
     }
     let folder = tempfile::tempdir().expect("a folder for temporary files");
@@ -235,18 +220,8 @@ fn beside_toulbar2(n_problems: u64, verdict: &mut Verdict) {
         "{n_problems} problems: ours {ours_s:.2} s, toulbar2 {theirs_s:.2} s by its own account"
     );
     let share = 100.0 * f64::from(equal) / n_problems as f64;
-    verdict.at_least(
-        "exported problems with the same optimum as toulbar2",
-        share,
-        100.0,
-        " %",
-    );
-    verdict.at_most(
-        "processor seconds of these, times toulbar2's",
-        ours_s / theirs_s,
-        2.0,
-        "",
-    );
+    figures.fact(AS_TOULBAR2, share, 100.0.., " %");
+    figures.time(TIMES_TOULBAR2, ours_s / theirs_s, ..=2.0, "");
 }
 
 /// The optimum, and the seconds it says that it took.

@@ -225,8 +225,9 @@ fn regret_is_that_of_the_normal_distribution() {
     let deviations = [vec![1.2, 1.6], vec![5.0, 5.0]];
     let found = compare_assemblies(&[0, 1], &[1, 1], 1.0, &deviations);
     assert_eq!((found.deviation, found.measure), (2.0, Some(0)));
-    let density =
-        |d: f64| (-0.5 * ((d - 1.0) / 2.0_f64).powi(2)).exp() / (2.0 * 6.283_185_307_f64.sqrt());
+    let density = |d: f64| {
+        (-0.5 * ((d - 1.0) / 2.0_f64).powi(2)).exp() / (2.0 * std::f64::consts::TAU.sqrt())
+    };
     let step = 1e-4;
     let expected: f64 = (0..200_000)
         .map(|i| f64::from(i) * step * density(-f64::from(i) * step) * step)
