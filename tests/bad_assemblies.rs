@@ -29,6 +29,25 @@ fn problems(error: &str) -> Vec<&str> {
 }
 
 #[test]
+fn an_alternative_that_cannot_take_the_place() {
+    let scratch = Scratch::new();
+    let more = ("\"hydro.EfmFlux\"]", "\"hydro.EfmFlux\", \"hydro.RK2\"]");
+    let assembly = scratch.example("sod/sod.toml", &[], &[more]);
+    let error = scratch.verb("check", &assembly, &[]).error();
+    let begins = "error: cannot take alternative \"hydro.RK2\" for instance \"flux\"";
+    assert!(error.starts_with(begins), "{error}");
+    assert!(
+        error.contains("cannot find provides port \"flux\" of \"flux\""),
+        "{error}"
+    );
+    assert!(!error.contains("Efm"), "{error}");
+    // Who does not ask for it runs.
+    scratch
+        .verb("run", &assembly, &["--set", "driver.max_steps=1"])
+        .well();
+}
+
+#[test]
 fn a_part_that_is_not_there_or_does_not_fit() {
     let scratch = Scratch::new();
     for (name, from, to) in [

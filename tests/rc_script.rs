@@ -36,7 +36,7 @@ fn the_script_runs_to_the_same_bits() {
             let fewer = "configure driver parameters max_steps 25";
             interpreter.line(fewer, &mut Quiet).expect("a parameter");
         }
-        let step = interpreter.line(line.text, &mut Quiet);
+        let step = interpreter.line(&line.text, &mut Quiet);
         ended = Some(step.unwrap_or_else(|error| panic!("line {}: {error}", line.number)));
     }
     assert_eq!(ended, Some(Step::Exit(0)));

@@ -6,6 +6,8 @@ use std::{fmt, fs, io};
 
 use serde::{Deserialize, Serialize};
 
+use crate::rc::Script;
+
 /// An assembly: instances of classes, connected and with their parameters set.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -103,6 +105,12 @@ pub enum AssemblyError {
         /// Where and what.
         source: Box<toml::de::Error>,
     },
+    /// It is an rc script that does not say so.
+    #[error("cannot read assembly \"{}\": an rc script, expected an assembly file; begin it with the line #!ccaffeine or name it *.rc", path.display())]
+    Script {
+        /// The file.
+        path: PathBuf,
+    },
     /// A change names something that is not there.
     #[error("cannot change {what}: {found}, expected {expected}")]
     Change {
@@ -126,9 +134,13 @@ impl Assembly {
             source,
         })?;
         let parsed: Result<Assembly, _> = toml::from_str(&text);
-        let mut assembly = parsed.map_err(|source| AssemblyError::Malformed {
-            path: path.into(),
-            source: Box::new(source),
+        let mut assembly = parsed.map_err(|source| {
+            let path = path.to_path_buf();
+            if Script::looks_like_script(&path) {
+                return AssemblyError::Script { path };
+            }
+            let source = Box::new(source);
+            AssemblyError::Malformed { path, source }
         })?;
         let folder = path.parent().unwrap_or(Path::new(""));
         for entry in &mut assembly.assembly.path {

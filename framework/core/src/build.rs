@@ -82,8 +82,7 @@ impl Framework {
         if let Err(error) = self.connect_defaults() {
             problems.push(error.into());
         }
-        self.find_unconnected(assembly, &mut problems);
-        problems.extend(self.go_cycle().map(Into::into));
+        problems.extend(self.problems_of_wiring(assembly));
         find_bad_alternatives(assembly, repository, &mut problems);
         if problems.is_empty() {
             return Ok(());
@@ -114,11 +113,10 @@ impl Framework {
         made
     }
 
-    fn find_unconnected(
-        &self,
-        assembly: &Assembly,
-        problems: &mut Vec<Box<dyn Error + Send + Sync>>,
-    ) {
+    /// What is wrong with the connections of an assembly's instances as they are now: uses ports that lead nowhere, Go
+    /// ports in a cycle.
+    pub fn problems_of_wiring(&self, assembly: &Assembly) -> Vec<Box<dyn Error + Send + Sync>> {
+        let mut problems: Vec<Box<dyn Error + Send + Sync>> = Vec::new();
         for (instance, port, interface) in self.unconnected() {
             // One that the file connects, but that could not be connected, has its problem already.
             let end = Endpoint { instance, port };
@@ -136,6 +134,8 @@ impl Framework {
                 );
             }
         }
+        problems.extend(self.go_cycle().map(Into::into));
+        problems
     }
 }
 

@@ -12,7 +12,7 @@ use crate::connections::{ConnectionId, fits};
 use crate::connector::Target;
 use crate::error::FrameworkError;
 use crate::lead::straight_target;
-use crate::services::{ComponentServices, Shared};
+use crate::services::{ComponentServices, PlainServices, Shared};
 use crate::state::{ClassOrigin, Connection, Entry, FRAMEWORK, Provided, Uses, good_name};
 
 /// A framework (`gov.cca.AbstractFramework`). Dropping it shuts it down: it says goodbye to the components, last made
@@ -118,10 +118,12 @@ impl Framework {
         class: &Class,
     ) -> Result<(), FrameworkError> {
         let name = id.name.as_str();
-        let component = class.create().map_err(|source| FrameworkError::Create {
-            instance: name.into(),
-            source,
-        })?;
+        let component = class
+            .create(name)
+            .map_err(|source| FrameworkError::Create {
+                instance: name.into(),
+                source,
+            })?;
         let component = Arc::new(component);
         self.shared.lock().entry_mut(id)?.component = Some(Arc::clone(&component));
         // Its share is never given back: a component, or a thread that it left behind, may keep its services longer than
@@ -179,6 +181,7 @@ impl Framework {
         <dyn ServicesPort>::provide(Arc::new(ComponentServices {
             framework: Arc::downgrade(&self.shared),
             id: id.clone(),
+            plain: PlainServices::default(),
         }))
     }
 

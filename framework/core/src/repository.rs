@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
-use cca_loader::{Class, Library, LoadError, find_libraries};
+use cca_loader::{
+    Class, IndexedClass, Library, LoadError, find_index_files, find_libraries,
+    is_component_library, read_index,
+};
 
 use crate::error::{FrameworkError, names};
 
@@ -18,10 +21,10 @@ pub struct Repository {
 }
 
 impl Repository {
-    /// Adds a library, or all component libraries of a folder.
+    /// Adds a library, or all component libraries of a folder and those that its `.cca` files name.
     ///
     /// # Errors
-    /// [`LoadError`]: of the library; of a folder's first library that cannot be opened.
+    /// [`LoadError`]: of the library; of a folder's first library or index file that cannot be used.
     pub fn add_path(&mut self, path: &Path) -> Result<(), LoadError> {
         let errors = self.add_what_opens(path);
         errors.into_iter().next().map_or(Ok(()), Err)
@@ -44,7 +47,68 @@ impl Repository {
             }
         };
         let add = |library: &PathBuf| self.add(&Library::open(library)?);
-        libraries.iter().map(add).filter_map(Result::err).collect()
+        let mut errors: Vec<_> = libraries.iter().map(add).filter_map(Result::err).collect();
+        if path.is_dir() {
+            errors.extend(self.add_indexed(path));
+        }
+        errors
+    }
+
+    /// Adds what the index files of a folder name. Libraries that are no component libraries are passed over, as they are
+    /// in a folder.
+    ///
+    /// # Returns
+    /// Why files or libraries cannot be used.
+    fn add_indexed(&mut self, folder: &Path) -> Vec<LoadError> {
+        let mut errors = Vec::new();
+        // The folder has just been read.
+        for index in find_index_files(folder).unwrap_or_default() {
+            match read_index(&index) {
+                Ok(classes) => {
+                    let added = classes
+                        .iter()
+                        .map(|class| self.add_indexed_class(&index, class));
+                    errors.extend(added.filter_map(Result::err));
+                }
+                Err(error) => errors.push(error),
+            }
+        }
+        errors
+    }
+
+    fn add_indexed_class(&mut self, index: &Path, indexed: &IndexedClass) -> Result<(), LoadError> {
+        let IndexedClass {
+            library,
+            class,
+            alias,
+        } = indexed;
+        if self.classes.contains_key(&**alias)
+            || (library.exists() && !is_component_library(library))
+        {
+            return Ok(());
+        }
+        let library = Library::open(library)?;
+        self.add_library(&library);
+        if self.classes.contains_key(&**alias) {
+            return Ok(());
+        }
+        // A function of C has no dots in its name.
+        let is_it =
+            |known: &&Class| known.name() == class || known.name().replace('.', "_") == *class;
+        let mut found = library.classes().iter().filter(is_it);
+        let Some(found) = found.next() else {
+            let known: Vec<_> = library.classes().iter().map(|c| c.name().into()).collect();
+            return Err(LoadError::Index {
+                path: index.into(),
+                what: format!(
+                    "class \"{class}\" is not in library \"{}\", expected {}",
+                    library.path().display(),
+                    names(&known)
+                ),
+            });
+        };
+        self.insert(&found.renamed(alias));
+        Ok(())
     }
 
     /// Adds an opened library's classes.

@@ -5,7 +5,8 @@ use std::slice;
 
 use cca_abi::{ErrorBuffer, PortError, RawComponent, RawPort, call};
 
-use crate::LoadError;
+use crate::regions::NamedInstance;
+use crate::{LoadError, activity};
 
 type Create = unsafe extern "C-unwind" fn(*mut RawComponent, *mut ErrorBuffer) -> i32;
 
@@ -41,6 +42,14 @@ impl Class {
         self.name
     }
 
+    /// The same class by another name, as an index file may give it.
+    pub fn renamed(&self, name: &str) -> Self {
+        let class = self.clone();
+        // As other names of classes it lives until the process ends: libraries are never closed.
+        let name = String::leak(name.into());
+        Class { name, ..class }
+    }
+
     /// Version.
     pub fn version(&self) -> &'static str {
         self.version
@@ -58,9 +67,15 @@ impl Class {
 
     /// Makes an instance.
     ///
+    /// # Arguments
+    /// * `name` - by which it is told if its code ends the process
+    ///
     /// # Errors
     /// [`LoadError::Create`] with the component's words, a panic's included.
-    pub fn create(&self) -> Result<Instance, LoadError> {
+    pub fn create(&self, name: &str) -> Result<Instance, LoadError> {
+        let named = NamedInstance::add(&self.library, name, self.name);
+        let _creating =
+            activity::begin(format!("create instance \"{name}\" of class {}", self.name));
         // SAFETY: a class's `create` writes a component and returns 0, or writes an error and returns another status.
         let raw = unsafe { call(|component, error| (self.create)(component, error)) };
         let raw: RawComponent = raw.map_err(|source| self.error(source))?;
@@ -82,7 +97,7 @@ impl Class {
                 "a table with a function missing, expected all",
             )));
         }
-        Ok(Instance { raw })
+        Ok(Instance { raw, named })
     }
 
     fn error(&self, source: PortError) -> LoadError {
@@ -97,6 +112,8 @@ impl Class {
 #[derive(Debug)]
 pub struct Instance {
     raw: RawComponent,
+    // Given up after the instance was destroyed.
+    named: NamedInstance,
 }
 
 impl Instance {
@@ -108,6 +125,7 @@ impl Instance {
     /// # Errors
     /// The component's, a panic's included.
     pub unsafe fn set_services(&self, services: RawPort) -> Result<(), PortError> {
+        let _setting = activity::begin(format!("set services of {}", self.named));
         // SAFETY: object and table are one component's; the services are the caller's promise.
         unsafe {
             call(|_: *mut (), error| {
@@ -121,6 +139,7 @@ impl Instance {
     /// # Errors
     /// The component's, a panic's included.
     pub fn release_services(&self) -> Result<(), PortError> {
+        let _releasing = activity::begin(format!("release services of {}", self.named));
         // SAFETY: object and table are one component's.
         unsafe {
             call(|_: *mut (), error| ((*self.raw.vtable).release_services)(self.raw.object, error))

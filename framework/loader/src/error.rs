@@ -25,6 +25,26 @@ pub enum LoadError {
         /// The dynamic linker's words.
         source: LinkerError,
     },
+    /// It is for another processor.
+    #[error("cannot open library \"{}\": built for {found}, expected {expected}", path.display())]
+    Architecture {
+        /// Absolute path.
+        path: PathBuf,
+        /// What it is for.
+        found: String,
+        /// What we are for.
+        expected: &'static str,
+    },
+    /// Its end is missing.
+    #[error("cannot open library \"{}\": cut at {found} bytes, expected at least {expected}; copy or build it again", path.display())]
+    Cut {
+        /// Absolute path.
+        path: PathBuf,
+        /// Bytes that it has.
+        found: u64,
+        /// Bytes that its own head speaks of.
+        expected: u64,
+    },
     /// It is a library, but of something else.
     #[error("cannot open library \"{}\": no function {symbol}, expected a component library", path.display())]
     NoComponent {
@@ -74,6 +94,14 @@ pub enum LoadError {
     #[error("cannot open library \"{}\": {what}", path.display())]
     Malformed {
         /// Absolute path.
+        path: PathBuf,
+        /// What is wrong, and what was expected.
+        what: String,
+    },
+    /// A `.cca` index file cannot be used.
+    #[error("cannot read index \"{}\": {what}", path.display())]
+    Index {
+        /// The file.
         path: PathBuf,
         /// What is wrong, and what was expected.
         what: String,

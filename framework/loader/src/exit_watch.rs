@@ -15,7 +15,9 @@ unsafe extern "C" {
 
 struct Watch {
     is_on: AtomicBool,
-    last_words: Box<dyn Fn() + Send + Sync>,
+    /// A child of the process, made by a component, ends as it likes.
+    process: u32,
+    last_words: Box<dyn Fn() -> bool + Send + Sync>,
 }
 
 /// While it lives, `exit` does not end the process with success, and not in silence.
@@ -25,10 +27,12 @@ struct Watch {
 pub struct ExitWatch(Arc<Watch>);
 
 impl ExitWatch {
-    /// From now on, an `exit` has `last_words` called, and then ends the process with the code 1.
-    pub fn begin(last_words: impl Fn() + Send + Sync + 'static) -> Self {
+    /// From now on, an `exit` has `last_words` called, and then, if they say that it was not to be, ends the process with the
+    /// code 1.
+    pub fn begin(last_words: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         let watch = Arc::new(Watch {
             is_on: AtomicBool::new(true),
+            process: std::process::id(),
             last_words: Box::new(last_words),
         });
         let counted = Arc::into_raw(Arc::clone(&watch)).cast_mut().cast();
@@ -48,10 +52,12 @@ impl Drop for ExitWatch {
 extern "C" fn at_exit(_: c_int, watch: *mut c_void) {
     // SAFETY: the pointer of `ExitWatch::begin`, counted for this one call.
     let watch = unsafe { Arc::from_raw(watch.cast_const().cast::<Watch>()) };
-    if watch.is_on.swap(false, Ordering::AcqRel) {
+    if watch.process == std::process::id() && watch.is_on.swap(false, Ordering::AcqRel) {
         // Whatever happens there, the process ends here.
-        let _ = catch_unwind(AssertUnwindSafe(|| (watch.last_words)()));
-        // SAFETY: always allowed; what `exit` had still to do belongs to a run that is lost.
-        unsafe { _exit(1) };
+        let was_wrong = catch_unwind(AssertUnwindSafe(|| (watch.last_words)()));
+        if was_wrong.unwrap_or(true) {
+            // SAFETY: always allowed; what `exit` had still to do belongs to a run that is lost.
+            unsafe { _exit(1) };
+        }
     }
 }

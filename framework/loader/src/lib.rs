@@ -2,19 +2,29 @@
 //!
 //! * [`Library`]: one opened library and its [`Class`]es;
 //! * [`MpiProxy`]: the proxy of MPI, which is no component;
-//! * [`ExitWatch`]: notices that the code of a library ends the process;
+//! * [`ExitWatch`]: notices that the code of a library ends the process; [`report_crashes`]: that a signal does;
+//!   [`activity`]: what it was to do;
+//! * [`read_index`]: Ccaffeine's `.cca` files, which name libraries and classes;
 //! * [`find_libraries`]: the component libraries of a folder, told by their contents without running them.
 
+mod activity;
 mod class;
+mod crash_report;
 mod error;
 mod exit_watch;
+mod image;
+mod index_file;
 mod library;
 mod mpi_proxy;
+mod regions;
 mod search;
 
+pub use activity::activity;
 pub use class::{Class, Instance};
+pub use crash_report::report_crashes;
 pub use error::LoadError;
 pub use exit_watch::ExitWatch;
+pub use index_file::{IndexedClass, find_index_files, read_index};
 pub use library::Library;
 pub use mpi_proxy::{AttachedMpi, MpiProxy, MpiRoutine};
-pub use search::find_libraries;
+pub use search::{find_libraries, is_component_library};

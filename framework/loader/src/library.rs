@@ -11,7 +11,9 @@ use cca_abi::{
 use libloading::os::unix::{Library as Handle, RTLD_GLOBAL, RTLD_LOCAL, RTLD_NOW};
 
 use crate::error::LinkerError;
-use crate::{Class, LoadError};
+use crate::image::Image;
+use crate::regions::add_library;
+use crate::{Class, LoadError, activity};
 
 /// More classes than any library has: a count beyond it is not a count.
 const MAX_CLASSES: u32 = 65_536;
@@ -71,6 +73,10 @@ impl Library {
         // Opened first: the linker's own words for a missing file are of no use, and a bare name would be searched for.
         File::open(path).map_err(no_file)?;
         let path = path.canonicalize().map_err(no_file)?;
+        if let Some(image) = Image::read(&path).map_err(no_file)? {
+            image.check(&path)?;
+        }
+        let _opening = activity::begin(format!("open library \"{}\"", path.display()));
         // SAFETY: the initialisers of a component library may run; that is what the user asks for by naming it.
         let handle = unsafe { Handle::open(Some(&path), RTLD_NOW | scope) };
         let handle = handle.map_err(|error| LoadError::NotLoadable {
@@ -78,6 +84,7 @@ impl Library {
             source: linker_error(&error),
         })?;
         let handle = ManuallyDrop::new(handle);
+        add_library(&path);
         let descriptor = descriptor(&handle, &path)?;
         let classes = classes(descriptor, &path)?;
         Ok(Library {

@@ -1,37 +1,68 @@
 //! Which files of a folder are component libraries.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use cca_abi::recording::MPI_PROXY_SYMBOL;
 use memchr::memmem;
 
+use crate::image::{Image, exports};
+
 /// What every component library has in its symbol table, whatever its version.
-const MARK: &[u8] = b"cca_component_v";
+const MARK: &str = "cca_component_v";
+
+/// Of a file that is searched so many bytes are in memory at a time.
+const PIECE_BYTES: usize = 1 << 20;
 
 /// The component libraries of a folder, sorted by name.
 ///
-/// A file is taken for one if it ends in `.so` and names the entry function; it is read, not run, so that a folder with
-/// other libraries in it does no harm. The proxy of MPI has the entry function, from `cca-abi`, but no class.
+/// A file is taken for one if it ends in `.so` and [is one](is_component_library). It is read, not run, so that a folder
+/// with other libraries in it does no harm; of those no more than the table of symbols is read.
 ///
 /// # Errors
-/// The folder or a library in it cannot be read.
+/// The folder cannot be read.
 pub fn find_libraries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         let library = path.extension().is_some_and(|extension| extension == "so");
-        if library && path.is_file() {
-            let bytes = fs::read(&path)?;
-            let names = |mark| memmem::find(&bytes, mark).is_some();
-            if names(MARK) && !names(MPI_PROXY_SYMBOL.as_bytes()) {
-                found.push(path);
-            }
+        if library && path.is_file() && is_component_library(&path) {
+            found.push(path);
         }
     }
     found.sort();
     Ok(found)
+}
+
+/// Whether a file exports a component library's entry function; of a damaged file, whether it names it. The proxy of MPI
+/// and the preloaded recorder have that function, from `cca-abi`, but no class. A file that cannot be read is none.
+pub fn is_component_library(path: &Path) -> bool {
+    let Ok(Some(image)) = Image::read(path) else {
+        return false;
+    };
+    let names = |mark: &str| names(path, mark.as_bytes(), image.mapped_bytes()).unwrap_or(false);
+    exports(path, MARK).unwrap_or_else(|| names(MARK)) && !names(MPI_PROXY_SYMBOL)
+}
+
+/// Whether the beginning of a file, of so many bytes, holds some bytes.
+fn names(path: &Path, mark: &[u8], limit: u64) -> io::Result<bool> {
+    let mut file = File::open(path)?.take(limit);
+    let mut piece = vec![0; PIECE_BYTES];
+    // What may be the beginning of the mark at the end of a piece comes first in the next.
+    let mut kept = 0;
+    loop {
+        let read = file.read(&mut piece[kept..])?;
+        if read == 0 {
+            return Ok(false);
+        }
+        let filled = kept + read;
+        if memmem::find(&piece[..filled], mark).is_some() {
+            return Ok(true);
+        }
+        kept = filled.min(mark.len() - 1);
+        piece.copy_within(filled - kept..filled, 0);
+    }
 }
 
 #[cfg(test)]
@@ -42,13 +73,40 @@ mod tests {
     fn only_files_that_name_the_entry_function_are_found() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
-        write("libb.so", b"\0cca_component_v1\0");
-        write("liba.so", b"\0cca_component_v2\0");
-        write("libm.so", b"\0cos\0");
-        write("libproxy_mpi.so", b"\0cca_component_v1\0proxy_mpi_v1\0");
+        write("libb.so", b"\x7fELF\0cca_component_v1\0");
+        write("liba.so", b"\x7fELF\0cca_component_v2\0");
+        write("libm.so", b"\x7fELF\0cos\0");
+        write(
+            "libproxy_mpi.so",
+            b"\x7fELF\0cca_component_v1\0proxy_mpi_v1\0",
+        );
+        write("libnone.so", b"cca_component_v1");
         write("notes.txt", b"cca_component_v1");
         let found = find_libraries(folder.path()).unwrap();
         let names: Vec<_> = found.iter().map(|path| path.file_name().unwrap()).collect();
         assert_eq!(names, ["liba.so", "libb.so"]);
+    }
+
+    #[test]
+    fn a_mark_between_two_pieces_is_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        for before in [
+            0,
+            PIECE_BYTES - 20,
+            PIECE_BYTES - 7,
+            PIECE_BYTES,
+            2 * PIECE_BYTES - 16,
+        ] {
+            let mut bytes = vec![b'c'; before];
+            bytes.extend(MARK.as_bytes());
+            fs::write(&path, &bytes).unwrap();
+            assert!(names(&path, MARK.as_bytes(), u64::MAX).unwrap(), "{before}");
+            fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
+            assert!(
+                !names(&path, MARK.as_bytes(), u64::MAX).unwrap(),
+                "{before}"
+            );
+        }
     }
 }

@@ -90,14 +90,16 @@ pub enum RcError {
 }
 
 impl RcError {
-    /// Whether the line was not understood, which Ccaffeine tells and passes over.
-    pub fn is_passed_over(&self) -> bool {
+    /// Whether the line was not understood, or is of a command that is switched off: nothing was to be done then, and a
+    /// warning is enough. Any other line that fails has not done what it was to do.
+    pub fn is_harmless(&self) -> bool {
         matches!(
             self,
             RcError::Ambiguous { .. }
                 | RcError::Undefined { .. }
                 | RcError::TooManyArguments { .. }
                 | RcError::MissingArguments { .. }
+                | RcError::ShellDisabled
         )
     }
 }

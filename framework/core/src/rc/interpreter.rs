@@ -10,6 +10,7 @@ use cca_ports::{ParameterPort, TypeMap};
 
 use super::command::Command;
 use super::error::RcError;
+use super::matching::{self, Match};
 use super::{properties, script};
 use crate::assembly::{Assembly, Endpoint, Start};
 use crate::error::names;
@@ -20,6 +21,11 @@ use crate::{ConnectionId, Framework, FrameworkError, Repository};
 pub trait Host {
     /// Shows a text of one or more lines.
     fn say(&mut self, text: &str);
+
+    /// Tells what is passed over and is no error of a line.
+    fn warn(&mut self, text: &str) {
+        self.say(&format!("warning: {text}"));
+    }
 
     /// Starts an instance's Go port; every uses port with a service is connected by then.
     ///
@@ -119,6 +125,9 @@ impl<'a> Interpreter<'a> {
         assembly.assembly.path = self.path.clone();
         for instance in self.framework.instances() {
             if self.is_shown(&instance.name) {
+                // A script may have changed its path since: the assembly must find the class again.
+                let library = instance.library.filter(|library| !self.is_on_path(library));
+                assembly.assembly.path.extend(library);
                 assembly.instances.insert(instance.name, instance.class);
             }
         }
@@ -144,6 +153,13 @@ impl<'a> Interpreter<'a> {
         assembly
     }
 
+    fn is_on_path(&self, library: &Path) -> bool {
+        let folders = self.path.iter().filter_map(|path| path.canonicalize().ok());
+        let mut folders =
+            folders.filter(|path| path == library || Some(&**path) == library.parent());
+        folders.next().is_some()
+    }
+
     /// Carries a line out; a comment does nothing.
     ///
     /// # Errors
@@ -162,24 +178,46 @@ impl<'a> Interpreter<'a> {
             Command::Pallet => host.say(&self.shown_pallet()),
             Command::Instantiate(class, name) => self.instantiate(&class, name, host)?,
             Command::Arena => host.say(&self.shown_arena()),
-            Command::Remove(instance) => self.remove(&instance, host)?,
+            Command::Remove(instance) => self.remove(&self.meant(instance, host), host)?,
             Command::Nuke => self.nuke(host)?,
             Command::Connect(ends) => self.connect(ends, host)?,
             Command::Disconnect(ends) => self.disconnect(ends, host)?,
             Command::Links => host.say(&self.shown_links(None)),
-            Command::Display(words) => host.say(&self.shown(&words)?),
-            Command::Configure(names, value) => self.configure(&names, value, host)?,
+            Command::Display(mut words) => {
+                if let Some(instance) = words.get_mut(1) {
+                    *instance = self.meant(std::mem::take(instance), host);
+                }
+                host.say(&self.shown(&words)?);
+            }
+            Command::Configure([instance, port, key], value) => {
+                let instance = self.meant(instance, host);
+                self.configure(&[instance, port, key], value, host)?;
+            }
             Command::Property(instance, key, value) => {
-                self.property(&instance, key, value, host)?;
+                self.property(&self.meant(instance, host), key, value, host)?;
             }
-            Command::PortProperty(port, key, value) => {
-                self.port_property(&port, key, value, host)?;
+            Command::PortProperty([instance, port], key, value) => {
+                let instance = self.meant(instance, host);
+                self.port_property(&[instance, port], key, value, host)?;
             }
-            Command::Go(instance, port) => self.go(Endpoint { instance, port }, host)?,
+            Command::Go(instance, port) => {
+                let instance = self.meant(instance, host);
+                self.go(Endpoint { instance, port }, host)?;
+            }
             Command::Verbose(verbose) => self.verbose = verbose,
             Command::Shell(line) => shell(&line, host)?,
         }
         Ok(Step::Next)
+    }
+
+    /// The instance that a word means; the word itself, if it means none.
+    fn meant(&self, word: String, host: &mut dyn Host) -> String {
+        if self.framework.component_id(&word).is_ok() {
+            return word;
+        }
+        let instances = self.framework.instances().into_iter().map(|i| i.name);
+        let shown: Vec<_> = instances.filter(|name| self.is_shown(name)).collect();
+        take("instance", word, &shown, host)
     }
 
     fn tell(&self, host: &mut dyn Host, text: impl FnOnce() -> String) {
@@ -222,42 +260,30 @@ impl<'a> Interpreter<'a> {
         Ok(())
     }
 
-    /// The classes of the libraries on the path.
-    fn available(&mut self) -> Result<&Repository, RcError> {
-        if self.available.is_none() {
+    /// The classes of the libraries on the path; what cannot be used of it is told and passed over.
+    fn available(&mut self, host: &mut dyn Host) -> &Repository {
+        self.available.get_or_insert_with(|| {
             let mut repository = Repository::default();
-            self.path
-                .iter()
-                .try_for_each(|path| repository.add_path(path))?;
-            self.available = Some(repository);
-        }
-        Ok(self.available.get_or_insert_with(Repository::default))
+            for path in &self.path {
+                if !path.exists() {
+                    let path = path.display();
+                    host.warn(&format!(
+                        "cannot search \"{path}\": no such folder; passed over"
+                    ));
+                    continue;
+                }
+                for error in repository.add_what_opens(path) {
+                    host.warn(&format!("{}; passed over", with_causes(&error)));
+                }
+            }
+            repository
+        })
     }
 
     /// Libraries open at once and for themselves, whatever the command asks for.
     fn repository(&mut self, words: &[String], host: &mut dyn Host) -> Result<(), RcError> {
         let words: Vec<_> = words.iter().map(String::as_str).collect();
         match words[..] {
-            ["list"] => {
-                let classes = self.available()?.classes();
-                let lines: Vec<_> = classes.map(|class| class.name().to_string()).collect();
-                host.say(&super::show::list("no class", &lines));
-            }
-            ["get" | "get-global" | "get-lazy" | "get-lazy-global", class] => {
-                if self.is_loaded(class) {
-                    return Ok(());
-                }
-                let available = self.available()?;
-                let Some(found) = available.class(class).cloned() else {
-                    let known: Vec<_> = available.classes().map(|c| c.name().into()).collect();
-                    return Err(RcError::UnknownClass {
-                        class: class.into(),
-                        known: names(&known),
-                    });
-                };
-                self.framework.add_class(&found);
-                self.tell(host, || format!("loaded {class}"));
-            }
             ["get-ports", library] => {
                 let opened = Library::open_global(&self.folder.join(library));
                 // Of a library of port types no component is expected.
@@ -266,9 +292,15 @@ impl<'a> Interpreter<'a> {
                     Err(error) => return Err(error.into()),
                 }
             }
-            ["init" | "init-lazy" | "init-global" | "init-lazy-global"] => {
-                let available = self.available()?.clone();
+            [get, class] if get.starts_with("get") => self.load(class, host)?,
+            [init] if init.starts_with("init") => {
+                let available = self.available(host).clone();
                 self.framework.add_repository(&available);
+            }
+            [list] if list.starts_with('l') => {
+                let classes = self.available(host).classes();
+                let lines: Vec<_> = classes.map(|class| class.name().to_string()).collect();
+                host.say(&super::show::list("no class", &lines));
             }
             _ => {
                 return Err(RcError::BadArgument {
@@ -281,6 +313,24 @@ impl<'a> Interpreter<'a> {
         Ok(())
     }
 
+    /// Brings a class of the path into the pallet.
+    fn load(&mut self, class: &str, host: &mut dyn Host) -> Result<(), RcError> {
+        if self.is_loaded(class) {
+            return Ok(());
+        }
+        let available = self.available(host);
+        let Some(found) = available.class(class).cloned() else {
+            let known: Vec<_> = available.classes().map(|c| c.name().into()).collect();
+            return Err(RcError::UnknownClass {
+                class: class.into(),
+                known: names(&known),
+            });
+        };
+        self.framework.add_class(&found);
+        self.tell(host, || format!("loaded {class}"));
+        Ok(())
+    }
+
     fn instantiate(
         &mut self,
         class: &str,
@@ -289,16 +339,19 @@ impl<'a> Interpreter<'a> {
     ) -> Result<(), RcError> {
         let wanted = name.as_ref().and_then(|name| self.replaced.get(name));
         let is_replaced = wanted.is_some();
-        let class = wanted.map_or(class, String::as_str).to_string();
+        let mut class = wanted.map_or(class, String::as_str).to_string();
         if is_replaced && !self.is_loaded(&class) {
             // The script could not know that it is wanted.
-            if let Some(found) = self.available()?.class(&class).cloned() {
+            if let Some(found) = self.available(host).class(&class).cloned() {
                 self.framework.add_class(&found);
             }
         }
+        let loaded = self.framework.available_classes();
+        let loaded: Vec<_> = loaded.iter().map(|c| c.name().to_string()).collect();
+        if !is_replaced {
+            class = take("class", class, &loaded, host);
+        }
         if !self.is_loaded(&class) {
-            let loaded = self.framework.available_classes();
-            let loaded: Vec<_> = loaded.iter().map(|c| c.name().to_string()).collect();
             return Err(RcError::NotLoaded {
                 instance: name.unwrap_or_else(|| class.clone()),
                 class,
@@ -358,8 +411,21 @@ impl<'a> Interpreter<'a> {
         Ok(())
     }
 
+    fn connection(
+        &self,
+        [user, uses, provider, provides]: [String; 4],
+        host: &mut dyn Host,
+    ) -> ConnectionId {
+        ConnectionId {
+            user: self.meant(user, host),
+            uses,
+            provider: self.meant(provider, host),
+            provides,
+        }
+    }
+
     fn connect(&self, ends: [String; 4], host: &mut dyn Host) -> Result<(), RcError> {
-        let id = connection(ends);
+        let id = self.connection(ends, host);
         self.known_instance(&id.user)?;
         self.known_instance(&id.provider)?;
         self.framework.connect(&id)?;
@@ -368,7 +434,7 @@ impl<'a> Interpreter<'a> {
     }
 
     fn disconnect(&self, ends: [String; 4], host: &mut dyn Host) -> Result<(), RcError> {
-        let id = connection(ends);
+        let id = self.connection(ends, host);
         self.known_instance(&id.user)?;
         let found = self.framework.connection(&id.user, &id.uses)?;
         if found != id {
@@ -489,12 +555,25 @@ fn shell(line: &str, host: &mut dyn Host) -> Result<(), RcError> {
     })
 }
 
-fn connection([user, uses, provider, provides]: [String; 4]) -> ConnectionId {
-    ConnectionId {
-        user,
-        uses,
-        provider,
-        provides,
+/// The name that a word means; the word itself, if it means none.
+fn take(kind: &str, word: String, names: &[String], host: &mut dyn Host) -> String {
+    let Some(Match { name, others }) = matching::find(&word, names) else {
+        return word;
+    };
+    if !others.is_empty() {
+        let others = others.join(", ");
+        host.warn(&format!(
+            "{kind} \"{word}\" may be {name}, {others}: {name} is taken"
+        ));
+    }
+    name.to_string()
+}
+
+/// An error and its causes on one line.
+fn with_causes(error: &dyn Error) -> String {
+    match error.source() {
+        Some(cause) => format!("{error}: {}", with_causes(cause)),
+        None => error.to_string(),
     }
 }
 

@@ -1,7 +1,20 @@
 //! A script as it is in its file.
 
+use std::borrow::Cow;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::{fmt, fs, io};
+
+use super::command::{Command, find};
+
+/// What the first line of a script begins with; Ccaffeine takes no other file.
+const MAGIC: &[u8] = b"#!ccaffeine";
+
+/// A line that begins with it ends a script, as the end of its file does.
+const END_MARK: &str = "#!eof";
+
+/// As much of a file as is looked at to tell what it is.
+const LONGEST_START_BYTES: u64 = 64 << 10;
 
 /// A script; it writes as it was read, comments and directives of the static-main generator included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -10,12 +23,49 @@ pub struct Script {
 }
 
 /// A line that is a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// From 1.
+    /// From 1; of the first line where a backslash joins several.
     pub number: usize,
     /// The line without blanks around it.
-    pub text: &'a str,
+    pub text: Cow<'a, str>,
+}
+
+/// Joins lines of which all but the last end in a backslash: what a terminal or a pipe gives, line by line.
+///
+/// # Source
+/// Ccaffeine, `CmdContextCCA.cxx`, `concatLines`: blanks at the end of a line do not count, the backslash is replaced by
+/// the next line without the blanks in front of it.
+#[derive(Debug, Default)]
+pub struct Continuation {
+    pending: Option<String>,
+}
+
+impl Continuation {
+    /// Takes a line.
+    ///
+    /// # Returns
+    /// The whole line, if no more is to come.
+    pub fn push<'a>(&mut self, line: &'a str) -> Option<Cow<'a, str>> {
+        let (part, goes_on) = match line.trim_end().strip_suffix('\\') {
+            Some(part) => (part, true),
+            None => (line, false),
+        };
+        let whole = match self.pending.take() {
+            Some(before) => Cow::Owned(before + part.trim_start()),
+            None => Cow::Borrowed(part),
+        };
+        if goes_on {
+            self.pending = Some(whole.into_owned());
+            return None;
+        }
+        Some(whole)
+    }
+
+    /// What is left when there are no more lines.
+    pub fn finish(&mut self) -> Option<String> {
+        self.pending.take()
+    }
 }
 
 /// Why a script cannot be used.
@@ -45,12 +95,22 @@ impl Script {
         if matches!(ending, Some("rc" | "bld")) {
             return true;
         }
-        let text = if path.is_file() {
-            fs::read(path).unwrap_or_default()
-        } else {
-            Vec::new()
-        };
-        text.trim_ascii_start().starts_with(b"#!ccaffeine")
+        start(path).trim_ascii_start().starts_with(MAGIC)
+    }
+
+    /// Whether a file that nothing marks as a script reads like one: its first line that is no comment is a command with
+    /// as many arguments as that takes.
+    pub fn looks_like_script(path: &Path) -> bool {
+        let start = start(path);
+        let text = String::from_utf8_lossy(&start);
+        let first = Script::parse(&text)
+            .commands()
+            .next()
+            .map(|line| line.text.into_owned());
+        first.is_some_and(|line| {
+            let word = line.split_whitespace().next().unwrap_or_default();
+            find(word).is_ok() && Command::parse(&line).is_ok()
+        })
     }
 
     /// Reads a script. Bytes that are no text are shown as such and belong to no command.
@@ -75,15 +135,31 @@ impl Script {
         }
     }
 
-    /// The lines that are commands; those after `eof` belong to nobody, which is the interpreter's to see.
+    /// The lines that are commands, up to `#!eof`, joined where they end in a backslash; those after the command `eof`
+    /// belong to nobody, which is the interpreter's to see.
     pub fn commands(&self) -> impl Iterator<Item = Line<'_>> {
-        let lines = self.lines.iter().zip(1..);
-        lines
-            .map(|(line, number)| Line {
+        let lines = self
+            .lines
+            .iter()
+            .take_while(|line| !line.starts_with(END_MARK));
+        let mut lines = lines.zip(1..);
+        let mut continuation = Continuation::default();
+        let whole = std::iter::from_fn(move || {
+            let mut number = None;
+            for (line, at) in lines.by_ref() {
+                let first = *number.get_or_insert(at);
+                if let Some(text) = continuation.push(line) {
+                    return Some((first, text));
+                }
+            }
+            Some((number?, Cow::Owned(continuation.finish()?)))
+        });
+        whole
+            .map(|(number, text)| Line {
                 number,
-                text: line.trim(),
+                text: trimmed(text),
             })
-            .filter(|line| !is_comment(line.text))
+            .filter(|line| !is_comment(&line.text))
     }
 
     /// The directives of the static-main generator (`!code{…}`, `!header{…}`, `!systemheader{…}`), which are comments to
@@ -104,6 +180,25 @@ impl fmt::Display for Script {
     }
 }
 
+fn trimmed(text: Cow<'_, str>) -> Cow<'_, str> {
+    match text {
+        Cow::Borrowed(text) => Cow::Borrowed(text.trim()),
+        Cow::Owned(text) => Cow::Owned(text.trim().to_string()),
+    }
+}
+
+/// The first bytes of a file; none if it cannot be read.
+fn start(path: &Path) -> Vec<u8> {
+    let mut start = Vec::new();
+    if path.is_file()
+        && let Ok(file) = fs::File::open(path)
+    {
+        // Of what cannot be read it is told by whoever reads all of it.
+        let _ = file.take(LONGEST_START_BYTES).read_to_end(&mut start);
+    }
+    start
+}
+
 /// Whether a line, without blanks in front, is no command.
 pub fn is_comment(line: &str) -> bool {
     line.is_empty() || ["#", "!", "//"].iter().any(|mark| line.starts_with(mark))
@@ -118,10 +213,55 @@ mod tests {
     #[test]
     fn comments_and_directives_are_kept_and_passed_over() {
         let script = Script::parse(TEXT);
-        let commands: Vec<_> = script.commands().map(|l| (l.number, l.text)).collect();
-        assert_eq!(commands, [(4, "go d go"), (8, "quit")]);
+        let commands: Vec<_> = script
+            .commands()
+            .map(|l| (l.number, l.text.into_owned()))
+            .collect();
+        assert_eq!(commands, [(4, "go d go".into()), (8, "quit".into())]);
         assert_eq!(script.directives().collect::<Vec<_>>(), ["!code{int x;}"]);
         assert_eq!(script.to_string(), format!("{TEXT}\n"));
+    }
+
+    #[test]
+    fn a_backslash_joins_lines_and_a_mark_ends_them() {
+        let commands = |text: &str| -> Vec<_> {
+            let script = Script::parse(text);
+            let lines = script.commands();
+            lines.map(|l| (l.number, l.text.into_owned())).collect()
+        };
+        let text = "connect a x \\  \n    b y\nparameters a p k one\\\n   two\n# a comment \\\nthat goes on\ngo a go\n";
+        let expected = [
+            (1, "connect a x b y".into()),
+            (3, "parameters a p k onetwo".into()),
+            (7, "go a go".into()),
+        ];
+        assert_eq!(commands(text), expected);
+        assert_eq!(
+            commands("go a \\\n#!eof no more\ngo b go"),
+            [(1, "go a".into())]
+        );
+        assert_eq!(
+            commands(" #!eof\ngo a go\n#!eof\nquit"),
+            [(2, "go a go".into())]
+        );
+        assert_eq!(commands("go a \\"), [(1, "go a".into())]);
+    }
+
+    #[test]
+    fn a_script_without_its_mark_is_known_by_its_first_command() {
+        let folder = tempfile::tempdir().unwrap();
+        let looks = |text: &str| {
+            let path = folder.path().join("file");
+            fs::write(&path, text).unwrap();
+            (Script::is_script(&path), Script::looks_like_script(&path))
+        };
+        assert_eq!(looks("#!ccaffeine\nrep list"), (true, true));
+        assert_eq!(looks("# no mark\n\nrep list\n"), (false, true));
+        assert_eq!(looks("path set a:b\n"), (false, true));
+        assert_eq!(looks("[assembly]\nname = \"a\"\n"), (false, false));
+        assert_eq!(looks("path = 3 + 4\n"), (false, false));
+        assert_eq!(looks("hello\n"), (false, false));
+        assert_eq!(looks(""), (false, false));
     }
 
     #[test]

@@ -98,7 +98,15 @@ impl Interpreter<'_> {
     }
 
     pub(super) fn shown(&self, words: &[String]) -> Result<String, RcError> {
-        let words: Vec<_> = words.iter().map(String::as_str).collect();
+        let mut words: Vec<_> = words.iter().map(String::as_str).collect();
+        if let Some(what) = words.first_mut() {
+            // In Ccaffeine's order: the first that begins with the word is meant.
+            let all = ["pallet", "palette", "arena", "chain", "component", "state"];
+            *what = all
+                .into_iter()
+                .find(|name| name.starts_with(*what))
+                .unwrap_or(what);
+        }
         match words[..] {
             ["palette" | "pallet" | "classes"] => Ok(self.shown_pallet()),
             ["arena" | "instances"] => Ok(self.shown_arena()),

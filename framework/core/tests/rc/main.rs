@@ -46,7 +46,7 @@ fn run(framework: &Framework, script: &Script, folder: &Path) -> (String, Step) 
     let mut interpreter = Interpreter::new(framework, Vec::new(), folder);
     for line in script.commands() {
         transcript.0 += &format!("{:>3}> {}\n", line.number, line.text);
-        match interpreter.line(line.text, &mut transcript) {
+        match interpreter.line(&line.text, &mut transcript) {
             Ok(Step::Next) => {}
             Ok(step) => return (transcript.0, step),
             Err(error) => {
@@ -103,6 +103,11 @@ fn a_beginning_of_a_name_is_enough() {
 #[test]
 fn comments_and_directives_are_passed_over_and_eof_ends() {
     compare("comments", Step::End);
+}
+
+#[test]
+fn scripts_for_ccaffeine_do_what_they_do_there() {
+    compare("ccaffeine", Step::End);
 }
 
 #[test]

@@ -15,7 +15,8 @@ use serde::Serialize;
 
 use crate::output;
 use crate::session::framework::Session;
-use crate::session::{assignment, build, model, read_assembly};
+use crate::session::script::{Trial, try_out};
+use crate::session::{Problems, assignment, build, model, read_assembly};
 
 /// Check an assembly or a program model without running it.
 #[derive(Args)]
@@ -77,6 +78,41 @@ impl ModelProblem {
     }
 }
 
+/// A class that cannot take an instance's place.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot take alternative \"{class}\" for instance \"{instance}\"")]
+struct BadAlternative {
+    instance: String,
+    class: String,
+    source: AssemblyProblems,
+}
+
+/// What is wrong with an assembly that is right when each of its alternatives is taken, one at a time.
+fn alternatives(assembly: &Assembly) -> anyhow::Result<Problems> {
+    let mut problems = Problems::new();
+    for (instance, classes) in &assembly.alternatives {
+        for class in classes {
+            let mut changed = assembly.clone();
+            changed.alternatives.clear();
+            changed.replace(instance, class)?;
+            if changed.instances == assembly.instances {
+                continue;
+            }
+            let built = build(&Session::serial()?, &changed, Problems::new(), true);
+            problems.extend(built.err().map(|source| {
+                let (instance, class) = (instance.clone(), class.clone());
+                let bad = BadAlternative {
+                    instance,
+                    class,
+                    source,
+                };
+                bad.into()
+            }));
+        }
+    }
+    Ok(problems)
+}
+
 impl Check {
     /// Builds the assembly in a framework of its own and tells all that is wrong.
     ///
@@ -86,24 +122,20 @@ impl Check {
         if model::is_model(&self.assembly) {
             return self.model();
         }
-        let read = read_assembly(&self.assembly, &self.replace, &self.set, self.strict);
-        let (assembly, problems) = match read.map_err(anyhow::Error::downcast) {
-            Ok((assembly, changes)) => {
-                // A script need not start anything.
-                let starts = assembly.go.is_some() || !Script::is_script(&self.assembly);
-                let problems = match build(&Session::serial()?, &assembly, changes, starts) {
-                    Ok(_) => Vec::new(),
-                    Err(AssemblyProblems { problems, .. }) => problems,
-                };
-                (assembly, problems)
-            }
-            // A script that does not make an assembly.
-            Err(Ok(AssemblyProblems { name, problems })) => {
-                let mut assembly = Assembly::default();
-                assembly.assembly.name = name;
-                (assembly, problems)
-            }
-            Err(Err(error)) => return Err(error),
+        let (assembly, problems) = if Script::is_script(&self.assembly) {
+            // It makes and takes away: each `go` is judged as things are then, and not what is left at the end.
+            let (replace, set) = (&self.replace, &self.set);
+            let Trial { assembly, problems } =
+                try_out(&self.assembly, replace, set, self.strict, true)?;
+            (assembly, problems)
+        } else {
+            let (assembly, changes) =
+                read_assembly(&self.assembly, &self.replace, &self.set, self.strict)?;
+            let problems = match build(&Session::serial()?, &assembly, changes, true) {
+                Ok(_) => alternatives(&assembly)?,
+                Err(AssemblyProblems { problems, .. }) => problems,
+            };
+            (assembly, problems)
         };
         let problems = problems.into_iter().map(anyhow::Error::from_boxed);
         let worded: Vec<_> = problems.map(|p| crate::errors::worded(&p)).collect();
@@ -161,10 +193,10 @@ impl Check {
             output::json(&report)?;
         } else {
             for warning in &warnings {
-                eprintln!("warning: {warning}");
+                crate::output::complain!("warning: {warning}");
             }
             for finding in &findings {
-                eprintln!("error: {finding}");
+                crate::output::complain!("error: {finding}");
             }
             let ModelReport {
                 model, activities, ..
@@ -187,7 +219,7 @@ impl Check {
             return output::json(report);
         }
         for problem in &report.problems {
-            eprintln!("{problem}");
+            crate::output::complain!("{problem}");
         }
         let Report {
             assembly,

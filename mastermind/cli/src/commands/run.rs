@@ -79,7 +79,7 @@ pub struct Run {
     /// Take another class for an instance
     #[arg(long, value_name = "INSTANCE=CLASS", value_parser = assignment)]
     replace: Vec<(String, String)>,
-    /// Of a script, what is not understood ends it
+    /// Of a script, the first line that fails or is not understood ends it; without, it is told and passed over
     #[arg(long)]
     strict: bool,
     /// Let a script run commands of the system
@@ -134,6 +134,14 @@ impl Run {
 
     /// What would be wrong on every rank is told once, before there are ranks.
     fn check_before_launch(&self) -> anyhow::Result<()> {
+        if Script::is_script(&self.assembly) {
+            // What its lines do, only carrying them out can tell: a line that fails does not end it.
+            Script::read(&self.assembly)?;
+            return match self.recording()? {
+                Some(recording) => recording.check_directory(),
+                None => Ok(()),
+            };
+        }
         let session = Session::serial()?;
         let (assembly, _go) = self.assemble(&session)?;
         if let Some(recording) = self.recording()? {
@@ -224,7 +232,7 @@ impl Run {
             thread::sleep(LAST_WORDS);
         }
         if back_end::is_first_to_tell() {
-            eprint!("{}", crate::errors::worded(&error));
+            crate::output::complain!("{}", crate::errors::worded(&error));
         } else {
             thread::sleep(LAST_WORDS);
         }
@@ -253,7 +261,7 @@ impl Run {
             // The records are there all the same.
             if let Err(error) = summarised {
                 let error = anyhow::Error::new(error).context("the records have no summary");
-                eprint!("{}", crate::errors::warning(&error));
+                crate::output::complain!("{}", crate::errors::warning(&error));
             }
         }
         drop(session);
@@ -263,7 +271,7 @@ impl Run {
         let totals = mastermind.finish()?;
         if let (0, Some(totals)) = (rank, totals) {
             if let Some(warning) = clock_warning(totals.clock_drift) {
-                eprintln!("warning: {warning}");
+                crate::output::complain!("warning: {warning}");
             }
             let lost = match totals.dropped {
                 0 => String::new(),
@@ -308,8 +316,9 @@ fn start(session: &Session, go: &UsesPort<dyn GoPort>, assembly: &Assembly) -> a
     let _watch = ExitWatch::begin(move || {
         let found = anyhow!("a component ended the process, expected it to return");
         let error = at_rank(rank, size, found.context(context.clone()));
-        eprint!("{}", crate::errors::worded(&error));
+        crate::output::complain!("{}", crate::errors::worded(&error));
         thread::sleep(LAST_WORDS);
+        true
     });
     let ended = go.get()?.go().context(act);
     session.progress.clear();

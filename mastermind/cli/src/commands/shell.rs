@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, anyhow};
 use cca_core::Endpoint;
-use cca_core::rc::{Host, Interpreter, Script, Step};
+use cca_core::rc::{Continuation, Host, Interpreter, Script, Step};
 use cca_ports::GoPort;
 use clap::Args;
 use rustyline::error::ReadlineError;
@@ -50,6 +50,10 @@ impl Host for Terminal {
         output::line(text);
     }
 
+    fn warn(&mut self, text: &str) {
+        crate::output::complain!("warning: {text}");
+    }
+
     fn go(
         &mut self,
         interpreter: &Interpreter<'_>,
@@ -85,7 +89,7 @@ impl Shell {
         if let Some(file) = &self.script {
             interpreter.set_folder(script::folder(file));
             for line in Script::read(file)?.commands() {
-                match carry_out(&mut interpreter, line.text, &mut terminal, &session) {
+                match carry_out(&mut interpreter, &line.text, &mut terminal, &session) {
                     Ok(Step::Next) => {}
                     Ok(Step::End) => break,
                     Ok(Step::Exit(code)) => return Ok(exit(code)),
@@ -98,9 +102,13 @@ impl Shell {
             interpreter.set_verbose(true);
             return interactive(&mut interpreter, &mut terminal, &session);
         }
+        let mut continuation = Continuation::default();
         for line in io::stdin().lock().split(b'\n') {
             let line = line.context("cannot read commands from standard input")?;
             let line = String::from_utf8_lossy(&line);
+            let Some(line) = continuation.push(&line) else {
+                continue;
+            };
             match carry_out(&mut interpreter, &line, &mut terminal, &session) {
                 Ok(Step::Next) => {}
                 Ok(Step::End) => break,
@@ -125,7 +133,7 @@ fn carry_out(
 ) -> Result<Step, ()> {
     let step = interpreter.line(line, terminal);
     session.progress.clear();
-    step.map_err(|error| eprint!("{}", crate::errors::worded(&anyhow!(error))))
+    step.map_err(|error| crate::output::complain!("{}", crate::errors::worded(&anyhow!(error))))
 }
 
 fn interactive(
@@ -144,13 +152,19 @@ fn interactive(
         // The first time there is none.
         let _ = editor.load_history(history);
     }
+    let mut continuation = Continuation::default();
     let code = loop {
         match editor.readline(PROMPT) {
-            Ok(line) => match carry_out(interpreter, &line, terminal, session) {
-                Ok(Step::Exit(code)) => break exit(code),
-                Ok(Step::End) => break ExitCode::SUCCESS,
-                Ok(Step::Next) | Err(()) => {}
-            },
+            Ok(part) => {
+                let Some(line) = continuation.push(&part) else {
+                    continue;
+                };
+                match carry_out(interpreter, &line, terminal, session) {
+                    Ok(Step::Exit(code)) => break exit(code),
+                    Ok(Step::End) => break ExitCode::SUCCESS,
+                    Ok(Step::Next) | Err(()) => {}
+                }
+            }
             // The line is given up, not the session.
             Err(ReadlineError::Interrupted) => {}
             Err(ReadlineError::Eof) => break ExitCode::SUCCESS,

@@ -71,6 +71,8 @@ impl Session {
         let class = class
             .with_context(|| format!("no class cca.MpiComm in {}", library.path().display()))?;
         framework.create_instance(COMM, class)?;
+        // Open MPI has put its own handlers of signals in front.
+        cca_loader::report_crashes();
         let session = Self::with_comm(framework, Some(kind))?;
         let size = MpiSize {
             kind,
@@ -114,18 +116,27 @@ impl Session {
         if self.size == 1 {
             return result;
         }
-        let mut failed = [f64::from(u8::from(result.is_err()))];
-        self.framework
-            .with_port::<dyn CommPort, _>(COMM, COMM, |comm| {
-                comm.all_reduce(Reduction::Sum, RSliceMut::from_mut_slice(&mut failed))
-            })??;
+        let failed = self.count(result.is_err())?;
         match result {
-            Ok(value) if failed[0] == 0.0 => Ok(value),
-            Err(error) if self.rank == 0 || failed[0] < f64::from(self.size) => {
+            Ok(value) if failed == 0.0 => Ok(value),
+            Err(error) if self.rank == 0 || failed < f64::from(self.size) => {
                 Err(self.at_rank(error))
             }
             _ => Err(anyhow!(Quiet)),
         }
+    }
+
+    /// On how many ranks something is so; all ask together.
+    ///
+    /// # Errors
+    /// The communicator's.
+    pub fn count(&self, is_so: bool) -> anyhow::Result<f64> {
+        let mut count = [f64::from(u8::from(is_so))];
+        self.framework
+            .with_port::<dyn CommPort, _>(COMM, COMM, |comm| {
+                comm.all_reduce(Reduction::Sum, RSliceMut::from_mut_slice(&mut count))
+            })??;
+        Ok(count[0])
     }
 
     /// An error with the rank it happened on, where there are several.

@@ -24,6 +24,18 @@ pub const MAIN: &str = "main";
 /// What is wrong with an assembly.
 pub type Problems = Vec<Box<dyn Error + Send + Sync>>;
 
+/// What is said when the code of a library calls `exit` while it is opened, or an instance of it is made or ended.
+///
+/// # Returns
+/// Whether it did: this program may end for other reasons.
+pub fn last_words() -> bool {
+    let Some(doing) = cca_loader::activity() else {
+        return false;
+    };
+    crate::output::complain!("error: cannot {doing}: it ended the process, expected it to return");
+    true
+}
+
 /// Folder of this program, where the libraries built with it lie.
 ///
 /// # Errors
@@ -70,11 +82,16 @@ pub fn read_assembly(
     set: &[(String, String)],
     strict: bool,
 ) -> anyhow::Result<(Assembly, Problems)> {
-    let mut assembly = if Script::is_script(path) {
-        script::assembly(path, replace, strict)?
-    } else {
-        Assembly::read(path)?
-    };
+    if Script::is_script(path) {
+        let script::Trial { assembly, problems } =
+            script::try_out(path, replace, set, strict, false)?;
+        if problems.is_empty() {
+            return Ok((assembly, problems));
+        }
+        let name = assembly.assembly.name;
+        return Err(AssemblyProblems { name, problems }.into());
+    }
+    let mut assembly = Assembly::read(path)?;
     let problems = apply(&mut assembly, replace, set);
     Ok((assembly, problems))
 }
@@ -123,7 +140,8 @@ pub fn build(
     starts: bool,
 ) -> Result<Option<UsesPort<dyn GoPort>>, AssemblyProblems> {
     let mut repository = Repository::default();
-    let first = component_path();
+    let mut first = component_path();
+    first.retain(|folder| folder.exists() || pass_over(folder, session));
     // Whoever names other folders may not have those of the assembly.
     let own = assembly.assembly.path.iter();
     let own = own.filter(|path| first.is_empty() || path.exists());
@@ -156,6 +174,18 @@ pub fn build(
     Err(AssemblyProblems { name, problems })
 }
 
+/// Tells that a folder of `CCA_COMPONENT_PATH` is not there, which is no error to Ccaffeine either; ranks leave it to who
+/// started them.
+fn pass_over(folder: &Path, session: &Session) -> bool {
+    if session.size == 1 {
+        let folder = folder.display();
+        crate::output::complain!(
+            "warning: cannot search folder \"{folder}\" of CCA_COMPONENT_PATH: no such folder; passed over"
+        );
+    }
+    false
+}
+
 /// Makes the instance that calls the assembly's Go port.
 ///
 /// # Returns
@@ -180,11 +210,17 @@ pub fn connect_main(
             .framework
             .services(MAIN, "mastermind.Main", env!("CARGO_PKG_VERSION"))?;
     let uses = services.register_uses_port::<dyn GoPort>(MAIN)?;
-    session.framework.connect(&ConnectionId {
+    let connected = session.framework.connect(&ConnectionId {
         user: MAIN.into(),
         uses: MAIN.into(),
         provider: instance.clone(),
         provides: go.port.port.clone(),
-    })?;
+    });
+    if let Err(error) = connected {
+        drop(uses);
+        // A script may go on, and start something else.
+        session.framework.release_services(MAIN)?;
+        return Err(error.into());
+    }
     Ok(Some(uses))
 }

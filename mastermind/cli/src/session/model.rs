@@ -102,7 +102,7 @@ fn plain(model: Model) -> Reading {
 pub fn read(path: &Path) -> anyhow::Result<Model> {
     let loaded = load(path)?;
     for warning in &loaded.warnings {
-        eprintln!("warning: {warning}");
+        crate::output::complain!("warning: {warning}");
     }
     let findings = loaded.findings;
     match loaded.model {

@@ -92,7 +92,7 @@ impl Instruments {
             Err(error) => {
                 let error = anyhow::Error::new(error).context("MPI time is not measured");
                 if first_rank {
-                    eprint!("{}", crate::errors::warning(&error));
+                    crate::output::complain!("{}", crate::errors::warning(&error));
                 }
                 None
             }
@@ -111,7 +111,7 @@ impl Instruments {
             );
             let error = error.context("MPI time is not measured");
             if session.rank == 0 {
-                eprint!("{}", crate::errors::warning(&error));
+                crate::output::complain!("{}", crate::errors::warning(&error));
             }
             return None;
         }
@@ -165,7 +165,7 @@ impl Recording {
                 // Who wants all gets all there can be.
                 Err(error) if self.selection == MonitorSelection::All => {
                     if session.rank == 0 {
-                        eprintln!("warning: {error}");
+                        crate::output::complain!("warning: {error}");
                     }
                 }
                 Err(error) => return Err(error.into()),

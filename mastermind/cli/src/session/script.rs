@@ -8,6 +8,7 @@ use cca_core::rc::{Host, Interpreter, RcError, Script, Step};
 use cca_core::{Assembly, AssemblyProblems, Endpoint};
 
 use super::framework::Session;
+use super::{Problems, apply};
 
 /// What is wrong with a line of a script.
 #[derive(Debug)]
@@ -33,15 +34,26 @@ impl Error for AtLine {
 impl AtLine {
     /// Tells what is passed over.
     pub fn warn(&self) {
-        eprintln!("warning: {self}; passed over");
+        crate::output::complain!("warning: {self}; passed over");
     }
 }
 
-/// Starts nothing and shows nothing.
-struct Looking;
+/// Starts nothing and shows nothing; what it makes of a script is as it was at the first `go`.
+struct Looking<'a> {
+    name: &'a str,
+    set: &'a [(String, String)],
+    /// Whether the wiring is judged at each `go`.
+    judge: bool,
+    started: Option<Assembly>,
+    changes: Problems,
+}
 
-impl Host for Looking {
+impl Host for Looking<'_> {
     fn say(&mut self, _: &str) {}
+
+    fn warn(&mut self, text: &str) {
+        crate::output::complain!("warning: {text}");
+    }
 
     fn go(
         &mut self,
@@ -50,7 +62,25 @@ impl Host for Looking {
     ) -> Result<(), Box<dyn Error + Send + Sync>> {
         let Endpoint { instance, port } = start;
         let framework = interpreter.framework();
-        Ok(framework.with_port::<dyn cca_ports::GoPort, _>(instance, port, |_| ())?)
+        framework.with_port::<dyn cca_ports::GoPort, _>(instance, port, |_| ())?;
+        let mut assembly = interpreter.assembly(self.name);
+        if self.started.is_none() {
+            self.changes = apply(&mut assembly, &[], self.set);
+            for (instance, key, value) in assembly.parameter_settings() {
+                let set = framework.set_parameter(instance, &key, value);
+                self.changes.extend(set.err().map(Into::into));
+            }
+        }
+        let problems = match self.judge {
+            true => framework.problems_of_wiring(&assembly),
+            false => Problems::new(),
+        };
+        self.started.get_or_insert(assembly);
+        if problems.is_empty() {
+            return Ok(());
+        }
+        let name = self.name.into();
+        Err(AssemblyProblems { name, problems }.into())
     }
 }
 
@@ -77,24 +107,45 @@ pub fn name(script: &Path) -> String {
     stem.to_string_lossy().into_owned()
 }
 
-/// The assembly that a script makes. What is not understood is told and passed over, unless `strict`.
+/// What a script makes, and what is wrong with it.
+pub struct Trial {
+    /// The assembly as it is at the first `go`; at the end, if there is none.
+    pub assembly: Assembly,
+    /// Lines that fail, and changes that cannot be made.
+    pub problems: Problems,
+}
+
+/// Carries a script out without starting anything. What is not understood is told and passed over, unless `strict`.
+///
+/// # Arguments
+/// * `judge` - whether connections that are missing at a `go` are a problem. Nothing is, of a script that starts nothing
 ///
 /// # Errors
-/// The script cannot be read; [`AssemblyProblems`] with everything that is wrong.
-pub fn assembly(
+/// The script cannot be read.
+pub fn try_out(
     path: &Path,
     replace: &[(String, String)],
+    set: &[(String, String)],
     strict: bool,
-) -> anyhow::Result<Assembly> {
+    judge: bool,
+) -> anyhow::Result<Trial> {
     let script = Script::read(path)?;
     let session = Session::serial()?;
     let mut interpreter = Interpreter::new(&session.framework, initial_path()?, folder(path));
     for (instance, class) in replace {
         interpreter.replace(instance, class);
     }
-    let mut problems: Vec<Box<dyn Error + Send + Sync>> = Vec::new();
+    let name = name(path);
+    let mut looking = Looking {
+        name: &name,
+        set,
+        judge,
+        started: None,
+        changes: Problems::new(),
+    };
+    let mut problems = Problems::new();
     for line in script.commands() {
-        match interpreter.line(line.text, &mut Looking) {
+        match interpreter.line(&line.text, &mut looking) {
             Ok(Step::Next) => {}
             Ok(_) => break,
             Err(error) => {
@@ -102,7 +153,7 @@ pub fn assembly(
                     line: line.number,
                     error,
                 };
-                if at_line.error.is_passed_over() && !strict {
+                if at_line.error.is_harmless() && !strict {
                     at_line.warn();
                 } else {
                     problems.push(at_line.into());
@@ -110,10 +161,14 @@ pub fn assembly(
             }
         }
     }
-    let name = name(path);
-    if problems.is_empty() {
-        Ok(interpreter.assembly(&name))
-    } else {
-        Err(AssemblyProblems { name, problems }.into())
-    }
+    problems.append(&mut looking.changes);
+    let assembly = looking.started.map_or_else(
+        || {
+            let mut assembly = interpreter.assembly(&name);
+            problems.extend(apply(&mut assembly, &[], set));
+            assembly
+        },
+        |assembly| assembly,
+    );
+    Ok(Trial { assembly, problems })
 }

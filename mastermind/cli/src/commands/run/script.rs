@@ -5,14 +5,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use cca_core::rc::{Host, Interpreter, RcError, Script, Step};
 use cca_core::{Assembly, Endpoint};
 use mastermind_component::Mastermind;
 
 use super::{Run, start, tell_counters, tell_done};
 use crate::output;
-use crate::session::framework::Session;
+use crate::session::framework::{Quiet, Session};
 use crate::session::recording::Instruments;
 use crate::session::script::{AtLine, folder, initial_path, name};
 use crate::session::{MAIN, apply, connect_main};
@@ -24,12 +24,22 @@ struct Running<'a> {
     instruments: Option<&'a Instruments>,
     mastermind: Option<Arc<Mastermind>>,
     has_started: bool,
+    /// What is wrong with the command line, not with a line of the script.
+    wrong_options: Option<anyhow::Error>,
+    /// Lines that failed and were passed over.
+    failed_lines: usize,
 }
 
 impl Host for Running<'_> {
     fn say(&mut self, text: &str) {
         if self.session.rank == 0 {
             output::line(text);
+        }
+    }
+
+    fn warn(&mut self, text: &str) {
+        if self.session.rank == 0 {
+            crate::output::complain!("warning: {text}");
         }
     }
 
@@ -55,22 +65,80 @@ impl Running<'_> {
     fn start(&mut self, assembly: &Assembly) -> anyhow::Result<()> {
         let session = self.session;
         let started = Instant::now();
-        if !self.has_started {
-            session.together(self.set(assembly))?;
-        }
         let go = connect_main(session, assembly);
         let go = session.together(go.and_then(|go| go.context("the instance is not there")))?;
-        if !self.has_started {
-            self.mastermind = self.run.record(session, assembly, self.instruments)?;
+        if let Err(error) = self.begin(assembly) {
+            self.wrong_options = Some(error);
+            bail!("wrong options");
         }
-        self.has_started = true;
-        start(session, &go, assembly)?;
+        let ended = start(session, &go, assembly);
+        drop(go);
+        session.framework.release_services(MAIN)?;
+        ended?;
         if session.rank == 0 {
             tell_counters(session, assembly)?;
             tell_done(session, assembly, started);
         }
-        drop(go);
-        Ok(session.framework.release_services(MAIN)?)
+        Ok(())
+    }
+
+    /// What the options say of the first start.
+    fn begin(&mut self, assembly: &Assembly) -> anyhow::Result<()> {
+        if !self.has_started {
+            self.session.together(self.set(assembly))?;
+            self.mastermind = self.run.record(self.session, assembly, self.instruments)?;
+            self.has_started = true;
+        }
+        Ok(())
+    }
+
+    /// How it goes on after a line, on all ranks alike: one that failed on all is told and passed over, unless strict.
+    ///
+    /// # Errors
+    /// The line ends the script.
+    fn settle(&mut self, number: usize, result: Result<Step, RcError>) -> Result<Step, Ending> {
+        let session = self.session;
+        let error = match result {
+            Err(RcError::Host { .. }) if self.wrong_options.is_some() => {
+                let wrong = self.wrong_options.take();
+                return Err(wrong.unwrap_or_else(|| anyhow!(Quiet)).into());
+            }
+            // The other ranks may be in the midst of what was started: they wait for nobody here.
+            Err(error @ RcError::Host { .. }) if self.has_started && session.size > 1 => {
+                return Err(Ending::Started(anyhow!(AtLine {
+                    line: number,
+                    error
+                })));
+            }
+            Ok(step) if session.size == 1 => return Ok(step),
+            Ok(step) if session.count(false)? == 0.0 => return Ok(step),
+            // Ranks that are not in the same state cannot go on together.
+            Ok(_) => return Err(Quiet.into()),
+            Err(error) => error,
+        };
+        let is_harmless = error.is_harmless();
+        let error = AtLine {
+            line: number,
+            error,
+        };
+        let everywhere = session.size == 1 || session.count(true)? == f64::from(session.size);
+        if !everywhere {
+            return Err(session.at_rank(anyhow!(error)).into());
+        }
+        if self.run.strict {
+            return match session.rank {
+                0 => Err(error.into()),
+                _ => Err(Quiet.into()),
+            };
+        }
+        self.failed_lines += usize::from(!is_harmless);
+        if session.rank == 0 {
+            match is_harmless {
+                true => error.warn(),
+                false => crate::output::complain!("{}", crate::errors::worded(&anyhow!(error))),
+            }
+        }
+        Ok(Step::Next)
     }
 
     /// Parameters that the options say otherwise.
@@ -91,6 +159,20 @@ impl Running<'_> {
     }
 }
 
+/// How a line ends a script.
+enum Ending {
+    /// What was started failed: the other ranks are not waited for.
+    Started(anyhow::Error),
+    /// Anything else.
+    Line(anyhow::Error),
+}
+
+impl<E: Into<anyhow::Error>> From<E> for Ending {
+    fn from(error: E) -> Self {
+        Ending::Line(error.into())
+    }
+}
+
 /// Has the system run a line.
 ///
 /// # Errors
@@ -106,10 +188,12 @@ pub fn system(line: &str) -> Result<(), Box<dyn Error + Send + Sync>> {
 }
 
 impl Run {
-    /// Carries a script out, line by line; what is not understood is told and passed over, unless strict.
+    /// Carries a script out, line by line; what is not understood or fails is told and passed over, unless strict. What
+    /// failed makes the exit code another than 0.
     ///
     /// # Errors
-    /// It cannot be read; what it starts fails.
+    /// It cannot be read; a line fails on some ranks and not on others, or where there are several in what it starts; an
+    /// option is wrong.
     pub(super) fn execute_script(
         &self,
         session: Session,
@@ -122,41 +206,40 @@ impl Run {
             instruments,
             mastermind: None,
             has_started: false,
+            wrong_options: None,
+            failed_lines: 0,
         };
         let folder = folder(&self.assembly);
         let mut interpreter = Interpreter::new(&session.framework, initial_path()?, folder);
         for (instance, class) in &self.replace {
             interpreter.replace(instance, class);
         }
-        let mut code = ExitCode::SUCCESS;
+        let mut code = 0;
         for line in script.commands() {
-            match interpreter.line(line.text, &mut running) {
+            let result = interpreter.line(&line.text, &mut running);
+            match running.settle(line.number, result) {
                 Ok(Step::Next) => {}
                 Ok(Step::End) => break,
                 Ok(Step::Exit(with)) => {
-                    code = ExitCode::from(u8::try_from(with).unwrap_or(1));
+                    code = u8::try_from(with).unwrap_or(1);
                     break;
                 }
-                Err(error @ RcError::Host { .. }) if running.has_started => {
-                    return self.failed(&session, anyhow!(error));
-                }
-                Err(error) => {
-                    let error = AtLine {
-                        line: line.number,
-                        error,
-                    };
-                    if error.error.is_passed_over() && !self.strict {
-                        if session.rank == 0 {
-                            error.warn();
-                        }
-                        continue;
-                    }
-                    session.together::<()>(Err(anyhow!(error)))?;
-                }
+                Err(Ending::Started(error)) => return self.failed(&session, error),
+                Err(Ending::Line(error)) => return Err(error),
             }
         }
-        let mastermind = running.mastermind.take();
+        let (mastermind, failed) = (running.mastermind.take(), running.failed_lines);
+        if failed > 0 && session.rank == 0 {
+            let (name, lines) = (
+                self.assembly.display(),
+                if failed == 1 { "line" } else { "lines" },
+            );
+            crate::output::complain!(
+                "error: cannot carry out all of script \"{name}\": {failed} {lines} failed and passed over; \
+                 --strict ends it at the first"
+            );
+        }
         self.close(session, mastermind)?;
-        Ok(code)
+        Ok(ExitCode::from(if failed > 0 { code.max(1) } else { code }))
     }
 }
