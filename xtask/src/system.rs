@@ -71,6 +71,10 @@ pub struct System {
     pub mpis: Vec<Mpi>,
     /// Whether there is a C compiler named `cc`.
     pub c_compiler: bool,
+    /// Whether there is a C++ compiler named `c++`: the tests of components in C++ need it.
+    pub cpp_compiler: bool,
+    /// Whether there is gfortran: the tests of components in Fortran need it.
+    pub fortran_compiler: bool,
     /// Whether bindgen finds libclang and the headers that belong to it.
     pub libclang: bool,
 }
@@ -81,6 +85,8 @@ impl System {
         Self {
             mpis: MpiKind::ALL.into_iter().filter_map(find_mpi).collect(),
             c_compiler: on_path("cc"),
+            cpp_compiler: on_path("c++"),
+            fortran_compiler: on_path("gfortran"),
             libclang: has_libclang(),
         }
     }
@@ -97,6 +103,12 @@ impl System {
         let mut packages = Vec::new();
         if !self.c_compiler {
             packages.extend(["gcc", "libc6-dev"].map(str::to_owned));
+        }
+        if !self.cpp_compiler {
+            packages.push("g++".to_owned());
+        }
+        if !self.fortran_compiler {
+            packages.push("gfortran".to_owned());
         }
         packages.extend(
             self.missing_mpis()
@@ -135,7 +147,7 @@ pub fn prepare(install: bool) -> Result<System, StepError> {
             }
             _ => println!(
                 "to install them: use this system's packages (or modules) for Open MPI or MPICH, \
-                 libclang, and a C compiler named cc"
+                 libclang, gfortran, and compilers of C and C++ named cc and c++"
             ),
         }
     }
@@ -388,6 +400,8 @@ mod tests {
                 mpicc: "mpicc".to_owned(),
             }],
             c_compiler: true,
+            cpp_compiler: true,
+            fortran_compiler: true,
             libclang: false,
         };
         let libclang = ["libclang1-14".to_owned()];

@@ -103,9 +103,45 @@ typedef struct {
     const cca_port *current;
 } cca_slot;
 
-/* cca.Services 1.1: what the framework gives a component. `services.object` goes in as `object`. A table may grow at
+/* What a parameter or a property holds. */
+enum {
+    CCA_NONE = 0, /* it is not there */
+    CCA_BOOL = 1, /* `integer`, not 0 for true */
+    CCA_INTEGER = 2,
+    CCA_REAL = 3,
+    CCA_STRING = 4 /* `text` */
+};
+
+/* A value of one of these kinds. Texts that the framework returns live as long as the process. */
+typedef struct {
+    uint32_t kind;
+    int64_t integer;
+    double real;
+    cca_text text;
+} cca_value;
+
+/* Texts, lent for a call. */
+typedef struct {
+    const cca_text *data;
+    size_t length;
+} cca_texts;
+
+/* A parameter: the default's kind is the parameter's; what is left out is zero. */
+typedef struct {
+    cca_text key;
+    cca_value default_value;
+    uint32_t has_bounds; /* not 0: the value is between `lower` and `upper`, both allowed */
+    double lower;
+    double upper;
+    cca_texts choices; /* the texts allowed; any if none */
+    cca_text unit;
+    cca_text help;
+} cca_parameter;
+
+/* cca.Services 1.2: what the framework gives a component. `services.object` goes in as `object`. A table may grow at
  * its end: `header.size` says how far it reaches. get_port_nonblocking leaves a null slot if nothing is connected;
- * register_for_release takes a port of interface `cca.ComponentRelease`. The others pass Rust types: not from C. */
+ * register_for_release takes a port of interface `cca.ComponentRelease`. Five functions pass Rust types: those at the end
+ * say the same in C's. */
 typedef struct {
     cca_vtable_header header;
     int32_t (*add_provides_port)(const void *object, cca_text name, cca_owned_port port, cca_error *error);
@@ -121,6 +157,17 @@ typedef struct {
     void (*set_port_properties)(void); /* not from C */
     int32_t (*get_component_id)(const void *object, void *rust_id, cca_error *error); /* not from C */
     int32_t (*register_for_release)(const void *object, cca_owned_port release, cca_error *error);
+    /* Name and number of the instance. */
+    int32_t (*component_name)(const void *object, cca_text *name, cca_error *error);
+    int32_t (*component_serial)(const void *object, uint64_t *serial, cca_error *error);
+    /* Properties of a port of the component: one that is not there is of kind CCA_NONE, the name behind the last empty. */
+    int32_t (*port_property)(const void *object, cca_text port, cca_text key, cca_value *value, cca_error *error);
+    int32_t (*set_port_property)(const void *object, cca_text port, cca_text key, cca_value value, cca_error *error);
+    int32_t (*port_property_key)(const void *object, cca_text port, size_t index, cca_text *key, cca_error *error);
+    /* Parameters: the port first, then what is in it; read whenever the value is needed. */
+    int32_t (*add_parameter_port)(const void *object, cca_text port, cca_error *error);
+    int32_t (*add_parameter)(const void *object, cca_text port, cca_parameter parameter, cca_error *error);
+    int32_t (*parameter)(const void *object, cca_text port, cca_text key, cca_value *value, cca_error *error);
 } cca_services;
 
 /* cca.ReplacementService 1.0, led to whoever registers a uses port of it: replaces what others call, while they call it.
@@ -136,6 +183,64 @@ typedef struct {
                          cca_error *error);
     int32_t (*replace_instance)(const void *object, cca_text instance, cca_text class_name, cca_error *error);
 } cca_replacement_service;
+
+/* The table of the services that set_services gets. */
+static inline const cca_services *cca_services_table(cca_port services) {
+    return (const cca_services *)(const void *)services.vtable;
+}
+
+/* What a uses port leads to now: read before each call, since a provider may be replaced between two. */
+static inline cca_port cca_target(const cca_slot *slot) {
+    return *__atomic_load_n(&slot->current, __ATOMIC_ACQUIRE);
+}
+
+/* A text of a string with a terminating zero. */
+static inline cca_text cca_text_of(const char *string) {
+    cca_text text;
+    text.data = string;
+    text.length = strlen(string);
+    return text;
+}
+
+/* cca.Go 1.0, which starts an assembly. */
+#define CCA_GO_NAME "cca.Go"
+#define CCA_GO_VERSION "1.0"
+#define CCA_GO_HASH UINT64_C(0xbc26258f047d825b)
+
+typedef struct {
+    cca_vtable_header header;
+    int32_t (*go)(const void *object, cca_error *error);
+} cca_go_vtable;
+
+/* How all_reduce combines values; any other value is an error. */
+enum { CCA_MIN = 0, CCA_MAX = 1, CCA_SUM = 2 };
+
+/* Doubles, lent for a call. */
+typedef struct {
+    double *data;
+    size_t length;
+} cca_doubles_mut;
+
+/* cca.Comm 1.0, the communicator: a uses port of it that nobody connects leads to the framework's. fortran_handle is that
+ * of MPI, for MPI_Comm_f2c; 0 without MPI. Every rank calls barrier, all_reduce and broadcast in the same order. */
+#define CCA_COMM_NAME "cca.Comm"
+#define CCA_COMM_VERSION "1.0"
+#define CCA_COMM_HASH UINT64_C(0x03b611c6ac2f0c5b)
+
+typedef struct {
+    cca_vtable_header header;
+    int32_t (*rank)(const void *object, int32_t *rank, cca_error *error);
+    int32_t (*size)(const void *object, int32_t *size, cca_error *error);
+    int32_t (*fortran_handle)(const void *object, int32_t *handle, cca_error *error);
+    int32_t (*barrier)(const void *object, cca_error *error);
+    int32_t (*all_reduce)(const void *object, uint32_t reduction, cca_doubles_mut values, cca_error *error);
+    int32_t (*broadcast)(const void *object, int32_t root, cca_doubles_mut values, cca_error *error);
+    void (*gather)(void);    /* not from C: use MPI by the handle */
+    void (*send)(void);      /* not from C */
+    int32_t (*receive)(const void *object, int32_t from, int32_t tag, size_t length, uint64_t *request, cca_error *error);
+    void (*wait_some)(void); /* not from C */
+    int32_t (*abort)(const void *object, int32_t code, cca_error *error);
+} cca_comm_vtable;
 
 /* The functions of a component. */
 typedef struct {

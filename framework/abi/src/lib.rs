@@ -12,6 +12,8 @@
 //! A crate whose own structs cross the border writes [`shared_types!`] once at its root and derives
 //! [`StableAbi`] for them.
 
+mod argument;
+mod c_header;
 mod component;
 mod entry;
 mod error;
@@ -25,6 +27,10 @@ mod slot;
 
 pub use abi_stable::StableAbi;
 pub use abi_stable::std_types::{ROption, RResult, RSlice, RSliceMut, RStr, RString, RVec};
+pub use argument::Enumeration;
+#[doc(hidden)]
+pub use argument::{AnyArgument, Argument};
+pub use c_header::c_header;
 pub use component::{
     ABI_VERSION, ClassDescriptor, ComponentVtable, ENTRY_SYMBOL, LAYOUT_ABI, LibraryDescriptor,
     LibraryEntry, RawComponent,
@@ -36,8 +42,9 @@ pub use guard::{call, guard, guard_value, panic_message};
 pub use interface::{Interface, ProvidedBy};
 pub use layout::compare_layouts;
 pub use port::{
-    InterfaceDescriptor, InterfacePointer, MethodDescriptor, NewProxy, OwnedPort, PerfDescriptor,
-    RawPort, VtableHeader, checked_text, hash_signature, missing_function, proxy_methods,
+    InterfaceDescriptor, InterfacePointer, MAX_TEXT_BYTES, MethodDescriptor, NewProxy, OwnedPort,
+    PerfDescriptor, RawPort, VtableHeader, checked_text, hash_signature, missing_function,
+    proxy_methods,
 };
 pub use slot::{Slot, SlotPointer};
 

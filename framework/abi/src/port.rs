@@ -202,20 +202,20 @@ pub unsafe fn missing_function(table: *const VtableHeader) -> Option<usize> {
     functions.iter().position(|function| function.is_null())
 }
 
-/// Longer than any name or description.
-const MAX_TEXT: usize = 65_536;
+/// Bytes of the longest name or description: what says that it is longer is none.
+pub const MAX_TEXT_BYTES: usize = 65_536;
 
 /// A text that came across the border, if it is one: C may have left a null pointer, or bytes that are not UTF-8, in what
 /// Rust takes for a text.
-pub fn checked_text(text: &'static RStr<'static>) -> Option<&'static str> {
+pub fn checked_text<'a>(text: &RStr<'a>) -> Option<&'a str> {
     let length = text.len();
     if length == 0 {
         return Some("");
     }
-    if text.as_ptr().is_null() || length > MAX_TEXT {
+    if text.as_ptr().is_null() || length > MAX_TEXT_BYTES {
         return None;
     }
-    // SAFETY: the library says that there are so many bytes, in static memory; pointer and length make sense.
+    // SAFETY: the library says that there are so many bytes, for as long as the text lives; pointer and length make sense.
     let bytes = unsafe { core::slice::from_raw_parts(text.as_ptr(), length) };
     core::str::from_utf8(bytes).ok()
 }

@@ -1,15 +1,19 @@
 //! What a component calls the framework by: `cca.Services` of one instance.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use cca_abi::{
-    InterfaceDescriptor, InterfacePointer, OwnedPort, PortError, RStr, RString, SlotPointer,
-    checked_text, missing_function,
+    ErrorCode, InterfaceDescriptor, InterfacePointer, MAX_TEXT_BYTES, OwnedPort, PortError,
+    ProvidedBy, RStr, RString, SlotPointer, checked_text, missing_function,
 };
-use cca_ports::{ComponentId, ComponentReleasePort, ServicesPort, TypeMap};
+use cca_ports::{
+    ComponentId, ComponentReleasePort, KeptValue, ParameterPort, ParameterSet, PlainParameter,
+    PlainValue, ServicesPort, TypeKind, TypeMap,
+};
 
 use crate::connector::Connector;
-use crate::error::FrameworkError;
+use crate::error::{FrameworkError, names};
 use crate::framework::{Framework, call_provided};
 use crate::state::{Entry, Provided, Provides, State, Uses, good_name};
 
@@ -31,6 +35,39 @@ impl Shared {
 pub struct ComponentServices {
     pub framework: Weak<Shared>,
     pub id: ComponentId,
+    pub plain: PlainServices,
+}
+
+/// What components in other languages than Rust have of their framework.
+#[derive(Default)]
+pub struct PlainServices {
+    /// By the name of the port.
+    parameters: Mutex<BTreeMap<String, Arc<ParameterSet>>>,
+    /// Texts that were returned, each once; they live as long as the process, as the services of a component do.
+    texts: Mutex<BTreeSet<&'static str>>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What is in them is whole at any moment.
+    mutex
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl PlainServices {
+    fn keep(&self, text: &str) -> RStr<'static> {
+        let mut texts = locked(&self.texts);
+        if let Some(kept) = texts.get(text) {
+            return (*kept).into();
+        }
+        let kept: &'static str = String::leak(text.into());
+        texts.insert(kept);
+        kept.into()
+    }
+
+    fn set(&self, port: &str) -> Option<Arc<ParameterSet>> {
+        locked(&self.parameters).get(port).cloned()
+    }
 }
 
 impl ComponentServices {
@@ -91,6 +128,18 @@ impl ComponentServices {
         }
     }
 
+    /// A name that came from a component, if it is a text: C may pass anything.
+    fn text<'a>(&self, name: RStr<'a>) -> Result<&'a str, PortError> {
+        checked_text(&name).ok_or_else(|| {
+            let instance = &self.id.name;
+            let what = format!(
+                "cannot use port of \"{instance}\": name that is no text, expected a pointer to at most {MAX_TEXT_BYTES} \
+                 bytes of UTF-8"
+            );
+            PortError::new(ErrorCode::BadPortName, what)
+        })
+    }
+
     fn checked_name(&self, state: &mut State, name: &str) -> Result<(), FrameworkError> {
         let (instance, port) = self.ends(name);
         if !good_name(name) {
@@ -101,6 +150,18 @@ impl ComponentServices {
             return Err(FrameworkError::PortAlreadyDefined { instance, port });
         }
         Ok(())
+    }
+
+    /// The parameters behind a port that the component added by `add_parameter_port`.
+    fn parameter_set(&self, port: &str) -> Result<Arc<ParameterSet>, FrameworkError> {
+        self.plain
+            .set(port)
+            .ok_or_else(|| FrameworkError::PortNotDefined {
+                kind: "parameter",
+                instance: self.id.name.to_string(),
+                port: port.into(),
+                known: names(locked(&self.plain.parameters).keys()),
+            })
     }
 
     fn checked_table(&self, name: &str, port: &OwnedPort) -> Result<(), FrameworkError> {
@@ -130,10 +191,11 @@ impl ComponentServices {
 
 impl ServicesPort for ComponentServices {
     fn add_provides_port(&self, name: RStr<'_>, port: OwnedPort) -> Result<(), PortError> {
-        self.checked_table(&name, &port)?;
+        let name = self.text(name)?;
+        self.checked_table(name, &port)?;
         let shared = self.framework()?;
         let mut state = shared.lock();
-        self.checked_name(&mut state, &name)?;
+        self.checked_name(&mut state, name)?;
         let entry = self.own(&mut state)?;
         let provides = Provides {
             port: Provided::of_instance(port, entry),
@@ -145,19 +207,20 @@ impl ServicesPort for ComponentServices {
     }
 
     fn remove_provides_port(&self, name: RStr<'_>) -> Result<(), PortError> {
+        let name = self.text(name)?;
         let shared = self.framework()?;
         let removed = {
             let mut state = shared.lock();
             let entry = self.own(&mut state)?;
-            let used = entry.provides.get(&*name).map(|p| !p.users.is_empty());
+            let used = entry.provides.get(name).map(|p| !p.users.is_empty());
             if used == Some(true) {
-                let (instance, port) = self.ends(&name);
+                let (instance, port) = self.ends(name);
                 return Err(FrameworkError::InUse { instance, port }.into());
             }
-            let removed = entry.provides.remove(&*name);
+            let removed = entry.provides.remove(name);
             if removed.is_none() {
                 // Says that there is none.
-                entry.provides_port(&self.id.name, &name)?;
+                entry.provides_port(&self.id.name, name)?;
             }
             removed
         };
@@ -170,10 +233,11 @@ impl ServicesPort for ComponentServices {
         name: RStr<'_>,
         interface: InterfacePointer,
     ) -> Result<(), PortError> {
-        let interface = self.checked(&name, interface)?;
+        let name = self.text(name)?;
+        let interface = self.checked(name, interface)?;
         let shared = self.framework()?;
         let mut state = shared.lock();
-        self.checked_name(&mut state, &name)?;
+        self.checked_name(&mut state, name)?;
         let uses = Uses {
             interface,
             properties: TypeMap::default(),
@@ -185,38 +249,41 @@ impl ServicesPort for ComponentServices {
     }
 
     fn unregister_uses_port(&self, name: RStr<'_>) -> Result<(), PortError> {
+        let name = self.text(name)?;
         let shared = self.framework()?;
         let mut state = shared.lock();
-        let uses = self.uses(&mut state, &name)?;
+        let uses = self.uses(&mut state, name)?;
         if uses.connector.is_in_use() || uses.connection.is_some() {
-            let (instance, port) = self.ends(&name);
+            let (instance, port) = self.ends(name);
             return Err(FrameworkError::InUse { instance, port }.into());
         }
-        self.own(&mut state)?.uses.remove(&*name);
+        self.own(&mut state)?.uses.remove(name);
         Ok(())
     }
 
     fn get_port(&self, name: RStr<'_>) -> Result<SlotPointer, PortError> {
-        let slot = self.get_port_nonblocking(name)?;
+        let name = self.text(name)?;
+        let slot = self.get_port_nonblocking(name.into())?;
         if slot.as_ptr().is_null() {
-            let (instance, port) = self.ends(&name);
+            let (instance, port) = self.ends(name);
             return Err(FrameworkError::NotConnected { instance, port }.into());
         }
         Ok(slot)
     }
 
     fn release_port(&self, name: RStr<'_>) -> Result<(), PortError> {
+        let name = self.text(name)?;
         let shared = self.framework()?;
         let (released, some_replaced) = {
             let mut state = shared.lock();
-            let released = self.uses(&mut state, &name)?.connector.release();
+            let released = self.uses(&mut state, name)?.connector.release();
             (released, !state.beside.is_empty())
         };
         // What it led to before may be dropped now; here the lock is free again.
         match released {
             Some(unreachable) => drop(unreachable),
             None => {
-                let (instance, port) = self.ends(&name);
+                let (instance, port) = self.ends(name);
                 return Err(FrameworkError::NotInUse { instance, port }.into());
             }
         }
@@ -231,13 +298,14 @@ impl ServicesPort for ComponentServices {
     }
 
     fn get_port_nonblocking(&self, name: RStr<'_>) -> Result<SlotPointer, PortError> {
+        let name = self.text(name)?;
         let shared = self.framework()?;
-        if let Some(slot) = self.acquire(&shared, &name)? {
+        if let Some(slot) = self.acquire(&shared, name)? {
             return Ok(slot);
         }
         let framework = Framework::handle(Arc::clone(&shared));
-        if framework.connect_service(&self.id, &name)?
-            && let Some(slot) = self.acquire(&shared, &name)?
+        if framework.connect_service(&self.id, name)?
+            && let Some(slot) = self.acquire(&shared, name)?
         {
             return Ok(slot);
         }
@@ -250,17 +318,19 @@ impl ServicesPort for ComponentServices {
     }
 
     fn get_port_properties(&self, name: RStr<'_>) -> Result<TypeMap, PortError> {
+        let name = self.text(name)?;
         let shared = self.framework()?;
         let mut state = shared.lock();
         self.own(&mut state)?;
-        Ok(state.port_properties_mut(&self.id, &name)?.clone())
+        Ok(state.port_properties_mut(&self.id, name)?.clone())
     }
 
     fn set_port_properties(&self, name: RStr<'_>, properties: TypeMap) -> Result<(), PortError> {
+        let name = self.text(name)?;
         let shared = self.framework()?;
         let mut state = shared.lock();
         self.own(&mut state)?;
-        *state.port_properties_mut(&self.id, &name)? = properties;
+        *state.port_properties_mut(&self.id, name)? = properties;
         Ok(())
     }
 
@@ -278,5 +348,68 @@ impl ServicesPort for ComponentServices {
         call_provided::<dyn ComponentReleasePort, _>(&release, &self.id.name, |_| ())?;
         self.own(&mut shared.lock())?.releases.push(release);
         Ok(())
+    }
+
+    fn component_name(&self) -> Result<RStr<'static>, PortError> {
+        Ok(self.plain.keep(&self.id.name))
+    }
+
+    fn component_serial(&self) -> Result<u64, PortError> {
+        Ok(self.get_component_id()?.serial)
+    }
+
+    fn port_property(
+        &self,
+        port: RStr<'_>,
+        key: RStr<'_>,
+    ) -> Result<PlainValue<'static>, PortError> {
+        let key = self.text(key)?;
+        let properties = self.get_port_properties(port)?;
+        match properties.value(key) {
+            Some(value) => Ok(KeptValue::try_from(value)?.plain(|text| self.plain.keep(text))),
+            None => Ok(PlainValue::NONE),
+        }
+    }
+
+    fn set_port_property(
+        &self,
+        port: RStr<'_>,
+        key: RStr<'_>,
+        value: PlainValue<'_>,
+    ) -> Result<(), PortError> {
+        let key = self.text(key)?;
+        let mut properties = self.get_port_properties(port)?;
+        let put = properties.put_value(key, value.try_into()?);
+        put.map_err(FrameworkError::from)?;
+        self.set_port_properties(port, properties)
+    }
+
+    fn port_property_key(&self, port: RStr<'_>, index: usize) -> Result<RStr<'static>, PortError> {
+        let properties = self.get_port_properties(port)?;
+        let keys = properties.get_all_keys(TypeKind::NoType);
+        Ok(self.plain.keep(keys.get(index).unwrap_or(&"")))
+    }
+
+    fn add_parameter_port(&self, port: RStr<'_>) -> Result<(), PortError> {
+        let name = self.text(port)?;
+        let set = Arc::new(ParameterSet::default());
+        self.add_provides_port(port, <dyn ParameterPort>::provide(Arc::clone(&set)))?;
+        locked(&self.plain.parameters).insert(name.into(), set);
+        Ok(())
+    }
+
+    fn add_parameter(
+        &self,
+        port: RStr<'_>,
+        parameter: PlainParameter<'_>,
+    ) -> Result<(), PortError> {
+        let set = self.parameter_set(self.text(port)?)?;
+        set.add_described(parameter.try_into()?).map(|_| ())
+    }
+
+    fn parameter(&self, port: RStr<'_>, key: RStr<'_>) -> Result<PlainValue<'static>, PortError> {
+        let set = self.parameter_set(self.text(port)?)?;
+        let value = set.value(self.text(key)?.into())?;
+        Ok(KeptValue::from(&value).plain(|text| self.plain.keep(text)))
     }
 }

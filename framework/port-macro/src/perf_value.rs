@@ -26,7 +26,13 @@ pub fn expand(item: &DeriveInput) -> syn::Result<TokenStream> {
         labels.push(variant.ident.to_string().to_lowercase());
     }
     let name = &item.ident;
+    let count = labels.len() as u64;
     Ok(quote! {
+        // SAFETY: the variants have no fields and are numbered from 0.
+        unsafe impl ::cca_abi::Enumeration for #name {
+            const COUNT: u64 = #count;
+        }
+
         impl ::cca_abi::recording::PerfValue for #name {
             const KIND: ::cca_abi::recording::ParameterKind =
                 ::cca_abi::recording::ParameterKind::Enumeration;

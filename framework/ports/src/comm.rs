@@ -16,6 +16,11 @@ pub enum Reduction {
     Sum = 2,
 }
 
+// SAFETY: its variants are numbered from 0 to 2.
+unsafe impl cca_abi::Enumeration for Reduction {
+    const COUNT: u64 = 3;
+}
+
 /// A finished request.
 #[repr(C)]
 #[derive(Clone, Debug, PartialEq, StableAbi)]

@@ -47,6 +47,7 @@ mod monitor;
 mod parameter;
 mod parameter_set;
 mod perf_param;
+mod plain;
 mod progress;
 mod replacement;
 mod services;
@@ -60,14 +61,14 @@ pub use cca_abi::{
     ErrorCode, OwnedPort, PortError, RSlice, RSliceMut, RStr, RString, RVec, StableAbi,
 };
 pub use cca_port_macro::{PerfValue, component, port};
-pub use comm::{CommPort, Completion, Reduction};
+pub use comm::{CommPort, CommPortVtable, Completion, Reduction};
 pub use component::Component;
 pub use counter::{Counter, CounterPort};
 pub use events::{
     ComponentReleasePort, ConnectionEvent, ConnectionEventKind, ConnectionEventListenerPort,
     ConnectionEventServicePort, ServiceProviderPort, ServiceRegistryPort,
 };
-pub use go::GoPort;
+pub use go::{GoPort, GoPortVtable};
 pub use held::HeldPort;
 pub use measurement::{
     EventValues, MPI_GROUP, MeasurementPort, MetricValue, TimerGroup, TimerValues,
@@ -76,6 +77,7 @@ pub use monitor::{MonitorPort, MonitoredInstance, MonitoredMethod, RecorderPoint
 pub use parameter::{Bounds, ParameterDescription, ParameterPort, ParameterValue};
 pub use parameter_set::{Parameter, ParameterBuilder, ParameterSet, ParameterType};
 pub use perf_param::{Invocation, MethodTotals, PerfParamPort};
+pub use plain::{KeptValue, PlainParameter, PlainValue, plain_kind};
 pub use progress::ProgressPort;
 pub use replacement::{ReplacementServicePort, ReplacementServicePortVtable};
 pub use services::{PortRef, Services, ServicesPort, ServicesPortVtable, UsesPort};

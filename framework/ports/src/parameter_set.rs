@@ -175,6 +175,26 @@ impl ParameterSet {
         self.builder(key, ParameterValue::Text(default.into()), default.into())
     }
 
+    /// Adds a parameter by its description.
+    ///
+    /// # Returns
+    /// Its place, from 0.
+    ///
+    /// # Errors
+    /// `BadParameter`: the name is empty or taken, or the default is not allowed itself.
+    pub fn add_described(&self, description: ParameterDescription) -> Result<usize, PortError> {
+        let value = allowed(&description, description.default.clone())?;
+        let mut entries = write(&self.entries);
+        let key = &description.key;
+        if key.is_empty() || entries.iter().any(|entry| entry.description.key == *key) {
+            return Err(bad(format_args!(
+                "cannot add parameter \"{key}\": the name is taken or empty, expected a new one"
+            )));
+        }
+        entries.push(Entry { description, value });
+        Ok(entries.len() - 1)
+    }
+
     fn builder<T>(
         self: &Arc<Self>,
         key: &str,
@@ -238,20 +258,7 @@ impl<T: ParameterType> ParameterBuilder<T> {
     /// # Errors
     /// `BadParameter`: the name is taken, or the default is not allowed itself.
     pub fn add(self) -> Result<Parameter<T>, PortError> {
-        let value = allowed(&self.description, self.description.default.clone())?;
-        let mut entries = write(&self.set.entries);
-        let key = &self.description.key;
-        if entries.iter().any(|entry| entry.description.key == *key) {
-            return Err(bad(format_args!(
-                "cannot add parameter \"{key}\": the name is taken"
-            )));
-        }
-        let index = entries.len();
-        entries.push(Entry {
-            description: self.description,
-            value,
-        });
-        drop(entries);
+        let index = self.set.add_described(self.description)?;
         Ok(Parameter {
             set: self.set,
             index,

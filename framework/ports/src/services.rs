@@ -8,16 +8,19 @@ use std::sync::Arc;
 use cca_abi::{Interface, InterfacePointer, OwnedPort, ProvidedBy, RawPort, Slot, SlotPointer};
 
 use crate::{
-    ComponentId, ComponentReleasePort, ErrorCode, ParameterPort, ParameterSet, PortError, RStr,
-    RString, TypeMap, port,
+    ComponentId, ComponentReleasePort, ErrorCode, ParameterPort, ParameterSet, PlainParameter,
+    PlainValue, PortError, RStr, RString, TypeMap, port,
 };
 
 /// `gov.cca.Services` as it crosses the border. Rust components use [`Services`].
 ///
-/// CCA's eleven methods, and two of our own: `instance_name`, which C can do without, and `set_port_properties`, which
-/// takes the properties that CCA's `addProvidesPort` and `registerUsesPort` have as an argument. A port's type is the
-/// interface it comes with.
-#[port(name = "cca.Services", version = "1.1")]
+/// CCA's eleven methods, and two of our own: `instance_name`, and `set_port_properties`, which takes the properties that
+/// CCA's `addProvidesPort` and `registerUsesPort` have as an argument. A port's type is the interface it comes with.
+///
+/// Those from `component_name` on say the same as `instance_name`, `get_component_id`, `get_port_properties`,
+/// `set_port_properties` and [`Services::parameters`] in types that C, C++ and Fortran have; texts that they return live as
+/// long as the process.
+#[port(name = "cca.Services", version = "1.2")]
 pub trait ServicesPort {
     /// Adds a port that the component provides.
     ///
@@ -100,6 +103,64 @@ pub trait ServicesPort {
     /// # Errors
     /// `BadPortType`.
     fn register_for_release(&self, release: OwnedPort) -> Result<(), PortError>;
+
+    /// Name of the component's instance.
+    ///
+    /// # Errors
+    /// None of its own.
+    fn component_name(&self) -> Result<RStr<'static>, PortError>;
+
+    /// Number of the component's instance: no other of this framework ever has it.
+    ///
+    /// # Errors
+    /// The framework has destroyed the instance.
+    fn component_serial(&self) -> Result<u64, PortError>;
+
+    /// A property of a port of the component; of kind `NONE` if there is none of that name.
+    ///
+    /// # Errors
+    /// `PortNotDefined`; `BadProperties`: it is complex or an array.
+    fn port_property(
+        &self,
+        port: RStr<'_>,
+        key: RStr<'_>,
+    ) -> Result<PlainValue<'static>, PortError>;
+
+    /// Puts a property of a port of the component.
+    ///
+    /// # Errors
+    /// `PortNotDefined`; `BadProperties`: it has another type already.
+    fn set_port_property(
+        &self,
+        port: RStr<'_>,
+        key: RStr<'_>,
+        value: PlainValue<'_>,
+    ) -> Result<(), PortError>;
+
+    /// Name of a port's property by its place, from 0; empty behind the last.
+    ///
+    /// # Errors
+    /// `PortNotDefined`.
+    fn port_property_key(&self, port: RStr<'_>, index: usize) -> Result<RStr<'static>, PortError>;
+
+    /// Provides a parameter port, to which `add_parameter` adds.
+    ///
+    /// # Errors
+    /// `BadPortName`, `PortAlreadyDefined`.
+    fn add_parameter_port(&self, port: RStr<'_>) -> Result<(), PortError>;
+
+    /// Adds a parameter to a port of `add_parameter_port`.
+    ///
+    /// # Errors
+    /// `PortNotDefined`; `BadParameter`: the name is taken, or the default is not allowed itself.
+    fn add_parameter(&self, port: RStr<'_>, parameter: PlainParameter<'_>)
+    -> Result<(), PortError>;
+
+    /// The value of a parameter that `add_parameter` added.
+    ///
+    /// # Errors
+    /// `PortNotDefined`; `BadParameter`: there is none of that name.
+    fn parameter(&self, port: RStr<'_>, key: RStr<'_>) -> Result<PlainValue<'static>, PortError>;
 }
 
 /// A component's access to its framework; a handle, cheap to clone.

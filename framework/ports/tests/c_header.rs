@@ -4,12 +4,15 @@ use std::mem::{offset_of, size_of};
 use std::path::Path;
 use std::process::Command;
 
-use cca_abi::Interface;
 use cca_abi::{
-    ABI_VERSION, ClassDescriptor, ComponentVtable, ErrorBuffer, ErrorCode, InterfaceDescriptor,
-    LibraryDescriptor, OwnedPort, RStr, RawComponent, RawPort, Slot, VtableHeader,
+    ABI_VERSION, ClassDescriptor, ComponentVtable, ErrorBuffer, ErrorCode, Interface,
+    InterfaceDescriptor, LibraryDescriptor, OwnedPort, RStr, RawComponent, RawPort, Slot,
+    VtableHeader,
 };
-use cca_ports::{ReplacementServicePort, ReplacementServicePortVtable, ServicesPortVtable};
+use cca_ports::{
+    CommPort, CommPortVtable, GoPort, GoPortVtable, PlainParameter, PlainValue, Reduction,
+    ReplacementServicePort, ReplacementServicePortVtable, ServicesPortVtable, plain_kind,
+};
 
 /// A C expression and what Rust says of the same thing.
 fn rows() -> Vec<(&'static str, usize)> {
@@ -26,7 +29,15 @@ fn rows() -> Vec<(&'static str, usize)> {
         "cca_services": ServicesPortVtable {
             header, add_provides_port, remove_provides_port, register_uses_port, unregister_uses_port,
             get_port, release_port, instance_name, get_port_nonblocking, create_type_map,
-            get_port_properties, set_port_properties, get_component_id, register_for_release
+            get_port_properties, set_port_properties, get_component_id, register_for_release,
+            component_name, component_serial, port_property, set_port_property, port_property_key,
+            add_parameter_port, add_parameter, parameter
+        },
+        "cca_value": PlainValue<'_> { kind, integer, real, text },
+        "cca_go_vtable": GoPortVtable { header, go },
+        "cca_comm_vtable": CommPortVtable {
+            header, rank, size, fortran_handle, barrier, all_reduce, broadcast, gather, send, receive,
+            wait_some, abort
         },
         "cca_replacement_service": ReplacementServicePortVtable { header, reconnect, replace_instance },
         "cca_component_vtable": ComponentVtable { size, set_services, release_services, destroy },
@@ -42,6 +53,25 @@ fn rows() -> Vec<(&'static str, usize)> {
             ErrorCode::PortNotConnected as usize,
         ),
         ("CCA_NETWORK_ERROR", ErrorCode::NetworkError as usize),
+        (
+            "offsetof(cca_parameter, default_value)",
+            offset_of!(PlainParameter<'_>, default),
+        ),
+        (
+            "offsetof(cca_parameter, choices)",
+            offset_of!(PlainParameter<'_>, choices),
+        ),
+        (
+            "offsetof(cca_parameter, help)",
+            offset_of!(PlainParameter<'_>, help),
+        ),
+        ("sizeof(cca_parameter)", size_of::<PlainParameter<'_>>()),
+        ("sizeof(cca_value)", size_of::<PlainValue<'_>>()),
+        ("sizeof(cca_comm_vtable)", size_of::<CommPortVtable>()),
+        ("sizeof(cca_go_vtable)", size_of::<GoPortVtable>()),
+        ("CCA_STRING", plain_kind::TEXT as usize),
+        ("CCA_NONE", plain_kind::NONE as usize),
+        ("CCA_SUM", Reduction::Sum as usize),
         ("sizeof(cca_text)", size_of::<RStr<'_>>()),
         ("sizeof(cca_error)", size_of::<ErrorBuffer>()),
         ("sizeof(cca_interface)", size_of::<InterfaceDescriptor>()),
@@ -60,6 +90,22 @@ fn rows() -> Vec<(&'static str, usize)> {
         ("sizeof(cca_library)", size_of::<LibraryDescriptor>()),
     ]);
     rows
+}
+
+#[test]
+fn the_header_has_the_hashes_of_the_rust_interfaces() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../abi/include/cca.h");
+    let header = std::fs::read_to_string(path).unwrap();
+    for (name, interface) in [
+        ("GO", <dyn GoPort>::descriptor()),
+        ("COMM", <dyn CommPort>::descriptor()),
+    ] {
+        let line = format!(
+            "#define CCA_{name}_HASH UINT64_C(0x{:016x})",
+            interface.hash
+        );
+        assert!(header.contains(&line), "expected in cca.h: {line}");
+    }
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! The C table of a port.
 
 use proc_macro2::TokenStream;
-use quote::quote_spanned;
+use quote::{ToTokens, quote_spanned};
+use syn::Type;
 
 use super::hygienic;
 use super::parse::{Method, Port};
@@ -38,10 +39,15 @@ fn function_pointer(method: &Method) -> TokenStream {
 
 /// Parameters of the table's function for `method`, with their names.
 pub fn parameters(method: &Method) -> TokenStream {
-    let arguments = method
-        .arguments
-        .iter()
-        .map(|(name, ty)| quote_spanned! { hygienic() => #name: #ty });
+    parameters_as(method, |ty| ty.to_token_stream())
+}
+
+/// As [`parameters`], the types of the arguments changed.
+pub fn parameters_as(method: &Method, change: impl Fn(&Type) -> TokenStream) -> TokenStream {
+    let arguments = method.arguments.iter().map(|(name, ty)| {
+        let ty = change(ty);
+        quote_spanned! { hygienic() => #name: #ty }
+    });
     let result = &method.result;
     let out = (!method.is_unit()).then(|| quote_spanned! { hygienic() => out: *mut #result, });
     quote_spanned! { hygienic() =>

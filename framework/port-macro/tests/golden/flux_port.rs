@@ -90,12 +90,31 @@ impl<T: FluxPort + Send + Sync + 'static> FluxPortProvider<T> {
                 "hydro.Flux 1.0; compute(axis: Axis, left: States<'_>, right: States<'_>, flux: StatesMut<'_>) -> (); faces(left: States<'_>) -> u64",
             ),
         },
-        compute: Self::compute,
+        compute: unsafe {
+            ::core::mem::transmute::<
+                unsafe extern "C-unwind" fn(
+                    object: *const ::core::ffi::c_void,
+                    axis: ::core::mem::MaybeUninit<Axis>,
+                    left: States<'_>,
+                    right: States<'_>,
+                    flux: StatesMut<'_>,
+                    error: *mut ::cca_abi::ErrorBuffer,
+                ) -> i32,
+                unsafe extern "C-unwind" fn(
+                    object: *const ::core::ffi::c_void,
+                    axis: Axis,
+                    left: States<'_>,
+                    right: States<'_>,
+                    flux: StatesMut<'_>,
+                    error: *mut ::cca_abi::ErrorBuffer,
+                ) -> i32,
+            >(Self::compute)
+        },
         faces: Self::faces,
     };
     unsafe extern "C-unwind" fn compute(
         object: *const ::core::ffi::c_void,
-        axis: Axis,
+        axis: ::core::mem::MaybeUninit<Axis>,
         left: States<'_>,
         right: States<'_>,
         flux: StatesMut<'_>,
@@ -104,7 +123,11 @@ impl<T: FluxPort + Send + Sync + 'static> FluxPortProvider<T> {
         unsafe {
             ::cca_abi::guard(
                 error,
-                || (*object.cast::<T>()).compute(axis, left, right, flux),
+                || {
+                    use ::cca_abi::AnyArgument as _;
+                    let axis = ::cca_abi::Argument(axis).checked("axis")?;
+                    (*object.cast::<T>()).compute(axis, left, right, flux)
+                },
             )
         }
     }

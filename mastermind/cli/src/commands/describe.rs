@@ -1,14 +1,15 @@
 //! `mastermind describe`: one class, or all classes of a library, in full.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::bail;
-use cca_abi::{MethodDescriptor, PerfDescriptor, ROption};
+use cca_abi::{MethodDescriptor, PerfDescriptor, ROption, c_header};
 use cca_core::{InstanceParameter, PortInfo};
 use cca_loader::{Class, Library};
 use cca_ports::Bounds;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use crate::output;
@@ -16,7 +17,9 @@ use crate::session::own_folder;
 
 /// Describe a class or a library: ports, methods, parameters.
 #[derive(Args)]
-#[command(after_help = "Example: mastermind describe hydro.GodunovFlux")]
+#[command(
+    after_help = "Example: mastermind describe hydro.GodunovFlux\n         mastermind describe hydro.GodunovFlux --format c > flux.h"
+)]
 pub struct Describe {
     /// A library's path, or a class
     #[arg(value_name = "LIB|CLASS")]
@@ -25,8 +28,17 @@ pub struct Describe {
     #[arg(long, value_name = "PATH")]
     path: Vec<PathBuf>,
     /// Print one JSON document
-    #[arg(long)]
+    #[arg(long, conflicts_with = "format")]
     json: bool,
+    /// How: as text, or the interfaces of the ports as a header for C, to be put beside cca.h
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Text,
+    C,
 }
 
 #[derive(Serialize)]
@@ -83,6 +95,10 @@ impl Describe {
     /// There is no such class; the library is none.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         let classes = self.classes()?;
+        if self.format == Format::C {
+            output::line(c_headers(&classes)?.trim_end());
+            return Ok(ExitCode::SUCCESS);
+        }
         let descriptions = classes
             .iter()
             .map(describe)
@@ -119,6 +135,30 @@ impl Describe {
             }
         }
     }
+}
+
+/// The interfaces that classes provide and use, each once, as headers for C. Those that a class in C knows by name only
+/// are left out.
+fn c_headers(classes: &[Class]) -> anyhow::Result<String> {
+    let mut headers = BTreeMap::new();
+    for class in classes {
+        let (_, info) = super::list::look(class)?;
+        for port in info.provides.iter().chain(&info.uses) {
+            let interface = port.interface;
+            if !interface.methods().is_empty() {
+                let key = (interface.name.as_str(), interface.version.as_str());
+                headers.entry(key).or_insert_with(|| c_header(interface));
+            }
+        }
+    }
+    let names: Vec<_> = classes.iter().map(Class::name).collect();
+    if headers.is_empty() {
+        bail!(
+            "cannot describe \"{}\" for C: no interface with its methods, expected a port written in Rust",
+            names.join(", ")
+        );
+    }
+    Ok(headers.into_values().collect::<Vec<_>>().join("\n"))
 }
 
 fn describe(class: &Class) -> anyhow::Result<Description> {

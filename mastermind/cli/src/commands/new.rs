@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use cca_abi::{Interface, hash_signature};
-use cca_ports::GoPort;
+use cca_abi::hash_signature;
 use clap::{Args, Subcommand, ValueEnum};
 
+use crate::errors::WrongUse;
 use crate::output;
 use crate::session::sources::FRAMEWORK;
 
@@ -47,6 +47,10 @@ struct Begin {
 enum Language {
     Rust,
     C,
+    /// C++.
+    #[value(name = "cpp", alias = "c++")]
+    Cpp,
+    Fortran,
 }
 
 macro_rules! template {
@@ -56,6 +60,8 @@ macro_rules! template {
 }
 
 const CCA_H: &str = include_str!("../../../../framework/abi/include/cca.h");
+
+const CCA_F90: &str = include_str!("../../../../framework/abi/include/cca.f90");
 
 /// A name in the forms that sources need.
 #[derive(Debug, PartialEq, Eq)]
@@ -115,7 +121,7 @@ impl New {
             .clone()
             .unwrap_or_else(|| match begin.language {
                 Language::Rust => crate_name.clone().into(),
-                Language::C => names.stem.clone().into(),
+                _ => names.stem.clone().into(),
             });
         if folder.exists() {
             bail!(
@@ -125,8 +131,13 @@ impl New {
         }
         let place = match begin.language {
             Language::Rust => Place::of(&folder, &FRAMEWORK.find(begin.framework.as_deref())?)?,
-            Language::C => Place::default(),
+            _ => Place::default(),
         };
+        if is_port && begin.language == Language::Fortran {
+            bail!(WrongUse(
+                "cannot begin port in Fortran: an interface is written in Rust or C, expected --language rust or c"
+            ));
+        }
         let values = values(&names, &crate_name, &place, begin.language);
         for (path, template) in files(is_port, begin.language, &names.stem) {
             let mut text = template.to_string();
@@ -167,13 +178,27 @@ fn files(is_port: bool, language: Language, stem: &str) -> Vec<(String, &'static
         ],
         (false, Language::C) => &[
             ("STEM.c", template!("component.c.txt")),
-            ("include/go.h", template!("go.h.txt")),
             ("include/cca.h", CCA_H),
             ("test.c", template!("component_test.c.txt")),
             ("Makefile", template!("component.mk")),
             ("assembly.toml", template!("assembly.toml")),
         ],
-        (true, Language::C) => &[
+        (false, Language::Cpp) => &[
+            ("STEM.cpp", template!("component.cpp.txt")),
+            ("include/cca.h", CCA_H),
+            ("test.c", template!("component_test.c.txt")),
+            ("Makefile", template!("component_cpp.mk")),
+            ("assembly.toml", template!("assembly.toml")),
+        ],
+        (false, Language::Fortran) => &[
+            ("STEM.f90", template!("component.f90.txt")),
+            ("include/cca.f90", CCA_F90),
+            ("include/cca.h", CCA_H),
+            ("test.c", template!("component_test.c.txt")),
+            ("Makefile", template!("component_f90.mk")),
+            ("assembly.toml", template!("assembly.toml")),
+        ],
+        (true, _) => &[
             ("STEM.h", template!("port.h.txt")),
             ("include/cca.h", CCA_H),
             ("test.c", template!("port_test.c.txt")),
@@ -191,15 +216,14 @@ fn values(
     place: &Place,
     language: Language,
 ) -> Vec<(&'static str, String)> {
-    let go = <dyn GoPort>::descriptor();
     // As `#[port]` writes the interface of `port.rs.txt`.
     let signature = format!(
-        "{} 1.0; compute(values: RSlice<'_, f64>) -> f64",
+        "{} 1.0; compute(rule: Rule, values: RSlice<'_, f64>) -> f64",
         names.class
     );
     let path = match language {
         Language::Rust => &place.libraries,
-        Language::C => ".",
+        _ => ".",
     };
     let workspace = match place.is_member {
         true => "",
@@ -214,9 +238,6 @@ fn values(
         ("framework", place.framework.clone()),
         ("workspace", workspace.into()),
         ("path", path.into()),
-        ("go_name", go.name.to_string()),
-        ("go_version", go.version.to_string()),
-        ("go_hash", format!("{:016x}", go.hash)),
         ("hash", format!("{:016x}", hash_signature(&signature))),
         ("signature", signature),
     ]
@@ -291,8 +312,8 @@ fn next_steps(folder: &Path, is_port: bool, language: Language) -> String {
             "cargo test\n  cargo build --release\n  mastermind check assembly.toml"
         }
         (true, Language::Rust) => "cargo test",
-        (false, Language::C) => "make test\n  make\n  mastermind check assembly.toml",
-        (true, Language::C) => "make test",
+        (false, _) => "make test\n  make\n  mastermind check assembly.toml",
+        (true, _) => "make test",
     };
     format!("made {folder}; next:\n  cd {folder}\n  {commands}")
 }
@@ -321,6 +342,8 @@ mod tests {
             (true, Language::Rust),
             (false, Language::C),
             (true, Language::C),
+            (false, Language::Cpp),
+            (false, Language::Fortran),
         ] {
             let values = values(&names, "demo-solver", &Place::default(), language);
             for (path, template) in files(is_port, language, "demo_solver") {

@@ -1,0 +1,613 @@
+! The door for components in Fortran: cca.h as a module, Fortran 2008 with ISO_C_BINDING.
+!
+! A component library exports cca_component_v1, a function bind(c) that returns c_loc of a cca_library. What that leads to
+! has the attributes target and save: libraries are never closed. Texts are lent: cca_text_of() points into its argument,
+! which must be a target that lives as long as the text is used (for names in descriptions: as long as the process).
+module cca
+    use, intrinsic :: iso_c_binding
+    implicit none
+    private
+
+    integer(c_int32_t), parameter, public :: CCA_ABI_VERSION = 1
+
+    integer(c_int32_t), parameter, public :: CCA_OK = 0, CCA_FAILED = 1, CCA_BAD_PARAMETER = 17
+
+    ! What a parameter or a property holds.
+    integer(c_int32_t), parameter, public :: CCA_NONE = 0, CCA_BOOL = 1, CCA_INTEGER = 2, CCA_REAL = 3, CCA_STRING = 4
+
+    ! How all_reduce combines values.
+    integer(c_int32_t), parameter, public :: CCA_MIN = 0, CCA_MAX = 1, CCA_SUM = 2
+
+    ! A text with its length; UTF-8.
+    type, bind(c), public :: cca_text
+        type(c_ptr) :: data = c_null_ptr
+        integer(c_size_t) :: length = 0
+    end type
+
+    ! Where a function leaves the text of its error; the caller's.
+    type, bind(c), public :: cca_error
+        integer(c_int32_t) :: length = 0
+        character(kind=c_char) :: text(1020)
+    end type
+
+    ! The first member of every table of functions.
+    type, bind(c), public :: cca_vtable_header
+        integer(c_size_t) :: size = 0
+        type(cca_text) :: interface
+        type(cca_text) :: version
+        integer(c_int64_t) :: hash = 0
+    end type
+
+    ! An object and the table of functions that work on it.
+    type, bind(c), public :: cca_port
+        type(c_ptr) :: object = c_null_ptr
+        type(c_ptr) :: vtable = c_null_ptr
+    end type
+
+    ! An interface as a library knows it: name, version, hash and size of the table; the rest stays as it is.
+    type, bind(c), public :: cca_interface
+        type(cca_text) :: name
+        type(cca_text) :: version
+        integer(c_int64_t) :: hash = 0
+        integer(c_size_t) :: vtable_size = 0
+        type(c_ptr) :: methods = c_null_ptr
+        integer(c_size_t) :: n_methods = 0
+        type(c_ptr) :: layouts = c_null_ptr
+        integer(c_size_t) :: n_layouts = 0
+        type(c_funptr) :: new_proxy = c_null_funptr
+    end type
+
+    ! A port with the share of its object that it owns; release may be null.
+    type, bind(c), public :: cca_owned_port
+        type(cca_port) :: port
+        type(c_funptr) :: release = c_null_funptr
+        type(c_ptr) :: interface = c_null_ptr
+    end type
+
+    ! A value of one of the kinds above.
+    type, bind(c), public :: cca_value
+        integer(c_int32_t) :: kind = CCA_NONE
+        integer(c_int64_t) :: integer = 0
+        real(c_double) :: real = 0
+        type(cca_text) :: text
+    end type
+
+    ! Texts, lent for a call.
+    type, bind(c), public :: cca_texts
+        type(c_ptr) :: data = c_null_ptr
+        integer(c_size_t) :: length = 0
+    end type
+
+    ! A parameter; the default's kind is the parameter's.
+    type, bind(c), public :: cca_parameter
+        type(cca_text) :: key
+        type(cca_value) :: default_value
+        integer(c_int32_t) :: has_bounds = 0
+        real(c_double) :: lower = 0
+        real(c_double) :: upper = 0
+        type(cca_texts) :: choices
+        type(cca_text) :: unit
+        type(cca_text) :: help
+    end type
+
+    ! cca.Services 1.2, function by function as in cca.h.
+    type, bind(c), public :: cca_services
+        type(cca_vtable_header) :: header
+        type(c_funptr) :: add_provides_port
+        type(c_funptr) :: remove_provides_port
+        type(c_funptr) :: register_uses_port
+        type(c_funptr) :: unregister_uses_port
+        type(c_funptr) :: get_port
+        type(c_funptr) :: release_port
+        type(c_funptr) :: instance_name
+        type(c_funptr) :: get_port_nonblocking
+        type(c_funptr) :: create_type_map
+        type(c_funptr) :: get_port_properties
+        type(c_funptr) :: set_port_properties
+        type(c_funptr) :: get_component_id
+        type(c_funptr) :: register_for_release
+        type(c_funptr) :: component_name
+        type(c_funptr) :: component_serial
+        type(c_funptr) :: port_property
+        type(c_funptr) :: set_port_property
+        type(c_funptr) :: port_property_key
+        type(c_funptr) :: add_parameter_port
+        type(c_funptr) :: add_parameter
+        type(c_funptr) :: parameter
+    end type
+
+    ! The functions of a component.
+    type, bind(c), public :: cca_component_vtable
+        integer(c_size_t) :: size = 0
+        type(c_funptr) :: set_services = c_null_funptr
+        type(c_funptr) :: release_services = c_null_funptr
+        type(c_funptr) :: destroy = c_null_funptr
+    end type
+
+    ! An instance of a component class.
+    type, bind(c), public :: cca_component
+        type(c_ptr) :: object = c_null_ptr
+        type(c_ptr) :: vtable = c_null_ptr
+    end type
+
+    ! A component class; create is a function like the one below.
+    type, bind(c), public :: cca_class
+        type(cca_text) :: name
+        type(cca_text) :: version
+        type(cca_text) :: doc
+        type(c_funptr) :: create = c_null_funptr
+    end type
+
+    ! A library's classes.
+    type, bind(c), public :: cca_library
+        integer(c_int32_t) :: abi_version = CCA_ABI_VERSION
+        integer(c_int32_t) :: n_classes = 0
+        type(c_ptr) :: classes = c_null_ptr
+        type(cca_text) :: layout_abi
+    end type
+
+    ! cca.Go 1.0, which starts an assembly.
+    character(kind=c_char, len=6), target, save, public :: CCA_GO_NAME = 'cca.Go'
+    character(kind=c_char, len=3), target, save, public :: CCA_GO_VERSION = '1.0'
+    integer(c_int64_t), parameter, public :: CCA_GO_HASH = int(z'bc26258f047d825b', c_int64_t)
+
+    type, bind(c), public :: cca_go_vtable
+        type(cca_vtable_header) :: header
+        type(c_funptr) :: go = c_null_funptr
+    end type
+
+    ! cca.Comm 1.0, the communicator.
+    character(kind=c_char, len=8), target, save, public :: CCA_COMM_NAME = 'cca.Comm'
+    character(kind=c_char, len=3), target, save, public :: CCA_COMM_VERSION = '1.0'
+    integer(c_int64_t), parameter, public :: CCA_COMM_HASH = int(z'03b611c6ac2f0c5b', c_int64_t)
+
+    type, bind(c) :: comm_vtable
+        type(cca_vtable_header) :: header
+        type(c_funptr) :: rank
+        type(c_funptr) :: size
+        type(c_funptr) :: fortran_handle
+        type(c_funptr) :: barrier
+        type(c_funptr) :: all_reduce
+        type(c_funptr) :: broadcast
+        type(c_funptr) :: gather
+        type(c_funptr) :: send
+        type(c_funptr) :: receive
+        type(c_funptr) :: wait_some
+        type(c_funptr) :: abort
+    end type
+
+    type, bind(c) :: doubles
+        type(c_ptr) :: data = c_null_ptr
+        integer(c_size_t) :: length = 0
+    end type
+
+    abstract interface
+        function named_function(object, name, error) result(status) bind(c)
+            import
+            type(c_ptr), value :: object
+            type(cca_text), value :: name
+            type(cca_error), intent(inout) :: error
+            integer(c_int32_t) :: status
+        end function
+
+        function provides_function(object, name, port, error) result(status) bind(c)
+            import
+            type(c_ptr), value :: object
+            type(cca_text), value :: name
+            type(cca_owned_port), value :: port
+            type(cca_error), intent(inout) :: error
+            integer(c_int32_t) :: status
+        end function
+
+        function uses_function(object, name, interface, error) result(status) bind(c)
+            import
+            type(c_ptr), value :: object
+            type(cca_text), value :: name
+            type(c_ptr), value :: interface
+            type(cca_error), intent(inout) :: error
+            integer(c_int32_t) :: status
+        end function
+
+        function slot_function(object, name, slot, error) result(status) bind(c)
+            import
+            type(c_ptr), value :: object
+            type(cca_text), value :: name
+            type(c_ptr), intent(out) :: slot
+            type(cca_error), intent(inout) :: error
+            integer(c_int32_t) :: status
+        end function
+
+        function add_parameter_function(object, port, parameter, error) result(status) bind(c)
+            import
+            type(c_ptr), value :: object
+            type(cca_text), value :: port
+            type(cca_parameter), value :: parameter
+            type(cca_error), intent(inout) :: error
+            integer(c_int32_t) :: status
+        end function
+
+        function value_function(object, port, key, value, error) result(status) bind(c)
+            import
+            type(c_ptr), value :: object
+            type(cca_text), value :: port
+            type(cca_text), value :: key
+            type(cca_value), intent(out) :: value
+            type(cca_error), intent(inout) :: error
+            integer(c_int32_t) :: status
+        end function
+
+        function put_function(object, port, key, value, error) result(status) bind(c)
+            import
+            type(c_ptr), value :: object
+            type(cca_text), value :: port
+            type(cca_text), value :: key
+            type(cca_value), value :: value
+            type(cca_error), intent(inout) :: error
+            integer(c_int32_t) :: status
+        end function
+
+        function text_function(object, text, error) result(status) bind(c)
+            import
+            type(c_ptr), value :: object
+            type(cca_text), intent(out) :: text
+            type(cca_error), intent(inout) :: error
+            integer(c_int32_t) :: status
+        end function
+
+        function integer_function(object, number, error) result(status) bind(c)
+            import
+            type(c_ptr), value :: object
+            integer(c_int32_t), intent(out) :: number
+            type(cca_error), intent(inout) :: error
+            integer(c_int32_t) :: status
+        end function
+
+        function plain_function(object, error) result(status) bind(c)
+            import
+            type(c_ptr), value :: object
+            type(cca_error), intent(inout) :: error
+            integer(c_int32_t) :: status
+        end function
+
+        function reduce_function(object, reduction, values, error) result(status) bind(c)
+            import
+            type(c_ptr), value :: object
+            integer(c_int32_t), value :: reduction
+            type(doubles), value :: values
+            type(cca_error), intent(inout) :: error
+            integer(c_int32_t) :: status
+        end function
+
+        function broadcast_function(object, root, values, error) result(status) bind(c)
+            import
+            type(c_ptr), value :: object
+            integer(c_int32_t), value :: root
+            type(doubles), value :: values
+            type(cca_error), intent(inout) :: error
+            integer(c_int32_t) :: status
+        end function
+    end interface
+
+    public :: cca_text_of, cca_string_of, cca_fail, cca_real_value, cca_integer_value
+    public :: cca_add_provides_port, cca_register_uses_port, cca_get_port, cca_release_port, cca_target
+    public :: cca_component_name, cca_port_property, cca_set_port_property
+    public :: cca_add_parameter_port, cca_add_parameter, cca_get_parameter
+    public :: cca_comm_rank, cca_comm_size, cca_comm_fortran_handle, cca_comm_barrier, cca_comm_all_reduce
+    public :: cca_comm_broadcast
+
+contains
+
+    ! A text that is lent: `string` must live as long as it is used.
+    function cca_text_of(string) result(text)
+        character(kind=c_char, len=*), target, intent(in) :: string
+        type(cca_text) :: text
+        text%length = len(string, c_size_t)
+        if (len(string) > 0) text%data = c_loc(string(1:1))
+    end function
+
+    ! The characters of a text.
+    function cca_string_of(text) result(string)
+        type(cca_text), intent(in) :: text
+        character(kind=c_char, len=:), allocatable :: string
+        character(kind=c_char), pointer :: characters(:)
+        integer(c_size_t) :: i
+        allocate(character(kind=c_char, len=text%length) :: string)
+        if (text%length == 0) return
+        call c_f_pointer(text%data, characters, [text%length])
+        do i = 1, text%length
+            string(i:i) = characters(i)
+        end do
+    end function
+
+    ! Leaves a message and gives the status to return.
+    function cca_fail(error, message) result(status)
+        type(cca_error), intent(inout) :: error
+        character(kind=c_char, len=*), intent(in) :: message
+        integer(c_int32_t) :: status
+        integer :: i
+        error%length = min(len(message), size(error%text))
+        do i = 1, error%length
+            error%text(i) = message(i:i)
+        end do
+        status = CCA_FAILED
+    end function
+
+    function cca_real_value(number) result(value)
+        real(c_double), intent(in) :: number
+        type(cca_value) :: value
+        value%kind = CCA_REAL
+        value%real = number
+    end function
+
+    function cca_integer_value(number) result(value)
+        integer(c_int64_t), intent(in) :: number
+        type(cca_value) :: value
+        value%kind = CCA_INTEGER
+        value%integer = number
+    end function
+
+    function table_of(services) result(table)
+        type(cca_port), intent(in) :: services
+        type(cca_services), pointer :: table
+        call c_f_pointer(services%vtable, table)
+    end function
+
+    ! Adds a provided port: `vtable` and `interface` are c_loc of a table and a cca_interface that live as long as the process.
+    function cca_add_provides_port(services, name, object, vtable, interface, error) result(status)
+        type(cca_port), intent(in) :: services
+        character(kind=c_char, len=*), target, intent(in) :: name
+        type(c_ptr), intent(in) :: object, vtable, interface
+        type(cca_error), intent(inout) :: error
+        integer(c_int32_t) :: status
+        type(cca_services), pointer :: table
+        procedure(provides_function), pointer :: function
+        type(cca_owned_port) :: port
+        table => table_of(services)
+        call c_f_procpointer(table%add_provides_port, function)
+        port%port%object = object
+        port%port%vtable = vtable
+        port%interface = interface
+        status = function(services%object, cca_text_of(name), port, error)
+    end function
+
+    function cca_register_uses_port(services, name, interface, error) result(status)
+        type(cca_port), intent(in) :: services
+        character(kind=c_char, len=*), target, intent(in) :: name
+        type(c_ptr), intent(in) :: interface
+        type(cca_error), intent(inout) :: error
+        integer(c_int32_t) :: status
+        type(cca_services), pointer :: table
+        procedure(uses_function), pointer :: function
+        table => table_of(services)
+        call c_f_procpointer(table%register_uses_port, function)
+        status = function(services%object, cca_text_of(name), interface, error)
+    end function
+
+    ! The slot of a used port, until it is released; cca_target() says what it leads to.
+    function cca_get_port(services, name, slot, error) result(status)
+        type(cca_port), intent(in) :: services
+        character(kind=c_char, len=*), target, intent(in) :: name
+        type(c_ptr), intent(out) :: slot
+        type(cca_error), intent(inout) :: error
+        integer(c_int32_t) :: status
+        type(cca_services), pointer :: table
+        procedure(slot_function), pointer :: function
+        table => table_of(services)
+        call c_f_procpointer(table%get_port, function)
+        status = function(services%object, cca_text_of(name), slot, error)
+    end function
+
+    function cca_release_port(services, name, error) result(status)
+        type(cca_port), intent(in) :: services
+        character(kind=c_char, len=*), target, intent(in) :: name
+        type(cca_error), intent(inout) :: error
+        integer(c_int32_t) :: status
+        type(cca_services), pointer :: table
+        procedure(named_function), pointer :: function
+        table => table_of(services)
+        call c_f_procpointer(table%release_port, function)
+        status = function(services%object, cca_text_of(name), error)
+    end function
+
+    ! What a slot leads to now: asked before each call, since a provider may be replaced between two.
+    function cca_target(slot) result(port)
+        type(c_ptr), intent(in) :: slot
+        type(cca_port) :: port
+        type(c_ptr), pointer, volatile :: current
+        type(cca_port), pointer :: target
+        call c_f_pointer(slot, current)
+        call c_f_pointer(current, target)
+        port = target
+    end function
+
+    ! Name of the instance.
+    function cca_component_name(services, name, error) result(status)
+        type(cca_port), intent(in) :: services
+        character(kind=c_char, len=:), allocatable, intent(out) :: name
+        type(cca_error), intent(inout) :: error
+        integer(c_int32_t) :: status
+        type(cca_services), pointer :: table
+        procedure(text_function), pointer :: function
+        type(cca_text) :: text
+        table => table_of(services)
+        call c_f_procpointer(table%component_name, function)
+        status = function(services%object, text, error)
+        if (status == CCA_OK) name = cca_string_of(text)
+    end function
+
+    ! A property of a port of the component; of kind CCA_NONE if there is none of that name.
+    function cca_port_property(services, port, key, value, error) result(status)
+        type(cca_port), intent(in) :: services
+        character(kind=c_char, len=*), target, intent(in) :: port, key
+        type(cca_value), intent(out) :: value
+        type(cca_error), intent(inout) :: error
+        integer(c_int32_t) :: status
+        type(cca_services), pointer :: table
+        procedure(value_function), pointer :: function
+        table => table_of(services)
+        call c_f_procpointer(table%port_property, function)
+        status = function(services%object, cca_text_of(port), cca_text_of(key), value, error)
+    end function
+
+    function cca_set_port_property(services, port, key, value, error) result(status)
+        type(cca_port), intent(in) :: services
+        character(kind=c_char, len=*), target, intent(in) :: port, key
+        type(cca_value), intent(in) :: value
+        type(cca_error), intent(inout) :: error
+        integer(c_int32_t) :: status
+        type(cca_services), pointer :: table
+        procedure(put_function), pointer :: function
+        table => table_of(services)
+        call c_f_procpointer(table%set_port_property, function)
+        status = function(services%object, cca_text_of(port), cca_text_of(key), value, error)
+    end function
+
+    ! Provides a parameter port, to which cca_add_parameter adds.
+    function cca_add_parameter_port(services, port, error) result(status)
+        type(cca_port), intent(in) :: services
+        character(kind=c_char, len=*), target, intent(in) :: port
+        type(cca_error), intent(inout) :: error
+        integer(c_int32_t) :: status
+        type(cca_services), pointer :: table
+        procedure(named_function), pointer :: function
+        table => table_of(services)
+        call c_f_procpointer(table%add_parameter_port, function)
+        status = function(services%object, cca_text_of(port), error)
+    end function
+
+    ! Adds a number; without bounds if `lower` and `upper` are left out.
+    function cca_add_parameter(services, port, key, default_value, error, lower, upper, unit, help) result(status)
+        type(cca_port), intent(in) :: services
+        character(kind=c_char, len=*), target, intent(in) :: port, key
+        type(cca_value), intent(in) :: default_value
+        type(cca_error), intent(inout) :: error
+        real(c_double), intent(in), optional :: lower, upper
+        character(kind=c_char, len=*), target, intent(in), optional :: unit, help
+        integer(c_int32_t) :: status
+        type(cca_services), pointer :: table
+        procedure(add_parameter_function), pointer :: function
+        type(cca_parameter) :: parameter
+        table => table_of(services)
+        call c_f_procpointer(table%add_parameter, function)
+        parameter%key = cca_text_of(key)
+        parameter%default_value = default_value
+        parameter%lower = -huge(0.0_c_double)
+        parameter%upper = huge(0.0_c_double)
+        if (present(lower)) parameter%lower = lower
+        if (present(upper)) parameter%upper = upper
+        if (present(lower) .or. present(upper)) parameter%has_bounds = 1
+        if (present(unit)) parameter%unit = cca_text_of(unit)
+        if (present(help)) parameter%help = cca_text_of(help)
+        status = function(services%object, cca_text_of(port), parameter, error)
+    end function
+
+    function cca_get_parameter(services, port, key, value, error) result(status)
+        type(cca_port), intent(in) :: services
+        character(kind=c_char, len=*), target, intent(in) :: port, key
+        type(cca_value), intent(out) :: value
+        type(cca_error), intent(inout) :: error
+        integer(c_int32_t) :: status
+        type(cca_services), pointer :: table
+        procedure(value_function), pointer :: function
+        table => table_of(services)
+        call c_f_procpointer(table%parameter, function)
+        status = function(services%object, cca_text_of(port), cca_text_of(key), value, error)
+    end function
+
+    function comm_of(slot, target) result(table)
+        type(c_ptr), intent(in) :: slot
+        type(cca_port), intent(out) :: target
+        type(comm_vtable), pointer :: table
+        target = cca_target(slot)
+        call c_f_pointer(target%vtable, table)
+    end function
+
+    function cca_comm_rank(slot, rank, error) result(status)
+        type(c_ptr), intent(in) :: slot
+        integer(c_int32_t), intent(out) :: rank
+        type(cca_error), intent(inout) :: error
+        integer(c_int32_t) :: status
+        type(cca_port) :: target
+        type(comm_vtable), pointer :: table
+        procedure(integer_function), pointer :: function
+        table => comm_of(slot, target)
+        call c_f_procpointer(table%rank, function)
+        status = function(target%object, rank, error)
+    end function
+
+    function cca_comm_size(slot, size, error) result(status)
+        type(c_ptr), intent(in) :: slot
+        integer(c_int32_t), intent(out) :: size
+        type(cca_error), intent(inout) :: error
+        integer(c_int32_t) :: status
+        type(cca_port) :: target
+        type(comm_vtable), pointer :: table
+        procedure(integer_function), pointer :: function
+        table => comm_of(slot, target)
+        call c_f_procpointer(table%size, function)
+        status = function(target%object, size, error)
+    end function
+
+    ! The communicator for MPI itself (`use mpi`); 0 without MPI.
+    function cca_comm_fortran_handle(slot, handle, error) result(status)
+        type(c_ptr), intent(in) :: slot
+        integer(c_int32_t), intent(out) :: handle
+        type(cca_error), intent(inout) :: error
+        integer(c_int32_t) :: status
+        type(cca_port) :: target
+        type(comm_vtable), pointer :: table
+        procedure(integer_function), pointer :: function
+        table => comm_of(slot, target)
+        call c_f_procpointer(table%fortran_handle, function)
+        status = function(target%object, handle, error)
+    end function
+
+    function cca_comm_barrier(slot, error) result(status)
+        type(c_ptr), intent(in) :: slot
+        type(cca_error), intent(inout) :: error
+        integer(c_int32_t) :: status
+        type(cca_port) :: target
+        type(comm_vtable), pointer :: table
+        procedure(plain_function), pointer :: function
+        table => comm_of(slot, target)
+        call c_f_procpointer(table%barrier, function)
+        status = function(target%object, error)
+    end function
+
+    ! Combines `values` elementwise over the ranks; every rank gets the result.
+    function cca_comm_all_reduce(slot, reduction, values, error) result(status)
+        type(c_ptr), intent(in) :: slot
+        integer(c_int32_t), intent(in) :: reduction
+        real(c_double), target, contiguous, intent(inout) :: values(:)
+        type(cca_error), intent(inout) :: error
+        integer(c_int32_t) :: status
+        type(cca_port) :: target
+        type(comm_vtable), pointer :: table
+        procedure(reduce_function), pointer :: function
+        table => comm_of(slot, target)
+        call c_f_procpointer(table%all_reduce, function)
+        status = function(target%object, reduction, lent(values), error)
+    end function
+
+    ! Gives the root's `values` to every rank.
+    function cca_comm_broadcast(slot, root, values, error) result(status)
+        type(c_ptr), intent(in) :: slot
+        integer(c_int32_t), intent(in) :: root
+        real(c_double), target, contiguous, intent(inout) :: values(:)
+        type(cca_error), intent(inout) :: error
+        integer(c_int32_t) :: status
+        type(cca_port) :: target
+        type(comm_vtable), pointer :: table
+        procedure(broadcast_function), pointer :: function
+        table => comm_of(slot, target)
+        call c_f_procpointer(table%broadcast, function)
+        status = function(target%object, root, lent(values), error)
+    end function
+
+    function lent(values) result(list)
+        real(c_double), target, contiguous, intent(inout) :: values(:)
+        type(doubles) :: list
+        list%length = size(values, kind=c_size_t)
+        if (size(values) > 0) list%data = c_loc(values(1))
+    end function
+end module

@@ -1,0 +1,270 @@
+//! Components in C, C++ and Fortran: what `new component` makes takes part with a parameter; the header that `describe
+//! --format c` makes of an interface written in Rust is all that a provider in C needs; communicator and properties are
+//! there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use mastermind_tests::{Scratch, bin_dir, mastermind, mpis, root, succeeds};
+
+fn make(folder: &Path, arguments: &[&str]) {
+    let c = "CFLAGS=-O2 -std=c11 -Wall -Wextra -Werror -pedantic -fPIC";
+    let cpp = "CXXFLAGS=-O2 -std=c++17 -Wall -Wextra -Werror -pedantic -fPIC";
+    let fortran = "FFLAGS=-O2 -std=f2008 -Wall -Wextra -Werror -fPIC";
+    succeeds(
+        Command::new("make")
+            .args([c, cpp, fortran])
+            .args(arguments)
+            .current_dir(folder),
+    );
+}
+
+#[test]
+fn a_component_of_each_language_has_a_parameter() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for language in ["c", "cpp", "fortran"] {
+        let name = format!("demo.In-{language}");
+        mastermind(
+            &["new", "component", &name, "--language", language],
+            folder.path(),
+        );
+        let made = folder.path().join(format!("demo_in_{language}"));
+        make(&made, &["test"]);
+        make(&made, &[]);
+        mastermind(&["check", "assembly.toml"], &made);
+        mastermind(&["run", "assembly.toml", "--set", "x.steps=5"], &made);
+        let library = format!("libdemo_in_{language}.so");
+        let shown = mastermind(&["describe", &format!("./{library}")], &made);
+        let parameter = "parameter steps = 3 (integer, 0 to 1000000): Steps to take";
+        assert!(shown.contains(parameter), "{shown}");
+        let scratch = Scratch::new();
+        let assembly = made.join("assembly.toml");
+        let wrong = scratch
+            .verb("run", &assembly, &["--set", "x.steps=-1"])
+            .error();
+        assert!(
+            wrong.contains("cannot set parameter") && wrong.contains("steps"),
+            "{wrong}"
+        );
+    }
+}
+
+/// Compiles a component in C against headers in a folder.
+fn c_component(scratch: &Scratch, name: &str, source: &str) -> PathBuf {
+    let source = scratch.write(&format!("{name}.c"), source);
+    let library = scratch.path(&format!("lib{name}.so"));
+    let mut compiler = Command::new("cc");
+    compiler
+        .args([
+            "-std=c11",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-pedantic",
+            "-fPIC",
+            "-shared",
+            "-I",
+        ])
+        .arg(root().join("framework/abi/include"))
+        .arg("-I")
+        .arg(scratch.path("."))
+        .arg("-o")
+        .arg(&library)
+        .arg(source);
+    succeeds(&mut compiler);
+    library
+}
+
+const FLUX: &str = r#"
+#include "flux.h"
+
+static int32_t compute(const void *object, hydro_flux_axis axis, hydro_flux_states left, hydro_flux_states right,
+                       hydro_flux_states_mut flux, cca_error *error) {
+    (void)object;
+    if (axis != HYDRO_FLUX_AXIS_X && axis != HYDRO_FLUX_AXIS_Y) return cca_fail(error, "axis unknown, expected 0 or 1");
+    if (left.data.length != right.data.length || left.shape.nx == 0) return cca_fail(error, "shapes differ");
+    for (size_t i = 0; i < flux.data.length; ++i) flux.data.data[i] = 0.0;
+    return cca_fail(error, "seen by C");
+}
+
+static const hydro_flux_vtable FLUX = {
+    {sizeof FLUX, CCA_TEXT(HYDRO_FLUX_NAME), CCA_TEXT(HYDRO_FLUX_VERSION), HYDRO_FLUX_HASH}, compute};
+static const cca_interface INTERFACE = {.name = CCA_TEXT(HYDRO_FLUX_NAME), .version = CCA_TEXT(HYDRO_FLUX_VERSION),
+                                        .hash = HYDRO_FLUX_HASH, .vtable_size = sizeof(hydro_flux_vtable)};
+
+static int32_t set_services(const void *object, cca_port services, cca_error *error) {
+    const cca_owned_port port = {{object, &FLUX.header}, NULL, &INTERFACE};
+    return cca_services_table(services)->add_provides_port(services.object, cca_text_of("flux"), port, error);
+}
+"#;
+
+/// What every component in C ends with.
+const END: &str = r#"
+static int32_t release_services(const void *object, cca_error *error) {
+    (void)object;
+    (void)error;
+    return CCA_OK;
+}
+static void destroy(const void *object) { (void)object; }
+static const cca_component_vtable COMPONENT = {sizeof COMPONENT, set_services, release_services, destroy};
+static int32_t create(cca_component *component, cca_error *error) {
+    (void)error;
+    component->object = &COMPONENT;
+    component->vtable = &COMPONENT;
+    return CCA_OK;
+}
+static const cca_class CLASSES[] = {{CCA_TEXT("test.InC"), CCA_TEXT("1.0"), CCA_TEXT("In C."), create}};
+static const cca_library LIBRARY = {CCA_ABI_VERSION, 1, CLASSES, {NULL, 0}};
+const cca_library *cca_component_v1(void);
+const cca_library *cca_component_v1(void) { return &LIBRARY; }
+"#;
+
+#[test]
+fn a_header_made_from_rust_is_all_that_c_needs() {
+    let scratch = Scratch::new();
+    let bin = bin_dir().display().to_string();
+    let describe = [
+        "describe",
+        "hydro.GodunovFlux",
+        "--path",
+        &bin,
+        "--format",
+        "c",
+    ];
+    let header = scratch.mastermind(&describe).well();
+    fs::write(scratch.path("flux.h"), &header).expect("a header");
+    // As the header that was written by hand.
+    let by_hand = root().join("components/hydro-ports/include/hydro.h");
+    let by_hand = fs::read_to_string(by_hand).expect("a header");
+    let hash = |text: &str| {
+        let line = text
+            .lines()
+            .find(|line| line.contains("HYDRO_FLUX_HASH"))
+            .map(String::from);
+        line.unwrap_or_else(|| panic!("no hash in {text}"))
+    };
+    assert_eq!(hash(&header), hash(&by_hand));
+    let library = c_component(&scratch, "inc", &format!("{FLUX}{END}"));
+    let flux = ("hydro.GodunovFlux\"\nbc", "test.InC\"\nbc");
+    let assembly = scratch.example("sod/sod.toml", &[&library], &[flux]);
+    scratch.verb("check", &assembly, &[]).well();
+    let error = scratch.verb("run", &assembly, &[]).error();
+    assert!(error.contains("seen by C"), "{error}");
+    // All headers of an application, of which some methods are not for C, are C and C++.
+    for class in ["hydro.ShockDriver", "hydro.UniformMesh", "hydro.RK2"] {
+        let describe = ["describe", class, "--path", &bin, "--format", "c"];
+        let header = scratch.write("all.h", scratch.mastermind(&describe).well());
+        for (compiler, language) in [("cc", "c"), ("c++", "c++")] {
+            let mut command = Command::new(compiler);
+            command.args([
+                "-x",
+                language,
+                "-Wall",
+                "-Wextra",
+                "-Werror",
+                "-fsyntax-only",
+                "-I",
+            ]);
+            command
+                .arg(root().join("framework/abi/include"))
+                .arg(&header);
+            succeeds(&mut command);
+        }
+    }
+}
+
+const SERVICES: &str = r#"
+#include <stdio.h>
+#include "cca.h"
+
+static cca_port given;
+static const cca_text COMM = CCA_TEXT("comm"), GO_PORT = CCA_TEXT("go"), KEY = CCA_TEXT("colour");
+
+static int32_t go(const void *object, cca_error *error) {
+    (void)object;
+    const cca_services *services = cca_services_table(given);
+    const cca_slot *slot;
+    int32_t status = services->get_port(given.object, COMM, &slot, error), rank, size;
+    if (status != CCA_OK) return status;
+    const cca_port target = cca_target(slot);
+    const cca_comm_vtable *comm = (const cca_comm_vtable *)(const void *)target.vtable;
+    double sum = 1.0;
+    cca_text name, key;
+    uint64_t serial;
+    cca_value value = {.kind = CCA_STRING, .text = CCA_TEXT("dark red")}, none, read;
+    const cca_doubles_mut one = {&sum, 1};
+    if ((status = comm->rank(target.object, &rank, error)) != CCA_OK) return status;
+    if ((status = comm->size(target.object, &size, error)) != CCA_OK) return status;
+    if ((status = comm->all_reduce(target.object, CCA_SUM, one, error)) != CCA_OK) return status;
+    if ((status = services->component_name(given.object, &name, error)) != CCA_OK) return status;
+    if ((status = services->component_serial(given.object, &serial, error)) != CCA_OK) return status;
+    if ((status = services->set_port_property(given.object, COMM, KEY, value, error)) != CCA_OK) return status;
+    if ((status = services->port_property(given.object, COMM, KEY, &read, error)) != CCA_OK) return status;
+    if ((status = services->port_property(given.object, GO_PORT, KEY, &none, error)) != CCA_OK) return status;
+    if ((status = services->port_property_key(given.object, COMM, 0, &key, error)) != CCA_OK) return status;
+    if (rank == 0) {
+        printf("%.*s of %d: sum %g, %.*s = %.*s, %s, %s\n", (int)name.length, name.data, (int)size, sum,
+               (int)key.length, key.data, (int)read.text.length, read.text.data, none.kind == CCA_NONE ? "none" : "some",
+               serial > 0 ? "numbered" : "not numbered");
+        fflush(stdout);
+    }
+    /* What makes no sense is an error, not a crash. */
+    value.kind = 77;
+    cca_error unused = {0, ""};
+    if (services->set_port_property(given.object, COMM, KEY, value, &unused) == CCA_OK) return cca_fail(error, "kind 77");
+    if (services->parameter(given.object, COMM, KEY, &read, &unused) == CCA_OK) return cca_fail(error, "no set");
+    if (BAD_REDUCTION) return comm->all_reduce(target.object, 77, one, error);
+    return services->release_port(given.object, COMM, error);
+}
+
+static const cca_go_vtable GO = {{sizeof GO, CCA_TEXT(CCA_GO_NAME), CCA_TEXT(CCA_GO_VERSION), CCA_GO_HASH}, go};
+static const cca_interface GO_INTERFACE = {.name = CCA_TEXT(CCA_GO_NAME), .version = CCA_TEXT(CCA_GO_VERSION),
+                                           .hash = CCA_GO_HASH, .vtable_size = sizeof(cca_go_vtable)};
+static const cca_interface COMM_INTERFACE = {.name = CCA_TEXT(CCA_COMM_NAME), .version = CCA_TEXT(CCA_COMM_VERSION),
+                                             .hash = CCA_COMM_HASH, .vtable_size = sizeof(cca_comm_vtable)};
+
+static int32_t set_services(const void *object, cca_port services, cca_error *error) {
+    given = services;
+    const cca_owned_port port = {{object, &GO.header}, NULL, &GO_INTERFACE};
+    const int32_t status = cca_services_table(services)->register_uses_port(services.object, COMM, &COMM_INTERFACE, error);
+    return status == CCA_OK ? cca_services_table(services)->add_provides_port(services.object, GO_PORT, port, error)
+                            : status;
+}
+"#;
+
+/// An assembly of the component alone.
+fn alone(scratch: &Scratch, library: &Path) -> PathBuf {
+    scratch.write(
+        "alone.toml",
+        format!(
+            "[assembly]\nname = \"alone\"\npath = [{library:?}]\n[instances]\nx = \"test.InC\"\n[go]\nport = \"x.go\"\n"
+        ),
+    )
+}
+
+#[test]
+fn c_has_the_communicator_and_the_properties() {
+    let scratch = Scratch::new();
+    let source = format!("#define BAD_REDUCTION 0\n{SERVICES}{END}");
+    let library = c_component(&scratch, "services", &source);
+    let assembly = alone(&scratch, &library);
+    let shown = scratch.verb("run", &assembly, &[]).well();
+    let line =
+        |size: usize| format!("x of {size}: sum {size}, colour = dark red, none, numbered\n");
+    assert!(shown.contains(&line(1)), "{shown}");
+    // An enumeration that C passes a wrong number for.
+    let source = format!("#define BAD_REDUCTION 1\n{SERVICES}{END}");
+    let library = c_component(&scratch, "wrong", &source);
+    let error = scratch.verb("run", &alone(&scratch, &library), &[]).error();
+    assert!(
+        error.contains("cannot take argument \"reduction\": 77, expected 0 to 2"),
+        "{error}"
+    );
+    for mpi in mpis() {
+        let assembly = alone(&scratch, &scratch.path("libservices.so"));
+        let ranks = ["--ranks", "2", "--mpi", mpi.kind.name()];
+        let shown = scratch.verb("run", &assembly, &ranks).well();
+        assert!(shown.contains(&line(2)), "{shown}");
+    }
+}
