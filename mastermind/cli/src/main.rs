@@ -12,6 +12,7 @@ mod session;
 
 use std::process::ExitCode;
 
+use cca_loader::ExitWatch;
 use clap::{Parser, Subcommand};
 
 /// Measures the components of an application, models them, and chooses the best of each.
@@ -48,7 +49,13 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
-    let result = match Arguments::parse().verb {
+    cca_loader::report_crashes();
+    let _watch = ExitWatch::begin(session::last_words);
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return output::usage(&error),
+    };
+    let result = match arguments.verb {
         Verb::Doctor(verb) => verb.execute(),
         Verb::List(verb) => verb.execute(),
         Verb::Describe(verb) => verb.execute(),
@@ -71,8 +78,8 @@ fn main() -> ExitCode {
         Verb::Wrap(verb) => verb.execute(),
         Verb::Suggest(verb) => verb.execute(),
     };
-    result.unwrap_or_else(|error| {
-        eprint!("{}", errors::worded(&error));
+    let code = result.unwrap_or_else(|error| {
+        output::tell(&errors::worded(&error));
         if error.is::<session::framework::Quiet>() {
             // Launchers end all ranks at the first that fails: let that be the one that tells why.
             ExitCode::SUCCESS
@@ -81,5 +88,6 @@ fn main() -> ExitCode {
         } else {
             ExitCode::FAILURE
         }
-    })
+    });
+    output::finish(code)
 }

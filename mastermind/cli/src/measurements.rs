@@ -267,7 +267,7 @@ impl Table {
 }
 
 fn tell(aside: &SetAside) {
-    eprintln!("warning: set aside {aside}");
+    crate::output::complain!("warning: set aside {aside}");
 }
 
 /// What is being read, on standard error where that is a terminal.

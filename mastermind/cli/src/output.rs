@@ -1,6 +1,11 @@
-//! Tables and JSON documents on standard output.
+//! Tables and JSON documents on standard output, complaints on standard error.
+//!
+//! What is printed is either written or told to be lost; names in it, which may hold anything, are shown and not obeyed.
 
-use std::io::{self, Write};
+use std::borrow::Cow;
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+use std::sync::OnceLock;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde::Serialize;
@@ -15,7 +20,12 @@ pub fn table(
     table.load_preset(presets::NOTHING);
     table.set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(header.iter().copied());
-    table.add_rows(rows);
+    // A cell is one line, whatever is in it.
+    let cell = |cell: String| shown(&cell).replace('\n', "\\n").replace('\t', "\\t");
+    let cells = rows
+        .into_iter()
+        .map(|row| row.into_iter().map(cell).collect::<Vec<_>>());
+    table.add_rows(cells);
     for (index, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 2));
         if numbers.contains(&index) {
@@ -30,9 +40,9 @@ pub fn table(
     lines.join("\n")
 }
 
-/// Prints a line; a reader that has gone away is no error.
+/// Prints a line; a reader that has gone away is no error. What cannot be written otherwise is told by [`finish`].
 pub fn line(text: impl AsRef<str>) {
-    let _ = writeln!(io::stdout(), "{}", text.as_ref());
+    print(&shown(text.as_ref()));
 }
 
 /// Prints one JSON document.
@@ -40,6 +50,148 @@ pub fn line(text: impl AsRef<str>) {
 /// # Errors
 /// The value has no JSON form.
 pub fn json(value: &impl Serialize) -> anyhow::Result<()> {
-    line(serde_json::to_string_pretty(value)?);
+    let text = serde_json::to_string_pretty(value)?;
+    // Outside of strings there is no character to be escaped.
+    print(&escaped(&text, |c| format!("\\u{:04x}", u32::from(c))));
     Ok(())
+}
+
+/// Why standard output could not be written, for the first time.
+static FAILURE: OnceLock<io::Error> = OnceLock::new();
+
+fn print(text: &str) {
+    let mut out = io::stdout().lock();
+    if let Err(error) = writeln!(out, "{text}").and_then(|()| out.flush()) {
+        fail(error);
+    }
+}
+
+fn fail(error: io::Error) {
+    // Only the first is told.
+    let _ = FAILURE.set(error);
+}
+
+/// The exit code of a verb that did its work: another, if what it printed is lost.
+pub fn finish(code: ExitCode) -> ExitCode {
+    if let Err(error) = io::stdout().flush() {
+        fail(error);
+    }
+    match FAILURE.get() {
+        Some(error) if error.kind() != ErrorKind::BrokenPipe => {
+            tell(&format!(
+                "error: cannot write standard output: {error}, expected all of it written"
+            ));
+            ExitCode::FAILURE
+        }
+        _ => code,
+    }
+}
+
+/// What clap has to say, help included.
+pub fn usage(error: &clap::Error) -> ExitCode {
+    if let Err(error) = error.print() {
+        fail(error);
+    }
+    finish(ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2)))
+}
+
+/// Says something on standard error, formatted; a reader that has gone away is no error.
+macro_rules! complain {
+    ($($text:tt)*) => { $crate::output::tell(&format!($($text)*)) };
+}
+pub(crate) use complain;
+
+/// Says something on standard error, a line or more; nothing, if it is empty.
+pub fn tell(text: &str) {
+    let text = text.trim_end();
+    if !text.is_empty() {
+        // There is nobody else to tell.
+        let _ = writeln!(io::stderr(), "{}", shown(text));
+    }
+}
+
+/// A text as it can be shown: what would move a terminal's cursor, change its colours or the direction of writing is
+/// written out. Line ends and tabulators stay.
+pub fn shown(text: &str) -> Cow<'_, str> {
+    escaped(text, |c| c.escape_default().to_string())
+}
+
+fn escaped(text: &str, escape: impl Fn(char) -> String) -> Cow<'_, str> {
+    if !text.contains(is_obeyed) {
+        return text.into();
+    }
+    let escape = |c| {
+        if is_obeyed(c) {
+            escape(c)
+        } else {
+            c.to_string()
+        }
+    };
+    text.chars().map(escape).collect::<String>().into()
+}
+
+/// Whether a terminal does something else with a character than show it.
+fn is_obeyed(c: char) -> bool {
+    let turns =
+        matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}');
+    (c.is_control() && c != '\n' && c != '\t') || turns
+}
+
+/// A drawing in XML of which every character is allowed there: names may hold control characters, which XML has no form for.
+pub fn well_formed(svg: &str) -> Cow<'_, str> {
+    let is_forbidden = |c: char| {
+        (c < ' ' && !matches!(c, '\n' | '\t' | '\r')) || matches!(c, '\u{fffe}' | '\u{ffff}')
+    };
+    if !svg.contains(is_forbidden) {
+        return svg.into();
+    }
+    // Each has a picture of its own.
+    let picture = |c: char| char::from_u32(0x2400 + u32::from(c)).filter(|_| c < ' ');
+    let replace = |c| match is_forbidden(c) {
+        true => picture(c).unwrap_or(char::REPLACEMENT_CHARACTER),
+        false => c,
+    };
+    svg.chars().map(replace).collect::<String>().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAME: &str = "a\u{1b}[31mb\u{9b}c\u{202e}d\u{7}\té";
+
+    #[test]
+    fn what_a_terminal_would_obey_is_written_out() {
+        let text = "a\\u{1b}[31mb\\u{9b}c\\u{202e}d\\u{7}\té";
+        assert_eq!(shown(NAME), text);
+        assert!(matches!(shown("é\n\tü"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_cell_is_one_line() {
+        let rows = [vec!["a\nb\rc".to_string(), "\u{1b}]0;d\u{7}".to_string()]];
+        let text = table(&["NAME", "MORE"], &[], rows);
+        assert_eq!(text.lines().count(), 2, "{text}");
+        assert!(
+            text.contains("a\\nb\\rc") && text.contains("\\u{1b}]0;d\\u{7}"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_json_document_keeps_its_texts() {
+        let text = serde_json::to_string(&[NAME]).unwrap();
+        let safe = escaped(&text, |c| format!("\\u{:04x}", u32::from(c)));
+        assert!(!safe.contains(is_obeyed), "{safe}");
+        assert_eq!(serde_json::from_str::<Vec<String>>(&safe).unwrap(), [NAME]);
+    }
+
+    #[test]
+    fn xml_has_no_control_characters() {
+        assert_eq!(
+            well_formed("<a>\u{1b}\u{0}\t\u{ffff}\u{9b}</a>"),
+            "<a>␛␀\t\u{fffd}\u{9b}</a>"
+        );
+        assert!(matches!(well_formed("<a/>\n"), Cow::Borrowed(_)));
+    }
 }

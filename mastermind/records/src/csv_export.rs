@@ -1,5 +1,6 @@
 //! Records as comma-separated values: one file an instance, port, method and rank.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -129,11 +130,10 @@ impl Tables<'_> {
             let path = key.file_name(self.rank, &self.paths, self.directory);
             let mut writer = Writer::from_path(&path).map_err(csv_error(&path))?;
             let before = ["seq", "start_ns", "wall_ns", "mpi_ns", "compute_ns"];
-            let columns = key.columns.iter().map(String::as_str);
-            let header = before
-                .into_iter()
-                .chain(columns)
-                .chain(["callpath", "parent_seq"]);
+            let columns = key.columns.iter().map(|name| no_formula(name));
+            let header = before.into_iter().map(Cow::Borrowed).chain(columns);
+            let header = header.chain(["callpath", "parent_seq"].map(Cow::Borrowed));
+            let header = header.map(Cow::into_owned);
             writer.write_record(header).map_err(csv_error(&path))?;
             self.paths.push(path.clone());
             self.tables.insert(key.clone(), Table { path, writer });
@@ -163,8 +163,16 @@ fn fill(row: &mut Vec<String>, record: &Record<'_>, callpath: &str) {
     row.extend([record.mpi_ns, record.compute_ns()].map(or_empty));
     row.extend(record.parameters().map(|value| value.to_string()));
     row.extend(record.counters().map(or_empty));
-    row.push(callpath.to_string());
+    row.push(no_formula(callpath).into_owned());
     row.push(or_empty(record.parent_seq));
+}
+
+/// A name that no program for tables takes for a formula: an apostrophe says that it is a text.
+fn no_formula(name: &str) -> Cow<'_, str> {
+    match name.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        true => Cow::Owned(format!("'{name}")),
+        false => Cow::Borrowed(name),
+    }
 }
 
 fn csv_error(path: &Path) -> impl FnOnce(csv::Error) -> RecordsError {

@@ -68,7 +68,7 @@ impl Export {
             by_reason.entry(reason).or_default().push(method);
         }
         for (reason, methods) in by_reason {
-            eprintln!("warning: left out for {reason}: {}", methods.join(", "));
+            crate::output::complain!("warning: left out for {reason}: {}", methods.join(", "));
         }
         Ok(exported.files)
     }

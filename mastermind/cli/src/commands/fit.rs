@@ -97,7 +97,7 @@ impl Fit {
             }
         }
         for failure in &failures {
-            eprint!("{}", crate::errors::worded(failure));
+            crate::output::complain!("{}", crate::errors::worded(failure));
         }
         let models = ModelSet { models };
         if models.models.is_empty() && !failures.is_empty() {

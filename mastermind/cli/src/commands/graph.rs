@@ -133,7 +133,7 @@ impl Graph {
         Ok(match self.format {
             Format::Dot => activity::dot(&drawn),
             Format::Json => serde_json::to_string_pretty(&drawn)? + "\n",
-            Format::Svg => activity::svg(&drawn),
+            Format::Svg => output::well_formed(&activity::svg(&drawn)).into_owned(),
         })
     }
 
@@ -159,7 +159,7 @@ impl Graph {
         Ok(match self.format {
             Format::Dot => dot::draw(&wiring),
             Format::Json => serde_json::to_string_pretty(&wiring)? + "\n",
-            Format::Svg => svg::draw(&wiring),
+            Format::Svg => output::well_formed(&svg::draw(&wiring)).into_owned(),
         })
     }
 }

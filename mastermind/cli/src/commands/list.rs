@@ -70,7 +70,7 @@ impl List {
             output::line(table(&rows));
         }
         for failure in &failures {
-            eprint!("{}", crate::errors::worded(failure));
+            crate::output::complain!("{}", crate::errors::worded(failure));
         }
         if rows.is_empty() && failures.is_empty() {
             let paths: Vec<_> = paths

@@ -84,10 +84,10 @@ impl Profile {
 pub fn open(directory: &Path) -> anyhow::Result<Run> {
     let run = Run::open(directory)?;
     for error in run.unreadable() {
-        eprintln!("warning: {error}");
+        crate::output::complain!("warning: {error}");
     }
     for damage in run.damage() {
-        eprintln!("warning: {damage}");
+        crate::output::complain!("warning: {damage}");
     }
     Ok(run)
 }

@@ -102,7 +102,7 @@ impl Suggest {
             match suggest(model, &options) {
                 Ok(found) => rows.extend(found.iter().map(|suggestion| row(model, suggestion))),
                 Err(error) => {
-                    eprint!("{}", crate::errors::worded(&error.into()));
+                    crate::output::complain!("{}", crate::errors::worded(&error.into()));
                     exit = ExitCode::FAILURE;
                 }
             }

@@ -220,7 +220,7 @@ fn tell(config: &WrapConfig, launched: Option<&Launched>) {
         let _ = fs::remove_file(message);
         let rank = message.file_stem().unwrap_or_default().to_string_lossy();
         let error = anyhow!("{text}").context(format!("MPI of {rank} is not measured"));
-        eprint!("{}", errors::warning(&error));
+        crate::output::complain!("{}", errors::warning(&error));
     }
     let is_seen = |path: &PathBuf| {
         LogIdentity::from_path(path).is_some_and(|log| launched.is_none() || log.rank == rank)
@@ -233,6 +233,6 @@ fn tell(config: &WrapConfig, launched: Option<&Launched>) {
             config.program
         );
         let _ = fs::remove_dir(&config.directory);
-        eprint!("{}", errors::warning(&error.context("nothing is recorded")));
+        crate::output::complain!("{}", errors::warning(&error.context("nothing is recorded")));
     }
 }

@@ -10,12 +10,15 @@ pub mod mean;
 pub mod scatter;
 pub mod style;
 
+use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, bail};
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::register_font;
+
+use crate::output::well_formed;
 
 /// Pixels of a figure.
 pub const SIZE: (u32, u32) = (1200, 800);
@@ -42,8 +45,11 @@ pub fn save(figure: &impl Figure, path: &Path) -> anyhow::Result<()> {
     let failed = || format!("cannot write figure \"{}\"", path.display());
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("svg") => {
-            let area = SVGBackend::new(path, SIZE).into_drawing_area();
-            on_white(figure, &area).map_err(|e| anyhow::Error::msg(e.to_string()))
+            let mut svg = String::new();
+            let area = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
+            let drawn = on_white(figure, &area).map_err(|e| anyhow::Error::msg(e.to_string()));
+            drop(area);
+            drawn.and_then(|()| Ok(fs::write(path, &*well_formed(&svg))?))
         }
         Some("png") => {
             let area = BitMapBackend::new(path, SIZE).into_drawing_area();

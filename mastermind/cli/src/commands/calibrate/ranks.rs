@@ -170,7 +170,7 @@ pub fn measure(
         Ok(measured) => measured,
         Err(error) => {
             if back_end::is_first_to_tell() {
-                eprint!("{}", crate::errors::worded(&session.at_rank(error)));
+                crate::output::complain!("{}", crate::errors::worded(&session.at_rank(error)));
             }
             session
                 .framework

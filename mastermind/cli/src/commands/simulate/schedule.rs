@@ -47,7 +47,7 @@ impl Simulate {
         }
         let per_node = ranks.div_ceil(machine.nodes_for(ranks as u32) as usize);
         if per_node > machine.processors as usize {
-            eprintln!(
+            crate::output::complain!(
                 "warning: {per_node} ranks on a node of {} processors: each rank of a schedule has processors of its own, \
                  so that none is queued for, and the machine's \"queue\" and \"waiting\" mean nothing",
                 machine.processors
