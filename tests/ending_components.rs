@@ -137,17 +137,17 @@ fn not_by_a_library_that_is_cut() {
     for share in [2, 3, 10, 100] {
         let cut = scratch.write("libcut.so", &whole[..whole.len() / share]);
         let ended = scratch.mastermind(&["describe", &cut.display().to_string()]);
-        let error = ended.error();
-        assert!(error.contains("libcut.so\": "), "{error}");
+        // What is for debuggers only may be missing.
+        assert!(matches!(ended.code, Some(0 | 1)), "{share}: {ended:?}");
     }
-    let cut = scratch.write("libcut.so", &whole[..whole.len() / 10]);
+    let cut = scratch.write("libcut.so", &whole[..whole.len() / 20]);
     let error = scratch
         .mastermind(&["describe", &cut.display().to_string()])
         .error();
     assert!(
         error.contains(&format!(
             "cut at {} bytes, expected at least",
-            whole.len() / 10
+            whole.len() / 20
         )),
         "{error}"
     );

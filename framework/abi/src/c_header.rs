@@ -23,7 +23,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use abi_stable::type_layout::{TLData, TLPrimitive, TypeLayout};
+use abi_stable::type_layout::{TLData, TLFields, TLPrimitive, TypeLayout};
 
 use crate::{InterfaceDescriptor, MethodDescriptor};
 
@@ -176,15 +176,20 @@ impl<'a> Types<'a> {
     }
 
     fn define(&mut self, layout: &'static TypeLayout) -> Option<String> {
-        let inner = |at: usize| layout.generics().type_params().get(at).map(|inner| inner());
         match (layout.name(), layout.data()) {
             ("RStr", _) => return Some("cca_text".into()),
-            ("RSlice", _) => return self.slice(inner(0)?, "const "),
-            ("RSliceMut", _) => return self.slice(inner(0)?, ""),
+            ("RSlice", TLData::Struct { fields }) => return self.slice(fields, "const "),
+            ("RSliceMut", TLData::Struct { fields }) => return self.slice(fields, ""),
             (_, TLData::Primitive(primitive)) => return self.primitive(primitive, layout),
+            // Vectors, texts and boxes of Rust own memory of Rust's allocator.
+            _ if layout.package().as_str() == "abi_stable" => return None,
             _ => {}
         }
         let name = format!("{}_{}", self.stem, identifier(layout.name()));
+        if self.definitions.contains(&format!("}} {name};\n")) {
+            // One of its name is another type, such as the same with other arguments.
+            return None;
+        }
         let definition = match layout.data() {
             TLData::Struct { fields } => {
                 let mut members = String::new();
@@ -194,6 +199,9 @@ impl<'a> Types<'a> {
                         let ty = self.name(field.layout())?;
                         let _ = writeln!(members, "    {ty} {};", identifier(field.name()));
                     }
+                }
+                if members.is_empty() {
+                    return None;
                 }
                 format!("typedef struct {{\n{members}}} {name};\n\n")
             }
@@ -220,8 +228,11 @@ impl<'a> Types<'a> {
         Some(name)
     }
 
-    fn slice(&mut self, of: &'static TypeLayout, mutability: &str) -> Option<String> {
-        let element = self.name(of)?;
+    /// A pointer and a number of elements.
+    fn slice(&mut self, fields: TLFields, mutability: &str) -> Option<String> {
+        let pointer = fields.iter().next()?.layout();
+        let element = pointer.generics().type_params().first()?();
+        let element = self.name(element)?;
         let short = element.trim_end_matches("_t").replace([' ', '*'], "_");
         let ending = if mutability.is_empty() {
             "slice_mut"

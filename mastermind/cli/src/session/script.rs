@@ -162,13 +162,10 @@ pub fn try_out(
         }
     }
     problems.append(&mut looking.changes);
-    let assembly = looking.started.map_or_else(
-        || {
-            let mut assembly = interpreter.assembly(&name);
-            problems.extend(apply(&mut assembly, &[], set));
-            assembly
-        },
-        |assembly| assembly,
-    );
+    let assembly = looking.started.unwrap_or_else(|| {
+        let mut assembly = interpreter.assembly(&name);
+        problems.extend(apply(&mut assembly, &[], set));
+        assembly
+    });
     Ok(Trial { assembly, problems })
 }
