@@ -147,7 +147,11 @@ fn c_headers(classes: &[Class]) -> anyhow::Result<String> {
             let interface = port.interface;
             if !interface.methods().is_empty() {
                 let key = (interface.name.as_str(), interface.version.as_str());
-                headers.entry(key).or_insert_with(|| c_header(interface));
+                let is_known = super::new::CCA_H.contains(&format!("_NAME \"{}\"", key.0));
+                headers.entry(key).or_insert_with(|| match is_known {
+                    true => format!("/* The interface {} {} is in cca.h. */\n", key.0, key.1),
+                    false => c_header(interface),
+                });
             }
         }
     }

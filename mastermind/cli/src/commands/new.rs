@@ -59,7 +59,8 @@ macro_rules! template {
     };
 }
 
-const CCA_H: &str = include_str!("../../../../framework/abi/include/cca.h");
+/// The door for components in C.
+pub const CCA_H: &str = include_str!("../../../../framework/abi/include/cca.h");
 
 const CCA_F90: &str = include_str!("../../../../framework/abi/include/cca.f90");
 
