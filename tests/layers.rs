@@ -19,12 +19,13 @@ const FRAMEWORK: [&str; 6] = [
 const FOR_COMPONENTS: [&str; 3] = ["cca-abi", "cca-port-macro", "cca-ports"];
 
 /// The crates of `mastermind/` and what each may use, `cca-*` aside.
-const MASTERMIND: [(&str, &[&str]); 9] = [
+const MASTERMIND: [(&str, &[&str]); 10] = [
     ("mastermind-records", &[]),
     ("mastermind-export", &["mastermind-records"]),
     ("mastermind-measurement", &["mastermind-records"]),
     ("mastermind-models", &["mastermind-records"]),
     ("mastermind-composition", &["mastermind-models"]),
+    ("mastermind-correction", &["mastermind-models"]),
     ("mastermind-simulation", &["mastermind-models"]),
     (
         "mastermind-component",
@@ -44,6 +45,7 @@ const MASTERMIND: [(&str, &[&str]); 9] = [
             "mastermind-records",
             "mastermind-models",
             "mastermind-composition",
+            "mastermind-correction",
             "mastermind-simulation",
             "mastermind-component",
         ],

@@ -46,6 +46,7 @@ enum Verb {
     Transform(commands::transform::Transform),
     Wrap(commands::wrap::Wrap),
     Suggest(commands::suggest::Suggest),
+    Correct(Box<commands::correct::Correct>),
 }
 
 fn main() -> ExitCode {
@@ -77,6 +78,7 @@ fn main() -> ExitCode {
         Verb::Transform(verb) => verb.execute(),
         Verb::Wrap(verb) => verb.execute(),
         Verb::Suggest(verb) => verb.execute(),
+        Verb::Correct(verb) => verb.execute(),
     };
     let code = result.unwrap_or_else(|error| {
         output::tell(&errors::worded(&error));

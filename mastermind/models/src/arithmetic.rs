@@ -43,6 +43,12 @@ pub(crate) const FUNCTIONS: [Function; 10] = [
     }),
 ];
 
+/// The function of this name and number of arguments, 1 or 2; of one, the second is not looked at.
+pub fn function(name: &str, n_arguments: usize) -> Option<fn(f64, f64) -> f64> {
+    let named = |(known, n, ..): &&Function| *known == name && *n == n_arguments;
+    FUNCTIONS.iter().find(named).map(|(_, _, value, _)| *value)
+}
+
 /// An operator between its operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operator {

@@ -66,7 +66,7 @@ mod written;
 mod written_fit;
 mod written_within;
 
-pub use arithmetic::{Arithmetic, ArithmeticError};
+pub use arithmetic::{Arithmetic, ArithmeticError, function};
 pub use call_sink::CallSink;
 pub use error::Error;
 pub use exponent::Exponent;

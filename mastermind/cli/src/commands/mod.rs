@@ -4,6 +4,7 @@ pub mod calibrate;
 pub mod check;
 pub mod choose;
 pub mod compare;
+pub mod correct;
 pub mod describe;
 pub mod doctor;
 pub mod export;

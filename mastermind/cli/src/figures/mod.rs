@@ -1,9 +1,11 @@
 //! Figures drawn from records: what `mastermind plot` and the demonstration show.
 //!
 //! A figure knows how to draw itself on any back end ([`Figure`]); [`save`] chooses the back end by the file's name.
-//! One file a figure: `scatter.rs` is Figure 3 of the paper, `mean.rs` Figures 4 and 5, `comm.rs` Figure 6, `graph.rs` its Figure 8 as a call graph.
+//! One file a figure: `scatter.rs` is Figure 3 of the paper, `mean.rs` Figures 4 and 5, `comm.rs` Figure 6, `graph.rs` its Figure 8 as a call graph; `correction.rs` the figures of
+//! the paper on model error correction.
 
 pub mod comm;
+pub mod correction;
 pub mod fitted;
 pub mod graph;
 pub mod mean;

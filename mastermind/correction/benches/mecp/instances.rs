@@ -1,0 +1,289 @@
+//! Problem instances made from formulas: a base, and a contention term that it lacks.
+
+use fastrand::Rng;
+use mastermind_correction::{Specification, Table};
+
+/// Median share of the contention term in the time.
+const SHARE: f64 = 0.4;
+
+/// Standard deviation of the noise, relative.
+pub const NOISE: f64 = 0.03;
+
+/// A base formula and how its points lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// EVH1's communication time, the paper's Eq. 2.
+    Evh1,
+    /// GYRO's, Eq. 5.
+    Gyro,
+    /// A halo exchange in which the processes of a node share its link.
+    Halo,
+}
+
+impl Form {
+    pub const ALL: [Self; 3] = [Self::Evh1, Self::Gyro, Self::Halo];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Evh1 => "EVH1",
+            Self::Gyro => "GYRO",
+            Self::Halo => "halo",
+        }
+    }
+
+    pub fn specification(self) -> Specification {
+        let text = match self {
+            Self::Evh1 => {
+                r#"name = "EVH1"
+                observation = "t"
+                inputs = ["nx", "np", "T"]
+                formula = "f*T*(g*nx^2/np + (np-1)^h*(i + j*nx^2/np^2))"
+                [constants]
+                f = 4965
+                [unknowns]
+                g = { lower = 1e-9, upper = 1e-3, unit = "s", machine = true }
+                h = { lower = 1.0, upper = 1.5 }
+                i = { lower = 1e-9, upper = 1e-3, unit = "s", machine = true }
+                j = { lower = 1e-9, upper = 1e-3, unit = "s", machine = true }"#
+            }
+            Self::Gyro => {
+                r#"name = "GYRO"
+                observation = "t"
+                inputs = ["rg", "np", "ts"]
+                formula = "ts*(k*ob*tg*pg*eg*Tg*rg/(np*bw) + tl)*np^e"
+                [constants]
+                k = 1
+                ob = 8
+                tg = 8
+                pg = 8
+                eg = 8
+                Tg = 16
+                [unknowns]
+                e = { lower = 0.01, upper = 0.5 }
+                tl = { lower = 1e-8, upper = 1e-2, unit = "s", machine = true }
+                bw = { lower = 1e3, upper = 1e9, unit = "1/s", machine = true }"#
+            }
+            Self::Halo => {
+                r#"name = "halo"
+                observation = "t"
+                inputs = ["n", "np", "ppn", "steps"]
+                formula = "steps*(4*l*np^h + 4*8*n/(sqrt(np)*bw))"
+                [unknowns]
+                l = { lower = 1e-8, upper = 1e-2, unit = "s", machine = true }
+                h = { lower = 0.0, upper = 0.5 }
+                bw = { lower = 1e6, upper = 1e11, unit = "B/s", machine = true }"#
+            }
+        };
+        Specification::from_toml(text).expect("a specification")
+    }
+
+    /// The unknowns of an instance, in the order of their names.
+    fn unknowns(self, rng: &mut Rng) -> Vec<f64> {
+        let mut about =
+            |value: f64, decades: f64| value * 10f64.powf(decades * (2.0 * rng.f64() - 1.0));
+        match self {
+            // g, h, i, j about the paper's Table 3.
+            Self::Evh1 => vec![
+                about(2.45e-8, 0.5),
+                about(1.2, 0.06),
+                about(1.69e-5, 0.5),
+                about(1.62e-7, 0.5),
+            ],
+            // bw, e, tl.
+            Self::Gyro => vec![about(2e7, 0.5), about(0.2, 0.3), about(2e-4, 0.5)],
+            // bw, h, l.
+            Self::Halo => vec![about(1e9, 0.5), about(0.15, 0.3), about(3e-6, 0.5)],
+        }
+    }
+
+    /// Sizes, process counts (with processes a node), and numbers of steps.
+    fn points(self, rng: &mut Rng) -> Vec<Vec<f64>> {
+        let (sizes, counts, steps) = match self {
+            Self::Evh1 => (
+                [256.0, 512.0, 1024.0, 2048.0],
+                [4.0, 16.0, 64.0, 256.0],
+                [1.0, 2.0],
+            ),
+            Self::Gyro => (
+                [64.0, 128.0, 256.0, 512.0],
+                [16.0, 32.0, 128.0, 512.0],
+                [100.0, 400.0],
+            ),
+            Self::Halo => (
+                [512.0, 1024.0, 2048.0, 4096.0],
+                [4.0, 16.0, 64.0, 256.0],
+                [100.0, 250.0],
+            ),
+        };
+        let mut points = Vec::new();
+        for size in sizes {
+            for count in counts {
+                let per_node = [2.0, 4.0, 8.0, 16.0][rng.usize(0..4)];
+                for steps in steps {
+                    points.push(match self {
+                        Self::Halo => vec![size, count, per_node, steps],
+                        _ => vec![size, count, steps],
+                    });
+                }
+            }
+        }
+        points
+    }
+}
+
+/// What the base lacks.
+#[derive(Debug, Clone, Copy)]
+pub struct Contention {
+    /// 0: above a threshold; 1: a power; 2: a logarithm.
+    pub kind: usize,
+    exponent: f64,
+    of_size: f64,
+    threshold: f64,
+}
+
+impl Contention {
+    fn draw(place: usize, form: Form, rng: &mut Rng) -> Self {
+        let per_node = form == Form::Halo;
+        Self {
+            kind: place % 3,
+            exponent: if per_node {
+                0.5 + rng.f64()
+            } else {
+                0.6 + 0.9 * rng.f64()
+            },
+            of_size: [0.0, 0.5, 1.0][rng.usize(0..3)] * rng.f64(),
+            threshold: if per_node {
+                2.0
+            } else {
+                6.0 + 20.0 * rng.f64()
+            },
+        }
+    }
+
+    /// But for its factor; scales with the steps as the base does.
+    fn at(&self, point: &[f64], form: Form) -> f64 {
+        let steps = point[point.len() - 1];
+        let n = if form == Form::Halo {
+            point[2]
+        } else {
+            point[1]
+        };
+        let crowd = match self.kind {
+            0 => (n - self.threshold).max(0.0).powf(self.exponent),
+            1 => n.powf(self.exponent),
+            _ => n.ln(),
+        };
+        steps * crowd * point[0].powf(self.of_size)
+    }
+}
+
+/// Points of a machine with and without contention.
+#[derive(Debug, Clone)]
+pub struct Instance {
+    pub specification: Specification,
+    /// All points, with noise.
+    pub table: Table,
+    /// The times without noise.
+    pub exact: Vec<f64>,
+    /// What the base lacks.
+    pub contention: Contention,
+}
+
+impl Instance {
+    /// An instance of a form.
+    ///
+    /// # Arguments
+    /// * `share` - of the contention: 1 as it is to be, 0 for none
+    pub fn draw(form: Form, place: usize, seed: u64, share: f64) -> Self {
+        let mut rng = Rng::with_seed(seed.wrapping_mul(1_000_003).wrapping_add(place as u64));
+        let specification = form.specification();
+        let unknowns = form.unknowns(&mut rng);
+        let points = form.points(&mut rng);
+        let contention = Contention::draw(place, form, &mut rng);
+        let n = points.len();
+        let inputs = (0..specification.inputs.len()).map(|j| points.iter().map(|p| p[j]).collect());
+        let mut table = Table {
+            inputs: inputs.collect(),
+            observed: vec![1.0; n],
+            weights: vec![1.0; n],
+            is_train: vec![true; n],
+            lines: (2..n + 2).collect(),
+        };
+        let base = specification.evaluate(&table, &unknowns);
+        let term: Vec<f64> = points.iter().map(|p| contention.at(p, form)).collect();
+        let factor = share * factor(&base, &term);
+        let exact: Vec<f64> = base
+            .iter()
+            .zip(&term)
+            .map(|(b, c)| b + factor * c)
+            .collect();
+        table.observed = exact
+            .iter()
+            .map(|t| t * (1.0 + NOISE * normal(&mut rng)))
+            .collect();
+        Self {
+            specification,
+            table,
+            exact,
+            contention,
+        }
+    }
+
+    /// The same with training points marked.
+    pub fn split(&self, split: Split, seed: u64) -> Self {
+        let mut rng = Rng::with_seed(seed);
+        let mut marked = self.clone();
+        let n = self.table.len();
+        let mut places: Vec<usize> = (0..n).collect();
+        rng.shuffle(&mut places);
+        let cells: Vec<usize> = {
+            let mut cells: Vec<usize> = (0..n / 2).collect();
+            rng.shuffle(&mut cells);
+            cells.truncate(n / 4);
+            cells
+        };
+        for (i, is_train) in marked.table.is_train.iter_mut().enumerate() {
+            *is_train = match split {
+                Split::RandomHalf => places[..n / 2].contains(&i),
+                Split::Cells => cells.contains(&(i / 2)),
+                Split::Extrapolation => i < n / 2,
+            };
+        }
+        marked
+    }
+}
+
+/// Which half of the points is for training.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Split {
+    RandomHalf,
+    /// Whole cells of size and process count are held out.
+    Cells,
+    /// The two smaller sizes are for training.
+    Extrapolation,
+}
+
+impl Split {
+    pub const ALL: [Self; 3] = [Self::RandomHalf, Self::Cells, Self::Extrapolation];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::RandomHalf => "random half",
+            Self::Cells => "cells held out",
+            Self::Extrapolation => "extrapolation",
+        }
+    }
+}
+
+/// The factor with which the median share of the term, where there is one, is [`SHARE`].
+fn factor(base: &[f64], term: &[f64]) -> f64 {
+    let pairs = base.iter().zip(term).filter(|(_, c)| **c > 0.0);
+    let mut factors: Vec<f64> = pairs.map(|(b, c)| b / c * SHARE / (1.0 - SHARE)).collect();
+    factors.sort_by(f64::total_cmp);
+    factors[factors.len() / 2]
+}
+
+fn normal(rng: &mut Rng) -> f64 {
+    let (u, v) = (1.0 - rng.f64(), rng.f64());
+    (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+}

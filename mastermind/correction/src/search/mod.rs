@@ -1,0 +1,310 @@
+//! The search for the term: genetic programming over trees, a genetic algorithm over the parameters at the same time.
+//!
+//! "Graduated elitist" selection of the paper's Table 2 is read here as: the chance of being a parent falls with the
+//! rank, and the best of a generation stay. A tree's fitness is that of the corrected model with `a`, `c` and `d` at
+//! their least squares (linear scaling), plus a price for its nodes; every few generations the constants within the
+//! best trees are refined by least squares too.
+
+pub mod evaluator;
+pub mod problem;
+pub mod refine;
+pub mod tree;
+
+use std::collections::HashSet;
+
+use fastrand::Rng;
+
+use evaluator::range_over;
+use problem::{Genome, Problem, Workspace, complexity};
+use refine::refine;
+use tree::{Gardener, normal};
+
+/// Settings of the search; by default those of the paper's Table 2.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SearchSettings {
+    /// Candidates of a generation.
+    pub population: usize,
+    /// Most generations.
+    pub generations: usize,
+    /// Share of children by crossover; the others are mutated.
+    pub crossover: f64,
+    /// Greatest depth of a tree of the first generation.
+    pub max_depth: usize,
+    /// Price of a node, in units of the deviance (`n ln` of the mean square).
+    pub node_price: f64,
+    /// Price of a gene at the end of its range, in the same unit.
+    pub gene_price: f64,
+    /// Generations without gain after which the search ends.
+    pub patience: usize,
+}
+
+impl Default for SearchSettings {
+    fn default() -> Self {
+        Self {
+            population: 3000,
+            generations: 100,
+            crossover: 0.9,
+            max_depth: 7,
+            node_price: 1.0,
+            gene_price: 0.5,
+            patience: 30,
+        }
+    }
+}
+
+/// Best candidates kept as they are, of a thousand.
+const ELITE: usize = 10;
+
+/// Generations between refinements, and candidates refined.
+const REFINE_EVERY: usize = 10;
+const N_REFINED: usize = 12;
+const STEPS: usize = 5;
+
+#[derive(Debug, Clone)]
+struct Individual {
+    genome: Genome,
+    squares: f64,
+    fitness: f64,
+}
+
+/// A candidate of the end of the search.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    /// Its tree and genes.
+    pub genome: Genome,
+    /// Weighted sum of squares at the points searched on.
+    pub squares: f64,
+    /// Deviance and the price of its size.
+    pub fitness: f64,
+}
+
+/// Searches.
+///
+/// # Returns
+/// The best candidate of each complexity, constants refined, the fittest first.
+pub fn search(problem: &Problem<'_>, settings: &SearchSettings, seed: u64) -> Vec<Candidate> {
+    let mut search = Search::new(problem, settings, seed);
+    search.start();
+    let mut best = (f64::INFINITY, 0);
+    for generation in 1..=settings.generations {
+        search.breed();
+        if generation % REFINE_EVERY == 0 {
+            search.refine_best();
+        }
+        let fitness = search.population[0].fitness;
+        if fitness < best.0 - 1e-3 {
+            best = (fitness, generation);
+        }
+        if generation - best.1 >= settings.patience {
+            break;
+        }
+    }
+    search.candidates()
+}
+
+struct Search<'a> {
+    problem: &'a Problem<'a>,
+    settings: &'a SearchSettings,
+    gardener: Gardener,
+    rng: Rng,
+    workspace: Workspace,
+    population: Vec<Individual>,
+    /// The best of each complexity seen.
+    front: Vec<Option<Individual>>,
+    seen: HashSet<u64>,
+}
+
+impl<'a> Search<'a> {
+    fn new(problem: &'a Problem<'a>, settings: &'a SearchSettings, seed: u64) -> Self {
+        Self {
+            problem,
+            settings,
+            gardener: Gardener {
+                n_inputs: problem.inputs.len() as u8,
+                max_depth: settings.max_depth,
+            },
+            rng: Rng::with_seed(seed),
+            workspace: problem.workspace(),
+            population: Vec::new(),
+            front: vec![None; 2 * tree::MAX_NODES + 1],
+            seen: HashSet::new(),
+        }
+    }
+
+    fn n_genes(&self) -> usize {
+        match self.problem.case.searches_parameters() {
+            true => self.problem.fitted.len(),
+            false => 0,
+        }
+    }
+
+    fn start(&mut self) {
+        let n = self.settings.population;
+        let n_genes = self.n_genes();
+        let mut all = Vec::with_capacity(n);
+        for place in 0..n {
+            let tree = match place % 5 {
+                0 => self.gardener.product(&mut self.rng),
+                _ => self.gardener.initial(place, &mut self.rng),
+            };
+            let genes = (0..n_genes).map(|_| (0.5 * normal(&mut self.rng)).clamp(-1.0, 1.0));
+            let genes = match place % 2 {
+                0 => vec![0.0; n_genes],
+                _ => genes.collect(),
+            };
+            all.push(self.judged(Genome { tree, genes }, f64::INFINITY));
+        }
+        self.population = all;
+        self.settle();
+    }
+
+    /// A tree fitter than `bar` that is not bounded over the box of inputs is as unfit as can be; of others it does not
+    /// matter.
+    fn judged(&mut self, genome: Genome, bar: f64) -> Individual {
+        let squares = self.problem.squares(&genome, &mut self.workspace);
+        let mut fitness = self.fitness(&genome, squares);
+        if fitness < bar && range_over(&genome.tree, &self.problem.limits).is_none() {
+            fitness = f64::INFINITY;
+        }
+        Individual {
+            genome,
+            squares,
+            fitness,
+        }
+    }
+
+    fn fitness(&self, genome: &Genome, squares: f64) -> f64 {
+        let n = self.problem.n_points() as f64;
+        let genes: f64 = genome.genes.iter().map(|gene| gene * gene).sum();
+        self.problem.n_distinct * (squares / n + 1e-12).ln()
+            + self.settings.node_price * complexity(&genome.tree)
+            + self.settings.gene_price * genes
+    }
+
+    /// Sorts, puts what another has said already behind, and remembers the best of each complexity.
+    fn settle(&mut self) {
+        for individual in &mut self.population {
+            if individual.fitness.is_nan() {
+                individual.fitness = f64::INFINITY;
+            }
+        }
+        self.population
+            .sort_by(|a, b| a.fitness.total_cmp(&b.fitness));
+        self.seen.clear();
+        for individual in &mut self.population {
+            if !individual.fitness.is_finite() {
+                break;
+            }
+            // The same squares to nine digits: the same function in other words.
+            let key = (individual.squares.ln() * 1e9) as i64 as u64;
+            if !self.seen.insert(key) {
+                individual.fitness = f64::INFINITY;
+            }
+        }
+        self.population
+            .sort_by(|a, b| a.fitness.total_cmp(&b.fitness));
+        for individual in self.population.iter().take(100) {
+            let place = complexity(&individual.genome.tree) as usize;
+            let is_better = |old: &Individual| individual.fitness < old.fitness;
+            if individual.fitness.is_finite() && self.front[place].as_ref().is_none_or(is_better) {
+                self.front[place] = Some(individual.clone());
+            }
+        }
+    }
+
+    /// A rank, the lower the likelier.
+    fn parent(&mut self) -> usize {
+        let u = self.rng.f64();
+        (u * u * u * self.population.len() as f64) as usize
+    }
+
+    fn breed(&mut self) {
+        let n = self.population.len();
+        let n_elite = (n * ELITE).div_ceil(1000);
+        let middle = self.population[n / 2].fitness;
+        let mut children = Vec::with_capacity(n);
+        while children.len() + n_elite < n {
+            let (first, second) = (self.parent(), self.parent());
+            let (a, b) = (
+                &self.population[first].genome,
+                &self.population[second].genome,
+            );
+            let tree = if self.rng.f64() < self.settings.crossover {
+                self.gardener.crossed(&a.tree, &b.tree, &mut self.rng)
+            } else {
+                self.gardener.mutated(&a.tree, &mut self.rng)
+            };
+            let genes = bred(&a.genes, &b.genes, &mut self.rng);
+            let child = self.judged(Genome { tree, genes }, middle);
+            children.push(child);
+        }
+        self.population.truncate(n_elite);
+        self.population.append(&mut children);
+        self.settle();
+    }
+
+    fn refine_best(&mut self) {
+        let mut refined = Vec::new();
+        for place in 0..N_REFINED.min(self.population.len()) {
+            let mut individual = self.population[place].clone();
+            if individual.fitness.is_finite() {
+                self.refine(&mut individual, STEPS);
+                refined.push(individual);
+            }
+        }
+        let n = self.population.len();
+        self.population.truncate(n - refined.len());
+        self.population.append(&mut refined);
+        self.settle();
+    }
+
+    fn refine(&mut self, individual: &mut Individual, n_steps: usize) {
+        let before = individual.clone();
+        individual.squares = refine(
+            self.problem,
+            &mut individual.genome,
+            &mut self.workspace,
+            n_steps,
+        );
+        individual.fitness = self.fitness(&individual.genome, individual.squares);
+        let is_bounded = range_over(&individual.genome.tree, &self.problem.limits).is_some();
+        if !is_bounded || individual.fitness.is_nan() || individual.fitness > before.fitness {
+            *individual = before;
+        }
+    }
+
+    fn candidates(mut self) -> Vec<Candidate> {
+        let front = std::mem::take(&mut self.front);
+        let mut candidates = Vec::new();
+        for mut individual in front.into_iter().flatten() {
+            self.refine(&mut individual, 3 * STEPS);
+            if range_over(&individual.genome.tree, &self.problem.limits).is_some() {
+                candidates.push(Candidate {
+                    genome: individual.genome,
+                    squares: individual.squares,
+                    fitness: individual.fitness,
+                });
+            }
+        }
+        candidates.sort_by(|a, b| a.fitness.total_cmp(&b.fitness));
+        candidates
+    }
+}
+
+/// Genes of a child: a blend of the parents' now and then, else those of the first; one in five is moved.
+fn bred(a: &[f64], b: &[f64], rng: &mut Rng) -> Vec<f64> {
+    let mut genes = a.to_vec();
+    if genes.is_empty() {
+        return genes;
+    }
+    if rng.f64() < 0.3 {
+        let share = rng.f64();
+        let pairs = genes.iter_mut().zip(b);
+        pairs.for_each(|(x, y)| *x += share * (y - *x));
+    }
+    if rng.f64() < 0.2 {
+        let place = rng.usize(0..genes.len());
+        genes[place] = (genes[place] + 0.3 * normal(rng)).clamp(-1.0, 1.0);
+    }
+    genes
+}

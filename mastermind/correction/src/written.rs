@@ -1,0 +1,270 @@
+//! Corrected models as formulas, and as models like any other.
+
+use std::collections::BTreeMap;
+
+use mastermind_models::expression::{Expression, Unary};
+use mastermind_models::{Coefficient, Family, Formula, Freedom, Metric, Model, Written};
+
+use crate::correction::{Corrected, relative_error};
+use crate::error::Error;
+use crate::formula_text::{
+    add, call, divide, exact, magnitude, multiply, name, number, power, shown, subtract,
+};
+use crate::search::tree::Node;
+use crate::semi_empirical::SemiEmpirical;
+use crate::specification::Specification;
+use crate::table::Table;
+
+/// What the base is called in a term that is shown.
+const BASE: &str = "t_comm";
+
+impl Corrected {
+    /// The corrected time for people, `t_comm` standing for the base: `0.97*t_comm + T*(2.1e-5 + 3e-7*np^1.2)`.
+    pub fn shown(&self, specification: &Specification) -> String {
+        shown(&self.raw(specification, &name(BASE)))
+    }
+
+    /// The term alone for people: what is added to the base, or to its multiple.
+    pub fn term(&self, specification: &Specification) -> String {
+        shown(&self.term_of(specification, &name(BASE)))
+    }
+
+    /// The whole formula: clipped, and damped outside the range of the training points.
+    ///
+    /// Its unknowns are those of the base, so that a reader finds them again.
+    pub fn formula(&self, specification: &Specification) -> String {
+        let base = with_constants(specification.expression(), specification);
+        let ratio = divide(self.raw(specification, &base), base.clone());
+        let [low, high] = self.ratio;
+        let ratio = call("min", vec![number(high), ratio]);
+        let ratio = call("max", vec![number(low), ratio]);
+        let distance = self.distance(specification);
+        let trust = divide(
+            number(1.0),
+            add(
+                number(1.0),
+                divide(call("ln", vec![distance]), number(self.reach.ln())),
+            ),
+        );
+        exact(&multiply(base, power(ratio, trust)))
+    }
+
+    fn raw(&self, specification: &Specification, base: &Expression) -> Expression {
+        let of_base = multiply(number(self.linear.of_base), base.clone());
+        add(of_base, self.term_of(specification, base))
+    }
+
+    fn term_of(&self, specification: &Specification, base: &Expression) -> Expression {
+        let scale = self.scale(specification);
+        let mut nodes = self.tree.iter();
+        let tree = self.node(specification, base, &mut nodes);
+        let inner = add(
+            number(self.linear.constant),
+            multiply(number(self.linear.factor), tree),
+        );
+        multiply(scale, inner)
+    }
+
+    fn scale(&self, specification: &Specification) -> Expression {
+        let factors = self.scalings.iter().map(|scaling| {
+            let input = name(&specification.inputs[scaling.input]);
+            power(input, number(scaling.power))
+        });
+        factors.fold(number(1.0), multiply)
+    }
+
+    fn node(
+        &self,
+        specification: &Specification,
+        base: &Expression,
+        nodes: &mut std::slice::Iter<'_, Node>,
+    ) -> Expression {
+        let Some(node) = nodes.next() else {
+            return number(f64::NAN);
+        };
+        let mut operand = || self.node(specification, base, nodes);
+        match *node {
+            Node::Number(value) => number(value),
+            Node::Input(place) => match self.terminals.get(usize::from(place)) {
+                Some((input, unit)) => divide(name(&specification.inputs[*input]), number(*unit)),
+                None => {
+                    let unit = multiply(number(self.base_unit), self.scale(specification));
+                    divide(base.clone(), unit)
+                }
+            },
+            Node::Add => add(operand(), operand()),
+            Node::Subtract => subtract(operand(), operand()),
+            Node::Multiply => multiply(operand(), operand()),
+            Node::Divide => divide(operand(), operand()),
+            Node::Power => power(magnitude(operand()), operand()),
+            Node::Log => call("ln", vec![magnitude(operand())]),
+            Node::Exp => call("exp", vec![operand()]),
+        }
+    }
+
+    /// How far outside the range of the training points: a product of factors of at least 1.
+    fn distance(&self, specification: &Specification) -> Expression {
+        let mut product = number(1.0);
+        for (input, [low, high]) in self.damped_inputs() {
+            let x = || name(&specification.inputs[input]);
+            let factor = if low > 0.0 {
+                let beyond = call(
+                    "max",
+                    vec![divide(x(), number(high)), divide(number(low), x())],
+                );
+                call("max", vec![number(1.0), beyond])
+            } else {
+                let beyond = call(
+                    "max",
+                    vec![subtract(x(), number(high)), subtract(number(low), x())],
+                );
+                let beyond = call("max", vec![number(0.0), beyond]);
+                add(
+                    number(1.0),
+                    divide(beyond, number((high - low).max(1e-300))),
+                )
+            };
+            product = multiply(product, factor);
+        }
+        product
+    }
+
+    /// A model like any other, which `predict` and `choose` take.
+    ///
+    /// Its `sigma` is the root mean square relative error at the training points with the degrees of freedom taken off;
+    /// it stands for the uncertainty of the parameters as well.
+    ///
+    /// # Errors
+    /// [`Error::Unwritable`] if the formula is longer or deeper than formulas may be.
+    pub fn model(&self, specification: &Specification, train: &Table) -> Result<Model, Error> {
+        let n_terms = self
+            .tree
+            .iter()
+            .filter(|node| matches!(node, Node::Number(_)));
+        let n_free = specification.unknowns.len() + n_terms.count() + 2;
+        let fitted = self.predict(specification, train);
+        model_of(
+            specification,
+            train,
+            &self.formula(specification),
+            &self.unknowns,
+            (&fitted, n_free),
+        )
+    }
+}
+
+impl SemiEmpirical {
+    /// The fitted formula as a model like any other.
+    ///
+    /// # Errors
+    /// [`Error::Unwritable`] if the formula is longer or deeper than formulas may be.
+    pub fn model(&self, specification: &Specification, train: &Table) -> Result<Model, Error> {
+        let fitted = specification.evaluate(train, &self.values);
+        let text = exact(&with_constants(specification.expression(), specification));
+        let n_free = self.values.len();
+        let of = (&fitted[..], n_free);
+        let mut model = model_of(specification, train, &text, &self.values, of)?;
+        for (coefficient, std_error) in model.coefficients.iter_mut().zip(&self.std_errors) {
+            coefficient.std_error = *std_error;
+        }
+        Ok(model)
+    }
+}
+
+fn model_of(
+    specification: &Specification,
+    train: &Table,
+    text: &str,
+    unknowns: &[f64],
+    (fitted, n_free): (&[f64], usize),
+) -> Result<Model, Error> {
+    let unwritable = |source| Error::Unwritable {
+        model: specification.name.clone(),
+        source,
+    };
+    let names = specification.unknowns.keys().cloned();
+    let values: BTreeMap<String, f64> = names.zip(unknowns.iter().copied()).collect();
+    let n = train.len() as f64;
+    let freedom = (n - n_free as f64).max(1.0);
+    let share = relative_error(&train.observed, fitted) * (n / freedom).sqrt();
+    let sigma = Formula {
+        written: Some(
+            Written::new(&format!("{share:?}*abs({text})"), values.clone()).map_err(unwritable)?,
+        ),
+        ..Formula::default()
+    };
+    let formula = Formula {
+        written: Some(Written::new(text, values).map_err(unwritable)?),
+        ..Formula::default()
+    };
+    let pairs = specification.unknowns.iter().zip(unknowns);
+    let coefficients = pairs.map(|((name, unknown), value)| Coefficient {
+        name: name.clone(),
+        value: *value,
+        std_error: None,
+        unit: unknown.unit.clone(),
+    });
+    let columns = specification.inputs.iter().zip(&train.inputs);
+    let range = columns.map(|(name, column)| {
+        let low = column.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = column.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        (name.clone(), [low, high])
+    });
+    let size = unknowns.len();
+    let pairs = || train.observed.iter().zip(fitted);
+    let smape = pairs().map(|(y, t)| 200.0 * (y - t).abs() / (y.abs() + t.abs()));
+    let mean = train.observed.iter().sum::<f64>() / n;
+    let total: f64 = train.observed.iter().map(|y| (y - mean).powi(2)).sum();
+    let rest: f64 = pairs().map(|(y, t)| (y - t).powi(2)).sum();
+    Ok(Model {
+        method: specification.method.clone(),
+        metric: Metric::Wall,
+        mode: BTreeMap::new(),
+        shared: BTreeMap::new(),
+        family: Family::Written,
+        params: specification.inputs.clone(),
+        expression: formula.to_string(),
+        formula,
+        coefficients: coefficients.collect(),
+        covariance: Some(vec![vec![0.0; size]; size]),
+        smape: smape.sum::<f64>() / n,
+        r2: (total > 0.0).then(|| 1.0 - rest / total),
+        r2_adjusted: None,
+        aicc: None,
+        bic: None,
+        cv_smape: None,
+        range: range.collect(),
+        sigma: Some(sigma),
+        sigma_family: Some(Family::Written),
+        interval_ratio: 1.0,
+        total_ratio: 1.0,
+        freedom: Freedom {
+            coefficients: freedom,
+            sigma: freedom,
+        },
+        alternatives: Vec::new(),
+        n_points: train.len(),
+        n_records: train.len() as u64,
+        n_refused: 0,
+        notes: Vec::new(),
+    })
+}
+
+/// An expression with the constants of the specification put in.
+fn with_constants(expression: &Expression, specification: &Specification) -> Expression {
+    let of = |part: &Expression| with_constants(part, specification);
+    match expression {
+        Expression::Name(known) => match specification.constants.get(known) {
+            Some(value) => number(*value),
+            None => expression.clone(),
+        },
+        Expression::Unary(Unary::Minus, x) => Expression::Unary(Unary::Minus, Box::new(of(x))),
+        Expression::Binary(operator, a, b) => {
+            Expression::Binary(*operator, Box::new(of(a)), Box::new(of(b)))
+        }
+        Expression::Call(function, arguments) => {
+            Expression::Call(function.clone(), arguments.iter().map(of).collect())
+        }
+        other => other.clone(),
+    }
+}

@@ -1,0 +1,214 @@
+//! Corrections of the EVH1 formula: what they gain, that they repeat, and that they are models like any other.
+
+use mastermind_correction::{
+    Case, Outcome, Plan, Residuals, SemiEmpirical, Specification, Table, correct, procedure,
+    relative_error,
+};
+use mastermind_models::{Coordinate, Metric, ModelSet, predict};
+use proptest::prelude::*;
+
+const SPECIFICATION: &str = include_str!("../../../examples/semi-empirical/evh1.toml");
+const DATA: &str = include_str!("../../../examples/semi-empirical/evh1.csv");
+
+fn example() -> (Specification, Table) {
+    let specification = Specification::from_toml(SPECIFICATION).unwrap();
+    let table = Table::from_csv(DATA.as_bytes(), &specification).unwrap();
+    (specification, table)
+}
+
+/// A smaller search, for time.
+fn plan(n_trials: usize) -> Plan {
+    let mut plan = Plan {
+        n_trials,
+        ..Plan::default()
+    };
+    plan.settings.search.population = 600;
+    plan.settings.search.generations = 40;
+    plan
+}
+
+#[test]
+fn all_cases_improve_on_both_bases_and_repeat() {
+    let (specification, table) = example();
+    let report = procedure(&specification, &table, &plan(4), &|_| ()).unwrap();
+    let again = procedure(&specification, &table, &plan(4), &|_| ()).unwrap();
+    let base = report.base().1.rrmse_test.unwrap();
+    assert_eq!(report.summary.len(), 4);
+    for (summary, case) in report.summary.iter().zip(Case::ALL) {
+        assert_eq!(summary.case, case);
+        let against = summary.chosen.expect("test points");
+        assert!(
+            against.median_reduction_percent > 25.0,
+            "{summary:?} of {base}"
+        );
+    }
+    for (a, b) in report.trials.iter().zip(&again.trials) {
+        assert_eq!(
+            a.errors.rmse_test.map(f64::to_bits),
+            b.errors.rmse_test.map(f64::to_bits)
+        );
+    }
+}
+
+#[test]
+fn a_formula_that_is_good_enough_is_left_alone() {
+    let (specification, mut table) = example();
+    table.observed = specification.evaluate(&table, &[2.45e-8, 1.13, 1.69e-5, 1.62e-7]);
+    let report = procedure(&specification, &table, &plan(1), &|_| ()).unwrap();
+    assert!(report.is_good_enough && report.trials.is_empty());
+}
+
+#[test]
+fn without_contention_the_base_is_not_made_worse() {
+    let (specification, mut table) = example();
+    let mut rng = fastrand::Rng::with_seed(5);
+    let exact = specification.evaluate(&table, &[2.45e-8, 1.13, 1.69e-5, 1.62e-7]);
+    let mut noise = || (0..12).map(|_| rng.f64()).sum::<f64>() - 6.0;
+    table.observed = exact.iter().map(|t| t * (1.0 + 0.03 * noise())).collect();
+    let (train, test) = (table.part(true), table.part(false));
+    let base = SemiEmpirical::fit(&specification, &train, Residuals::Relative).unwrap();
+    let error = |times: Vec<f64>| relative_error(&test.observed, &times);
+    let of_base = error(specification.evaluate(&test, &base.values));
+    for case in Case::ALL {
+        for seed in 1..=3 {
+            let outcome =
+                correct(&specification, &train, &base, case, seed, &plan(1).settings).unwrap();
+            if let Outcome::Accepted(corrected) = outcome {
+                let of_corrected = error(corrected.predict(&specification, &test));
+                assert!(
+                    of_corrected < 1.25 * of_base,
+                    "{case:?} {seed}: {of_corrected} {of_base}"
+                );
+            }
+        }
+    }
+}
+
+/// One corrected model a case.
+fn corrected() -> Vec<(Specification, Table, mastermind_correction::Corrected)> {
+    let (specification, table) = example();
+    let train = table.part(true);
+    let base = SemiEmpirical::fit(&specification, &train, Residuals::Relative).unwrap();
+    let of =
+        |case| match correct(&specification, &train, &base, case, 7, &plan(1).settings).unwrap() {
+            Outcome::Accepted(corrected) => Some((specification.clone(), train.clone(), corrected)),
+            Outcome::Refused(_) => None,
+        };
+    Case::ALL.into_iter().filter_map(of).collect()
+}
+
+#[test]
+fn a_corrected_model_is_a_model_like_any_other() {
+    let found = corrected();
+    assert!(!found.is_empty());
+    for (specification, train, corrected) in found {
+        let model = corrected.model(&specification, &train).unwrap();
+        let set = ModelSet {
+            models: vec![model],
+        };
+        let set = ModelSet::from_json(&set.to_json().unwrap()).unwrap();
+        for (nx, np, t) in [
+            (256.0, 4.0, 0.5),
+            (2048.0, 256.0, 1.0),
+            (777.0, 100.0, 3.0),
+            (9e4, 1e5, 1.0),
+            (1.0, 1.0, 1.0),
+        ] {
+            let point = Table {
+                inputs: vec![vec![nx], vec![np], vec![t]],
+                observed: vec![1.0],
+                weights: vec![1.0],
+                is_train: vec![true],
+                lines: vec![1],
+            };
+            let at = Coordinate::new().with("nx", nx).with("np", np).with("T", t);
+            let model = set.find(&specification.name, Metric::Wall, &at).unwrap();
+            let prediction = predict(model, &at).unwrap();
+            let own = corrected.predict(&specification, &point)[0];
+            assert!(
+                (prediction.value_s / own - 1.0).abs() < 1e-6,
+                "{prediction:?} {own}: {}",
+                corrected.shown(&specification)
+            );
+            assert!(
+                prediction.lower_s < own
+                    && own < prediction.upper_s
+                    && prediction.upper_s.is_finite()
+            );
+        }
+    }
+}
+
+#[test]
+fn far_away_the_correction_goes_back_to_the_base() {
+    for (specification, train, corrected) in corrected() {
+        let highest = train.inputs[1].iter().copied().fold(0.0, f64::max);
+        let ratio = |np: f64| {
+            let mut far = train.at(&[0]);
+            (far.inputs[0][0], far.inputs[1][0]) = (2048.0, np);
+            let base = specification.evaluate(&far, &corrected.unknowns)[0];
+            (corrected.predict(&specification, &far)[0] / base)
+                .ln()
+                .abs()
+        };
+        let [low, high] = corrected.ratio_range();
+        let most = low.ln().abs().max(high.ln().abs());
+        assert!(
+            ratio(1e6 * highest) <= most / 5.0,
+            "{}",
+            ratio(1e6 * highest)
+        );
+    }
+}
+
+#[test]
+fn another_machine_needs_only_its_own_parameters() {
+    let (specification, table) = example();
+    let other = include_str!("../../../examples/semi-empirical/evh1-other-machine.csv");
+    let there = Table::from_csv(other.as_bytes(), &specification).unwrap();
+    let everything = Table {
+        is_train: vec![true; table.len()],
+        ..table
+    };
+    let base = SemiEmpirical::fit(&specification, &everything, Residuals::Relative).unwrap();
+    let settings = plan(1).settings;
+    for case in [Case::Two, Case::Four] {
+        let outcome = correct(&specification, &everything, &base, case, 1, &settings).unwrap();
+        let Outcome::Accepted(corrected) = outcome else {
+            panic!("{case:?} refused");
+        };
+        let moved = corrected
+            .on_platform(&specification, &there.part(true))
+            .unwrap();
+        let test = there.part(false);
+        let error = relative_error(&test.observed, &moved.predict(&specification, &test));
+        let unmoved = relative_error(&test.observed, &corrected.predict(&specification, &test));
+        assert!(
+            error < 0.12 && error < 0.5 * unmoved,
+            "{case:?}: {error}, before {unmoved}"
+        );
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    /// Whatever the inputs above 0, a prediction is finite and not negative.
+    #[test]
+    fn predictions_are_finite(nx in 1e-3..1e9f64, np in 1.0..1e9f64, t in 1e-6..1e6f64) {
+        thread_local! {
+            static FOUND: Vec<(Specification, Table, mastermind_correction::Corrected)> = corrected();
+        }
+        FOUND.with(|found| {
+            for (specification, train, corrected) in found {
+                let mut point = train.at(&[0]);
+                for (column, x) in point.inputs.iter_mut().zip([nx, np, t]) {
+                    column[0] = x;
+                }
+                let time = corrected.predict(specification, &point)[0];
+                prop_assert!(time.is_finite() && time >= 0.0, "{time}");
+            }
+            Ok(())
+        })?;
+    }
+}
