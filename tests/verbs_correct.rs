@@ -110,11 +110,15 @@ fn data_that_cannot_be_fitted_are_told_by_line() {
         ended.stderr
     };
     let good = "256,4,1,1,1\n256,16,1,2,1\n512,4,1,3,1\n512,16,1,5,1\n";
+    let (zero, domain) = (
+        format!("{good}512,16,1,0,1\n"),
+        format!("{good}512,0,1,3,1\n"),
+    );
     for (rows, part) in [
         ("256,4,1,x,1\n", "\"x\" in column \"t_observed\" of line 2"),
         ("256,4,1,1,1\n", "1 points to train with, expected at least 4"),
-        (&format!("{good}512,16,1,0,1\n"), "an observation of 0 in line 6"),
-        (&format!("{good}512,0,1,3,1\n"), "no finite value at nx = 512, np = 0, T = 1"),
+        (zero.as_str(), "an observation of 0 in line 6"),
+        (domain.as_str(), "no finite value at nx = 512, np = 0, T = 1"),
     ] {
         let told = of(rows);
         assert!(told.contains(part), "{told}\nlacks {part}");

@@ -161,6 +161,15 @@ pub fn extrap(workspace: &Workspace) -> Result<(), StepError> {
     run_step("Extra-P and ours", &mut script)
 }
 
+/// The tables of the error correction, and what a run costs beside Operon's.
+pub fn mecp(workspace: &Workspace) -> Result<(), StepError> {
+    let mut script = Command::new("sh");
+    script
+        .arg(workspace.root.join("benches/mecp/run.sh"))
+        .env("CARGO_TARGET_DIR", &workspace.target);
+    run_step("corrected formulas, and Operon", &mut script)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{figures, is_missed, recorded};

@@ -20,7 +20,7 @@ use steps::StepError;
 use system::System;
 use workspace::Workspace;
 
-const USAGE: &str = "usage: cargo xtask demo|choice|prediction|test|bench|extrap|build|system [--no-install] [--full]
+const USAGE: &str = "usage: cargo xtask demo|choice|prediction|test|bench|extrap|mecp|build|system [--no-install] [--full]
 
   demo          build, run the shock problem, fit, and choose an implementation
   choice        the last part of the demo by itself; fails if a prediction does
@@ -29,6 +29,7 @@ const USAGE: &str = "usage: cargo xtask demo|choice|prediction|test|bench|extrap
   test          every check there is, with MPI and with MPI hidden
   bench         the cost of a call, of a recorded call, and the like
   extrap        how well and how fast models are fitted, beside Extra-P; needs python3 and a package index
+  mecp          how well corrected formulas predict, and what the search costs beside Operon's; as extrap
   build         the binary, the component libraries, the MPI back ends
   system        what this machine lacks, installed where that is possible
 
@@ -85,6 +86,7 @@ fn run(command: &str, mpi: Option<&str>, install: bool, full: bool) -> Result<()
         "test" => prepared().and_then(|(workspace, system)| test::test(&workspace, &system)),
         "bench" => Workspace::find().and_then(|workspace| bench::bench(&workspace, full)),
         "extrap" => Workspace::find().and_then(|workspace| bench::extrap(&workspace)),
+        "mecp" => Workspace::find().and_then(|workspace| bench::mecp(&workspace)),
         other => Err(StepError::Usage {
             found: other.to_owned(),
             usage: USAGE,

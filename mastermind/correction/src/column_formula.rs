@@ -178,7 +178,7 @@ impl Part {
                 let pairs = out.iter_mut().zip(logarithms);
                 pairs.for_each(|(out, ln)| *out = fast_math::exp(exponent * ln));
             }
-            Self::Apply(f, operands) => self::apply(*f, operands, unknowns, out),
+            Self::Apply(f, operands) => apply(*f, operands, unknowns, out),
             fixed => out.fill(fixed.scalar(unknowns)),
         }
     }
@@ -225,11 +225,11 @@ mod tests {
         let (g, h, i, j) = (1e-3, 1.2, 2e-3, 3e-4);
         let mut out = Vec::new();
         formula.evaluate(&[g, h, i, j], &mut out);
-        for k in 0..2 {
+        for (k, time) in out.iter().enumerate() {
             let (nx, np): (f64, f64) = (nx[k], np[k]);
             let inner = g * nx * nx / np + (np - 1.0).powf(h) * (i + j * nx * nx / (np * np));
             let exact = 10.0 * t[k] * inner + g;
-            assert!((out[k] / exact - 1.0).abs() < 1e-12, "{} {exact}", out[k]);
+            assert!((time / exact - 1.0).abs() < 1e-12, "{time} {exact}");
         }
         assert!(ColumnFormula::bind(&parse("a + 1").unwrap(), &names, 2).is_none());
     }

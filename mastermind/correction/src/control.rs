@@ -25,9 +25,9 @@ impl Control {
         };
         let units: Vec<_> = train.inputs.iter().map(unit).collect();
         let mut sites: Vec<(Vec<f64>, f64, f64)> = Vec::new();
-        for i in 0..train.len() {
+        for (i, (observed, base)) in train.observed.iter().zip(base).enumerate() {
             let at = place(&units, &train.point(i));
-            let value = (train.observed[i] / base[i]).ln();
+            let value = (observed / base).ln();
             match sites.iter_mut().find(|(known, ..)| *known == at) {
                 Some((_, sum, n)) => {
                     *sum += value;

@@ -88,7 +88,7 @@ pub struct Corrected {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     /// It beat its base on the points held out.
-    Accepted(Corrected),
+    Accepted(Box<Corrected>),
     /// It did not: the base stands.
     Refused(Refusal),
 }
@@ -106,8 +106,6 @@ pub enum Refusal {
         /// That of the corrected model.
         corrected: f64,
     },
-    /// The gain at the training points is less than the size of the term would make by chance.
-    NoGain,
 }
 
 /// Root mean square of the relative errors.
@@ -162,7 +160,7 @@ pub fn correct(
         }));
     }
     Ok(match trial.finish(train, genome)? {
-        Some(corrected) => Outcome::Accepted(corrected),
+        Some(corrected) => Outcome::Accepted(Box::new(corrected)),
         None => Outcome::Refused(Refusal::NoTerm),
     })
 }
@@ -383,7 +381,8 @@ impl Corrected {
             let term = scale[i] * (self.linear.constant + self.linear.factor * tree[i]);
             let ratio = (self.linear.of_base * base[i] + term) / base[i];
             // In this order, which the formula has too: never NaN.
-            let ratio = self.ratio[1].min(ratio).max(self.ratio[0]);
+            let capped = self.ratio[1].min(ratio);
+            let ratio = capped.max(self.ratio[0]);
             base[i] * ratio.powf(self.trust(&table.point(i)))
         };
         (0..table.len()).map(time).collect()

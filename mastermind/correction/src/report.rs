@@ -65,7 +65,7 @@ impl Trial {
     /// The corrected model, where it was accepted.
     pub fn corrected(&self) -> Option<&Corrected> {
         match &self.outcome {
-            Outcome::Accepted(corrected) => Some(corrected),
+            Outcome::Accepted(corrected) => Some(corrected.as_ref()),
             Outcome::Refused(_) => None,
         }
     }

@@ -79,16 +79,14 @@ fn homogeneous(specification: &Specification, train: &Table, input: usize) -> Op
 fn is_borne_out(train: &Table, base: &[f64], scaling: Scaling) -> bool {
     let values = &train.inputs[scaling.input];
     let mut deviations = Vec::new();
-    for i in 0..train.len() {
-        for j in 0..i {
-            let others = train.inputs.iter().enumerate();
-            let is_alone = others
-                .filter(|(input, _)| *input != scaling.input)
-                .all(|(_, x)| x[i] == x[j]);
-            let [y, z] = [train.observed[i], train.observed[j]];
-            if is_alone && values[i] != values[j] && y > 0.0 && z > 0.0 {
-                deviations.push((y / z).ln() / (values[i] / values[j]).ln() - scaling.power);
-            }
+    let pairs = (0..train.len()).flat_map(|i| (0..i).map(move |j| (i, j)));
+    for (i, j) in pairs {
+        let mut others = train.inputs.iter().enumerate();
+        let is_alone =
+            others.all(|(input, column)| input == scaling.input || column[i] == column[j]);
+        let [y, z] = [train.observed[i], train.observed[j]];
+        if is_alone && values[i] != values[j] && y > 0.0 && z > 0.0 {
+            deviations.push((y / z).ln() / (values[i] / values[j]).ln() - scaling.power);
         }
     }
     if deviations.is_empty() {

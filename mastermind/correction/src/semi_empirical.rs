@@ -172,29 +172,7 @@ impl SemiEmpirical {
         held: Vec<f64>,
     ) -> Result<Self, Error> {
         check_points(specification, train, residuals, free.len())?;
-        let offset = vec![0.0; train.len()];
-        let mut problem = Problem::new(specification, train, residuals, free, held, &offset);
-        let values = problem.solve()?;
-        Ok(problem.told(values))
-    }
-
-    /// As [`SemiEmpirical::fit_some`] with a fixed time added at each point, such as a correction term that is kept.
-    ///
-    /// # Arguments
-    /// * `offset` - shape `[n_points]`, seconds
-    ///
-    /// # Errors
-    /// Those of [`SemiEmpirical::fit`].
-    pub fn fit_beside(
-        specification: &Specification,
-        train: &Table,
-        free: &[usize],
-        held: Vec<f64>,
-        offset: &[f64],
-    ) -> Result<Self, Error> {
-        let residuals = Residuals::Relative;
-        check_points(specification, train, residuals, free.len())?;
-        let mut problem = Problem::new(specification, train, residuals, free, held, offset);
+        let mut problem = Problem::new(specification, train, residuals, free, held);
         let values = problem.solve()?;
         Ok(problem.told(values))
     }
@@ -243,7 +221,6 @@ struct Problem<'a> {
     train: &'a Table,
     residuals: Residuals,
     roots: Vec<f64>,
-    offset: &'a [f64],
     names: Vec<&'a str>,
     bounds: Vec<&'a Unknown>,
     /// Places of the unknowns that are fitted.
@@ -261,7 +238,6 @@ impl<'a> Problem<'a> {
         residuals: Residuals,
         free: &[usize],
         held: Vec<f64>,
-        offset: &'a [f64],
     ) -> Self {
         let bounds: Vec<&Unknown> = specification.unknowns.values().collect();
         let limit = |place: &usize| {
@@ -280,7 +256,6 @@ impl<'a> Problem<'a> {
             train,
             residuals,
             roots: residuals.roots(train),
-            offset,
             names: specification.unknown_names(),
             limits: free.iter().map(limit).collect(),
             bounds,
@@ -328,7 +303,7 @@ impl<'a> Problem<'a> {
             }
         }
         let is_finite = value.is_finite() && slopes.iter().all(|s| s.is_finite());
-        is_finite.then_some((value + self.offset[i], slopes))
+        is_finite.then_some((value, slopes))
     }
 
     /// The best values of all unknowns.
@@ -348,7 +323,7 @@ impl<'a> Problem<'a> {
             }
             // By logarithms: a start a decade too high is as near as one a decade too low.
             let distance = |i: usize| {
-                let (y, t) = (self.train.observed[i], out[i] + self.offset[i]);
+                let (y, t) = (self.train.observed[i], out[i]);
                 match y > 0.0 && t > 0.0 {
                     true => (t / y).ln().powi(2),
                     false => ((y - t) * self.roots[i]).powi(2) + 100.0,

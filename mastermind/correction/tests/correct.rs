@@ -89,11 +89,12 @@ fn corrected() -> Vec<(Specification, Table, mastermind_correction::Corrected)> 
     let (specification, table) = example();
     let train = table.part(true);
     let base = SemiEmpirical::fit(&specification, &train, Residuals::Relative).unwrap();
-    let of =
-        |case| match correct(&specification, &train, &base, case, 7, &plan(1).settings).unwrap() {
-            Outcome::Accepted(corrected) => Some((specification.clone(), train.clone(), corrected)),
-            Outcome::Refused(_) => None,
-        };
+    let of = |case| match correct(&specification, &train, &base, case, 7, &plan(1).settings)
+        .unwrap()
+    {
+        Outcome::Accepted(corrected) => Some((specification.clone(), train.clone(), *corrected)),
+        Outcome::Refused(_) => None,
+    };
     Case::ALL.into_iter().filter_map(of).collect()
 }
 

@@ -272,6 +272,8 @@ impl Operator {
             Self::Subtract => [1.0, -1.0],
             Self::Multiply => [b, a],
             Self::Divide => [1.0 / b, -a / (b * b)],
+            // 0^b is 0 for all b above 0.
+            Self::Power if a == 0.0 && b > 0.0 => [b * a.powf(b - 1.0), 0.0],
             Self::Power => [b * a.powf(b - 1.0), a.powf(b) * a.ln()],
         }
     }
@@ -314,6 +316,22 @@ mod tests {
         let by_a = (at(1.3 + h, 2.1).0 - at(1.3 - h, 2.1).0) / (2.0 * h);
         let by_b = (at(1.3, 2.1 + h).0 - at(1.3, 2.1 - h).0) / (2.0 * h);
         assert!((slopes[0] - by_a).abs() < 1e-7 && (slopes[1] - by_b).abs() < 1e-7);
+    }
+
+    /// `(np - 1)^h` on one processor.
+    #[test]
+    fn a_power_of_zero_does_not_change_with_its_exponent() {
+        let expression = Arithmetic::parse("a + (x - 3)^h").unwrap();
+        let number = |name: &str| Some(if name == "x" { 3.0 } else { 1.2 });
+        let slopes = expression.gradient(&number, &["a", "h"]).unwrap();
+        assert_eq!(slopes, (1.2, vec![1.0, 0.0]));
+    }
+
+    #[test]
+    fn functions_are_found_by_name_and_arguments() {
+        let value = |name, n| function(name, n).map(|f| f(4.0, 7.0));
+        assert_eq!((value("sqrt", 1), value("min", 2)), (Some(2.0), Some(4.0)));
+        assert_eq!((value("sqrt", 2), value("sin", 1)), (None, None));
     }
 
     #[test]

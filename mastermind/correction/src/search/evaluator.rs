@@ -1,6 +1,6 @@
 //! Trees over columns: values at all points at once, and the range of values over a box of inputs.
 
-use super::tree::{MAX_NODES, Node, Tree};
+use super::tree::{MAX_NODES, Node};
 use crate::fast_math;
 
 /// Magnitude that no part of a tree may reach over the box of inputs.
@@ -37,7 +37,7 @@ impl Evaluator {
     /// # Arguments
     /// * `inputs` - columns, shape `[n_inputs][n_points]`
     /// * `out` - shape `[n_points]`
-    pub fn evaluate(&mut self, tree: &Tree, inputs: &[Vec<f64>], out: &mut [f64]) {
+    pub fn evaluate(&mut self, tree: &[Node], inputs: &[Vec<f64>], out: &mut [f64]) {
         let n = self.n_points;
         self.slots.resize((tree.len() + 1) * n, 0.0);
         self.stack.clear();

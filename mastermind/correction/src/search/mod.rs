@@ -72,8 +72,6 @@ struct Individual {
 pub struct Candidate {
     /// Its tree and genes.
     pub genome: Genome,
-    /// Weighted sum of squares at the points searched on.
-    pub squares: f64,
     /// Deviance and the price of its size.
     pub fitness: f64,
 }
@@ -281,7 +279,6 @@ impl<'a> Search<'a> {
             if range_over(&individual.genome.tree, &self.problem.limits).is_some() {
                 candidates.push(Candidate {
                     genome: individual.genome,
-                    squares: individual.squares,
                     fitness: individual.fitness,
                 });
             }

@@ -82,9 +82,8 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     let rest = a4.remainder().iter().zip(b4.remainder());
     let tail: f64 = rest.map(|(a, b)| a * b).sum();
     for (a, b) in a4.zip(b4) {
-        for k in 0..4 {
-            sums[k] += a[k] * b[k];
-        }
+        let triples = sums.iter_mut().zip(a).zip(b);
+        triples.for_each(|((sum, a), b)| *sum += a * b);
     }
     (sums[0] + sums[1]) + (sums[2] + sums[3]) + tail
 }
@@ -176,10 +175,12 @@ impl Problem<'_> {
                 *x = b / s / self.base_unit;
             }
         }
-        for i in 0..self.n_points() {
-            of_base[i] = self.roots[i] * base[i];
-            rest[i] = self.roots[i] * self.observed[i];
-        }
+        let weighted = |column: &mut [f64], values: &[f64]| {
+            let triples = column.iter_mut().zip(&self.roots).zip(values);
+            triples.for_each(|((out, root), value)| *out = root * value);
+        };
+        weighted(of_base, base);
+        weighted(rest, &self.observed);
         if self.case.is_integrated() {
             let length = dot(of_base, of_base);
             deflate(of_base, constant);
@@ -228,7 +229,7 @@ impl Problem<'_> {
 
     /// Leaves the weighted tree in the workspace, made orthogonal to the other columns and of length one; `Some(false)`
     /// where it follows from them, `None` where it is not finite.
-    fn unit_of_tree(&self, tree: &Tree, workspace: &mut Workspace) -> Option<bool> {
+    fn unit_of_tree(&self, tree: &[Node], workspace: &mut Workspace) -> Option<bool> {
         let Workspace {
             evaluator,
             inputs,
@@ -294,14 +295,6 @@ impl Problem<'_> {
             .iter()
             .all(|x| x.is_finite())
             .then_some(linear)
-    }
-
-    /// Weighted sum of squares of the base alone.
-    pub fn squares_of_base(&self) -> f64 {
-        let mut base = Vec::new();
-        self.base.evaluate(&self.fitted, &mut base);
-        let residual = |i: usize| self.roots[i] * (self.observed[i] - base[i]);
-        (0..self.n_points()).map(|i| residual(i).powi(2)).sum()
     }
 }
 

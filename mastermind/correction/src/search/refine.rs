@@ -42,8 +42,8 @@ pub fn refine(
             if !is_finite {
                 return least;
             }
-            for i in 0..n {
-                slopes[(i, j)] = (there[i] - here[i]) / step;
+            for (i, (there, here)) in there.iter().zip(&here).enumerate() {
+                slopes[(i, j)] = (there - here) / step;
             }
         }
         let before = least;
