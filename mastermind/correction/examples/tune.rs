@@ -69,7 +69,7 @@ fn main() {
                         .unwrap_or(eb);
                     if verbose {
                         println!(
-                            "inst {p} kind {} train base {:.3} test base {eb:.3} control {c:.3}",
+                            "inst {p} train base {:.3} test base {eb:.3} control {c:.3}",
                             i.contention.kind,
                             err(&base, &train)
                         );

@@ -133,9 +133,9 @@ impl Form {
 
 /// What the base lacks.
 #[derive(Debug, Clone, Copy)]
-pub struct Contention {
+struct Contention {
     /// 0: above a threshold; 1: a power; 2: a logarithm.
-    pub kind: usize,
+    kind: usize,
     exponent: f64,
     of_size: f64,
     threshold: f64,
@@ -183,10 +183,6 @@ pub struct Instance {
     pub specification: Specification,
     /// All points, with noise.
     pub table: Table,
-    /// The times without noise.
-    pub exact: Vec<f64>,
-    /// What the base lacks.
-    pub contention: Contention,
 }
 
 impl Instance {
@@ -224,8 +220,6 @@ impl Instance {
         Self {
             specification,
             table,
-            exact,
-            contention,
         }
     }
 
