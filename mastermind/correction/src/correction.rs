@@ -28,7 +28,7 @@ pub struct Settings {
     /// Price of a node in that judgement, in units of the deviance.
     pub validated_price: f64,
     /// The error at points held out, as a share of the base's error at all training points, below which a term is
-    /// accepted.
+    /// accepted where no points are repeated; 1 where they are.
     pub gate: f64,
     /// Factor by which the ratio to the base may leave its range at the training points.
     pub clip: f64,
@@ -56,6 +56,11 @@ const STRETCH: f64 = 1.5;
 
 /// Least ratio to the base: a time stays positive where its base is.
 const MIN_RATIO: f64 = 1e-3;
+
+/// Base error by that of repeated observations up to which there is nothing to correct, and degrees of freedom from
+/// which on the latter is taken for known.
+const NOISE_RATIO: f64 = 2.5;
+const MIN_REPEATED: usize = 2;
 
 /// Steps of the last refinement.
 const LAST_STEPS: usize = 20;
@@ -99,6 +104,13 @@ pub enum Outcome {
 pub enum Refusal {
     /// No term was found that is finite everywhere near the points.
     NoTerm,
+    /// The base is as near to the observations as repeated observations are to each other: there is nothing to correct.
+    Noise {
+        /// Root mean square relative error of the base.
+        base: f64,
+        /// Relative standard deviation of repeated observations.
+        noise: f64,
+    },
     /// The term did not beat the base on the points held out.
     HeldOut {
         /// Root mean square relative error of the base there.
@@ -135,6 +147,24 @@ pub fn correct(
             &specification.evaluate(train, &base.values),
         ),
     };
+    let of_base = relative_error(
+        &train.observed,
+        &specification.evaluate(train, &base.values),
+    );
+    let noise = trial.noise(train);
+    if let Some(noise) = noise
+        && of_base <= NOISE_RATIO * noise
+    {
+        return Ok(Outcome::Refused(Refusal::Noise {
+            base: of_base,
+            noise,
+        }));
+    }
+    // Without repetitions the noise is not known, and the term has more to prove.
+    let gate = match noise {
+        Some(_) => 1.0,
+        None => settings.gate,
+    };
     let candidates = trial.search(train, seed)?;
     let mut best: Option<(f64, f64, Genome)> = None;
     for candidate in candidates.into_iter().take(settings.n_validated) {
@@ -149,11 +179,7 @@ pub fn correct(
     let Some((_, error, genome)) = best else {
         return Ok(Outcome::Refused(Refusal::NoTerm));
     };
-    let of_base = relative_error(
-        &train.observed,
-        &specification.evaluate(train, &base.values),
-    );
-    if error >= settings.gate * of_base {
+    if error >= gate * of_base {
         return Ok(Outcome::Refused(Refusal::HeldOut {
             base: of_base,
             corrected: error,
@@ -218,6 +244,21 @@ impl Trial<'_> {
             }
         }
         groups.into_iter().map(|(_, members)| members).collect()
+    }
+
+    /// Relative standard deviation of the scaled times of points that a tree cannot tell apart; `None` where too few are
+    /// repeated.
+    fn noise(&self, table: &Table) -> Option<f64> {
+        let scale = scaling::factor(&self.scalings, table);
+        let (mut squares, mut freedom) = (0.0, 0);
+        for members in self.groups(table) {
+            let times = members.iter().map(|i| table.observed[*i] / scale[*i]);
+            let times: Vec<f64> = times.collect();
+            let mean = times.iter().sum::<f64>() / times.len() as f64;
+            squares += times.iter().map(|t| (t / mean - 1.0).powi(2)).sum::<f64>();
+            freedom += times.len() - 1;
+        }
+        (freedom >= MIN_REPEATED).then(|| (squares / freedom as f64).sqrt())
     }
 
     fn base_unit(&self, table: &Table) -> f64 {

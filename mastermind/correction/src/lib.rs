@@ -30,7 +30,8 @@
 //!
 //! Every candidate of the end of a search (the fittest of each size) is judged by points held out: groups of points that a
 //! tree cannot tell apart are left out in turn, the constants found from the others. The one that is best there is
-//! returned if its error there is less than that of the base at all training points, else the base is. The tree itself
+//! returned if its error there is less than that of the base at all training points, else the base is; and where repeated
+//! observations differ by as much as the base is off, nothing is searched at all. The tree itself
 //! has seen all training points: keeping a fifth of sixteen points from the search was tried on generated instances, and
 //! cost more (median reduction 57 % to 37 % in cases 1 and 2) than it protected.
 //!

@@ -250,6 +250,6 @@ mod tests {
                 }
             }
         }
-        assert!(n_bounded > 1000, "{n_bounded}");
+        assert!(n_bounded > 300, "{n_bounded}");
     }
 }

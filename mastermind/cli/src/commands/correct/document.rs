@@ -138,6 +138,11 @@ pub fn refusal(why: &Refusal) -> String {
             100.0 * corrected,
             100.0 * base
         ),
+        Refusal::Noise { base, noise } => format!(
+            "the error of the base, {:.1} %, is little above that of repeated observations, {:.1} %",
+            100.0 * base,
+            100.0 * noise
+        ),
         _ => "no term is finite everywhere near the points".into(),
     }
 }
