@@ -124,9 +124,10 @@ fn check_counts(scratch: &Scratch, records: &str, ranks: u64, steps: u64) {
         assert!((total("calls") - expected as f64).abs() < 1e-6, "{name}");
         let (calls, wall_ns, with_mpi) = exported(scratch, &tables, table);
         assert_eq!(calls, expected, "{name}");
-        let off = total("inclusive_ns") / wall_ns as f64 - 1.0;
+        // In a table each time is rounded to a nanosecond; the profile's sums are rounded once a log.
+        let more_ns = total("inclusive_ns") - wall_ns as f64;
         assert!(
-            off.abs() < 1e-9,
+            more_ns.abs() <= calls as f64,
             "{name}: {wall_ns} ns in the tables, {row}"
         );
         assert!(total("exclusive_ns") > 0.0);

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use mastermind_tests::{Scratch, assert_golden};
+use mastermind_records::{Calibration, ChunkPreparer, ChunkSizes, LogIdentity, LogWriter};
+use mastermind_tests::{Scratch, assert_golden, mpis};
 
 fn sod(scratch: &Scratch) -> PathBuf {
     scratch.example(
@@ -60,19 +61,58 @@ fn a_directory_with_other_files_is_fine() {
     assert_eq!(scratch.read("records/notes.txt"), "mine");
 }
 
+/// A measurement never ends what it measures: the run ends as it would have, and says that nothing is recorded.
 #[test]
-fn a_directory_that_cannot_be() {
+fn where_no_records_can_be_written_the_run_goes_on() {
     let scratch = Scratch::new();
     let assembly = sod(&scratch);
     scratch.write("file", "mine");
-    let mut errors = String::new();
+    let mut warnings = String::new();
     for directory in ["file", "file/records", "/proc/records", "/dev/null/records"] {
-        errors += &scratch
-            .verb("run", &assembly, &["--records", directory])
-            .error();
+        let ended = scratch.verb("run", &assembly, &["--records", directory]);
+        warnings += &ended.stderr;
+        let said = ended.well();
+        assert!(said.contains("done on 1 rank"), "{said}");
     }
-    assert_golden("records-unwritable", &errors);
+    assert_golden("records-unwritable", &warnings);
     assert_eq!(scratch.read("file"), "mine");
+    for mpi in mpis() {
+        let arguments = [
+            "--ranks",
+            "2",
+            "--mpi",
+            mpi.kind.name(),
+            "--records",
+            "file",
+        ];
+        let ended = scratch.verb("run", &assembly, &arguments);
+        let told = ended.stderr.matches("nothing is recorded").count();
+        assert_eq!(told, 1, "{ended:?}");
+        let said = ended.well();
+        assert!(said.contains("done on 2 ranks"), "{said}");
+    }
+}
+
+/// The logs of a program that still records are not removed under it.
+#[test]
+fn a_live_run_is_not_overwritten() {
+    let scratch = Scratch::new();
+    let assembly = sod(&scratch);
+    fs::create_dir(scratch.path("records")).expect("a folder");
+    let preparer = ChunkPreparer::start(None).expect("a thread").into();
+    let identity = LogIdentity { rank: 0, thread: 0 };
+    let (start, sizes) = (Calibration::default(), ChunkSizes::default());
+    let log = LogWriter::create(&scratch.path("records"), identity, start, sizes, &preparer);
+    let log = log.expect("a log");
+    let arguments = ["--records", "records", "--overwrite"];
+    let error = scratch.verb("run", &assembly, &arguments).error();
+    assert!(
+        error.contains("a program still writes 1 of the logs there"),
+        "{error}"
+    );
+    assert!(log.path().exists());
+    drop(log);
+    scratch.verb("run", &assembly, &arguments).well();
 }
 
 #[test]
@@ -91,4 +131,40 @@ fn what_is_monitored_must_be_there() {
         assert!(!scratch.path("records").exists());
     }
     assert_golden("records-monitor", &errors);
+}
+
+#[test]
+fn records_kept_on_the_node_are_gathered_at_the_end() {
+    let scratch = Scratch::new();
+    let assembly = sod(&scratch);
+    let calls = |records: &str| {
+        let profile = scratch.mastermind(&["profile", records, "--json"]).well();
+        let profile: serde_json::Value = serde_json::from_str(&profile).expect("JSON");
+        profile["records"].as_u64().expect("a number")
+    };
+    let gathered = |records: &str, ranks: &[&str]| {
+        let into = ["--records", records, "--records-local", "node"];
+        scratch
+            .verb("run", &assembly, &[&into[..], ranks].concat())
+            .well();
+        scratch
+            .mastermind(&["profile", records, "--summary"])
+            .well();
+        assert_eq!(contents(&scratch, "node"), []);
+        calls(records)
+    };
+    scratch
+        .verb("run", &assembly, &["--records", "direct"])
+        .well();
+    assert_eq!(gathered("alone", &[]), calls("direct"));
+    for mpi in mpis() {
+        let name = mpi.kind.name();
+        let n_records = gathered(name, &["--ranks", "2", "--mpi", name]);
+        assert!(n_records > 0);
+        let logs = contents(&scratch, name);
+        let logs = logs
+            .iter()
+            .filter(|(path, _)| path.extension().is_some_and(|e| e == "mmr"));
+        assert_eq!(logs.count(), 2, "{name}");
+    }
 }

@@ -186,6 +186,7 @@ pub fn each_call(
             Source::Records(run) => {
                 shown.reading(input);
                 samples(&run, sink, metric)?;
+                profile::tell_missing_records(&run, "they are not in what follows");
             }
             Source::Tables(found) => tables.extend(found),
         }

@@ -10,7 +10,8 @@ use mastermind_records::{ExclusiveTimes, Record, Run};
 /// Gives the calls of a run to `sink`, by method (`CLASS::PORT.METHOD`) and parameters. Calls that failed are left out,
 /// and timers.
 ///
-/// Wall time is exclusive: a model is of the component itself, and the composition adds those that it calls.
+/// Wall time is exclusive: a model is of the component itself, and the composition adds those that it calls. Calls that have
+/// no record are not among them, nor those whose own time is not known because calls made from them have none.
 ///
 /// # Errors
 /// A method that was added before with other parameters.
@@ -29,6 +30,9 @@ pub fn samples(
             for (record, exclusive_ns) in
                 ExclusiveTimes::of_components(log).filter(|(record, _)| is_of_component(record))
             {
+                if *metric == Metric::Wall && log.lacks_calls_of(&record) {
+                    continue;
+                }
                 let Some(value) = value(&record, exclusive_ns, metric) else {
                     continue;
                 };

@@ -8,7 +8,7 @@ use cca_abi::recording::{ProxyMethod, Recorder, Recording};
 use cca_loader::{AttachedMpi, LoadError, MpiProxy};
 use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder, RunTotals};
 use mastermind_records::definition::{MethodDefinition, RunDefinition};
-use mastermind_records::{ChunkSizes, Definition, RecordsError};
+use mastermind_records::{ChunkSizes, Definition, RecordsError, check_file_size};
 use rustix::thread::{Pid, gettid};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -44,6 +44,16 @@ impl WrapConfig {
     pub fn message_file(&self, rank: u32) -> PathBuf {
         let name = format!("rank{rank:04}.{MESSAGE_EXTENSION}");
         self.directory.join(name)
+    }
+
+    /// Leaves word of what went wrong.
+    ///
+    /// # Errors
+    /// It cannot be written; who asked for the recording then finds no records and says that.
+    pub fn leave_message(&self, rank: u32, message: &str) -> std::io::Result<()> {
+        // The signal of a file that is too large would end the program.
+        check_file_size(message.len() as u64)?;
+        std::fs::write(self.message_file(rank), message)
     }
 }
 

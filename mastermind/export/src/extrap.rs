@@ -100,7 +100,9 @@ fn methods(run: &Run) -> Vec<Method> {
     let mut methods: BTreeMap<(String, Vec<String>), Method> = BTreeMap::new();
     for rank in run.ranks() {
         for (log, _) in run.logs_of(rank) {
-            for (record, own_ns) in ExclusiveTimes::new(log).filter(|(record, _)| !record.failed) {
+            let is_meant = |record: &Record<'_>| !record.failed && !log.lacks_calls_of(record);
+            for (record, own_ns) in ExclusiveTimes::new(log).filter(|(record, _)| is_meant(record))
+            {
                 let stem = file_stem(record.method);
                 let parameters = parameters(record.method);
                 let method = methods

@@ -1,4 +1,5 @@
-//! Calls of 250 ns without a rest, with two parameters: memory, chunks that were late, and the tail of the added time.
+//! Calls of 250 ns without a rest, with two parameters: memory from the start to the summary and the end, chunks that were
+//! late, and the tail of the added time.
 //!
 //! `--calls N`; 10⁸ of them write 4.8 GB beneath the folder for temporary files, and take 25 s each way.
 
@@ -111,11 +112,26 @@ fn resident_bytes() -> u64 {
     resident.unwrap_or(0) * 4096
 }
 
+/// A line of `/proc/self/status`, KiB.
+fn status_kib(field: &str) -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find(|line| line.starts_with(field));
+    let kib = line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok());
+    kib.unwrap_or(u64::MAX)
+}
+
+/// Has the system begin anew with the peak of the memory in use.
+fn forget_peak() {
+    // Where it cannot, the peak is that of the whole program, which is no less.
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}
+
 fn sustained(figures: &mut Figures, n_calls: u64) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let clock = Clock::detect();
     let ns = 1e9 / clock.ticks_per_second();
     let (bare, bare_resident) = row(n_calls, &clock, None);
+    forget_peak();
     let run = RunRecorder::start(RecorderConfig {
         directory: directory.path().into(),
         rank: 0,
@@ -148,10 +164,16 @@ fn sustained(figures: &mut Figures, n_calls: u64) {
         added(0.999),
         (recorded.most as f64 - bare.most as f64) * ns
     );
+    let sums = Profile::of_sums(&run.sums().expect("the logs can be summed up"));
+    assert_eq!(sums.rows[0].calls, n_calls as f64);
     let totals = run.finish().expect("the logs can be ended");
     assert_eq!(totals.records + totals.dropped, n_calls);
     let mib = recorded_resident.saturating_sub(bare_resident) as f64 / 1_048_576.0;
     figures.fact("memory of a recorded run", mib, ..=64.0, " MiB");
+    let peak_mib = status_kib("VmHWM") as f64 / 1024.0;
+    let what =
+        "peak memory from start to end, mapped pages of the log, its summary and its end included";
+    figures.fact(what, peak_mib, ..=100.0, " MiB");
     figures.time(
         "calls that waited for a chunk",
         totals.late_chunks as f64,
@@ -174,6 +196,8 @@ fn read(figures: &mut Figures, directory: &std::path::Path, n_records: u64) {
     let profile = Profile::new(&run, false);
     let all = core_s() - begin;
     assert_eq!(profile.rows[0].calls, n_records as f64);
+    let peak_mib = status_kib("VmHWM") as f64 / 1024.0;
+    figures.fact("peak memory with reading", peak_mib, ..=100.0, " MiB");
     let rate = |seconds: f64| n_records as f64 / seconds * 1e-6;
     println!(
         "{n_records} records: opened and checked {:.1} million/s, summed {:.1}",

@@ -47,7 +47,7 @@ extern "C" fn context(object: *const c_void) -> *mut RecordingContext {
         shared.leased_in_child()
     };
     let log = match leased {
-        None if !shared.is_own_process() => Err(RecordsError::NoLogs {
+        None if !shared.is_own_process() || shared.is_full() => Err(RecordsError::NoLogs {
             directory: PathBuf::new(),
         }),
         leased => leased.map_or_else(|| shared.lease(), Ok),

@@ -205,7 +205,7 @@ impl RunRecorder {
         let Some(shared) = &self.shared else {
             return Ok(ProfileSums::default());
         };
-        let mut run = Run::open_rank(shared.directory(), shared.rank())?;
+        let mut run = shared.open_for_sums()?;
         run.calibrate(shared.end_calibration());
         Ok(ProfileSums::of_rank(&run, shared.rank()))
     }

@@ -1,9 +1,9 @@
 //! What the threads of a recorder share: their logs, and the leases on them.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use cca_abi::recording::{ProxyMethod, Recorder};
@@ -11,7 +11,7 @@ use mastermind_records::definition::{
     ClockDefinition, MethodDefinition, MpiRoutineDefinition, RunDefinition,
 };
 use mastermind_records::{
-    Calibration, ChunkPreparer, Definition, LogIdentity, LogTotals, LogWriter, RecordsError,
+    Calibration, ChunkPreparer, Definition, LogIdentity, LogTotals, LogWriter, RecordsError, Run,
 };
 use memmap2::MmapMut;
 use rustix::thread::{Pid, gettid};
@@ -46,6 +46,8 @@ pub(crate) struct Shared {
     logs: Mutex<Logs>,
     /// Calls that no log could count.
     dropped: AtomicU64,
+    /// Whether a log could not be made: threads that come later get none either, and do not try again at each call.
+    is_full: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -130,6 +132,7 @@ impl Shared {
             registry: Mutex::default(),
             logs: Mutex::default(),
             dropped: AtomicU64::new(0),
+            is_full: AtomicBool::new(false),
         });
         shared.lease()?;
         Ok(shared)
@@ -162,6 +165,11 @@ impl Shared {
     /// Whether this is not a forked child, to which neither logs nor preparing thread belong.
     pub(crate) fn is_own_process(&self) -> bool {
         self.process.load(Ordering::Acquire) == std::process::id()
+    }
+
+    /// Whether a thread that has no log cannot get one.
+    pub(crate) fn is_full(&self) -> bool {
+        self.is_full.load(Ordering::Relaxed) && locked(&self.logs).free.is_empty()
     }
 
     /// Counts a call that no log can count.
@@ -250,7 +258,9 @@ impl Shared {
     pub(crate) fn lease(self: &Arc<Self>) -> Result<LogPointer, RecordsError> {
         let log = match self.take_free() {
             Some(log) => log,
-            None => self.new_log()?,
+            None => self
+                .new_log()
+                .inspect_err(|_| self.is_full.store(true, Ordering::Relaxed))?,
         };
         let kept = LEASES.try_with(|leases| {
             let mut leases = leases.borrow_mut();
@@ -309,13 +319,11 @@ impl Shared {
             }
         };
         let mut log = ThreadLog::new(writer);
-        for definition in &self.preamble {
-            match definition {
-                Definition::Run(run) => log.define(&Definition::Run(self.run_of_process(run)))?,
-                definition => log.define(definition)?,
-            }
+        if let Err(error) = self.begin_definitions(&mut log, thread == 0) {
+            // Without them it is no log.
+            let _ = std::fs::remove_file(log.path());
+            return Err(error);
         }
-        log.keep_mpi_totals(&config.mpi, thread == 0)?;
         let context = log.context();
         // SAFETY: nobody else uses the log yet.
         unsafe {
@@ -323,6 +331,17 @@ impl Shared {
             (*context).thread = u64::from(thread);
         }
         Ok(log)
+    }
+
+    /// Defines what every log begins with.
+    fn begin_definitions(&self, log: &mut ThreadLog, is_first: bool) -> Result<(), RecordsError> {
+        for definition in &self.preamble {
+            match definition {
+                Definition::Run(run) => log.define(&Definition::Run(self.run_of_process(run)))?,
+                definition => log.define(definition)?,
+            }
+        }
+        log.keep_mpi_totals(&self.config.mpi, is_first)
     }
 
     /// Puts a log among the others.
@@ -435,6 +454,21 @@ impl Shared {
         unsafe { &mut *log.0 }.define_call_path(parent, &method)
     }
 
+    /// The logs of this rank, for sums.
+    pub(crate) fn open_for_sums(&self) -> Result<Run, RecordsError> {
+        let announced = locked(&self.registry).announcements.clone();
+        let mut sums = BTreeMap::new();
+        // Which calls have their time in MPI measured is known only once every log knows of the switches.
+        let is_switch = |definition: &Definition| matches!(definition, Definition::MpiSwitch(_));
+        if !announced.iter().any(is_switch) {
+            let logs = locked(&self.logs);
+            // SAFETY: a log lives as long as it is in the list; its sums may be read while its thread records.
+            let of_log = |log: &LogPointer| unsafe { &*log.0 }.running_sums();
+            sums.extend(logs.all.iter().map(of_log));
+        }
+        Run::open_own(&self.config.directory, self.config.rank, sums)
+    }
+
     pub(crate) fn mpi_functions(&self) -> &MpiFunctions {
         &self.config.mpi
     }
@@ -493,6 +527,10 @@ impl Shared {
             clock_drift: self.clock_drift(self.config.clock.calibration()),
             ..RunTotals::default()
         };
+        if let Some(first) = logs.all.first() {
+            // SAFETY: the log left the list just now, and nobody records any more.
+            unsafe { &*first.0 }.count_dropped(std::mem::take(&mut totals.dropped));
+        }
         let mut first_error = None;
         for log in logs.all {
             self.catch_up(log);

@@ -1,13 +1,16 @@
 //! The log of one thread: what it has defined so far, and what it lost.
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cca_abi::recording::{MAX_COUNTERS, MpiTotal, RecordingContext};
 use mastermind_records::definition::{
     CallPathDefinition, MethodDefinition, MpiTotalsDefinition, UnrecordedDefinition,
 };
-use mastermind_records::{Calibration, Definition, LogTotals, LogWriter, RecordsError};
+use mastermind_records::{
+    Calibration, Definition, LogTotals, LogWriter, RecordsError, RunningSums,
+};
 use memmap2::MmapMut;
 
 use crate::counters::{CounterPlan, ThreadCounters};
@@ -94,6 +97,21 @@ impl ThreadLog {
         there.then(|| unsafe { &*totals.add(place) })
     }
 
+    /// File of the log.
+    pub(crate) fn path(&self) -> &Path {
+        self.writer.path()
+    }
+
+    /// File of the log, and what its full chunks come to.
+    pub(crate) fn running_sums(&self) -> (PathBuf, RunningSums) {
+        (self.writer.path().into(), self.writer.running_sums())
+    }
+
+    /// Counts calls that no log has.
+    pub(crate) fn count_dropped(&self, calls: u64) {
+        self.writer.count_dropped(calls);
+    }
+
     /// Marks the log as finished and leaves it to its thread.
     pub(crate) fn mark_finished(&self, end: Calibration) {
         self.writer.mark_finished(end);
@@ -114,10 +132,9 @@ impl ThreadLog {
         words: usize,
         calibration: impl FnOnce() -> Calibration,
     ) -> bool {
-        if self.writer.is_closed() {
-            return false;
+        if !self.writer.is_closed() {
+            self.writer.calibrate(calibration());
         }
-        self.writer.calibrate(calibration());
         self.writer.make_room(words)
     }
 
@@ -217,7 +234,7 @@ impl ThreadLog {
 
     /// Counts a call that is not recorded.
     pub(crate) fn lose(&mut self, path: u32, wall: u64, mpi: u64) {
-        self.writer.count_dropped();
+        self.writer.count_dropped(1);
         let known = (path as usize)
             .checked_sub(1)
             .and_then(|index| self.lost.get_mut(index));

@@ -7,7 +7,7 @@ use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder};
 use mastermind_records::definition::{
     MethodDefinition, MpiRoutineDefinition, ParameterDefinition, RunDefinition, SwapDefinition,
 };
-use mastermind_records::{ChunkSizes, Definition, Run};
+use mastermind_records::{ChunkSizes, Definition, Profile, Run};
 
 fn config(directory: &Path) -> RecorderConfig {
     RecorderConfig {
@@ -209,22 +209,85 @@ fn past_the_limit_calls_are_counted_and_summed() {
     let totals = run.finish().unwrap();
     assert!(totals.records > 1000 && totals.records < 1400, "{totals:?}");
     assert_eq!(totals.records + totals.dropped, 10_007);
-    assert!(totals.bytes < 80 << 10, "{totals:?}");
+    // Beside the records: the header, and definitions that may go beyond the limit.
+    assert!(totals.bytes < (64 + 64 + 16) << 10, "{totals:?}");
     let run = Run::open(directory.path()).unwrap();
-    let definitions = run.logs()[0].definitions();
-    let lost: Vec<_> = definitions
-        .unrecorded
-        .iter()
-        .map(|lost| (definitions.call_path_name(lost.call_path), lost.calls))
-        .collect();
-    assert_eq!(
-        lost,
-        [
-            ("i.one".to_string(), totals.dropped - 7),
-            ("i.late".to_string(), 7)
-        ]
+    let log = &run.logs()[0];
+    assert_eq!(log.dropped(), totals.dropped);
+    let calls_of = |name: &str| -> u64 {
+        let is_of = |path| log.definitions().call_path_name(path) == name;
+        let sums = log.unrecorded().iter().filter(|sum| is_of(sum.call_path));
+        sums.map(|sum| sum.calls).sum()
+    };
+    let records_of = |name: &str| {
+        let methods = log.records().map(|record| record.method.name());
+        methods.filter(|method| method == name).count() as u64
+    };
+    for (name, n) in [("i.one", 10_000), ("i.late", 7)] {
+        assert_eq!(calls_of(name) + records_of(name), n, "{name}");
+    }
+    let stop = log.definitions().stop.as_ref().unwrap();
+    assert_eq!(stop.reason, "the limit of the records is reached");
+    // Calls of one size are known with it: three parameter values of each power of two, and whether they failed.
+    let sums = log.unrecorded().iter().filter(|sum| !sum.failed);
+    let sizes: Vec<_> = sums.map(|sum| sum.means.as_ref().unwrap()[0]).collect();
+    assert!(sizes.len() > 5, "{sizes:?}");
+    assert!(
+        sizes.iter().all(|size| (0.0..10_000.0).contains(size)),
+        "{sizes:?}"
     );
     assert_eq!(run.damage().count(), 0);
+}
+
+/// Totals go on when records stop, and the calls that end last, which enclose all others, are kept.
+#[test]
+fn past_the_limit_totals_are_those_of_all_calls() {
+    let profile = |limit_bytes| {
+        let directory = tempfile::tempdir().unwrap();
+        let config = RecorderConfig {
+            limit_bytes,
+            clock: Clock::monotonic(),
+            ..config(directory.path())
+        };
+        let run = RunRecorder::start(config).unwrap();
+        let (outer, inner) = (method(&run, "outer"), method(&run, "inner"));
+        let mut inner_ns = 0;
+        call(&run, &outer, 1, || {
+            for q in 0..20_000 {
+                let begin = run.now();
+                call(&run, &inner, q % 4, || {});
+                inner_ns += run.now() - begin;
+            }
+        });
+        let sums = Profile::of_sums(&run.sums().unwrap());
+        run.finish().unwrap();
+        let run = Run::open(directory.path()).unwrap();
+        let profile = Profile::new(&run, false);
+        assert_eq!(profile.rows, sums.rows);
+        let outer = run.logs()[0].records().last().unwrap();
+        assert_eq!(outer.method.method, "outer");
+        let row = |name: &str| {
+            profile
+                .rows
+                .iter()
+                .find(|row| row.name == name)
+                .unwrap()
+                .clone()
+        };
+        let (outer_row, inner_row) = (row("i.outer"), row("i.inner"));
+        assert_eq!((outer_row.calls, inner_row.calls), (1.0, 20_000.0));
+        assert_eq!(outer_row.inclusive_ns, outer.wall_ns as f64);
+        assert!(inner_row.inclusive_ns <= inner_ns as f64);
+        let sum = outer_row.exclusive_ns + inner_row.exclusive_ns;
+        assert_eq!(sum, outer_row.inclusive_ns, "each nanosecond is in one row");
+        (profile.records, profile.lost_records)
+    };
+    assert_eq!(profile(None), (20_001, 0));
+    let (records, lost) = profile(Some(64 << 10));
+    assert!(
+        records > 1000 && records + lost == 20_001,
+        "{records} + {lost}"
+    );
 }
 
 #[test]

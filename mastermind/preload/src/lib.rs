@@ -10,7 +10,6 @@
 //! for `wrap` to tell, and the program goes on without a measurement.
 
 use std::ffi::c_int;
-use std::fs;
 use std::panic::catch_unwind;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -89,5 +88,5 @@ fn variable(name: &str) -> Option<String> {
 /// Leaves a message for `wrap`.
 fn tell(config: &WrapConfig, rank: u32, message: &str) {
     // Where not even this can be written, `wrap` finds no records and says that.
-    let _ = fs::write(config.message_file(rank), message);
+    let _ = config.leave_message(rank, message);
 }

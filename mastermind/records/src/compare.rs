@@ -22,7 +22,7 @@ pub enum Verdict {
     Slower,
     /// The difference is within the noise.
     Same,
-    /// Only one run has the method, or too few calls to tell noise.
+    /// Only one run has the method, or too few calls to tell noise, or too many have no record.
     Unknown,
 }
 
@@ -39,7 +39,12 @@ pub struct Side {
     pub mean_ns: f64,
     /// Standard error of `mean_ns`; `None` with fewer than two calls.
     pub std_error_ns: Option<f64>,
+    /// Share of the calls that have no record, from 0 to 1: they are in the sums and in `mean_ns`, not in its error.
+    pub without_record: f64,
 }
+
+/// Share of calls without a record up to which the others tell the noise.
+const MOST_WITHOUT_RECORD: f64 = 0.01;
 
 /// A method in both runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -91,6 +96,9 @@ fn verdict(first: &Side, second: &Side) -> Verdict {
     let (Some(a), Some(b)) = (first.std_error_ns, second.std_error_ns) else {
         return Verdict::Unknown;
     };
+    if first.without_record.max(second.without_record) > MOST_WITHOUT_RECORD {
+        return Verdict::Unknown;
+    }
     let difference = second.mean_ns - first.mean_ns;
     if difference.abs() <= STANDARD_ERRORS * a.hypot(b) {
         Verdict::Same
@@ -103,26 +111,72 @@ fn verdict(first: &Side, second: &Side) -> Verdict {
 
 #[derive(Default)]
 struct Sums {
-    calls: u64,
+    /// Recorded calls whose own time is known.
+    n: u64,
     mean_ns: f64,
     /// Sum of squared deviations from the mean (Welford).
     squares: f64,
+    /// All calls.
+    calls: u64,
+    exclusive_ns: u64,
     mpi_ns: Option<u64>,
+}
+
+impl Sums {
+    fn add_call(&mut self, ns: f64) {
+        self.n += 1;
+        let deviation = ns - self.mean_ns;
+        self.mean_ns += deviation / self.n as f64;
+        self.squares += deviation * (ns - self.mean_ns);
+    }
+}
+
+impl Sums {
+    /// Adds those of another call path of the method.
+    fn merge(&mut self, other: &Sums) {
+        let (n, m) = (self.n as f64, other.n as f64);
+        if other.n > 0 {
+            let apart = other.mean_ns - self.mean_ns;
+            self.n += other.n;
+            self.mean_ns += apart * m / (n + m);
+            self.squares += other.squares + apart * apart * n * m / (n + m);
+        }
+        self.calls += other.calls;
+        self.exclusive_ns += other.exclusive_ns;
+        if let Some(ns) = other.mpi_ns {
+            *self.mpi_ns.get_or_insert(0) += ns;
+        }
+    }
 }
 
 fn sides(run: &Run) -> BTreeMap<String, Side> {
     let mut sums = BTreeMap::<String, Sums>::new();
     for log in run.logs() {
+        // By call path, since names are put together anew each time.
+        let mut of_log = BTreeMap::<u32, Sums>::new();
+        let has_all = log.unrecorded().is_empty();
         let mut records = ExclusiveTimes::new(log);
         while let Some((record, own)) = records.next_record() {
-            let sum = sums.entry(record.method.name()).or_default();
+            let sum = of_log.entry(record.call_path).or_default();
+            if has_all || !log.lacks_calls_of(&record) {
+                sum.add_call(own.wall_ns as f64);
+            }
             sum.calls += 1;
-            let ns = own.wall_ns as f64;
-            let deviation = ns - sum.mean_ns;
-            sum.mean_ns += deviation / sum.calls as f64;
-            sum.squares += deviation * (ns - sum.mean_ns);
+            sum.exclusive_ns += own.wall_ns;
             if record.mpi_ns.is_some() {
                 *sum.mpi_ns.get_or_insert(0) += own.mpi_ns;
+            }
+        }
+        if !has_all {
+            for path in log.path_times(false) {
+                let sum = of_log.entry(path.call_path).or_default();
+                (sum.calls, sum.exclusive_ns) = (path.calls, path.own.wall_ns);
+                sum.mpi_ns = path.mpi_ns.map(|_| path.own.mpi_ns);
+            }
+        }
+        for (path, sum) in of_log.into_iter().filter(|(_, sum)| sum.calls > 0) {
+            if let Some(method) = log.definitions().method_of(path) {
+                sums.entry(method.name()).or_default().merge(&sum);
             }
         }
     }
@@ -130,21 +184,26 @@ fn sides(run: &Run) -> BTreeMap<String, Side> {
     // Equal readings of a clock that steps are not equal times.
     let step_ns = run.clock_step_ns().unwrap_or(0.0);
     let least_variance = step_ns * step_ns / 6.0;
-    let side = |sum: Sums| {
-        let calls = sum.calls as f64;
+    let coverage = run.coverage();
+    let side = |name: &str, sum: Sums| {
+        let n = sum.n as f64;
         Side {
-            calls: calls / ranks,
-            exclusive_ns: sum.mean_ns * calls / ranks,
+            calls: sum.calls as f64 / ranks,
+            exclusive_ns: sum.exclusive_ns as f64 / ranks,
             mpi_ns: sum.mpi_ns.map(|ns| ns as f64 / ranks),
-            mean_ns: sum.mean_ns,
-            std_error_ns: (sum.calls > 1).then(|| {
-                let variance = (sum.squares / (calls - 1.0)).max(least_variance);
-                (variance / calls).sqrt()
+            mean_ns: sum.exclusive_ns as f64 / sum.calls as f64,
+            std_error_ns: (sum.n > 1).then(|| {
+                let variance = (sum.squares / (n - 1.0)).max(least_variance);
+                (variance / n).sqrt()
             }),
+            without_record: coverage.share_without(name),
         }
     };
     sums.into_iter()
-        .map(|(name, sum)| (name, side(sum)))
+        .map(|(name, sum)| {
+            let side = side(&name, sum);
+            (name, side)
+        })
         .collect()
 }
 
@@ -168,5 +227,10 @@ mod tests {
         assert_eq!(verdict(&a, &side(116.0, Some(4.0))), Verdict::Slower);
         assert_eq!(verdict(&side(116.0, Some(4.0)), &a), Verdict::Faster);
         assert_eq!(verdict(&a, &side(900.0, None)), Verdict::Unknown);
+        let lacking = Side {
+            without_record: 0.9,
+            ..side(116.0, Some(4.0))
+        };
+        assert_eq!(verdict(&a, &lacking), Verdict::Unknown);
     }
 }

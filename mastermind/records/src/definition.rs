@@ -25,6 +25,8 @@ pub enum Definition {
     Swap(SwapDefinition),
     /// Totals of calls that could not be recorded.
     Unrecorded(UnrecordedDefinition),
+    /// The log takes no more records.
+    Stop(StopDefinition),
     /// What was spent in MPI, by function; at the end of a run, the same in each log of a rank.
     MpiRoutines(MpiRoutinesDefinition),
     /// Time in MPI was measured no longer, or again.
@@ -259,6 +261,16 @@ pub struct UnrecordedDefinition {
     pub wall_ticks: u64,
     /// Sum of their MPI times, clock ticks.
     pub mpi_ticks: u64,
+}
+
+/// From a moment on calls have no record; their sums are in the header.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StopDefinition {
+    /// When, in clock ticks, or a little earlier.
+    pub ticks: u64,
+    /// Why.
+    pub reason: String,
 }
 
 /// What a rank spent in MPI, by function.

@@ -8,7 +8,7 @@ use cca_abi::recording::word;
 use crate::definition::{
     AtomicEventsDefinition, CallPathDefinition, ClockDefinition, CostDefinition, Definition,
     MethodDefinition, MpiRoutinesDefinition, MpiSwitchDefinition, MpiTotalsDefinition,
-    RunDefinition, SwapDefinition, UnrecordedDefinition,
+    RunDefinition, StopDefinition, SwapDefinition, UnrecordedDefinition,
 };
 
 /// What the definitions of a log say.
@@ -24,6 +24,8 @@ pub struct Definitions {
     pub swaps: Vec<SwapDefinition>,
     /// Totals of calls that could not be recorded.
     pub unrecorded: Vec<UnrecordedDefinition>,
+    /// From when on, and why, calls have no record; `None` if all have.
+    pub stop: Option<StopDefinition>,
     /// What the rank spent in MPI; `None` if it was not measured, or the run has not ended.
     pub mpi_routines: Option<MpiRoutinesDefinition>,
     /// What components told; `None` if the run has not ended.
@@ -200,13 +202,20 @@ impl Definitions {
             Definition::Cost(cost) => self.cost = Some(cost),
             Definition::Method(method) => drop(self.methods.insert(method.id, Arc::new(method))),
             Definition::CallPath(path) => self.add_call_path(path),
-            Definition::Swap(swap) => self.swaps.push(swap),
-            Definition::Unrecorded(unrecorded) => self.unrecorded.push(unrecorded),
+            Definition::Swap(swap) => push_new(&mut self.swaps, swap),
+            Definition::Unrecorded(lost) => push_new(&mut self.unrecorded, lost),
+            Definition::Stop(stop) => self.stop = Some(stop),
             Definition::MpiRoutines(routines) => self.mpi_routines = Some(routines),
             Definition::AtomicEvents(events) => self.events = Some(events),
             Definition::MpiSwitch(switch) => self.switch_mpi(switch),
             Definition::MpiTotals(totals) => self.mpi_totals = Some(totals),
             Definition::Unknown => {}
         }
+    }
+}
+
+fn push_new<T: PartialEq>(list: &mut Vec<T>, value: T) {
+    if !list.contains(&value) {
+        list.push(value);
     }
 }

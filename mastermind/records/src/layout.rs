@@ -16,6 +16,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cca_abi::recording::LogCells;
 
+use crate::totals::{SCRATCH_WORDS, STOPPED};
+
 /// First bytes of a log.
 pub const MAGIC: [u8; 8] = *b"MMRECORD";
 /// Version of the layout.
@@ -135,7 +137,11 @@ pub(crate) struct LogHeader {
     pub(crate) calibrations: [CalibrationCell; 3],
     /// Which of the calibrations is the latest.
     pub(crate) latest: AtomicU64,
-    reserved_too: [u64; 13],
+    /// 0 as long as the log takes records; then 1 more than the committed bytes of the entry stream.
+    pub(crate) stopped: AtomicU64,
+    /// Odd while the sums of calls that have no record are being changed; how often that was.
+    pub(crate) sums_changed: AtomicU64,
+    reserved_too: [u64; 11],
     pub(crate) cells: LogCells,
 }
 
@@ -164,6 +170,24 @@ impl LogHeader {
             hasher.update(&field.to_ne_bytes());
         }
         u64::from(hasher.finalize())
+    }
+
+    /// Bytes of the entry stream that are complete, whether or not the log still takes records; `None` if they changed just
+    /// when the page was read.
+    pub(crate) fn committed_bytes(&self) -> Option<u64> {
+        let committed = self.cells.committed.load(Ordering::Acquire);
+        match self.stopped.load(Ordering::Acquire) {
+            0 if committed >= STOPPED && committed - STOPPED <= HEADER_BYTES as u64 => None,
+            0 => Some(committed),
+            stopped => Some(stopped - 1),
+        }
+    }
+
+    /// Words of the latest calls that have no record and are not summed up.
+    pub(crate) fn scratch_words(&self) -> usize {
+        let committed = self.cells.committed.load(Ordering::Acquire);
+        let bytes = committed.saturating_sub(STOPPED);
+        (bytes as usize / size_of::<u64>()).min(SCRATCH_WORDS)
     }
 
     /// Replaces the latest calibration; the one before it stays until this one is whole.

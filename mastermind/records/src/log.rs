@@ -1,5 +1,6 @@
 //! Reads one log.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -9,12 +10,20 @@ use crate::damage::Damage;
 use crate::definition::MpiRoutineDefinition;
 use crate::definitions::Definitions;
 use crate::error::RecordsError;
-use crate::layout::{Calibration, LogHeader, LogIdentity, MAGIC, PAGE_BYTES, VERSION, entries_at};
-use crate::records::Records;
+use crate::exclusive::{Exclusive, ExclusiveTimes};
+use crate::layout::{
+    Calibration, HEADER_BYTES, LogHeader, LogIdentity, MAGIC, PAGE_BYTES, VERSION, entries_at,
+};
+use crate::path_totals::{PathTimes, PathTotals};
+use crate::preparer::RetiredSums;
+use crate::records::{Record, Records};
 use crate::scan::{Gap, RawRecords, Scanned, scan};
 use crate::source::{LogFile, read_words};
+use crate::totals::{SCRATCH_AT, TOTALS_AT, TOTALS_WORDS, UnrecordedCalls, add_calls, unrecorded};
 
 const WORD: usize = size_of::<u64>();
+/// How often a header is read that changes just then.
+const N_TRIES: usize = 10;
 
 /// A call that had begun and not ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +54,11 @@ pub struct Log {
     last: Option<(u32, u64)>,
     open: Vec<OpenCallInfo>,
     damage: Vec<Damage>,
+    unrecorded: Vec<UnrecordedCalls>,
+    /// Call paths from which such calls were made.
+    callers: BTreeSet<u32>,
+    /// The sums over the first words, where they are known already: those words are not read.
+    known: Option<RetiredSums>,
 }
 
 impl Log {
@@ -54,8 +68,16 @@ impl Log {
     /// [`RecordsError::Io`], [`RecordsError::TooShort`], [`RecordsError::NotALog`], [`RecordsError::Version`]. Anything
     /// less is [`Log::damage`].
     pub fn open(path: &Path) -> Result<Self, RecordsError> {
+        Self::open_behind(path, None)
+    }
+
+    /// As [`Log::open`]; of a log of this process, what is known already is not read again, for sums only.
+    pub(crate) fn open_behind(
+        path: &Path,
+        known: Option<RunningSums>,
+    ) -> Result<Self, RecordsError> {
         let file = File::open(path).map_err(RecordsError::io("open record log", path))?;
-        let header = HeaderPage::read(&file);
+        let header = HeaderWords::read(&file);
         // After the committed count: until then the file can only have grown.
         let metadata = file.metadata();
         let bytes = metadata.map_err(RecordsError::io("open record log", path))?;
@@ -83,13 +105,25 @@ impl Log {
             last: None,
             open: Vec::new(),
             damage: Vec::new(),
+            unrecorded: Vec::new(),
+            callers: BTreeSet::new(),
+            known: None,
         };
+        if let Some(known) = known {
+            log.definitions = known.definitions;
+            log.known = Some(known.sums);
+        }
         if !is_intact {
             log.identity = LogIdentity::from_path(path).unwrap_or(log.identity);
             log.header_damage("identity");
         }
         let there = bytes.len().saturating_sub(entries_at) as usize / WORD;
         log.read_entries(&file, header.get(), there);
+        if entries_at == HEADER_BYTES as u64 {
+            log.read_unrecorded(&header);
+        } else {
+            log.unrecorded_in_definitions();
+        }
         log.read_clock(header.get());
         log.read_open_calls(header.get());
         Ok(log)
@@ -105,10 +139,14 @@ impl Log {
     /// # Arguments
     /// * `there` - words of entries that the file has
     fn read_entries(&mut self, file: &File, header: &LogHeader, there: usize) {
-        let committed = header.cells.committed.load(Ordering::Acquire);
+        let committed = header.committed_bytes().unwrap_or_default();
         let claimed = committed.div_ceil(WORD as u64);
         let n_words = there.min(usize::try_from(claimed).unwrap_or(usize::MAX));
-        let (mut definitions, mut scanned) = self.scan(0, n_words);
+        let begin = self
+            .known
+            .as_ref()
+            .map_or(0, |known| known.n_words.min(n_words));
+        let (mut definitions, mut scanned) = self.scan(begin, n_words);
         if let Some(end) = self.end_beyond(file, committed, there, &scanned) {
             self.header_damage("committed count");
             (definitions, scanned) = self.scan(0, end);
@@ -122,7 +160,11 @@ impl Log {
             });
         }
         self.definitions = definitions;
-        self.n_records = scanned.n_records;
+        let known = self
+            .known
+            .as_ref()
+            .map_or(0, |known| known.totals.n_records());
+        self.n_records = known + scanned.n_records;
         for gap in &scanned.gaps {
             self.damage.push(Damage::Unreadable {
                 log: self.path.clone(),
@@ -150,12 +192,40 @@ impl Log {
 
     /// Reads the entries from word `begin` to word `end`, or to where the file was cut meanwhile; then they end there.
     fn scan(&mut self, begin: usize, end: usize) -> (Definitions, Scanned) {
-        // As many call paths as the file has words: ids have no gaps.
-        let mut definitions = Definitions::of_at_most(end);
+        let mut definitions = match &self.known {
+            Some(_) => self.definitions.clone(),
+            // As many call paths as the file has words: ids have no gaps.
+            None => Definitions::of_at_most(end),
+        };
         let mut window = self.file.window(begin, end);
         let scanned = scan(&mut window, begin, &mut definitions);
         self.n_words = window.end();
         (definitions, scanned)
+    }
+
+    /// Takes the sums of calls that have no record, with the latest, of which a killed program had no sums yet.
+    fn read_unrecorded(&mut self, header: &HeaderWords) {
+        let mut words = header.totals().to_vec();
+        let latest = add_calls(&mut words, header.latest_calls(), &self.definitions);
+        self.dropped = self.dropped.saturating_add(latest);
+        self.unrecorded = unrecorded(&words);
+        self.unrecorded_in_definitions();
+    }
+
+    /// Calls that were lost one by one.
+    fn unrecorded_in_definitions(&mut self) {
+        let lost = self.definitions.unrecorded.iter();
+        self.unrecorded.extend(lost.map(|lost| UnrecordedCalls {
+            call_path: lost.call_path,
+            failed: false,
+            calls: lost.calls,
+            wall_ticks: lost.wall_ticks,
+            mpi_ticks: self.definitions.run.mpi.as_ref().map(|_| lost.mpi_ticks),
+            means: None,
+        }));
+        let paths = self.unrecorded.iter();
+        let callers = paths.map(|lost| self.definitions.shape(lost.call_path).parent);
+        self.callers = callers.collect();
     }
 
     /// Where the entries end if that is not where the committed count says.
@@ -170,13 +240,13 @@ impl Log {
         before: &Scanned,
     ) -> Option<usize> {
         let begin = self.n_words;
-        if begin >= there || is_being_written(file) {
+        if begin >= there || is_mapped_for_writing(file) {
             return None;
         }
         let (_, scanned) = self.scan(begin, there);
         self.n_words = begin;
-        let now = HeaderPage::read(file)?;
-        let is_still = now.get().cells.committed.load(Ordering::Acquire) == committed;
+        let now = HeaderWords::read(file)?;
+        let is_still = now.get().committed_bytes() == Some(committed);
         let cuts_entry = before.end < begin;
         let is_wrong = scanned.n_entries > 1 || (cuts_entry && scanned.n_entries > 0);
         (is_still && is_wrong).then_some(scanned.end)
@@ -277,9 +347,69 @@ impl Log {
         self.finished
     }
 
-    /// Calls that could not be recorded.
+    /// Calls that have no record.
     pub fn dropped(&self) -> u64 {
         self.dropped
+    }
+
+    /// Sums of the calls that have no record, as far as they are known: by call path and class of size.
+    pub fn unrecorded(&self) -> &[UnrecordedCalls] {
+        &self.unrecorded
+    }
+
+    /// Why calls have no record, if some have none and it is known.
+    pub fn stop_reason(&self) -> Option<String> {
+        let stop = self.definitions.stop.as_ref();
+        let stop = stop.filter(|_| self.dropped > 0);
+        stop.map(|stop| stop.reason.clone())
+    }
+
+    /// Whether calls that were made from this one may have no record, so that the time which it spent itself is not known.
+    pub fn lacks_calls_of(&self, record: &Record<'_>) -> bool {
+        if self.unrecorded.is_empty() {
+            return false;
+        }
+        let stop = self.definitions.stop.as_ref();
+        let stop_ns = stop.map_or(0, |stop| self.time.since_start_ns(stop.ticks));
+        record.start_ns + record.wall_ns >= stop_ns && self.callers.contains(&record.call_path)
+    }
+
+    /// Times of all calls by path, with those that have no record; see [`PathTimes`].
+    ///
+    /// # Arguments
+    /// * `timers_are_callers` - whether what a timer spends is that of the component which started it
+    pub fn path_times(&self, timers_are_callers: bool) -> Vec<PathTimes> {
+        self.times_of(&self.path_totals(), timers_are_callers)
+    }
+
+    /// As [`Log::path_times`], of sums that were made before.
+    pub(crate) fn times_of(&self, totals: &PathTotals, timers_are_callers: bool) -> Vec<PathTimes> {
+        let mut times = totals.times(&self.definitions, &self.time, timers_are_callers);
+        if !self.open.is_empty() && self.unrecorded.is_empty() {
+            // Of a call that has not ended there are calls made from it, but not itself.
+            let own = own_times(self, timers_are_callers);
+            for path in &mut times {
+                path.own = own
+                    .get(path.call_path as usize)
+                    .copied()
+                    .unwrap_or_default();
+            }
+        }
+        times
+    }
+
+    /// Sums over all calls by path, with those that have no record; clock ticks.
+    pub(crate) fn path_totals(&self) -> PathTotals {
+        let known = self.known.as_ref();
+        let mut totals = known.map_or_else(PathTotals::default, |known| known.totals.clone());
+        let mut records = self.raw_records();
+        while let Some(record) = records.next() {
+            totals.add(&record.words[..record.n_words], &self.definitions);
+        }
+        for calls in &self.unrecorded {
+            totals.add_unrecorded(calls, &self.definitions);
+        }
+        totals
     }
 
     /// Number of records that can be read.
@@ -364,23 +494,85 @@ impl Log {
     }
 
     pub(crate) fn raw_records(&self) -> RawRecords<'_> {
-        RawRecords::new(self.file.window(0, self.n_words), &self.gaps)
+        let begin = self.known.as_ref().map_or(0, |known| known.n_words);
+        let begin = begin.min(self.n_words);
+        RawRecords::new(self.file.window(begin, self.n_words), begin, &self.gaps)
     }
 }
 
-/// The first page of a log as it was at one moment.
-struct HeaderPage(Box<[u64; PAGE_BYTES / WORD]>);
+/// What a process knows of a log that it writes: the sums over its first words, and what was defined when they were taken.
+#[derive(Debug)]
+pub struct RunningSums {
+    pub(crate) sums: RetiredSums,
+    pub(crate) definitions: Definitions,
+}
 
-impl HeaderPage {
-    /// `None` if the file is shorter.
+/// Sums of the exclusive times of the recorded calls; index: call path.
+fn own_times(log: &Log, timers_are_callers: bool) -> Vec<Exclusive> {
+    let mut times = Vec::new();
+    let mut records = match timers_are_callers {
+        true => ExclusiveTimes::of_components(log),
+        false => ExclusiveTimes::new(log),
+    };
+    while let Some((record, own)) = records.next_record() {
+        let path = record.call_path as usize;
+        if times.len() <= path {
+            times.resize(path + 1, Exclusive::default());
+        }
+        times[path].wall_ns += own.wall_ns;
+        times[path].mpi_ns += own.mpi_ns;
+    }
+    times
+}
+
+/// The header of a log as it was at one moment, with the sums of calls that have no record.
+struct HeaderWords(Vec<u64>);
+
+impl HeaderWords {
+    /// `None` if the file is shorter than a page.
     fn read(file: &File) -> Option<Self> {
-        let mut words = Box::new([0; PAGE_BYTES / WORD]);
-        (read_words(file, 0, &mut words[..]) == words.len()).then_some(Self(words))
+        let mut header = Self(vec![0; HEADER_BYTES / WORD]);
+        for _ in 0..N_TRIES {
+            let n_words = read_words(file, 0, &mut header.0);
+            if n_words < PAGE_BYTES / WORD {
+                return None;
+            }
+            header.0[n_words..].fill(0);
+            if header.is_settled(file) {
+                break;
+            }
+        }
+        Some(header)
+    }
+
+    /// Whether nothing of it changed that belongs together while it was read.
+    fn is_settled(&self, file: &File) -> bool {
+        let header = self.get();
+        if header.committed_bytes().is_none() {
+            return false;
+        }
+        let changed = header.sums_changed.load(Ordering::Relaxed);
+        let mut now = [0];
+        let at = std::mem::offset_of!(LogHeader, sums_changed) as u64;
+        changed == 0
+            || (changed.is_multiple_of(2)
+                && read_words(file, at, &mut now) == 1
+                && now[0] == changed)
     }
 
     fn get(&self) -> &LogHeader {
         // SAFETY: the words are aligned as the header is, and at least as many; every bit pattern of it is valid.
         unsafe { &*self.0.as_ptr().cast() }
+    }
+
+    /// The sums.
+    fn totals(&self) -> &[u64] {
+        &self.0[TOTALS_AT / WORD..][..TOTALS_WORDS]
+    }
+
+    /// The latest calls, which are not among the sums.
+    fn latest_calls(&self) -> &[u64] {
+        &self.0[SCRATCH_AT / WORD..][..self.get().scratch_words()]
     }
 }
 
@@ -410,8 +602,13 @@ fn check_identity(header: &LogHeader, path: &Path) -> Result<(u64, bool), Record
     Ok((entries_at, is_intact))
 }
 
-/// Whether a program has the log mapped to write to it; false where the file system cannot tell.
-pub(crate) fn is_being_written(file: &File) -> bool {
+/// Whether a program still writes a log; false where the file system cannot tell, or there is none.
+pub fn is_being_written(log: &Path) -> bool {
+    File::open(log).is_ok_and(|file| is_mapped_for_writing(&file))
+}
+
+/// Whether a program has the log mapped to write to it.
+fn is_mapped_for_writing(file: &File) -> bool {
     use rustix::fs::{FlockOperation, flock};
     let writer = flock(file, FlockOperation::NonBlockingLockShared);
     let is_locked = writer == Err(rustix::io::Errno::WOULDBLOCK);

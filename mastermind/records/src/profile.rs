@@ -4,10 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::definition::{AtomicEventDefinition, MPI_CLASS, MethodDefinition};
-use crate::exclusive::ExclusiveTimes;
+use crate::definition::{AtomicEventDefinition, MPI_CLASS};
 use crate::log::Log;
-use crate::records::Record;
 use crate::run::Run;
 
 /// Name of the row that the measurement's own cost has.
@@ -25,8 +23,11 @@ pub struct Profile {
     pub rows: Vec<Row>,
     /// Calls recorded, over all ranks.
     pub records: u64,
-    /// Calls that could not be recorded, over all ranks.
+    /// Calls that have no record, over all ranks; they are in the rows as far as their methods are known.
     pub lost_records: u64,
+    /// Why they have none.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub lost_reasons: BTreeSet<String>,
     /// What the measurement itself cost, nanoseconds, mean over the ranks; `None` where it was not calibrated.
     pub self_cost_ns: Option<f64>,
     /// What the clock advances by at once, nanoseconds, largest over the ranks: how far the time of a single call may be off.
@@ -102,6 +103,8 @@ pub struct ProfileSums {
     ranks: usize,
     records: u64,
     lost_records: u64,
+    #[serde(default)]
+    lost_reasons: BTreeSet<String>,
     self_cost_ns: Option<f64>,
     #[serde(default)]
     clock_step_ns: Option<f64>,
@@ -129,6 +132,7 @@ impl ProfileSums {
         self.ranks += other.ranks;
         self.records += other.records;
         self.lost_records += other.lost_records;
+        self.lost_reasons.extend(other.lost_reasons.iter().cloned());
         if let Some(ns) = other.self_cost_ns {
             *self.self_cost_ns.get_or_insert(0.0) += ns;
         }
@@ -168,43 +172,39 @@ impl ProfileSums {
         }
     }
 
-    /// A row a method; recorded calls of MPI are in the rows of its functions.
+    /// A row a method; recorded calls of MPI are in the rows of its functions. Calls that have no record count as well.
+    ///
+    /// Exclusive time is that of all calls of a path without that of all calls made from there: so it needs the sums by path
+    /// only.
     ///
     /// # Returns
-    /// Time in MPI within the recorded calls, nanoseconds.
+    /// Time in MPI within the outermost calls, nanoseconds.
     fn add_log(&mut self, log: &Log) -> u64 {
+        let definitions = log.definitions();
+        let totals = log.path_totals();
         let mut all_mpi_ns = 0;
-        let mut by_path: Vec<(Option<&MethodDefinition>, Sums)> = Vec::new();
-        let mut records = ExclusiveTimes::new(log);
-        while let Some((record, own)) = records.next_record() {
-            let path = record.call_path as usize;
-            if by_path.len() <= path {
-                by_path.resize(path + 1, Default::default());
+        for path in log.times_of(&totals, false) {
+            if definitions.shape(path.call_path).parent == 0 {
+                all_mpi_ns += path.mpi_ns.unwrap_or(0);
             }
-            let (method, sum) = &mut by_path[path];
-            *method = Some(record.method);
-            sum.calls += 1;
-            sum.inclusive_ns += record.wall_ns;
-            sum.exclusive_ns += own.wall_ns.saturating_sub(own.mpi_ns);
-            if let Some(mpi_ns) = record.mpi_ns {
-                *sum.mpi_ns.get_or_insert(0) += mpi_ns;
-                if record.parent_seq.is_none() {
-                    all_mpi_ns += mpi_ns;
-                }
-            }
-            if !record.method.counters.is_empty() {
-                add_counters(sum, &record);
-            }
-        }
-        for (method, mut sum) in by_path {
-            let Some(method) = method.filter(|method| !method.is_mpi()) else {
+            let method = definitions.recorded_method(path.call_path);
+            let Some(method) = method.filter(|method| path.calls > 0 && !method.is_mpi()) else {
                 continue;
             };
+            let counters = method.counters.iter().zip(totals.counters(path.call_path));
+            let counters = counters.filter_map(|(c, sum)| Some((c.name.clone(), (*sum)?)));
             if method.counters_ns > 0 {
-                let ns = method.counters_ns as f64 * sum.calls as f64;
+                let ns = method.counters_ns as f64 * path.calls as f64;
                 *self.self_cost_ns.get_or_insert(0.0) += ns;
             }
-            sum.classes.push(method.class.clone());
+            let sum = Sums {
+                classes: vec![method.class.clone()],
+                calls: path.calls,
+                inclusive_ns: path.wall_ns,
+                exclusive_ns: path.own.wall_ns.saturating_sub(path.own.mpi_ns),
+                mpi_ns: path.mpi_ns,
+                counters: counters.collect(),
+            };
             self.methods.entry(method.name()).or_default().add(&sum);
         }
         for method in log.definitions().methods() {
@@ -218,6 +218,7 @@ impl ProfileSums {
         self.see_clock(log.clock_step_ns());
         self.records += log.n_records();
         self.lost_records += log.dropped();
+        self.lost_reasons.extend(log.stop_reason());
         if let Some(cost) = log.definitions().cost {
             *self.self_cost_ns.get_or_insert(0.0) += cost.record_ns * log.n_records() as f64;
         }
@@ -266,16 +267,6 @@ impl ProfileSums {
     }
 }
 
-fn add_counters(sum: &mut Sums, record: &Record<'_>) {
-    for (counter, value) in record.method.counters.iter().zip(record.counters()) {
-        let Some(value) = value else { continue };
-        match sum.counters.get_mut(&counter.name) {
-            Some(known) => *known += value,
-            None => drop(sum.counters.insert(counter.name.clone(), value)),
-        }
-    }
-}
-
 impl Profile {
     /// Reads the records of a run once.
     ///
@@ -310,6 +301,7 @@ impl Profile {
             rows: ordered(sums.rows(None, n_ranks).collect()),
             records: sums.records,
             lost_records: sums.lost_records,
+            lost_reasons: sums.lost_reasons.clone(),
             self_cost_ns: sums.self_cost_ns.map(|sum| sum / n_ranks),
             clock_step_ns: sums.clock_step_ns,
             missing_counters: sums.missing_counters.clone(),

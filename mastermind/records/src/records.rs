@@ -152,22 +152,30 @@ impl<'a> Record<'a> {
     /// The counters, as defined; `None` where one is not available or was not read. Those that were counted for a part
     /// of the time only are scaled to all of it, rounded, and `None` where they were not counted at all.
     pub fn counters(&self) -> impl Iterator<Item = Option<u64>> {
-        let counters = &self.method.counters;
-        let words = &self.values[self.method.parameters.len().min(self.values.len())..];
-        let share = Share::of(counters, words);
-        let mut words = words.iter();
-        counters.iter().map(move |counter| {
-            if counter.unavailable.is_some() {
-                return None;
-            }
-            let word = *words.next()?;
-            if counter.multiplexed {
-                share?.scaled(word)
-            } else {
-                Some(word)
-            }
-        })
+        counters(self.method, &self.values)
     }
+}
+
+/// The counters among the values of a record; see [`Record::counters`].
+pub(crate) fn counters<'r>(
+    method: &'r MethodDefinition,
+    values: &'r [u64],
+) -> impl Iterator<Item = Option<u64>> {
+    let counters = &method.counters;
+    let words = &values[method.parameters.len().min(values.len())..];
+    let share = Share::of(counters, words);
+    let mut words = words.iter();
+    counters.iter().map(move |counter| {
+        if counter.unavailable.is_some() {
+            return None;
+        }
+        let word = *words.next()?;
+        if counter.multiplexed {
+            share?.scaled(word)
+        } else {
+            Some(word)
+        }
+    })
 }
 
 /// For how much of the time a record's events were counted.

@@ -1,13 +1,13 @@
 //! All logs of a run.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::damage::Damage;
 use crate::definition::MpiRoutineDefinition;
 use crate::error::RecordsError;
 use crate::layout::{Calibration, EXTENSION, LogIdentity};
-use crate::log::Log;
+use crate::log::{Log, RunningSums};
 
 /// What a rank spent in one function of MPI.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,9 +47,37 @@ impl Run {
         })
     }
 
+    /// Opens the logs of one rank that this process writes, for sums only: what its writers have summed up is not read again.
+    ///
+    /// # Arguments
+    /// * `sums` - what each writer says ([`crate::LogWriter::running_sums`])
+    ///
+    /// # Errors
+    /// Those of [`Run::open`].
+    pub fn open_own(
+        directory: &Path,
+        rank: u32,
+        mut sums: BTreeMap<PathBuf, RunningSums>,
+    ) -> Result<Self, RecordsError> {
+        let is_wanted = |path: &Path| {
+            LogIdentity::from_path(path).is_some_and(|identity| identity.rank == rank)
+        };
+        Self::open_with(directory, is_wanted, |path| {
+            Log::open_behind(path, sums.remove(path))
+        })
+    }
+
     fn open_where(
         directory: &Path,
         is_wanted: impl Fn(&Path) -> bool,
+    ) -> Result<Self, RecordsError> {
+        Self::open_with(directory, is_wanted, Log::open)
+    }
+
+    fn open_with(
+        directory: &Path,
+        is_wanted: impl Fn(&Path) -> bool,
+        mut open: impl FnMut(&Path) -> Result<Log, RecordsError>,
     ) -> Result<Self, RecordsError> {
         let read = || RecordsError::io("read records", directory);
         let mut paths = Vec::new();
@@ -69,7 +97,7 @@ impl Run {
             unreadable: Vec::new(),
         };
         for path in &paths {
-            match Log::open(path) {
+            match open(path) {
                 Ok(log) => run.logs.push(log),
                 Err(error) => run.unreadable.push(error),
             }
@@ -173,7 +201,12 @@ impl Run {
         self.logs.iter().map(Log::n_records).sum()
     }
 
-    /// Calls that could not be recorded, in all logs.
+    /// Logs that had less at a later reading than when they were opened: what was read is not all of them.
+    pub fn cut_logs(&self) -> impl Iterator<Item = &Log> {
+        self.logs.iter().filter(|log| log.was_cut())
+    }
+
+    /// Calls that have no record, in all logs.
     pub fn dropped(&self) -> u64 {
         self.logs.iter().map(Log::dropped).sum()
     }

@@ -180,12 +180,12 @@ pub(crate) struct RawRecord<'w> {
 }
 
 impl<'a> RawRecords<'a> {
-    pub(crate) fn new(window: Window<'a>, gaps: &'a [Gap]) -> Self {
+    pub(crate) fn new(window: Window<'a>, at: usize, gaps: &'a [Gap]) -> Self {
         let mut gaps = gaps.iter();
         let gap = gaps.next();
         Self {
             window,
-            at: 0,
+            at,
             gaps,
             gap,
         }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::chunk::check_file_size;
 use crate::error::RecordsError;
 use crate::profile::ProfileSums;
 
@@ -15,8 +16,16 @@ impl ProfileSums {
     /// [`RecordsError::Io`], [`RecordsError::Encode`].
     pub fn write(&self, directory: &Path) -> Result<PathBuf, RecordsError> {
         let path = directory.join(SUMMARY_FILE);
-        std::fs::write(&path, self.to_bytes()?)
-            .map_err(RecordsError::io("write summary", &path))?;
+        let part = path.with_extension("part");
+        let bytes = self.to_bytes()?;
+        // Whole or not at all, and without the signal of a file that is too large.
+        let written = check_file_size(bytes.len() as u64)
+            .and_then(|()| std::fs::write(&part, bytes))
+            .and_then(|()| std::fs::rename(&part, &path));
+        if written.is_err() {
+            let _ = std::fs::remove_file(&part);
+        }
+        written.map_err(RecordsError::io("write summary", &path))?;
         Ok(path)
     }
 

@@ -11,10 +11,14 @@ use cca_abi::recording::word::{self, EntryKind};
 use memmap2::{MmapMut, MmapOptions};
 use rustix::mm::Advice;
 
-use crate::chunk::{Chunk, ChunkPreparer, GRAIN_BYTES, Slot};
+use crate::chunk::{Chunk, GRAIN_BYTES, check_file_size};
+use crate::counting::Counting;
 use crate::definition::Definition;
 use crate::error::RecordsError;
 use crate::layout::{Calibration, HEADER_BYTES, LogHeader, LogIdentity};
+use crate::log::RunningSums;
+use crate::path_totals::PathTotals;
+use crate::preparer::{ChunkPreparer, Slot};
 
 /// Sizes of the chunks of a log: the first, and the largest; those between are as large as all before them together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,10 +41,17 @@ impl Default for ChunkSizes {
     }
 }
 
-/// Largest chunks that are prepared ahead.
+/// Largest chunks that are prepared ahead, one of them in the writer's hands, where few threads record.
 const N_AHEAD: usize = 4;
-/// Smaller chunks that are prepared ahead: the first hold little time, and the preparing thread has just begun.
+/// Smaller chunks, or those of one thread of many, that are prepared ahead.
 const N_SMALL_AHEAD: usize = 2;
+/// Logs that count as many.
+const MANY_LOGS: usize = 4;
+/// Bytes at the end of a chunk that are used only when the next one is there, or when there will be none: for definitions
+/// and for the outermost calls, which end last.
+const RESERVE_BYTES: usize = 16 << 10;
+/// How often a late chunk is waited for, 200 ms each time, before the log takes no more records.
+const N_WAITS: u32 = 25;
 
 /// How often a log's lock is tried for: who looks at it holds it for less time than that takes.
 const N_LOCK_TRIES: usize = 100;
@@ -67,7 +78,7 @@ pub struct RecordWords<'a> {
 pub struct LogTotals {
     /// Calls recorded.
     pub records: u64,
-    /// Calls not recorded.
+    /// Calls without a record.
     pub dropped: u64,
     /// Length of the file.
     pub bytes: u64,
@@ -79,8 +90,12 @@ pub struct LogTotals {
 
 /// Why a log takes no more records.
 #[derive(Debug)]
-enum Refusal {
+pub(crate) enum Refusal {
+    /// That of the user is reached.
     Limit,
+    /// The next chunk does not come.
+    Late,
+    /// The system refused.
     System(io::Error),
 }
 
@@ -88,6 +103,7 @@ impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Limit => f.write_str("the limit of the records is reached"),
+            Self::Late => write!(f, "the disk did not take any for {} s", N_WAITS / 5),
             Self::System(error) => error.fmt(f),
         }
     }
@@ -95,16 +111,18 @@ impl std::fmt::Display for Refusal {
 
 /// The writer of one log, for one thread at a time.
 ///
-/// Records go in through the [`RecordingContext`], in line, or through [`LogWriter::append`].
+/// Records go in through the [`RecordingContext`], in line, or through [`LogWriter::append`]. The file is open only while
+/// something is done to it.
 #[derive(Debug)]
 pub struct LogWriter {
-    path: PathBuf,
-    file: Arc<File>,
-    header: MmapMut,
+    pub(crate) path: PathBuf,
+    pub(crate) header: MmapMut,
     /// One [`RecordingContext`] in anonymous memory that a forked child finds cleared.
     context: MmapMut,
-    chunk: Option<Chunk>,
-    slot: Arc<Slot>,
+    pub(crate) chunk: Option<Chunk>,
+    /// The chunk after it.
+    following: Option<Chunk>,
+    pub(crate) slot: Arc<Slot>,
     preparer: Arc<ChunkPreparer>,
     sizes: ChunkSizes,
     /// Where the chunk after those in preparation begins, bytes of the entry stream.
@@ -112,13 +130,15 @@ pub struct LogWriter {
     next_bytes: u64,
     /// Chunks that were asked for; none if the limit is reached.
     n_requested: usize,
-    refusal: Option<Refusal>,
-    /// Whether a late chunk is waited for; only once, not at each record after.
-    may_wait: bool,
+    pub(crate) refusal: Option<Refusal>,
+    /// Ticks of the latest calibration.
+    pub(crate) latest_ticks: std::cell::Cell<u64>,
     /// Number of times that a chunk was not ready when it was needed.
     late_chunks: u64,
     /// Mappings of what was kept free.
     kept: Vec<MmapMut>,
+    /// Once the log takes no more records: what it counts instead.
+    pub(crate) counting: Option<Box<Counting>>,
 }
 
 /// Locks a new log, as long as it is open or mapped: readers and those who would remove it see that it is being written.
@@ -171,23 +191,23 @@ impl LogWriter {
         preparer: &Arc<ChunkPreparer>,
     ) -> Result<Self, RecordsError> {
         let path = identity.path(directory);
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .open(&path)
-            .map_err(|source| match source.kind() {
-                io::ErrorKind::AlreadyExists => RecordsError::Exists { path: path.clone() },
-                _ => RecordsError::Io {
-                    act: "create record log",
-                    path: path.clone(),
-                    source,
-                },
-            })?;
-        lock(&file);
-        let file = Arc::new(file);
-        let header = Self::map_header(&file, identity, start)
-            .map_err(RecordsError::io("map record log", &path))?;
+        let file_path = path.clone();
+        let header = preparer.run(move || {
+            let file = OpenOptions::new()
+                .read(true)
+                .write(true)
+                .create_new(true)
+                .open(&file_path)?;
+            lock(&file);
+            Self::map_header(&file, identity, start).inspect_err(|_| {
+                // A file without a header is no log.
+                let _ = std::fs::remove_file(&file_path);
+            })
+        });
+        let header = header.map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => RecordsError::Exists { path: path.clone() },
+            _ => RecordsError::io("create record log", &path)(source),
+        })?;
         let context = context.take().map_or_else(Self::new_context, Ok);
         let mut context = context.map_err(RecordsError::io("map record log", &path))?;
         let first: *mut RecordingContext = context.as_mut_ptr().cast();
@@ -196,34 +216,37 @@ impl LogWriter {
             *first = std::mem::zeroed();
             (*first).cells = &raw const (*header.as_ptr().cast::<LogHeader>()).cells;
         }
-        let slot = Slot::new(Arc::clone(&file));
+        preparer.count_logs(true);
+        let first_bytes = sizes
+            .first_bytes
+            .min(preparer.largest_bytes(N_SMALL_AHEAD + 1));
         let mut writer = Self {
+            slot: Slot::new(&path),
             path,
-            file,
             header,
             context,
             chunk: None,
-            slot,
+            following: None,
             preparer: Arc::clone(preparer),
             sizes,
             next_offset: 0,
-            next_bytes: (sizes.first_bytes / GRAIN_BYTES).max(1) * GRAIN_BYTES,
+            next_bytes: (first_bytes / GRAIN_BYTES).max(1) * GRAIN_BYTES,
             n_requested: 0,
             refusal: None,
-            may_wait: true,
+            latest_ticks: std::cell::Cell::new(start.ticks),
             late_chunks: 0,
             kept: Vec::new(),
+            counting: None,
         };
         writer.request_chunks(0);
-        writer
-            .next_chunk(1)
-            .map_err(RecordsError::io("allocate record log", &writer.path))?;
+        writer.make_room(1);
         // Nobody waited for the first.
         writer.late_chunks = 0;
         Ok(writer)
     }
 
     fn map_header(file: &File, identity: LogIdentity, start: Calibration) -> io::Result<MmapMut> {
+        check_file_size(HEADER_BYTES as u64)?;
         std::os::unix::fs::FileExt::write_all_at(file, &[0; HEADER_BYTES], 0)?;
         // SAFETY: the file was just created by us; nobody else maps it for writing.
         let mut header = unsafe { MmapOptions::new().len(HEADER_BYTES).map_mut(file)? };
@@ -269,97 +292,125 @@ impl LogWriter {
         &self.path
     }
 
+    /// What the full chunks of the log come to, for [`crate::Run::open_own`]; may be asked while its thread records.
+    pub fn running_sums(&self) -> RunningSums {
+        let sums = self.slot.retired();
+        RunningSums {
+            sums,
+            // After the sums: it has all that they are of.
+            definitions: self.slot.definitions().as_ref().clone(),
+        }
+    }
+
     /// Whether the log takes no more records: its limit is reached, or the disk is full.
     pub fn is_closed(&self) -> bool {
         self.refusal.is_some()
     }
 
-    fn context_mut(&mut self) -> &mut RecordingContext {
+    pub(crate) fn context_mut(&mut self) -> &mut RecordingContext {
         // SAFETY: the page is mapped, aligned and holds a context; others use it only between calls of the writer.
         unsafe { &mut *self.context.as_mut_ptr().cast() }
     }
 
-    fn header(&self) -> &LogHeader {
+    pub(crate) fn header(&self) -> &LogHeader {
         // SAFETY: as in `map_header`; the fields that change are atomic.
         unsafe { &*self.header.as_ptr().cast() }
     }
 
     /// Bytes of the entry stream that are complete.
     pub fn committed_bytes(&self) -> u64 {
-        self.header().cells.committed.load(Ordering::Acquire)
+        self.header().committed_bytes().unwrap_or_default()
     }
 
-    /// Counts a call that is not recorded.
-    pub fn count_dropped(&self) {
+    /// Counts calls that have no record.
+    pub fn count_dropped(&self, calls: u64) {
         let dropped = &self.header().cells.dropped;
-        dropped.store(dropped.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        let sum = dropped.load(Ordering::Relaxed) + calls;
+        dropped.store(sum, Ordering::Relaxed);
     }
 
     /// Keeps a calibration as the latest.
     pub fn calibrate(&self, calibration: Calibration) {
+        self.latest_ticks.set(calibration.ticks);
         self.header().store_latest(calibration);
     }
 
-    /// Makes room for `words` more words at the context's cursor.
+    /// Makes room for `words` more words at the context's cursor: in the log, or, once it takes no more records
+    /// ([`LogWriter::is_closed`]), among the calls that are only summed up.
     ///
     /// # Returns
-    /// Whether there is room now. If not, either for good ([`LogWriter::is_closed`]) or because the next chunk is
-    /// late.
+    /// Whether there is room now.
     pub fn make_room(&mut self, words: usize) -> bool {
-        if self.refusal.is_some() {
-            return false;
+        if self.counting.is_some() {
+            self.count_calls();
+        } else if let Err(refusal) = self.next_room(words) {
+            self.stop(refusal);
         }
-        match self.next_chunk(words) {
-            Ok(ready) => ready,
-            Err(error) => {
-                self.refuse(Refusal::System(error));
-                false
-            }
-        }
+        self.context_mut().room() >= words
     }
 
-    fn refuse(&mut self, refusal: Refusal) {
-        self.refusal = Some(refusal);
-        self.hide_rest();
-    }
-
-    /// Leaves no room for records.
-    fn hide_rest(&mut self) {
-        let context = self.context_mut();
-        context.end = context.cursor;
-    }
-
-    /// Moves on to the next chunk, and asks for the one after it, until there is room for `words`.
-    fn next_chunk(&mut self, words: usize) -> io::Result<bool> {
+    /// Moves on in the log until there is room for `words`: to the end of the chunk as soon as the next one is there, then
+    /// to that one.
+    fn next_room(&mut self, words: usize) -> Result<(), Refusal> {
         let needed = (words * size_of::<u64>()) as u64;
         while self.context_mut().room() < words {
-            if self.n_requested == 0 {
-                self.refuse(Refusal::Limit);
-                return Ok(false);
+            if let Some(next) = self.following.take() {
+                self.install(next);
+                self.request_chunks(needed);
+                continue;
             }
-            // The calls that are then lost are counted as such.
-            self.late_chunks += u64::from(self.may_wait && !self.preparer.is_ready(&self.slot));
-            let Some(chunk) = self.preparer.take(&self.slot, self.may_wait) else {
-                self.may_wait = false;
-                return Ok(false);
-            };
-            self.may_wait = true;
+            if self.n_requested == 0 {
+                return Err(Refusal::Limit);
+            }
+            let next = self.wait_for_chunk()?;
             self.n_requested -= 1;
-            self.install(chunk?);
-            self.request_chunks(needed);
+            if self.chunk.is_some() {
+                self.following = Some(next);
+                self.open_reserve();
+            } else {
+                self.install(next);
+                self.request_chunks(needed);
+            }
         }
-        Ok(true)
+        Ok(())
+    }
+
+    fn wait_for_chunk(&mut self) -> Result<Chunk, Refusal> {
+        let is_late = !self.slot.is_ready();
+        self.late_chunks += u64::from(is_late);
+        let waits = || self.slot.take();
+        let next = std::iter::repeat_with(waits).take(N_WAITS as usize);
+        let next = next.flatten().next();
+        next.ok_or(Refusal::Late)?.map_err(Refusal::System)
+    }
+
+    /// Lets what is appended go on to the end of the chunk.
+    pub(crate) fn open_reserve(&mut self) {
+        let end = self.chunk.as_mut();
+        let end = end.map(|chunk| chunk.start().wrapping_add(chunk.n_words()));
+        if let Some(end) = end {
+            self.context_mut().end = end;
+        }
     }
 
     /// Asks for chunks until enough are on their way.
     fn request_chunks(&mut self, needed: u64) {
-        let largest_bytes = self.sizes.largest_bytes.max(GRAIN_BYTES);
         loop {
-            let is_largest = self.next_bytes == largest_bytes;
-            let n_ahead = if is_largest { N_AHEAD } else { N_SMALL_AHEAD };
-            if self.n_requested >= n_ahead {
+            let is_one_of_many = self.preparer.n_logs() > MANY_LOGS;
+            let n_most = if is_one_of_many {
+                N_SMALL_AHEAD
+            } else {
+                N_AHEAD
+            };
+            let fair_bytes = self.preparer.largest_bytes(n_most + 1);
+            let largest_bytes = self.sizes.largest_bytes.min(fair_bytes).max(GRAIN_BYTES);
+            let is_largest = self.next_bytes >= largest_bytes;
+            let n_ahead = if is_largest { n_most } else { N_SMALL_AHEAD };
+            let n_in_hand = usize::from(self.following.is_some());
+            if self.n_requested + n_in_hand >= n_ahead {
                 return;
             }
+            self.next_bytes = self.next_bytes.min(largest_bytes);
             let wanted = self.next_bytes.max(needed.next_multiple_of(GRAIN_BYTES));
             let bytes = self.preparer.reserve(wanted);
             if bytes == 0 {
@@ -373,9 +424,10 @@ impl LogWriter {
         }
     }
 
-    /// Fills up the chunk at hand with padding and goes on in the next.
-    fn install(&mut self, mut next: Chunk) {
+    /// Fills up the chunk at hand with padding and goes on in the next, up to its reserve.
+    pub(crate) fn install(&mut self, mut next: Chunk) {
         let (start, n_words, offset) = (next.start(), next.n_words(), next.offset());
+        let n_reserve = (RESERVE_BYTES / size_of::<u64>()).min(n_words / 4);
         let full = self.chunk.replace(next);
         let context = self.context_mut();
         let room = context.room();
@@ -387,7 +439,7 @@ impl LogWriter {
             }
         }
         context.cursor = start;
-        context.end = start.wrapping_add(n_words);
+        context.end = start.wrapping_add(n_words - n_reserve);
         context.origin = (start as usize).wrapping_sub(offset as usize);
         if let Some(full) = full {
             self.preparer.retire(&self.slot, full);
@@ -405,25 +457,28 @@ impl LogWriter {
         })?;
         let words = 2 + payload.len().div_ceil(size_of::<u64>());
         self.make_room_for_definition(words)?;
-        let context = self.context_mut();
-        let mut padded = payload.clone();
-        padded.resize((words - 2) * size_of::<u64>(), 0);
         let sum = payload.len() as u64 | u64::from(crc32fast::hash(&payload)) << 32;
-        // SAFETY: there is room for `words` words.
-        unsafe {
-            *context.cursor = word::other(EntryKind::Definition, words as u32);
-            *context.cursor.add(1) = sum;
-            std::ptr::copy_nonoverlapping(
-                padded.as_ptr(),
-                context.cursor.add(2).cast(),
-                padded.len(),
-            );
-            context.commit(context.cursor.add(words));
-        }
-        if self.refusal.is_some() {
-            self.hide_rest();
-        }
+        let mut entry = vec![word::other(EntryKind::Definition, words as u32), sum];
+        entry.extend(payload.chunks(size_of::<u64>()).map(|bytes| {
+            let mut word = [0; size_of::<u64>()];
+            word[..bytes.len()].copy_from_slice(bytes);
+            u64::from_ne_bytes(word)
+        }));
+        self.append_to_log(&entry);
+        // Before a record that needs it: the chunk that holds that may be put away at once.
+        self.slot.define(definition.clone());
         Ok(())
+    }
+
+    /// Appends an entry where there is room for it.
+    pub(crate) fn append_to_log(&mut self, entry: &[u64]) {
+        self.in_log(|context| {
+            // SAFETY: the caller made the room; the words of it are mapped and unused.
+            unsafe {
+                std::ptr::copy_nonoverlapping(entry.as_ptr(), context.cursor, entry.len());
+                context.commit(context.cursor.add(entry.len()));
+            }
+        });
     }
 
     /// Keeps words free, as padding, for what changes in place. It may go beyond the limit of the records.
@@ -432,31 +487,31 @@ impl LogWriter {
     /// [`RecordsError::NoRoom`] if the disk is full; [`RecordsError::Io`] if they cannot be mapped.
     pub fn keep(&mut self, n_words: usize) -> Result<Kept, RecordsError> {
         self.make_room_for_definition(1 + n_words)?;
-        let context = self.context_mut();
-        let place = (context.cursor as usize).wrapping_sub(context.origin) + size_of::<u64>();
+        let place = self.in_log(|context| {
+            (context.cursor as usize).wrapping_sub(context.origin) + size_of::<u64>()
+        });
         let bytes = n_words * size_of::<u64>();
         let at = HEADER_BYTES + place;
         let page = at - at % GRAIN_BYTES as usize;
+        let slot = Arc::clone(&self.slot);
         // Of its own, since a chunk is unmapped when it is full.
-        // SAFETY: the file is the log's own; only its recording thread writes to these words.
-        let map = unsafe {
-            MmapOptions::new()
-                .offset(page as u64)
-                .len(at - page + bytes)
-                .map_mut(&*self.file)
-        };
+        let map = self.preparer.run(move || {
+            let file = slot.open()?;
+            let mut options = MmapOptions::new();
+            options.offset(page as u64).len(at - page + bytes);
+            // SAFETY: the file is the log's own; only its recording thread writes to these words.
+            unsafe { options.map_mut(&file) }
+        });
         let map = map.map_err(RecordsError::io("map record log", &self.path))?;
         let start = map.as_ptr().wrapping_add(at - page).cast_mut().cast();
         self.kept.push(map);
-        let context = self.context_mut();
-        // SAFETY: there is room for these words and the one before them.
-        unsafe {
-            *context.cursor = word::other(EntryKind::Padding, 1 + n_words as u32);
-            context.commit(context.cursor.add(1 + n_words));
-        }
-        if self.refusal.is_some() {
-            self.hide_rest();
-        }
+        self.in_log(|context| {
+            // SAFETY: there is room for these words and the one before them.
+            unsafe {
+                *context.cursor = word::other(EntryKind::Padding, 1 + n_words as u32);
+                context.commit(context.cursor.add(1 + n_words));
+            }
+        });
         Ok(Kept {
             word: (place / size_of::<u64>()) as u64,
             start,
@@ -464,49 +519,45 @@ impl LogWriter {
     }
 
     fn make_room_for_definition(&mut self, words: usize) -> Result<(), RecordsError> {
-        if self.context_mut().room() >= words || self.make_room(words) {
+        let has_room = |writer: &mut Self| writer.in_log(|context| context.room()) >= words;
+        if has_room(self) {
             return Ok(());
         }
-        let result = match self.refusal {
-            None => Err(None),
-            Some(_) => self.make_room_beyond(words).map_err(Some),
-        };
-        result.map_err(|source| {
-            self.hide_rest();
-            RecordsError::NoRoom {
+        if self.counting.is_none() && self.make_room(words) && has_room(self) {
+            return Ok(());
+        }
+        if has_room(self) {
+            return Ok(());
+        }
+        self.make_room_beyond(words)
+            .map_err(|source| RecordsError::NoRoom {
                 path: self.path.clone(),
                 words,
-                source,
-            }
-        })
+                source: Some(source),
+            })
     }
 
-    /// Room for definitions after the last record: what the last chunk has left, or, past the limit, another one.
-    fn make_room_beyond(&mut self, words: usize) -> io::Result<()> {
-        if let Some(end) = self
-            .chunk
-            .as_mut()
-            .map(|chunk| chunk.start().wrapping_add(chunk.n_words()))
-        {
-            self.context_mut().end = end;
-        }
-        if self.context_mut().room() >= words {
-            return Ok(());
-        }
-        if let Some(Refusal::System(error)) = &self.refusal {
-            return Err(error
-                .raw_os_error()
-                .map_or_else(|| error.kind().into(), io::Error::from_raw_os_error));
+    /// Room for definitions after the last record, past the limit.
+    pub(crate) fn make_room_beyond(&mut self, words: usize) -> io::Result<()> {
+        match &self.refusal {
+            Some(Refusal::Limit) => {}
+            Some(Refusal::System(error)) => {
+                return Err(error
+                    .raw_os_error()
+                    .map_or_else(|| error.kind().into(), io::Error::from_raw_os_error));
+            }
+            Some(Refusal::Late) | None => return Err(io::ErrorKind::TimedOut.into()),
         }
         let bytes = ((words * size_of::<u64>()) as u64).next_multiple_of(GRAIN_BYTES);
-        let chunk = Chunk::prepare(
-            &self.file,
-            self.next_offset,
-            bytes,
-            &vec![0; bytes as usize],
-        )?;
+        let (slot, offset) = (Arc::clone(&self.slot), self.next_offset);
+        let chunk = self
+            .preparer
+            .run(move || Chunk::prepare(&slot.open()?, offset, bytes, &vec![0; bytes as usize]))?;
         self.next_offset += bytes;
+        self.enter_log();
         self.install(chunk);
+        self.open_reserve();
+        self.leave_log();
         Ok(())
     }
 
@@ -518,7 +569,7 @@ impl LogWriter {
         let n_words = word::HEAD_WORDS + record.values.len();
         let fits = n_words <= word::MAX_RECORD_WORDS;
         if !fits || (self.context_mut().room() < n_words && !self.make_room(n_words)) {
-            self.count_dropped();
+            self.count_dropped(1);
             return false;
         }
         let flags = u64::from(record.failed) * word::FAILED
@@ -538,7 +589,7 @@ impl LogWriter {
             }
             context.commit(context.cursor.add(n_words));
         }
-        true
+        self.counting.is_none()
     }
 
     /// Marks the log as finished without cutting its unused rest off, while another thread still has it.
@@ -558,17 +609,27 @@ impl LogWriter {
             return Ok(LogTotals::default());
         }
         self.calibrate(end);
+        self.count_calls();
+        self.define_overflow();
         let (retired, idle) = self.preparer.settle(&self.slot);
         let committed = self.committed_bytes();
         let last = self.chunk.take().map_or(0, |chunk| {
-            chunk.n_records((committed - chunk.offset()) as usize / size_of::<u64>())
+            let n_words = (committed - chunk.offset()) as usize / size_of::<u64>();
+            let mut last = PathTotals::default();
+            last.add_entries(&chunk.words()[..n_words], &self.slot.definitions());
+            last.n_records()
         });
+        self.following = None;
+        self.header()
+            .cells
+            .committed
+            .store(committed, Ordering::Release);
         let bytes = HEADER_BYTES as u64 + committed;
         // Cutting the file under a chunk that is being mapped would kill the process.
-        let cut = if idle {
-            self.file.set_len(bytes)
-        } else {
-            Ok(())
+        let slot = Arc::clone(&self.slot);
+        let cut = match idle {
+            true => self.preparer.run(move || slot.open()?.set_len(bytes)),
+            false => Ok(()),
         };
         let cut = cut.map_err(RecordsError::io("cut record log", &self.path));
         let header = self.header();
@@ -581,5 +642,11 @@ impl LogWriter {
             late_chunks: self.late_chunks,
             refusal: self.refusal.as_ref().map(Refusal::to_string),
         })
+    }
+}
+
+impl Drop for LogWriter {
+    fn drop(&mut self) {
+        self.preparer.count_logs(false);
     }
 }

@@ -11,6 +11,7 @@ use mastermind_component::workload;
 use mastermind_composition::{Choice, Row, choose};
 use mastermind_models::{Metric, ModelSet};
 
+use crate::commands::profile::tell_missing_records;
 use crate::output;
 
 /// Choose the best assembly for a recorded workload.
@@ -47,6 +48,10 @@ impl Choose {
             .with_context(act)?;
         let run = super::profile::open(&self.records)?;
         let mut calls = workload(&run, Metric::Wall);
+        tell_missing_records(
+            &run,
+            "they are predicted at the mean size of their class, those of unknown size not at all",
+        );
         // What the assembly does not have, such as the program that started it, cannot be chosen.
         calls
             .calls

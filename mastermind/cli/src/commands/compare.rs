@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use mastermind_records::{Compared, Side, Verdict, compare};
 
+use crate::commands::profile::tell_missing_records;
 use crate::output;
 
 /// Compare two runs, method by method.
@@ -30,6 +31,12 @@ impl Compare {
         let first = super::profile::open(&self.first)?;
         let second = super::profile::open(&self.second)?;
         let compared = compare(&first, &second);
+        for run in [&first, &second] {
+            tell_missing_records(
+                run,
+                "their times are in the sums and means, the noise is that of the others",
+            );
+        }
         if self.json {
             output::json(&serde_json::json!({ "methods": compared }))?;
             return Ok(ExitCode::SUCCESS);
@@ -88,12 +95,22 @@ fn cells(compared: &Compared) -> Vec<String> {
     cells
 }
 
+/// Share of a method's calls that has no record, in the run that lacks more.
+fn without_record(compared: &Compared) -> f64 {
+    let (first, second) = (&compared.first, &compared.second);
+    first.without_record.max(second.without_record)
+}
+
 fn verdict(compared: &Compared) -> String {
     match compared.verdict {
         Verdict::Faster => "faster",
         Verdict::Slower => "slower",
         Verdict::Unknown if compared.first.calls == 0.0 => "only in second",
         Verdict::Unknown if compared.second.calls == 0.0 => "only in first",
+        Verdict::Unknown if without_record(compared) > 0.0 => {
+            let percent = 100.0 * without_record(compared);
+            return format!("cannot tell: {percent:.0} % of the calls have no record");
+        }
         Verdict::Unknown => "too few calls",
         _ => "same",
     }

@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use mastermind_export::{ExtrapFormat, write_extrap, write_parquet, write_perfetto};
 use mastermind_records::{Run, write_csv};
 
+use crate::commands::profile::tell_missing_records;
 use crate::output;
 
 /// Write records in another tool's format.
@@ -55,6 +56,7 @@ impl Export {
                 vec![self.output]
             }
         };
+        tell_missing_records(&run, "they are not in the export");
         for path in files {
             output::line(path.display().to_string());
         }

@@ -149,6 +149,7 @@ impl Graph {
         if let Some(records) = &self.records {
             let run = super::profile::open(records)?;
             weights::add_measured(&mut wiring, &run)?;
+            super::profile::tell_missing_records(&run, "they are in the graph");
             if let Some(path) = &self.models {
                 let act = || format!("cannot read models \"{}\"", path.display());
                 let models = fs::read_to_string(path).with_context(act)?;

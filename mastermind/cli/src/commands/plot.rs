@@ -86,6 +86,11 @@ impl Plot {
                 Kind::Graph => save(&graph(&run), &path)?,
                 _ => save(&self.scatter(&run)?, &path)?,
             }
+            let shown = match self.kind {
+                Kind::Graph => "they are in the figure",
+                _ => "they are not in the figure",
+            };
+            super::profile::tell_missing_records(&run, shown);
         }
         output::line(path.display().to_string());
         Ok(ExitCode::SUCCESS)
@@ -263,8 +268,10 @@ fn calls<'r>(run: &'r Run, name: &str) -> anyhow::Result<Vec<(u32, Record<'r>, u
     let mut calls = Vec::new();
     for rank in run.ranks() {
         for (log, _) in run.logs_of(rank) {
-            let own = ExclusiveTimes::new(log)
-                .filter(|(record, _)| !record.failed && record.method.name() == name);
+            let is_meant = |record: &Record<'_>| {
+                !record.failed && record.method.name() == name && !log.lacks_calls_of(record)
+            };
+            let own = ExclusiveTimes::new(log).filter(|(record, _)| is_meant(record));
             calls.extend(own.map(|(record, own_ns)| (rank, record, own_ns)));
         }
     }
@@ -326,21 +333,26 @@ fn graph(run: &Run) -> Graph {
             1 => format!("{name}: own time and calls of each component"),
             n => format!("{name} on {n} ranks: own time of each component, calls a rank"),
         };
-        let mut records = ExclusiveTimes::new(log);
-        while let Some((record, own)) = records.next_record() {
-            let instance = &record.method.instance;
+        for path in log.path_times(false) {
+            let Some(method) = definitions.method_of(path.call_path) else {
+                continue;
+            };
+            if path.calls == 0 {
+                continue;
+            }
+            let (instance, own) = (&method.instance, path.own);
             let vertex = graph.vertices.entry(instance.clone());
             let vertex = vertex.or_insert_with(|| Vertex {
-                class: record.method.class.clone(),
+                class: method.class.clone(),
                 ..Vertex::default()
             });
             vertex.compute_ms += own.wall_ns.saturating_sub(own.mpi_ns) as f64 * 1e-6 * mean;
             vertex.mpi_ms += own.mpi_ns as f64 * 1e-6 * mean;
-            let path = definitions.call_path(record.call_path);
-            let caller = path.and_then(|path| definitions.method_of(path.parent));
+            let caller = definitions.call_path(path.call_path);
+            let caller = caller.and_then(|path| definitions.method_of(path.parent));
             if let Some(caller) = caller {
                 let edge = (caller.instance.clone(), instance.clone());
-                *graph.edges.entry(edge).or_default() += mean;
+                *graph.edges.entry(edge).or_default() += path.calls as f64 * mean;
             }
         }
     }

@@ -9,6 +9,9 @@ use mastermind_records::{Profile as Table, ProfileSums, Row, Run, SELF_COST};
 
 use crate::output;
 
+/// Most methods that are told by name where calls have no record.
+const MOST_METHODS_TOLD: usize = 10;
+
 /// Show where the time went.
 #[derive(Args)]
 #[command(after_help = "Example: mastermind profile records --top 10")]
@@ -39,7 +42,12 @@ impl Profile {
             (Table::of_sums(&ProfileSums::read(&self.records)?), true)
         } else {
             let run = open(&self.records)?;
-            (Table::new(&run, self.per_rank), run.is_finished())
+            let table = Table::new(&run, self.per_rank);
+            tell_missing_records(
+                &run,
+                "their calls and times are in the table, their counters are not",
+            );
+            (table, run.is_finished())
         };
         profile.rows.truncate(self.top.unwrap_or(usize::MAX));
         if self.json {
@@ -58,8 +66,16 @@ impl Profile {
             ", mean over them"
         };
         output::line(format!(
-            "{ranks}{mean}; {} records, {} lost",
-            profile.records, profile.lost_records
+            "{ranks}{mean}; {} records, {} lost{}",
+            profile.records,
+            profile.lost_records,
+            match profile.lost_reasons.is_empty() {
+                true => String::new(),
+                false => {
+                    let reasons: Vec<_> = profile.lost_reasons.iter().cloned().collect();
+                    format!(" ({})", reasons.join("; "))
+                }
+            }
         ));
         if let Some(step_ns) = profile.clock_step_ns {
             output::line(format!(
@@ -74,6 +90,50 @@ impl Profile {
             );
         }
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// Tells which calls of a run have no record, and which records could not be read to their end.
+///
+/// # Arguments
+/// * `shown` - what the records are used for: `they are not in the figure`
+pub fn tell_missing_records(run: &Run, shown: &str) {
+    for log in run.cut_logs() {
+        eprintln!(
+            "warning: cannot read record log \"{}\" to its end: it was cut while it was read, expected it to stay; \
+             the result lacks some of its calls",
+            log.path().display()
+        );
+    }
+    let coverage = run.coverage();
+    let (all, without) = (coverage.all.calls, coverage.all.without_record);
+    if without == 0 {
+        return;
+    }
+    let percent = |part: u64, all: u64| 100.0 * part as f64 / all.max(1) as f64;
+    let mut reasons = Vec::from_iter(coverage.reasons).join("; ");
+    if reasons.is_empty() {
+        reasons = "the reason is not known".into();
+    }
+    eprintln!(
+        "warning: {without} of {all} calls ({:.1} %) have no record: {reasons}; {shown}",
+        percent(without, all)
+    );
+    let mut methods: Vec<_> = coverage.methods.into_iter().collect();
+    methods.sort_by_key(|(_, method)| std::cmp::Reverse(method.without_record));
+    for (name, method) in methods.iter().take(MOST_METHODS_TOLD) {
+        let (without, all) = (method.without_record, method.calls);
+        eprintln!(
+            "  {name}: {without} of {all} ({:.1} %)",
+            percent(without, all)
+        );
+    }
+    let told: u64 = methods
+        .iter()
+        .map(|(_, method)| method.without_record)
+        .sum();
+    if told < without {
+        eprintln!("  {} of unknown methods", without - told);
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod script;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::thread;
@@ -22,7 +22,8 @@ use crate::errors::WrongUse;
 use crate::output;
 use crate::session::back_end::{self, MpiName};
 use crate::session::framework::{COMM, Quiet, Session, at_rank};
-use crate::session::recording::{ClockName, Instruments, Recording};
+use crate::session::gathering::{gather, local_directory};
+use crate::session::recording::{ClockName, Instruments, Recording, cannot_be_written};
 use crate::session::{assignment, build, read_assembly, setting};
 
 pub use script::system;
@@ -46,13 +47,19 @@ pub struct Run {
     /// [default: all with --records, else none]
     #[arg(long, value_name = "SPEC")]
     monitor: Option<MonitorSelection>,
-    /// Record every monitored call in this directory, one log a rank and thread
+    /// Record every monitored call in this directory, one log a rank and thread; where it cannot be written the run goes on
+    /// unrecorded, which a warning says, and ends as it would have
     #[arg(long, value_name = "DIR")]
     records: Option<PathBuf>,
-    /// Drop the records that the directory holds already
+    /// Keep the records in this folder while the run lasts, such as one on a disk of each node's own, and move them to the
+    /// record directory at its end; those of a run that is killed stay there
+    #[arg(long, value_name = "DIR", requires = "records")]
+    records_local: Option<PathBuf>,
+    /// Drop the records that the directory holds already, unless a program still writes them
     #[arg(long, requires = "records")]
     overwrite: bool,
-    /// Bytes that the records of a rank may take, such as 500M or 4G; what comes after is dropped and counted
+    /// Bytes that the records of a rank may take, such as 500M or 4G; of calls after that only sums are kept, by call path and
+    /// class of size
     #[arg(long, value_name = "SIZE", value_parser = size, requires = "records")]
     records_limit: Option<u64>,
     /// Count events in each call, of one method or of all: names as in `mastermind doctor`, with commas between them
@@ -191,14 +198,17 @@ impl Run {
             return Ok(None);
         };
         let selected = session.together(recording.select(session, assembly))?;
-        let directory = if session.rank == 0 {
-            recording.prepare_directory()
-        } else {
-            Ok(())
+        let prepared = recording.prepare_directory(session.rank == 0);
+        if recordable(session, prepared)?.is_none() {
+            return Ok(None);
+        }
+        let recorder = recording.start_recorder(session, assembly, &selected, instruments);
+        let Some(recorder) = recordable(session, recorder)? else {
+            recording.drop_logs_of(session.rank);
+            return Ok(None);
         };
-        session.together(directory)?;
         session
-            .together(recording.start(session, assembly, &selected, instruments))
+            .together(recording.start(session, recorder, instruments))
             .map(Some)
     }
 
@@ -214,6 +224,7 @@ impl Run {
         };
         Ok(Some(Recording {
             directory: directory.clone(),
+            local: self.records_local.clone(),
             overwrite: self.overwrite,
             limit_bytes: self.records_limit,
             mpi_events: self.mpi_events,
@@ -268,8 +279,9 @@ impl Run {
         let (Some(mastermind), Some(directory)) = (mastermind, &self.records) else {
             return Ok(());
         };
-        let totals = mastermind.finish()?;
-        if let (0, Some(totals)) = (rank, totals) {
+        let totals = mastermind.finish();
+        self.gather(rank, directory);
+        if let (0, Some(totals)) = (rank, totals?) {
             if let Some(warning) = clock_warning(totals.clock_drift) {
                 crate::output::complain!("warning: {warning}");
             }
@@ -291,6 +303,49 @@ impl Run {
             ));
         }
         Ok(())
+    }
+}
+
+impl Run {
+    /// Moves what this rank has recorded to where the records of all go.
+    fn gather(&self, rank: i32, directory: &Path) {
+        let Some(local) = &self.records_local else {
+            return;
+        };
+        let local = local_directory(local, rank);
+        if let Err((path, error)) = gather(&local, directory) {
+            let act = format!(
+                "cannot move records \"{}\" of rank {rank} to \"{}\"; they stay in \"{}\"",
+                path.display(),
+                directory.display(),
+                local.display()
+            );
+            let error = anyhow::Error::new(error).context(act);
+            eprint!("{}", crate::errors::warning(&error));
+        }
+    }
+}
+
+/// What is to be recorded with, unless a rank cannot write records: a measurement never ends what it measures, so that the run
+/// then goes on without, which is told. Collective.
+///
+/// # Errors
+/// Anything else that is wrong.
+fn recordable<T>(session: &Session, result: anyhow::Result<T>) -> anyhow::Result<Option<T>> {
+    let (wrong, result) = match result {
+        Err(error) if !cannot_be_written(&error) => (Err(error), Err(anyhow!(Quiet))),
+        result => (Ok(()), result),
+    };
+    session.together(wrong)?;
+    match session.together(result) {
+        Ok(value) => Ok(Some(value)),
+        Err(error) => {
+            if !error.is::<Quiet>() {
+                let error = error.context("nothing is recorded, the run goes on");
+                eprint!("{}", crate::errors::warning(&error));
+            }
+            Ok(None)
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, ExitStatus};
@@ -13,6 +14,7 @@ use clap::Args;
 use mastermind_component::{MESSAGE_EXTENSION, WRAP_VARIABLE, WrapConfig};
 use mastermind_records::LogIdentity;
 use mastermind_records::layout::EXTENSION;
+use rustix::fs::Access;
 use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
@@ -21,6 +23,7 @@ use super::run::size;
 use crate::errors;
 use crate::session::back_end;
 use crate::session::own_folder;
+use crate::session::recording::{cannot_be_written, check_ended};
 
 /// File name of the library that records within the program.
 const PRELOADED: &str = "libmastermind_preload.so";
@@ -47,7 +50,8 @@ pub struct Wrap {
     /// Record each call of MPI, with its bytes, its peer and its number of ranks; else calls and time of each function
     #[arg(long)]
     mpi_events: bool,
-    /// Bytes that the records of a rank may take, such as 500M or 4G; what comes after is dropped and counted
+    /// Bytes that the records of a rank may take, such as 500M or 4G; of calls after that only sums are kept, by call path and
+    /// class of size
     #[arg(long, value_name = "SIZE", value_parser = size)]
     records_limit: Option<u64>,
     /// The program and its arguments
@@ -62,7 +66,10 @@ impl Wrap {
     /// It cannot be started; the directory cannot be written, or holds records of another run.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         let launched = back_end::launcher()?;
-        let config = self.config()?;
+        let config = match self.config() {
+            Err(error) if cannot_be_written(&error) => return self.unrecorded(error),
+            config => config?,
+        };
         prepare(&config, launched.as_ref(), self.overwrite)?;
         let status = self.command(&config).and_then(run);
         if status.is_err() {
@@ -71,11 +78,16 @@ impl Wrap {
         }
         let status = status?;
         tell(&config, launched.as_ref());
-        let code = status
-            .code()
-            .or_else(|| Some(SIGNALLED + status.signal()?))
-            .unwrap_or(1);
-        Ok(ExitCode::from(code as u8))
+        Ok(passed_on(status))
+    }
+
+    /// Runs the program where no records can be written: a measurement never ends what it measures.
+    fn unrecorded(&self, error: anyhow::Error) -> anyhow::Result<ExitCode> {
+        let error = error.context("nothing is recorded, the program runs without");
+        eprint!("{}", errors::warning(&error));
+        let mut command = Command::new(&self.program[0]);
+        command.args(&self.program[1..]);
+        run(command).map(passed_on)
     }
 
     fn config(&self) -> anyhow::Result<WrapConfig> {
@@ -90,6 +102,8 @@ impl Wrap {
         };
         let act = || format!("cannot make record directory \"{}\"", directory.display());
         fs::create_dir_all(&directory).with_context(act)?;
+        let writable = rustix::fs::access(&directory, Access::WRITE_OK | Access::EXEC_OK);
+        writable.map_err(io::Error::from).with_context(act)?;
         Ok(WrapConfig {
             // The program may go elsewhere.
             directory: directory.canonicalize().with_context(act)?,
@@ -138,6 +152,15 @@ fn before(variable: &str, libraries: &[&PathBuf]) -> OsString {
         .join(OsStr::new(":"))
 }
 
+/// The exit code of the program, or that of the signal that ended it.
+fn passed_on(status: ExitStatus) -> ExitCode {
+    let code = status
+        .code()
+        .or_else(|| Some(SIGNALLED + status.signal()?))
+        .unwrap_or(1);
+    ExitCode::from(code as u8)
+}
+
 /// Looks for logs of another run that this rank, or the ones its records could be mixed up with, left; each of the ranks
 /// answers for its own, since they do not wait for each other.
 fn prepare(
@@ -164,6 +187,7 @@ fn prepare(
             logs.len()
         );
     }
+    check_ended(directory, &logs)?;
     let _ = fs::remove_file(config.message_file(rank));
     let act = || format!("cannot drop records in \"{}\"", directory.display());
     logs.iter().try_for_each(fs::remove_file).with_context(act)

@@ -2,6 +2,7 @@
 
 pub mod back_end;
 pub mod framework;
+pub mod gathering;
 pub mod model;
 pub mod progress;
 pub mod recording;

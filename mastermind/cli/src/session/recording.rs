@@ -15,11 +15,12 @@ use mastermind_component::{CounterChoice, Mastermind, library_hash, routine_defi
 use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder};
 use mastermind_records::definition::{ClassDefinition, ConnectionDefinition, RunDefinition};
 use mastermind_records::layout::EXTENSION;
-use mastermind_records::{ChunkSizes, SUMMARY_FILE};
+use mastermind_records::{ChunkSizes, LogIdentity, SUMMARY_FILE, is_being_written};
 
 use super::MAIN;
 use super::back_end;
 use super::framework::{SERVICES, Session};
+use super::gathering::local_directory;
 
 /// Name of the Mastermind's instance.
 const INSTANCE: &str = "mastermind";
@@ -59,6 +60,8 @@ impl ClockName {
 pub struct Recording {
     /// Where the logs go.
     pub directory: PathBuf,
+    /// Where they go while the run lasts, if elsewhere: a folder that each rank makes one of its own in.
+    pub local: Option<PathBuf>,
     /// Whether records that are there already are dropped.
     pub overwrite: bool,
     /// Bytes a rank, at most.
@@ -124,6 +127,7 @@ impl Recording {
     pub fn selecting(selection: MonitorSelection) -> Self {
         Recording {
             directory: PathBuf::new(),
+            local: None,
             overwrite: false,
             limit_bytes: None,
             mpi_events: false,
@@ -200,18 +204,22 @@ impl Recording {
     /// # Errors
     /// It does; it cannot be read.
     pub fn check_directory(&self) -> anyhow::Result<()> {
-        if self.directory.exists() {
-            self.logs_to_drop()?;
+        match self.directory.is_dir().then(|| self.logs_to_drop()) {
+            // What cannot be read cannot be written either, which the run tells.
+            Some(Err(error)) if !cannot_be_written(&error) => Err(error),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
-    /// Makes the directory, which must not hold records unless they may be overwritten. On the first rank only.
+    /// Makes the directory, on each rank; on the first one it must not hold records unless they may be overwritten.
     ///
     /// # Errors
-    /// It cannot be made; it holds records.
-    pub fn prepare_directory(&self) -> anyhow::Result<()> {
+    /// It cannot be made ([`cannot_be_written`]); it holds records, or those of a run that has not ended.
+    pub fn prepare_directory(&self, is_first: bool) -> anyhow::Result<()> {
         fs::create_dir_all(&self.directory).with_context(|| self.act())?;
+        if !is_first {
+            return Ok(());
+        }
         let logs = self.logs_to_drop()?;
         logs.iter()
             .try_for_each(fs::remove_file)
@@ -239,24 +247,31 @@ impl Recording {
                 logs.len()
             );
         }
+        check_ended(&self.directory, &logs)?;
         Ok(logs)
     }
 
-    /// Starts the recorder and puts a proxy into every selected connection.
+    /// Starts the recorder.
     ///
     /// # Errors
-    /// The log cannot be written.
-    pub fn start(
+    /// The log cannot be written ([`cannot_be_written`]).
+    pub fn start_recorder(
         &self,
         session: &Session,
         assembly: &Assembly,
         selected: &[ConnectionId],
         instruments: &Instruments,
-    ) -> anyhow::Result<Arc<Mastermind>> {
-        let framework = &session.framework;
+    ) -> anyhow::Result<RunRecorder> {
         let mpi = instruments.working_mpi(session);
+        let directory = match &self.local {
+            Some(local) => local_directory(local, session.rank),
+            None => self.directory.clone(),
+        };
+        fs::create_dir_all(&directory)
+            .with_context(|| format!("cannot make record directory \"{}\"", directory.display()))?;
         let recorder = RunRecorder::start(RecorderConfig {
-            directory: self.directory.clone(),
+            // A component may go elsewhere.
+            directory: directory.canonicalize().unwrap_or(directory),
             rank: session.rank as u32,
             limit_bytes: self.limit_bytes,
             chunks: ChunkSizes::default(),
@@ -270,6 +285,36 @@ impl Recording {
                 ..run_definition(session, assembly, selected)?
             },
         })?;
+        Ok(recorder)
+    }
+
+    /// Removes the logs of a rank whose recorder has ended before anything was recorded.
+    pub fn drop_logs_of(&self, rank: i32) {
+        if let Some(local) = &self.local {
+            let _ = fs::remove_dir_all(local_directory(local, rank));
+        }
+        let logs = logs(&self.directory).unwrap_or_default();
+        let is_own = |path: &&PathBuf| {
+            LogIdentity::from_path(path).is_some_and(|log| log.rank == rank as u32)
+        };
+        for log in logs.iter().filter(is_own) {
+            // Left behind, they are logs without calls.
+            let _ = fs::remove_file(log);
+        }
+    }
+
+    /// Puts a proxy into every selected connection.
+    ///
+    /// # Errors
+    /// A connection that is named cannot be monitored.
+    pub fn start(
+        &self,
+        session: &Session,
+        recorder: RunRecorder,
+        instruments: &Instruments,
+    ) -> anyhow::Result<Arc<Mastermind>> {
+        let framework = &session.framework;
+        let mpi = instruments.working_mpi(session);
         let services =
             framework.services(INSTANCE, "mastermind.Mastermind", env!("CARGO_PKG_VERSION"))?;
         let mastermind = Mastermind::add(recorder, mpi, &services)?;
@@ -294,6 +339,27 @@ impl Recording {
             _ => Ok(mastermind),
         }
     }
+}
+
+/// Whether an error is that of a place where no records can be written, so that a run goes on without.
+pub fn cannot_be_written(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| cause.is::<std::io::Error>())
+}
+
+/// Looks whether none of these logs is still being written.
+///
+/// # Errors
+/// One is.
+pub fn check_ended(directory: &Path, logs: &[PathBuf]) -> anyhow::Result<()> {
+    let n_live = logs.iter().filter(|log| is_being_written(log)).count();
+    if n_live > 0 {
+        bail!(
+            "cannot record into \"{}\": a program still writes {n_live} of the logs there, expected one that has ended; \
+             use another directory",
+            directory.display()
+        );
+    }
+    Ok(())
 }
 
 /// Whether calls of a provider are the application's, not those of the services that it finds.

@@ -12,7 +12,11 @@ use mastermind_records::{
 const IDENTITY: LogIdentity = LogIdentity { rank: 0, thread: 0 };
 
 fn writer(directory: &Path) -> LogWriter {
-    let preparer = Arc::new(ChunkPreparer::start(None).unwrap());
+    limited_writer(directory, None)
+}
+
+fn limited_writer(directory: &Path, limit_bytes: Option<u64>) -> LogWriter {
+    let preparer = Arc::new(ChunkPreparer::start(limit_bytes).unwrap());
     let start = Calibration::default();
     let sizes = ChunkSizes::default();
     let mut writer = LogWriter::create(directory, IDENTITY, start, sizes, &preparer).unwrap();
@@ -89,6 +93,37 @@ fn what_a_living_program_has_not_committed_is_not_read() {
     // Of a program that is gone they are what it had recorded.
     let log = Log::open(&path).unwrap();
     assert_eq!((log.n_records(), log.damage().len()), (1000, 1));
+}
+
+/// A program that is killed after its records have stopped leaves the sums of all calls, those of the last moment included.
+#[test]
+fn a_killed_program_has_the_sums_of_calls_without_a_record() {
+    for n in [3_000, 5_000, 5_001] {
+        let directory = tempfile::tempdir().unwrap();
+        let mut writer = limited_writer(directory.path(), Some(4096));
+        for call in 0..n {
+            let record = RecordWords {
+                path: 1,
+                start: call * 10,
+                wall: 5,
+                ..RecordWords::default()
+            };
+            writer.append(record);
+        }
+        // As one that is killed: nothing is ended.
+        let log = Log::open(writer.path()).unwrap();
+        assert_eq!(log.damage(), []);
+        assert_eq!(log.n_records() + log.dropped(), n);
+        assert!(log.n_records() > 60 && log.dropped() > 2_000);
+        let sums = log.unrecorded().iter();
+        let (calls, wall) = sums.fold((0, 0), |(calls, wall), sum| {
+            (calls + sum.calls, wall + sum.wall_ticks)
+        });
+        assert_eq!((calls, wall), (log.dropped(), 5 * log.dropped()));
+        // The calls here are outermost ones, of which the first are kept.
+        assert_eq!(log.records().count() as u64, log.n_records());
+        std::mem::forget(writer);
+    }
 }
 
 /// Each opening sees all records that were committed before it, and no fewer than one before; all are whole.

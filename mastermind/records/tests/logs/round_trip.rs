@@ -1,10 +1,14 @@
 //! What is written is read.
 
-use crate::common::{CHUNKS, calls, read, write};
-use mastermind_records::{Log, LogIdentity, Value, open_run, write_csv};
+use crate::common::{CHUNKS, Call, calls, read, write};
+use mastermind_records::{Log, LogIdentity, Record, Value, open_run, write_csv};
 use proptest::prelude::*;
 
 const IDENTITY: LogIdentity = LogIdentity { rank: 0, thread: 0 };
+
+fn n_calls(call: &Call) -> u64 {
+    1 + call.children.iter().map(n_calls).sum::<u64>()
+}
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
@@ -22,20 +26,28 @@ proptest! {
         prop_assert_eq!(written.totals.bytes, std::fs::metadata(&written.path).unwrap().len());
     }
 
-    /// Past the limit records are dropped and counted, definitions are not.
+    /// Past the limit calls are counted and summed, but for the outermost, which are kept; definitions are as well.
     #[test]
     fn the_limit_holds(calls in calls(), pages in 0u64..4) {
         let directory = tempfile::tempdir().unwrap();
         let written = write(directory.path(), &calls, Some(pages * 4096), IDENTITY);
         let log = Log::open(&written.path).unwrap();
         prop_assert_eq!(log.damage(), &[]);
-        prop_assert_eq!(log.n_records(), written.expected.len() as u64);
+        prop_assert_eq!(log.n_records(), written.totals.records);
         prop_assert_eq!(log.dropped(), written.totals.dropped);
-        let record_bytes: u64 = log.records().map(|record| 8 * (4 + record.values.len() as u64)).sum();
-        prop_assert!(record_bytes <= pages * 4096);
+        let n = written.expected.len();
+        let bytes = |record: Record<'_>| 8 * (4 + record.values.len() as u64);
+        prop_assert!(log.records().take(n).map(bytes).sum::<u64>() <= pages * 4096);
+        prop_assert!(log.records().skip(n).all(|record| record.parent_seq.is_none()));
         if pages == 0 {
-            prop_assert_eq!(log.n_records(), 0);
+            prop_assert_eq!(n, 0);
         }
+        let all: u64 = calls.iter().map(n_calls).sum();
+        prop_assert_eq!(log.n_records() + log.dropped(), all);
+        let summed = log.unrecorded().iter().map(|sum| sum.calls);
+        prop_assert_eq!(summed.sum::<u64>(), log.dropped());
+        let profiled = log.path_times(false).iter().map(|path| path.calls).sum::<u64>();
+        prop_assert_eq!(profiled, all);
     }
 
     /// Every value of the CSV files is a record's.
@@ -80,7 +92,7 @@ proptest! {
 #[test]
 fn values_have_their_kinds() {
     let directory = tempfile::tempdir().unwrap();
-    let call = crate::common::Call {
+    let call = Call {
         method: 4,
         values: [u64::MAX, 0.5f64.to_bits(), 1, 0, 0],
         mpi: None,

@@ -6,7 +6,7 @@ use anyhow::bail;
 use mastermind_component::workload;
 use mastermind_composition::{Alternatives, choose};
 use mastermind_models::{Metric, ModelSet};
-use mastermind_records::{ExclusiveTimes, Run};
+use mastermind_records::Run;
 use serde::Serialize;
 
 use super::Wiring;
@@ -53,17 +53,22 @@ pub fn add_measured(wiring: &mut Wiring, run: &Run) -> anyhow::Result<()> {
     let mut calls = BTreeMap::<Ends, u64>::new();
     for log in run.logs() {
         let definitions = log.definitions();
-        let mut records = ExclusiveTimes::new(log);
-        while let Some((record, own)) = records.next_record() {
-            let method = record.method;
+        for path in log.path_times(false) {
+            let Some(method) = definitions.method_of(path.call_path) else {
+                continue;
+            };
+            if path.calls == 0 {
+                continue;
+            }
+            let own = path.own;
             let time = times.entry(method.instance.clone()).or_default();
             time.compute_s += own.wall_ns.saturating_sub(own.mpi_ns) as f64 * 1e-9 * mean;
             time.mpi_s += own.mpi_ns as f64 * 1e-9 * mean;
-            let path = definitions.call_path(record.call_path);
-            let caller = path.and_then(|path| definitions.method_of(path.parent));
+            let caller = definitions.call_path(path.call_path);
+            let caller = caller.and_then(|path| definitions.method_of(path.parent));
             let caller = caller.map_or_else(String::new, |caller| caller.instance.clone());
             let ends = (caller, method.instance.clone(), method.port.clone());
-            *calls.entry(ends).or_default() += 1;
+            *calls.entry(ends).or_default() += path.calls;
         }
     }
     for node in &mut wiring.instances {

@@ -1,0 +1,171 @@
+//! Sums by call path: what a profile needs of the records, in clock ticks.
+
+use cca_abi::recording::word::{self, EntryKind};
+
+use crate::calibration::TimeBase;
+use crate::definition::TIMER_CLASS;
+use crate::definitions::Definitions;
+use crate::exclusive::Exclusive;
+use crate::records::counters;
+use crate::totals::UnrecordedCalls;
+
+/// Sums over the calls of one path.
+#[derive(Clone, Debug, Default)]
+struct PathTotal {
+    calls: u64,
+    wall_ticks: u64,
+    /// `None` where no call had its time in MPI measured.
+    mpi_ticks: Option<u64>,
+    /// Index: counter of the method; `None` where it was never read.
+    counters: Vec<Option<u64>>,
+}
+
+/// Sums over the calls of a log, by path.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PathTotals {
+    n_records: u64,
+    /// Index: call path.
+    paths: Vec<PathTotal>,
+}
+
+/// Times of all calls of one path, nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PathTimes {
+    /// The call path.
+    pub call_path: u32,
+    /// Number of calls.
+    pub calls: u64,
+    /// Wall time.
+    pub wall_ns: u64,
+    /// Time in MPI; `None` where it was not measured.
+    pub mpi_ns: Option<u64>,
+    /// Without that of the measured calls made from there.
+    pub own: Exclusive,
+}
+
+impl PathTotals {
+    /// The times by call path, callers after the called. A path's own time is that of all its calls without that of all calls
+    /// made from there, so it needs no single call.
+    ///
+    /// # Arguments
+    /// * `timers_are_callers` - whether what a timer spends is that of the component which started it
+    pub(crate) fn times(
+        &self,
+        definitions: &Definitions,
+        time: &TimeBase,
+        timers_are_callers: bool,
+    ) -> Vec<PathTimes> {
+        let mut inner = vec![Exclusive::default(); self.paths.len()];
+        let mut times = Vec::new();
+        // Calls made from a path have paths of higher numbers.
+        for (call_path, total) in self.paths().rev() {
+            let Some(method) = definitions.recorded_method(call_path) else {
+                continue;
+            };
+            let within = inner[call_path as usize];
+            let whole = Exclusive {
+                wall_ns: time.length_ns(total.wall_ticks),
+                mpi_ns: total.mpi_ticks.map_or(0, |ticks| time.length_ns(ticks)),
+            };
+            let passes_on = timers_are_callers && method.class == TIMER_CLASS;
+            let parent = definitions.shape(call_path).parent as usize;
+            if let (false, Some(sum)) = (method.is_mpi(), inner.get_mut(parent)) {
+                let passed = if passes_on { within } else { whole };
+                sum.wall_ns += passed.wall_ns;
+                sum.mpi_ns += passed.mpi_ns;
+            }
+            times.push(PathTimes {
+                call_path,
+                calls: total.calls,
+                wall_ns: whole.wall_ns,
+                mpi_ns: total.mpi_ticks.map(|_| whole.mpi_ns),
+                own: Exclusive {
+                    wall_ns: whole.wall_ns.saturating_sub(within.wall_ns),
+                    mpi_ns: whole.mpi_ns.saturating_sub(within.mpi_ns),
+                },
+            });
+        }
+        times
+    }
+
+    /// Sums of the counters of a path's calls, in the order of the method's; `None` where one was never read.
+    pub(crate) fn counters(&self, call_path: u32) -> &[Option<u64>] {
+        let total = self.paths.get(call_path as usize);
+        total.map_or(&[], |total| &total.counters)
+    }
+
+    /// Number of records that were added.
+    pub(crate) fn n_records(&self) -> u64 {
+        self.n_records
+    }
+
+    /// The sums, each with its call path; some are of no calls.
+    fn paths(&self) -> impl DoubleEndedIterator<Item = (u32, &PathTotal)> {
+        self.paths
+            .iter()
+            .enumerate()
+            .map(|(path, total)| (path as u32, total))
+    }
+
+    fn path(&mut self, path: usize) -> &mut PathTotal {
+        if self.paths.len() <= path {
+            self.paths.resize(path + 1, PathTotal::default());
+        }
+        &mut self.paths[path]
+    }
+
+    /// Adds the records among entries that are known to be whole.
+    pub(crate) fn add_entries(&mut self, words: &[u64], definitions: &Definitions) {
+        let mut at = 0;
+        while let Some(head) = words.get(at) {
+            let n_words = word::n_words(*head).max(1);
+            let whole = words.get(at..at + n_words);
+            if let (Some(EntryKind::Record), Some(record)) = (word::kind(*head), whole) {
+                self.add(record, definitions);
+            }
+            at += n_words;
+        }
+    }
+
+    /// Adds a record, unless it is not as its call path is defined.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, record: &[u64], definitions: &Definitions) {
+        let call_path = word::path(record[0]);
+        if !definitions.shape(call_path).fits(record.len()) {
+            return;
+        }
+        self.n_records += 1;
+        let total = self.path(call_path as usize);
+        let wall = record[2];
+        total.calls += 1;
+        total.wall_ticks = total.wall_ticks.saturating_add(wall);
+        if record[0] & word::MPI_MEASURED != 0 && definitions.mpi_is_whole(record[1], wall) {
+            let mpi = total.mpi_ticks.unwrap_or(0);
+            total.mpi_ticks = Some(mpi.saturating_add(record[3]));
+        }
+        if let Some(method) = definitions.recorded_method(call_path)
+            && !method.counters.is_empty()
+        {
+            let values = &record[word::HEAD_WORDS..];
+            total.counters.resize(method.counters.len(), None);
+            for (sum, value) in total.counters.iter_mut().zip(counters(method, values)) {
+                *sum = value
+                    .map(|value| sum.unwrap_or(0).saturating_add(value))
+                    .or(*sum);
+            }
+        }
+    }
+
+    /// Adds calls that have no record.
+    pub(crate) fn add_unrecorded(&mut self, calls: &UnrecordedCalls, definitions: &Definitions) {
+        if definitions.call_path(calls.call_path).is_none() {
+            return;
+        }
+        let total = self.path(calls.call_path as usize);
+        total.calls += calls.calls;
+        total.wall_ticks = total.wall_ticks.saturating_add(calls.wall_ticks);
+        if let Some(mpi) = calls.mpi_ticks {
+            total.mpi_ticks = Some(total.mpi_ticks.unwrap_or(0).saturating_add(mpi));
+        }
+    }
+}

@@ -1,0 +1,425 @@
+//! The thread that makes the pieces of all logs ready before they are needed, and puts the full ones away.
+//!
+//! It has a table of open files of its own, and closes what it opens once it is mapped: a recording takes no descriptor of
+//! those that the program may have. It blocks all signals, which are the program's.
+
+use std::collections::VecDeque;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::chunk::{Chunk, GRAIN_BYTES, Piece, WRITE_BYTES};
+use crate::definition::Definition;
+use crate::definitions::Definitions;
+use crate::path_totals::PathTotals;
+
+/// Longest time that a full chunk waits at a time for one that is being prepared.
+const PATIENCE: Duration = Duration::from_millis(200);
+/// Longest time that the end of a log waits for its last full chunks to be summed up.
+const SETTLING: Duration = Duration::from_secs(10);
+/// Memory that the chunks of all logs should not exceed by much, bytes.
+const MEMORY_BYTES: u64 = 64 << 20;
+/// Size that chunks have even if there are very many logs, bytes.
+const SMALLEST_LARGEST_BYTES: u64 = 64 << 10;
+
+/// The next chunks of one log, on their way, and the sums of those that are full.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    path: PathBuf,
+    next: Mutex<NextChunks>,
+    changed: Condvar,
+    retired: Mutex<Retired>,
+    counted: Condvar,
+    /// What the log has defined so far.
+    definitions: Mutex<Arc<Definitions>>,
+}
+
+/// The full chunks of a log.
+#[derive(Debug, Default)]
+struct Retired {
+    waiting: u32,
+    sums: RetiredSums,
+}
+
+/// What the full chunks of a log come to, in the order of the file.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RetiredSums {
+    pub(crate) totals: PathTotals,
+    /// Words from the beginning of the entries that these sums are of.
+    pub(crate) n_words: usize,
+}
+
+/// In the order of the file: first what is ready, then the one being prepared, then what is asked for.
+#[derive(Debug, Default)]
+struct NextChunks {
+    ready: VecDeque<io::Result<Chunk>>,
+    is_preparing: bool,
+    wanted: VecDeque<Piece>,
+    /// Whether nothing comes after what is ready.
+    has_ended: bool,
+}
+
+impl NextChunks {
+    /// Asks for one more; it would not come right after a chunk that is shorter than what was asked for.
+    fn want(&mut self, piece: Piece) {
+        if !self.has_ended {
+            self.wanted.push_back(piece);
+        }
+    }
+
+    fn end_with(&mut self, end: Option<io::Error>) {
+        if let Some(error) = end {
+            self.has_ended = true;
+            self.wanted.clear();
+            self.ready.push_back(Err(error));
+        }
+    }
+}
+
+impl Slot {
+    pub(crate) fn new(path: &Path) -> Arc<Self> {
+        Arc::new(Self {
+            path: path.into(),
+            next: Mutex::default(),
+            changed: Condvar::new(),
+            retired: Mutex::default(),
+            counted: Condvar::new(),
+            definitions: Mutex::new(Arc::new(Definitions::of_at_most(usize::MAX))),
+        })
+    }
+
+    /// The log's file, opened for as long as something is done to it.
+    pub(crate) fn open(&self) -> io::Result<File> {
+        OpenOptions::new().read(true).write(true).open(&self.path)
+    }
+
+    /// What the log has defined so far.
+    pub(crate) fn definitions(&self) -> Arc<Definitions> {
+        Arc::clone(&locked(&self.definitions))
+    }
+
+    /// Takes note of what the log defines.
+    pub(crate) fn define(&self, definition: Definition) {
+        Arc::make_mut(&mut locked(&self.definitions)).add(definition);
+    }
+
+    /// What the full chunks come to that are summed up by now.
+    pub(crate) fn retired(&self) -> RetiredSums {
+        locked(&self.retired).sums.clone()
+    }
+
+    fn put_away(&self, chunk: &Chunk) {
+        let definitions = self.definitions();
+        let mut retired = locked(&self.retired);
+        retired.sums.totals.add_entries(chunk.words(), &definitions);
+        retired.sums.n_words = chunk.offset() as usize / size_of::<u64>() + chunk.n_words();
+        retired.waiting -= 1;
+        self.counted.notify_all();
+    }
+
+    fn prepare(&self, zeros: &[u8]) {
+        let Some(piece) = self.begin_to_prepare() else {
+            return;
+        };
+        let (chunk, end) = self.prepare_piece(piece, zeros);
+        let mut next = locked(&self.next);
+        next.is_preparing = false;
+        next.ready.push_back(chunk);
+        next.end_with(end);
+        self.changed.notify_all();
+    }
+
+    fn prepare_piece(&self, piece: Piece, zeros: &[u8]) -> (io::Result<Chunk>, Option<io::Error>) {
+        match self.open() {
+            Ok(file) => Chunk::prepare_what_fits(&file, piece, zeros),
+            Err(error) => (Err(error), None),
+        }
+    }
+
+    fn begin_to_prepare(&self) -> Option<Piece> {
+        // The log's own thread may be at the one before it.
+        let mut next = self
+            .changed
+            .wait_timeout_while(locked(&self.next), PATIENCE, |next| next.is_preparing)
+            .unwrap_or_else(PoisonError::into_inner)
+            .0;
+        if next.is_preparing {
+            return None;
+        }
+        let piece = next.wanted.pop_front();
+        next.is_preparing = piece.is_some();
+        piece
+    }
+
+    /// Whether the next chunk is there.
+    pub(crate) fn is_ready(&self) -> bool {
+        !locked(&self.next).ready.is_empty()
+    }
+
+    /// Takes the next chunk that was asked for; `None` if it is still not ready after a short wait.
+    pub(crate) fn take(&self) -> Option<io::Result<Chunk>> {
+        let mut next = locked(&self.next);
+        next = self
+            .changed
+            .wait_timeout_while(next, PATIENCE, |next| {
+                next.ready.is_empty() && next.is_preparing
+            })
+            .unwrap_or_else(PoisonError::into_inner)
+            .0;
+        if let Some(chunk) = next.ready.pop_front() {
+            return Some(chunk);
+        }
+        if next.is_preparing {
+            return None;
+        }
+        let Some(piece) = next.wanted.pop_front() else {
+            return Some(Err(io::Error::other("no chunk was requested")));
+        };
+        next.is_preparing = true;
+        drop(next);
+        // The thread has not come to it yet.
+        let zeros = vec![0; WRITE_BYTES.min(piece.bytes as usize)];
+        let (chunk, end) = self.prepare_piece(piece, &zeros);
+        let mut next = locked(&self.next);
+        next.is_preparing = false;
+        self.changed.notify_all();
+        if is_for_want_of_descriptors(&chunk) {
+            // The preparing thread has its own.
+            next.wanted.push_front(piece);
+            let waited = self
+                .changed
+                .wait_timeout_while(next, PATIENCE, |next| next.ready.is_empty());
+            next = waited.unwrap_or_else(PoisonError::into_inner).0;
+            return next.ready.pop_front();
+        }
+        next.end_with(end);
+        Some(chunk)
+    }
+}
+
+fn is_for_want_of_descriptors<T>(result: &io::Result<T>) -> bool {
+    let error = result.as_ref().err().and_then(io::Error::raw_os_error);
+    error == Some(rustix::io::Errno::MFILE.raw_os_error())
+}
+
+/// Prepares the next chunks of all logs of a run, and puts the full ones away, in a thread of its own.
+#[derive(Debug)]
+pub struct ChunkPreparer {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    work: Mutex<Work>,
+    wake: Condvar,
+    limit_bytes: u64,
+    used_bytes: AtomicU64,
+    /// Logs that are being written.
+    n_logs: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Work {
+    jobs: VecDeque<Box<dyn FnOnce() + Send>>,
+    requests: VecDeque<Arc<Slot>>,
+    retired: VecDeque<(Chunk, Arc<Slot>)>,
+    stop: bool,
+}
+
+impl std::fmt::Debug for Work {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let waiting = (self.jobs.len(), self.requests.len(), self.retired.len());
+        f.debug_tuple("Work").field(&waiting).finish()
+    }
+}
+
+impl ChunkPreparer {
+    /// Starts the thread.
+    ///
+    /// # Arguments
+    /// * `limit_bytes` - bytes that the records of all logs of this preparer may take; `None` for no limit
+    ///
+    /// # Errors
+    /// Those of starting a thread.
+    pub fn start(limit_bytes: Option<u64>) -> io::Result<Self> {
+        let shared = Arc::new(Shared {
+            work: Mutex::default(),
+            wake: Condvar::new(),
+            limit_bytes: limit_bytes.unwrap_or(u64::MAX),
+            used_bytes: AtomicU64::new(0),
+            n_logs: AtomicUsize::new(0),
+        });
+        let of_thread = Arc::clone(&shared);
+        let thread = std::thread::Builder::new()
+            .name("records".into())
+            .spawn(move || {
+                be_apart();
+                of_thread.serve();
+            })?;
+        Ok(Self {
+            shared,
+            thread: Some(thread),
+        })
+    }
+
+    /// Takes up to `bytes` from what the limit leaves; 0 if it leaves nothing.
+    pub(crate) fn reserve(&self, bytes: u64) -> u64 {
+        let limit = self.shared.limit_bytes;
+        let take = |used: u64| bytes.min(limit.saturating_sub(used)) / GRAIN_BYTES * GRAIN_BYTES;
+        match self
+            .shared
+            .used_bytes
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |used| {
+                Some(used + take(used))
+            }) {
+            Ok(used) | Err(used) => take(used),
+        }
+    }
+
+    /// A log begins, of so many; or one ends.
+    pub(crate) fn count_logs(&self, has_begun: bool) {
+        match has_begun {
+            true => self.shared.n_logs.fetch_add(1, Ordering::Relaxed),
+            false => self.shared.n_logs.fetch_sub(1, Ordering::Relaxed),
+        };
+    }
+
+    /// Logs that are being written.
+    pub(crate) fn n_logs(&self) -> usize {
+        self.shared.n_logs.load(Ordering::Relaxed)
+    }
+
+    /// Largest size of a chunk, such that all logs with so many chunks each fit into the memory meant for them.
+    pub(crate) fn largest_bytes(&self, n_chunks: usize) -> u64 {
+        let n_logs = self.n_logs().max(1);
+        let share = MEMORY_BYTES / (n_logs * n_chunks) as u64;
+        let power = 1 << share.max(1).ilog2();
+        SMALLEST_LARGEST_BYTES.max(power)
+    }
+
+    /// Runs something in the thread, which has descriptors where the program has none left; waits for it.
+    pub(crate) fn run<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> io::Result<T> + Send + 'static,
+    ) -> io::Result<T> {
+        let (done, result) = std::sync::mpsc::sync_channel(1);
+        let job = Box::new(move || drop(done.send(job())));
+        locked(&self.shared.work).jobs.push_back(job);
+        self.shared.wake.notify_one();
+        let ended = |_| io::Error::other("the thread of the records has ended");
+        result.recv().map_err(ended).flatten()
+    }
+
+    /// Asks for one more chunk of a log.
+    pub(crate) fn request(&self, slot: &Arc<Slot>, offset: u64, bytes: u64) {
+        locked(&slot.next).want(Piece { offset, bytes });
+        locked(&self.shared.work)
+            .requests
+            .push_back(Arc::clone(slot));
+        self.shared.wake.notify_one();
+    }
+
+    /// Puts a full chunk away.
+    pub(crate) fn retire(&self, slot: &Arc<Slot>, chunk: Chunk) {
+        locked(&slot.retired).waiting += 1;
+        locked(&self.shared.work)
+            .retired
+            .push_back((chunk, Arc::clone(slot)));
+        self.shared.wake.notify_one();
+    }
+
+    /// Waits until nothing is done any more for a log.
+    ///
+    /// # Returns
+    /// How many records were in its full chunks, and whether all is done; not if the disk is very slow.
+    pub(crate) fn settle(&self, slot: &Slot) -> (u64, bool) {
+        let (mut next, _) = slot
+            .changed
+            .wait_timeout_while(locked(&slot.next), SETTLING, |next| {
+                next.wanted.clear();
+                next.is_preparing
+            })
+            .unwrap_or_else(PoisonError::into_inner);
+        let idle = !next.is_preparing;
+        next.ready.clear();
+        drop(next);
+        let (retired, timeout) = slot
+            .counted
+            .wait_timeout_while(locked(&slot.retired), SETTLING, |retired| {
+                retired.waiting > 0
+            })
+            .unwrap_or_else(PoisonError::into_inner);
+        let n_records = retired.sums.totals.n_records();
+        (n_records, idle && !timeout.timed_out())
+    }
+}
+
+impl Drop for ChunkPreparer {
+    fn drop(&mut self) {
+        locked(&self.shared.work).stop = true;
+        self.shared.wake.notify_one();
+        if let Some(thread) = self.thread.take() {
+            // A panic there has lost no record: the logs prepare for themselves then.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Shared {
+    fn serve(&self) {
+        let zeros = vec![0; WRITE_BYTES];
+        let mut work = locked(&self.work);
+        // What is full is put away in turns with what is asked for: it is memory too.
+        let mut is_turn_of_full = false;
+        loop {
+            is_turn_of_full = !is_turn_of_full;
+            let is_asked = !work.requests.is_empty();
+            if let Some(job) = work.jobs.pop_front() {
+                drop(work);
+                job();
+                work = locked(&self.work);
+            } else if (is_turn_of_full || !is_asked)
+                && let Some((chunk, slot)) = work.retired.pop_front()
+            {
+                drop(work);
+                slot.put_away(&chunk);
+                drop(chunk);
+                work = locked(&self.work);
+            } else if let Some(slot) = work.requests.pop_front() {
+                drop(work);
+                slot.prepare(&zeros);
+                work = locked(&self.work);
+            } else if work.stop {
+                return;
+            } else {
+                work = self.wake.wait(work).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+}
+
+/// Gives the calling thread a table of open files of its own, empty but for the three standard ones, and blocks its signals.
+/// Where the system (Linux before 5.9) does not, it shares the program's.
+fn be_apart() {
+    // SAFETY: the set is initialised before it is used; both calls touch nothing but this thread.
+    unsafe {
+        let mut all = std::mem::zeroed();
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, std::ptr::null_mut());
+        libc::syscall(
+            libc::SYS_close_range,
+            3u32,
+            u32::MAX,
+            libc::CLOSE_RANGE_UNSHARE,
+        );
+    }
+}
+
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
