@@ -9,7 +9,9 @@ use cca_core::Assembly;
 use clap::Args;
 use mastermind_component::workload;
 use mastermind_composition::{Choice, Row, choose};
-use mastermind_models::{Metric, ModelSet};
+use mastermind_models::Metric;
+
+use crate::commands::predict::read_models;
 
 use crate::commands::profile::tell_missing_records;
 use crate::output;
@@ -31,6 +33,9 @@ pub struct Choose {
     /// Write the best assembly here
     #[arg(short, long, value_name = "ASSEMBLY2")]
     output: Option<PathBuf>,
+    /// Predict by the shown formula of each model alone, not by the median over all credible ones
+    #[arg(long)]
+    shown: bool,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -43,9 +48,7 @@ impl Choose {
     /// A file cannot be read; an alternative has no model.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         let assembly = Assembly::read(&self.assembly)?;
-        let act = || format!("cannot read models \"{}\"", self.models.display());
-        let models = ModelSet::from_json(&fs::read_to_string(&self.models).with_context(act)?)
-            .with_context(act)?;
+        let models = read_models(&self.models, self.shown)?;
         let run = super::profile::open(&self.records)?;
         let mut calls = workload(&run, Metric::Wall);
         tell_missing_records(
