@@ -60,7 +60,8 @@ proptest! {
         prop_assert!(!beyond || found.contradicts, "{found:?}");
         prop_assert!(found.value_s > 0.0 || found.clamped, "{found:?}");
         // A simulation takes what is predicted.
-        let value_s = Predictor::new(&model, |_| true).evaluate(|name| coordinate.number(name));
+        let predictor = Predictor::new(&model, |_| true);
+        let value_s = predictor.evaluate(|name| coordinate.number(name));
         prop_assert_eq!(value_s.unwrap().max(0.0), found.value_s);
         // Alone, the shown formula predicts.
         let mut alone = model;
