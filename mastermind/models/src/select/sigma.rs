@@ -83,9 +83,9 @@ pub(crate) fn sigma(points: &Points, best: &Candidate, spare: f64) -> Deviation 
         let formula = best.formula.scaled(share);
         let relative = deviance(points, &squares, &relative);
         let deviation = Deviation { family, formula };
-        // What a second coefficient could gain does not pay for it.
+        // Whatever a second coefficient gained would not pay for it.
         let n = points.len() as f64;
-        if relative <= n.ln() + COST + 0.5 * (n - 2.0) && relative <= fits[0].0 {
+        if relative <= n.ln() + COST && relative <= fits[0].0 {
             return deviation;
         }
         fits.push((relative, 1, deviation));
