@@ -46,6 +46,29 @@ fn wrong_use_ends_with_2() {
         &["fit"],
         &["fit", "records", "--metric", " "],
         &["choose", assembly],
+        &[
+            "choose",
+            assembly,
+            "--models",
+            "m",
+            "--records",
+            "r",
+            "--require",
+            "flux.order >=",
+        ],
+        &[
+            "choose",
+            assembly,
+            "--models",
+            "m",
+            "--records",
+            "r",
+            "--best",
+            "0",
+        ],
+        &["plan"],
+        &["plan", assembly, "--run"],
+        &["plan", assembly, "--repeat", "0"],
         &["fit", "t.csv", "--unit", "days"],
         &["predict"],
         &["predict", "models.json", "--at", "q"],
@@ -73,7 +96,7 @@ fn each_verb_has_help_with_an_example() {
     let scratch = Scratch::new();
     for verb in [
         "doctor", "list", "describe", "check", "run", "profile", "export", "fit", "predict",
-        "choose", "suggest",
+        "choose", "suggest", "plan",
     ] {
         let help = scratch.mastermind(&[verb, "--help"]).well();
         assert!(

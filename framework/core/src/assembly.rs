@@ -26,6 +26,9 @@ pub struct Assembly {
     /// Instance to the classes that may take its place.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub alternatives: BTreeMap<String, Vec<String>>,
+    /// Class to attribute to value: order of accuracy, memory in bytes, what an assembly may have to have.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub attributes: BTreeMap<String, BTreeMap<String, f64>>,
     /// What starts it.
     pub go: Option<Start>,
 }

@@ -5,8 +5,10 @@
 //! * [`Measurement`]: provides `cca.Measurement`, timers and events for components (section 4.1);
 //! * [`samples`]: the recorded calls as samples, for the fit;
 //! * [`workload`]: the recorded calls as a workload, for the choice;
+//! * [`add_to_call_graph`]: the recorded calls as a call graph;
 //! * [`Wrapped`]: the same recording in a program that was never written for it.
 
+mod call_graph;
 mod mastermind;
 mod measurement;
 mod record_objects;
@@ -15,6 +17,7 @@ mod summary;
 mod workload;
 mod wrapped;
 
+pub use call_graph::add_to_call_graph;
 pub use mastermind::{CounterChoice, Mastermind, library_hash, mpi_routines, routine_definitions};
 pub use measurement::Measurement;
 pub use samples::{NotCounted, counted, method_name, samples};

@@ -6,8 +6,14 @@ use mastermind_models::ModelSet;
 use num_bigint::BigUint;
 use serde::Serialize;
 
+use crate::between_runs::BetweenRuns;
 use crate::error::{Error, Lacking};
+use crate::optimise::{
+    Comparison, Found, Problem, ProblemError, SearchOptions, compare_assemblies, optimise,
+    pareto_front,
+};
 use crate::predicted::{Predicted, predict_calls};
+use crate::requirement::{Attributes, Requirement};
 use crate::workload::{Alternatives, Assembly, Call, Workload};
 
 /// The best assembly, and what the others would take.
@@ -24,13 +30,70 @@ pub struct Choice {
     /// The same in the current assembly, seconds.
     pub current_s: f64,
     /// 95 % interval of `predicted_s`, seconds; its upper end infinite (`null` in JSON) where a
-    /// model does not tell.
+    /// model does not tell. Of one fresh run where the spread between runs is known; else of the calls of the recorded run,
+    /// which share its state, so that another run is often outside.
     pub interval_s: [f64; 2],
+    /// The spread between runs, where it is known.
+    pub between_runs: Option<BetweenRuns>,
     /// What was left out of the search: nothing, since it is exact.
     pub pruned: Vec<String>,
+    /// No other allowed assembly is predicted to be faster; else `gap` says by how much one might be.
+    pub proved: bool,
+    /// By what part of its time the best assembly may be slower than the fastest one: 0 where that is proved.
+    pub gap: f64,
+    /// The best assemblies, the fastest first, as many as were asked for.
+    pub ranked: Vec<Ranked>,
+    /// The best assembly beside the next one: whether the models tell them apart. None without another one.
+    pub doubt: Option<Doubt>,
+    /// Every assembly that no other one beats in both time and the attribute asked for, the fastest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pareto: Vec<Ranked>,
+    /// Classes that could not be chosen, since there is no model of them: empty where that is refused.
+    pub without_model: Vec<Lacking>,
     /// One row for each class of each instance that was called, instances ascending, the classes
     /// in the order of the alternatives.
     pub instances: Vec<Row>,
+}
+
+/// An assembly among the best.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Ranked {
+    /// Class of each instance that has alternatives.
+    pub assembly: Assembly,
+    /// Its predicted time, seconds.
+    pub predicted_s: f64,
+    /// The sum of the attribute asked for over its instances.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attribute: Option<f64>,
+}
+
+/// How sure it is that the best assembly is better than the next one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Doubt {
+    /// The difference and what is risked; its `regret` infinite (`null` in JSON) where a model does not tell its spread.
+    #[serde(flatten)]
+    pub comparison: Comparison,
+    /// Whether the difference is beyond doubt at 95 %.
+    pub told_apart: bool,
+    /// The instance and the two classes of which a run with each, side by side, would tell most.
+    pub run: Option<(String, [String; 2])>,
+}
+
+/// What is asked of [`choose_with`].
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ChooseOptions {
+    /// How many of the best assemblies to give; at least 2 are looked at.
+    pub n_best: usize,
+    /// What an assembly must have.
+    pub requirements: Vec<Requirement>,
+    /// What the classes declare.
+    pub attributes: Attributes,
+    /// An attribute whose sum over the instances is to be small too: gives the Pareto set.
+    pub pareto: Option<String>,
+    /// Refuse where an alternative has no model, instead of choosing among the others.
+    pub strict: bool,
+    /// How much totals differ from run to run.
+    pub between_runs: Option<BetweenRuns>,
 }
 
 /// One class in the place of one instance.
@@ -60,78 +123,72 @@ pub struct Row {
     pub measured_only: bool,
 }
 
-/// Chooses the class of each instance so that the predicted time of the workload is smallest.
-///
-/// The time of an assembly is `Σ count · T(class of the instance, coordinate)` over the recorded
-/// calls. It is a sum over instances, each of its own class only, so the best class of each instance
-/// by itself makes the best of all `∏ Cᵢ` assemblies: exact, nothing pruned. The current class of an
-/// instance is one of its candidates, listed or not. Of equal ones the current, then the first
-/// listed is taken.
-///
-/// # Arguments
-/// * `workload` - recorded calls; instances without any do not count, and keep their class
-/// * `alternatives` - classes for some instances of `current`; the others keep theirs
-/// * `current` - the assembly as it stands
-/// * `models` - a model for each candidate class, method and mode called
+/// Chooses the class of each instance so that the predicted time of the workload is smallest: [`choose_with`] without wishes,
+/// every candidate having to have its models.
 ///
 /// # Errors
-/// [`Error::UnknownInstance`]; [`Error::Lacking`] with every model that is missing. An instance
-/// without alternatives may lack its model if it was recorded with its current class: it then counts
-/// as measured.
+/// Those of [`choose_with`].
 pub fn choose(
     workload: &Workload,
     alternatives: &Alternatives,
     current: &Assembly,
     models: &ModelSet,
 ) -> Result<Choice, Error> {
-    let mut calls: BTreeMap<&str, Vec<&Call>> = BTreeMap::new();
-    for call in &workload.calls {
-        calls.entry(&call.instance).or_default().push(call);
-    }
-    for instance in alternatives
-        .keys()
-        .map(String::as_str)
-        .chain(calls.keys().copied())
-    {
-        check_known(instance, current)?;
-    }
-    let mut lacking = Vec::new();
-    let mut tally = Tally::default();
-    let mut best = current.clone();
-    for (instance, calls) in calls {
-        let place = Place {
-            instance,
-            current: &current[instance],
-            calls: &calls,
-        };
-        let classes = candidates(alternatives.get(instance), place.current);
-        let rows = place.rows(&classes, workload, models, &mut lacking)?;
-        if let Some(class) = tally.take(rows) {
-            best.insert(instance.into(), class);
-        }
-    }
-    if !lacking.is_empty() {
-        lacking.sort();
-        lacking.dedup();
-        return Err(Error::Lacking(lacking));
-    }
-    let assemblies = count(alternatives, current).to_string();
-    Ok(tally.choice(assemblies, best))
+    let options = ChooseOptions {
+        strict: true,
+        ..ChooseOptions::default()
+    };
+    choose_with(workload, alternatives, current, models, &options)
+}
+
+/// Chooses the class of each instance so that the predicted time of the workload is smallest.
+///
+/// The time of an assembly is `Σ count · T(class of the instance, coordinate)` over the recorded
+/// calls; requirements forbid classes, or pairs of them. The current class of an instance is one of its candidates, listed or
+/// not. Of equal assemblies the one with more of the current classes, then of those listed first, is taken.
+/// Predicted times are expected ones, so that the assembly of least time is also the one of least expected regret.
+///
+/// # Arguments
+/// * `workload` - recorded calls; instances without any cost nothing
+/// * `alternatives` - classes for some instances of `current`; the others keep theirs
+/// * `current` - the assembly as it stands
+/// * `models` - a model for each candidate class, method and mode called
+///
+/// # Errors
+/// [`Error::UnknownInstance`]; [`Error::Requirement`]; [`Error::Problem`] where no assembly is allowed; [`Error::Lacking`]
+/// with every model that is missing: of any candidate with `strict`, else of the only one of an instance.
+/// An instance without alternatives may lack its model if it was recorded with its current class: it then counts
+/// as measured.
+pub fn choose_with(
+    workload: &Workload,
+    alternatives: &Alternatives,
+    current: &Assembly,
+    models: &ModelSet,
+    options: &ChooseOptions,
+) -> Result<Choice, Error> {
+    let search = Composition::new(workload, alternatives, current, models, options)?;
+    search.choice(options)
+}
+
+/// The problem that [`choose_with`] solves, for other solvers: see [`crate::optimise::cfn`].
+///
+/// # Errors
+/// Those of [`choose_with`].
+pub fn problem_of(
+    workload: &Workload,
+    alternatives: &Alternatives,
+    current: &Assembly,
+    models: &ModelSet,
+    options: &ChooseOptions,
+) -> Result<Problem, Error> {
+    Ok(Composition::new(workload, alternatives, current, models, options)?.problem)
 }
 
 fn check_known(instance: &str, current: &Assembly) -> Result<(), Error> {
     if current.contains_key(instance) {
         return Ok(());
     }
-    let known = current
-        .keys()
-        .map(String::as_str)
-        .collect::<Vec<_>>()
-        .join(", ");
-    Err(Error::UnknownInstance {
-        instance: instance.into(),
-        known,
-    })
+    Err(Error::unknown_instance(instance, current))
 }
 
 /// The classes listed, each once, the current one among them.
@@ -166,32 +223,27 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// A row and its prediction for each candidate class.
-    fn rows(
+    /// A row and its prediction for one candidate class; `only` where it is the only one.
+    fn row_of(
         &self,
-        classes: &[&str],
+        class: &str,
+        only: bool,
         workload: &Workload,
         models: &ModelSet,
-        lacking: &mut Vec<Lacking>,
-    ) -> Result<Vec<(Row, Predicted)>, Error> {
-        let row = |&class: &&str| {
-            let mut missing = Vec::new();
-            let mut predicted = predict_calls(class, self.calls, workload, models, &mut missing)?;
-            let measured_s = self.measured_s(class);
-            let fixed = classes.len() == 1 && !missing.is_empty();
-            match measured_s.filter(|_| fixed) {
-                Some(time_s) => {
-                    predicted = Predicted {
-                        time_s,
-                        ..Predicted::default()
-                    }
-                }
-                None => lacking.append(&mut missing),
-            }
-            let measured_only = fixed && measured_s.is_some();
-            Ok((self.row(class, measured_only, &predicted), predicted))
-        };
-        classes.iter().map(row).collect()
+        missing: &mut Vec<Lacking>,
+    ) -> Result<(Row, Predicted), Error> {
+        let mut predicted = predict_calls(class, self.calls, workload, models, missing)?;
+        let measured_s = self
+            .measured_s(class)
+            .filter(|_| only && !missing.is_empty());
+        if let Some(time_s) = measured_s {
+            missing.clear();
+            predicted = Predicted {
+                time_s,
+                ..Predicted::default()
+            };
+        }
+        Ok((self.row(class, measured_s.is_some(), &predicted), predicted))
     }
 
     fn row(&self, class: &str, measured_only: bool, predicted: &Predicted) -> Row {
@@ -217,46 +269,352 @@ impl Place<'_> {
     }
 }
 
-/// The instances settled so far.
-#[derive(Default)]
-struct Tally {
-    best: Predicted,
-    current_s: f64,
-    rows: Vec<Row>,
+/// The interval of one fresh run, or, where its spread is unknown, of calls that are independent.
+fn interval_s(sum: &Predicted, between_runs: Option<&BetweenRuns>) -> [f64; 2] {
+    match between_runs {
+        Some(between_runs) if sum.time_s > 0.0 => {
+            let relative = sum.uncertainty.variance_s2() / sum.time_s.powi(2);
+            between_runs.interval_s(sum.time_s, relative, mastermind_models::LEVEL)
+        }
+        _ => sum.interval_s(),
+    }
 }
 
-impl Tally {
-    /// Settles an instance by its rows; returns the class chosen.
-    fn take(&mut self, mut rows: Vec<(Row, Predicted)>) -> Option<String> {
-        // A clamped time is no time; then the smallest, then the current class.
-        let rank = |(row, _): &(Row, Predicted)| (row.clamped, row.predicted_s, !row.current);
-        let order = |a: &(bool, f64, bool), b: &(bool, f64, bool)| {
-            a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2))
-        };
-        let (best, predicted) = rows
-            .iter_mut()
-            .min_by(|a, b| order(&rank(a), &rank(b)))
-            .map(|(row, p)| (row, *p))?;
-        best.chosen = true;
-        let class = best.class.clone();
-        self.best.merge(&predicted);
-        for (row, _) in rows {
-            self.current_s += if row.current { row.predicted_s } else { 0.0 };
-            self.rows.push(row);
+/// The sites with what each of their classes takes.
+struct Composition<'a> {
+    alternatives: &'a Alternatives,
+    current: &'a Assembly,
+    /// Instance of each site.
+    instances: Vec<&'a str>,
+    /// Candidates of each site.
+    classes: Vec<Vec<&'a str>>,
+    /// For each site its rows and predictions; none where it was not called.
+    rows: Vec<Vec<(Row, Predicted)>>,
+    problem: Problem,
+    /// Whether every candidate must have its models.
+    strict: bool,
+    /// Models without which nothing can be chosen.
+    refused: Vec<Lacking>,
+    without_model: Vec<Lacking>,
+}
+
+impl<'a> Composition<'a> {
+    fn new(
+        workload: &'a Workload,
+        alternatives: &'a Alternatives,
+        current: &'a Assembly,
+        models: &ModelSet,
+        options: &ChooseOptions,
+    ) -> Result<Self, Error> {
+        let mut calls: BTreeMap<&str, Vec<&Call>> = BTreeMap::new();
+        for call in &workload.calls {
+            calls.entry(&call.instance).or_default().push(call);
         }
-        Some(class)
+        for instance in alternatives
+            .keys()
+            .map(String::as_str)
+            .chain(calls.keys().copied())
+        {
+            check_known(instance, current)?;
+        }
+        let mut composition = Self {
+            alternatives,
+            current,
+            instances: Vec::new(),
+            classes: Vec::new(),
+            rows: Vec::new(),
+            problem: Problem::new(),
+            strict: options.strict,
+            refused: Vec::new(),
+            without_model: Vec::new(),
+        };
+        for (instance, class) in current {
+            let calls = calls.remove(instance.as_str()).unwrap_or_default();
+            let place = Place {
+                instance,
+                current: class,
+                calls: &calls,
+            };
+            let classes = candidates(alternatives.get(instance), class);
+            composition.add(&place, instance, classes, workload, models)?;
+        }
+        let mut refused = std::mem::take(&mut composition.refused);
+        if !refused.is_empty() {
+            refused.sort();
+            refused.dedup();
+            return Err(Error::Lacking(refused));
+        }
+        for requirement in &options.requirements {
+            composition.require(requirement, &options.attributes)?;
+        }
+        Ok(composition)
     }
 
-    fn choice(self, assemblies: String, best: Assembly) -> Choice {
-        Choice {
-            assemblies,
-            evaluated: self.rows.len(),
-            best,
-            predicted_s: self.best.time_s,
-            current_s: self.current_s,
-            interval_s: self.best.interval_s(),
-            pruned: Vec::new(),
-            instances: self.rows,
+    /// Adds a site; classes without a model are forbidden, or refused.
+    fn add(
+        &mut self,
+        place: &Place<'_>,
+        instance: &'a str,
+        classes: Vec<&'a str>,
+        workload: &Workload,
+        models: &ModelSet,
+    ) -> Result<(), Error> {
+        let mut rows = Vec::new();
+        let mut costs = vec![0.0; classes.len()];
+        let mut all_missing = Vec::new();
+        for (class, cost) in classes
+            .iter()
+            .zip(&mut costs)
+            .filter(|_| !place.calls.is_empty())
+        {
+            let mut missing = Vec::new();
+            let (row, predicted) =
+                place.row_of(class, classes.len() == 1, workload, models, &mut missing)?;
+            *cost = predicted.time_s;
+            if missing.is_empty() {
+                rows.push((row, predicted));
+            } else {
+                *cost = f64::INFINITY;
+                all_missing.append(&mut missing);
+            }
         }
+        if self.strict || costs.iter().all(|c| *c == f64::INFINITY) {
+            self.refused.append(&mut all_missing);
+        }
+        self.without_model.append(&mut all_missing);
+        // A time below 0 is no time: it wins only where there is no other.
+        if rows.iter().any(|(row, _)| !row.clamped) {
+            for (row, _) in rows.iter().filter(|(row, _)| row.clamped) {
+                if let Some(at) = classes.iter().position(|class| *class == row.class) {
+                    costs[at] = f64::INFINITY;
+                }
+            }
+        }
+        self.problem.add_site(place.instance, &classes, &costs)?;
+        self.instances.push(instance);
+        self.classes.push(classes);
+        self.rows.push(rows);
+        Ok(())
+    }
+
+    /// Forbids what does not meet a requirement.
+    fn require(&mut self, requirement: &Requirement, attributes: &Attributes) -> Result<(), Error> {
+        let mut sites = Vec::new();
+        for instance in requirement.instances() {
+            check_known(instance, self.current)?;
+            sites.extend(self.instances.iter().position(|known| *known == instance));
+        }
+        let (first, second) = match sites[..] {
+            [first, second] => (first, Some(second)),
+            [only] => (only, None),
+            _ => return Ok(()),
+        };
+        let n_second = second.map_or(1, |second| self.classes[second].len());
+        let mut costs = Vec::new();
+        for class in &self.classes[first] {
+            for other in 0..n_second {
+                let mut assembly =
+                    Assembly::from([(self.instances[first].to_owned(), (*class).to_owned())]);
+                if let Some(second) = second {
+                    let class = self.classes[second][other];
+                    assembly.insert(self.instances[second].into(), class.into());
+                }
+                let is_met = requirement.is_met(&assembly, attributes)?;
+                costs.push(if is_met { 0.0 } else { f64::INFINITY });
+            }
+        }
+        match second {
+            Some(second) => self.problem.add_pair(first, second, &costs)?,
+            None => {
+                let forbidden = costs.iter().enumerate().filter(|(_, cost)| **cost > 0.0);
+                forbidden.for_each(|(at, _)| self.problem.forbid(first, at));
+            }
+        }
+        Ok(())
+    }
+
+    fn choice(self, options: &ChooseOptions) -> Result<Choice, Error> {
+        let search = SearchOptions {
+            n_best: options.n_best.max(2),
+            ..SearchOptions::default()
+        };
+        let found =
+            optimise(&self.problem, &search).map_err(|error| self.infeasible(error, options))?;
+        let mut best = found.best[0].clone();
+        self.prefer_current(&mut best);
+        let pareto = self.pareto(options)?;
+        let mut ranked = vec![best.clone()];
+        ranked.extend(
+            found
+                .best
+                .iter()
+                .filter(|f| f.choice != best.choice)
+                .cloned(),
+        );
+        let doubt = ranked.get(1).map(|next| self.doubt(&best, next));
+        ranked.truncate(options.n_best.max(1));
+        let mut sum = Predicted::default();
+        let mut current_s = 0.0;
+        let mut instances = Vec::new();
+        for (site, rows) in self.rows.iter().enumerate() {
+            for (row, predicted) in rows {
+                let mut row = row.clone();
+                row.chosen = row.class == self.classes[site][best.choice[site]];
+                if row.chosen {
+                    sum.merge(predicted);
+                }
+                current_s += if row.current { row.predicted_s } else { 0.0 };
+                instances.push(row);
+            }
+        }
+        let mut assembly = self.current.clone();
+        assembly.extend(self.assembly(&best.choice));
+        let ranked = ranked.iter().map(|f| self.ranked(f, None)).collect();
+        let mut without_model = self.without_model.clone();
+        without_model.sort();
+        without_model.dedup();
+        Ok(Choice {
+            assemblies: count(self.alternatives, self.current).to_string(),
+            evaluated: instances.len(),
+            best: assembly,
+            predicted_s: sum.time_s,
+            current_s,
+            interval_s: interval_s(&sum, options.between_runs.as_ref()),
+            between_runs: options.between_runs,
+            pruned: Vec::new(),
+            proved: found.proved(),
+            gap: found.gap(),
+            ranked,
+            doubt,
+            pareto,
+            without_model,
+            instances,
+        })
+    }
+
+    fn infeasible(&self, error: ProblemError, options: &ChooseOptions) -> Error {
+        match error {
+            ProblemError::Infeasible { .. } if !options.requirements.is_empty() => {
+                let texts: Vec<_> = options
+                    .requirements
+                    .iter()
+                    .map(|r| format!("\"{}\"", r.text()))
+                    .collect();
+                let hint = format!(
+                    "take back one of the requirements {}, or add an alternative that meets them",
+                    texts.join(", ")
+                );
+                ProblemError::Infeasible { hint }.into()
+            }
+            error => error.into(),
+        }
+    }
+
+    /// Takes the current class, else one listed before, where that costs no more.
+    fn prefer_current(&self, best: &mut Found) {
+        for (site, classes) in self.classes.iter().enumerate() {
+            let is_current = |&at: &usize| classes[at] == self.current[self.instances[site]];
+            let current = (0..classes.len()).find(is_current);
+            let before = best.choice[site];
+            for at in current.into_iter().chain(0..before) {
+                let mut choice = best.choice.clone();
+                choice[site] = at;
+                if self.problem.cost(&choice) <= best.cost {
+                    best.choice = choice;
+                    break;
+                }
+            }
+        }
+    }
+
+    /// The classes of the sites that have alternatives.
+    fn assembly(&self, choice: &[usize]) -> Assembly {
+        let sites = self.instances.iter().zip(&self.classes).zip(choice);
+        let open = sites.filter(|((_, classes), _)| classes.len() > 1);
+        open.map(|((instance, classes), &c)| ((*instance).to_owned(), classes[c].to_owned()))
+            .collect()
+    }
+
+    fn ranked(&self, found: &Found, attribute: Option<f64>) -> Ranked {
+        Ranked {
+            assembly: self.assembly(&found.choice),
+            predicted_s: found.cost,
+            attribute,
+        }
+    }
+
+    /// Compares the best with the next one, by the spread of their predictions.
+    fn doubt(&self, best: &Found, next: &Found) -> Doubt {
+        let deviation = |site: usize, class: &str| {
+            let rows = self.rows[site].iter();
+            let mut of_class = rows.filter(|(row, _)| row.class == class);
+            of_class
+                .next()
+                .map_or(0.0, |(_, p)| p.uncertainty.variance_s2().sqrt())
+        };
+        let deviations: Vec<Vec<f64>> = self
+            .classes
+            .iter()
+            .enumerate()
+            .map(|(site, classes)| classes.iter().map(|class| deviation(site, class)).collect())
+            .collect();
+        let difference = next.cost - best.cost;
+        let comparison = compare_assemblies(&best.choice, &next.choice, difference, &deviations);
+        let run = comparison.measure.map(|site| {
+            let class = |found: &Found| self.classes[site][found.choice[site]].to_owned();
+            (self.instances[site].to_owned(), [class(best), class(next)])
+        });
+        Doubt {
+            told_apart: comparison.is_told(mastermind_models::LEVEL),
+            comparison,
+            run,
+        }
+    }
+
+    /// The Pareto set of time and an attribute, where one is asked for.
+    fn pareto(&self, options: &ChooseOptions) -> Result<Vec<Ranked>, Error> {
+        let Some(attribute) = &options.pareto else {
+            return Ok(Vec::new());
+        };
+        let declared = |class: &&str| options.attributes.get(*class)?.get(attribute).copied();
+        let values: Vec<Vec<Option<f64>>> = self
+            .classes
+            .iter()
+            .map(|classes| classes.iter().map(declared).collect())
+            .collect();
+        let sites = values
+            .iter()
+            .enumerate()
+            .filter(|(_, values)| values.iter().any(Option::is_some));
+        let mut n_sites = 0;
+        for (site, values) in sites {
+            n_sites += 1;
+            if let Some(at) = values.iter().position(Option::is_none) {
+                return Err(Error::Attribute {
+                    attribute: attribute.clone(),
+                    class: self.classes[site][at].into(),
+                    instance: self.instances[site].into(),
+                });
+            }
+        }
+        if n_sites == 0 {
+            return Err(Error::NoAttribute {
+                attribute: attribute.clone(),
+            });
+        }
+        let costs: Vec<Vec<f64>> = values
+            .iter()
+            .map(|values| values.iter().map(|v| v.unwrap_or(0.0)).collect())
+            .collect();
+        let second = self.problem.with_costs(&costs)?;
+        let front = pareto_front(&[self.problem.clone(), second])?;
+        let ranked = front.into_iter().map(|point| {
+            let found = Found {
+                choice: point.choice,
+                cost: point.costs[0],
+            };
+            self.ranked(&found, Some(point.costs[1]))
+        });
+        Ok(ranked.collect())
     }
 }

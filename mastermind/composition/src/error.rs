@@ -2,8 +2,15 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
+use crate::optimise::ProblemError;
+use crate::requirement::RequirementError;
+use crate::scaling::Settings;
+use crate::workload::Assembly;
+
 /// A model that the choice needs and the set lacks.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Lacking {
     /// The instance.
     pub instance: String,
@@ -68,6 +75,105 @@ pub enum Error {
         /// What the model says.
         source: Box<mastermind_models::Error>,
     },
+    /// A requirement cannot be read, or is about an attribute that a class does not declare.
+    #[error(transparent)]
+    Requirement(#[from] RequirementError),
+    /// No assembly is allowed, or the costs are none.
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+    /// Some classes of an instance declare an attribute, and one does not.
+    #[error(
+        "cannot find the Pareto set of {attribute}: class \"{class}\" of \"{instance}\" declares none, expected {attribute} = NUMBER under [attributes.\"{class}\"] in the assembly"
+    )]
+    Attribute {
+        /// The attribute.
+        attribute: String,
+        /// The class without it.
+        class: String,
+        /// Its instance.
+        instance: String,
+    },
+    /// No class declares an attribute.
+    #[error(
+        "cannot find the Pareto set of {attribute}: no class declares it, expected {attribute} = NUMBER under [attributes.CLASS] in the assembly"
+    )]
+    NoAttribute {
+        /// The attribute.
+        attribute: String,
+    },
+    /// A setting is to be scaled that no run varies.
+    #[error(
+        "cannot scale the workload to {setting} = {wanted}: all runs have {found}, expected runs with several values of it"
+    )]
+    NotVaried {
+        /// The setting.
+        setting: String,
+        /// What it is to be.
+        wanted: f64,
+        /// What it is in all runs.
+        found: f64,
+    },
+    /// Two settings vary together in the runs, and do not in what is wanted.
+    #[error(
+        "cannot scale the workload to {setting} = {wanted}: it goes with {other} in the runs, expected {expected}; run some where they differ"
+    )]
+    Together {
+        /// The setting.
+        setting: String,
+        /// The one that it goes with.
+        other: String,
+        /// What it is to be.
+        wanted: f64,
+        /// What it would be in such runs.
+        expected: f64,
+    },
+    /// Growth cannot be told from so few sizes.
+    #[error(
+        "cannot scale the workload: runs of {found} different settings, expected at least {expected}"
+    )]
+    TooFewSizes {
+        /// Different settings.
+        found: usize,
+        /// How many are needed.
+        expected: usize,
+    },
+    /// A setting is not one that the workload grows with.
+    #[error(
+        "cannot scale the workload by {setting}: {found}, expected a number above 0 that all runs have"
+    )]
+    Setting {
+        /// The setting.
+        setting: String,
+        /// What was found.
+        found: String,
+    },
+    /// There is nothing to choose or to plan.
+    #[error(
+        "cannot plan runs: no instance has two classes, expected some under [alternatives] in the assembly"
+    )]
+    NoAlternatives,
+}
+
+impl Error {
+    /// A setting that is not in all runs, or not above 0.
+    pub(crate) fn unknown_setting(setting: &str, wanted: &Settings) -> Self {
+        let found = wanted
+            .get(setting)
+            .map_or_else(|| "no value".into(), f64::to_string);
+        Self::Setting {
+            setting: setting.into(),
+            found,
+        }
+    }
+
+    /// The assembly has not the instance that was named.
+    pub(crate) fn unknown_instance(instance: &str, assembly: &Assembly) -> Self {
+        let known: Vec<_> = assembly.keys().map(String::as_str).collect();
+        Self::UnknownInstance {
+            instance: instance.into(),
+            known: known.join(", "),
+        }
+    }
 }
 
 /// `; 2 more models are lacking`, or nothing.

@@ -3,18 +3,32 @@
 //! * A [`Workload`] is what a run called: instance, method, coordinate, how often;
 //! * an [`Assembly`] says which class each instance has, [`Alternatives`] which it might have;
 //! * [`choose`] predicts the time of the calls for every assembly that these allow and gives the
-//!   best one, with a row for each class of each instance.
+//!   best one, with a row for each class of each instance; [`choose_with`] takes wishes;
+//! * [`BetweenRuns`] is how much totals differ from run to run, and what interval a fresh one lies in;
+//! * a [`CallGraph`] has who called whom, how often, with which parameters, and the own time of each method by call path;
+//! * [`scale_workload`] gives the workload of settings that were not run;
+//! * [`plan`] says which runs show all that the models need.
 //! * [`optimise`] has the optimiser for assemblies whose parts also cost something together.
 //!
 //! A model belongs to a class and a method: [`model_name`] is the name it must have. Nothing here
 //! prints, reads files, or knows the framework.
 
+mod between_runs;
+mod call_graph;
 mod choose;
 mod error;
 pub mod optimise;
+mod plan;
 mod predicted;
+mod requirement;
+mod scaling;
 mod workload;
 
-pub use choose::{Choice, Row, choose};
+pub use between_runs::{BetweenRuns, EarlierSpread};
+pub use call_graph::{CallGraph, Calls, Distribution, OwnTime, Vertex, VertexId};
+pub use choose::{Choice, ChooseOptions, Doubt, Ranked, Row, choose, choose_with, problem_of};
 pub use error::{Error, Lacking};
+pub use plan::{Plan, plan};
+pub use requirement::{Attributes, Requirement, RequirementError};
+pub use scaling::{ScaledWorkload, Settings, SizedRun, scale_workload};
 pub use workload::{Alternatives, Assembly, Call, Workload, model_name};

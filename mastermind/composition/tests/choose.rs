@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use mastermind_composition::{
-    Alternatives, Assembly, Call, Choice, Error, Workload, choose, model_name,
+    Alternatives, Assembly, Call, Choice, ChooseOptions, Error, Requirement, Workload, choose,
+    choose_with, model_name, problem_of,
 };
 use mastermind_models::{Coordinate, Metric, Model, ModelSet, Parameter, SampleSet, fit, predict};
 use proptest::prelude::*;
@@ -337,4 +338,149 @@ proptest! {
         let choice = choose(&workload, &listed, &current, &models).unwrap();
         check_against_all(&choice, &workload, &listed, &models);
     }
+}
+
+fn wishes(require: &[&str]) -> ChooseOptions {
+    let of = |order: f64, memory: f64| {
+        BTreeMap::from([("order".to_owned(), order), ("memory".to_owned(), memory)])
+    };
+    ChooseOptions {
+        n_best: 3,
+        requirements: require
+            .iter()
+            .map(|text| Requirement::parse(text).unwrap())
+            .collect(),
+        attributes: BTreeMap::from([
+            ("hydro.GodunovFlux".to_owned(), of(2.0, 1.0)),
+            ("hydro.EfmFlux".to_owned(), of(1.0, 7.0)),
+            ("hydro.Muscl".to_owned(), of(2.0, 3.0)),
+        ]),
+        ..ChooseOptions::default()
+    }
+}
+
+fn chosen(options: &ChooseOptions) -> Result<Choice, Error> {
+    let (workload, alternatives, current) = shock();
+    choose_with(&workload, &alternatives, &current, &models(0.1), options)
+}
+
+/// Godunov takes 95 s, EFM 72: a requirement that EFM does not meet leaves Godunov.
+#[test]
+fn a_requirement_forbids_the_fastest() {
+    let choice = chosen(&wishes(&["flux.order >= 2"])).unwrap();
+    assert_eq!(choice.best["flux"], "hydro.GodunovFlux");
+    close(choice.predicted_s, 107.0);
+    let choice = chosen(&wishes(&["flux.order >= states.order"])).unwrap();
+    assert_eq!(choice.best["flux"], "hydro.GodunovFlux");
+    let choice = chosen(&wishes(&["flux.order < states.order"])).unwrap();
+    assert_eq!(choice.best["flux"], "hydro.EfmFlux");
+    assert!(choice.proved && choice.gap == 0.0);
+}
+
+#[test]
+fn what_no_assembly_meets_is_an_error() {
+    let error = chosen(&wishes(&["flux.order >= 2", "flux.order < 2"])).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "cannot choose an assembly: none of them is allowed, expected one; take back one of the requirements \
+         \"flux.order >= 2\", \"flux.order < 2\", or add an alternative that meets it"
+            .replace("meets it", "meets them")
+    );
+    let error = chosen(&wishes(&["fluxx.order >= 2"])).unwrap_err();
+    assert!(matches!(error, Error::UnknownInstance { .. }), "{error}");
+    let error = chosen(&wishes(&["mesh.order >= 2"])).unwrap_err();
+    assert!(matches!(error, Error::Requirement(_)), "{error}");
+}
+
+/// Of the four assemblies two meshes are never called, so each time comes twice; the current mesh is preferred.
+#[test]
+fn the_best_few_are_ranked() {
+    let choice = chosen(&wishes(&[])).unwrap();
+    let ranked: Vec<_> = choice
+        .ranked
+        .iter()
+        .map(|r| (r.assembly["flux"].as_str(), r.predicted_s.round()))
+        .collect();
+    assert_eq!(
+        ranked,
+        [
+            ("hydro.EfmFlux", 84.0),
+            ("hydro.EfmFlux", 84.0),
+            ("hydro.GodunovFlux", 107.0)
+        ]
+    );
+    assert_eq!(choice.ranked[0].assembly["mesh"], "hydro.Uniform");
+    let one_site = wishes(&["flux.order > 0"]);
+    let (workload, mut alternatives, current) = shock();
+    alternatives.remove("mesh");
+    let choice = choose_with(&workload, &alternatives, &current, &models(0.1), &one_site).unwrap();
+    let doubt = choice.doubt.unwrap();
+    close(doubt.comparison.difference, 23.0);
+    assert!(doubt.told_apart);
+    // Ten calls at q = 2, 70 s or 60 s, which so wide a spread does not tell apart.
+    let mut small = workload;
+    small.calls.remove(1);
+    let wide = choose_with(&small, &alternatives, &current, &models(0.9), &one_site).unwrap();
+    let doubt = wide.doubt.unwrap();
+    assert!(!doubt.told_apart && doubt.comparison.regret > 0.0);
+    let (instance, _) = doubt.run.unwrap();
+    assert_eq!(instance, "flux");
+}
+
+#[test]
+fn the_pareto_set_has_time_and_attribute() {
+    let options = ChooseOptions {
+        pareto: Some("memory".into()),
+        ..wishes(&[])
+    };
+    let (workload, mut alternatives, current) = shock();
+    alternatives.remove("mesh");
+    let choice = choose_with(&workload, &alternatives, &current, &models(0.0), &options).unwrap();
+    let front: Vec<_> = choice
+        .pareto
+        .iter()
+        .map(|p| (p.predicted_s.round(), p.attribute.unwrap()))
+        .collect();
+    assert_eq!(front, [(84.0, 10.0), (107.0, 4.0)]);
+    let none = ChooseOptions {
+        pareto: Some("residual".into()),
+        ..wishes(&[])
+    };
+    let error = choose_with(&workload, &alternatives, &current, &models(0.0), &none).unwrap_err();
+    assert!(matches!(error, Error::NoAttribute { .. }), "{error}");
+    let mut partly = options;
+    partly
+        .attributes
+        .get_mut("hydro.EfmFlux")
+        .unwrap()
+        .remove("memory");
+    let error = choose_with(&workload, &alternatives, &current, &models(0.0), &partly).unwrap_err();
+    assert!(matches!(error, Error::Attribute { .. }), "{error}");
+}
+
+#[test]
+fn without_strict_an_alternative_that_lacks_its_model_is_named_and_left_out() {
+    let (workload, alternatives, current) = shock();
+    let mut models = models(0.0);
+    models.models.remove(1);
+    let choice = choose_with(&workload, &alternatives, &current, &models, &wishes(&[])).unwrap();
+    assert_eq!(choice.best["flux"], "hydro.GodunovFlux");
+    assert_eq!(choice.without_model.len(), 1);
+    assert_eq!(choice.without_model[0].class, "hydro.EfmFlux");
+    models.models.remove(0);
+    let error = choose_with(&workload, &alternatives, &current, &models, &wishes(&[])).unwrap_err();
+    assert!(matches!(error, Error::Lacking(lacking) if lacking.len() == 2));
+}
+
+#[test]
+fn the_problem_can_be_given_to_other_solvers() {
+    let (workload, alternatives, current) = shock();
+    let options = wishes(&["flux.order >= 2"]);
+    let problem = problem_of(&workload, &alternatives, &current, &models(0.0), &options).unwrap();
+    assert_eq!(problem.sites().len(), 3);
+    let text = mastermind_composition::optimise::cfn(&problem, "shock", 3);
+    assert!(
+        text.contains("\"flux\":[\"hydro.GodunovFlux\",\"hydro.EfmFlux\"]"),
+        "{text}"
+    );
 }

@@ -1,20 +1,32 @@
 //! `mastermind choose`: the best assembly among the alternatives.
 
+mod runs;
+
 use std::fs;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use cca_core::Assembly;
 use clap::Args;
 use mastermind_component::workload;
-use mastermind_composition::{Choice, Row, choose};
-use mastermind_models::Metric;
+use mastermind_composition::optimise::cfn;
+use mastermind_composition::{
+    Choice, ChooseOptions, Doubt, Ranked, Requirement, Row, ScaledWorkload, choose_with, problem_of,
+};
+use mastermind_models::{Metric, ModelSet};
 
-use crate::commands::predict::read_models;
-
+use self::runs::Runs;
 use crate::commands::profile::tell_missing_records;
 use crate::output;
+use crate::session::setting;
+
+/// Digits behind the point of the seconds in an exported problem: nanoseconds.
+const EXPORTED_DECIMALS: usize = 9;
+
+/// Relative distance of a number of calls from a power of the settings up to which nothing is said.
+const TOLERATED_MISFIT: f64 = 0.1;
 
 /// Choose the best assembly for a recorded workload.
 #[derive(Args)]
@@ -30,12 +42,34 @@ pub struct Choose {
     /// The records of the workload
     #[arg(long, value_name = "DIR")]
     records: PathBuf,
+    /// Choose for the workload that the runs of --runs let expect with a parameter at this value; KEY may be PORT.KEY
+    #[arg(long, value_name = "INSTANCE.KEY=VALUE", value_parser = setting, requires = "runs")]
+    set: Vec<(String, String)>,
+    /// The same with this number of ranks
+    #[arg(long, value_name = "N", requires = "runs")]
+    ranks: Option<NonZeroU32>,
+    /// Only assemblies that meet this: a condition on what the classes declare under [attributes], "flux.order >= 2"
+    #[arg(long, value_name = "EXPR", value_parser = requirement)]
+    require: Vec<Requirement>,
+    /// Print so many of the best assemblies
+    #[arg(long, value_name = "K", default_value = "1")]
+    best: NonZeroUsize,
+    /// Print every assembly that no other one beats in both time and the sum of this attribute
+    #[arg(long, value_name = "ATTRIBUTE")]
+    pareto: Option<String>,
+    /// Write the problem for solvers of weighted constraint networks here
+    #[arg(long, value_name = "F.cfn")]
+    export: Option<PathBuf>,
+    /// A folder with a folder of records for each of several runs, as plan --run makes them: tells how much runs differ, for
+    /// the interval of the predicted time
+    #[arg(long, value_name = "DIR")]
+    runs: Option<PathBuf>,
+    /// Refuse where an alternative has no model, instead of choosing among the others
+    #[arg(long)]
+    strict: bool,
     /// Write the best assembly here
     #[arg(short, long, value_name = "ASSEMBLY2")]
     output: Option<PathBuf>,
-    /// Predict by the shown formula of each model alone, not by the median over all credible ones
-    #[arg(long)]
-    shown: bool,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -45,21 +79,60 @@ impl Choose {
     /// Predicts and chooses.
     ///
     /// # Errors
-    /// A file cannot be read; an alternative has no model.
+    /// A file cannot be read; an alternative has no model, where that is refused; no assembly meets the requirements.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         let assembly = Assembly::read(&self.assembly)?;
-        let models = read_models(&self.models, self.shown)?;
+        let act = || format!("cannot read models \"{}\"", self.models.display());
+        let models = ModelSet::from_json(&fs::read_to_string(&self.models).with_context(act)?)
+            .with_context(act)?;
         let run = super::profile::open(&self.records)?;
         let mut calls = workload(&run, Metric::Wall);
         tell_missing_records(
             &run,
             "they are predicted at the mean size of their class, those of unknown size not at all",
         );
+        let any_calls = !calls.calls.is_empty();
         // What the assembly does not have, such as the program that started it, cannot be chosen.
         calls
             .calls
             .retain(|call| assembly.instances.contains_key(&call.instance));
-        let choice = choose(&calls, &assembly.alternatives, &assembly.instances, &models)?;
+        if any_calls && calls.calls.is_empty() {
+            bail!(
+                "cannot choose for records \"{}\": calls of other instances, expected some of an instance of assembly \"{}\"",
+                self.records.display(),
+                assembly.assembly.name
+            );
+        }
+        let runs = self.runs.as_deref();
+        let runs = runs
+            .map(|folder| Runs::read(folder, &assembly))
+            .transpose()?;
+        if let Some(runs) = runs
+            .as_ref()
+            .filter(|_| !self.set.is_empty() || self.ranks.is_some())
+        {
+            let ranks = self.ranks.map(NonZeroU32::get);
+            let scaled = runs.scaled(&run, &assembly, &self.set, ranks)?;
+            warn_of_scaling(&scaled);
+            calls = scaled.workload;
+        }
+        let options = ChooseOptions {
+            between_runs: runs.as_ref().and_then(Runs::spread),
+            n_best: self.best.get(),
+            requirements: self.require.clone(),
+            attributes: assembly.attributes.clone(),
+            pareto: self.pareto.clone(),
+            strict: self.strict,
+        };
+        let (alternatives, instances) = (&assembly.alternatives, &assembly.instances);
+        let choice = choose_with(&calls, alternatives, instances, &models, &options)?;
+        if let Some(path) = &self.export {
+            let problem = problem_of(&calls, alternatives, instances, &models, &options)?;
+            let text = cfn(&problem, &assembly.assembly.name, EXPORTED_DECIMALS);
+            fs::write(path, text)
+                .with_context(|| format!("cannot write problem \"{}\"", path.display()))?;
+        }
+        say_left_out(&choice);
         if let Some(path) = &self.output {
             self.write(&assembly, &choice, path)?;
         }
@@ -84,6 +157,38 @@ impl Choose {
     }
 }
 
+fn requirement(text: &str) -> Result<Requirement, String> {
+    Requirement::parse(text).map_err(|error| error.to_string())
+}
+
+/// Notes on what the choice does not know, on standard error.
+fn say_left_out(choice: &Choice) {
+    for lacking in &choice.without_model {
+        warn(format!("not chosen from: {lacking}"));
+    }
+}
+
+/// What of a scaled workload is not known well.
+fn warn_of_scaling(scaled: &ScaledWorkload) {
+    if scaled.misfit > TOLERATED_MISFIT {
+        let percent = 100.0 * scaled.misfit;
+        let by = scaled.by.join(", ");
+        warn(format!(
+            "numbers of calls are no powers of {by}: up to {percent:.0} % beside them in the runs"
+        ));
+    }
+    if !scaled.unscaled.is_empty() {
+        let methods = scaled.unscaled.join(", ");
+        warn(format!(
+            "taken as the nearest run has them, since not all runs tell how they grow: {methods}"
+        ));
+    }
+}
+
+fn warn(text: String) {
+    output::tell(&format!("warning: {text}"));
+}
+
 fn tell(choice: &Choice) {
     let rows = choice
         .instances
@@ -105,6 +210,7 @@ fn tell(choice: &Choice) {
         "{} assemblies; best {:.4} s predicted ({lower:.4} to {upper:.4}), the current one {:.4} s",
         choice.assemblies, choice.predicted_s, choice.current_s
     ));
+    output::line(spread_line(choice));
     let changed = choice
         .instances
         .iter()
@@ -112,10 +218,84 @@ fn tell(choice: &Choice) {
     let changed: Vec<_> = changed
         .map(|row| format!("--replace {}={}", row.instance, row.class))
         .collect();
+    if !choice.proved {
+        let gap = 100.0 * choice.gap;
+        output::line(format!(
+            "not proved to be the best: another one may be {gap:.2} % faster"
+        ));
+    }
+    if let Some(doubt) = &choice.doubt {
+        output::line(doubt_line(doubt));
+    }
+    if choice.ranked.len() > 1 {
+        output::line(ranking(&choice.ranked, "the best assemblies:"));
+    }
+    if !choice.pareto.is_empty() {
+        output::line(ranking(
+            &choice.pareto,
+            "no other assembly beats these in both time and the attribute:",
+        ));
+    }
     output::line(match changed.is_empty() {
         true => "choose the current assembly".into(),
         false => format!("choose {}", changed.join(" ")),
     });
+}
+
+/// What the interval of the total is about.
+fn spread_line(choice: &Choice) -> String {
+    match &choice.between_runs {
+        Some(between) => format!(
+            "the interval is that of one fresh run: runs differ by {:.1} % ({} degrees of freedom)",
+            100.0 * between.deviation,
+            between.freedom
+        ),
+        None => "spread between runs unknown: the interval is that of calls in the recorded run's state, and other runs are \
+                 often outside it; --runs DIR tells it from repeated runs"
+            .into(),
+    }
+}
+
+/// Whether the models tell the best assembly from the next one, and which run would.
+fn doubt_line(doubt: &Doubt) -> String {
+    let difference = doubt.comparison.difference;
+    let next = format!("the next one takes {difference:.4} s more");
+    if doubt.told_apart {
+        return format!("{next}: told apart");
+    }
+    let regret = doubt.comparison.regret;
+    let risked = match regret.is_finite() {
+        true => format!("choosing this one risks {regret:.4} s on the average"),
+        false => "the spread of a model is unknown".into(),
+    };
+    let run = doubt.run.as_ref().map(|(instance, [a, b])| {
+        format!("; runs with {instance} as {a} and as {b} would tell most")
+    });
+    format!(
+        "{next}, which the models do not tell apart: {risked}{}",
+        run.unwrap_or_default()
+    )
+}
+
+fn ranking(ranked: &[Ranked], title: &str) -> String {
+    let row = |ranked: &Ranked| {
+        let assembly = ranked
+            .assembly
+            .iter()
+            .map(|(i, class)| format!("{i}={class}"));
+        let assembly: Vec<_> = assembly.collect();
+        let attribute = ranked
+            .attribute
+            .map_or_else(String::new, |a| format!("{a}"));
+        vec![
+            format!("{:.4}", ranked.predicted_s),
+            attribute,
+            assembly.join(" "),
+        ]
+    };
+    let header = ["PREDICTED s", "ATTRIBUTE", "ASSEMBLY"];
+    let table = output::table(&header, &[0, 1], ranked.iter().map(row));
+    format!("{title}\n{}", table.trim_end())
 }
 
 fn cells(row: &Row) -> Vec<String> {

@@ -7,6 +7,7 @@ mod layout;
 mod svg;
 mod weights;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -14,6 +15,8 @@ use std::process::ExitCode;
 use anyhow::Context;
 use cca_core::{Assembly, MonitorSelection};
 use clap::{Args, ValueEnum};
+use mastermind_component::add_to_call_graph;
+use mastermind_composition::CallGraph;
 use mastermind_models::ModelSet;
 use serde::Serialize;
 
@@ -74,6 +77,9 @@ pub struct Wiring {
     /// Number of ranks of the run, over which calls and times are means.
     #[serde(skip_serializing_if = "Option::is_none")]
     ranks: Option<usize>,
+    /// Methods by call path, over all ranks, with their callers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    call_graph: Option<CallGraph>,
 }
 
 /// An instance.
@@ -150,6 +156,7 @@ impl Graph {
             let run = super::profile::open(records)?;
             weights::add_measured(&mut wiring, &run)?;
             super::profile::tell_missing_records(&run, "they are in the graph");
+            wiring.add_call_graph(&run);
             if let Some(path) = &self.models {
                 let act = || format!("cannot read models \"{}\"", path.display());
                 let models = fs::read_to_string(path).with_context(act)?;
@@ -166,6 +173,27 @@ impl Graph {
 }
 
 impl Wiring {
+    /// Adds who called whom in a run; recursion is said, since times of a path that goes on and on are hard to read.
+    fn add_call_graph(&mut self, run: &mastermind_records::Run) {
+        let mut graph = CallGraph::new();
+        add_to_call_graph(&mut graph, run);
+        let vertices: Vec<_> = graph.vertices().collect();
+        let recursive = graph.recursive();
+        let names: BTreeSet<String> = recursive
+            .iter()
+            .map(|id| vertices[id.index()].1)
+            .map(|vertex| format!("{}.{}", vertex.instance, vertex.method))
+            .collect();
+        if !names.is_empty() {
+            let names: Vec<_> = names.into_iter().collect();
+            output::tell(&format!(
+                "warning: recursion in the call graph: {}",
+                names.join(", ")
+            ));
+        }
+        self.call_graph = Some(graph);
+    }
+
     fn of(assembly: &Assembly) -> Self {
         let names: Vec<_> = assembly.instances.keys().collect();
         let place = |name: &String| names.binary_search(&name).ok();
@@ -221,6 +249,7 @@ impl Wiring {
             connections: edges,
             go: assembly.go.as_ref().map(|go| go.port.to_string()),
             ranks: None,
+            call_graph: None,
         }
     }
 

@@ -13,6 +13,7 @@ pub mod graph;
 pub mod info;
 pub mod list;
 pub mod new;
+pub mod plan;
 pub mod plot;
 pub mod predict;
 pub mod profile;

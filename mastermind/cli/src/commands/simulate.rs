@@ -11,8 +11,6 @@ use anyhow::{Context, bail};
 use clap::Args;
 use indicatif::ProgressBar;
 use mastermind_models::ModelSet;
-
-use crate::commands::predict::read_models;
 use mastermind_simulation::engine::{Outcome, ProcessResult, Progress, simulate_with};
 use mastermind_simulation::expression::parse;
 use mastermind_simulation::machine::{Machine, read_machine};
@@ -44,9 +42,6 @@ pub struct Simulate {
     /// Fitted models that costs name, as fit writes them
     #[arg(long, value_name = "FILE")]
     models: Option<PathBuf>,
-    /// Take the shown formula of each model alone, not the median over all credible ones
-    #[arg(long, requires = "models")]
-    shown: bool,
     /// Let the calls of fitted models vary as the recorded ones did: who waits for several waits for the slowest
     #[arg(long, requires = "models")]
     spread: bool,
@@ -159,7 +154,9 @@ impl Simulate {
         let Some(path) = &self.models else {
             return Ok(ModelSet::default());
         };
-        let mut set = read_models(path, self.shown)?;
+        let act = || format!("cannot read models \"{}\"", path.display());
+        let text = fs::read_to_string(path).with_context(act)?;
+        let mut set = ModelSet::from_json(&text).with_context(act)?;
         if !self.spread {
             // Each call takes the mean.
             set.models.iter_mut().for_each(|model| model.sigma = None);

@@ -71,7 +71,6 @@ pub fn one(mut found: Vec<Samples>, name: &str, run: Option<&Run>) -> anyhow::Re
 ///
 /// # Arguments
 /// * `parameter` - of the x axis; `None`: the first that is a number and varies
-/// * `shown` - the curves are of the shown formula alone
 /// * `models` - what the curves are of; `None`: fitted to the samples
 ///
 /// # Errors
@@ -79,7 +78,7 @@ pub fn one(mut found: Vec<Samples>, name: &str, run: Option<&Run>) -> anyhow::Re
 pub fn mean(
     samples: &Samples,
     parameter: Option<&str>,
-    (modes, shown): (ModesDrawn, bool),
+    modes: ModesDrawn,
     models: Option<&ModelSet>,
 ) -> anyhow::Result<Mean> {
     let place = place(samples, parameter)?;
@@ -90,11 +89,7 @@ pub fn mean(
                 modes: modes.into(),
                 ..FitOptions::default()
             };
-            let models = fit_with(samples, &options)?;
-            match shown {
-                true => ModelSet { models }.shown_alone().models,
-                false => models,
-            }
+            fit_with(samples, &options)?
         }
     };
     let is_log = Axis::spans_decades(samples.coordinates.iter().map(|x| x[place]));
@@ -117,7 +112,7 @@ pub fn mean(
             name: labels.collect::<Vec<_>>().join(", "),
             curve: curve(model, &others(samples, &rows, place), name, range, is_log)?,
             points,
-            formula: label(model),
+            formula: text(model, "T", &model.expression),
             deviation: deviation(model),
         });
     }
@@ -257,19 +252,6 @@ fn others(samples: &Samples, rows: &[usize], place: usize) -> Coordinate {
         coordinate = coordinate.with(&parameter.name, values[values.len() / 2]);
     }
     coordinate
-}
-
-/// What the curve of a model is: its formula, or the median over several of which that is the likeliest.
-fn label(model: &Model) -> String {
-    let formula = text(model, "T", &model.expression);
-    match model.alternatives.first() {
-        Some(first) => format!(
-            "median of {} formulas, the likeliest ({:.0} %) {formula}",
-            model.alternatives.len(),
-            100.0 * first.weight
-        ),
-        None => formula,
-    }
 }
 
 /// A model over a range of a parameter.

@@ -1,0 +1,160 @@
+//! A folder of runs, as `plan --run` writes them: how much runs differ, and how the workload grows with settings.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use cca_core::Assembly;
+use mastermind_component::workload;
+use mastermind_composition::{
+    BetweenRuns, ScaledWorkload, Settings, SizedRun, Workload, scale_workload,
+};
+use mastermind_models::Metric;
+use mastermind_records::Run;
+
+/// Setting that is no parameter of a component.
+const RANKS: &str = "ranks";
+
+/// One run of the folder.
+struct Recorded {
+    /// Class of each instance.
+    classes: BTreeMap<String, String>,
+    /// All parameters, as they were set.
+    parameters: BTreeMap<String, String>,
+    ranks: u32,
+    /// Calls of the assembly's own instances.
+    workload: Workload,
+}
+
+/// The runs in the folders of a folder.
+pub struct Runs(Vec<Recorded>);
+
+impl Runs {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// The folder cannot be read, or a folder in it holds no records; there are none; one has no calls of the assembly.
+    pub fn read(directory: &Path, assembly: &Assembly) -> anyhow::Result<Self> {
+        let act = || format!("cannot read runs in \"{}\"", directory.display());
+        let mut runs = Vec::new();
+        for entry in fs::read_dir(directory).with_context(act)? {
+            let path = entry.with_context(act)?.path();
+            if path.is_dir() {
+                let run = Recorded::of(&super::super::profile::open(&path)?, assembly);
+                if run.total_s() <= 0.0 {
+                    bail!(
+                        "cannot read run \"{}\": no calls of the assembly, expected a run of it",
+                        path.display()
+                    );
+                }
+                runs.push(run);
+            }
+        }
+        if runs.is_empty() {
+            bail!(
+                "{}: no folder in it, expected one for each run, as plan --run makes them",
+                act()
+            );
+        }
+        Ok(Self(runs))
+    }
+
+    /// How much the totals of repeated runs differ; None where no run was repeated.
+    pub fn spread(&self) -> Option<BetweenRuns> {
+        let mut totals_s: BTreeMap<_, Vec<f64>> = BTreeMap::new();
+        for run in &self.0 {
+            let kind = (&run.classes, &run.parameters, run.ranks);
+            totals_s.entry(kind).or_default().push(run.total_s());
+        }
+        let totals_s: Vec<Vec<f64>> = totals_s.into_values().collect();
+        BetweenRuns::pooled(&totals_s, None)
+    }
+
+    /// The workload at other settings, from the runs that have the classes of a run.
+    ///
+    /// # Arguments
+    /// * `like` - the run whose classes and other settings count
+    /// * `set` - settings, `INSTANCE.KEY` or `INSTANCE.PORT.KEY` and a number
+    ///
+    /// # Errors
+    /// A setting is unknown, ambiguous or no number; the runs do not tell how the workload grows with it.
+    pub fn scaled(
+        &self,
+        like: &Run,
+        assembly: &Assembly,
+        set: &[(String, String)],
+        ranks: Option<u32>,
+    ) -> anyhow::Result<ScaledWorkload> {
+        let like = Recorded::of(like, assembly);
+        let mut wanted = like.settings();
+        for (key, value) in set {
+            let name = known(&wanted, key)?;
+            let number: f64 = value.parse().ok().with_context(|| {
+                format!("cannot scale the workload by {key}: \"{value}\", expected a number")
+            })?;
+            wanted.insert(name, number);
+        }
+        if let Some(ranks) = ranks {
+            wanted.insert(RANKS.into(), f64::from(ranks));
+        }
+        let same = self.0.iter().filter(|run| run.classes == like.classes);
+        let sized = same.map(|run| SizedRun {
+            settings: run.settings(),
+            workload: run.workload.clone(),
+        });
+        Ok(scale_workload(&sized.collect::<Vec<_>>(), &wanted)?)
+    }
+}
+
+/// The full name of a setting.
+fn known(settings: &Settings, key: &str) -> anyhow::Result<String> {
+    let is_meant = |name: &&String| {
+        let (instance, rest) = key.split_once('.').unwrap_or((key, ""));
+        let of_instance = name
+            .strip_prefix(instance)
+            .and_then(|n| n.strip_prefix('.'));
+        of_instance.is_some_and(|n| n == rest || n.ends_with(&format!(".{rest}")))
+    };
+    match settings.keys().filter(is_meant).collect::<Vec<_>>()[..] {
+        [name] => Ok(name.clone()),
+        [] => bail!(
+            "cannot scale the workload by {key}: no such number among the run's parameters, expected INSTANCE.KEY"
+        ),
+        _ => bail!(
+            "cannot scale the workload by {key}: several ports have it, expected INSTANCE.PORT.KEY"
+        ),
+    }
+}
+
+impl Recorded {
+    fn of(run: &Run, assembly: &Assembly) -> Self {
+        let mut workload = workload(run, Metric::Wall);
+        workload
+            .calls
+            .retain(|call| assembly.instances.contains_key(&call.instance));
+        let definition = run.logs().first().map(|log| &log.definitions().run);
+        let classes = definition.into_iter().flat_map(|run| &run.classes);
+        let own = classes.filter(|c| assembly.instances.contains_key(&c.instance));
+        Self {
+            classes: own.map(|c| (c.instance.clone(), c.class.clone())).collect(),
+            parameters: definition.map_or_else(BTreeMap::new, |run| run.parameters.clone()),
+            ranks: definition.map_or(1, |run| run.ranks),
+            workload,
+        }
+    }
+
+    fn total_s(&self) -> f64 {
+        self.workload.calls.iter().map(|call| call.measured_s).sum()
+    }
+
+    /// Parameters that are numbers, and the ranks.
+    fn settings(&self) -> Settings {
+        let numbers = self.parameters.iter().filter_map(|(name, value)| {
+            let number: f64 = value.parse().ok()?;
+            number.is_finite().then(|| (name.clone(), number))
+        });
+        let ranks = (RANKS.to_owned(), f64::from(self.ranks));
+        numbers.chain([ranks]).collect()
+    }
+}

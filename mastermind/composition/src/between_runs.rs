@@ -1,0 +1,154 @@
+//! How much the total of an assembly differs from one run to the next.
+//!
+//! The calls of one run share the state of the process and of the machine, so that their own spread says little about the next
+//! run. What does is runs of the same: the spread of the logarithms of their totals, pooled over assemblies.
+
+use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// Spread of totals between runs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct BetweenRuns {
+    /// Standard deviation of the logarithm of a total, which is about its relative one.
+    pub deviation: f64,
+    /// Degrees of freedom of that.
+    pub freedom: f64,
+    /// Runs of the assembly that was run least often.
+    pub runs: usize,
+}
+
+/// What is known of the spread on this machine from earlier.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct EarlierSpread {
+    /// Standard deviation of the logarithm of a total.
+    pub deviation: f64,
+    /// Degrees of freedom that it counts for.
+    pub freedom: f64,
+}
+
+impl BetweenRuns {
+    /// Pools the spread about the mean of each assembly.
+    ///
+    /// # Arguments
+    /// * `totals_s` - for each assembly and workload the total of each run of it, seconds, > 0
+    /// * `earlier` - weighed in by its degrees of freedom
+    ///
+    /// # Returns
+    /// None where nothing tells: no assembly was run twice, and nothing is known from earlier.
+    pub fn pooled(totals_s: &[Vec<f64>], earlier: Option<EarlierSpread>) -> Option<Self> {
+        let (mut squares, mut freedom) = match earlier {
+            Some(earlier) => (earlier.freedom * earlier.deviation.powi(2), earlier.freedom),
+            None => (0.0, 0.0),
+        };
+        let mut runs = usize::MAX;
+        for totals_s in totals_s.iter().filter(|totals_s| !totals_s.is_empty()) {
+            let logs: Vec<f64> = totals_s.iter().map(|t| t.ln()).collect();
+            let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+            squares += logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>();
+            freedom += logs.len() as f64 - 1.0;
+            runs = runs.min(logs.len());
+        }
+        let known = freedom > 0.0 && squares.is_finite();
+        known.then(|| Self {
+            deviation: (squares / freedom).sqrt(),
+            freedom,
+            runs: if runs == usize::MAX { 1 } else { runs },
+        })
+    }
+
+    /// The interval that the total of one fresh run lies in.
+    ///
+    /// `exp(ln total ± t · √(s² (1 + 1/k) + v))`: `s` between runs, `k` runs that the total was learned from, `v` of the models.
+    ///
+    /// # Arguments
+    /// * `total_s` - the predicted total, seconds, > 0
+    /// * `model_variance` - of the logarithm of the prediction, by its models
+    /// * `level` - probability, in 0..1
+    pub fn interval_s(&self, total_s: f64, model_variance: f64, level: f64) -> [f64; 2] {
+        let runs = self.runs.max(1) as f64;
+        let variance = self.deviation.powi(2) * (1.0 + 1.0 / runs) + model_variance;
+        let Ok(student) = StudentsT::new(0.0, 1.0, self.freedom) else {
+            return [0.0, f64::INFINITY];
+        };
+        let half = student.inverse_cdf(0.5 + 0.5 * level) * variance.sqrt();
+        match half.is_finite() {
+            true => [total_s * (-half).exp(), total_s * half.exp()],
+            false => [0.0, f64::INFINITY],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Normal numbers from a linear congruential generator, by the polar method of Box and Muller.
+    struct Normal(u64);
+
+    impl Normal {
+        fn uniform(&mut self) -> f64 {
+            self.0 = self
+                .0
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            ((self.0 >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+        }
+
+        fn next(&mut self) -> f64 {
+            let radius = (-2.0 * self.uniform().ln()).sqrt();
+            radius * (std::f64::consts::TAU * self.uniform()).cos()
+        }
+    }
+
+    /// Four assemblies run three times each; a fifth total, of the first assembly, is to lie in the interval about the mean.
+    #[test]
+    fn a_fresh_run_lies_in_the_interval_as_often_as_it_says() {
+        let mut normal = Normal(1);
+        for earlier in [
+            None,
+            Some(EarlierSpread {
+                deviation: 0.075,
+                freedom: 20.0,
+            }),
+        ] {
+            let mut inside = 0;
+            for _ in 0..4000 {
+                let total =
+                    |at: usize, normal: &mut Normal| (at as f64 + 0.075 * normal.next()).exp();
+                let totals: Vec<Vec<f64>> = (0..4)
+                    .map(|at| (0..3).map(|_| total(at, &mut normal)).collect())
+                    .collect();
+                let spread = BetweenRuns::pooled(&totals, earlier).unwrap();
+                let mean = totals[0].iter().map(|t| t.ln()).sum::<f64>() / 3.0;
+                let [low, high] = spread.interval_s(mean.exp(), 0.0, 0.95);
+                inside += u32::from((low..high).contains(&total(0, &mut normal)));
+            }
+            let percent = f64::from(inside) / 40.0;
+            assert!((94.0..96.0).contains(&percent), "{earlier:?}: {percent} %");
+        }
+    }
+
+    #[test]
+    fn one_run_of_each_tells_nothing() {
+        assert_eq!(BetweenRuns::pooled(&[vec![1.0], vec![2.0]], None), None);
+        assert_eq!(BetweenRuns::pooled(&[], None), None);
+        let earlier = EarlierSpread {
+            deviation: 0.1,
+            freedom: 20.0,
+        };
+        let known = BetweenRuns::pooled(&[vec![1.0]], Some(earlier)).unwrap();
+        assert_eq!((known.freedom, known.runs), (20.0, 1));
+        assert!((known.deviation - 0.1).abs() < 1e-12);
+    }
+
+    /// ln 1 and ln e² about 1: s² = 2 of one degree of freedom, whose t is 12.706.
+    #[test]
+    fn the_interval_by_hand() {
+        let totals = [vec![1.0, std::f64::consts::E.powi(2)]];
+        let spread = BetweenRuns::pooled(&totals, None).unwrap();
+        assert!((spread.deviation.powi(2) - 2.0).abs() < 1e-12);
+        let [low, high] = spread.interval_s(3.0, 1.0, 0.95);
+        let half = 12.706_2 * 4.0_f64.sqrt();
+        assert!(((high / 3.0).ln() / half - 1.0).abs() < 1e-4 && (low * high - 9.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,421 @@
+//! The workload of other settings than those that were run: how often methods are called, and with which parameters, as these
+//! grow over runs of several sizes.
+//!
+//! The calls of a method are sorted by size and cut into slots of equal numbers of calls, so that the first slot of a small run
+//! stands for what the first slot of a large one does. The number of calls, and each parameter's mean in each slot, are then
+//! powers of the settings: `log y = a + Σ bᵢ log sᵢ`, by least squares over the runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mastermind_models::{Coordinate, Value};
+
+use crate::error::Error;
+use crate::workload::{Call, Workload};
+
+/// Slots that the calls of a method are cut into.
+const SLOTS: usize = 32;
+
+/// Relative difference up to which settings that vary together are taken for one.
+const TOGETHER: f64 = 0.02;
+
+/// Numerical settings of a run by name: parameters of the assembly, `mesh.nx`, and `ranks`.
+pub type Settings = BTreeMap<String, f64>;
+
+/// What a run was set to, and what it called.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SizedRun {
+    /// Its settings.
+    pub settings: Settings,
+    /// Its calls.
+    pub workload: Workload,
+}
+
+/// A workload that was not run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScaledWorkload {
+    /// Its calls.
+    pub workload: Workload,
+    /// The settings that it was scaled by; of those that vary together the first.
+    pub by: Vec<String>,
+    /// Largest relative distance of a run's number of calls from the power law.
+    pub misfit: f64,
+    /// Methods, `INSTANCE.PORT.METHOD`, that only some of the runs call: taken as the nearest run has them.
+    pub unscaled: Vec<String>,
+}
+
+/// Scales the workload of several runs of one assembly to other settings.
+///
+/// # Arguments
+/// * `runs` - runs of the same classes; repetitions are averaged
+/// * `wanted` - a value for each setting that varies among the runs, > 0; others as the runs have them
+///
+/// # Errors
+/// [`Error::NotVaried`] for a setting that no run varies, [`Error::Together`] where settings that vary together in the runs
+/// do not in `wanted`, [`Error::TooFewSizes`] with fewer sizes than settings that vary, and one.
+pub fn scale_workload(runs: &[SizedRun], wanted: &Settings) -> Result<ScaledWorkload, Error> {
+    let points = points(runs);
+    let by = independent(&points, wanted)?;
+    if points.len() < by.len() + 1 || points.is_empty() {
+        return Err(Error::TooFewSizes {
+            found: points.len(),
+            expected: by.len() + 1,
+        });
+    }
+    let row = |settings: &Settings| -> Vec<f64> {
+        let logs = by.iter().map(|name| settings[name].ln());
+        std::iter::once(1.0).chain(logs).collect()
+    };
+    let law = Law {
+        rows: points.iter().map(|(settings, _)| row(settings)).collect(),
+        at: row(wanted),
+    };
+    let mut scaled = ScaledWorkload {
+        workload: Workload {
+            metric: runs[0].workload.metric.clone(),
+            calls: Vec::new(),
+        },
+        by,
+        misfit: 0.0,
+        unscaled: Vec::new(),
+    };
+    let groups: Vec<BTreeMap<Key, Group>> = points.iter().map(|(_, runs)| groups(runs)).collect();
+    let keys: BTreeSet<&Key> = groups.iter().flat_map(BTreeMap::keys).collect();
+    for key in keys {
+        let everywhere: Option<Vec<&Group>> = groups.iter().map(|g| g.get(key)).collect();
+        let group = everywhere.and_then(|groups| law.group(&groups, &mut scaled.misfit));
+        let group = group.or_else(|| {
+            let [instance, _, method] = &key.names;
+            scaled.unscaled.push(format!("{instance}.{method}"));
+            groups[law.nearest()].get(key).cloned()
+        });
+        if let Some(group) = group {
+            scaled.workload.calls.extend(group.calls(key));
+        }
+    }
+    scaled.unscaled.dedup();
+    Ok(scaled)
+}
+
+/// The runs by their settings.
+fn points(runs: &[SizedRun]) -> Vec<(Settings, Vec<&Workload>)> {
+    let mut points: Vec<(Settings, Vec<&Workload>)> = Vec::new();
+    for run in runs {
+        match points
+            .iter_mut()
+            .find(|(settings, _)| *settings == run.settings)
+        {
+            Some((_, workloads)) => workloads.push(&run.workload),
+            None => points.push((run.settings.clone(), vec![&run.workload])),
+        }
+    }
+    points
+}
+
+/// The settings that vary among the points, without those that vary as one before does.
+fn independent(
+    points: &[(Settings, Vec<&Workload>)],
+    wanted: &Settings,
+) -> Result<Vec<String>, Error> {
+    let names: BTreeSet<&String> = points
+        .iter()
+        .flat_map(|(settings, _)| settings.keys())
+        .chain(wanted.keys())
+        .collect();
+    let mut kept: Vec<String> = Vec::new();
+    for name in names {
+        let values: Option<Vec<f64>> = points
+            .iter()
+            .map(|(settings, _)| settings.get(name).copied())
+            .collect();
+        let values = values.unwrap_or_default();
+        let Some(&first) = values.first() else {
+            return Err(Error::unknown_setting(name, wanted));
+        };
+        let Some(&value) = wanted.get(name) else {
+            return Err(Error::unknown_setting(name, wanted));
+        };
+        if values.iter().all(|v| *v == first) {
+            if value != first {
+                return Err(Error::NotVaried {
+                    setting: name.clone(),
+                    wanted: value,
+                    found: first,
+                });
+            }
+            continue;
+        }
+        if values.iter().chain([&value]).any(|v| *v <= 0.0) {
+            return Err(Error::unknown_setting(name, wanted));
+        }
+        let of = |other: &String| {
+            points
+                .iter()
+                .map(|(settings, _)| settings[other])
+                .collect::<Vec<_>>()
+        };
+        let same = kept
+            .iter()
+            .find_map(|other| Some((other, power(&of(other), &values)?)));
+        match same {
+            None => kept.push(name.clone()),
+            Some((other, law)) => {
+                let expected = law(wanted[other]);
+                if (value / expected - 1.0).abs() > TOGETHER {
+                    return Err(Error::Together {
+                        setting: name.clone(),
+                        other: other.clone(),
+                        wanted: value,
+                        expected,
+                    });
+                }
+            }
+        }
+    }
+    Ok(kept)
+}
+
+/// `y` as a power of `x`, if it is one.
+fn power(x: &[f64], y: &[f64]) -> Option<impl Fn(f64) -> f64 + use<>> {
+    let law = Law {
+        rows: x.iter().map(|x| vec![1.0, x.ln()]).collect(),
+        at: vec![1.0, 0.0],
+    };
+    let coefficients = law.solve(&y.iter().map(|y| y.ln()).collect::<Vec<_>>())?;
+    let at = move |x: f64| (coefficients[0] + coefficients[1] * x.ln()).exp();
+    let fits = x
+        .iter()
+        .zip(y)
+        .all(|(x, y)| (at(*x) / y - 1.0).abs() < TOGETHER);
+    (fits && x.len() > 2).then_some(at)
+}
+
+/// A method of an instance in one mode.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    /// Instance, class, `PORT.METHOD`.
+    names: [String; 3],
+    /// Values of its enumeration parameters.
+    labels: Vec<(String, String)>,
+    /// Names of its numerical parameters.
+    parameters: Vec<String>,
+}
+
+/// The calls of a method in one mode, cut into slots by size.
+#[derive(Debug, Clone)]
+struct Group {
+    count: f64,
+    measured_s: f64,
+    /// Mean of each parameter in each slot.
+    slots: Vec<Vec<f64>>,
+}
+
+impl Group {
+    /// A call for each slot; the whole number of calls is spread over them.
+    fn calls(&self, key: &Key) -> Vec<Call> {
+        let n_slots = self.slots.len() as u64;
+        let count = self.count.round().max(1.0) as u64;
+        let [instance, class, port_method] = key.names.clone();
+        let slot = |(at, means): (u64, &Vec<f64>)| {
+            let mut coordinate = Coordinate::new();
+            for (name, label) in &key.labels {
+                coordinate = coordinate.with(name, label.as_str());
+            }
+            for (name, mean) in key.parameters.iter().zip(means) {
+                coordinate = coordinate.with(name, *mean);
+            }
+            let count = count * (at + 1) / n_slots - count * at / n_slots;
+            Call {
+                instance: instance.clone(),
+                class: class.clone(),
+                port_method: port_method.clone(),
+                coordinate,
+                count,
+                measured_s: self.measured_s / n_slots as f64,
+            }
+        };
+        let calls = (0..n_slots).zip(&self.slots).map(slot);
+        calls.filter(|call| call.count > 0).collect()
+    }
+}
+
+/// The methods of runs at one point, means over the runs.
+fn groups(runs: &[&Workload]) -> BTreeMap<Key, Group> {
+    let mut calls: BTreeMap<Key, Vec<(Vec<f64>, f64)>> = BTreeMap::new();
+    let mut measured_s: BTreeMap<Key, f64> = BTreeMap::new();
+    let share = 1.0 / runs.len() as f64;
+    for call in runs.iter().flat_map(|run| &run.calls) {
+        let mut key = Key {
+            names: [
+                call.instance.clone(),
+                call.class.clone(),
+                call.port_method.clone(),
+            ],
+            labels: Vec::new(),
+            parameters: Vec::new(),
+        };
+        let mut values = Vec::new();
+        for (name, value) in &call.coordinate.values {
+            match value {
+                Value::Number(number) => {
+                    key.parameters.push(name.to_owned());
+                    values.push(*number);
+                }
+                Value::Label(label) => key.labels.push((name.to_owned(), label.clone())),
+            }
+        }
+        *measured_s.entry(key.clone()).or_default() += call.measured_s * share;
+        calls
+            .entry(key)
+            .or_default()
+            .push((values, call.count as f64 * share));
+    }
+    let grouped = calls.into_iter().map(|(key, calls)| {
+        let measured_s = measured_s.get(&key).copied().unwrap_or(0.0);
+        let group = cut(calls, measured_s);
+        (key, group)
+    });
+    grouped.collect()
+}
+
+/// Cuts calls, sorted by their parameters together, into slots of equal numbers of calls.
+fn cut(mut calls: Vec<(Vec<f64>, f64)>, measured_s: f64) -> Group {
+    let size = |values: &[f64]| values.iter().map(|v| v.abs().ln_1p()).sum::<f64>();
+    calls.sort_by(|a, b| size(&a.0).total_cmp(&size(&b.0)));
+    let count: f64 = calls.iter().map(|(_, n)| n).sum();
+    let n_parameters = calls.first().map_or(0, |(values, _)| values.len());
+    let n_slots = if n_parameters == 0 { 1 } else { SLOTS };
+    let width = count / n_slots as f64;
+    let mut slots = vec![vec![0.0; n_parameters]; n_slots];
+    let (mut slot, mut room) = (0, width);
+    for (values, mut n) in calls {
+        while n > 0.0 {
+            let part = n.min(room);
+            let sums = slots[slot].iter_mut().zip(&values);
+            sums.for_each(|(sum, value)| *sum += part / width * value);
+            n -= part;
+            room -= part;
+            // What rounding leaves over goes to the last slot.
+            if room <= 1e-9 * width {
+                if slot + 1 == n_slots {
+                    break;
+                }
+                slot += 1;
+                room = width;
+            }
+        }
+    }
+    Group {
+        count,
+        measured_s,
+        slots,
+    }
+}
+
+/// Least squares over the points, and where it is to be told.
+struct Law {
+    /// For each point 1 and the logarithms of the settings.
+    rows: Vec<Vec<f64>>,
+    /// The same for what is wanted.
+    at: Vec<f64>,
+}
+
+impl Law {
+    /// A group at what is wanted; None where a count or a parameter is no power of the settings.
+    fn group(&self, groups: &[&Group], misfit: &mut f64) -> Option<Group> {
+        let counts: Vec<f64> = groups.iter().map(|g| g.count).collect();
+        let (count, off) = self.value(&counts)?;
+        *misfit = misfit.max(off);
+        let measured: Vec<f64> = groups.iter().map(|g| g.measured_s).collect();
+        let slots = (0..groups[0].slots.len()).map(|slot| {
+            let n_parameters = groups[0].slots[slot].len();
+            let mean = |parameter: usize| {
+                let means: Vec<f64> = groups.iter().map(|g| g.slots[slot][parameter]).collect();
+                Some(self.value(&means)?.0)
+            };
+            (0..n_parameters).map(mean).collect::<Option<Vec<f64>>>()
+        });
+        Some(Group {
+            count,
+            measured_s: self.value(&measured).map_or(0.0, |(value, _)| value),
+            slots: slots.collect::<Option<_>>()?,
+        })
+    }
+
+    /// A quantity at what is wanted, and the largest relative distance of a point from the law.
+    fn value(&self, values: &[f64]) -> Option<(f64, f64)> {
+        if values.iter().all(|v| *v == values[0]) {
+            return Some((values[0], 0.0));
+        }
+        if values.iter().any(|v| *v <= 0.0) {
+            return None;
+        }
+        let logs: Vec<f64> = values.iter().map(|v| v.ln()).collect();
+        let coefficients = self.solve(&logs)?;
+        let told = |row: &[f64]| {
+            row.iter()
+                .zip(&coefficients)
+                .map(|(x, b)| x * b)
+                .sum::<f64>()
+        };
+        let off = self
+            .rows
+            .iter()
+            .zip(&logs)
+            .map(|(row, log)| (told(row) - log).abs().exp_m1());
+        Some((told(&self.at).exp(), off.fold(0.0, f64::max)))
+    }
+
+    /// The point nearest to what is wanted.
+    fn nearest(&self) -> usize {
+        let distance = |row: &Vec<f64>| {
+            let parts = row.iter().zip(&self.at).map(|(a, b)| (a - b).powi(2));
+            parts.sum::<f64>()
+        };
+        let points = self.rows.iter().map(distance).enumerate();
+        points
+            .min_by(|a, b| a.1.total_cmp(&b.1))
+            .map_or(0, |(at, _)| at)
+    }
+
+    /// Solves the normal equations by elimination with pivots; None where they have no one solution.
+    fn solve(&self, values: &[f64]) -> Option<Vec<f64>> {
+        let n = self.at.len();
+        let sum = |f: &dyn Fn(usize) -> f64| (0..self.rows.len()).map(f).sum::<f64>();
+        let mut matrix: Vec<Vec<f64>> = (0..n)
+            .map(|i| {
+                let mut row: Vec<f64> = (0..n)
+                    .map(|j| sum(&|p| self.rows[p][i] * self.rows[p][j]))
+                    .collect();
+                row.push(sum(&|p| self.rows[p][i] * values[p]));
+                row
+            })
+            .collect();
+        let scale = matrix
+            .iter()
+            .flatten()
+            .fold(0.0, |a: f64, b| a.max(b.abs()));
+        for column in 0..n {
+            let pivot = (column..n)
+                .max_by(|&a, &b| matrix[a][column].abs().total_cmp(&matrix[b][column].abs()))?;
+            matrix.swap(column, pivot);
+            if matrix[column][column].abs() <= 1e-10 * scale {
+                return None;
+            }
+            let (before, rest) = matrix.split_at_mut(column + 1);
+            for row in rest {
+                let factor = row[column] / before[column][column];
+                row.iter_mut()
+                    .zip(&before[column])
+                    .for_each(|(x, p)| *x -= factor * p);
+            }
+        }
+        let mut solution = vec![0.0; n];
+        for row in (0..n).rev() {
+            let known = (row + 1..n)
+                .map(|j| matrix[row][j] * solution[j])
+                .sum::<f64>();
+            solution[row] = (matrix[row][n] - known) / matrix[row][row];
+        }
+        Some(solution)
+    }
+}

@@ -1,0 +1,249 @@
+//! From planned runs to models, and from these to the best assembly, with what it must have.
+
+use std::path::PathBuf;
+
+use mastermind_tests::Scratch;
+use serde_json::Value;
+
+/// The case study for a short while, with two fluxes and two constructors of states, and what their authors say of them.
+fn shock(scratch: &Scratch) -> PathBuf {
+    let attributes = "[attributes.\"hydro.GodunovFlux\"]\nscratch_bytes = 64.0\nexact = 1\n\n\
+                      [attributes.\"hydro.EfmFlux\"]\nscratch_bytes = 128.0\nexact = 0\n\n[go]";
+    let fluxes = "\"hydro.GodunovFlux\", \"hydro.EfmFlux\", \"hydro.EfmFluxC\"";
+    let edits = [
+        (fluxes, "\"hydro.GodunovFlux\", \"hydro.EfmFlux\""),
+        ("end_time = 0.85", "end_time = 0.03"),
+        ("[go]", attributes),
+    ];
+    scratch.example("shock/shock.toml", &[], &edits)
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+}
+
+#[test]
+fn planned_runs_give_the_models_of_every_alternative() {
+    let scratch = Scratch::new();
+    let assembly = shock(&scratch);
+    let plan = |arguments: &[&str]| scratch.verb("plan", &assembly, arguments);
+    let told = plan(&[]).well();
+    assert!(
+        told.contains(
+            "4 runs show every alternative, and all 4 pairs of joined ones; no fewer would do"
+        ) && told.contains("5 times each: 20 runs, of unknown length"),
+        "{told}"
+    );
+    let run = [
+        "--run",
+        "--records",
+        "planned",
+        "--repeat",
+        "2",
+        "--set",
+        "mesh.nx=48",
+    ];
+    let told = plan(&run).well();
+    assert!(told.contains("8 runs in "), "{told}");
+    let again = plan(&run).error();
+    assert!(
+        again.contains(
+            "cannot record planned runs in \"planned\": it exists, expected a new folder"
+        ),
+        "{again}"
+    );
+    let planned = json(&plan(&["--like", "planned/run1-1", "--repeat", "2", "--json"]).well());
+    assert_eq!(
+        (&planned["total_runs"], &planned["least_runs"]),
+        (&Value::from(8), &Value::from(4))
+    );
+    assert!(planned["expected_s"].as_f64() > Some(0.0), "{planned}");
+    assert_eq!(planned["runs"][0]["flux"], "hydro.GodunovFlux");
+
+    let folders: Vec<String> = (1..=4).map(|run| format!("planned/run{run}-1")).collect();
+    let mut fit = vec!["fit", "-o", "models.json"];
+    fit.extend(folders.iter().map(String::as_str));
+    scratch.mastermind(&fit).well();
+    let choose = |arguments: &[&str]| {
+        let models = ["--models", "models.json", "--records", "planned/run1-1"];
+        scratch.verb("choose", &assembly, &[&models[..], arguments].concat())
+    };
+    let chosen = json(&choose(&["--json", "--best", "3", "--pareto", "scratch_bytes"]).well());
+    assert_eq!(
+        (&chosen["assemblies"], &chosen["proved"]),
+        (&Value::from("4"), &Value::from(true))
+    );
+    let ranked = chosen["ranked"].as_array().expect("assemblies");
+    let times: Vec<_> = ranked
+        .iter()
+        .map(|r| r["predicted_s"].as_f64().expect("seconds"))
+        .collect();
+    assert!(times.len() == 3 && times.is_sorted(), "{times:?}");
+    assert_eq!(ranked[0]["assembly"]["flux"], chosen["best"]["flux"]);
+    assert!(chosen["doubt"]["told_apart"].is_boolean(), "{chosen}");
+    assert!(!chosen["pareto"].as_array().expect("a set").is_empty());
+
+    assert_eq!(chosen["between_runs"], Value::Null);
+    let spread = json(&choose(&["--json", "--runs", "planned"]).well());
+    assert_eq!(
+        (
+            &spread["between_runs"]["runs"],
+            &spread["between_runs"]["freedom"]
+        ),
+        (&2.into(), &4.0.into())
+    );
+    let [low, high] = [0, 1].map(|at| spread["interval_s"][at].as_f64().expect("an end"));
+    assert!(low < times[0] && times[0] < high, "{spread}");
+    let error = choose(&["--runs", "planned/run1-1"]).error();
+    assert!(
+        error.contains("no folder in it, expected one for each run"),
+        "{error}"
+    );
+
+    let error = choose(&["--runs", "planned", "--set", "mesh.nx=96"]).error();
+    assert!(
+        error.contains("cannot scale the workload to mesh") && error.contains("all runs have 48"),
+        "{error}"
+    );
+    let error = choose(&["--runs", "planned", "--set", "mesh.depth=96"]).error();
+    assert!(
+        error.contains("cannot scale the workload by mesh.depth: no such number"),
+        "{error}"
+    );
+    let error = choose(&["--runs", "planned", "--set", "mesh.nx=many"]).error();
+    assert!(
+        error.contains("cannot scale the workload by mesh.nx: \"many\", expected a number"),
+        "{error}"
+    );
+
+    let exact = [
+        "--require",
+        "flux.exact == 1",
+        "--export",
+        "shock.cfn",
+        "--json",
+    ];
+    let exact = json(&choose(&exact).well());
+    assert_eq!(exact["best"]["flux"], "hydro.GodunovFlux");
+    assert!(
+        scratch
+            .read("shock.cfn")
+            .starts_with("{\"problem\":{\"name\":\"shock-godunov\"")
+    );
+    let error = choose(&["--require", "flux.exact > 1"]).error();
+    assert!(
+        error.contains("cannot choose an assembly: none of them is allowed, expected one; take back one of the requirements \"flux.exact > 1\""),
+        "{error}"
+    );
+    let error = choose(&["--require", "states.exact > 1"]).error();
+    assert!(error.contains("of \"states\" declares no exact"), "{error}");
+    let error = choose(&["--pareto", "residual"]).error();
+    assert!(
+        error.contains("cannot find the Pareto set of residual: no class declares it"),
+        "{error}"
+    );
+}
+
+#[test]
+fn an_alternative_without_a_model_is_named_or_refused() {
+    let scratch = Scratch::new();
+    let assembly = shock(&scratch);
+    scratch
+        .verb("run", &assembly, &["--records", "records"])
+        .well();
+    scratch
+        .mastermind(&["fit", "records", "-o", "models.json"])
+        .well();
+    let models = ["--models", "models.json", "--records", "records"];
+    let ended = scratch.verb("choose", &assembly, &models);
+    assert!(
+        ended.stderr.contains(
+            "warning: not chosen from: cannot predict instance \"flux\" as \"hydro.EfmFlux\""
+        ),
+        "{ended:#?}"
+    );
+    assert!(ended.well().contains("choose the current assembly"));
+    let error = scratch
+        .verb("choose", &assembly, &[&models[..], &["--strict"]].concat())
+        .error();
+    assert!(
+        error.contains("record a run with --replace flux=hydro.EfmFlux and fit it"),
+        "{error}"
+    );
+}
+
+#[test]
+fn records_of_another_assembly_are_refused() {
+    let scratch = Scratch::new();
+    let assembly = shock(&scratch);
+    scratch
+        .verb("run", &assembly, &["--records", "records"])
+        .well();
+    scratch
+        .mastermind(&["fit", "records", "-o", "models.json"])
+        .well();
+    let other = "[assembly]\nname = \"other\"\n\n[instances]\nsolver = \"hydro.EfmFlux\"\n";
+    let other = scratch.write("other.toml", other);
+    let models = ["--models", "models.json", "--records", "records"];
+    let error = scratch.verb("choose", &other, &models).error();
+    assert!(
+        error.contains("cannot choose for records \"records\": calls of other instances, expected some of an instance of assembly \"other\""),
+        "{error}"
+    );
+    let error = scratch.verb("plan", &other, &[]).error();
+    assert!(
+        error.contains("cannot plan runs: no instance has two classes"),
+        "{error}"
+    );
+
+    let graph = ["--records", "records", "--format", "json"];
+    let graph = json(&scratch.verb("graph", &assembly, &graph).well());
+    let vertices = graph["call_graph"].as_array().expect("vertices");
+    let flux = vertices
+        .iter()
+        .find(|v| v["instance"] == "flux")
+        .expect("the flux");
+    let caller = &vertices[flux["caller"].as_u64().expect("a caller") as usize];
+    assert_eq!(caller["instance"], "rhs");
+    let n = flux["calls"]["count"].as_u64().expect("calls");
+    assert_eq!(flux["calls"]["parameters"]["q"]["count"], n);
+    assert!(n > 0 && flux["inclusive_s"].as_f64() > Some(0.0), "{flux}");
+}
+
+/// Calls of `flux` at twice the largest mesh, beside a run of it.
+#[test]
+fn a_larger_workload_is_told_from_smaller_runs() {
+    let scratch = Scratch::new();
+    let assembly = shock(&scratch);
+    let run = |nx: u32, folder: &str| {
+        let [x, y] = [format!("mesh.nx={nx}"), format!("mesh.ny={}", nx / 3)];
+        let end = "driver.end_time=0.1";
+        let words = ["--records", folder, "--set", &x, "--set", &y, "--set", end];
+        scratch.verb("run", &assembly, &words).well();
+    };
+    for nx in [48, 72, 96] {
+        run(nx, &format!("runs/{nx}"));
+    }
+    run(192, "large");
+    scratch
+        .mastermind(&["fit", "runs/48", "runs/72", "runs/96", "-o", "models.json"])
+        .well();
+    let calls = |arguments: &[&str]| {
+        let models = ["--models", "models.json", "--json"];
+        let chosen = scratch.verb("choose", &assembly, &[&models[..], arguments].concat());
+        let chosen = json(&chosen.well());
+        let rows = chosen["instances"].as_array().expect("rows");
+        let of = |name: &str| {
+            let current = |row: &&Value| row["instance"] == name && row["current"] == true;
+            let row = rows.iter().find(current).expect("a row");
+            row["calls"].as_f64().expect("a number")
+        };
+        ["flux", "mesh", "output"].map(of)
+    };
+    let larger = ["--set", "mesh.nx=192", "--set", "mesh.ny=64"];
+    let scaled = calls(&[&["--records", "runs/48", "--runs", "runs"], &larger[..]].concat());
+    let run = calls(&["--records", "large"]);
+    for (scaled, run) in scaled.iter().zip(run) {
+        assert!((scaled / run - 1.0).abs() < 0.05, "{scaled}, run {run}");
+    }
+}
