@@ -48,6 +48,7 @@ const MASTERMIND: [(&str, &[&str]); 10] = [
             "mastermind-correction",
             "mastermind-simulation",
             "mastermind-component",
+            "proxy-generate",
         ],
     ),
 ];

@@ -13,6 +13,7 @@
 //! A measurement never fails the measured call: whatever goes wrong here, the record is dropped and counted.
 
 mod context;
+mod library;
 mod mpi;
 mod thread;
 mod value;
@@ -34,6 +35,10 @@ use thread::ThreadContexts;
 
 pub use context::{
     ClockFunction, LogCells, MAX_OPEN_CALLS, N_CACHED_CALL_PATHS, OpenCall, RecordingContext,
+};
+pub use library::{
+    LIBRARY_PROXY_SYMBOL, LIBRARY_PROXY_VERSION, LibraryProxyEntry, LibraryProxyFunction,
+    LibraryProxyFunctions, LibraryProxyParameter,
 };
 pub use mpi::{MPI_EVENT_PARAMETERS, MPI_PROXY_SYMBOL, MpiProxyEntry, MpiProxyFunctions, MpiTotal};
 pub use thread::thread_pointer;

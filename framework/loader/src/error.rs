@@ -61,6 +61,34 @@ pub enum LoadError {
         /// Name of the missing function.
         symbol: &'static str,
     },
+    /// It is a library, but not the generated proxy of one.
+    #[error("cannot open proxy \"{}\": no function {symbol}, expected a library made by mastermind proxy", path.display())]
+    NoLibraryProxy {
+        /// Absolute path.
+        path: PathBuf,
+        /// Name of the missing function.
+        symbol: &'static str,
+    },
+    /// The proxy of a library was built for another version.
+    #[error("cannot open proxy \"{}\": version {found}, expected {expected}; generate it anew", path.display())]
+    LibraryProxyVersion {
+        /// Absolute path.
+        path: PathBuf,
+        /// The proxy's version.
+        found: u64,
+        /// Ours.
+        expected: u64,
+    },
+    /// A library has none of an interface's functions.
+    #[error("cannot use library \"{}\" as {interface}: 0 of its {n_functions} functions there, expected all", path.display())]
+    NoAlternative {
+        /// Absolute path.
+        path: PathBuf,
+        /// Name of the interface.
+        interface: String,
+        /// Number of its functions.
+        n_functions: usize,
+    },
     /// The proxy of MPI has nothing to offer on this processor.
     #[error("cannot measure MPI by \"{}\": built for {}, expected x86_64", path.display(), std::env::consts::ARCH)]
     NoMpiInterception {

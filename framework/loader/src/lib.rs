@@ -5,6 +5,7 @@
 //! * [`ExitWatch`]: notices that the code of a library ends the process; [`report_crashes`]: that a signal does;
 //!   [`activity`]: what it was to do;
 //! * [`read_index`]: Ccaffeine's `.cca` files, which name libraries and classes;
+//! * [`LibraryProxy`]: the generated proxy of a C library, and [`Alternative`], what its calls may go to;
 //! * [`find_libraries`]: the component libraries of a folder, told by their contents without running them.
 
 mod activity;
@@ -15,6 +16,7 @@ mod exit_watch;
 mod image;
 mod index_file;
 mod library;
+mod library_proxy;
 mod mpi_proxy;
 mod regions;
 mod search;
@@ -26,5 +28,6 @@ pub use error::LoadError;
 pub use exit_watch::ExitWatch;
 pub use index_file::{IndexedClass, find_index_files, read_index};
 pub use library::Library;
+pub use library_proxy::{Alternative, FunctionParameter, LibraryFunction, LibraryProxy};
 pub use mpi_proxy::{AttachedMpi, MpiProxy, MpiRoutine};
 pub use search::{find_libraries, is_component_library};

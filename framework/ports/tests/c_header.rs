@@ -4,6 +4,10 @@ use std::mem::{offset_of, size_of};
 use std::path::Path;
 use std::process::Command;
 
+use cca_abi::recording::{
+    LogCells, MAX_COUNTERS, OpenCall, ProxyMethod, RECORDING_VERSION, Recorder, RecordingContext,
+    word,
+};
 use cca_abi::{
     ABI_VERSION, ClassDescriptor, ComponentVtable, ErrorBuffer, ErrorCode, Interface,
     InterfaceDescriptor, LibraryDescriptor, OwnedPort, RStr, RawComponent, RawPort, Slot,
@@ -110,21 +114,27 @@ fn the_header_has_the_hashes_of_the_rust_interfaces() {
 
 #[test]
 fn the_header_has_the_layouts_of_the_rust_types() {
+    compare(&rows(), "cca.h", &["-std=c99", "-pedantic"]);
+}
+
+/// Compares what a compiled C program says of a header with the rows.
+fn compare(rows: &[(&str, usize)], header: &str, options: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     let (source, program) = (folder.path().join("print.c"), folder.path().join("print"));
-    let lines: Vec<_> = rows()
+    let lines: Vec<_> = rows
         .iter()
         .map(|(expression, _)| format!("printf(\"{expression} %zu\\n\", (size_t)({expression}));"))
         .collect();
     let text = format!(
-        "#include <stdio.h>\n#include \"cca.h\"\nint main(void) {{\n{}\nreturn 0;\n}}\n",
+        "#include <stdio.h>\n#include \"{header}\"\nint main(void) {{\n{}\nreturn 0;\n}}\n",
         lines.join("\n")
     );
     std::fs::write(&source, text).unwrap();
     let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../abi/include");
     let mut compiler = Command::new("cc");
     compiler
-        .args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-I"])
+        .args(options)
+        .args(["-Wall", "-Wextra", "-Werror", "-I"])
         .arg(include);
     assert!(
         compiler
@@ -136,9 +146,46 @@ fn the_header_has_the_layouts_of_the_rust_types() {
             .success()
     );
     let printed = String::from_utf8(Command::new(&program).output().unwrap().stdout).unwrap();
-    let expected: Vec<_> = rows()
+    let expected: Vec<_> = rows
         .iter()
         .map(|(expression, n)| format!("{expression} {n}"))
         .collect();
     assert_eq!(printed.lines().collect::<Vec<_>>(), expected);
+}
+
+/// The layouts that code in C appends records through.
+fn recording_rows() -> Vec<(&'static str, usize)> {
+    macro_rules! offsets {
+        ($($c:literal: $type:ty { $($field:ident),* }),* $(,)?) => {
+            vec![$($((concat!("offsetof(", $c, ", ", stringify!($field), ")"), offset_of!($type, $field)),)*)*]
+        };
+    }
+    let mut rows = offsets! {
+        "cca_recording_context": RecordingContext {
+            cursor, end, origin, cells, mpi_ticks, recorder, thread, owner, mpi_totals, n_mpi_totals, reserved
+        },
+        "cca_log_cells": LogCells { committed, depth, dropped, reserved, open },
+        "cca_open_call": OpenCall { path, start },
+    };
+    rows.extend([
+        ("CCA_RECORDING_VERSION", RECORDING_VERSION as usize),
+        ("CCA_MAX_COUNTERS", MAX_COUNTERS),
+        ("CCA_HEAD_WORDS", word::HEAD_WORDS),
+        ("CCA_MAX_RECORD_WORDS", word::MAX_RECORD_WORDS),
+        ("CCA_WORD_FAILED", word::FAILED as usize),
+        ("CCA_WORD_MPI_MEASURED", word::MPI_MEASURED as usize),
+        (
+            "sizeof(cca_recording_context)",
+            size_of::<RecordingContext>(),
+        ),
+        ("sizeof(cca_log_cells)", size_of::<LogCells>()),
+        ("sizeof(cca_proxy_method)", size_of::<ProxyMethod>()),
+        ("sizeof(cca_recorder)", size_of::<Recorder>()),
+    ]);
+    rows
+}
+
+#[test]
+fn the_header_of_recording_has_the_layouts_of_the_rust_types() {
+    compare(&recording_rows(), "cca_recording.h", &["-std=gnu11"]);
 }

@@ -46,6 +46,8 @@ enum Verb {
     Calibrate(commands::calibrate::Calibrate),
     Transform(commands::transform::Transform),
     Wrap(commands::wrap::Wrap),
+    Proxy(commands::proxy::Proxy),
+    Use(commands::use_library::Use),
     Suggest(commands::suggest::Suggest),
     Correct(Box<commands::correct::Correct>),
 }
@@ -79,6 +81,8 @@ fn main() -> ExitCode {
         Verb::Calibrate(verb) => verb.execute(),
         Verb::Transform(verb) => verb.execute(),
         Verb::Wrap(verb) => verb.execute(),
+        Verb::Proxy(verb) => verb.execute(),
+        Verb::Use(verb) => verb.execute(),
         Verb::Suggest(verb) => verb.execute(),
         Verb::Correct(verb) => verb.execute(),
     };

@@ -22,4 +22,6 @@ pub use mastermind::{CounterChoice, Mastermind, library_hash, mpi_routines, rout
 pub use measurement::Measurement;
 pub use samples::{NotCounted, counted, method_name, samples};
 pub use workload::workload;
-pub use wrapped::{MESSAGE_EXTENSION, WRAP_VARIABLE, WrapConfig, WrapError, Wrapped};
+pub use wrapped::{
+    MESSAGE_EXTENSION, UseConfig, WRAP_VARIABLE, WrapConfig, WrapError, Wrapped, control_name,
+};

@@ -1,11 +1,11 @@
 //! Recording in a program that was never written for it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use cca_abi::PortError;
 use cca_abi::recording::{ProxyMethod, Recorder, Recording};
-use cca_loader::{AttachedMpi, LoadError, MpiProxy};
+use cca_loader::{AttachedMpi, LibraryProxy, LoadError, MpiProxy};
 use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder, RunTotals};
 use mastermind_records::definition::{MethodDefinition, RunDefinition};
 use mastermind_records::{ChunkSizes, Definition, RecordsError, check_file_size};
@@ -13,10 +13,19 @@ use rustix::thread::{Pid, gettid};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+mod libraries;
+
+use libraries::Libraries;
+
 use crate::mastermind::{mpi_routines, routine_definitions};
 
 /// The environment variable through which `mastermind wrap` reaches the library that it preloads; a [`WrapConfig`] in JSON.
 pub const WRAP_VARIABLE: &str = "MASTERMIND_WRAP";
+
+/// Name of the abstract socket on which a wrapped process listens to `mastermind use`.
+pub fn control_name(process: u32) -> String {
+    format!("mastermind: use in {process}")
+}
 
 /// File name extension of what a rank leaves word in.
 pub const MESSAGE_EXTENSION: &str = "error";
@@ -37,6 +46,19 @@ pub struct WrapConfig {
     pub limit_bytes: Option<u64>,
     /// Whether each call of MPI is recorded.
     pub mpi_events: bool,
+    /// Paths of the generated proxies of C libraries.
+    pub libraries: Vec<PathBuf>,
+    /// Where the calls of an interface go from the start, if not to the program's own library.
+    pub uses: Vec<UseConfig>,
+}
+
+/// Another library for an interface.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UseConfig {
+    /// Name of the interface.
+    pub interface: String,
+    /// Absolute path of the library.
+    pub library: PathBuf,
 }
 
 impl WrapConfig {
@@ -70,6 +92,20 @@ pub enum WrapError {
     /// Calls of MPI cannot be recorded one by one.
     #[error("cannot record calls of MPI one by one")]
     Events(#[source] PortError),
+    /// No proxy of this interface is loaded.
+    #[error("cannot use a library for interface \"{interface}\": proxies of {}, expected one of it", interfaces.join(", "))]
+    NoInterface {
+        /// Name of the interface.
+        interface: String,
+        /// Those that there are.
+        interfaces: Vec<String>,
+    },
+    /// A proxy does not record as this recorder does.
+    #[error("cannot record {interface}: its proxy records in another version; generate it anew")]
+    LibraryVersion {
+        /// Name of the interface.
+        interface: String,
+    },
 }
 
 /// The recording of a process, from its first call of MPI to its end.
@@ -77,6 +113,7 @@ pub struct Wrapped {
     program: Program,
     // Dropped before the recorder that it leads to.
     mpi: AttachedMpi,
+    libraries: Libraries,
     recorder: RunRecorder,
     process: u32,
     rank: u32,
@@ -120,12 +157,14 @@ impl Wrapped {
     pub fn start(
         config: &WrapConfig,
         proxy: &MpiProxy,
+        libraries: &[LibraryProxy],
         rank: u32,
         ranks: u32,
     ) -> Result<Self, WrapError> {
         let clock = Clock::detect();
         proxy.set_clock(clock.function());
-        let recorder = RunRecorder::start(RecorderConfig {
+        // A wrapped shell starts several programs, one after the other or at once.
+        let recorder = RunRecorder::start_beside_others(RecorderConfig {
             directory: config.directory.clone(),
             rank,
             limit_bytes: config.limit_bytes,
@@ -154,7 +193,13 @@ impl Wrapped {
             method: "main".into(),
             ..MethodDefinition::default()
         }));
+        let mut libraries = Libraries::new(libraries);
+        libraries.record(&recorder)?;
+        for UseConfig { interface, library } in &config.uses {
+            libraries.use_library(&recorder, interface, library)?;
+        }
         Ok(Self {
+            libraries,
             // SAFETY: `finish` ends it before the recorder.
             program: unsafe { Program::begin(recorder.recorder(), &method) },
             mpi,
@@ -174,11 +219,23 @@ impl Wrapped {
         self.rank
     }
 
+    /// Sends the calls of an interface to another library from now on.
+    ///
+    /// # Returns
+    /// The functions that it lacks; a call of one ends the process.
+    ///
+    /// # Errors
+    /// [`WrapError`]: no proxy of the interface, no such library, or one without any of the functions.
+    pub fn use_library(&mut self, interface: &str, path: &Path) -> Result<Vec<String>, WrapError> {
+        self.libraries.use_library(&self.recorder, interface, path)
+    }
+
     /// Ends the recording, in a process that is about to end.
     ///
     /// # Errors
     /// The logs cannot be written.
     pub fn finish(self) -> Result<RunTotals, RecordsError> {
+        self.libraries.stop(&self.recorder);
         self.program.end();
         let routines = mpi_routines(self.mpi.routines(), self.recorder.mpi_routines());
         self.recorder.announce(Definition::MpiRoutines(routines));

@@ -78,7 +78,19 @@ impl RunRecorder {
     /// [`RecordsError::Exists`] if the directory holds records of this rank; [`RecordsError::Io`] if it cannot be
     /// written.
     pub fn start(config: RecorderConfig) -> Result<Self, RecordsError> {
-        let shared = Shared::start(config)?;
+        Self::start_with(config, false)
+    }
+
+    /// As [`RunRecorder::start`], in a directory where other processes of the rank may have logs already, or make some.
+    ///
+    /// # Errors
+    /// [`RecordsError::Io`] if the directory cannot be written.
+    pub fn start_beside_others(config: RecorderConfig) -> Result<Self, RecordsError> {
+        Self::start_with(config, true)
+    }
+
+    fn start_with(config: RecorderConfig, beside_others: bool) -> Result<Self, RecordsError> {
+        let shared = Shared::start(config, beside_others)?;
         let object = Arc::as_ptr(&shared).cast::<c_void>();
         // SAFETY: the functions take `object` for the `Shared` that it is; it lives as long as the box, and `context`
         // gives each thread the context of the log that it has the lease of.

@@ -48,6 +48,8 @@ pub(crate) struct Shared {
     dropped: AtomicU64,
     /// Whether a log could not be made: threads that come later get none either, and do not try again at each call.
     is_full: AtomicBool,
+    /// Whether other processes of the rank may have logs in the directory.
+    beside_others: bool,
 }
 
 #[derive(Debug, Default)]
@@ -102,7 +104,13 @@ thread_local! {
 
 impl Shared {
     /// Starts the preparing thread and the log of the calling thread.
-    pub(crate) fn start(config: RecorderConfig) -> Result<Arc<Self>, RecordsError> {
+    ///
+    /// # Arguments
+    /// * `beside_others` - whether other processes of the rank may have logs in the directory already
+    pub(crate) fn start(
+        config: RecorderConfig,
+        beside_others: bool,
+    ) -> Result<Arc<Self>, RecordsError> {
         let preparer =
             ChunkPreparer::start(config.limit_bytes).map_err(|source| RecordsError::Io {
                 act: "start the thread that prepares records in",
@@ -133,6 +141,7 @@ impl Shared {
             logs: Mutex::default(),
             dropped: AtomicU64::new(0),
             is_full: AtomicBool::new(false),
+            beside_others,
         });
         shared.lease()?;
         Ok(shared)
@@ -313,8 +322,10 @@ impl Shared {
                 &preparer,
             );
             match created {
-                // Parent and forked child number their logs alike; the first is nobody else's.
-                Err(RecordsError::Exists { .. }) if (1..MOST_LOGS).contains(&thread) => {}
+                // Parent and forked child number their logs alike; the first is nobody else's, unless processes that know
+                // nothing of each other record one after the other.
+                Err(RecordsError::Exists { .. })
+                    if thread < MOST_LOGS && (thread > 0 || self.beside_others) => {}
                 created => break (created?, thread),
             }
         };

@@ -1,8 +1,9 @@
 //! The recorder in a program that was never written for it: `mastermind wrap` preloads this library with the proxies.
 //!
 //! ```text
-//! loaded                 reads what `wrap` left in the environment, has the proxy of MPI call before the first call
-//! first call of MPI      starts the recording: not before, so that a shell or a launcher in between leaves no records
+//! loaded                 reads what `wrap` left in the environment, has the proxies call before the first call
+//! first call             of MPI, or of a proxied library: starts the recording; not before, so that a shell or a launcher in
+//!                        between leaves no records; `mastermind use` is listened to (`control.rs`)
 //! exit                   ends it
 //! ```
 //!
@@ -11,15 +12,26 @@
 
 use std::ffi::c_int;
 use std::panic::catch_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use cca_comm::launched;
-use cca_loader::MpiProxy;
+use cca_loader::{LibraryProxy, MpiProxy};
 use mastermind_component::{WRAP_VARIABLE, WrapConfig, Wrapped};
 
-/// What `wrap` asked for, and the proxy it preloaded.
-static ASKED: OnceLock<(WrapConfig, MpiProxy)> = OnceLock::new();
+mod control;
+
+/// What `wrap` asked for, and the proxies it preloaded.
+struct Asked {
+    config: WrapConfig,
+    mpi: MpiProxy,
+    libraries: Vec<LibraryProxy>,
+}
+
+static ASKED: OnceLock<Asked> = OnceLock::new();
 static RUNNING: Mutex<Option<Wrapped>> = Mutex::new(None);
+/// Whether a recording was started, by whichever proxy's first call.
+static IS_STARTED: AtomicBool = AtomicBool::new(false);
 
 /// Called by the dynamic linker when the library is loaded.
 #[used]
@@ -35,27 +47,48 @@ extern "C" fn on_load() {
         let Ok(config) = serde_json::from_str::<WrapConfig>(&text) else {
             return;
         };
-        match MpiProxy::open(&config.proxy, None) {
-            Ok(proxy) => {
-                proxy.before_first_call(start);
-                let _ = ASKED.set((config, proxy));
+        let libraries = config.libraries.iter().map(|path| LibraryProxy::open(path));
+        let libraries = libraries.collect::<Result<Vec<_>, _>>();
+        match (MpiProxy::open(&config.proxy, None), libraries) {
+            (Ok(mpi), Ok(libraries)) => {
+                let asked = ASKED.get_or_init(|| Asked {
+                    config,
+                    mpi,
+                    libraries,
+                });
+                asked.mpi.before_first_call(start);
+                asked
+                    .libraries
+                    .iter()
+                    .for_each(|proxy| proxy.before_first_call(start));
             }
-            Err(error) => tell(&config, 0, &error.to_string()),
+            (Err(error), _) | (_, Err(error)) => tell(&config, 0, &error.to_string()),
         }
     });
 }
 
 extern "C" fn start() {
     let _ = catch_unwind(|| {
-        let Some((config, proxy)) = ASKED.get() else {
+        let Some(Asked {
+            config,
+            mpi,
+            libraries,
+        }) = ASKED.get()
+        else {
             return;
         };
+        if IS_STARTED.swap(true, Ordering::AcqRel) {
+            return;
+        }
         let launched = launched(variable).ok().flatten();
         let rank = launched.map_or(0, |launched| launched.rank as u32);
         let ranks = launched.and_then(|launched| launched.size).unwrap_or(1);
-        match Wrapped::start(config, proxy, rank, ranks as u32) {
+        match Wrapped::start(config, mpi, libraries, rank, ranks as u32) {
             Ok(wrapped) => {
                 *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = Some(wrapped);
+                if !libraries.is_empty() {
+                    control::listen();
+                }
                 // SAFETY: the function lives as long as the process: the library is never closed.
                 let _: c_int = unsafe { libc::atexit(end) };
             }
@@ -75,8 +108,8 @@ extern "C" fn end() {
             return;
         };
         let rank = wrapped.rank();
-        if let (Err(error), Some((config, _))) = (wrapped.finish(), ASKED.get()) {
-            tell(config, rank, &error.to_string());
+        if let (Err(error), Some(asked)) = (wrapped.finish(), ASKED.get()) {
+            tell(&asked.config, rank, &error.to_string());
         }
     });
 }

@@ -1,20 +1,21 @@
-//! Keeps the proxy of MPI from giving names that the program's MPI lacks.
+//! Keeps proxies from giving names that the program's libraries lack.
 //!
-//! The proxy exports every function of MPI-4 and of Fortran's bindings. A program that asks first whether its MPI has a
+//! The proxy of MPI exports every function of MPI-4 and of Fortran's bindings. A program that asks first whether its MPI has a
 //! function (a weak reference, `dlsym`) would find it there, call it, and end, since an older MPI has none to forward it to.
 //! So this library, given to the dynamic linker by `LD_AUDIT`, sees each library once it is mapped and before anything is
 //! bound to it:
 //!
 //! ```text
-//! the proxy                  all its names of MPI are hidden: their values in its symbol table become 0
+//! a proxy                    all its names are hidden: their values in its symbol table become 0
 //! any other library          the names that it defines as well are shown again
 //! ```
 //!
+//! The same holds for the generated proxies of C libraries, which are told as well how many definitions of a name there are.
 //! So a name is seen where it would be seen without the proxy. No call is slowed: only `la_objopen` is here, and the
 //! dynamic linker audits no calls where there is neither `la_pltenter` nor `la_pltexit`.
 //!
-//! It runs in a link-map namespace of its own, with its own C library, and touches the program only by the symbol
-//! table of the proxy.
+//! It runs in a link-map namespace of its own, with its own C library, and touches the program only by
+//! the tables of the proxies.
 
 #![cfg(all(target_os = "linux", target_pointer_width = "64"))]
 
@@ -32,7 +33,33 @@ const AUDIT_VERSION: c_uint = 2;
 /// The namespace of the program (`LM_ID_BASE`).
 const PROGRAM: c_long = 0;
 
-static PROXY: Mutex<Option<Proxy>> = Mutex::new(None);
+/// What is mapped, as far as it matters.
+struct Seen {
+    proxies: Vec<Proxy>,
+    /// The program itself, which is mapped before the proxies.
+    program: Option<Object>,
+}
+
+static SEEN: Mutex<Seen> = Mutex::new(Seen {
+    proxies: Vec::new(),
+    program: None,
+});
+
+impl Seen {
+    fn add(&mut self, object: Object) {
+        if let Some(mut proxy) = Proxy::hide(&object) {
+            if let Some(program) = &self.program {
+                proxy.show_names_of(program);
+            }
+            self.proxies.push(proxy);
+            return;
+        }
+        self.program.get_or_insert(object);
+        for proxy in &mut self.proxies {
+            proxy.show_names_of(&object);
+        }
+    }
+}
 
 /// Called by the dynamic linker when it loads this library, with its version of the interface.
 #[unsafe(no_mangle)]
@@ -53,11 +80,8 @@ pub unsafe extern "C" fn la_objopen(
     // SAFETY: null is no object; else required of the caller.
     let object = unsafe { map.as_ref().and_then(|map| Object::of(map)) };
     if let Some(object) = object.filter(|_| namespace == PROGRAM) {
-        let mut proxy = PROXY.lock().unwrap_or_else(PoisonError::into_inner);
-        match &mut *proxy {
-            Some(proxy) => proxy.show_names_of(&object),
-            None => *proxy = Proxy::hide(object),
-        }
+        let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.add(object);
     }
     // No binding of this object is audited.
     0

@@ -106,14 +106,26 @@ impl Object {
 
     /// Whether the object defines a function or variable of this name.
     pub(crate) fn defines(&self, name: &Name) -> bool {
+        self.find(name).is_some()
+    }
+
+    /// The symbol of a function or variable that the object defines.
+    pub(crate) fn find(&self, name: &Name) -> Option<*mut libc::Elf64_Sym> {
         // SAFETY: the tables are those of an object that is mapped.
-        let found = unsafe {
-            match self.table {
+        unsafe {
+            let found = match self.table {
                 HashTable::Gnu(table) => self.find_by_gnu_hash(table, name),
                 HashTable::SysV(table) => self.find_by_sysv_hash(table, name),
-            }
-        };
-        found.is_some()
+            };
+            found.map(|at| self.symbols.add(at as usize))
+        }
+    }
+
+    /// Where a function or variable of the object lies.
+    pub(crate) fn address_of(&self, name: &'static CStr) -> Option<usize> {
+        let symbol = self.find(&Name::new(name))?;
+        // SAFETY: a symbol of an object that is mapped.
+        Some(self.address + unsafe { (*symbol).st_value } as usize)
     }
 
     /// All symbols that the object defines, by name; only where it has a GNU hash table, which lists them.

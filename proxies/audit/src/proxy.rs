@@ -1,11 +1,15 @@
-//! The proxy of MPI, whose names come and go.
+//! A proxy, whose names come and go.
 
+use std::ffi::{CStr, c_char};
 use std::ptr;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use crate::object::{Name, Object};
 
-/// The symbol by which the proxy is known; the same as `cca_abi::recording::MPI_PROXY_SYMBOL`.
-const PROXY_SYMBOL: &std::ffi::CStr = c"proxy_mpi_v1";
+/// The symbol by which the proxy of MPI is known; the same as `cca_abi::recording::MPI_PROXY_SYMBOL`.
+const MPI_PROXY: &CStr = c"proxy_mpi_v1";
+/// The symbol by which the proxy of a C library is known; the same as `cca_abi::recording::LIBRARY_PROXY_SYMBOL`.
+const LIBRARY_PROXY: &CStr = c"cca_proxy_v1";
 
 /// A name of the proxy that nothing can be bound to.
 struct HiddenName {
@@ -14,41 +18,50 @@ struct HiddenName {
     value: u64,
 }
 
-/// The proxy, mapped for good.
+/// A proxy, mapped for good.
 pub(crate) struct Proxy {
     pages: Pages,
     hidden: Vec<HiddenName>,
+    definitions: Option<Definitions>,
 }
 
 // SAFETY: the symbols are written under the lock that holds this, a whole aligned word each.
 unsafe impl Send for Proxy {}
 
 impl Proxy {
-    /// Hides all names of MPI that the object gives; `None` if it is not the proxy, or cannot be written.
-    pub(crate) fn hide(object: Object) -> Option<Self> {
-        if !object.defines(&Name::new(PROXY_SYMBOL)) {
-            return None;
-        }
-        let of_mpi = object.defined().into_iter().filter(|(name, _)| {
-            let name = name.to_bytes();
-            name.starts_with(b"MPI_") || name.starts_with(b"mpi_")
-        });
-        // SAFETY: symbols of an object that is mapped.
-        let hidden = of_mpi.map(|(name, symbol)| unsafe {
-            HiddenName {
-                name: Name::new(name),
+    /// Hides all names that a proxy gives; `None` if the object is no proxy, or cannot be written.
+    pub(crate) fn hide(object: &Object) -> Option<Self> {
+        let definitions = Definitions::of(object);
+        let names: Vec<Name> = if object.defines(&Name::new(MPI_PROXY)) {
+            names_of_mpi(object)
+        } else {
+            definitions.as_ref()?.names.clone()
+        };
+        let hidden = names.into_iter().filter_map(|name| {
+            let symbol = object.find(&name)?;
+            // SAFETY: a symbol of an object that is mapped.
+            let value = unsafe { (*symbol).st_value };
+            Some(HiddenName {
+                name,
                 symbol,
-                value: (*symbol).st_value,
-            }
+                value,
+            })
         });
         let hidden: Vec<_> = hidden.collect();
-        let pages = Pages::of(&object, &hidden)?;
+        let pages = Pages::of(object, &hidden)?;
         pages.write(|| hidden.iter().for_each(|name| name.set(0)));
-        Some(Self { pages, hidden })
+        Some(Self {
+            pages,
+            hidden,
+            definitions,
+        })
     }
 
-    /// Shows those of the hidden names that the object defines as well.
+    /// Shows those of the hidden names that the object defines as well, and counts its definitions.
     pub(crate) fn show_names_of(&mut self, object: &Object) {
+        if let Some(definitions) = &self.definitions {
+            definitions.count(object);
+        }
         let is_defined = |name: &HiddenName| object.defines(&name.name);
         if !self.hidden.iter().any(is_defined) {
             return;
@@ -63,6 +76,67 @@ impl Proxy {
                 !shown
             });
         });
+    }
+}
+
+fn names_of_mpi(object: &Object) -> Vec<Name> {
+    let of_mpi = object.defined().into_iter().filter(|(name, _)| {
+        let name = name.to_bytes();
+        name.starts_with(b"MPI_") || name.starts_with(b"mpi_")
+    });
+    of_mpi.map(|(name, _)| Name::new(name)).collect()
+}
+
+/// The arrays of the proxy of a C library, as `cca_proxy.h` has them, in the order of its names.
+struct Definitions {
+    names: Vec<Name>,
+    counts: *mut u32,
+    targets: *mut usize,
+    entries: *mut usize,
+    resolvers: *const usize,
+}
+
+impl Definitions {
+    fn of(object: &Object) -> Option<Self> {
+        object.find(&Name::new(LIBRARY_PROXY))?;
+        let mut at = object.address_of(c"cca_proxy_names_v1")? as *const c_char;
+        let mut names = Vec::new();
+        // SAFETY: texts one after the other, the last empty, in a library that stays mapped.
+        unsafe {
+            while *at != 0 {
+                let name = CStr::from_ptr(at);
+                names.push(Name::new(name));
+                at = at.add(name.count_bytes() + 1);
+            }
+        }
+        Some(Self {
+            names,
+            counts: object.address_of(c"cca_proxy_counts_v1")? as *mut u32,
+            targets: object.address_of(c"cca_proxy_targets_v1")? as *mut usize,
+            entries: object.address_of(c"cca_proxy_entries_v1")? as *mut usize,
+            resolvers: object.address_of(c"cca_proxy_resolvers_v1")? as *const usize,
+        })
+    }
+
+    /// Counts what an object defines. Where a name has its second definition, calls are sent by their callers from now on.
+    fn count(&self, object: &Object) {
+        for (place, name) in self.names.iter().enumerate() {
+            if !object.defines(name) {
+                continue;
+            }
+            // SAFETY: as many of each as there are names, in memory of the proxy that can be written; its threads read them
+            // whole words at a time.
+            unsafe {
+                let count = &*self.counts.add(place).cast::<AtomicU32>();
+                let resolver = *self.resolvers.add(place);
+                // Before the proxy is relocated, its entries are not in use, and will be the resolvers.
+                if count.fetch_add(1, Ordering::AcqRel) >= 1 && resolver != 0 {
+                    let word = |array: *mut usize| &*array.add(place).cast::<AtomicUsize>();
+                    word(self.targets).store(0, Ordering::Release);
+                    word(self.entries).store(resolver, Ordering::Release);
+                }
+            }
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! `mastermind wrap`: the proxy of MPI preloaded under a program that was never written for it.
+//! `mastermind wrap`: proxies preloaded under a program that was never written for them.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -10,8 +10,9 @@ use std::thread;
 
 use anyhow::{Context, anyhow, bail};
 use cca_comm::Launched;
+use cca_loader::LibraryProxy;
 use clap::Args;
-use mastermind_component::{MESSAGE_EXTENSION, WRAP_VARIABLE, WrapConfig};
+use mastermind_component::{MESSAGE_EXTENSION, UseConfig, WRAP_VARIABLE, WrapConfig};
 use mastermind_records::LogIdentity;
 use mastermind_records::layout::EXTENSION;
 use rustix::fs::Access;
@@ -34,10 +35,12 @@ const AUDIT: &str = "libproxy_audit.so";
 /// Added to the number of the signal that ended the program, as shells do.
 const SIGNALLED: i32 = 128;
 
-/// Measure the MPI of a program that was never written for it.
+/// Measure MPI, and the libraries that proxies were made of, in a program that was never written for it.
 #[derive(Args)]
 #[command(
     after_help = "Example: mpirun -n 3 mastermind wrap --records records -- hpcc\n         \
+                        mastermind wrap --proxy proxies/libzlib_proxy.so -- rsync -a from to\n         \
+                        mastermind wrap --proxy libblas_proxy.so --use blas=/opt/libopenblas.so -- ./solver\n         \
                         mastermind profile records"
 )]
 pub struct Wrap {
@@ -50,6 +53,15 @@ pub struct Wrap {
     /// Record each call of MPI, with its bytes, its peer and its number of ranks; else calls and time of each function
     #[arg(long)]
     mpi_events: bool,
+    /// A proxy that `mastermind proxy` made: each call of its functions is recorded, with its parameters
+    #[arg(long, value_name = "LIB")]
+    proxy: Vec<PathBuf>,
+    /// Send the calls of a proxy's interface to another library
+    #[arg(long = "use", value_name = "INTERFACE=LIB", value_parser = library_of_interface)]
+    uses: Vec<UseConfig>,
+    /// Do not start the program if a library of --use lacks functions; else a call of one ends it
+    #[arg(long)]
+    strict: bool,
     /// Bytes that the records of a rank may take, such as 500M or 4G; of calls after that only sums are kept, by call path and
     /// class of size
     #[arg(long, value_name = "SIZE", value_parser = size)]
@@ -66,10 +78,13 @@ impl Wrap {
     /// It cannot be started; the directory cannot be written, or holds records of another run.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         let launched = back_end::launcher()?;
-        let config = match self.config() {
+        let proxies = self.proxy.iter().map(|path| absolute(path));
+        let proxies = proxies.collect::<Result<Vec<_>, _>>()?;
+        let config = match self.config(proxies) {
             Err(error) if cannot_be_written(&error) => return self.unrecorded(error),
             config => config?,
         };
+        check_libraries(&config, self.strict)?;
         prepare(&config, launched.as_ref(), self.overwrite)?;
         let status = self.command(&config).and_then(run);
         if status.is_err() {
@@ -84,13 +99,13 @@ impl Wrap {
     /// Runs the program where no records can be written: a measurement never ends what it measures.
     fn unrecorded(&self, error: anyhow::Error) -> anyhow::Result<ExitCode> {
         let error = error.context("nothing is recorded, the program runs without");
-        eprint!("{}", errors::warning(&error));
+        crate::output::complain!("{}", errors::warning(&error));
         let mut command = Command::new(&self.program[0]);
         command.args(&self.program[1..]);
         run(command).map(passed_on)
     }
 
-    fn config(&self) -> anyhow::Result<WrapConfig> {
+    fn config(&self, libraries: Vec<PathBuf>) -> anyhow::Result<WrapConfig> {
         let name = Path::new(&self.program[0]).file_name();
         let name = name
             .context("cannot start program: no name, expected one")?
@@ -111,12 +126,16 @@ impl Wrap {
             program: name,
             limit_bytes: self.records_limit,
             mpi_events: self.mpi_events,
+            libraries,
+            uses: self.uses.clone(),
         })
     }
 
     fn command(&self, config: &WrapConfig) -> anyhow::Result<Command> {
         let libraries = own_folder()?;
         let (own, audit) = (libraries.join(PRELOADED), libraries.join(AUDIT));
+        let mut preloaded = vec![&config.proxy, &own];
+        preloaded.extend(&config.libraries);
         for library in [&config.proxy, &own, &audit] {
             if !library.exists() {
                 bail!(
@@ -129,7 +148,7 @@ impl Wrap {
         let mut command = Command::new(&self.program[0]);
         command
             .args(&self.program[1..])
-            .env("LD_PRELOAD", before("LD_PRELOAD", &[&config.proxy, &own]))
+            .env("LD_PRELOAD", before("LD_PRELOAD", &preloaded))
             .env("LD_AUDIT", before("LD_AUDIT", &[&audit]))
             .env(WRAP_VARIABLE, serde_json::to_string(config)?);
         // SAFETY: one system call, which allocates nothing and takes no lock.
@@ -141,6 +160,71 @@ impl Wrap {
         }
         Ok(command)
     }
+}
+
+/// `INTERFACE=LIB`.
+fn library_of_interface(text: &str) -> Result<UseConfig, String> {
+    let Some((interface, library)) = text
+        .split_once('=')
+        .filter(|(name, path)| !name.is_empty() && !path.is_empty())
+    else {
+        return Err("no interface and library, expected INTERFACE=LIB".into());
+    };
+    let library = absolute(Path::new(library)).map_err(|error| format!("{error:#}"))?;
+    Ok(UseConfig {
+        interface: interface.into(),
+        library,
+    })
+}
+
+/// The program may go elsewhere, and the dynamic linker takes a colon for the end of a path.
+fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
+    let act = || format!("cannot open library \"{}\"", path.display());
+    let path = path.canonicalize().with_context(act)?;
+    if path.to_string_lossy().contains([':', ' ']) {
+        bail!(
+            "{}: a colon or a blank in its path, expected none (the dynamic linker takes it for an end)",
+            act()
+        );
+    }
+    Ok(path)
+}
+
+/// Opens proxies and libraries as the program will, and tells what does not fit.
+fn check_libraries(config: &WrapConfig, strict: bool) -> anyhow::Result<()> {
+    let proxies = config.libraries.iter().map(|path| LibraryProxy::open(path));
+    let proxies = proxies.collect::<Result<Vec<_>, _>>()?;
+    for UseConfig { interface, library } in &config.uses {
+        let Some(proxy) = proxies.iter().find(|proxy| proxy.interface() == interface) else {
+            let names: Vec<_> = proxies.iter().map(LibraryProxy::interface).collect();
+            bail!(
+                "cannot use a library for interface \"{interface}\": proxies of [{}], expected one of it",
+                names.join(", ")
+            );
+        };
+        let alternative = proxy.alternative(library)?;
+        let missing = alternative.missing();
+        if missing.is_empty() {
+            continue;
+        }
+        let error = anyhow!(
+            "cannot send all calls of {interface} to \"{}\": it lacks {} of {} functions: {}",
+            library.display(),
+            missing.len(),
+            proxy.functions().len(),
+            missing.join(" ")
+        );
+        if strict {
+            return Err(error);
+        }
+        crate::output::complain!(
+            "{}",
+            errors::warning(
+                &error.context("a call of a function that is not there ends the program")
+            )
+        );
+    }
+    Ok(())
 }
 
 /// The libraries, and after them those that the variable holds already.
@@ -243,7 +327,7 @@ fn tell(config: &WrapConfig, launched: Option<&Launched>) {
         let text = fs::read_to_string(message).unwrap_or_default();
         let _ = fs::remove_file(message);
         let rank = message.file_stem().unwrap_or_default().to_string_lossy();
-        let error = anyhow!("{text}").context(format!("MPI of {rank} is not measured"));
+        let error = anyhow!("{text}").context(format!("{rank} is not measured"));
         crate::output::complain!("{}", errors::warning(&error));
     }
     let is_seen = |path: &PathBuf| {
@@ -251,10 +335,17 @@ fn tell(config: &WrapConfig, launched: Option<&Launched>) {
     };
     let seen = logs(&config.directory, is_seen).map_or(0, |logs| logs.len());
     if seen == 0 && messages.is_empty() && rank == 0 {
+        let what = if config.libraries.is_empty() {
+            "MPI"
+        } else {
+            "MPI or a proxied library"
+        };
         let error = anyhow!(
-            "cannot measure MPI of \"{}\": 0 calls seen, expected those that start it; is it linked to MPI statically, \
-             or no MPI program?",
-            config.program
+            "cannot measure {} of \"{}\": 0 calls seen, expected those that start it; is it linked to {} statically, \
+             or no {0} program?",
+            what,
+            config.program,
+            what
         );
         let _ = fs::remove_dir(&config.directory);
         crate::output::complain!("{}", errors::warning(&error.context("nothing is recorded")));

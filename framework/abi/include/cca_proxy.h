@@ -1,0 +1,351 @@
+/* What every generated proxy of a C library has in common: the program's calls on their way to an implementation.
+ *
+ *     crc32(…)      the proxy's own symbol:  jmp *cca_proxy_entries_v1[i]
+ *                       at first             cca_resolve_i: finds the program's library, then as below
+ *                       not recorded         the implementation's crc32 itself
+ *                       recorded             record_crc32, which reads the implementation once, records, and calls
+ *
+ * An implementation is immutable; which one is in use is one pointer, so that a call goes to one of them whole and its
+ * record names that one. The generated source defines CCA_N_FUNCTIONS and cca_proxy_functions, then includes this.
+ *
+ * Whoever loads the library (libmastermind_preload) reaches it through cca_proxy_v1(). The arrays with `_v1` in their
+ * names are for libproxy_audit, which counts the definitions of each name that the program has mapped: where there are
+ * several, a call goes to the one that its caller would have reached without the proxy.
+ */
+#ifndef CCA_PROXY_H
+#define CCA_PROXY_H
+
+#if !defined(__x86_64__) || !defined(__linux__)
+#error "the proxy of a C library needs Linux on x86-64"
+#endif
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cca_recording.h"
+
+#define CCA_PROXY_VERSION 1u
+#define CCA_EXPORTED __attribute__((visibility("default")))
+/* Seen by others, but never replaced by the equal name of another proxy. */
+#define CCA_SEEN __attribute__((visibility("protected")))
+
+/* One performance parameter of a function. */
+typedef struct {
+    const char *name;
+    uint32_t kind; /* 0: integer, 1: real, 2: enumeration */
+    uint32_t n_labels;
+    const char *const *labels;
+    const char *unit;
+} cca_proxy_parameter;
+
+/* One function of the interface. */
+typedef struct {
+    const char *name;
+    const char *group;
+    const char *signature;
+    const cca_proxy_parameter *parameters;
+    uint32_t n_parameters;
+    uint32_t is_recorded; /* 0: forwarded only */
+} cca_proxy_function;
+
+/* A library that calls may go to. Never changed, but for addresses of the program's own library, which are found at the
+ * first call of each; never freed, and used again when calls go there again. */
+typedef struct cca_implementation {
+    void **functions;
+    const cca_proxy_method *const *methods; /* one a function; null while nothing is recorded */
+    const cca_recorder *recorder;
+    const struct cca_implementation *next; /* the one made before */
+    uint32_t has_call_sites;               /* whether the caller's address is the last word of each record */
+} cca_implementation;
+
+/* What the proxy offers to the program that loads it. */
+typedef struct {
+    uint64_t size;
+    uint64_t version;
+    const char *interface;
+    const cca_proxy_function *functions;
+    uint64_t n_functions;
+    /* Has `callback` called once, in the thread that is the first to call, before that call begins. */
+    void (*before_first_call)(void (*callback)(void));
+    /* Path of the program's own library, as far as one is loaded; null if none is. */
+    const char *(*own_library)(void);
+    /* From now on calls go to `functions`, null for the program's own library, and are recorded as `methods` unless they
+     * are null. Functions that are null in `functions` end the process with a message when they are called. Gives 0, and
+     * changes nothing, if the recorder is of another version or there is no memory. */
+    uint32_t (*use)(void *const *functions, const cca_proxy_method *const *methods, const cca_recorder *recorder,
+                    uint32_t has_call_sites);
+} cca_proxy_entry_points;
+
+extern const cca_proxy_function cca_proxy_functions[CCA_N_FUNCTIONS] __attribute__((visibility("hidden")));
+extern const char cca_proxy_interface[] __attribute__((visibility("hidden")));
+/* The wrappers that record; null for functions that are forwarded only. */
+static void *const cca_recorders[CCA_N_FUNCTIONS];
+/* The ends of the process, one a function, where an implementation has no function. */
+extern void *const cca_missing[CCA_N_FUNCTIONS] __attribute__((visibility("hidden")));
+
+/* Names, ended by an empty one, in the order of all arrays. */
+extern CCA_SEEN const char cca_proxy_names_v1[];
+/* Where each symbol of the proxy leads. */
+extern CCA_SEEN void *cca_proxy_entries_v1[CCA_N_FUNCTIONS];
+/* Where each leads at first, and always for a name with several definitions. */
+extern CCA_SEEN void *const cca_proxy_resolvers_v1[CCA_N_FUNCTIONS];
+/* How many definitions of each name are mapped, the proxy's apart; 0 if nobody counts. */
+CCA_SEEN uint32_t cca_proxy_counts_v1[CCA_N_FUNCTIONS];
+/* The program's own library, as far as it is known. */
+CCA_SEEN void *cca_proxy_targets_v1[CCA_N_FUNCTIONS];
+
+static const cca_implementation cca_own_unrecorded = { cca_proxy_targets_v1, NULL, NULL, NULL, 0 };
+static const cca_implementation *cca_current = &cca_own_unrecorded;
+static void (*cca_callback)(void);
+
+static inline const cca_implementation *cca_now(void) { return __atomic_load_n(&cca_current, __ATOMIC_ACQUIRE); }
+
+static int cca_is_own(const void *address) {
+    Dl_info found, own;
+    return dladdr(address, &found) != 0 && dladdr((const void *)&cca_current, &own) != 0 && found.dli_fbase == own.dli_fbase;
+}
+
+/* The function in an object, or in those that it needs; not the proxy's. */
+static void *cca_function_in(const char *object, const char *name) {
+    void *handle = dlopen(object, RTLD_LAZY | RTLD_NOLOAD), *found = NULL;
+    if (handle != NULL) {
+        found = dlsym(handle, name);
+        dlclose(handle);
+    }
+    return found == NULL || cca_is_own(found) ? NULL : found;
+}
+
+typedef struct {
+    const char *name;
+    void *found;
+} cca_search;
+
+static int cca_search_object(struct dl_phdr_info *info, size_t size, void *search) {
+    (void)size;
+    cca_search *wanted = search;
+    if (info->dlpi_name != NULL && info->dlpi_name[0] != 0) wanted->found = cca_function_in(info->dlpi_name, wanted->name);
+    return wanted->found != NULL;
+}
+
+/* Where the caller's call would go without the proxy; null if there is no such function. */
+static void *cca_target_of(uint32_t index, const void *caller) {
+    const char *name = cca_proxy_functions[index].name;
+    void *found = dlsym(RTLD_NEXT, name);
+    if (found != NULL && !cca_is_own(found)) return found;
+    Dl_info info;
+    if (dladdr(caller, &info) != 0 && info.dli_fname != NULL) {
+        found = cca_function_in(info.dli_fname, name);
+        if (found != NULL) return found;
+    }
+    cca_search search = { name, NULL };
+    dl_iterate_phdr(cca_search_object, &search);
+    return search.found;
+}
+
+/* Ends the process as the dynamic linker would have done. */
+__attribute__((noreturn, used)) static void cca_end_missing(uint32_t index) {
+    fprintf(stderr, "cannot call \"%s\": no library with it is loaded, expected one (proxy of %s)\n",
+            cca_proxy_functions[index].name, cca_proxy_interface);
+    abort();
+}
+
+/* Where calls of a function with several definitions went, by caller. */
+typedef struct {
+    const void *caller;
+    void *target;
+    uint32_t index;
+} cca_known_caller;
+
+#define CCA_N_CALLERS 1024u
+static const cca_known_caller *cca_callers[CCA_N_CALLERS];
+
+static __attribute__((noinline, cold)) void *cca_find_target(uint32_t index, const void *caller) {
+    uint32_t hash = ((uint32_t)(uintptr_t)caller * UINT32_C(0x9E3779B9) + index * UINT32_C(0x85EBCA6B)) >> 22;
+    int is_ambiguous = __atomic_load_n(&cca_proxy_counts_v1[index], __ATOMIC_ACQUIRE) > 1;
+    const cca_known_caller *known = __atomic_load_n(&cca_callers[hash], __ATOMIC_ACQUIRE);
+    if (is_ambiguous && known != NULL && known->caller == caller && known->index == index) return known->target;
+    void *target = cca_target_of(index, caller);
+    if (target == NULL) cca_end_missing(index);
+    if (!is_ambiguous) {
+        __atomic_store_n(&cca_proxy_targets_v1[index], target, __ATOMIC_RELEASE);
+    } else if (known == NULL) {
+        cca_known_caller *fresh = malloc(sizeof *fresh);
+        if (fresh != NULL) {
+            *fresh = (cca_known_caller){ caller, target, index };
+            if (!__atomic_compare_exchange_n(&cca_callers[hash], &known, fresh, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+                free(fresh);
+        }
+    }
+    return target;
+}
+
+/* The function that a caller's call goes to. */
+static inline void *cca_function(const cca_implementation *now, uint32_t index, const void *caller) {
+    void *function = __atomic_load_n(&now->functions[index], __ATOMIC_RELAXED);
+    return __builtin_expect(function != NULL, 1) ? function : cca_find_target(index, caller);
+}
+
+/* Where the symbol leads, while this implementation is in use. */
+static void *cca_entry(const cca_implementation *now, uint32_t index) {
+    if (now->methods != NULL && cca_recorders[index] != NULL) return cca_recorders[index];
+    void *function = __atomic_load_n(&now->functions[index], __ATOMIC_ACQUIRE);
+    return function != NULL ? function : cca_proxy_resolvers_v1[index];
+}
+
+/* The first call of a function, and each of one with several definitions that is not recorded. */
+__attribute__((used)) static void *cca_enter(uint32_t index, const void *caller) {
+    void (*callback)(void) = __atomic_exchange_n(&cca_callback, NULL, __ATOMIC_ACQ_REL);
+    if (callback != NULL) callback();
+    const cca_implementation *now = cca_now();
+    if (now->methods != NULL && cca_recorders[index] != NULL) return cca_recorders[index];
+    void *function = cca_function(now, index, caller);
+    /* Not where each caller has its own. Whoever changes the implementation meanwhile writes all entries after it. */
+    while (__atomic_load_n(&now->functions[index], __ATOMIC_ACQUIRE) != NULL) {
+        __atomic_store_n(&cca_proxy_entries_v1[index], cca_entry(now, index), __ATOMIC_SEQ_CST);
+        const cca_implementation *after = __atomic_load_n(&cca_current, __ATOMIC_SEQ_CST);
+        if (after == now) break;
+        now = after;
+    }
+    return function;
+}
+
+static void cca_before_first_call(void (*callback)(void)) {
+    __atomic_store_n(&cca_callback, callback, __ATOMIC_RELEASE);
+}
+
+static const char *cca_own_library(void) {
+    static Dl_info info;
+    for (uint32_t index = 0; index < CCA_N_FUNCTIONS; index++) {
+        void *found = cca_target_of(index, (const void *)&cca_current);
+        if (found != NULL && dladdr(found, &info) != 0) return info.dli_fname;
+    }
+    return NULL;
+}
+
+/* The implementation with these functions, methods and recorder, new or known; null if there is no memory. */
+static const cca_implementation *cca_find_implementation(void *const *functions, const cca_proxy_method *const *methods,
+                                                         const cca_recorder *recorder, uint32_t has_call_sites) {
+    static const cca_implementation *last = &cca_own_unrecorded;
+    void *wanted[CCA_N_FUNCTIONS];
+    for (uint32_t index = 0; functions != NULL && index < CCA_N_FUNCTIONS; index++)
+        wanted[index] = functions[index] != NULL ? functions[index] : cca_missing[index];
+    for (const cca_implementation *known = last; known != NULL; known = known->next) {
+        int same_functions = functions == NULL ? known->functions == cca_proxy_targets_v1
+                                               : known->functions != cca_proxy_targets_v1 &&
+                                                     memcmp(known->functions, wanted, sizeof wanted) == 0;
+        int same_methods = methods == NULL ? known->methods == NULL
+                                           : known->methods != NULL && known->recorder == recorder &&
+                                                 memcmp(known->methods, methods, CCA_N_FUNCTIONS * sizeof *methods) == 0;
+        if (same_functions && same_methods && (methods == NULL || known->has_call_sites == has_call_sites)) return known;
+    }
+    cca_implementation *fresh = malloc(sizeof *fresh);
+    void **own = functions == NULL ? cca_proxy_targets_v1 : malloc(sizeof wanted);
+    const cca_proxy_method **kept = methods == NULL ? NULL : malloc(CCA_N_FUNCTIONS * sizeof *kept);
+    if (fresh == NULL || own == NULL || (methods != NULL && kept == NULL)) return NULL;
+    if (functions != NULL) memcpy(own, wanted, sizeof wanted);
+    if (methods != NULL) memcpy(kept, methods, CCA_N_FUNCTIONS * sizeof *kept);
+    *fresh = (cca_implementation){ own, kept, recorder, last, has_call_sites };
+    return last = fresh;
+}
+
+static uint32_t cca_use(void *const *functions, const cca_proxy_method *const *methods, const cca_recorder *recorder,
+                        uint32_t has_call_sites) {
+    if (methods != NULL && (recorder == NULL || recorder->version != CCA_RECORDING_VERSION)) return 0;
+    const cca_implementation *chosen = cca_find_implementation(functions, methods, recorder, has_call_sites);
+    if (chosen == NULL) return 0;
+    __atomic_store_n(&cca_current, chosen, __ATOMIC_SEQ_CST);
+    for (uint32_t index = 0; index < CCA_N_FUNCTIONS; index++) {
+        void *entry = cca_entry(chosen, index);
+        if (__atomic_load_n(&cca_proxy_entries_v1[index], __ATOMIC_SEQ_CST) != entry)
+            __atomic_store_n(&cca_proxy_entries_v1[index], entry, __ATOMIC_SEQ_CST);
+    }
+    return 1;
+}
+
+static const cca_proxy_entry_points cca_entry_points = {
+    sizeof(cca_proxy_entry_points), CCA_PROXY_VERSION, cca_proxy_interface, cca_proxy_functions, CCA_N_FUNCTIONS,
+    cca_before_first_call, cca_own_library, cca_use,
+};
+
+CCA_EXPORTED const cca_proxy_entry_points *cca_proxy_v1(void) { return &cca_entry_points; }
+
+/* Begins to record a call; gives 0 if it is not recorded. A call whose parameters make no sense (`is_valid` is 0) is
+ * counted as lost. */
+static inline int cca_begin_call(cca_recording *call, const cca_implementation *now, uint32_t index,
+                                 const uint64_t *words, uint32_t n_parameters, int is_valid) {
+    call->context = NULL;
+    if (__builtin_expect(now->methods == NULL, 0)) return 0;
+    if (__builtin_expect(!is_valid, 0)) {
+        now->recorder->lost(now->recorder->object, cca_thread_context(now->recorder), 0, 0, 0);
+        return 0;
+    }
+    int begun = cca_recording_begin(call, now->recorder, now->methods[index], words, n_parameters + now->has_call_sites);
+    if (!begun) call->context = NULL;
+    return begun;
+}
+
+static inline void cca_end_call(cca_recording *call, int failed) {
+    if (call->context == NULL) return;
+    cca_recording_end(call, failed);
+    call->context = NULL;
+}
+
+/* An exception of C++ passes through: the call failed. */
+static __attribute__((unused)) void cca_abandon_call(cca_recording *call) { cca_end_call(call, 1); }
+#define CCA_ABANDONED __attribute__((cleanup(cca_abandon_call)))
+
+/* What expressions of arguments are made of; where they make no sense, `is_valid` becomes 0. */
+static inline int64_t cca_quotient(int64_t a, int64_t b, int *is_valid) {
+    if (b == 0) return *is_valid = 0;
+    return b == -1 ? (int64_t)-(uint64_t)a : a / b;
+}
+
+static inline int64_t cca_remainder(int64_t a, int64_t b, int *is_valid) {
+    if (b == 0) return *is_valid = 0;
+    return b == -1 ? 0 : a % b;
+}
+
+static inline double cca_real_quotient(double a, double b, int *is_valid) {
+    if (b == 0) return *is_valid = 0;
+    return a / b;
+}
+
+static inline int64_t cca_length(const char *text, int *is_valid) {
+    if (text == NULL) return *is_valid = 0;
+    return (int64_t)strlen(text);
+}
+
+static inline uint64_t cca_real_word(double value) {
+    uint64_t word;
+    memcpy(&word, &value, sizeof word);
+    return word;
+}
+
+/* What a symbol of the proxy, its resolver and its end of the process are made of. The resolver keeps all registers
+ * that arguments may be in. */
+#define CCA_TEXT_OF(number) #number
+#define CCA_SYMBOL(name, index)                                                                                        \
+    __asm__(".text\n.balign 16\n.globl " name "\n.type " name ", @function\n" name ":\n"                               \
+            "\tendbr64\n\tjmp *cca_proxy_entries_v1+8*" CCA_TEXT_OF(index) "(%rip)\n.size " name ", .-" name "\n"      \
+            ".type cca_resolve_" CCA_TEXT_OF(index) ", @function\ncca_resolve_" CCA_TEXT_OF(index) ":\n"               \
+            "\tendbr64\n\tpushq $" CCA_TEXT_OF(index) "\n\tjmp cca_resolve\n"                                          \
+            ".type cca_missing_" CCA_TEXT_OF(index) ", @function\ncca_missing_" CCA_TEXT_OF(index) ":\n"               \
+            "\tendbr64\n\tsubq $8, %rsp\n\tmovl $" CCA_TEXT_OF(index) ", %edi\n\tcall cca_end_missing\n")
+
+__asm__(".text\n.balign 16\n.type cca_resolve, @function\ncca_resolve:\n"
+        "\tsubq $192, %rsp\n"
+        "\tmovq %rax, 0(%rsp)\n\tmovq %rdi, 8(%rsp)\n\tmovq %rsi, 16(%rsp)\n\tmovq %rdx, 24(%rsp)\n"
+        "\tmovq %rcx, 32(%rsp)\n\tmovq %r8, 40(%rsp)\n\tmovq %r9, 48(%rsp)\n\tmovq %r10, 56(%rsp)\n"
+        "\tmovups %xmm0, 64(%rsp)\n\tmovups %xmm1, 80(%rsp)\n\tmovups %xmm2, 96(%rsp)\n\tmovups %xmm3, 112(%rsp)\n"
+        "\tmovups %xmm4, 128(%rsp)\n\tmovups %xmm5, 144(%rsp)\n\tmovups %xmm6, 160(%rsp)\n\tmovups %xmm7, 176(%rsp)\n"
+        "\tmovl 192(%rsp), %edi\n\tmovq 200(%rsp), %rsi\n\tcall cca_enter\n\tmovq %rax, %r11\n"
+        "\tmovq 0(%rsp), %rax\n\tmovq 8(%rsp), %rdi\n\tmovq 16(%rsp), %rsi\n\tmovq 24(%rsp), %rdx\n"
+        "\tmovq 32(%rsp), %rcx\n\tmovq 40(%rsp), %r8\n\tmovq 48(%rsp), %r9\n\tmovq 56(%rsp), %r10\n"
+        "\tmovups 64(%rsp), %xmm0\n\tmovups 80(%rsp), %xmm1\n\tmovups 96(%rsp), %xmm2\n\tmovups 112(%rsp), %xmm3\n"
+        "\tmovups 128(%rsp), %xmm4\n\tmovups 144(%rsp), %xmm5\n\tmovups 160(%rsp), %xmm6\n\tmovups 176(%rsp), %xmm7\n"
+        "\taddq $200, %rsp\n\tjmp *%r11\n.size cca_resolve, .-cca_resolve\n");
+
+#endif

@@ -1,0 +1,290 @@
+/* What a proxy in C appends its records through, in line: the layouts and the code of cca-abi's `recording`, version 4.
+ *
+ *     uint64_t words[] = { (uint64_t)n };                                before the clock is read
+ *     cca_recording call;
+ *     int recorded = cca_recording_begin(&call, recorder, method, words, 1);
+ *     ... the call ...
+ *     if (recorded) cca_recording_end(&call, failed);
+ *
+ * No function of another library is called unless a chunk is full, a call path is new, or a thread records for the first
+ * time. A measurement never fails the measured call: what cannot be recorded is dropped and counted.
+ */
+#ifndef CCA_RECORDING_H
+#define CCA_RECORDING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CCA_RECORDING_VERSION 4u
+#define CCA_MAX_OPEN_CALLS 64u
+#define CCA_N_CACHED_CALL_PATHS 64u
+#define CCA_N_THREAD_PLACES 64u
+#define CCA_HEAD_WORDS 4u
+#define CCA_MAX_RECORD_WORDS 255u
+#define CCA_MAX_COUNTERS 16u
+
+typedef struct cca_recorder cca_recorder;
+
+/* A call that has begun and not ended. */
+typedef struct {
+    uint64_t path;
+    uint64_t start;
+} cca_open_call;
+
+/* The part of a log's header that the recording thread writes; read by others at any time. */
+typedef struct {
+    uint64_t committed;
+    uint64_t depth;
+    uint64_t dropped;
+    uint64_t reserved[5];
+    cca_open_call open[CCA_MAX_OPEN_CALLS];
+} cca_log_cells;
+
+/* What one thread appends its records through; all zero in a forked child. */
+typedef struct {
+    uint64_t *cursor;
+    uint64_t *end;
+    uintptr_t origin;
+    cca_log_cells *cells;
+    uint64_t mpi_ticks;
+    uint64_t flags;
+    uint64_t parent;
+    uintptr_t thread_pointer;
+    uint64_t (*clock)(void);
+    const cca_recorder *recorder;
+    uint64_t thread;
+    void *owner;
+    const void *mpi_totals;
+    uint64_t n_mpi_totals;
+    uint64_t reserved[2];
+    uint64_t cached_keys[CCA_N_CACHED_CALL_PATHS];
+    uint64_t cached_paths[CCA_N_CACHED_CALL_PATHS];
+} __attribute__((aligned(64))) cca_recording_context;
+
+/* One monitored method: switched by the recorder, which owns it. */
+typedef struct {
+    uint64_t word;
+    uint32_t state; /* 0: off; 1: on; with 2: counters too */
+} cca_proxy_method;
+
+struct cca_recorder {
+    uint64_t version;
+    const void *object;
+    uint64_t identity;
+    cca_recording_context *(*context)(const void *object);
+    uint32_t (*roll_over)(const void *object, cca_recording_context *context, uint64_t words);
+    uint32_t (*call_path)(const void *object, cca_recording_context *context, uint32_t parent, uint32_t method);
+    void (*lost)(const void *object, cca_recording_context *context, uint32_t path, uint64_t wall, uint64_t mpi);
+    uint32_t (*counters)(const void *object, cca_recording_context *context, uint32_t path, uint64_t *out);
+    cca_recording_context *places[CCA_N_THREAD_PLACES];
+};
+
+/* A call that is being measured. */
+typedef struct {
+    cca_recording_context *context;
+    uint64_t start;
+    uint64_t mpi;
+    uint64_t head; /* first word of the record, check and failure still to come */
+    uint64_t parent;
+    const uint64_t *words;
+} cca_recording;
+
+#define CCA_WORD_RECORD (UINT64_C(1) << 40)
+#define CCA_WORD_FAILED (UINT64_C(1) << 44)
+#define CCA_WORD_MPI_MEASURED (UINT64_C(1) << 45)
+#define CCA_WORD_OTHER_CLOCK (UINT64_C(1) << 62)
+#define CCA_WORD_COUNTED (UINT64_C(1) << 63)
+#define CCA_PATH_MASK ((UINT64_C(1) << 24) - 1)
+#define CCA_SLOT_SHIFT 58
+
+#if defined(__x86_64__) && defined(__linux__)
+#define CCA_HAS_THREAD_POINTER 1
+#else
+#define CCA_HAS_THREAD_POINTER 0
+#endif
+
+static inline uint64_t cca_time_stamp_counter(void) {
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#else
+    return 0;
+#endif
+}
+
+static inline uintptr_t cca_thread_pointer(void) {
+#if CCA_HAS_THREAD_POINTER
+    uintptr_t pointer;
+    __asm__("mov %%fs:0, %0" : "=r"(pointer));
+    return pointer;
+#else
+    return 0;
+#endif
+}
+
+static inline cca_recording_context **cca_thread_place(const cca_recorder *recorder, uintptr_t thread) {
+    uint32_t hash = (uint32_t)(thread >> 6) * UINT32_C(0x9E3779B9);
+    return (cca_recording_context **)&recorder->places[hash >> 26];
+}
+
+/* The context of a thread that has none at its place. */
+static __attribute__((noinline, cold, unused)) cca_recording_context *cca_find_context(const cca_recorder *recorder) {
+    static __thread uint64_t identity;
+    static __thread cca_recording_context *cached;
+    if (identity == recorder->identity) return cached;
+    cca_recording_context *context = recorder->context(recorder->object);
+    if (context == NULL) return NULL;
+    context->recorder = recorder;
+    __atomic_store_n(&context->thread_pointer, cca_thread_pointer(), __ATOMIC_RELAXED);
+    cca_recording_context **place = cca_thread_place(recorder, cca_thread_pointer());
+    cca_recording_context *there = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+    if (__atomic_load_n(&there->thread_pointer, __ATOMIC_RELAXED) == 0)
+        __atomic_store_n(place, context, __ATOMIC_RELEASE);
+    identity = recorder->identity;
+    cached = context;
+    return context;
+}
+
+/* The calling thread's context; null if the thread cannot record. */
+static inline cca_recording_context *cca_thread_context(const cca_recorder *recorder) {
+    uintptr_t thread = cca_thread_pointer();
+    cca_recording_context *context = __atomic_load_n(cca_thread_place(recorder, thread), __ATOMIC_ACQUIRE);
+    if (CCA_HAS_THREAD_POINTER && __atomic_load_n(&context->thread_pointer, __ATOMIC_RELAXED) == thread)
+        return context;
+    return cca_find_context(recorder);
+}
+
+/* Defines the call path of a method that is called from here for the first time. */
+static __attribute__((noinline, cold, unused)) int cca_enter_new(const cca_recorder *recorder,
+                                                                 cca_recording_context *context, uint64_t method_word) {
+    uint32_t parent = (uint32_t)(context->parent & CCA_PATH_MASK);
+    uint32_t path = recorder->call_path(recorder->object, context, parent, (uint32_t)(method_word >> 24));
+    if (path != 0 && path <= CCA_PATH_MASK) {
+        uint64_t key = context->parent + method_word;
+        uint64_t entered = path | (uint64_t)path * 9 << CCA_SLOT_SHIFT;
+        context->cached_keys[key >> CCA_SLOT_SHIFT] = key;
+        context->cached_paths[key >> CCA_SLOT_SHIFT] = entered;
+        context->parent = entered;
+        return 1;
+    }
+    recorder->lost(recorder->object, context, 0, 0, 0);
+    return 0;
+}
+
+/* Begins to read counters where the call has them, and reads whatever clock there is. */
+static __attribute__((noinline, cold, unused)) uint64_t cca_begin_slowly(cca_recording_context *context, uint64_t head) {
+    const cca_recorder *recorder = context->recorder;
+    if ((head & CCA_WORD_COUNTED) && recorder != NULL)
+        recorder->counters(recorder->object, context, (uint32_t)head, NULL);
+    return context->clock != NULL ? context->clock() : cca_time_stamp_counter();
+}
+
+/* Begins to measure a call of `method` with `n_words` parameters, which stay where they are until its end; the clock is
+ * read last. Gives 0 if the method is switched off or the call cannot be recorded, which is counted. */
+static inline int cca_recording_begin(cca_recording *call, const cca_recorder *recorder, const cca_proxy_method *method,
+                                      const uint64_t *words, uint32_t n_words) {
+    uint32_t state = __atomic_load_n(&method->state, __ATOMIC_RELAXED);
+    if (state == 0) return 0;
+    cca_recording_context *context = cca_thread_context(recorder);
+    if (context == NULL) return 0;
+    uint64_t method_word = __atomic_load_n(&method->word, __ATOMIC_RELAXED);
+    uint64_t parent = context->parent;
+    uint64_t key = parent + method_word;
+    if (context->cached_keys[key >> CCA_SLOT_SHIFT] == key)
+        context->parent = context->cached_paths[key >> CCA_SLOT_SHIFT];
+    else if (!cca_enter_new(recorder, context, method_word))
+        return 0;
+    uint64_t path = context->parent & CCA_PATH_MASK;
+    uint64_t head = path | (uint64_t)(CCA_HEAD_WORDS + n_words) << 32 | CCA_WORD_RECORD | context->flags;
+    call->context = context;
+    call->parent = parent;
+    call->words = words;
+    call->mpi = context->mpi_ticks;
+    if (__builtin_expect(state == 1 && (head & CCA_WORD_OTHER_CLOCK) == 0, 1)) {
+        call->start = cca_time_stamp_counter();
+    } else {
+        if (state != 1) head |= CCA_WORD_COUNTED;
+        call->start = cca_begin_slowly(context, head);
+    }
+    call->head = head;
+    cca_log_cells *cells = context->cells;
+    uint64_t depth = __atomic_load_n(&cells->depth, __ATOMIC_RELAXED);
+    if (depth < CCA_MAX_OPEN_CALLS) {
+        __atomic_store_n(&cells->open[depth].path, path, __ATOMIC_RELAXED);
+        __atomic_store_n(&cells->open[depth].start, call->start, __ATOMIC_RELAXED);
+    }
+    __atomic_store_n(&cells->depth, depth + 1, __ATOMIC_RELEASE);
+    return 1;
+}
+
+static inline void cca_append_record(cca_recording_context *context, uint64_t head, const uint64_t times[3],
+                                     const uint64_t *words, uint32_t n_words) {
+    uint64_t *cursor = context->cursor;
+    cursor[1] = times[0];
+    cursor[2] = times[1];
+    cursor[3] = times[2];
+    uint64_t check = head ^ times[0] ^ times[1] ^ times[2];
+    for (uint32_t place = 0; place < n_words; place++) {
+        cursor[CCA_HEAD_WORDS + place] = words[place];
+        check ^= words[place];
+    }
+    check ^= check >> 32;
+    cursor[0] = head | (check ^ check >> 16) << 48;
+    context->cursor = cursor + CCA_HEAD_WORDS + n_words;
+    __atomic_store_n(&context->cells->committed, (uintptr_t)context->cursor - context->origin, __ATOMIC_RELEASE);
+}
+
+static inline void cca_pop_open_call(cca_log_cells *cells) {
+    uint64_t depth = __atomic_load_n(&cells->depth, __ATOMIC_RELAXED);
+    __atomic_store_n(&cells->depth, depth - 1, __ATOMIC_RELEASE);
+}
+
+static inline void cca_call_times(const cca_recording *call, uint64_t stop, uint64_t times[3]) {
+    uint64_t mpi = call->context->mpi_ticks;
+    times[0] = call->start;
+    times[1] = stop > call->start ? stop - call->start : 0;
+    /* Below where a forked child, whose context was cleared, ends a call that its parent began. */
+    times[2] = mpi > call->mpi ? mpi - call->mpi : 0;
+}
+
+/* The end of a call that failed, has counters or another clock, or fills its chunk. */
+static __attribute__((noinline, cold, unused)) void cca_end_slowly(const cca_recording *call, uint64_t stop, int failed) {
+    cca_recording_context *context = call->context;
+    const cca_recorder *recorder = context->recorder;
+    if (recorder == NULL) return; /* cleared for a forked child */
+    if ((call->head & CCA_WORD_OTHER_CLOCK) && context->clock != NULL) stop = context->clock();
+    uint64_t times[3], values[CCA_MAX_RECORD_WORDS + CCA_MAX_COUNTERS];
+    cca_call_times(call, stop, times);
+    uint32_t n_values = (uint32_t)(call->head >> 32 & 0xFF) - CCA_HEAD_WORDS, path = (uint32_t)call->head;
+    for (uint32_t place = 0; place < n_values; place++) values[place] = call->words[place];
+    if (call->head & CCA_WORD_COUNTED)
+        n_values += recorder->counters(recorder->object, context, path, values + n_values);
+    uint64_t n_words = CCA_HEAD_WORDS + n_values;
+    uint64_t head = path | n_words << 32 | CCA_WORD_RECORD | (call->head & CCA_WORD_MPI_MEASURED);
+    if (failed) head |= CCA_WORD_FAILED;
+    if (n_words <= CCA_MAX_RECORD_WORDS &&
+        ((uint64_t)(context->end - context->cursor) >= n_words ||
+         recorder->roll_over(recorder->object, context, n_words) != 0))
+        cca_append_record(context, head, times, values, n_values);
+    else
+        recorder->lost(recorder->object, context, path, times[1], times[2]);
+    cca_pop_open_call(context->cells);
+}
+
+/* Ends the measurement and appends the record. */
+static inline void cca_recording_end(const cca_recording *call, int failed) {
+    uint64_t stop = cca_time_stamp_counter();
+    cca_recording_context *context = call->context;
+    uint32_t n_words = (uint32_t)(call->head >> 32 & 0xFF);
+    context->parent = call->parent;
+    if (__builtin_expect(!failed && (call->head & (CCA_WORD_COUNTED | CCA_WORD_OTHER_CLOCK)) == 0 &&
+                             context->cursor + n_words <= context->end, 1)) {
+        uint64_t times[3];
+        cca_call_times(call, stop, times);
+        cca_append_record(context, call->head, times, call->words, n_words - CCA_HEAD_WORDS);
+        cca_pop_open_call(context->cells);
+    } else {
+        cca_end_slowly(call, stop, failed);
+    }
+}
+
+#endif

@@ -1,0 +1,344 @@
+//! `mastermind proxy`: a proxy of a C library, from its header.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use anyhow::{Context, anyhow, bail};
+use clap::Args;
+use proxy_generate::{Header, Interface, Markup, Treatment, generate, suggest_markup};
+use serde::Serialize;
+
+use crate::output;
+
+/// What generated source includes, beside the header.
+const HEADERS: [(&str, &str); 2] = [
+    (
+        "cca_proxy.h",
+        include_str!("../../../../framework/abi/include/cca_proxy.h"),
+    ),
+    (
+        "cca_recording.h",
+        include_str!("../../../../framework/abi/include/cca_recording.h"),
+    ),
+];
+
+/// Options that source and header are read with alike.
+const LANGUAGE: [&str; 4] = ["-std=gnu11", "-D_GNU_SOURCE", "-U_FORTIFY_SOURCE", "-w"];
+
+/// Make a proxy of a C library from its header.
+#[derive(Args)]
+#[command(
+    after_help = "Example: mastermind proxy zlib.h --suggest-markup > zlib.toml\n         \
+                        mastermind proxy zlib.h --markup zlib.toml -o proxies\n         \
+                        mastermind wrap --proxy proxies/libzlib_proxy.so -- PROGRAM"
+)]
+pub struct Proxy {
+    /// The header: a file, or a name that the C compiler finds
+    header: String,
+    /// Which arguments are performance parameters, which functions to skip [default: all functions, no parameters]
+    #[arg(long, value_name = "F.toml")]
+    markup: Option<PathBuf>,
+    /// The folder for source and library; with --suggest-markup the file for the mark-up
+    #[arg(short, long, value_name = "DIR", default_value = "-")]
+    output: PathBuf,
+    /// Write a first mark-up instead
+    #[arg(long)]
+    suggest_markup: bool,
+    /// A folder with headers
+    #[arg(short = 'I', long = "include", value_name = "DIR")]
+    include: Vec<PathBuf>,
+    /// A macro that the header needs, NAME or NAME=VALUE
+    #[arg(short = 'D', long = "define", value_name = "NAME")]
+    define: Vec<String>,
+    /// The C compiler
+    #[arg(long, value_name = "PROGRAM", default_value = "cc")]
+    compiler: String,
+    /// Write the source, and do not build it
+    #[arg(long)]
+    source_only: bool,
+    /// Write over files that are there
+    #[arg(long)]
+    force: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was made, for `--json`.
+#[derive(Serialize)]
+struct Made<'a> {
+    interface: &'a str,
+    source: PathBuf,
+    library: Option<PathBuf>,
+    recorded: Vec<&'a str>,
+    forwarded: Vec<Reason<'a>>,
+    left_alone: Vec<Reason<'a>>,
+    passed_over: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Reason<'a> {
+    function: &'a str,
+    reason: &'a str,
+}
+
+impl Proxy {
+    /// Writes the proxy, or a mark-up.
+    ///
+    /// # Errors
+    /// The header cannot be read; the mark-up does not fit it; there is no C compiler; the files cannot be written.
+    pub fn execute(self) -> anyhow::Result<ExitCode> {
+        let (include, folders) = self.named()?;
+        let preprocessed = self.preprocess(&include, &folders, &[])?;
+        let macros = macros(&self.preprocess(&include, &folders, &["-dM"])?);
+        let header = Header {
+            include: &include,
+            file: file_of(&preprocessed, &include),
+            preprocessed: &preprocessed,
+            macros: &macros,
+        };
+        if self.suggest_markup {
+            return self.write_markup(&suggest_markup(&header)?);
+        }
+        if self.output == Path::new("-") {
+            bail!(
+                "cannot make a proxy of \"{}\": no folder, expected one; use -o DIR",
+                self.header
+            );
+        }
+        let (interface, source) = generate(&header, &self.read_markup()?)?;
+        let made = self.write(&interface, &source, &folders)?;
+        self.tell(&made)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// How the header is included, and the folders to look for it in.
+    fn named(&self) -> anyhow::Result<(String, Vec<PathBuf>)> {
+        let mut folders = Vec::new();
+        for folder in &self.include {
+            let act = || format!("cannot read folder \"{}\"", folder.display());
+            folders.push(folder.canonicalize().with_context(act)?);
+        }
+        let path = Path::new(&self.header);
+        if !path.is_file() {
+            return Ok((self.header.clone(), folders));
+        }
+        let act = || format!("cannot read header \"{}\"", self.header);
+        let path = path.canonicalize().with_context(act)?;
+        let name = path
+            .file_name()
+            .with_context(act)?
+            .to_string_lossy()
+            .into_owned();
+        folders.insert(0, path.parent().unwrap_or(Path::new("/")).to_owned());
+        Ok((name, folders))
+    }
+
+    fn compiler(&self, folders: &[PathBuf]) -> Command {
+        let mut command = Command::new(&self.compiler);
+        command.args(LANGUAGE);
+        command.args(self.define.iter().map(|define| format!("-D{define}")));
+        for folder in folders {
+            command.arg("-I").arg(folder);
+        }
+        command
+    }
+
+    fn preprocess(
+        &self,
+        include: &str,
+        folders: &[PathBuf],
+        options: &[&str],
+    ) -> anyhow::Result<String> {
+        if include.contains(['\n', '>', '"']) {
+            bail!("cannot read header \"{include}\": bad name, expected that of a file");
+        }
+        let mut command = self.compiler(folders);
+        command.args(["-x", "c", "-E"]).args(options).arg("-");
+        let input = format!("#include <{include}>\n");
+        let text = run(&mut command, &input)
+            .with_context(|| format!("cannot read header \"{include}\""))?;
+        String::from_utf8(text)
+            .map_err(|_| anyhow!("cannot read header \"{include}\": not UTF-8, expected UTF-8"))
+    }
+
+    fn read_markup(&self) -> anyhow::Result<Markup> {
+        let Some(path) = &self.markup else {
+            return Ok(Markup::default());
+        };
+        let act = || format!("cannot read mark-up \"{}\"", path.display());
+        let text = fs::read_to_string(path).with_context(act)?;
+        Markup::read(&text).with_context(act)
+    }
+
+    fn write_markup(&self, text: &str) -> anyhow::Result<ExitCode> {
+        if self.output == Path::new("-") {
+            output::line(text.trim_end());
+        } else {
+            self.write_file(&self.output, text)?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn write_file(&self, path: &Path, text: &str) -> anyhow::Result<()> {
+        let act = || format!("cannot write file \"{}\"", path.display());
+        if path.exists() && !self.force {
+            bail!(
+                "{}: there is one already, expected none; use --force",
+                act()
+            );
+        }
+        fs::write(path, text).with_context(act)
+    }
+
+    fn write<'a>(
+        &self,
+        interface: &'a Interface,
+        source: &str,
+        folders: &[PathBuf],
+    ) -> anyhow::Result<Made<'a>> {
+        let folder = &self.output;
+        fs::create_dir_all(folder)
+            .with_context(|| format!("cannot make folder \"{}\"", folder.display()))?;
+        let file = folder.join(format!("{}_proxy.c", interface.name));
+        let library = folder.join(format!("lib{}_proxy.so", interface.name));
+        self.write_file(&file, source)?;
+        for (name, text) in HEADERS {
+            let path = folder.join(name);
+            // The same for all proxies of a folder.
+            if fs::read_to_string(&path).ok().as_deref() != Some(text) {
+                self.write_file(&path, text)?;
+            }
+        }
+        if !self.source_only {
+            self.build(&file, &library, folders)?;
+        }
+        let reasons = |function: &'a proxy_generate::Function| match &function.treatment {
+            Treatment::Forwarded(reason) => Some(Reason {
+                function: &function.name,
+                reason,
+            }),
+            Treatment::Recorded { .. } => None,
+        };
+        let is_recorded = |function: &&proxy_generate::Function| {
+            matches!(function.treatment, Treatment::Recorded { .. })
+        };
+        Ok(Made {
+            interface: &interface.name,
+            source: file,
+            library: (!self.source_only).then_some(library),
+            recorded: interface
+                .functions
+                .iter()
+                .filter(is_recorded)
+                .map(|f| f.name.as_str())
+                .collect(),
+            forwarded: interface.functions.iter().filter_map(reasons).collect(),
+            left_alone: interface
+                .left_alone
+                .iter()
+                .map(|(function, reason)| Reason { function, reason })
+                .collect(),
+            passed_over: &interface.passed_over,
+        })
+    }
+
+    fn build(&self, source: &Path, library: &Path, folders: &[PathBuf]) -> anyhow::Result<()> {
+        let mut command = self.compiler(folders);
+        command.args([
+            "-O2",
+            "-g1",
+            "-fPIC",
+            "-shared",
+            "-fvisibility=hidden",
+            "-fexceptions",
+            "-fwrapv",
+            "-fno-lto",
+        ]);
+        command.arg("-o").arg(library).arg(source).arg("-ldl");
+        let act = || {
+            format!(
+                "cannot build proxy \"{}\"; skip in the mark-up what does not compile",
+                source.display()
+            )
+        };
+        run(&mut command, "").map(drop).with_context(act)
+    }
+
+    fn tell(&self, made: &Made<'_>) -> anyhow::Result<()> {
+        if self.json {
+            return output::json(made);
+        }
+        let written = made.library.as_ref().unwrap_or(&made.source);
+        output::line(format!(
+            "{}: {} functions recorded, {} forwarded only, {} left alone",
+            written.display(),
+            made.recorded.len(),
+            made.forwarded.len(),
+            made.left_alone.len()
+        ));
+        for (what, reasons) in [
+            ("forwarded", &made.forwarded),
+            ("left alone", &made.left_alone),
+        ] {
+            for Reason { function, reason } in reasons {
+                output::line(format!("  {what}: {function}: {reason}"));
+            }
+        }
+        for place in made.passed_over {
+            output::line(format!("  passed over: {place}: not understood"));
+        }
+        Ok(())
+    }
+}
+
+/// Runs a compiler, and gives what it writes.
+fn run(command: &mut Command, input: &str) -> anyhow::Result<Vec<u8>> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let act = || format!("cannot run C compiler \"{name}\"");
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().with_context(act)?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // A compiler that does not read it says why.
+        let _ = stdin.write_all(input.as_bytes());
+    }
+    let output = child.wait_with_output().with_context(act)?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    let text = String::from_utf8_lossy(&output.stderr);
+    let is_error = |line: &&str| line.contains("error");
+    let lines: Vec<_> = text.lines().filter(is_error).take(5).collect();
+    if lines.is_empty() {
+        bail!("the C compiler says: {}", text.trim());
+    }
+    bail!("the C compiler says: {}", lines.join("; "))
+}
+
+/// Names of the macros in the output of `-dM`.
+fn macros(text: &str) -> BTreeSet<String> {
+    let names = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("#define "));
+    names
+        .filter_map(|rest| rest.split([' ', '(']).next())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The file that the preprocessor found for an include: of its name, or the first that it entered where that is a link.
+fn file_of<'a>(preprocessed: &'a str, include: &'a str) -> &'a str {
+    let markers = preprocessed.lines().filter(|line| line.starts_with("# "));
+    let files = || markers.clone().filter_map(|line| line.split('"').nth(1));
+    let named = files().find(|file| Path::new(file).ends_with(include));
+    let is_entered = |file: &&str| file.starts_with('/') && !file.ends_with("/stdc-predef.h");
+    named
+        .or_else(|| files().find(is_entered))
+        .unwrap_or(include)
+}

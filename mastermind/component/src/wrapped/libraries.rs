@@ -1,0 +1,200 @@
+//! The proxies of C libraries in a wrapped program.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cca_abi::recording::ProxyMethod;
+use cca_loader::{Alternative, LibraryFunction, LibraryProxy};
+use mastermind_measurement::RunRecorder;
+use mastermind_records::Definition;
+use mastermind_records::definition::{
+    ClassDefinition, MethodDefinition, ParameterDefinition, SwapDefinition,
+};
+
+use super::WrapError;
+
+/// The proxies that are preloaded, and where the calls of each go.
+pub(super) struct Libraries {
+    all: Vec<Wrapped>,
+}
+
+/// One proxy.
+struct Wrapped {
+    proxy: LibraryProxy,
+    functions: Vec<LibraryFunction>,
+    /// Name of the library that calls go to.
+    class: String,
+    /// Those that calls went to so far.
+    known: Vec<Known>,
+    /// `None` for the program's own.
+    target: Option<Alternative>,
+}
+
+/// A library that calls went to.
+struct Known {
+    path: PathBuf,
+    name: String,
+    /// Its functions as the recorder knows them; none before the first call.
+    methods: Vec<*const ProxyMethod>,
+}
+
+// SAFETY: the methods are never freed, and may be looked at from every thread.
+unsafe impl Send for Known {}
+
+impl Libraries {
+    pub(super) fn new(proxies: &[LibraryProxy]) -> Self {
+        let wrapped = proxies.iter().map(|proxy| Wrapped {
+            functions: proxy.functions(),
+            class: String::new(),
+            known: Vec::new(),
+            target: None,
+            proxy: proxy.clone(),
+        });
+        Self {
+            all: wrapped.collect(),
+        }
+    }
+
+    /// Records the calls of all, which go to the program's own libraries.
+    pub(super) fn record(&mut self, recorder: &RunRecorder) -> Result<(), WrapError> {
+        self.all.iter_mut().try_for_each(|wrapped| {
+            let own = wrapped.proxy.own_library();
+            wrapped.class = own.map_or("own".into(), |path| wrapped.name(&path));
+            wrapped.send(recorder)
+        })
+    }
+
+    /// Sends the calls of an interface to another library.
+    ///
+    /// # Returns
+    /// The functions that it lacks.
+    pub(super) fn use_library(
+        &mut self,
+        recorder: &RunRecorder,
+        interface: &str,
+        path: &Path,
+    ) -> Result<Vec<String>, WrapError> {
+        let is_meant = |wrapped: &&mut Wrapped| wrapped.proxy.interface() == interface;
+        let Some(wrapped) = self.all.iter_mut().find(is_meant) else {
+            let interfaces = self.all.iter().map(|wrapped| wrapped.proxy.interface());
+            return Err(WrapError::NoInterface {
+                interface: interface.into(),
+                interfaces: interfaces.map(str::to_owned).collect(),
+            });
+        };
+        let target = wrapped.proxy.alternative(path)?;
+        let missing = target.missing().to_vec();
+        let to = wrapped.name(target.path());
+        let from = std::mem::replace(&mut wrapped.class, to);
+        recorder.announce(Definition::Swap(SwapDefinition {
+            ticks: recorder.now(),
+            from,
+            to: ClassDefinition {
+                instance: interface.into(),
+                class: wrapped.class.clone(),
+                library: target.path().to_string_lossy().into_owned(),
+                ..ClassDefinition::default()
+            },
+        }));
+        wrapped.target = Some(target);
+        wrapped.send(recorder)?;
+        Ok(missing)
+    }
+
+    /// Records no more; calls go where they went.
+    pub(super) fn stop(&self, recorder: &RunRecorder) {
+        for wrapped in &self.all {
+            let target = wrapped.target.as_ref();
+            // SAFETY: no methods; one thread at a time, since `Wrapped` is behind a lock.
+            unsafe {
+                wrapped
+                    .proxy
+                    .use_functions(target, &[], recorder.recorder(), false)
+            };
+        }
+    }
+}
+
+impl Wrapped {
+    /// The file name of a library; with its whole path, if another of the same name was used before.
+    fn name(&mut self, path: &Path) -> String {
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        if let Some(known) = self.known.iter().find(|known| known.path == path) {
+            return known.name.clone();
+        }
+        let file = path.file_name().unwrap_or(path.as_os_str());
+        let file = file.to_string_lossy();
+        let is_taken = self.known.iter().any(|known| known.name == file);
+        let name = if is_taken {
+            path.to_string_lossy()
+        } else {
+            file
+        }
+        .into_owned();
+        self.known.push(Known {
+            path,
+            name: name.clone(),
+            methods: Vec::new(),
+        });
+        name
+    }
+
+    /// Sends the calls to the target, each recorded as a method of its class.
+    fn send(&mut self, recorder: &RunRecorder) -> Result<(), WrapError> {
+        let methods = self.methods(recorder);
+        let target = self.target.as_ref();
+        // SAFETY: `stop` comes before the recorder's end; the methods are never freed; `Wrapped` is behind a lock.
+        let are_sent = !methods.is_empty()
+            && unsafe {
+                let recorder = recorder.recorder();
+                self.proxy.use_functions(target, &methods, recorder, false)
+            };
+        are_sent
+            .then_some(())
+            .ok_or_else(|| WrapError::LibraryVersion {
+                interface: self.proxy.interface().into(),
+            })
+    }
+
+    /// The functions as methods of the current class, registered when calls go there for the first time.
+    fn methods(&mut self, recorder: &RunRecorder) -> Vec<*const ProxyMethod> {
+        let place = self.known.iter().position(|known| known.name == self.class);
+        if let Some(known) = place
+            .map(|place| &self.known[place])
+            .filter(|known| !known.methods.is_empty())
+        {
+            return known.methods.clone();
+        }
+        let ids = self
+            .functions
+            .iter()
+            .map(|function| recorder.register(self.method(function)));
+        // Calls look at them as long as the process lives.
+        let methods = ids.filter_map(|id| recorder.method(id)).map(Arc::into_raw);
+        let methods: Vec<*const ProxyMethod> = methods.collect();
+        if let Some(place) = place {
+            self.known[place].methods = methods.clone();
+        }
+        methods
+    }
+
+    fn method(&self, function: &LibraryFunction) -> MethodDefinition {
+        let parameters = function.parameters.iter();
+        MethodDefinition {
+            instance: self.proxy.interface().into(),
+            class: self.class.clone(),
+            port: function.group.clone(),
+            interface: self.proxy.interface().into(),
+            method: function.name.clone(),
+            parameters: parameters
+                .map(|parameter| ParameterDefinition {
+                    name: parameter.name.clone(),
+                    kind: parameter.kind.into(),
+                    unit: parameter.unit.clone(),
+                    labels: parameter.labels.clone(),
+                })
+                .collect(),
+            ..MethodDefinition::default()
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What `mastermind use` says to a running program: one line `INTERFACE=LIBRARY`, answered by one line.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::panic::catch_unwind;
+use std::path::Path;
+use std::sync::PoisonError;
+use std::time::Duration;
+use std::{mem, ptr, thread};
+
+use mastermind_component::control_name;
+
+use crate::RUNNING;
+
+/// Longest line that is read, bytes.
+const MAX_LINE_BYTES: u64 = 8192;
+
+/// How long a line may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Listens, in a thread of its own, as long as the process lives.
+pub(crate) fn listen() {
+    let name = control_name(std::process::id());
+    let Ok(listener) =
+        SocketAddr::from_abstract_name(name).and_then(|at| UnixListener::bind_addr(&at))
+    else {
+        return;
+    };
+    with_signals_blocked(|| {
+        let builder = thread::Builder::new().name("mastermind-use".into());
+        let _ = builder.spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let _ = catch_unwind(|| answer(&stream));
+            }
+        });
+    });
+}
+
+/// Runs `spawn` so that the thread it makes gets none of the program's signals.
+fn with_signals_blocked(spawn: impl FnOnce()) {
+    // SAFETY: zeros are a valid set; both sets are the calling thread's own.
+    unsafe {
+        let (mut all, mut before) = (mem::zeroed(), mem::zeroed());
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
+        spawn();
+        libc::pthread_sigmask(libc::SIG_SETMASK, &before, ptr::null_mut());
+    }
+}
+
+fn answer(stream: &UnixStream) {
+    let _ = stream.set_read_timeout(Some(PATIENCE));
+    let mut line = String::new();
+    let mut reader = BufReader::new(stream.take(MAX_LINE_BYTES));
+    let is_read = reader.read_line(&mut line).is_ok();
+    let text = if !is_read {
+        "error nothing was asked".into()
+    } else if is_foreign(stream) {
+        "error another user asks, expected the program's own".into()
+    } else {
+        swap(line.trim_end_matches('\n'))
+    };
+    let mut stream = stream;
+    let _ = stream.write_all(format!("{}\n", text.replace('\n', "; ")).as_bytes());
+}
+
+/// Whether another user than the program's is on the other side.
+fn is_foreign(stream: &UnixStream) -> bool {
+    use std::os::fd::AsRawFd;
+    // SAFETY: zeros are valid credentials, and as many bytes are offered.
+    unsafe {
+        let mut peer: libc::ucred = mem::zeroed();
+        let mut bytes = size_of::<libc::ucred>() as libc::socklen_t;
+        let asked = libc::getsockopt(
+            stream.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            (&raw mut peer).cast(),
+            &mut bytes,
+        );
+        asked != 0 || (peer.uid != libc::geteuid() && peer.uid != 0)
+    }
+}
+
+fn swap(line: &str) -> String {
+    let Some((interface, library)) = line.split_once('=') else {
+        return "error no interface, expected INTERFACE=LIBRARY".into();
+    };
+    let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(wrapped) = running.as_mut() else {
+        return "error the program has ended its recording".into();
+    };
+    match wrapped.use_library(interface, Path::new(library)) {
+        Ok(missing) if missing.is_empty() => "used".into(),
+        Ok(missing) => format!("used {}", missing.join(" ")),
+        Err(error) => {
+            let cause = std::error::Error::source(&error);
+            let cause = cause.map_or(String::new(), |cause| format!(": {cause}"));
+            format!("error {error}{cause}")
+        }
+    }
+}

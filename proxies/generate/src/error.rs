@@ -1,0 +1,65 @@
+//! Why no proxy can be generated.
+
+use thiserror::Error;
+
+use crate::text::Place;
+
+/// Why no proxy can be generated.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum GenerateError {
+    /// The text is not C.
+    #[error("cannot read header: line {} of \"{}\" is no declaration of C, expected one", place.line, place.file)]
+    Unparsable {
+        /// Where.
+        place: Place,
+    },
+    /// The header declares no function that a library has.
+    #[error("cannot make a proxy of \"{header}\": 0 functions declared, expected at least 1")]
+    NoFunctions {
+        /// The header.
+        header: String,
+    },
+    /// The mark-up is not TOML, or has other keys.
+    #[error("cannot read mark-up: {message}")]
+    Markup {
+        /// What the reader of TOML says.
+        message: String,
+    },
+    /// The mark-up names a function that the header does not declare.
+    #[error("cannot mark up function \"{function}\": not declared in the header, expected one that is{}", suggestion(similar.as_deref()))]
+    UnknownFunction {
+        /// Name in the mark-up.
+        function: String,
+        /// A name much like it.
+        similar: Option<String>,
+    },
+    /// An expression of the mark-up cannot be evaluated.
+    #[error(
+        "cannot mark up parameter \"{parameter}\" of \"{function}\": \"{expression}\" {problem}"
+    )]
+    Expression {
+        /// Function.
+        function: String,
+        /// Name of the parameter.
+        parameter: String,
+        /// Its expression.
+        expression: String,
+        /// What is wrong, with what was expected.
+        problem: String,
+    },
+    /// A name in the mark-up that must be one of C.
+    #[error(
+        "cannot use \"{name}\" as {what}: expected letters, digits and underscores, the first no digit"
+    )]
+    BadName {
+        /// Name.
+        name: String,
+        /// Of what.
+        what: &'static str,
+    },
+}
+
+fn suggestion(similar: Option<&str>) -> String {
+    similar.map_or(String::new(), |name| format!("; do you mean \"{name}\"?"))
+}

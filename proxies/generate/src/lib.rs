@@ -1,0 +1,67 @@
+//! From a C header and a mark-up to the source of a proxy.
+//!
+//! ```text
+//! preprocessed header ──► declarations ──► interface ──► source of the proxy, one file of C
+//!        lang-c             text, parse      plan           source
+//!                                             ▲
+//!                            mark-up: which arguments matter
+//! ```
+//!
+//! A pure function of text: the same header and mark-up give the same source, nothing is read and nothing is run. The
+//! source includes the header itself, and `cca_proxy.h` of `cca-abi` for all that proxies have in common; it is built
+//! with the machine's C compiler.
+//!
+//! * [`generate`] makes the source, and says of each function whether its calls are recorded, and if not why;
+//! * [`suggest_markup`] writes a first mark-up;
+//! * [`declarations`] is what both know of the header.
+
+mod error;
+mod expression;
+mod markup;
+mod parse;
+mod plan;
+mod source;
+mod suggest;
+mod text;
+mod types;
+
+pub use error::GenerateError;
+pub use expression::Kind;
+pub use markup::{FunctionChoice, FunctionMarkup, Markup, ProxyMarkup, SkipMarkup};
+pub use parse::{Declarations, Prototype, declarations};
+pub use plan::{Function, Header, Interface, Parameter, Treatment};
+pub use suggest::suggest_markup;
+pub use text::Place;
+pub use types::{Argument, Enumeration, Signature, Type, TypeKind, Types};
+
+/// Makes the source of a proxy.
+///
+/// # Errors
+/// [`GenerateError`]: a header that is not C or declares no function, a mark-up that does not fit it.
+///
+/// # Example
+/// ```
+/// use std::collections::BTreeSet;
+/// use proxy_generate::{Header, Markup, generate};
+///
+/// let header = Header {
+///     include: "sums.h",
+///     file: "/usr/include/sums.h",
+///     preprocessed: "# 1 \"/usr/include/sums.h\"\ndouble sum(int n, const double *x);\n",
+///     macros: &BTreeSet::new(),
+/// };
+/// let markup = Markup::read("[functions.sum]\nparameters = { n = \"n\" }")?;
+/// let (interface, source) = generate(&header, &markup)?;
+/// assert_eq!(interface.name, "sums");
+/// assert!(source.contains("static double record_sum(int n, const double *x)"));
+/// # Ok::<(), proxy_generate::GenerateError>(())
+/// ```
+pub fn generate(
+    header: &Header<'_>,
+    markup: &Markup,
+) -> Result<(Interface, String), GenerateError> {
+    let declarations = declarations(header.preprocessed)?;
+    let interface = plan::plan(header, markup, &declarations)?;
+    let source = source::source(header, &interface, &declarations.types);
+    Ok((interface, source))
+}

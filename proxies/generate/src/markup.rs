@@ -1,0 +1,101 @@
+//! The mark-up beside a header: which arguments matter.
+//!
+//! ```toml
+//! [proxy]
+//! interface = "zlib"                       # default: the header's name
+//! functions = "named"                      # only those below; default: "all"
+//!
+//! [functions.crc32]
+//! parameters = { n = "len" }               # name = expression of the arguments
+//! [functions.dgemm_]
+//! parameters = { m = "*m", n = "*n", k = "*k" }
+//! group = "level3"
+//! failed = "result < 0"                    # when a call counts as failed
+//!
+//! [skip]
+//! functions = ["gzprintf"]
+//! ```
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::error::GenerateError;
+
+/// A mark-up.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Markup {
+    /// The interface as a whole.
+    pub proxy: ProxyMarkup,
+    /// Functions by name.
+    pub functions: BTreeMap<String, FunctionMarkup>,
+    /// What is left alone.
+    pub skip: SkipMarkup,
+}
+
+/// What a mark-up says of the interface.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProxyMarkup {
+    /// Name of the interface.
+    pub interface: Option<String>,
+    /// Which functions are in it.
+    pub functions: FunctionChoice,
+    /// Further headers by the ends of their paths, whose functions belong to it as well.
+    pub headers: Vec<String>,
+}
+
+/// Which functions of a header are in the interface.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FunctionChoice {
+    /// All that it declares.
+    #[default]
+    All,
+    /// Those that the mark-up names.
+    Named,
+}
+
+/// What a mark-up says of a function.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FunctionMarkup {
+    /// Names of performance parameters, with expressions of the arguments.
+    pub parameters: toml::Table,
+    /// The name it is grouped under.
+    pub group: Option<String>,
+    /// Expression of `result` that is not 0 where the call failed.
+    pub failed: Option<String>,
+}
+
+/// What a mark-up leaves alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SkipMarkup {
+    /// Functions by name; one that ends with `*` stands for all that begin so.
+    pub functions: Vec<String>,
+}
+
+impl Markup {
+    /// Reads a mark-up.
+    ///
+    /// # Errors
+    /// [`GenerateError::Markup`] if it is not TOML or has other keys.
+    pub fn read(text: &str) -> Result<Self, GenerateError> {
+        toml::from_str(text).map_err(|error: toml::de::Error| GenerateError::Markup {
+            message: error.to_string().trim_end().to_owned(),
+        })
+    }
+
+    /// Whether a function is left alone.
+    pub fn skips(&self, function: &str) -> bool {
+        self.skip
+            .functions
+            .iter()
+            .any(|name| match name.strip_suffix('*') {
+                Some(start) => function.starts_with(start),
+                None => name == function,
+            })
+    }
+}

@@ -1,0 +1,410 @@
+//! What becomes of each function of a header.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::error::GenerateError;
+use crate::expression::{Compiled, Kind, compile};
+use crate::markup::{FunctionChoice, FunctionMarkup, Markup};
+use crate::parse::{Declarations, Prototype};
+use crate::types::{Argument, Signature, TypeKind, Types};
+
+/// A header as it is to be read.
+#[derive(Clone, Copy, Debug)]
+pub struct Header<'a> {
+    /// How it is included, `zlib.h` or `suitesparse/umfpack.h`.
+    pub include: &'a str,
+    /// Its file, as the preprocessor names it.
+    pub file: &'a str,
+    /// The preprocessed text, with markers of lines.
+    pub preprocessed: &'a str,
+    /// Names of all macros that are defined at its end.
+    pub macros: &'a BTreeSet<String>,
+}
+
+/// The interface that a proxy stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interface {
+    /// Its name, fit for C.
+    pub name: String,
+    /// The functions that the proxy gives, in the header's order.
+    pub functions: Vec<Function>,
+    /// Functions of the header that the proxy does not give, with the reason.
+    pub left_alone: Vec<(String, String)>,
+    /// Where the header has declarations that are not understood, `FILE:LINE`.
+    pub passed_over: Vec<String>,
+}
+
+/// One function of an interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// Name in C.
+    pub name: String,
+    /// Name in the library.
+    pub symbol: String,
+    /// What it is grouped under.
+    pub group: String,
+    /// Its declaration.
+    pub declaration: String,
+    /// What it takes and gives.
+    pub signature: Signature,
+    /// What the proxy does with its calls.
+    pub treatment: Treatment,
+}
+
+/// What a proxy does with the calls of a function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Treatment {
+    /// They are recorded.
+    Recorded {
+        /// With these parameters.
+        parameters: Vec<Parameter>,
+        /// C of `result` that is not 0 where a call failed.
+        failed: Option<String>,
+    },
+    /// They are passed on and can be sent elsewhere, but not recorded; with the reason.
+    Forwarded(String),
+}
+
+/// A performance parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// How its word is read.
+    pub kind: Kind,
+    /// C of its value.
+    pub text: String,
+}
+
+/// Folders of headers that do not belong together.
+const COMMON_FOLDERS: [&str; 2] = ["include", "x86_64-linux-gnu"];
+
+impl Header<'_> {
+    /// Whether what a file declares is this header's: the file itself, others in a folder of its own or of its name
+    /// (`lzma/` beside `lzma.h`), and those that the mark-up names.
+    fn owns(&self, file: &str, further: &[String]) -> bool {
+        let (own, other) = (Path::new(self.file), Path::new(file));
+        let folder = own.parent().filter(|folder| {
+            let name = folder.file_name().unwrap_or_default().to_string_lossy();
+            !COMMON_FOLDERS.contains(&&*name) && !name.is_empty()
+        });
+        own == other
+            || other.starts_with(own.with_extension(""))
+            || folder.is_some_and(|folder| other.starts_with(folder))
+            || further.iter().any(|end| other.ends_with(end))
+    }
+
+    /// The name of the header without its ending, as a name of C.
+    fn stem(&self) -> String {
+        let stem = Path::new(self.include)
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy();
+        let stem: String = stem
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
+            .collect();
+        if stem.starts_with(|c: char| c.is_ascii_digit()) {
+            format!("_{stem}")
+        } else {
+            stem
+        }
+    }
+}
+
+/// Decides what becomes of each function.
+pub(crate) fn plan(
+    header: &Header<'_>,
+    markup: &Markup,
+    declarations: &Declarations,
+) -> Result<Interface, GenerateError> {
+    let name = markup
+        .proxy
+        .interface
+        .clone()
+        .unwrap_or_else(|| header.stem());
+    check_name(&name, "the name of an interface")?;
+    let own = |prototype: &&Prototype| header.owns(&prototype.place.file, &markup.proxy.headers);
+    let prototypes: Vec<_> = declarations.prototypes.iter().filter(own).collect();
+    check_functions(markup, &prototypes)?;
+    let mut interface = Interface {
+        passed_over: declarations
+            .passed_over
+            .iter()
+            .map(|p| format!("{}:{}", p.file, p.line))
+            .collect(),
+        left_alone: Vec::new(),
+        functions: Vec::new(),
+        name,
+    };
+    let nothing = FunctionMarkup::default();
+    let mut symbols = BTreeSet::new();
+    for prototype in prototypes {
+        let marked = markup.functions.get(&prototype.name);
+        let reason = left_alone(prototype, markup, marked.is_some());
+        let reason = reason.or_else(|| {
+            (!symbols.insert(&prototype.symbol))
+                .then(|| format!("has the symbol \"{}\" of another", prototype.symbol))
+        });
+        match reason {
+            Some(reason) => interface.left_alone.push((prototype.name.clone(), reason)),
+            None => {
+                let function = function(
+                    prototype,
+                    marked.unwrap_or(&nothing),
+                    &interface.name,
+                    &declarations.types,
+                )?;
+                interface.functions.push(function);
+            }
+        }
+    }
+    if interface.functions.is_empty() {
+        return Err(GenerateError::NoFunctions {
+            header: header.include.into(),
+        });
+    }
+    Ok(interface)
+}
+
+/// Every function that the mark-up names is one of the header's.
+fn check_functions(markup: &Markup, prototypes: &[&Prototype]) -> Result<(), GenerateError> {
+    let skipped = markup
+        .skip
+        .functions
+        .iter()
+        .filter(|name| !name.ends_with('*'));
+    for function in markup.functions.keys().chain(skipped) {
+        if prototypes
+            .iter()
+            .all(|prototype| prototype.name != *function)
+        {
+            let likeness =
+                |prototype: &&&Prototype| (strsim::jaro(&prototype.name, function) * 1e6) as u64;
+            let similar = prototypes
+                .iter()
+                .max_by_key(likeness)
+                .map(|prototype| prototype.name.clone());
+            return Err(GenerateError::UnknownFunction {
+                similar: similar.filter(|name| strsim::jaro(name, function) > 0.8),
+                function: function.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn left_alone(prototype: &Prototype, markup: &Markup, is_marked: bool) -> Option<String> {
+    if markup.skips(&prototype.name) {
+        Some("skipped by the mark-up".into())
+    } else if markup.proxy.functions == FunctionChoice::Named && !is_marked {
+        Some("not named by the mark-up".into())
+    } else if prototype.is_inline {
+        Some("its body is in the header, so that calls need no library".into())
+    } else {
+        None
+    }
+}
+
+fn function(
+    prototype: &Prototype,
+    markup: &FunctionMarkup,
+    interface: &str,
+    types: &Types,
+) -> Result<Function, GenerateError> {
+    let signature = &prototype.signature;
+    let group = match &markup.group {
+        Some(group) => {
+            check_name(group, "the name of a group")?;
+            group.clone()
+        }
+        None => handle(signature, types).unwrap_or_else(|| interface.to_owned()),
+    };
+    let treatment = match forwarded(prototype, types) {
+        Some(reason) => Treatment::Forwarded(reason),
+        None => Treatment::Recorded {
+            parameters: parameters(prototype, markup, types)?,
+            failed: failed(prototype, markup, types)?,
+        },
+    };
+    Ok(Function {
+        name: prototype.name.clone(),
+        symbol: prototype.symbol.clone(),
+        group,
+        declaration: declaration(prototype, types),
+        signature: signature.clone(),
+        treatment,
+    })
+}
+
+/// A prototype as C has it.
+pub(crate) fn declaration(prototype: &Prototype, types: &Types) -> String {
+    let arguments = types.arguments(&prototype.signature);
+    types.declare(
+        &prototype.signature.result,
+        &format!("{}({arguments})", prototype.name),
+    )
+}
+
+/// Why the calls of a function can be passed on only.
+pub(crate) fn forwarded(prototype: &Prototype, types: &Types) -> Option<String> {
+    let signature = &prototype.signature;
+    let has = |name: &str| {
+        prototype
+            .attributes
+            .iter()
+            .any(|attribute| attribute == name)
+    };
+    if signature.is_variadic {
+        Some("variadic: C cannot pass on arguments that it does not know".into())
+    } else if !signature.has_prototype {
+        Some("declared without a prototype: its arguments are unknown".into())
+    } else if has("noreturn") {
+        Some("does not return".into())
+    } else if has("returns_twice") {
+        Some("returns twice".into())
+    } else {
+        let parameters = signature.parameters.iter().map(|argument| &argument.ty);
+        let unwritable = parameters
+            .chain([&signature.result])
+            .find_map(|ty| types.unwritable(ty));
+        unwritable.map(|text| format!("passes {text}"))
+    }
+}
+
+/// The handle that a function works on: the name of what its first argument points to, if the header hides what that is.
+fn handle(signature: &Signature, types: &Types) -> Option<String> {
+    let first = &signature.parameters.first()?.ty;
+    let TypeKind::Pointer(target) = &types.resolve(first).kind else {
+        return None;
+    };
+    let TypeKind::Record(keyword, tag) = &types.resolve(target).kind else {
+        return None;
+    };
+    if types.records.contains_key(&format!("{keyword} {tag}")) {
+        return None;
+    }
+    match (&first.kind, &target.kind) {
+        (TypeKind::Typedef(name), _) | (_, TypeKind::Typedef(name)) => Some(name.clone()),
+        _ => Some(tag.clone()),
+    }
+}
+
+fn parameters(
+    prototype: &Prototype,
+    markup: &FunctionMarkup,
+    types: &Types,
+) -> Result<Vec<Parameter>, GenerateError> {
+    let mut parameters = Vec::new();
+    for (name, value) in &markup.parameters {
+        check_name(name, "the name of a parameter")?;
+        let expression = match value {
+            toml::Value::String(expression) => expression.clone(),
+            toml::Value::Integer(number) => number.to_string(),
+            other => {
+                let problem = format!(
+                    "is of type {}, expected an expression in quotes",
+                    other.type_str()
+                );
+                return Err(wrong(prototype, name, &other.to_string(), problem));
+            }
+        };
+        let compiled = compile(&expression, &prototype.signature.parameters, types);
+        let Compiled { text, kind } =
+            compiled.map_err(|problem| wrong(prototype, name, &expression, problem))?;
+        parameters.push(Parameter {
+            name: name.clone(),
+            kind: number_if_many(kind, types),
+            text,
+        });
+    }
+    Ok(parameters)
+}
+
+/// Most values of an enumeration that records name.
+const MAX_LABELS: usize = 64;
+
+fn number_if_many(kind: Kind, types: &Types) -> Kind {
+    match kind {
+        Kind::Enumeration(place) => match types.enumerations.get(place) {
+            Some(enumeration) if (1..=MAX_LABELS).contains(&enumeration.names.len()) => kind,
+            _ => Kind::Integer,
+        },
+        kind => kind,
+    }
+}
+
+fn failed(
+    prototype: &Prototype,
+    markup: &FunctionMarkup,
+    types: &Types,
+) -> Result<Option<String>, GenerateError> {
+    let Some(expression) = &markup.failed else {
+        return Ok(None);
+    };
+    let result = Argument {
+        name: "result".into(),
+        ty: prototype.signature.result.clone(),
+    };
+    let compiled = if result.ty.kind == TypeKind::Void {
+        Err("has no result to look at".to_owned())
+    } else {
+        // A pointer that is null is the usual sign of a failure.
+        let is_null = ["result == 0", "result == NULL", "!result"].contains(&expression.trim());
+        match &types.resolve(&result.ty).kind {
+            TypeKind::Pointer(_) if is_null => return Ok(Some("(result == 0)".into())),
+            _ => compile(expression, &[result], types),
+        }
+    };
+    match compiled {
+        Ok(compiled) => Ok(Some(compiled.text)),
+        Err(problem) => Err(wrong(prototype, "failed", expression, problem)),
+    }
+}
+
+fn wrong(
+    prototype: &Prototype,
+    parameter: &str,
+    expression: &str,
+    problem: String,
+) -> GenerateError {
+    GenerateError::Expression {
+        function: prototype.name.clone(),
+        parameter: parameter.into(),
+        expression: expression.into(),
+        problem,
+    }
+}
+
+fn check_name(name: &str, what: &'static str) -> Result<(), GenerateError> {
+    let is_fit = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && name.len() < 200;
+    if is_fit && name.starts_with(|c: char| !c.is_ascii_digit()) {
+        return Ok(());
+    }
+    Err(GenerateError::BadName {
+        name: name.into(),
+        what,
+    })
+}
+
+/// The enumerations that parameters of the interface are of, by place, with their names.
+pub(crate) fn enumerations<'a>(
+    interface: &Interface,
+    types: &'a Types,
+) -> BTreeMap<usize, &'a [String]> {
+    let mut found = BTreeMap::new();
+    for function in &interface.functions {
+        let Treatment::Recorded { parameters, .. } = &function.treatment else {
+            continue;
+        };
+        for parameter in parameters {
+            if let Kind::Enumeration(place) = parameter.kind
+                && let Some(enumeration) = types.enumerations.get(place)
+            {
+                found.insert(place, enumeration.names.as_slice());
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,75 @@
+//! A first mark-up of a header, by the names and types of its arguments.
+
+use std::fmt::Write;
+
+use crate::error::GenerateError;
+use crate::markup::Markup;
+use crate::parse::declarations;
+use crate::plan::{Header, Treatment, plan};
+use crate::types::{Argument, TypeKind, Types};
+
+/// Words in the name of an argument that tells how much there is to do.
+const SIZE_WORDS: [&str; 17] = [
+    "len", "size", "count", "num", "nmemb", "bytes", "rows", "cols", "dim", "width", "height",
+    "level", "capacity", "howmany", "batch", "stride", "order",
+];
+
+/// Writes a mark-up that names every function whose calls can be recorded, with the arguments that look like sizes.
+///
+/// # Errors
+/// [`GenerateError`]: the header is not C, or declares no function.
+pub fn suggest_markup(header: &Header<'_>) -> Result<String, GenerateError> {
+    let declarations = declarations(header.preprocessed)?;
+    let interface = plan(header, &Markup::default(), &declarations)?;
+    let mut text = format!(
+        "# A first mark-up of {} by `mastermind proxy --suggest-markup`: arguments that look like sizes.\n\
+         # name = \"expression of the arguments\"; `failed` is an expression of `result`.\n\n\
+         [proxy]\ninterface = \"{}\"\nfunctions = \"all\"\n",
+        header.include, interface.name
+    );
+    for function in &interface.functions {
+        // Writing to a string does not fail.
+        let _ = write!(text, "\n# {}\n", function.declaration);
+        if let Treatment::Forwarded(reason) = &function.treatment {
+            let _ = writeln!(text, "# not recorded: {reason}");
+            continue;
+        }
+        let is_fortran = function.symbol.ends_with('_');
+        let arguments = function.signature.parameters.iter();
+        let sizes: Vec<_> = arguments
+            .filter_map(|a| size(a, is_fortran, &declarations.types))
+            .collect();
+        let _ = writeln!(
+            text,
+            "[functions.{}]\nparameters = {{ {} }}",
+            function.name,
+            sizes.join(", ")
+        );
+    }
+    for (name, reason) in &interface.left_alone {
+        let _ = write!(text, "\n# {name} is left alone: {reason}\n");
+    }
+    Ok(text)
+}
+
+/// `name = "expression"` of an argument that looks like a size.
+fn size(argument: &Argument, is_fortran: bool, types: &Types) -> Option<String> {
+    let name = &argument.name;
+    match &types.resolve(&argument.ty).kind {
+        TypeKind::Enumeration(_) => Some(format!("{name} = \"{name}\"")),
+        TypeKind::Integer(_) if looks_like_size(name) => Some(format!("{name} = \"{name}\"")),
+        TypeKind::Pointer(target) if is_fortran && looks_like_size(name) => {
+            let is_integer =
+                matches!(types.resolve(target).kind, TypeKind::Integer(kind) if kind != "char");
+            is_integer.then(|| format!("{name} = \"*{name}\""))
+        }
+        _ => None,
+    }
+}
+
+fn looks_like_size(name: &str) -> bool {
+    let name = name.to_lowercase();
+    let is_letter = ["n", "m", "k", "l"].contains(&name.as_str());
+    let is_short = name.len() <= 5 && name.starts_with('n') && !name.starts_with("no");
+    is_letter || is_short || SIZE_WORDS.iter().any(|word| name.contains(word))
+}

@@ -1,0 +1,150 @@
+//! The generated source of a small header, kept as a golden file: it is read by people. `BLESS=1` writes it anew.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::{env, fs};
+
+use proxy_generate::{GenerateError, Header, Markup, generate, suggest_markup};
+
+fn fixture(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../../tests/fixtures/libraries")
+        .join(name)
+}
+
+/// The header as a preprocessor would give it, but for what it includes.
+fn preprocessed() -> String {
+    let text = fs::read_to_string(fixture("sums.h")).expect("the header");
+    let kept = text.lines().map(|line| {
+        if line.starts_with('#') {
+            ""
+        } else {
+            without_comment(line)
+        }
+    });
+    let kept: Vec<_> = kept.collect();
+    let before = "# 1 \"/usr/include/stddef.h\"\ntypedef unsigned long size_t;\n\
+                  typedef __builtin_va_list __gnuc_va_list;\ntypedef __gnuc_va_list va_list;\nint other(int n);\n";
+    format!("{before}# 1 \"/work/sums.h\"\n{}\n", kept.join("\n"))
+}
+
+fn without_comment(line: &str) -> &str {
+    line.split("/*").next().unwrap_or(line)
+}
+
+fn with_header<T>(preprocessed: &str, act: impl FnOnce(&Header<'_>) -> T) -> T {
+    act(&Header {
+        include: "sums.h",
+        file: "/work/sums.h",
+        preprocessed,
+        macros: &BTreeSet::from(["sum_values".to_owned()]),
+    })
+}
+
+fn compare(name: &str, text: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(name);
+    if env::var_os("BLESS").is_some() {
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(&path, text).expect("the golden file");
+    }
+    let golden = fs::read_to_string(&path).expect("the golden file");
+    assert!(
+        golden == text,
+        "{name} differs; BLESS=1 writes it anew:\n{text}"
+    );
+}
+
+#[test]
+fn the_source_is_as_it_was() {
+    let markup = Markup::read(&fs::read_to_string(fixture("sums.toml")).expect("the mark-up"))
+        .expect("a mark-up");
+    let (interface, source) =
+        with_header(&preprocessed(), |header| generate(header, &markup)).expect("a proxy");
+    assert_eq!(interface.functions.len(), 15);
+    compare("sums_proxy.c", &source);
+}
+
+#[test]
+fn the_first_mark_up_fits_its_header() {
+    let text = preprocessed();
+    let suggested = with_header(&text, suggest_markup).expect("a mark-up");
+    compare("sums.toml", &suggested);
+    let markup = Markup::read(&suggested).expect("a mark-up");
+    with_header(&text, |header| generate(header, &markup)).expect("a proxy");
+}
+
+fn refused(markup: &str) -> GenerateError {
+    let markup = match Markup::read(markup) {
+        Ok(markup) => markup,
+        Err(error) => return error,
+    };
+    with_header(&preprocessed(), |header| generate(header, &markup)).expect_err("no proxy")
+}
+
+#[test]
+fn a_mark_up_that_does_not_fit_is_refused() {
+    for (markup, words) in [
+        (
+            "[functions.sum_value]\n",
+            "not declared in the header, expected one that is; do you mean \"sum_values\"?",
+        ),
+        (
+            "[skip]\nfunctions = [\"nothing\"]",
+            "cannot mark up function \"nothing\"",
+        ),
+        (
+            "[functions.sum_values]\nparameters = { n = \"m\" }",
+            "has the name \"m\", expected one of n, values",
+        ),
+        (
+            "[functions.sum_values]\nparameters = { \"1\" = \"n\" }",
+            "cannot use \"1\" as the name of a parameter",
+        ),
+        (
+            "[functions.sum_values]\nparameters = { n = [1] }",
+            "is of type array, expected an expression in quotes",
+        ),
+        (
+            "[functions.sum_fortran_]\nfailed = \"result\"",
+            "has no result to look at",
+        ),
+        (
+            "[functions.sum_values]\nparameter = 3",
+            "unknown field `parameter`",
+        ),
+        (
+            "[proxy]\ninterface = \"a-b\"",
+            "cannot use \"a-b\" as the name of an interface",
+        ),
+        (
+            "[proxy]\nfunctions = \"named\"",
+            "0 functions declared, expected at least 1",
+        ),
+    ] {
+        let error = refused(markup).to_string();
+        assert!(error.contains(words), "{markup}: {error}");
+    }
+}
+
+#[test]
+fn what_is_no_c_is_passed_over_and_named() {
+    let text = preprocessed() + "template <class T> T f(T x);\nint after(int n);\n";
+    let (interface, _) =
+        with_header(&text, |header| generate(header, &Markup::default())).expect("a proxy");
+    let last_line = text
+        .lines()
+        .skip_while(|line| *line != "# 1 \"/work/sums.h\"")
+        .count()
+        - 2;
+    assert_eq!(interface.passed_over, [format!("/work/sums.h:{last_line}")]);
+    assert!(
+        interface
+            .functions
+            .iter()
+            .any(|function| function.name == "after")
+    );
+    let nothing = with_header("}}}} <<<<", |header| generate(header, &Markup::default()));
+    assert!(nothing.is_err(), "{nothing:?}");
+}
