@@ -1,13 +1,18 @@
-"""Kernels to fit: functions drawn from Extra-P's own terms, measured with multiplicative noise."""
+"""Kernels to fit: functions of known form, measured with noise on a grid of sizes.
 
+A set is told by a `Plan`: how the coefficients are drawn, which sizes, how many repetitions, which noise. `tuning.py` has plans of its
+own, and nothing was chosen on those that `run.py` reports on.
+"""
+
+import dataclasses
+import itertools
 import math
 import random
 
 from extrap.modelers.single_parameter.basic import SingleParameterModeler
 
-REPETITIONS = 5
 FAR = 4  # times the largest parameter
-SIZES = {1: [4, 8, 16, 32, 64, 128, 256], 2: [4, 12, 32, 92, 256], 3: [4, 12, 32, 92, 256]}
+N_NEAR = 10
 
 
 def default_terms():
@@ -32,58 +37,156 @@ def value_of(term, x):
     return x**exponent * math.log2(x) ** logarithm
 
 
-def grid(sizes, n_params):
-    points = [[]]
-    for _ in range(n_params):
-        points = [point + [x] for point in points for x in sizes]
-    return points
-
-
-# How large the constant and each term at the largest point are: evenly between 1 and 10, so that they are alike, or the
-# term 0.1 to 100 times the constant, evenly in the logarithm. With the first Extra-P does as is reported of it elsewhere
-# (exact terms 100/62/32/19 % at 0/2/5/10 % noise, error at 4x the range 0/1.1/9.4/17.6 %; two terms 24/26/27/30 %).
+# The constant, and a function that draws what each term is at the largest point.
 COEFFICIENTS = {
-    "alike": lambda rng: (rng.uniform(1, 10), lambda: rng.uniform(1, 10)),
-    "wide": lambda rng: (1, lambda: 10 ** rng.uniform(-1, 2)),
+    # Evenly between 1 and 10, so that they are alike.
+    "uniform": lambda rng: (rng.uniform(1, 10), lambda: rng.uniform(1, 10)),
+    # The term 0.1 to 100 times the constant, evenly in the logarithm.
+    "log-uniform": lambda rng: (1, lambda: 10 ** rng.uniform(-1, 2)),
+    # The term a tenth of the constant up to as large.
+    "constant": lambda rng: (10, lambda: rng.uniform(1, 10)),
+    # For choosing constants only: half of the constants are small, the terms normal in the logarithm.
+    "tuning": lambda rng: (rng.choice([0.05, 2.0]), lambda: math.exp(rng.gauss(1, 1))),
+}
+
+SIZES = {
+    4: [4, 16, 64, 256],
+    5: [4, 12, 32, 92, 256],
+    8: [2, 4, 8, 16, 32, 64, 128, 256],
+    9: [2, 4, 8, 16, 32, 64, 128, 256, 512],
+    25: [10 * k for k in range(1, 26)],
+    # For choosing constants only.
+    6: [10, 20, 50, 100, 200, 500],
+    7: [100, 150, 250, 400, 600, 900, 1400],
 }
 
 
-def draw(rng, n_params, n_terms, noise, coefficients):
-    """One kernel: `c + Σ cₖ Π t(x)`."""
-    constant, share = COEFFICIENTS[coefficients](rng)
-    products = []
-    while len(products) < n_terms:
-        product = [rng.choice(TERMS) for _ in range(n_params)]
+def _spiked(rng):
+    return rng.gauss(0, 1) if rng.random() > 0.05 else 20.0
+
+
+# A deviate of mean about 0 and standard deviation about 1; what it makes of a time of 1 at the noise `s`.
+NOISE = {
+    "normal": lambda rng, s: 1 + s * rng.gauss(0, 1),
+    "uniform": lambda rng, s: 1 + s * math.sqrt(3) * rng.uniform(-1, 1),
+    "log-normal": lambda rng, s: math.exp(s * rng.gauss(0, 1)),
+    "spikes": lambda rng, s: 1 + s * _spiked(rng),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """How the kernels of a set are made."""
+
+    functions: str = "terms"  # or "suite", "strong", "strong with log"
+    n_params: int = 1
+    n_terms: int = 1
+    coefficients: str = "uniform"
+    n_sizes: int = 5
+    repetitions: int = 5
+    noise: str = "normal"
+    cross: bool = False  # each parameter varied alone
+
+    def name(self):
+        parts = [self.functions.replace(" ", "-"), f"{self.n_params}p", f"{self.n_terms}t", self.coefficients]
+        parts += [f"{self.n_sizes}x{self.repetitions}", self.noise] + (["cross"] if self.cross else [])
+        return "-".join(parts)
+
+
+def grid(sizes, n_params, cross):
+    if not cross or n_params == 1:
+        return [list(point) for point in itertools.product(sizes, repeat=n_params)]
+    points = [[sizes[0]] * n_params]
+    for param in range(n_params):
+        points += [[x if p == param else sizes[0] for p in range(n_params)] for x in sizes[1:]]
+    return points
+
+
+def terms_function(rng, plan, sizes):
+    """`c + Σ cₖ Π t(x)`, products of all parameters as often as sums of one parameter each."""
+    constant, share = COEFFICIENTS[plan.coefficients](rng)
+    largest_x, products = max(sizes), []
+    is_sum = plan.n_params > 1 and rng.random() < 0.5
+    while len(products) < (plan.n_params if is_sum else plan.n_terms):
+        involved = [len(products)] if is_sum else range(plan.n_params)
+        product = [(param, rng.choice(TERMS)) for param in involved]
         if product not in [p for p, _ in products]:
-            largest = math.prod(value_of(t, max(SIZES[n_params])) for t in product)
+            largest = math.prod(value_of(t, largest_x) for _, t in product)
             products.append((product, share() / largest))
 
     def exact(point):
-        return constant + sum(c * math.prod(value_of(t, x) for t, x in zip(p, point)) for p, c in products)
+        return constant + sum(c * math.prod(value_of(t, point[i]) for i, t in p) for p, c in products)
+
+    return exact, sorted(sorted((i, round(e, 6), l) for i, (e, l) in p) for p, _ in products)
+
+
+def suite_function(rng, plan, sizes):
+    """One of the families beside the normal form, each as often."""
+    low, high = min(sizes), max(sizes)
+    kind = rng.choice(["exponential", "logarithm", "power law", "polynomial", "steps", "regimes", "a + b/p"])
+    a, b = rng.uniform(0.5, 5), rng.uniform(1, 10)
+    if kind == "exponential":
+        rate = rng.uniform(0.3, 1.0) / high
+        return lambda x: a * math.exp(rate * x[0])
+    if kind == "logarithm":
+        return lambda x: a + b * math.log(x[0]) / math.log(high)
+    if kind == "power law":
+        power = rng.uniform(0.2, 2.8)
+        return lambda x: a * (x[0] / low) ** power
+    if kind == "polynomial":
+        degree = rng.choice([2, 3])
+        parts = [rng.uniform(0.5, 5) for _ in range(degree)]
+        return lambda x: a + sum(c * (x[0] / high) ** (k + 1) for k, c in enumerate(parts))
+    if kind == "steps":
+        width = (high - low) / rng.uniform(2.5, 6)
+        return lambda x: a + b / 3 * math.ceil(x[0] / width)
+    if kind == "regimes":
+        cut, steep = math.sqrt(low * high), rng.uniform(2, 6)
+        return lambda x: a + b * x[0] / high + (steep * b * (x[0] - cut) / high if x[0] > cut else 0)
+    return lambda x: a / 10 + b * low / x[0]
+
+
+def strong_function(rng, plan, sizes):
+    """Work that is divided: `a + b/p`, and with `c·log p`, or `c·p`, for communication."""
+    low, high = min(sizes), max(sizes)
+    b = rng.uniform(2, 20)
+    a = b * low / high * 10 ** rng.uniform(-1, 1)
+    if plan.functions == "strong with log":
+        c = b * low / high * 10 ** rng.uniform(-1, 0.5)
+        return lambda x: a + b * low / x[0] + c * math.log2(x[0])
+    return lambda x: a + b * low / x[0]
+
+
+def draw(rng, plan, noise):
+    sizes = SIZES[plan.n_sizes]
+    terms = None
+    if plan.functions == "terms":
+        exact, terms = terms_function(rng, plan, sizes)
+    elif plan.functions == "suite":
+        exact = suite_function(rng, plan, sizes)
+    else:
+        exact = strong_function(rng, plan, sizes)
 
     def measure(point):
-        return max(exact(point) * (1 + noise * rng.gauss(0, 1)), 1e-9)
+        return max(exact(point) * NOISE[plan.noise](rng, noise), 1e-9)
 
-    points = grid(SIZES[n_params], n_params)
-    far = [FAR * max(SIZES[n_params])] * n_params
-    low, high = math.log(min(SIZES[n_params])), math.log(max(SIZES[n_params]))
-    near = [[math.exp(rng.uniform(low, high)) for _ in range(n_params)] for _ in range(10)]
-    terms = sorted(
-        sorted((i, round(e, 6), l) for i, (e, l) in enumerate(product)) for product, _ in products
-    )
+    points = grid(sizes, plan.n_params, plan.cross)
+    far = [FAR * max(sizes)] * plan.n_params
+    low, high = math.log(min(sizes)), math.log(max(sizes))
+    near = [[math.exp(rng.uniform(low, high)) for _ in range(plan.n_params)] for _ in range(N_NEAR)]
     return {
-        "params": ["x", "y", "z"][:n_params],
+        "params": ["x", "y", "z"][: plan.n_params],
         "points": points,
-        "values": [[measure(point) for _ in range(REPETITIONS)] for point in points],
+        "values": [[measure(point) for _ in range(plan.repetitions)] for point in points],
         "far": far,
         "far_exact": exact(far),
-        "far_values": [measure(far) for _ in range(10)],
+        "far_values": [measure(far) for _ in range(N_NEAR)],
         "near": near,
         "near_values": [measure(point) for point in near],
         "terms": terms,
     }
 
 
-def kernels(seed, n, n_params, n_terms, noise, coefficients):
-    rng = random.Random(f"{seed}/{n_params}/{n_terms}/{noise}/{coefficients}")
-    return [draw(rng, n_params, n_terms, noise, coefficients) for _ in range(n)]
+def kernels(seed, n, plan, noise):
+    rng = random.Random(f"{seed}/{plan.name()}/{noise}")
+    return [draw(rng, plan, noise) for _ in range(n)]

@@ -17,7 +17,7 @@ import warnings
 
 import numpy
 
-from kernels import TERMS, kernels, value_of
+from kernels import TERMS, Plan, kernels, value_of
 
 PASSES = 8
 UNLIKELY = 4.0  # a negative constant or coefficient, in the logarithm of the likelihood
@@ -91,7 +91,7 @@ def main():
     print("noise  functions of " + "".join(f"{penalty:8}" for penalty in PENALTIES))
     for noise in (0.02, 0.05, 0.10):
         for n_terms, what in ((1, "one term"), (2, "two terms")):
-            drawn = [kernels(seed, options.kernels, 1, n_terms, noise, "alike") for seed in seeds]
+            drawn = [kernels(seed, options.kernels, Plan(n_terms=n_terms), noise) for seed in seeds]
             found = numpy.median([errors_untold(kernel) for some in drawn for kernel in some], axis=0)
             print(f"{noise:5.0%}  {what:13}" + "".join(f"{error:8.2f}" for error in found), flush=True)
 

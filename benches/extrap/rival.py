@@ -26,7 +26,20 @@ def terms_of(function):
     return sorted(products)
 
 
-def fit(kernel):
+def modeler_of(n_params, negative):
+    """Extra-P's default, or with its negative exponents, which it has for strong scaling."""
+    if n_params > 1:
+        modeler = MultiParameterModeler()
+        if negative:
+            modeler.single_parameter_modeler.allow_negative_exponents = True
+        return modeler
+    modeler = SingleParameterModeler()
+    if negative:
+        modeler.allow_negative_exponents = True
+    return modeler
+
+
+def fit(kernel, negative=False):
     """Fits a kernel.
 
     Returns the terms, the value at the kernel's far point, and the seconds of processor time that the
@@ -36,7 +49,7 @@ def fit(kernel):
         Measurement(Coordinate(*point), None, None, values)
         for point, values in zip(kernel["points"], kernel["values"])
     ]
-    modeler = MultiParameterModeler() if len(kernel["params"]) > 1 else SingleParameterModeler()
+    modeler = modeler_of(len(kernel["params"]), negative)
     start = time.process_time()
     model = modeler.create_model(measurements)
     seconds = time.process_time() - start

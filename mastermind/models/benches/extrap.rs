@@ -2,7 +2,8 @@
 //! models say of them as JSON lines in its second.
 //!
 //! A kernel is `{"params", "points", "values", "far", "near", "near_values", "far_values"}`; an answer
-//! `{"terms", "far", "cpu_s", "near_inside", "far_inside"}`. Without arguments it does nothing, so that
+//! `{"family", "terms", "far", "cpu_s", "near_inside", "far_inside", "half_width", "half_width_told"}`, by plain `fit`, the
+//! default that a user gets; `_told` where the normal form is given as the family. Without arguments it does nothing, so that
 //! a plain `cargo bench` passes.
 
 use std::collections::BTreeMap;
@@ -10,7 +11,8 @@ use std::fs;
 use std::hint::black_box;
 
 use mastermind_models::{
-    Coordinate, Family, Metric, Model, Parameter, SampleSet, fit_family, predict,
+    Coordinate, Family, Metric, Model, Parameter, Prediction, SampleSet, Samples, fit, fit_family,
+    predict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +32,7 @@ struct Kernel {
 
 #[derive(Serialize)]
 struct Answer {
+    family: Family,
     /// Sorted products of sorted (parameter, exponent, log exponent).
     terms: Vec<Vec<(usize, f64, u32)>>,
     far: f64,
@@ -37,6 +40,7 @@ struct Answer {
     near_inside: usize,
     far_inside: usize,
     half_width: f64,
+    half_width_told: f64,
 }
 
 fn main() {
@@ -65,8 +69,7 @@ fn processor_s() -> f64 {
     time.tv_sec as f64 + 1e-9 * time.tv_nsec as f64
 }
 
-/// Everything from the single measurements to the model.
-fn fitted(kernel: &Kernel) -> Model {
+fn samples(kernel: &Kernel) -> Samples {
     let parameters: Vec<Parameter> = kernel
         .params
         .iter()
@@ -80,10 +83,17 @@ fn fitted(kernel: &Kernel) -> Model {
                 .expect("a finite, positive time");
         }
     }
-    let samples = set.finish().remove(0);
-    fit_family(&samples, Family::NormalForm)
-        .expect("enough points")
-        .remove(0)
+    set.finish().remove(0)
+}
+
+/// Everything from the single measurements to the model.
+fn fitted(kernel: &Kernel) -> Model {
+    fit(&samples(kernel)).expect("a model").remove(0)
+}
+
+/// Half the width of an interval, as a share of the value.
+fn half_width(prediction: &Prediction) -> f64 {
+    0.5 * (prediction.upper_s - prediction.lower_s) / prediction.value_s
 }
 
 fn answer(kernel: &Kernel) -> Answer {
@@ -93,11 +103,14 @@ fn answer(kernel: &Kernel) -> Answer {
     }
     let cpu_s = (processor_s() - start) / f64::from(REPETITIONS);
     let model = fitted(kernel);
-    let at = |point: &[f64]| {
+    let told = fit_family(&samples(kernel), Family::NormalForm);
+    let told = told.map_or_else(|_| model.clone(), |mut models| models.remove(0));
+    let by = |model: &Model, point: &[f64]| {
         let values = kernel.params.iter().zip(point);
         let coordinate = values.fold(Coordinate::new(), |c, (name, &x)| c.with(name, x));
-        predict(&model, &coordinate).expect("a coordinate of the kernel")
+        predict(model, &coordinate).expect("a coordinate of the kernel")
     };
+    let at = |point: &[f64]| by(&model, point);
     let far = at(&kernel.far);
     let inside = |lower: f64, upper: f64, value: f64| (lower..=upper).contains(&value);
     let near = kernel
@@ -117,7 +130,9 @@ fn answer(kernel: &Kernel) -> Answer {
         far_inside: far_values
             .filter(|v| inside(far.lower_s, far.upper_s, **v))
             .count(),
-        half_width: 0.5 * (far.upper_s - far.lower_s) / far.value_s,
+        half_width: half_width(&far),
+        half_width_told: half_width(&by(&told, &kernel.far)),
+        family: model.family,
     }
 }
 

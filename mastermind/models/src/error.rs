@@ -1,8 +1,8 @@
 //! What can go wrong between samples, models and predictions.
 
-use crate::arithmetic::ArithmeticError;
-use crate::model::Family;
-use crate::sample::Refused;
+use crate::formula::arithmetic::ArithmeticError;
+use crate::formula::family::Family;
+use crate::samples::sample::Refused;
 
 /// An expected error of this crate.
 #[derive(Debug, thiserror::Error)]
@@ -239,6 +239,21 @@ pub enum Error {
         /// Where.
         coordinate: String,
     },
+    /// A residual that tells nothing of the variance between runs.
+    #[error(
+        "cannot tell the variance between runs: {log_ratio} with variance {variance} of site {site} in run {run}, expected finite \
+         numbers and a variance above 0"
+    )]
+    Residual {
+        /// The site.
+        site: usize,
+        /// The run.
+        run: usize,
+        /// What it is off by.
+        log_ratio: f64,
+        /// Its variance.
+        variance: f64,
+    },
     /// Text that is not a set of models.
     #[error("cannot read models: the text has not the form that `fit` writes")]
     Json(#[from] serde_json::Error),
@@ -268,6 +283,16 @@ fn nothing_taken(refused: u64) -> String {
 /// `word` with an "s" unless `n` is one.
 fn plural(n: usize, word: &str) -> String {
     format!("{word}{}", if n == 1 { "" } else { "s" })
+}
+
+/// A comma list; "nothing" where it is empty.
+pub(crate) fn list(items: impl Iterator<Item = String>) -> String {
+    let items: Vec<String> = items.collect();
+    if items.is_empty() {
+        "nothing".into()
+    } else {
+        items.join(", ")
+    }
 }
 
 #[cfg(test)]

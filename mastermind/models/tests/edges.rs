@@ -313,7 +313,7 @@ fn a_family_says_how_many_points_it_needs() {
     let samples = samples(&q(), &calls);
     for (family, needed) in [
         (Family::Polynomial, 4),
-        (Family::NormalForm, 5),
+        (Family::NormalForm, 3),
         (Family::Stairs, 6),
         (Family::Regimes, 6),
     ] {

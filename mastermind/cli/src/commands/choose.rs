@@ -15,9 +15,10 @@ use mastermind_composition::optimise::cfn;
 use mastermind_composition::{
     Choice, ChooseOptions, Doubt, Ranked, Requirement, Row, ScaledWorkload, choose_with, problem_of,
 };
-use mastermind_models::{Metric, ModelSet};
+use mastermind_models::Metric;
 
 use self::runs::Runs;
+use crate::commands::predict::read_models;
 use crate::commands::profile::tell_missing_records;
 use crate::output;
 use crate::session::setting;
@@ -70,6 +71,9 @@ pub struct Choose {
     /// Write the best assembly here
     #[arg(short, long, value_name = "ASSEMBLY2")]
     output: Option<PathBuf>,
+    /// Predict by the shown formula of each model alone, not by the median over all credible ones
+    #[arg(long)]
+    shown: bool,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -82,9 +86,7 @@ impl Choose {
     /// A file cannot be read; an alternative has no model, where that is refused; no assembly meets the requirements.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         let assembly = Assembly::read(&self.assembly)?;
-        let act = || format!("cannot read models \"{}\"", self.models.display());
-        let models = ModelSet::from_json(&fs::read_to_string(&self.models).with_context(act)?)
-            .with_context(act)?;
+        let models = read_models(&self.models, self.shown)?;
         let run = super::profile::open(&self.records)?;
         let mut calls = workload(&run, Metric::Wall);
         tell_missing_records(

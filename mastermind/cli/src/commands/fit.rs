@@ -35,6 +35,9 @@ pub struct Fit {
     /// What is printed
     #[arg(long, value_enum, default_value_t = Printed::Table)]
     format: Printed,
+    /// Print and write the shown formula of each model alone: predictions will average over no others
+    #[arg(long)]
+    shown: bool,
     /// Print one JSON document, as --format json
     #[arg(long)]
     json: bool,
@@ -100,6 +103,10 @@ impl Fit {
             crate::output::complain!("{}", crate::errors::worded(failure));
         }
         let models = ModelSet { models };
+        let models = match self.shown {
+            true => models.shown_alone(),
+            false => models,
+        };
         if models.models.is_empty() && !failures.is_empty() {
             // What an earlier fit wrote stays.
             return Ok(ExitCode::FAILURE);

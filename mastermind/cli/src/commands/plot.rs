@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
-use mastermind_models::{Coordinate, Metric};
+use mastermind_models::{Coordinate, Metric, ModelSet};
 use mastermind_records::definition::{MethodDefinition, ParameterDefinition, ParameterKind};
 use mastermind_records::{ExclusiveTimes, Record, Run};
 
@@ -42,6 +42,9 @@ pub struct Plot {
     /// Models to draw, as fit writes them [default for mean: fitted to what is drawn]
     #[arg(long, value_name = "FILE")]
     models: Option<PathBuf>,
+    /// Draw the shown formula of each model alone, not the median over all credible ones
+    #[arg(long)]
+    shown: bool,
     /// Of mean, whether the modes are drawn for themselves
     #[arg(long, value_enum, default_value_t = mean::ModesDrawn::Apart)]
     modes: mean::ModesDrawn,
@@ -104,9 +107,15 @@ impl Plot {
         let samples = measurements::read(inputs, &self.reading, &self.measured.metric)?;
         let run = Run::open(&self.records).ok();
         let samples = mean::one(samples, name, run.as_ref())?;
-        let models = self.models.as_deref().map(read_models).transpose()?;
+        let read = |path: &Path| read_models(path, self.shown);
+        let models = self.models.as_deref().map(read).transpose()?;
         let parameter = self.parameter.as_deref();
-        mean::mean(&samples, parameter, self.modes, models.as_ref())
+        mean::mean(
+            &samples,
+            parameter,
+            (self.modes, self.shown),
+            models.as_ref(),
+        )
     }
 
     fn scatter(&self, run: &Run) -> anyhow::Result<Scatter> {
@@ -132,7 +141,7 @@ impl Plot {
         });
         let points: Vec<_> = points.collect();
         let curves = match &self.models {
-            Some(path) => curves(&records, [Some(x), mode], path)?,
+            Some(path) => curves(&records, [Some(x), mode], &read_models(path, self.shown)?)?,
             None => Vec::new(),
         };
         Ok(Scatter {
@@ -217,9 +226,8 @@ impl Plot {
 fn curves(
     records: &[(u32, Record<'_>, u64)],
     [x, mode]: [Option<usize>; 2],
-    models: &Path,
+    models: &ModelSet,
 ) -> anyhow::Result<Vec<(usize, Vec<CurvePoint>)>> {
-    let models = read_models(models)?;
     let definition = records[0].1.method;
     let method = mastermind_component::method_name(definition);
     let x = x.unwrap_or(0);

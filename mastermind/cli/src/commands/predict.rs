@@ -35,6 +35,9 @@ pub struct Predict {
     /// Measurements to compare predictions with, as fit reads them: the share of calls within their intervals
     #[arg(long, value_name = "INPUT", num_args = 1.., conflicts_with = "at")]
     against: Vec<PathBuf>,
+    /// Predict by the shown formula alone, not by the median over all credible ones
+    #[arg(long)]
+    shown: bool,
     /// Print the models themselves, as fit does
     #[arg(long, value_enum, conflicts_with_all = ["at", "against", "json"])]
     format: Option<Printed>,
@@ -61,7 +64,7 @@ impl Predict {
     /// # Errors
     /// The models cannot be read; none is of the method, the mode or the parameters.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
-        let models = read_models(&self.models)?;
+        let models = read_models(&self.models, self.shown)?;
         if let Some(format) = self.format {
             let mut models = models;
             if let Some(name) = &self.method {
@@ -161,11 +164,19 @@ impl Predict {
 
 /// Reads a file of models.
 ///
+/// # Arguments
+/// * `shown` - the shown formula of each alone is to predict
+///
 /// # Errors
 /// It cannot be read, or holds something else.
-pub fn read_models(path: &Path) -> anyhow::Result<ModelSet> {
+pub fn read_models(path: &Path, shown: bool) -> anyhow::Result<ModelSet> {
     let act = || format!("cannot read models \"{}\"", path.display());
-    ModelSet::from_json(&fs::read_to_string(path).with_context(act)?).with_context(act)
+    let text = fs::read_to_string(path).with_context(act)?;
+    let models = ModelSet::from_json(&text).with_context(act)?;
+    Ok(match shown {
+        true => models.shown_alone(),
+        false => models,
+    })
 }
 
 /// The metric of this name as the models have it, with its unit.
@@ -200,6 +211,8 @@ struct Counted<'a> {
     level: f64,
     extrapolated: bool,
     clamped: bool,
+    shown: f64,
+    contradicts: bool,
     model: &'a str,
     at: &'a Coordinate,
 }
@@ -215,6 +228,8 @@ impl<'a> Counted<'a> {
             level: prediction.level,
             extrapolated: prediction.extrapolated,
             clamped: prediction.clamped,
+            shown: prediction.shown_s,
+            contradicts: prediction.contradicts,
             model: &model.method,
             at,
         }
@@ -252,9 +267,32 @@ fn tell(model: &Model, coordinate: &Coordinate, prediction: &Prediction) {
             outside(model, coordinate)
         ));
     }
+    if prediction.contradicts {
+        output::line(contradiction(model, prediction));
+    }
     if prediction.clamped {
         output::line("the formula is negative there, and 0 put in its place: do not rely on it");
     }
+}
+
+/// What the shown formula alone says, and why something else is predicted.
+fn contradiction(model: &Model, prediction: &Prediction) -> String {
+    let weight = model.alternatives.first().map_or(1.0, |shown| shown.weight);
+    let interval = match prediction.shown_upper_s.is_finite() {
+        true => format!(
+            ", {} to {}",
+            digits(prediction.shown_lower_s),
+            digits(prediction.shown_upper_s)
+        ),
+        false => String::new(),
+    };
+    format!(
+        "the shown formula alone gives {}{interval}: it has {:.0} % of the weight, and the median over {} formulas is predicted; \
+         --shown takes it alone",
+        model.metric.with_unit(&digits(prediction.shown_s)),
+        100.0 * weight,
+        model.alternatives.len()
+    )
 }
 
 /// `q = 5e6, measured from 1000 to 4e6`.

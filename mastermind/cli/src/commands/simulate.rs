@@ -11,6 +11,8 @@ use anyhow::{Context, bail};
 use clap::Args;
 use indicatif::ProgressBar;
 use mastermind_models::ModelSet;
+
+use crate::commands::predict::read_models;
 use mastermind_simulation::engine::{Outcome, ProcessResult, Progress, simulate_with};
 use mastermind_simulation::expression::parse;
 use mastermind_simulation::machine::{Machine, read_machine};
@@ -42,6 +44,9 @@ pub struct Simulate {
     /// Fitted models that costs name, as fit writes them
     #[arg(long, value_name = "FILE")]
     models: Option<PathBuf>,
+    /// Take the shown formula of each model alone, not the median over all credible ones
+    #[arg(long, requires = "models")]
+    shown: bool,
     /// Let the calls of fitted models vary as the recorded ones did: who waits for several waits for the slowest
     #[arg(long, requires = "models")]
     spread: bool,
@@ -154,9 +159,7 @@ impl Simulate {
         let Some(path) = &self.models else {
             return Ok(ModelSet::default());
         };
-        let act = || format!("cannot read models \"{}\"", path.display());
-        let text = fs::read_to_string(path).with_context(act)?;
-        let mut set = ModelSet::from_json(&text).with_context(act)?;
+        let mut set = read_models(path, self.shown)?;
         if !self.spread {
             // Each call takes the mean.
             set.models.iter_mut().for_each(|model| model.sigma = None);

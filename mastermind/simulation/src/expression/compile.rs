@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use mastermind_models::{Coordinate, Metric, ModelSet};
+use mastermind_models::{Coordinate, Metric, ModelSet, Predictor};
 
 use super::builtin::Builtin;
 use super::error::{ExpressionError, list};
@@ -316,9 +316,8 @@ impl Compiler<'_> {
         if let Some(name) = parameters.iter().find(|name| !model.params.contains(name)) {
             return Err(wrong(format!("parameter \"{name}\" is not its own")));
         }
-        let formula = model.formula.clone();
         let fitted = Fitted {
-            formula,
+            mean: Predictor::new(model, given),
             parameters,
             total_ratio: model.total_ratio,
             sigma: model.sigma.clone(),

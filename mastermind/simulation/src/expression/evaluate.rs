@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mastermind_models::Formula;
+use mastermind_models::{Formula, Predictor};
 
 use super::builtin::Builtin;
 use mastermind_models::expression::Binary;
@@ -22,11 +22,11 @@ pub struct Context<'a> {
     pub node: f64,
 }
 
-/// A fitted model's formula and the names of the parameters that it is given, in order.
+/// What a fitted model predicts and the names of the parameters that it is given, in order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fitted {
-    /// Mean time of a call, seconds.
-    pub formula: Formula,
+    /// Mean time of a call, seconds, as `predict` has it.
+    pub mean: Predictor,
     /// Names of the arguments.
     pub parameters: Vec<String>,
     /// Of the total of the recorded calls to that of the formula: a simulation sums over calls, so what was set aside
@@ -44,7 +44,7 @@ impl Fitted {
             Some(arguments[at].evaluate(context))
         };
         // A missing parameter was refused when the expression was compiled.
-        self.formula.evaluate(number).map_or(f64::NAN, |value| {
+        self.mean.evaluate(number).map_or(f64::NAN, |value| {
             // Not `max`: that would make 0 of NaN.
             if value < 0.0 {
                 return 0.0;

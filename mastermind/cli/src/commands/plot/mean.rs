@@ -71,6 +71,7 @@ pub fn one(mut found: Vec<Samples>, name: &str, run: Option<&Run>) -> anyhow::Re
 ///
 /// # Arguments
 /// * `parameter` - of the x axis; `None`: the first that is a number and varies
+/// * `shown` - the curves are of the shown formula alone
 /// * `models` - what the curves are of; `None`: fitted to the samples
 ///
 /// # Errors
@@ -78,7 +79,7 @@ pub fn one(mut found: Vec<Samples>, name: &str, run: Option<&Run>) -> anyhow::Re
 pub fn mean(
     samples: &Samples,
     parameter: Option<&str>,
-    modes: ModesDrawn,
+    (modes, shown): (ModesDrawn, bool),
     models: Option<&ModelSet>,
 ) -> anyhow::Result<Mean> {
     let place = place(samples, parameter)?;
@@ -89,7 +90,11 @@ pub fn mean(
                 modes: modes.into(),
                 ..FitOptions::default()
             };
-            fit_with(samples, &options)?
+            let models = fit_with(samples, &options)?;
+            match shown {
+                true => ModelSet { models }.shown_alone().models,
+                false => models,
+            }
         }
     };
     let is_log = Axis::spans_decades(samples.coordinates.iter().map(|x| x[place]));
@@ -112,7 +117,7 @@ pub fn mean(
             name: labels.collect::<Vec<_>>().join(", "),
             curve: curve(model, &others(samples, &rows, place), name, range, is_log)?,
             points,
-            formula: text(model, "T", &model.expression),
+            formula: label(model),
             deviation: deviation(model),
         });
     }
@@ -252,6 +257,19 @@ fn others(samples: &Samples, rows: &[usize], place: usize) -> Coordinate {
         coordinate = coordinate.with(&parameter.name, values[values.len() / 2]);
     }
     coordinate
+}
+
+/// What the curve of a model is: its formula, or the median over several of which that is the likeliest.
+fn label(model: &Model) -> String {
+    let formula = text(model, "T", &model.expression);
+    match model.alternatives.first() {
+        Some(first) => format!(
+            "median of {} formulas, the likeliest ({:.0} %) {formula}",
+            model.alternatives.len(),
+            100.0 * first.weight
+        ),
+        None => formula,
+    }
 }
 
 /// A model over a range of a parameter.

@@ -1,0 +1,456 @@
+//! A formula that is linear in its coefficients, perhaps after a logarithm, and its fit.
+
+use crate::families::candidate::Candidate;
+use crate::formula::exponent::Exponent;
+use crate::formula::family::Family;
+use crate::formula::sum::{Factor, Formula, Term};
+use crate::samples::noise::Noise;
+use crate::samples::points::Points;
+use crate::solve::constrained::solve_within;
+use crate::solve::least_squares::{LeastSquares, solve};
+use crate::solve::limits::Limits;
+
+/// Leverage above which a point cannot be predicted from the others.
+const ALONE: f64 = 1.0 - 1e-12;
+
+/// Passes of reweighting by the fitted times.
+const PASSES: usize = 4;
+
+/// Share of a measured time below which a fitted one does not tell its spread.
+const FAR_BELOW: f64 = 0.1;
+
+/// What is fitted.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Shape {
+    /// `T = [c₀ +] Σ cₖ · productₖ`.
+    Sum {
+        /// Whether there is a constant.
+        constant: bool,
+        /// The products, their coefficients of no meaning.
+        terms: Vec<Term>,
+    },
+    /// `T = exp(b + Σ aⱼ ln xⱼ)` over the parameters at these positions.
+    Power(Vec<usize>),
+    /// `T = exp(b + Σ aⱼ xⱼ)` over the parameters at these positions.
+    Exponential(Vec<usize>),
+}
+
+/// A formula without its coefficients.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Hypothesis {
+    /// The family.
+    pub family: Family,
+    /// The form.
+    pub shape: Shape,
+    /// Numbers beside the coefficients that were found from the same points: breaks, a step.
+    pub n_searched: usize,
+}
+
+/// What the coefficients are solved from.
+struct Problem {
+    /// Mean times, or their logarithms, shape `[n_points]`.
+    observed: Vec<f64>,
+    /// Shape `[n_coefficients][n_points]`.
+    design: Vec<Vec<f64>>,
+}
+
+impl Hypothesis {
+    /// A constant.
+    pub fn constant() -> Self {
+        Self::sum(Family::Constant, Vec::new())
+    }
+
+    /// A constant and terms.
+    pub fn sum(family: Family, terms: Vec<Term>) -> Self {
+        let constant = true;
+        Self {
+            family,
+            shape: Shape::Sum { constant, terms },
+            n_searched: 0,
+        }
+    }
+
+    /// Fits the coefficients, each point weighted by its calls and the variance of one of them; within the
+    /// limits where the free fit breaks them.
+    ///
+    /// # Returns
+    /// `None` if the columns are dependent or more than the points carry, if a logarithm meets a value
+    /// that is not positive, or if nothing but 0 is within the limits.
+    pub fn fit(&self, points: &Points, limits: &Limits<'_>) -> Option<Candidate> {
+        let problem = self.problem(points)?;
+        let (solution, weights) = self.free(points, &problem)?;
+        let free = self.shown(points, &problem, &solution, &weights);
+        if free
+            .as_ref()
+            .is_some_and(|free| limits.hold(&free.formula, points))
+        {
+            return free;
+        }
+        let (solution, weights) = self.held(points, &problem, limits)?;
+        let shown = self.shown(points, &problem, &solution, &weights)?;
+        Some(Candidate {
+            held: true,
+            ..shown
+        })
+    }
+
+    /// The fit within the limits and its weights; `None` where it is the free one, or nothing but 0.
+    fn held(
+        &self,
+        points: &Points,
+        problem: &Problem,
+        limits: &Limits<'_>,
+    ) -> Option<(LeastSquares, Vec<f64>)> {
+        let rows = self.limits(points, limits)?;
+        let mut fitted_s = points.mean_s.clone();
+        let mut solved = None;
+        for _ in 0..PASSES {
+            let weights = self.weights(points, &fitted_s);
+            let within = solve_within(&problem.design, &problem.observed, &weights, &rows).ok()?;
+            if !(1..problem.design.len()).contains(&within.n_held) {
+                return None;
+            }
+            let times = self.times(problem, &within.solution.residuals);
+            // A time held at 0 would weigh all: there the measured one tells its spread.
+            let pairs = times.iter().zip(&points.mean_s);
+            let not_small = pairs.map(|(&f, &y)| if f > FAR_BELOW * y { f } else { y });
+            fitted_s = not_small.collect();
+            solved = Some((within.solution, weights));
+        }
+        solved
+    }
+
+    fn problem(&self, points: &Points) -> Option<Problem> {
+        let observed: Vec<f64> = points.mean_s.iter().map(|&y| self.link(y)).collect();
+        let design = self.design(points)?;
+        let is_finite = |column: &Vec<f64>| column.iter().all(|x| x.is_finite());
+        if !design.iter().chain([&observed]).all(is_finite) {
+            return None;
+        }
+        Some(Problem { observed, design })
+    }
+
+    /// The fit without limits and its weights.
+    fn free(&self, points: &Points, problem: &Problem) -> Option<(LeastSquares, Vec<f64>)> {
+        let mut fitted_s = points.mean_s.clone();
+        let mut solved = None;
+        for _ in 0..PASSES {
+            let weights = self.weights(points, &fitted_s);
+            let solution = solve(&problem.design, &problem.observed, &weights).ok()?;
+            fitted_s = self.times(problem, &solution.residuals);
+            solved = Some((solution, weights));
+            if points.noise == Noise::Absolute && !self.logarithmic() {
+                break;
+            }
+        }
+        solved
+    }
+
+    /// The half-spaces that the coefficients must lie in; of a logarithm, that it does not fall.
+    fn limits(&self, points: &Points, limits: &Limits<'_>) -> Option<Vec<Vec<f64>>> {
+        match &self.shape {
+            Shape::Sum { constant, terms } => limits.rows(*constant, terms, points),
+            Shape::Power(params) | Shape::Exponential(params) => {
+                let held = |&(_, &param): &(usize, &usize)| limits.rises_with(points, param);
+                let row = |(place, _)| {
+                    let mut row = vec![0.0; params.len() + 1];
+                    row[place] = 1.0;
+                    row
+                };
+                Some((1..).zip(params).filter(held).map(row).collect())
+            }
+        }
+    }
+
+    /// Times of residuals.
+    fn times(&self, problem: &Problem, residuals: &[f64]) -> Vec<f64> {
+        let pairs = problem.observed.iter().zip(residuals);
+        pairs.map(|(y, r)| self.unlink(y - r)).collect()
+    }
+
+    /// The model of a solution; `None` where it is not finite, or negative at a measured point.
+    ///
+    /// # Source
+    /// P. Snowdon, Can. J. For. Res. 21 (1991) 720: the ratio estimator for the bias of a
+    /// logarithmic regression (recalled, not looked up).
+    fn shown(
+        &self,
+        points: &Points,
+        problem: &Problem,
+        solution: &LeastSquares,
+        weights: &[f64],
+    ) -> Option<Candidate> {
+        let mut fitted_s = self.times(problem, &solution.residuals);
+        let mut left_out_s = self.times(problem, &left_out_residuals(solution));
+        let mut coefficients = solution.coefficients.clone();
+        if self.logarithmic() {
+            let ratios = points.mean_s.iter().zip(&fitted_s).zip(&points.count);
+            let ratio = ratios.map(|((y, f), n)| n * y / f).sum::<f64>() / points.n_records();
+            let times = fitted_s.iter_mut().chain(&mut left_out_s);
+            times.for_each(|f| *f *= ratio);
+            coefficients[0] += ratio.ln();
+        }
+        let formula = self.formula(points, &coefficients);
+        let finite = fitted_s.iter().all(|f| f.is_finite());
+        if !finite || !formula.is_finite() || negative(&fitted_s, points) {
+            return None;
+        }
+        let spare = points.len() > coefficients.len() + self.n_searched;
+        let (covariance, freedom) = self.covariance(points, &problem.design, solution, weights);
+        Some(Candidate {
+            family: self.family,
+            formula,
+            names: self.names(points),
+            n_free: coefficients.len() + self.n_searched,
+            coefficients,
+            covariance,
+            freedom,
+            left_out_s: (spare && self.n_searched == 0).then_some(left_out_s),
+            fitted_s,
+            sigma: None,
+            alternatives: Vec::new(),
+            odds_against: 0.0,
+            held: false,
+        })
+    }
+
+    fn weights(&self, points: &Points, fitted_s: &[f64]) -> Vec<f64> {
+        let largest = points.largest_s();
+        let pairs = fitted_s.iter().zip(&points.count);
+        pairs
+            .map(|(&f, n)| {
+                // The derivative of the logarithm takes the spread of times to that of logarithms.
+                let slope = if self.logarithmic() { f } else { 1.0 };
+                n * slope * slope / points.noise.variance(f, largest)
+            })
+            .collect()
+    }
+
+    /// Covariance of the coefficients and its degrees of freedom; (`None`, 0) where nothing tells.
+    ///
+    /// Each point brings its own variance, the larger of two estimates: from the spread of the calls
+    /// there, and from the distance of their mean to the fit without them (this one sees that the
+    /// formula is wrong).
+    ///
+    /// # Source
+    /// J.G. MacKinnon, H. White, J. Econometrics 29 (1985) 305 (HC3) (recalled, not looked up).
+    fn covariance(
+        &self,
+        points: &Points,
+        design: &[Vec<f64>],
+        solution: &LeastSquares,
+        weights: &[f64],
+    ) -> (Option<Vec<Vec<f64>>>, f64) {
+        let n_points = points.len() as f64;
+        let (spare, freedom) = (
+            points.n_records() - n_points,
+            n_points - design.len() as f64,
+        );
+        if spare < 1.0 && freedom < 1.0 {
+            return (None, 0.0);
+        }
+        let within = self.within(points);
+        let between: Vec<f64> = left_out_residuals(solution)
+            .iter()
+            .zip(&points.count)
+            .map(|(e, n)| if e.is_nan() { 0.0 } else { n * e * e })
+            .collect();
+        let larger = total(&between, weights) > total(&within, weights);
+        let variances = within.iter().zip(&between).map(|(a, b)| a.max(*b));
+        let means = variances
+            .zip(&points.count)
+            .map(|(variance, n)| variance / n);
+        let covariance = sandwich(&solution.unscaled_covariance, design, weights, means);
+        (
+            Some(covariance),
+            if larger || spare < 1.0 {
+                freedom
+            } else {
+                spare
+            },
+        )
+    }
+
+    /// Variance of the calls at each point on the scale of the link, shape `[n_points]`; where a
+    /// point has one call, that of all points together.
+    fn within(&self, points: &Points) -> Vec<f64> {
+        let slope = |y: f64| if self.logarithmic() { 1.0 / y } else { 1.0 };
+        let spreads = points.mean_s.iter().zip(&points.m2_s2);
+        let m2: Vec<f64> = spreads.map(|(&y, m2)| m2 * slope(y).powi(2)).collect();
+        let spare = points.n_records() - points.len() as f64;
+        let pooled = m2.iter().sum::<f64>() / spare.max(1.0);
+        let pairs = m2.iter().zip(&points.count);
+        pairs
+            .map(|(m2, n)| if *n > 1.0 { m2 / (n - 1.0) } else { pooled })
+            .collect()
+    }
+
+    /// Columns of the design, shape `[n_coefficients][n_points]`; `None` for an unknown parameter.
+    fn design(&self, points: &Points) -> Option<Vec<Vec<f64>>> {
+        let ones = vec![1.0; points.len()];
+        let of = |param: &usize, f: fn(f64) -> f64| -> Vec<f64> {
+            points.columns[*param].iter().map(|&x| f(x)).collect()
+        };
+        match &self.shape {
+            Shape::Sum { constant, terms } => {
+                let columns = terms.iter().map(|term| points.column(term));
+                constant
+                    .then_some(Some(ones))
+                    .into_iter()
+                    .chain(columns)
+                    .collect()
+            }
+            Shape::Power(params) => {
+                let columns = params.iter().map(|param| of(param, f64::ln));
+                Some([ones].into_iter().chain(columns).collect())
+            }
+            Shape::Exponential(params) => {
+                let columns = params.iter().map(|param| of(param, |x| x));
+                Some([ones].into_iter().chain(columns).collect())
+            }
+        }
+    }
+
+    fn logarithmic(&self) -> bool {
+        !matches!(self.shape, Shape::Sum { .. })
+    }
+
+    /// What the fit is linear in.
+    fn link(&self, value: f64) -> f64 {
+        if self.logarithmic() {
+            value.ln()
+        } else {
+            value
+        }
+    }
+
+    fn unlink(&self, value: f64) -> f64 {
+        if self.logarithmic() {
+            value.exp()
+        } else {
+            value
+        }
+    }
+
+    fn formula(&self, points: &Points, coefficients: &[f64]) -> Formula {
+        let factors = |params: &[usize], factor: fn(&str, f64) -> Factor| {
+            let pairs = params.iter().zip(&coefficients[1..]);
+            let factors = pairs.map(|(&param, &a)| factor(&points.names[param], a));
+            Formula::new(
+                0.0,
+                vec![Term::new(coefficients[0].exp(), factors.collect())],
+            )
+        };
+        match &self.shape {
+            Shape::Sum { constant, terms } => {
+                let (first, others) = coefficients.split_at(usize::from(*constant));
+                let terms = terms.iter().zip(others).map(|(term, &coefficient)| Term {
+                    coefficient,
+                    ..term.clone()
+                });
+                Formula::new(first.first().copied().unwrap_or(0.0), terms.collect())
+            }
+            Shape::Power(params) => {
+                factors(params, |name, a| Factor::new(name, Exponent::Real(a), 0))
+            }
+            Shape::Exponential(params) => factors(params, Factor::exponential),
+        }
+    }
+
+    /// Name and unit of the fitted numbers; of `ln T` for a power law or an exponential.
+    fn names(&self, points: &Points) -> Vec<(String, String)> {
+        let pair = |name: &str, unit: String| (name.to_owned(), unit);
+        match &self.shape {
+            Shape::Sum { constant, terms } => {
+                let first = constant.then(|| pair("constant", points.per("")));
+                let others = terms.iter().map(|term| term_name(term, points));
+                first.into_iter().chain(others).collect()
+            }
+            Shape::Power(params) => {
+                let others = params.iter().map(|&p| pair(&points.names[p], "1".into()));
+                [pair("ln factor", format!("ln {}", points.per("")))]
+                    .into_iter()
+                    .chain(others)
+                    .collect()
+            }
+            Shape::Exponential(params) => {
+                let others = params.iter().map(|&p| {
+                    let unit = &points.units[p];
+                    pair(
+                        &points.names[p],
+                        format!("1/{}", if unit.is_empty() { "1" } else { unit }),
+                    )
+                });
+                [pair("ln factor", format!("ln {}", points.per("")))]
+                    .into_iter()
+                    .chain(others)
+                    .collect()
+            }
+        }
+    }
+}
+
+/// Name and unit of the coefficient of a term.
+/// Name and unit of the coefficient of a term.
+pub(crate) fn term_name(term: &Term, points: &Points) -> (String, String) {
+    let product = term.product_text();
+    let name = match &term.regime {
+        Some(regime) => format!("{product} where {regime}"),
+        None => product.clone(),
+    };
+    let known = points.names.iter().position(|known| *known == product);
+    let unit = match known.map(|param| points.units[param].as_str()) {
+        _ if term.factors.is_empty() => points.per(""),
+        Some(unit) => points.per(unit),
+        None => points.per(&format!("({product})")),
+    };
+    (name, unit)
+}
+
+/// `A (Σᵢ wᵢ² vᵢ xᵢ xᵢᵀ) A`: covariance of coefficients from the variance `vᵢ` of the mean at each point.
+///
+/// # Arguments
+/// * `a` - `(XᵀWX)⁻¹`, shape `[n_columns][n_columns]`
+/// * `design` - the columns of `X`, shape `[n_columns][n_points]`
+/// * `weights` - shape `[n_points]`
+/// * `variances` - `n_points` of them
+fn sandwich(
+    a: &[Vec<f64>],
+    design: &[Vec<f64>],
+    weights: &[f64],
+    variances: impl Iterator<Item = f64>,
+) -> Vec<Vec<f64>> {
+    let mut sum = vec![vec![0.0; a.len()]; a.len()];
+    for (i, (w, variance)) in weights.iter().zip(variances).enumerate() {
+        let product = |row: &Vec<f64>| row.iter().zip(design).map(|(a, x)| a * x[i]).sum();
+        let u: Vec<f64> = a.iter().map(product).collect();
+        for (row, left) in sum.iter_mut().zip(&u) {
+            let terms = row.iter_mut().zip(&u);
+            // In this order, since weights are very large where all times are 0.
+            terms.for_each(|(sum, right)| *sum += variance * (w * left) * (w * right));
+        }
+    }
+    sum
+}
+
+/// Residual of each point about the fit to the others, `eᵢ / (1 − hᵢ)`; NaN where there is none.
+///
+/// # Source
+/// D.M. Allen, Technometrics 16 (1974) 125 (PRESS) (recalled, not looked up).
+fn left_out_residuals(solution: &LeastSquares) -> Vec<f64> {
+    let pairs = solution.residuals.iter().zip(&solution.leverages);
+    pairs
+        .map(|(e, &h)| if h < ALONE { e / (1.0 - h) } else { f64::NAN })
+        .collect()
+}
+
+/// Sum of `values`, each as often as `weights` says.
+fn total(values: &[f64], weights: &[f64]) -> f64 {
+    values.iter().zip(weights).map(|(value, w)| value * w).sum()
+}
+
+/// Whether a fitted time is negative by more than rounding.
+fn negative(fitted_s: &[f64], points: &Points) -> bool {
+    let largest = points.largest_s();
+    fitted_s.iter().any(|&f| f < -1e-12 * largest)
+}

@@ -1,0 +1,173 @@
+//! Terms of one parameter among several, told from the points that differ in it alone.
+//!
+//! With all other parameters held, a sum of products of one term a parameter is `A + B · t(x)`: the
+//! term can be judged without knowing the rest of the form. Where no points differ in one alone, what the
+//! others do is taken as a power of each.
+
+use std::collections::BTreeMap;
+
+use super::refine::Observed;
+
+use super::terms::{Basis, N_TERMS};
+use crate::solve::least_squares::solve;
+
+/// Distinct values that make a line of points worth fitting.
+const LONG: usize = 3;
+
+/// A term this many units of deviance behind the best is not tried further.
+const FAR: f64 = 24.0;
+
+/// Points for each parameter that tell its power.
+const POINTS_EACH: usize = 4;
+
+/// Terms of a parameter to combine with those of the others, best first, at most `n_kept`.
+///
+/// # Arguments
+/// * `columns` - values of the parameters, shape `[n_params][n_points]`
+///
+/// # Returns
+/// `None` if no line of points tells them apart.
+pub(crate) fn candidates(
+    param: usize,
+    columns: &[&[f64]],
+    basis: &Basis,
+    observed: &Observed<'_>,
+    n_kept: usize,
+) -> Option<Vec<usize>> {
+    let lines = lines(param, columns);
+    let spare: usize = lines.iter().map(|line| line.len() - 2).sum();
+    if spare < 2 {
+        return None;
+    }
+    let mut sums = [0.0; N_TERMS];
+    for line in &lines {
+        for term in basis.usable(param) {
+            sums[term] += left_over(line, basis.column(param, term), observed);
+        }
+    }
+    let mut order: Vec<usize> = basis.usable(param).collect();
+    order.sort_by(|&a, &b| sums[a].total_cmp(&sums[b]));
+    let within: f64 = observed
+        .m2_s2
+        .iter()
+        .zip(&observed.scale_s)
+        .map(|(m2, y)| m2 / (y * y))
+        .sum();
+    let least = sums[*order.first()?];
+    // The spread of the calls, unless the best term lies further off than that explains.
+    let freedom = observed.n_records - observed.n_points() as f64;
+    let expected = if freedom > 0.0 { within / freedom } else { 0.0 };
+    let variance = expected.max(least / spare as f64).max(1e-20);
+    order.retain(|&term| (sums[term] - least) / variance <= FAR);
+    order.truncate(n_kept);
+    Some(order)
+}
+
+/// Terms of a parameter to combine with those of the others, for points in no order; best first.
+///
+/// Of `Πⱼ xⱼ^aⱼ`, fitted to the logarithms, the powers of the other parameters are divided out; what is
+/// left is taken as `A + B · t(x)`. Rough, so none is left out for being far behind.
+///
+/// # Arguments
+/// * `columns` - values of the parameters, shape `[n_params][n_points]`
+///
+/// # Returns
+/// `None` if the points are too few, or the parameters go together.
+pub(crate) fn scattered(
+    param: usize,
+    columns: &[&[f64]],
+    basis: &Basis,
+    observed: &Observed<'_>,
+    n_kept: usize,
+) -> Option<Vec<usize>> {
+    let n_points = observed.n_points();
+    if n_points < POINTS_EACH * columns.len() {
+        return None;
+    }
+    let logarithms = columns
+        .iter()
+        .map(|column| column.iter().map(|x| x.ln()).collect());
+    let mut design = vec![vec![1.0; n_points]];
+    design.extend(logarithms);
+    let response: Vec<f64> = observed.scale_s.iter().map(|y| y.ln()).collect();
+    let powers = solve(&design, &response, observed.count).ok()?.coefficients;
+    let others = (0..n_points).map(|i| {
+        let others = (0..columns.len()).filter(|&other| other != param);
+        let sum: f64 = others
+            .map(|other| powers[other + 1] * design[other + 1][i])
+            .sum();
+        sum.exp()
+    });
+    let others: Vec<f64> = others.collect();
+    let rest: Vec<f64> = observed
+        .scale_s
+        .iter()
+        .zip(&others)
+        .map(|(y, o)| y / o)
+        .collect();
+    let all: Vec<usize> = (0..n_points).collect();
+    let left = |term: usize| {
+        squares(
+            &all,
+            basis.column(param, term),
+            &rest,
+            observed.count,
+            &rest,
+        )
+    };
+    let mut order: Vec<(f64, usize)> = basis.usable(param).map(|term| (left(term), term)).collect();
+    order.sort_by(|a, b| a.0.total_cmp(&b.0));
+    order.truncate(n_kept);
+    Some(order.into_iter().map(|(_, term)| term).collect())
+}
+
+/// Points that differ in `param` alone, where there are enough of them.
+fn lines(param: usize, columns: &[&[f64]]) -> Vec<Vec<usize>> {
+    let mut groups: BTreeMap<Vec<u64>, Vec<usize>> = BTreeMap::new();
+    for i in 0..columns[param].len() {
+        let others = (0..columns.len()).filter(|&other| other != param);
+        let key = others.map(|other| columns[other][i].to_bits()).collect();
+        groups.entry(key).or_default().push(i);
+    }
+    groups
+        .into_values()
+        .filter(|line| line.len() >= LONG)
+        .collect()
+}
+
+/// Weighted sum of squares that `A + B · t` leaves on a line of points.
+fn left_over(line: &[usize], term: &[f64], observed: &Observed<'_>) -> f64 {
+    squares(
+        line,
+        term,
+        observed.mean_s,
+        observed.count,
+        &observed.scale_s,
+    )
+}
+
+/// Sum of squares that `A + B · t` leaves of `y` at some points, each by its calls and its scale.
+fn squares(at: &[usize], term: &[f64], y: &[f64], count: &[f64], scale: &[f64]) -> f64 {
+    let weight = |i: usize| count[i] / (scale[i] * scale[i]);
+    let (mut sum, mut sum_t, mut sum_y) = (0.0, 0.0, 0.0);
+    for &i in at {
+        let w = weight(i);
+        sum += w;
+        sum_t += w * term[i];
+        sum_y += w * y[i];
+    }
+    let (mean_t, mean_y) = (sum_t / sum, sum_y / sum);
+    let off = |i: usize| (term[i] - mean_t, y[i] - mean_y);
+    let (mut squared, mut along) = (0.0, 0.0);
+    for &i in at {
+        let (t, y) = off(i);
+        squared += weight(i) * t * t;
+        along += weight(i) * t * y;
+    }
+    let slope = if squared > 0.0 { along / squared } else { 0.0 };
+    let left = at.iter().map(|&i| {
+        let (t, y) = off(i);
+        weight(i) * (y - slope * t).powi(2)
+    });
+    left.sum()
+}

@@ -1,0 +1,407 @@
+//! The performance model normal form, `c + Σ cₖ · Π x^(i) · log2(x)^(j)`: searched and fitted.
+//!
+//! In: points. Out: [`Found`], every form worth a look with its fit under multiplicative noise (`refine`), of which
+//! `select` takes those it believes. Every form of the search space is looked at once with weights common to all
+//! (`screen`; for several parameters after `lines` has cut down the terms of each).
+//!
+//! # Source
+//! A. Calotoiu, T. Hoefler, M. Poke, F. Wolf, SC '13, for the form (recalled, not looked up). The
+//! selection differs from theirs: by likelihood with the spread of a call proportional to its time,
+//! not by the cross-validated error of an unweighted fit.
+
+mod falling;
+mod lines;
+mod refine;
+mod screen;
+mod terms;
+
+use crate::families::candidate::{Alternative, Candidate};
+use crate::families::hypothesis::{Shape, term_name};
+use crate::families::paths::Paths;
+use crate::families::prior;
+use crate::formula::exponent::Exponent;
+use crate::formula::family::Family;
+use crate::formula::sum::{Formula, Term};
+use crate::samples::points::Points;
+use crate::solve::likelihood::{Counts, Distance};
+use refine::{FEW_PASSES, Observed, PASSES, Refined, SOME_PASSES, Scratch};
+use screen::Centred;
+use terms::{Basis, Form, MAX_PARAMS, Product};
+
+/// Terms of each parameter that are combined, by the number of parameters.
+const N_COMBINED: [usize; MAX_PARAMS + 1] = [0, 0, 12, 7];
+
+/// Forms that a term more is tried beside.
+const N_EXTENDED: usize = 3;
+
+/// Distinct coordinates below which no normal form is told from another.
+pub(crate) const MIN_POINTS: usize = 3;
+
+/// Every normal form of the points worth weighing, fitted.
+///
+/// # Returns
+/// `None` with fewer than [`MIN_POINTS`] points, or no time that is positive.
+pub(crate) fn search(points: &Points) -> Option<Found<'_>> {
+    if points.len() < MIN_POINTS {
+        return None;
+    }
+    let observed = Observed::new(points)?;
+    let params = parameters(points);
+    let columns: Vec<&[f64]> = params
+        .iter()
+        .map(|&i| points.columns[i].as_slice())
+        .collect();
+    let falling: Vec<bool> = params
+        .iter()
+        .map(|&i| falling::may_fall(points, i))
+        .collect();
+    let basis = Basis::new(&columns, &falling);
+    let paths = Paths::new(points);
+    let ahead: Vec<&[f64]> = params
+        .iter()
+        .map(|&i| paths.columns[i].as_slice())
+        .collect();
+    let ahead = Basis::new(&ahead, &falling);
+    let mut scratch = Scratch::new(points.len());
+    let forms = forms(&columns, &basis, &observed);
+    let fits = forms
+        .into_iter()
+        .filter_map(|form| scratch.refine(form, &basis, &observed, FEW_PASSES))
+        .collect();
+    let mut found = Found {
+        points,
+        params,
+        basis,
+        observed,
+        scratch,
+        fits,
+        paths,
+        ahead,
+        counts: Counts::of(points),
+        odds_against: Vec::new(),
+        explained: false,
+        likeliest: None,
+    };
+    found.extend();
+    Some(found)
+}
+
+/// The parameters to search in: the first of those that vary and are positive.
+fn parameters(points: &Points) -> Vec<usize> {
+    let mut params = points.varying();
+    params.retain(|&param| points.columns[param].iter().all(|&x| x > 0.0));
+    params.truncate(MAX_PARAMS);
+    params
+}
+
+/// The forms worth an exact fit, the constant first.
+fn forms(columns: &[&[f64]], basis: &Basis, observed: &Observed<'_>) -> Vec<Form> {
+    let mut forms = vec![Form::default()];
+    let centred = Centred::new(observed);
+    match columns.len() {
+        0 => {}
+        1 => {
+            forms.extend(
+                basis
+                    .usable(0)
+                    .map(|term| Form::new(&[Product::single(0, term)])),
+            );
+            forms.extend(screen::pairs(basis, &centred));
+        }
+        n_params => {
+            let n_kept = N_COMBINED[n_params];
+            let candidates: Vec<Vec<usize>> = (0..n_params)
+                .map(|param| {
+                    lines::candidates(param, columns, basis, observed, n_kept)
+                        .or_else(|| lines::scattered(param, columns, basis, observed, n_kept))
+                        .unwrap_or_else(|| every_fifth(basis, param))
+                })
+                .collect();
+            for best in screen::combinations(basis, &centred, &candidates) {
+                forms.extend(best.forms());
+            }
+        }
+    }
+    forms
+}
+
+/// A coarse choice of terms where nothing tells them apart before the others are known.
+fn every_fifth(basis: &Basis, param: usize) -> Vec<usize> {
+    basis.usable(param).step_by(5).collect()
+}
+
+/// The fitted forms of the points of a mode.
+pub(crate) struct Found<'a> {
+    points: &'a Points,
+    params: Vec<usize>,
+    basis: Basis,
+    observed: Observed<'a>,
+    scratch: Scratch,
+    fits: Vec<Refined>,
+    paths: Paths,
+    /// The terms at the places of `paths`.
+    ahead: Basis,
+    counts: Counts,
+    /// What each form cost to choose.
+    odds_against: Vec<f64>,
+    /// The spread of the calls explains how far the means lie from the likeliest form.
+    explained: bool,
+    likeliest: Option<usize>,
+}
+
+impl Found<'_> {
+    /// How many forms there are.
+    pub fn len(&self) -> usize {
+        self.fits.len()
+    }
+
+    /// How far the points lie from a form, and its coefficients.
+    pub fn distance(&self, form: usize) -> (&Distance, usize) {
+        (&self.fits[form].distance, self.fits[form].n)
+    }
+
+    /// Minus the logarithm of the prior probability of a form and of what it says beyond the range.
+    pub fn odds_against(&self, form: usize) -> f64 {
+        self.odds_against[form]
+    }
+
+    /// Prices the forms that have no price yet.
+    fn price(&mut self) {
+        let new = (self.odds_against.len()..self.len()).map(|form| self.price_of(form));
+        let new: Vec<f64> = new.collect();
+        self.odds_against.extend(new);
+    }
+
+    fn price_of(&self, form: usize) -> f64 {
+        let fit = &self.fits[form];
+        let n_terms = fit.form.products().len();
+        let choices = prior::of_choices(fit.form.n_choices(), n_terms);
+        let n_negative = fit.coefficients().iter().filter(|c| **c < 0.0).count();
+        if n_negative == 0 {
+            // A sum of positive terms is positive, and turns at most once, from falling to rising.
+            return choices;
+        }
+        choices + prior::of_absurdities(n_negative, &self.values_ahead(fit))
+    }
+
+    /// Values of a form along each path.
+    fn values_ahead(&self, fit: &Refined) -> Vec<Vec<f64>> {
+        let mut values = vec![fit.coefficients[0]; self.ahead.n_points()];
+        let mut column = values.clone();
+        for (product, c) in fit.form.products().iter().zip(&fit.coefficients[1..]) {
+            self.ahead.fill(*product, &mut column);
+            values
+                .iter_mut()
+                .zip(&column)
+                .for_each(|(v, x)| *v += c * x);
+        }
+        self.paths.split(&values)
+    }
+
+    /// Whether the normal forms leave nothing of the means to steps and regimes: the likeliest of them is as near as
+    /// the spread of the calls lets the right one be.
+    pub fn explains_well(&self) -> bool {
+        let best = self.likeliest.map(|form| &self.fits[form]);
+        self.explained && best.is_some_and(|fit| fit.distance.is_near(fit.n, self.counts))
+    }
+
+    /// Whether a shape is a normal form that is among these: a constant, a parameter or its logarithm.
+    pub fn covers(&self, shape: &Shape) -> bool {
+        let Shape::Sum {
+            constant: true,
+            terms,
+        } = shape
+        else {
+            return false;
+        };
+        let [term] = terms.as_slice() else {
+            return terms.is_empty();
+        };
+        let [factor] = term.factors.as_slice() else {
+            return false;
+        };
+        let own = match (factor.exponent, factor.log_exponent) {
+            (Exponent::Fraction(1, 1), 0) => terms::LINEAR,
+            (Exponent::Fraction(0, 1), 1) => terms::LOGARITHM,
+            _ => return false,
+        };
+        let name = |&param: &usize| self.points.names[param] == factor.param;
+        let param = self.params.iter().position(name);
+        param.is_some_and(|param| self.basis.usable(param).any(|term| term == own))
+    }
+
+    /// The family that a form counts as.
+    pub fn family(&self, form: usize) -> Family {
+        family(&self.fits[form])
+    }
+
+    /// Whether a form has a coefficient below 0, so that it may be negative on the range.
+    pub fn has_negative(&self, form: usize) -> bool {
+        self.fits[form].coefficients().iter().any(|c| *c < 0.0)
+    }
+
+    /// The likeliest of the forms, whether the spread of the calls explains its distance, and the order of them all.
+    fn ranked(&self) -> Option<(Vec<usize>, bool)> {
+        let rank = |by_calls: bool| {
+            let deviance = |i: usize| {
+                let fit = &self.fits[i];
+                let distance = match by_calls {
+                    true => fit.distance.by_calls(fit.n, self.counts),
+                    false => fit.distance.by_means(fit.n, self.counts),
+                };
+                distance + 2.0 * self.odds_against(i)
+            };
+            let mut order: Vec<(f64, usize)> = (0..self.len()).map(|i| (deviance(i), i)).collect();
+            order.retain(|(deviance, _)| deviance.is_finite());
+            order.sort_by(|a, b| a.0.total_cmp(&b.0));
+            order.into_iter().map(|(_, i)| i).collect::<Vec<usize>>()
+        };
+        let by_calls = rank(true);
+        let best = by_calls.first().or(None)?;
+        let fit = &self.fits[*best];
+        if fit.distance.is_explained(fit.n, self.counts) {
+            return Some((by_calls, true));
+        }
+        Some((rank(false), false))
+    }
+
+    /// Tries one term more beside the best forms, where the spread of the calls leaves room for it.
+    fn extend(&mut self) {
+        self.price();
+        let Some((order, explained)) = self.ranked() else {
+            return;
+        };
+        self.explained = explained;
+        self.likeliest = order.first().copied();
+        for best in order.into_iter().take(N_EXTENDED) {
+            let form = self.fits[best].form;
+            if self.basis.n_params() < 2 && (explained || form.products().len() < 2) {
+                break;
+            }
+            for param in 0..self.basis.n_params() {
+                for term in self.basis.usable(param) {
+                    let longer = form.with(Product::single(param, term));
+                    let fit = longer.and_then(|form| {
+                        self.scratch
+                            .refine(form, &self.basis, &self.observed, FEW_PASSES)
+                    });
+                    self.fits.extend(fit);
+                }
+            }
+        }
+        self.price();
+        if let Some((order, explained)) = self.ranked() {
+            self.explained = explained;
+            self.likeliest = order.first().copied();
+        }
+    }
+
+    /// A form as one of those that predictions average over.
+    pub fn alternative(
+        &mut self,
+        form: usize,
+        weight: f64,
+        explained: bool,
+    ) -> Option<Alternative> {
+        let form = self.fits[form].form;
+        let fit = self
+            .scratch
+            .refine(form, &self.basis, &self.observed, SOME_PASSES)?;
+        Some(Alternative {
+            weight,
+            family: family(&fit),
+            formula: self.formula(&fit),
+            covariance: self.covariance(&fit, explained),
+        })
+    }
+
+    /// A form as the one that is shown.
+    pub fn candidate(&mut self, form: usize, explained: bool) -> Option<Candidate> {
+        let fit = self
+            .scratch
+            .refine(self.fits[form].form, &self.basis, &self.observed, PASSES)?;
+        let fitted_s = self.scratch.fitted_s().to_vec();
+        let left_out = |i: usize| {
+            let leverage = self.scratch.leverage(i, fit.n).min(1.0 - 1e-12);
+            let y = self.observed.mean_s[i];
+            y - (y - fitted_s[i]) / (1.0 - leverage)
+        };
+        let spare = self.points.len() > fit.n;
+        Some(Candidate {
+            family: family(&fit),
+            formula: self.formula(&fit),
+            names: self.names(&fit),
+            coefficients: fit.coefficients().to_vec(),
+            covariance: self.covariance(&fit, explained),
+            freedom: self.freedom(&fit, explained),
+            left_out_s: spare.then(|| (0..fitted_s.len()).map(left_out).collect()),
+            sigma: None,
+            fitted_s,
+            alternatives: Vec::new(),
+            odds_against: self.odds_against(form),
+            n_free: fit.n + fit.form.n_choices(),
+            held: false,
+        })
+    }
+
+    /// The formula.
+    fn formula(&self, fit: &Refined) -> Formula {
+        let names: Vec<&str> = self
+            .params
+            .iter()
+            .map(|&i| self.points.names[i].as_str())
+            .collect();
+        let terms = fit.form.products().iter().zip(&fit.coefficients()[1..]);
+        let terms =
+            terms.map(|(product, coefficient)| Term::new(*coefficient, product.factors(&names)));
+        Formula::new(fit.coefficients[0], terms.collect())
+    }
+
+    /// Name and unit of each coefficient.
+    fn names(&self, fit: &Refined) -> Vec<(String, String)> {
+        let constant = ("constant".to_owned(), self.points.per(""));
+        let formula = self.formula(fit);
+        let terms = formula
+            .terms
+            .iter()
+            .map(|term| term_name(term, self.points));
+        [constant].into_iter().chain(terms).collect()
+    }
+
+    fn freedom(&self, fit: &Refined, explained: bool) -> f64 {
+        let n = if explained {
+            self.observed.n_records
+        } else {
+            self.points.len() as f64
+        };
+        (n - fit.n as f64).max(1.0)
+    }
+
+    fn covariance(&self, fit: &Refined, explained: bool) -> Option<Vec<Vec<f64>>> {
+        let squares = if explained {
+            fit.distance.lack + fit.distance.within
+        } else {
+            fit.distance.lack
+        };
+        let variance = squares / self.freedom(fit, explained);
+        let square = self.scratch.unscaled_covariance(fit.n);
+        let row =
+            |row: &[f64; refine::MAX_COLUMNS]| row[..fit.n].iter().map(|c| c * variance).collect();
+        Some(square[..fit.n].iter().map(row).collect())
+    }
+}
+
+/// The family that a form counts as: a constant, a line and a logarithm are normal forms too.
+fn family(fit: &Refined) -> Family {
+    let linear = |&product: &Product| {
+        product.is_single() && product.parts().all(|(_, t)| t == terms::LINEAR)
+    };
+    match fit.form.products() {
+        [] => Family::Constant,
+        products if products.iter().all(linear) => Family::Line,
+        [product] if product.is_single() && product.parts().all(|(_, t)| t == terms::LOGARITHM) => {
+            Family::Logarithm
+        }
+        _ => Family::NormalForm,
+    }
+}

@@ -1,0 +1,235 @@
+//! A first look at every form: which are worth an exact fit.
+//!
+//! Weights are taken from the observed times here, not from the fitted ones, so that all forms share
+//! one set of weighted columns; what passes is fitted again by `refine`.
+
+use super::refine::{Observed, dot, padded};
+use super::terms::{Basis, Form, Product};
+
+/// Forms of one size that pass.
+pub(crate) const N_KEPT: usize = 150;
+
+/// Squared length below which a column counts as a combination of those before it.
+const DEPENDENT: f64 = 1e-14;
+
+/// The forms with the smallest sums of squares, of one size.
+pub(crate) struct Best {
+    forms: Vec<(f64, Form)>,
+}
+
+impl Best {
+    /// None yet.
+    pub fn new() -> Self {
+        Self {
+            forms: Vec::with_capacity(N_KEPT + 1),
+        }
+    }
+
+    /// Takes a form if it is among the best so far.
+    pub fn offer(&mut self, sum_of_squares: f64, form: impl FnOnce() -> Form) {
+        let full = self.forms.len() == N_KEPT;
+        if sum_of_squares.is_nan() || full && sum_of_squares >= self.forms[N_KEPT - 1].0 {
+            return;
+        }
+        let at = self
+            .forms
+            .partition_point(|(kept, _)| *kept <= sum_of_squares);
+        self.forms.insert(at, (sum_of_squares, form()));
+        self.forms.truncate(N_KEPT);
+    }
+
+    /// The forms, best first.
+    pub fn forms(&self) -> impl Iterator<Item = Form> {
+        self.forms.iter().map(|(_, form)| *form)
+    }
+}
+
+/// The weighted observations with their mean taken out.
+///
+/// Rows are padded with zeros to whole groups of points that are multiplied at once.
+pub(crate) struct Centred {
+    /// Roots of the weights, shape `[n_points]`.
+    roots: Vec<f64>,
+    /// The unit vector along the weighted constant.
+    ones: Vec<f64>,
+    /// The observations without their component along it.
+    pub y: Vec<f64>,
+}
+
+impl Centred {
+    /// Weighs calls by their squared reciprocal mean time.
+    pub fn new(observed: &Observed<'_>) -> Self {
+        let pairs = observed.count.iter().zip(&observed.scale_s);
+        let mut roots: Vec<f64> = pairs.map(|(n, y)| n.sqrt() / y).collect();
+        roots.resize(padded(observed.n_points()), 0.0);
+        let mut ones = roots.clone();
+        normalise(&mut ones);
+        let mut centred = Self {
+            y: Vec::new(),
+            roots,
+            ones,
+        };
+        let mut y = observed.mean_s.to_vec();
+        y.resize(centred.roots.len(), 0.0);
+        centred.apply(&mut y);
+        centred.y = y;
+        centred
+    }
+
+    /// Weighs a column, takes the mean out and makes its length 1; the caller's `y` keeps its length.
+    pub fn unit(&self, column: &mut [f64]) {
+        self.apply(column);
+        normalise(column);
+    }
+
+    fn apply(&self, column: &mut [f64]) {
+        column
+            .iter_mut()
+            .zip(&self.roots)
+            .for_each(|(x, w)| *x *= w);
+        let mean = dot(&self.ones, column);
+        column
+            .iter_mut()
+            .zip(&self.ones)
+            .for_each(|(x, u)| *x -= mean * u);
+    }
+}
+
+/// The best pairs of terms of one parameter, the best first.
+pub(crate) fn pairs(basis: &Basis, centred: &Centred) -> Vec<Form> {
+    let n = padded(basis.n_points());
+    let terms: Vec<usize> = basis.usable(0).collect();
+    let mut units = vec![0.0; terms.len() * n];
+    for (unit, &term) in units.chunks_exact_mut(n).zip(&terms) {
+        unit[..basis.n_points()].copy_from_slice(basis.column(0, term));
+        centred.unit(unit);
+    }
+    let mut sums: Vec<(f64, u8, u8)> = Vec::with_capacity(terms.len() * terms.len() / 2);
+    let mut rest = vec![0.0; n];
+    for (i, first) in units.chunks_exact(n).enumerate() {
+        let length = dot(first, &centred.y);
+        for ((rest, y), x) in rest.iter_mut().zip(&centred.y).zip(first) {
+            *rest = y - length * x;
+        }
+        let left = dot(&rest, &rest);
+        for (j, second) in units.chunks_exact(n).enumerate().skip(i + 1) {
+            let (common, along) = (dot(first, second), dot(second, &rest));
+            let free = 1.0 - common * common;
+            if free > DEPENDENT {
+                sums.push((left - along * along / free, terms[i] as u8, terms[j] as u8));
+            }
+        }
+    }
+    sums.retain(|(sum, ..)| !sum.is_nan());
+    if sums.len() > N_KEPT {
+        sums.select_nth_unstable_by(N_KEPT, |a, b| a.0.total_cmp(&b.0));
+        sums.truncate(N_KEPT);
+    }
+    sums.sort_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+    let single = |term: u8| Product::single(0, usize::from(term));
+    sums.iter()
+        .map(|&(_, i, j)| Form::new(&[single(i), single(j)]))
+        .collect()
+}
+
+/// Sums and products of one term of each parameter, up to three of them beside the constant.
+///
+/// # Arguments
+/// * `candidates` - terms to try of each parameter, shape `[n_params][..]`
+///
+/// # Returns
+/// The best forms of one, two and three products.
+pub(crate) fn combinations(
+    basis: &Basis,
+    centred: &Centred,
+    candidates: &[Vec<usize>],
+) -> [Best; 3] {
+    let (n, n_params) = (padded(basis.n_points()), basis.n_params());
+    let n_monomials = (1 << n_params) - 1;
+    let mut units = vec![0.0; n_monomials * n];
+    let mut best = [Best::new(), Best::new(), Best::new()];
+    for choice in choices(candidates) {
+        let monomial = |mask: usize| {
+            let mut product = Product::default();
+            let involved = (0..n_params).filter(|param| mask >> param & 1 == 1);
+            involved.for_each(|param| product.0[param] = choice[param] as u8 + 1);
+            product
+        };
+        for (mask, unit) in (1..).zip(units.chunks_exact_mut(n)) {
+            basis.fill(monomial(mask), &mut unit[..basis.n_points()]);
+            centred.unit(unit);
+        }
+        // A form that leaves a parameter out comes with every term of that parameter: once is enough.
+        let first = |mask: usize| {
+            (0..n_params).all(|p| mask >> p & 1 == 1 || choice[p] == candidates[p][0])
+        };
+        let products: Vec<(usize, Product)> = (1..=n_monomials)
+            .map(|mask| (mask, monomial(mask)))
+            .collect();
+        subsets(&units, &centred.y, n, |set, sum_of_squares| {
+            let mask = set.iter().fold(0, |mask, &i| mask | products[i].0);
+            if first(mask) {
+                let form = || {
+                    let list: Vec<Product> = set.iter().map(|&i| products[i].1).collect();
+                    Form::new(&list)
+                };
+                best[set.len() - 1].offer(sum_of_squares, form);
+            }
+        });
+    }
+    best
+}
+
+/// Every choice of one candidate a parameter.
+fn choices(candidates: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    candidates.iter().fold(vec![Vec::new()], |choices, list| {
+        let longer = |choice: &Vec<usize>| {
+            let with = |&term: &usize| choice.iter().copied().chain([term]).collect::<Vec<_>>();
+            list.iter().map(with).collect::<Vec<_>>()
+        };
+        choices.iter().flat_map(longer).collect()
+    })
+}
+
+/// Calls `found` with the sum of squares left by every one, two and three of the unit columns.
+fn subsets(units: &[f64], y: &[f64], n: usize, mut found: impl FnMut(&[usize], f64)) {
+    let column = |i: usize| &units[i * n..(i + 1) * n];
+    let n_columns = units.len() / n;
+    let total = dot(y, y);
+    let along: Vec<f64> = (0..n_columns).map(|i| dot(column(i), y)).collect();
+    let mut gram = vec![0.0; n_columns * n_columns];
+    for i in 0..n_columns {
+        for j in 0..i {
+            gram[i * n_columns + j] = dot(column(i), column(j));
+            gram[j * n_columns + i] = gram[i * n_columns + j];
+        }
+    }
+    let g = |i: usize, j: usize| gram[i * n_columns + j];
+    for i in 0..n_columns {
+        let one = total - along[i] * along[i];
+        found(&[i], one);
+        for j in i + 1..n_columns {
+            let free = 1.0 - g(i, j) * g(i, j);
+            if free <= DEPENDENT {
+                continue;
+            }
+            let b = along[j] - g(i, j) * along[i];
+            let two = one - b * b / free;
+            found(&[i, j], two);
+            for k in j + 1..n_columns {
+                // The third column without its components along the first two.
+                let common = g(j, k) - g(i, j) * g(i, k);
+                let free_k = 1.0 - g(i, k) * g(i, k) - common * common / free;
+                if free_k > DEPENDENT {
+                    let c = along[k] - g(i, k) * along[i] - common / free * b;
+                    found(&[i, j, k], two - c * c / free_k);
+                }
+            }
+        }
+    }
+}
+
+fn normalise(column: &mut [f64]) {
+    let length = dot(column, column).sqrt();
+    column.iter_mut().for_each(|x| *x /= length);
+}

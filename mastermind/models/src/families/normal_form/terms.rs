@@ -1,0 +1,287 @@
+//! The one-parameter terms `x^(i) · log2(x)^(j)` that the search draws from.
+
+use crate::formula::exponent::Exponent;
+use crate::formula::sum::Factor;
+
+/// Exponent of the parameter, numerator and denominator, and the power of its logarithm to base 2.
+///
+/// # Source
+/// The default search space of Extra-P 4.2.5 (the package `extrap` of the Python index,
+/// `modelers/single_parameter/basic.py`): the 42 that rise; those that fall are ours, for work that is divided.
+const TERMS: [(i32, u32, u32); N_TERMS] = [
+    (0, 1, 1),
+    (0, 1, 2),
+    (1, 4, 0),
+    (1, 3, 0),
+    (1, 4, 1),
+    (1, 3, 1),
+    (1, 4, 2),
+    (1, 3, 2),
+    (1, 2, 0),
+    (1, 2, 1),
+    (1, 2, 2),
+    (2, 3, 0),
+    (3, 4, 0),
+    (2, 3, 1),
+    (3, 4, 1),
+    (4, 5, 0),
+    (2, 3, 2),
+    (3, 4, 2),
+    (1, 1, 0),
+    (1, 1, 1),
+    (1, 1, 2),
+    (5, 4, 0),
+    (5, 4, 1),
+    (4, 3, 0),
+    (4, 3, 1),
+    (3, 2, 0),
+    (3, 2, 1),
+    (3, 2, 2),
+    (5, 3, 0),
+    (7, 4, 0),
+    (2, 1, 0),
+    (2, 1, 1),
+    (2, 1, 2),
+    (9, 4, 0),
+    (7, 3, 0),
+    (5, 2, 0),
+    (5, 2, 1),
+    (5, 2, 2),
+    (8, 3, 0),
+    (11, 4, 0),
+    (3, 1, 0),
+    (3, 1, 1),
+    (-1, 4, 0),
+    (-1, 3, 0),
+    (-1, 2, 0),
+    (-2, 3, 0),
+    (-3, 4, 0),
+    (-1, 1, 0),
+    (-4, 3, 0),
+    (-3, 2, 0),
+    (-2, 1, 0),
+    (-3, 1, 0),
+    (-1, 2, 1),
+    (-1, 1, 1),
+    (-1, 1, 2),
+];
+
+/// How many there are.
+pub(crate) const N_TERMS: usize = N_RISING + 13;
+
+/// How many of them rise; the others, behind them, fall.
+const N_RISING: usize = 42;
+
+/// The place of the parameter itself.
+pub(crate) const LINEAR: usize = 18;
+
+/// The place of its logarithm.
+pub(crate) const LOGARITHM: usize = 0;
+
+/// Parameters that one normal form may be in.
+pub(crate) const MAX_PARAMS: usize = 3;
+
+/// Terms that one normal form may have beside the constant.
+pub(crate) const MAX_TERMS: usize = 4;
+
+/// A product of one-parameter terms: for each parameter the number of its term plus one, 0 for none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Product(pub [u8; MAX_PARAMS]);
+
+impl Product {
+    /// The term alone.
+    pub fn single(param: usize, term: usize) -> Self {
+        let mut product = Self::default();
+        product.0[param] = term as u8 + 1;
+        product
+    }
+
+    /// Whether it is in one parameter.
+    pub fn is_single(self) -> bool {
+        self.parts().count() == 1
+    }
+
+    /// Its (parameter, term) pairs.
+    pub fn parts(self) -> impl Iterator<Item = (usize, usize)> {
+        let terms = self.0.into_iter().enumerate();
+        terms
+            .filter(|&(_, code)| code > 0)
+            .map(|(param, code)| (param, code as usize - 1))
+    }
+
+    /// As factors of a formula; `names` are those of the parameters.
+    pub fn factors(self, names: &[&str]) -> Vec<Factor> {
+        let factor = |(param, term): (usize, usize)| {
+            let (numerator, denominator, log_exponent) = TERMS[term];
+            let exponent = Exponent::Fraction(numerator, denominator);
+            Factor::new(names[param], exponent, log_exponent)
+        };
+        self.parts().map(factor).collect()
+    }
+}
+
+/// Which products a normal form adds to its constant, without their coefficients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Form {
+    products: [Product; MAX_TERMS],
+    n: usize,
+}
+
+impl Form {
+    /// The form of these products, at most [`MAX_TERMS`].
+    pub fn new(products: &[Product]) -> Self {
+        let mut form = Self::default();
+        form.products[..products.len()].copy_from_slice(products);
+        form.n = products.len();
+        form
+    }
+
+    /// Its products.
+    pub fn products(&self) -> &[Product] {
+        &self.products[..self.n]
+    }
+
+    /// This form and one product more; `None` where it is full or has it.
+    pub fn with(&self, product: Product) -> Option<Self> {
+        if self.n == MAX_TERMS || self.products().contains(&product) {
+            return None;
+        }
+        let mut form = *self;
+        form.products[form.n] = product;
+        form.n += 1;
+        Some(form)
+    }
+
+    /// Distinct one-parameter terms in it: what had to be chosen among [`N_TERMS`].
+    pub fn n_choices(&self) -> usize {
+        let mut seen = [Product::default(); MAX_TERMS * MAX_PARAMS];
+        let mut n = 0;
+        for product in self.products() {
+            for (param, term) in product.parts() {
+                let single = Product::single(param, term);
+                if !seen[..n].contains(&single) {
+                    seen[n] = single;
+                    n += 1;
+                }
+            }
+        }
+        n
+    }
+}
+
+/// Values of every term at every point.
+pub(crate) struct Basis {
+    /// `[n_params][N_TERMS][n_points]`.
+    values: Vec<f64>,
+    n_points: usize,
+    n_params: usize,
+    /// Terms that are finite, not negative and not constant over the points.
+    usable: Vec<[bool; N_TERMS]>,
+}
+
+impl Basis {
+    /// Evaluates the terms.
+    ///
+    /// # Arguments
+    /// * `columns` - values of the parameters, shape `[n_params][n_points]`
+    /// * `falling` - whether terms that fall are tried of each, shape `[n_params]`
+    pub fn new(columns: &[&[f64]], falling: &[bool]) -> Self {
+        let n_points = columns.first().map_or(0, |column| column.len());
+        let mut values = Vec::with_capacity(columns.len() * N_TERMS * n_points);
+        let mut usable = Vec::with_capacity(columns.len());
+        for (column, &falling) in columns.iter().zip(falling) {
+            let logs: Vec<f64> = column.iter().map(|x| x.log2()).collect();
+            let mut flags = [false; N_TERMS];
+            let tried = if falling { N_TERMS } else { N_RISING };
+            for (flag, &(numerator, denominator, log)) in flags.iter_mut().zip(&TERMS).take(tried) {
+                let start = values.len();
+                let exponent = f64::from(numerator) / f64::from(denominator);
+                let powers = column.iter().zip(&logs).map(|(x, log)| match denominator {
+                    1 => x.powi(numerator),
+                    _ => (exponent * log).exp2(),
+                });
+                values.extend(powers);
+                for (value, x) in values[start..].iter_mut().zip(&logs) {
+                    match log {
+                        0 => {}
+                        1 => *value *= x,
+                        _ => *value *= x * x,
+                    }
+                }
+                *flag = varies(&values[start..]) && column.iter().all(|&x| x > 0.0);
+                *flag &= log == 0 || logs.iter().all(|&x| x >= 0.0);
+            }
+            values.resize(values.len() + (N_TERMS - tried) * n_points, 0.0);
+            usable.push(flags);
+        }
+        Self {
+            values,
+            n_points,
+            n_params: columns.len(),
+            usable,
+        }
+    }
+
+    /// Number of points.
+    pub fn n_points(&self) -> usize {
+        self.n_points
+    }
+
+    /// Number of parameters.
+    pub fn n_params(&self) -> usize {
+        self.n_params
+    }
+
+    /// Values of one term, shape `[n_points]`.
+    pub fn column(&self, param: usize, term: usize) -> &[f64] {
+        let start = (param * N_TERMS + term) * self.n_points;
+        &self.values[start..start + self.n_points]
+    }
+
+    /// Terms of a parameter that can be fitted.
+    pub fn usable(&self, param: usize) -> impl Iterator<Item = usize> {
+        (0..N_TERMS).filter(move |&term| self.usable[param][term])
+    }
+
+    /// Writes the values of a product, shape `[n_points]`.
+    pub fn fill(&self, product: Product, column: &mut [f64]) {
+        column.fill(1.0);
+        for (param, term) in product.parts() {
+            let factors = self.column(param, term);
+            column.iter_mut().zip(factors).for_each(|(c, f)| *c *= f);
+        }
+    }
+}
+
+fn varies(values: &[f64]) -> bool {
+    values.iter().all(|value| value.is_finite()) && values.iter().any(|value| *value != values[0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terms_are_evaluated() {
+        let basis = Basis::new(&[&[4.0, 8.0, 16.0]], &[true]);
+        let power = TERMS.iter().position(|&term| term == (3, 2, 1)).unwrap();
+        let expected = [8.0 * 2.0, 8_f64.powf(1.5) * 3.0, 64.0 * 4.0];
+        for (found, expected) in basis.column(0, power).iter().zip(expected) {
+            assert!((found / expected - 1.0).abs() < 1e-14);
+        }
+        assert_eq!(basis.usable(0).count(), N_TERMS);
+        let below_one = Basis::new(&[&[0.5, 8.0, 16.0]], &[false]);
+        assert_eq!(below_one.usable(0).count(), 19, "powers only");
+        assert_eq!(Basis::new(&[&[0.0, 8.0]], &[true]).usable(0).count(), 0);
+    }
+
+    #[test]
+    fn a_shared_term_is_one_choice() {
+        let (a, b) = (Product::single(0, 3), Product::single(1, 5));
+        let both = Product([4, 6, 0]);
+        assert_eq!(Form::new(&[a, both]).n_choices(), 2);
+        assert_eq!(Form::new(&[a, b]).n_choices(), 2);
+        assert_eq!(Form::new(&[a]).with(a), None);
+        assert_eq!(both.parts().collect::<Vec<_>>(), [(0, 3), (1, 5)]);
+    }
+}

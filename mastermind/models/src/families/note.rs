@@ -1,0 +1,120 @@
+//! What a user of a model should know of its fit.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Something a user of a model should know of its fit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "note", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Note {
+    /// The model is a constant because nothing varied.
+    NoVaryingParameter {
+        /// Distinct coordinates.
+        n_points: usize,
+    },
+    /// The model is a constant because the method has no number among its parameters, as drivers have none.
+    NoSize {
+        /// Calls there are.
+        n_records: u64,
+    },
+    /// The coordinates are as many as the coefficients: the family is a guess.
+    NotValidated {
+        /// Distinct coordinates there are.
+        n_points: usize,
+        /// Distinct coordinates that would validate it.
+        needed: usize,
+    },
+    /// A parameter is a linear combination of those before it and was left out.
+    Collinear {
+        /// The parameter.
+        param: String,
+    },
+    /// Calls far above the others at their coordinate, as preemption makes them, were not fitted.
+    SetAside {
+        /// How many.
+        n_records: u64,
+        /// Their share of the time of all calls, per cent.
+        percent: f64,
+    },
+    /// An unknown of a written formula changes the times as others do together: its value is one of many.
+    Entangled {
+        /// The unknown.
+        unknown: String,
+    },
+    /// Calls whose wall time is 0: they were fitted like the others.
+    Zero {
+        /// How many.
+        n_records: u64,
+    },
+    /// The free fit was negative somewhere on the range, or fell where it must not; this is the nearest that
+    /// does not, and the standard errors are of what the limits leave free.
+    Held,
+    /// The times of the labels of an enumeration parameter do not differ: one model is for all.
+    Shared {
+        /// The parameter.
+        param: String,
+    },
+    /// One model is for all labels of an enumeration parameter, as was asked for: whether they differ was not.
+    Together {
+        /// The parameter.
+        param: String,
+    },
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoVaryingParameter { n_points: 1 } => {
+                f.write_str("constant: 1 coordinate was measured; measure another size")
+            }
+            Self::NoVaryingParameter { n_points } => {
+                write!(
+                    f,
+                    "constant: no parameter varies over {n_points} coordinates"
+                )
+            }
+            Self::NoSize { n_records } => {
+                let calls = if *n_records == 1 { "call" } else { "calls" };
+                write!(
+                    f,
+                    "constant, the mean of {n_records} {calls}: no parameter is a number"
+                )
+            }
+            Self::NotValidated { n_points, needed } => write!(
+                f,
+                "not validated: {n_points} coordinates, at least {needed} would tell families apart"
+            ),
+            Self::Collinear { param } => {
+                write!(
+                    f,
+                    "parameter \"{param}\" left out: it follows from those before it"
+                )
+            }
+            Self::SetAside { n_records, percent } => {
+                let calls = if *n_records == 1 { "call" } else { "calls" };
+                write!(
+                    f,
+                    "{n_records} {calls} far above the others set aside, {percent:.2} % of the time"
+                )
+            }
+            Self::Entangled { unknown } => write!(
+                f,
+                "the points do not tell \"{unknown}\" from the other unknowns: its value is one of many"
+            ),
+            Self::Zero { n_records } => {
+                let calls = if *n_records == 1 { "call" } else { "calls" };
+                write!(
+                    f,
+                    "{n_records} {calls} of 0 s, too short for the clock or not timed"
+                )
+            }
+            Self::Held => {
+                f.write_str("held at its limits: the free fit is negative or falls on the range")
+            }
+            Self::Shared { param } => write!(f, "\"{param}\" makes no difference"),
+            Self::Together { param } => write!(f, "all of \"{param}\" together, as asked"),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Where a formula is looked at for what makes no sense: along each parameter, to beyond its range.
+
+use super::prior::AHEAD;
+use crate::formula::sum::Formula;
+use crate::samples::points::Points;
+
+/// Places on a path.
+const N_PLACES: u32 = 9;
+
+/// Places along each parameter that varies, the others as at the middle point, and along all of them together.
+#[derive(Debug, Clone)]
+pub(crate) struct Paths {
+    /// Values of all numeric parameters, shape `[n_params][n_paths · n_places]`.
+    pub columns: Vec<Vec<f64>>,
+    n_paths: usize,
+}
+
+impl Paths {
+    /// From the least value of a parameter to [`AHEAD`] times the greatest.
+    pub fn new(points: &Points) -> Self {
+        let varying = points.varying();
+        let together = varying.len() > 1;
+        let n_paths = varying.len() + usize::from(together);
+        let middle = points.len() / 2;
+        let mut columns = vec![Vec::new(); points.names.len()];
+        for path in 0..n_paths {
+            let walked = |param: usize| match varying.get(path) {
+                Some(&walked) => walked == param,
+                None => varying.contains(&param),
+            };
+            for (param, column) in columns.iter_mut().enumerate() {
+                let here = points.columns[param].get(middle).copied().unwrap_or(0.0);
+                let [low, high] = points.range(param);
+                column.extend((0..N_PLACES).map(|k| match walked(param) {
+                    true => place(low, high, f64::from(k) / f64::from(N_PLACES - 1)),
+                    false => here,
+                }));
+            }
+        }
+        Self { columns, n_paths }
+    }
+
+    /// Values along each path of those at all places.
+    pub fn split(&self, values: &[f64]) -> Vec<Vec<f64>> {
+        let paths = values.chunks(N_PLACES as usize).take(self.n_paths);
+        paths.map(<[f64]>::to_vec).collect()
+    }
+
+    /// Values of a formula along each path, shape `[n_paths][n_places]`; not a number where it has none.
+    pub fn values(&self, formula: &Formula, points: &Points) -> Vec<Vec<f64>> {
+        let n = self.n_paths * N_PLACES as usize;
+        let value = |i: usize| {
+            let number = |name: &str| {
+                let param = points.names.iter().position(|known| known == name)?;
+                Some(self.columns[param][i])
+            };
+            formula.evaluate(number).unwrap_or(f64::NAN)
+        };
+        self.split(&(0..n).map(value).collect::<Vec<_>>())
+    }
+}
+
+/// A share of the way from `low` to beyond `high`: by factors where both are positive.
+fn place(low: f64, high: f64, share: f64) -> f64 {
+    if low > 0.0 {
+        low * (AHEAD * high / low).powf(share)
+    } else {
+        let end = high + (AHEAD - 1.0) * (high - low);
+        low + (end - low) * share
+    }
+}

@@ -1,0 +1,112 @@
+//! What a form costs before anything is measured: minus the logarithm of its prior probability.
+//!
+//! All forms are drawn from one flat list of [`N_FORMS`]: each term of a normal form is one choice from it, and so is
+//! each other family. A form of `t` terms out of `c` choices costs `c·ln L + (t − 1)·T − ln t!`; what is physically
+//! absurd costs [`LN_ABSURD`] each time; a break or a step that was searched costs the logarithm of its places.
+//!
+//! # Source
+//! Own derivation: the description length of a form (J. Rissanen, Automatica 14 (1978) 465, recalled, not looked up) over
+//! one code for all families. `T` and [`LN_ABSURD`] are chosen on the generators of `benches/extrap/tuning.py`, which the benchmark
+//! does not report on.
+
+use crate::families::candidate::Candidate;
+use crate::families::paths::Paths;
+use crate::formula::family::Family;
+use crate::samples::points::Points;
+
+/// Forms in the flat list: the terms that rise, those that fall, and one each for a power law, an exponential,
+/// polynomials of three degrees, steps, and regimes.
+pub(crate) const N_FORMS: f64 = 62.0;
+
+/// Price of each term after the first beside that of choosing it.
+const LN_TERM: f64 = 2.0;
+
+/// Price of each absurdity: a negative coefficient; a time that is negative, or that rises and then falls, up to
+/// [`AHEAD`] times the range.
+const LN_ABSURD: f64 = 4.0;
+
+/// How far beyond the largest value of a parameter a time must make sense, as a factor.
+pub(crate) const AHEAD: f64 = 4.0;
+
+/// Relative change along a path that is rounding.
+const ROUNDING: f64 = 1e-9;
+
+/// Price of `n_choices` out of the list for a form of `n_terms`.
+pub(crate) fn of_choices(n_choices: usize, n_terms: usize) -> f64 {
+    let orders: f64 = (2..=n_terms).map(|n| (n as f64).ln()).sum();
+    n_choices as f64 * N_FORMS.ln() + n_terms.saturating_sub(1) as f64 * LN_TERM - orders
+}
+
+/// Price of one of `n` places, `n_searched` times.
+pub(crate) fn of_places(n_places: usize, n_searched: usize) -> f64 {
+    n_searched as f64 * (n_places.max(1) as f64).ln()
+}
+
+/// Price of `n` negative coefficients and of what the time does along paths.
+///
+/// # Arguments
+/// * `paths` - values along each path, ascending in the parameter, shape `[n_paths][..]`
+pub(crate) fn of_absurdities(n_negative: usize, paths: &[Vec<f64>]) -> f64 {
+    let is_negative = paths.iter().flatten().any(|&value| value <= 0.0);
+    let turns = paths.iter().any(|path| turns(path, n_negative > 0));
+    (n_negative + usize::from(is_negative) + usize::from(turns)) as f64 * LN_ABSURD
+}
+
+/// Whether values rise and then fall; with `either` also whether they fall and then rise, which a sum of positive
+/// terms may.
+fn turns(path: &[f64], either: bool) -> bool {
+    let largest = path.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
+    let (mut rose, mut fell) = (false, false);
+    for pair in path.windows(2) {
+        let step = pair[1] - pair[0];
+        if step < -ROUNDING * largest {
+            if rose {
+                return true;
+            }
+            fell = true;
+        } else if step > ROUNDING * largest {
+            if fell && either {
+                return true;
+            }
+            rose = true;
+        }
+    }
+    false
+}
+
+/// Minus the logarithm of the prior probability of a candidate that is no normal form.
+pub(crate) fn of_candidate(candidate: &Candidate, points: &Points, paths: &Paths) -> f64 {
+    let formula = &candidate.formula;
+    let n_params = formula.params().len();
+    let n_negative = |numbers: &[f64]| numbers.iter().filter(|c| **c < 0.0).count();
+    let n_searched = candidate.n_free - candidate.coefficients.len();
+    let (n_choices, n_terms, n_negative) = match candidate.family {
+        Family::Written => return 0.0,
+        Family::PowerLaw | Family::Exponential => (n_params, 1, 0),
+        // The terms of a polynomial are not chosen one by one, and one below 0 turns it, which is paid for.
+        Family::Polynomial => (n_params, 1, n_negative(&candidate.coefficients).min(1)),
+        Family::Stairs => (1, 1, n_negative(&candidate.coefficients)),
+        Family::Regimes => {
+            let slopes = formula.terms.iter().filter(|term| !term.factors.is_empty());
+            let slopes: Vec<f64> = slopes.map(|term| term.coefficient).collect();
+            (1, 1, n_negative(&slopes).min(1))
+        }
+        _ => {
+            let n_terms = formula.terms.len();
+            (n_terms, n_terms, n_negative(&candidate.coefficients))
+        }
+    };
+    let searched: f64 = match n_searched {
+        0 => 0.0,
+        n => {
+            let params = formula.params();
+            let places = points.names.iter().enumerate();
+            let places = places.filter(|(_, name)| params.contains(name.as_str()));
+            let most = places.map(|(param, _)| points.values(param).len()).max();
+            of_places(most.unwrap_or(1), n)
+        }
+    };
+    of_choices(n_choices, n_terms)
+        + searched
+        + of_absurdities(n_negative, &paths.values(formula, points))
+}

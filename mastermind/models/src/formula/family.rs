@@ -1,0 +1,49 @@
+//! The names of the forms that a formula may have.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The form of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Family {
+    /// `T = a`.
+    Constant,
+    /// `T = a + Σ bⱼ xⱼ`.
+    Line,
+    /// `T = a + Σ bⱼ log2(xⱼ)`.
+    Logarithm,
+    /// `T = exp(b + Σ aⱼ ln xⱼ)`.
+    PowerLaw,
+    /// `T = exp(b + Σ aⱼ xⱼ)`.
+    Exponential,
+    /// `T = Σ cₖ xᵏ` up to a degree of 2 to 4; of degree 2 in several parameters.
+    Polynomial,
+    /// `T = c + Σ cₖ Π x^(i) · log2(x)^(j)`: the performance model normal form.
+    NormalForm,
+    /// `T = a + b · ceil(x / s)`, the width `s` found.
+    Stairs,
+    /// A line for each of two to four ranges of one parameter, the breaks between found.
+    Regimes,
+    /// A formula that a user wrote.
+    Written,
+}
+
+impl fmt::Display for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Constant => "constant",
+            Self::Line => "line",
+            Self::PowerLaw => "power law",
+            Self::NormalForm => "normal form",
+            Self::Logarithm => "logarithm",
+            Self::Exponential => "exponential",
+            Self::Polynomial => "polynomial",
+            Self::Stairs => "staircase",
+            Self::Regimes => "line by regime",
+            Self::Written => "written formula",
+        })
+    }
+}

@@ -1,0 +1,11 @@
+//! The language of models: formulas, what they are made of, and expressions that a user writes.
+//!
+//! In: texts and numbers. Out: a [`Formula`](crate::Formula) or an [`Arithmetic`](crate::Arithmetic) that evaluates to a
+//! number. This room knows no sample and no fit.
+
+pub(crate) mod arithmetic;
+pub(crate) mod exponent;
+pub mod expression;
+pub(crate) mod family;
+pub(crate) mod sum;
+pub(crate) mod written;

@@ -1,0 +1,439 @@
+//! The time of a call that was not measured, with its interval.
+
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::error::list;
+use crate::families::candidate::Alternative;
+use crate::formula::family::Family;
+use crate::formula::sum::Formula;
+use crate::samples::parameter::{Coordinate, Value};
+use crate::select::model::Model;
+use crate::solve::mixture::{Part, middle, quantile};
+use crate::solve::uncertainty::{LEVEL, Uncertainty, student_quantile};
+
+/// Quantile of the normal distribution at the upper end of the interval.
+const NORMAL: f64 = 1.959_963_984_540_054;
+
+/// How much the weights of formulas lose with each doubling beyond the range. Chosen on the generators of
+/// `benches/extrap/tuning.py`, so that intervals at 4 × the range hold at least 85 % where two terms are hardly told apart.
+const DOUBT: f64 = 0.25;
+
+/// Relative difference of two values that is rounding, or none that a user would see.
+const SAME: f64 = 1e-6;
+
+/// The factor beyond which a prediction contradicts the shown formula however wide its interval is.
+const FAR: f64 = 10.0;
+
+/// A predicted time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Prediction {
+    /// Mean time of a call, seconds, ≥ 0.
+    pub value_s: f64,
+    /// Lower end of the interval for one call, seconds, ≥ 0.
+    pub lower_s: f64,
+    /// Upper end, seconds; infinite (`null` in JSON) where the samples do not tell.
+    pub upper_s: f64,
+    /// Probability of the interval, [`LEVEL`].
+    pub level: f64,
+    /// A parameter lies outside the measured range.
+    pub extrapolated: bool,
+    /// The formula was negative there and 0 was put in its place: do not rely on it.
+    pub clamped: bool,
+    /// What the shown formula alone gives, seconds; it may be negative.
+    pub shown_s: f64,
+    /// Lower end of the interval of the shown formula alone, seconds, ≥ 0.
+    pub shown_lower_s: f64,
+    /// Upper end.
+    pub shown_upper_s: f64,
+    /// The value lies outside that interval, or is beyond ten times what the shown formula gives or below a tenth of it: the
+    /// formulas that predict contradict the one that is shown.
+    pub contradicts: bool,
+}
+
+/// Predicts the time of one call.
+///
+/// The interval holds a single new call: it adds the model's `sigma` there, times its `interval_ratio`, and what the uncertainty
+/// of the coefficients makes of the formula (to first order for a power law). A model with alternatives
+/// gives their median by weight, and the quantiles of what they predict together; those in parameters
+/// that the coordinate lacks are left out.
+///
+/// # Arguments
+/// * `coordinate` - every parameter of the formula; others of the method may be left out
+///
+/// # Errors
+/// [`Error::MissingParameter`], [`Error::UnknownParameter`], [`Error::NoMode`] if the coordinate is
+/// not one of this model; [`Error::NotFinite`] if the formula has no value there.
+pub fn predict(model: &Model, coordinate: &Coordinate) -> Result<Prediction, Error> {
+    check_names(model, coordinate)?;
+    let (shown_s, [shown_lower_s, shown_upper_s]) = alone(model, coordinate)?;
+    let (value_s, [lower_s, upper_s]) = if model.alternatives.is_empty() {
+        (shown_s, [shown_lower_s, shown_upper_s])
+    } else {
+        averaged(model, coordinate)?
+    };
+    let is_inside = (shown_lower_s..=shown_upper_s).contains(&value_s);
+    let is_near = (value_s / shown_s - 1.0).abs() < SAME;
+    let is_far = value_s > FAR * shown_s || FAR * value_s < shown_s;
+    Ok(Prediction {
+        value_s: value_s.max(0.0),
+        lower_s: lower_s.max(0.0),
+        upper_s: upper_s.max(0.0),
+        level: LEVEL,
+        extrapolated: !model.covers(coordinate),
+        clamped: value_s < 0.0,
+        shown_s,
+        shown_lower_s: shown_lower_s.max(0.0),
+        shown_upper_s: shown_upper_s.max(0.0),
+        contradicts: value_s != shown_s && !is_near && (!is_inside || is_far),
+    })
+}
+
+/// Value and interval of a model that is one formula.
+fn alone(model: &Model, coordinate: &Coordinate) -> Result<(f64, [f64; 2]), Error> {
+    let value_s = model.value_s(coordinate)?;
+    let mut uncertainty = Uncertainty::default();
+    let deviation_s = model.interval_ratio * model.deviation_s(coordinate)?;
+    uncertainty.add(deviation_s * deviation_s, model.freedom.sigma);
+    uncertainty.merge(&model.coefficient_uncertainty(&model.gradient(coordinate)?));
+    let half_s = uncertainty.half_width_s(LEVEL);
+    let mean_s = value_s.max(0.0);
+    Ok((value_s, [mean_s - half_s, mean_s + half_s]))
+}
+
+/// Value and interval of a model that averages over formulas: the median of what they predict, and
+/// the quantiles of their mixture.
+///
+/// Student's t of a part is stood for by the normal distribution with the same 95 % interval. The weights
+/// say which formula is right if one of them is; further out than was measured another may be, so the
+/// interval takes them to the power of `1 / (1 + DOUBT · log2 d)`, `d` being [`Model::distance`]. Of the formulas in several
+/// parameters only some were looked at, so beyond the range of `m` of them it also takes what they predict as `m - 1` times as
+/// far apart again.
+///
+/// # Source
+/// J.A. Hoeting, D. Madigan, A.E. Raftery, C.T. Volinsky, Statist. Sci. 14 (1999) 382 (recalled, not
+/// looked up).
+fn averaged(model: &Model, coordinate: &Coordinate) -> Result<(f64, [f64; 2]), Error> {
+    let shown_s = model.value_s(coordinate)?;
+    let relative = model.interval_ratio * model.deviation_s(coordinate)? / shown_s;
+    let heavier = |freedom: f64| student_quantile(0.5 + LEVEL / 2.0, freedom.max(1.0)) / NORMAL;
+    let (of_call, of_mean) = (
+        heavier(model.freedom.sigma),
+        heavier(model.freedom.coefficients),
+    );
+    let mut parts = Vec::with_capacity(model.alternatives.len());
+    for alternative in &model.alternatives {
+        // The shown formula has what it needs; others may be in parameters that were left out.
+        let Ok(mean) = model.alternative_s(alternative, coordinate) else {
+            continue;
+        };
+        let variance = alternative_variance(model, alternative, coordinate)?;
+        let call = relative * mean * of_call;
+        parts.push(Part {
+            weight: alternative.weight,
+            mean,
+            deviation: (call * call + variance * of_mean * of_mean).sqrt(),
+        });
+    }
+    temper(&mut parts, 1.0);
+    let value_s = middle(&mut parts);
+    temper(&mut parts, 1.0 + DOUBT * model.distance(coordinate).log2());
+    spread(&mut parts, model.n_beyond(coordinate));
+    if !parts.iter().all(|part| part.deviation.is_finite()) {
+        return Ok((value_s, [0.0, f64::INFINITY]));
+    }
+    let tail = 0.5 - LEVEL / 2.0;
+    Ok((
+        value_s,
+        [quantile(&parts, tail), quantile(&parts, 1.0 - tail)],
+    ))
+}
+
+/// Raises the weights to the power of `1 / temperature` and makes them add up to one.
+fn temper(parts: &mut [Part], temperature: f64) {
+    let power = temperature.recip();
+    parts
+        .iter_mut()
+        .for_each(|part| part.weight = part.weight.powf(power));
+    let sum: f64 = parts.iter().map(|part| part.weight).sum();
+    parts.iter_mut().for_each(|part| part.weight /= sum);
+}
+
+/// Adds to the deviation of each part that of all parts about their mean, once for each parameter beyond its range but one.
+fn spread(parts: &mut [Part], n_beyond: usize) {
+    let times = n_beyond.saturating_sub(1) as f64;
+    if times == 0.0 {
+        return;
+    }
+    let mean: f64 = parts.iter().map(|part| part.weight * part.mean).sum();
+    let squares = parts
+        .iter()
+        .map(|part| part.weight * (part.mean - mean).powi(2));
+    let deviation = times * squares.sum::<f64>().sqrt();
+    parts
+        .iter_mut()
+        .for_each(|part| part.deviation = part.deviation.hypot(deviation));
+}
+
+/// Variance that the coefficients of an alternative bring into its value, s².
+fn alternative_variance(
+    model: &Model,
+    alternative: &Alternative,
+    coordinate: &Coordinate,
+) -> Result<f64, Error> {
+    let gradient = slopes(alternative.family, &alternative.formula, coordinate);
+    let gradient = gradient.map_err(|name| missing(model, name))?;
+    Ok(quadratic(alternative.covariance.as_deref(), &gradient))
+}
+
+/// Derivatives of a formula by its coefficients, shape `[n_coefficients]`; the error names a parameter
+/// that the coordinate lacks.
+pub(crate) fn slopes<'f>(
+    family: Family,
+    formula: &'f Formula,
+    coordinate: &Coordinate,
+) -> Result<Vec<f64>, &'f str> {
+    let number = |name: &str| coordinate.number(name);
+    if let Some(written) = &formula.written {
+        return written.gradient(&number);
+    }
+    match family {
+        Family::PowerLaw | Family::Exponential => {
+            let value = formula.evaluate(number)?;
+            let factors = formula.terms.iter().flat_map(|term| &term.factors);
+            let logarithms = factors.map(|factor| {
+                let x = number(&factor.param).ok_or(factor.param.as_str())?;
+                let of = if family == Family::PowerLaw {
+                    x.ln()
+                } else {
+                    x
+                };
+                Ok(value * of)
+            });
+            [Ok(value)].into_iter().chain(logarithms).collect()
+        }
+        Family::Regimes => formula
+            .terms
+            .iter()
+            .map(|term| term.product(number))
+            .collect(),
+        _ => {
+            let products = formula.terms.iter().map(|term| term.product(number));
+            [Ok(1.0)].into_iter().chain(products).collect()
+        }
+    }
+}
+
+/// `gᵀ C g`, infinite without `C`.
+fn quadratic(covariance: Option<&[Vec<f64>]>, gradient: &[f64]) -> f64 {
+    let Some(covariance) = covariance else {
+        return f64::INFINITY;
+    };
+    let product = |row: &Vec<f64>| row.iter().zip(gradient).map(|(c, g)| c * g).sum::<f64>();
+    let rows = covariance.iter().zip(gradient);
+    rows.map(|(row, g)| g * product(row)).sum::<f64>().max(0.0)
+}
+
+impl Model {
+    /// Value of the formula, seconds; it may be negative.
+    fn value_s(&self, coordinate: &Coordinate) -> Result<f64, Error> {
+        let value = evaluate(self, &self.formula, coordinate)?;
+        if value.is_finite() {
+            return Ok(value);
+        }
+        let (method, coordinate) = (self.method.clone(), coordinate.to_string());
+        Err(Error::NotFinite {
+            method,
+            value,
+            coordinate,
+        })
+    }
+
+    /// Value of an alternative, seconds; it may be negative.
+    pub(crate) fn alternative_s(
+        &self,
+        alternative: &Alternative,
+        coordinate: &Coordinate,
+    ) -> Result<f64, Error> {
+        evaluate(self, &alternative.formula, coordinate)
+    }
+
+    /// Standard deviation of one call about the formula, seconds, ≥ 0; infinite where unknown.
+    ///
+    /// Outside the measured range it is the share of the time that it is at the nearest point inside.
+    ///
+    /// # Errors
+    /// [`Error::MissingParameter`].
+    pub fn deviation_s(&self, coordinate: &Coordinate) -> Result<f64, Error> {
+        let Some(sigma) = &self.sigma else {
+            return Ok(f64::INFINITY);
+        };
+        if self.covers(coordinate) {
+            return Ok(evaluate(self, sigma, coordinate)?.max(0.0));
+        }
+        let nearest = self.nearest(coordinate);
+        let deviation_s = evaluate(self, sigma, &nearest)?.max(0.0);
+        let here_s = evaluate(self, &self.formula, coordinate)?.max(0.0);
+        let there_s = evaluate(self, &self.formula, &nearest)?;
+        let grown = here_s / there_s;
+        Ok(if there_s > 0.0 && grown.is_finite() {
+            deviation_s * grown
+        } else {
+            deviation_s
+        })
+    }
+
+    /// How far outside the measured range a coordinate lies, ≥ 1: the product over the parameters of the
+    /// factor beyond an end of it, or where the range is not positive, of one and the widths of the range
+    /// beyond.
+    pub fn distance(&self, coordinate: &Coordinate) -> f64 {
+        let beyond = |(name, [low, high]): (&String, &[f64; 2])| {
+            let x = coordinate.number(name).unwrap_or(*low);
+            let far = if *low > 0.0 && x > 0.0 {
+                (x / high).max(low / x)
+            } else {
+                1.0 + (x - high).max(low - x) / (high - low)
+            };
+            // Not a number, or infinite, where nothing was measured but one value.
+            if far.is_finite() { far.max(1.0) } else { 1.0 }
+        };
+        self.range.iter().map(beyond).product()
+    }
+
+    /// Parameters that lie outside the measured range.
+    fn n_beyond(&self, coordinate: &Coordinate) -> usize {
+        let beyond = |(name, [low, high]): &(&String, &[f64; 2])| {
+            let x = coordinate.number(name);
+            x.is_some_and(|x| !(*low..=*high).contains(&x))
+        };
+        self.range.iter().filter(beyond).count()
+    }
+
+    /// The nearest coordinate in the measured range.
+    fn nearest(&self, coordinate: &Coordinate) -> Coordinate {
+        let mut nearest = coordinate.clone();
+        for (name, value) in &mut nearest.values {
+            if let (Value::Number(x), Some([low, high])) = (value, self.range.get(name)) {
+                *x = x.max(*low).min(*high);
+            }
+        }
+        nearest
+    }
+
+    /// Derivatives of the time by each of `coefficients`, shape `[n_coefficients]`.
+    ///
+    /// The sum of the gradients of several calls is the gradient of their total time.
+    ///
+    /// # Errors
+    /// [`Error::MissingParameter`].
+    pub fn gradient(&self, coordinate: &Coordinate) -> Result<Vec<f64>, Error> {
+        slopes(self.family, &self.formula, coordinate).map_err(|name| missing(self, name))
+    }
+
+    /// Uncertainty that the coefficients bring into a time.
+    ///
+    /// # Arguments
+    /// * `gradient` - of that time by the coefficients, shape `[n_coefficients]`
+    pub fn coefficient_uncertainty(&self, gradient: &[f64]) -> Uncertainty {
+        let variance = quadratic(self.covariance.as_deref(), gradient);
+        let mut uncertainty = Uncertainty::default();
+        uncertainty.add(variance, self.freedom.coefficients);
+        uncertainty
+    }
+
+    /// Whether every parameter given lies in the measured range.
+    pub fn covers(&self, coordinate: &Coordinate) -> bool {
+        let inside = |(name, [low, high]): (&String, &[f64; 2])| {
+            coordinate
+                .number(name)
+                .is_none_or(|x| (*low..=*high).contains(&x))
+        };
+        self.range.iter().all(inside)
+    }
+}
+
+fn evaluate(model: &Model, formula: &Formula, coordinate: &Coordinate) -> Result<f64, Error> {
+    formula
+        .evaluate(|name| coordinate.number(name))
+        .map_err(|name| missing(model, name))
+}
+
+fn missing(model: &Model, parameter: &str) -> Error {
+    Error::MissingParameter {
+        method: model.method.clone(),
+        parameter: parameter.into(),
+    }
+}
+
+/// Every name of the coordinate is one of the model, and its labels are the model's.
+fn check_names(model: &Model, coordinate: &Coordinate) -> Result<(), Error> {
+    let known = |name: &String| {
+        model.params.contains(name)
+            || model.mode.contains_key(name)
+            || model.shared.contains_key(name)
+    };
+    if let Some(parameter) = coordinate.values.keys().find(|name| !known(name)) {
+        return Err(Error::UnknownParameter {
+            method: model.method.clone(),
+            parameter: parameter.clone(),
+            known: list(
+                model
+                    .params
+                    .iter()
+                    .chain(model.mode.keys())
+                    .chain(model.shared.keys())
+                    .cloned(),
+            ),
+        });
+    }
+    if model.matches(coordinate) {
+        return Ok(());
+    }
+    Err(Error::NoMode {
+        method: model.method.clone(),
+        found: coordinate.to_string(),
+        known: model.labels(),
+    })
+}
+
+/// What [`predict`] gives as the value, without its interval: the formulas of a model with their weights.
+///
+/// For who evaluates a model many times, as a simulation does.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Predictor {
+    parts: Vec<(f64, Formula)>,
+}
+
+impl Predictor {
+    /// The predictor of a model; formulas in parameters that are not among `given` are left out, as in [`predict`].
+    pub fn new(model: &Model, given: impl Fn(&str) -> bool) -> Self {
+        let known = |formula: &Formula| formula.params().into_iter().all(&given);
+        let alternatives = model.alternatives.iter().filter(|a| known(&a.formula));
+        let mut parts: Vec<(f64, Formula)> = alternatives
+            .map(|alternative| (alternative.weight, alternative.formula.clone()))
+            .collect();
+        if parts.is_empty() {
+            parts.push((1.0, model.formula.clone()));
+        }
+        Self { parts }
+    }
+
+    /// The value, seconds; it may be negative.
+    ///
+    /// # Errors
+    /// The name of a parameter that has no number.
+    pub fn evaluate(&self, number: impl Fn(&str) -> Option<f64>) -> Result<f64, &str> {
+        if let [(_, formula)] = self.parts.as_slice() {
+            return formula.evaluate(number);
+        }
+        let part = |(weight, formula): &'_ (f64, Formula)| {
+            let mean = formula.evaluate(&number).unwrap_or(f64::NAN);
+            Part {
+                weight: *weight,
+                mean,
+                deviation: 0.0,
+            }
+        };
+        Ok(middle(&mut self.parts.iter().map(part).collect::<Vec<_>>()))
+    }
+}

@@ -1,0 +1,8 @@
+//! What a model is for: the time of one call or of many, where to measure next, the formula as source code.
+//!
+//! In: models. Out: predictions with intervals, suggestions, texts. Uses all other rooms.
+
+pub(crate) mod call;
+pub(crate) mod rendering;
+pub(crate) mod suggest;
+pub(crate) mod total;

@@ -1,0 +1,89 @@
+//! The time of many calls of one model together.
+
+use crate::error::Error;
+use crate::predict::call::predict;
+use crate::samples::parameter::Coordinate;
+use crate::select::model::Model;
+use crate::solve::uncertainty::Uncertainty;
+
+/// Time of calls that one model answers, filled one coordinate at a time.
+///
+/// Calls vary independently about their model: `Σ count · sigma²`. The coefficients of a model are
+/// wrong for all its calls alike: with `g` the sum of the gradients of its calls, `gᵀ C g`. So is the
+/// formula itself: the spread of the total over the model's alternatives, by their weights. All are
+/// multiplied by the model's `total_ratio`: what was set aside or weighed little belongs to the total.
+#[derive(Debug, Clone)]
+pub struct Total<'a> {
+    model: &'a Model,
+    time_s: f64,
+    calls: Uncertainty,
+    /// Derivative of the total by the model's coefficients.
+    gradient: Vec<f64>,
+    /// The total by each alternative.
+    alternatives_s: Vec<f64>,
+    extrapolated: bool,
+    clamped: bool,
+}
+
+impl<'a> Total<'a> {
+    /// No calls yet.
+    pub fn new(model: &'a Model) -> Self {
+        Self {
+            model,
+            time_s: 0.0,
+            calls: Uncertainty::default(),
+            gradient: vec![0.0; model.coefficients.len()],
+            alternatives_s: vec![0.0; model.alternatives.len()],
+            extrapolated: false,
+            clamped: false,
+        }
+    }
+
+    /// Adds `count` calls at one coordinate.
+    ///
+    /// # Errors
+    /// Those of [`predict`].
+    pub fn add(&mut self, coordinate: &Coordinate, count: f64) -> Result<(), Error> {
+        let prediction = predict(self.model, coordinate)?;
+        let count = count * self.model.total_ratio;
+        self.time_s += count * prediction.value_s;
+        self.extrapolated |= prediction.extrapolated;
+        self.clamped |= prediction.clamped;
+        let deviation_s = self.model.deviation_s(coordinate)?;
+        let variance = count * deviation_s * deviation_s;
+        self.calls.add(variance, self.model.freedom.sigma);
+        let gradient = self.model.gradient(coordinate)?;
+        let pairs = self.gradient.iter_mut().zip(gradient);
+        pairs.for_each(|(sum, g)| *sum += count * g);
+        for (sum, alternative) in self.alternatives_s.iter_mut().zip(&self.model.alternatives) {
+            let time_s = self.model.alternative_s(alternative, coordinate);
+            *sum += count * time_s.map_or(prediction.value_s, |time_s| time_s.max(0.0));
+        }
+        Ok(())
+    }
+
+    /// The predicted time, seconds.
+    pub fn time_s(&self) -> f64 {
+        self.time_s
+    }
+
+    /// Its uncertainty.
+    pub fn uncertainty(&self) -> Uncertainty {
+        let mut sum = self.calls;
+        sum.merge(&self.model.coefficient_uncertainty(&self.gradient));
+        let pairs = self.alternatives_s.iter().zip(&self.model.alternatives);
+        let between = pairs.map(|(total, a)| a.weight * (total - self.time_s).powi(2));
+        sum.add(between.sum(), self.model.freedom.coefficients);
+        sum
+    }
+
+    /// Whether a call lies outside the range the model was measured in.
+    pub fn extrapolated(&self) -> bool {
+        self.extrapolated
+    }
+
+    /// Whether the formula was negative at a call, and 0 taken.
+    pub fn clamped(&self) -> bool {
+        self.clamped
+    }
+}

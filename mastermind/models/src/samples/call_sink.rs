@@ -1,0 +1,44 @@
+//! What measured calls go into, one at a time.
+
+use crate::error::Error;
+use crate::samples::parameter::Parameter;
+use crate::samples::sample::{Refused, SampleSet};
+
+/// Takes calls one at a time: samples to be fitted, or a count of those that a model predicted well.
+pub trait CallSink {
+    /// Makes a method known and returns its number; again with the same parameters it returns the same number.
+    ///
+    /// # Errors
+    /// [`Error::ParametersDiffer`] if the method is known with other parameters.
+    fn declare(&mut self, method: &str, parameters: &[Parameter]) -> Result<usize, Error>;
+
+    /// Says what the clock of the calls to come advances by at once, seconds: how far each of their times may be off.
+    fn clock_step(&mut self, step_s: f64) {
+        let _ = step_s;
+    }
+
+    /// Takes one call.
+    ///
+    /// # Arguments
+    /// * `method` - number from [`CallSink::declare`]
+    /// * `coordinate` - shape `[n_params]`, enumerations as the index of the label
+    /// * `seconds` - the time of the call
+    ///
+    /// # Errors
+    /// [`Refused`] says why the call was not taken.
+    fn take(&mut self, method: usize, coordinate: &[f64], seconds: f64) -> Result<(), Refused>;
+}
+
+impl CallSink for SampleSet {
+    fn declare(&mut self, method: &str, parameters: &[Parameter]) -> Result<usize, Error> {
+        SampleSet::declare(self, method, parameters)
+    }
+
+    fn clock_step(&mut self, step_s: f64) {
+        self.set_clock_step(step_s);
+    }
+
+    fn take(&mut self, method: usize, coordinate: &[f64], seconds: f64) -> Result<(), Refused> {
+        self.push(method, coordinate, seconds)
+    }
+}

@@ -1,0 +1,363 @@
+//! Two readings of inputs: what they hold, then their values.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+use std::io::Read;
+
+use super::error::{InputError, Place, quoted};
+use super::filling::Filling;
+use super::table::rank_of;
+use super::wanted::Wanted;
+use super::{Cell, Format, Named, Row, rows};
+use crate::samples::call_sink::CallSink;
+use crate::samples::parameter::{Parameter, ParameterKind};
+
+/// What inputs hold: methods, their parameters, and the labels of those that are no numbers.
+///
+/// All inputs are looked at before the first is read: labels that only one of them has belong to the method all the same.
+#[derive(Debug, Clone, Default)]
+pub struct Survey {
+    pub(super) methods: HashMap<String, Surveyed>,
+    /// Metric taken as the time, by input.
+    chosen: HashMap<String, Option<String>>,
+    /// Wall time of the calls made from a call, nanoseconds, by rank of an export and number of the call.
+    inner_ns: HashMap<String, HashMap<u64, u64>>,
+}
+
+/// Parameters of a method.
+#[derive(Debug, Clone)]
+pub(super) struct Surveyed {
+    pub(super) names: Vec<Named>,
+    pub(super) kinds: Vec<Kind>,
+    /// The input that had it first.
+    input: String,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Kind {
+    /// Nothing but empty cells so far.
+    Nothing,
+    Integer,
+    Real,
+    Labels(BTreeSet<String>),
+}
+
+/// Values of an input that were not taken into the samples.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SetAside {
+    /// The input.
+    pub input: String,
+    /// The method.
+    pub method: String,
+    /// Why.
+    pub why: Why,
+    /// How many.
+    pub count: u64,
+    /// Line of the first, from 1; 0 where lines tell nothing.
+    pub line: u64,
+    /// How many values of the method are in this input, those taken and those not.
+    pub of: u64,
+}
+
+/// Why values were set aside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Why {
+    /// No time is there, or it is not a number.
+    NoTime,
+    /// The time is infinite.
+    Infinite,
+    /// The time is below zero.
+    Negative,
+    /// A parameter is not there, infinite, or not a number.
+    Parameter,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoTime => "no time, or not a number",
+            Self::Infinite => "an infinite time",
+            Self::Negative => "a time below zero",
+            Self::Parameter => "a parameter that is not there or not finite",
+        })
+    }
+}
+
+/// `3 of 40 values of "sort" in "sort.csv", from line 7: a time below zero`.
+impl fmt::Display for SetAside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (count, of) = (self.count, self.of);
+        write!(f, "{count} of {of} values of {}", quoted(&self.method))?;
+        write!(
+            f,
+            " in \"{}\"{}: {}",
+            self.input,
+            Place::line(self.line),
+            self.why
+        )
+    }
+}
+
+impl Survey {
+    /// Looks through an input.
+    ///
+    /// # Arguments
+    /// * `name` - what messages call it, and what a method without a name is called; for a file its path
+    /// * `input` - the whole of it
+    ///
+    /// # Errors
+    /// [`InputError`].
+    pub fn look(
+        &mut self,
+        name: &str,
+        format: Format,
+        input: impl Read,
+        wanted: &Wanted,
+    ) -> Result<(), InputError> {
+        let mut metrics = BTreeSet::new();
+        rows(name, format, input, wanted, &mut |row| {
+            if let Some(call) = row.call
+                && let Some(parent) = call.parent_seq
+            {
+                let inner = self.inner_ns.entry(rank_of(name)).or_default();
+                let sum = inner.entry(parent).or_default();
+                *sum = sum.saturating_add(call.wall_ns);
+            }
+            metrics.insert(row.metric.map(str::to_owned));
+            self.see(name, row, wanted)
+        })?;
+        let chosen = choose(name, &metrics, wanted)?;
+        self.chosen.insert(name.into(), chosen);
+        Ok(())
+    }
+
+    /// Gives the values of an input that was looked at to `sink`.
+    ///
+    /// Times and parameters that are not finite, and times below zero, are not taken; neither are calls whose time is empty.
+    /// Wall times of an exported table are made exclusive by the calls of the same rank in the inputs looked at.
+    ///
+    /// # Returns
+    /// What was not taken.
+    ///
+    /// # Errors
+    /// [`InputError`], also where the input is not the one looked at.
+    pub fn read(
+        &self,
+        name: &str,
+        format: Format,
+        input: impl Read,
+        wanted: &Wanted,
+        sink: &mut impl CallSink,
+    ) -> Result<Vec<SetAside>, InputError> {
+        let inner_ns = self.inner_ns.get(&rank_of(name));
+        let mut filling = Filling::new(self, name, sink, inner_ns);
+        let chosen = self.chosen.get(name).cloned().unwrap_or_default();
+        rows(name, format, input, wanted, &mut |row| {
+            if row.metric == chosen.as_deref() {
+                filling.take(row)
+            } else {
+                Ok(())
+            }
+        })?;
+        Ok(filling.set_aside())
+    }
+
+    /// Learns from a row; its parameters are those of the rows of its method before it, in any order.
+    fn see(&mut self, name: &str, row: &Row<'_>, wanted: &Wanted) -> Result<(), InputError> {
+        let Some(known) = self.methods.get_mut(row.method) else {
+            if let Some(twice) = duplicate(row.names) {
+                let found = format!("parameter {} twice", quoted(twice));
+                return Err(InputError::content(
+                    name,
+                    Place::line(row.line),
+                    found,
+                    "each once",
+                ));
+            }
+            let surveyed = Surveyed {
+                names: row.names.to_vec(),
+                kinds: vec![Kind::Nothing; row.names.len()],
+                input: name.into(),
+            };
+            self.methods.insert(row.method.into(), surveyed);
+            return self.see(name, row, wanted);
+        };
+        for (at, (named, cell)) in row.names.iter().zip(row.cells).enumerate() {
+            let Some(place) = known.place(at, named) else {
+                return Err(known.differ(name, row));
+            };
+            let as_label = match cell {
+                Cell::Number(number) if wanted.labels.contains(&named.name) => {
+                    Some(number.to_string())
+                }
+                _ => None,
+            };
+            let seen = match &as_label {
+                Some(label) => known.kinds[place].see(&Cell::Label(label)),
+                None => known.kinds[place].see(cell),
+            };
+            seen.map_err(|expected| {
+                let place = Place::line(row.line);
+                let value = match cell {
+                    Cell::Label(label) => quoted(label),
+                    Cell::Number(number) => number.to_string(),
+                    Cell::Empty => "nothing".into(),
+                };
+                let found = format!("{value} for parameter {}", quoted(&named.name));
+                InputError::content(name, place, found, expected)
+            })?;
+        }
+        if row.names.len() == known.names.len() {
+            Ok(())
+        } else {
+            Err(known.differ(name, row))
+        }
+    }
+}
+
+fn duplicate(names: &[Named]) -> Option<&str> {
+    let mut seen = BTreeSet::new();
+    let names = names.iter().map(|named| named.name.as_str());
+    names.into_iter().find(|name| !seen.insert(*name))
+}
+
+/// The metric to take: one that is named as wanted, else the only one there is.
+fn choose(
+    name: &str,
+    metrics: &BTreeSet<Option<String>>,
+    wanted: &Wanted,
+) -> Result<Option<String>, InputError> {
+    let called = |metric: &&Option<String>| match metric {
+        Some(metric) => wanted.is_time(metric),
+        // Without a name, the time.
+        None => wanted.time.is_none() && wanted.metric == crate::Metric::Wall,
+    };
+    let only = match &wanted.time {
+        None if metrics.len() == 1 && wanted.metric.is_time() => metrics.first(),
+        _ => None,
+    };
+    // Of a table the column was chosen already.
+    let is_table = metrics.len() == 1 && metrics.contains(&None);
+    let found = metrics.iter().find(called).or(only);
+    match found {
+        Some(metric) => Ok(metric.clone()),
+        None if is_table => Ok(None),
+        None => {
+            let found = metrics.iter().flatten().map(|metric| quoted(metric));
+            Err(InputError::NoMetric {
+                input: name.into(),
+                found: found.collect::<Vec<_>>().join(", "),
+                expected: quoted(wanted.looked_for()),
+            })
+        }
+    }
+}
+
+impl Surveyed {
+    /// Place of a parameter; that of the row itself is tried first.
+    fn place(&self, at: usize, named: &Named) -> Option<usize> {
+        if self.names.get(at) == Some(named) {
+            return Some(at);
+        }
+        self.names.iter().position(|known| known == named)
+    }
+
+    fn differ(&self, name: &str, row: &Row<'_>) -> InputError {
+        InputError::ParametersDiffer {
+            input: name.into(),
+            place: Place::line(row.line),
+            method: row.method.into(),
+            found: list(row.names).into(),
+            expected: list(&self.names).into(),
+            before: self.input.as_str().into(),
+        }
+    }
+
+    /// The parameters for the samples; those of which nothing was ever there are left out.
+    pub(super) fn parameters(&self) -> Vec<Parameter> {
+        let pairs = self.names.iter().zip(&self.kinds);
+        let parameter = |(named, kind): (&Named, &Kind)| {
+            let kind = match kind {
+                Kind::Nothing => return None,
+                Kind::Integer => ParameterKind::Integer,
+                Kind::Real => ParameterKind::Real,
+                Kind::Labels(labels) => {
+                    ParameterKind::Enumeration(labels.iter().cloned().collect())
+                }
+            };
+            Some(Parameter {
+                name: named.name.clone(),
+                unit: named.unit.clone(),
+                kind,
+            })
+        };
+        pairs.filter_map(parameter).collect()
+    }
+}
+
+fn list(names: &[Named]) -> String {
+    let names = names
+        .iter()
+        .map(|Named { name, unit }| match unit.as_str() {
+            "" => name.clone(),
+            unit => format!("{name} ({unit})"),
+        });
+    names.collect::<Vec<_>>().join(", ")
+}
+
+impl Kind {
+    /// Learns from a value.
+    ///
+    /// # Errors
+    /// What was expected: numbers and labels do not mix.
+    fn see(&mut self, cell: &Cell<'_>) -> Result<(), &'static str> {
+        match (&mut *self, cell) {
+            (_, Cell::Empty) => {}
+            (Self::Nothing, Cell::Number(number)) => *self = Self::of(*number),
+            (Self::Nothing, Cell::Label(label)) => {
+                *self = Self::Labels([(*label).to_owned()].into_iter().collect());
+            }
+            (Self::Integer, Cell::Number(number)) => *self = Self::of(*number),
+            (Self::Real, Cell::Number(_)) => {}
+            (Self::Labels(labels), Cell::Label(label)) => {
+                if !labels.contains(*label) {
+                    labels.insert((*label).to_owned());
+                }
+            }
+            (Self::Integer | Self::Real, Cell::Label(_)) => {
+                return Err(
+                    "a number as in the lines before; name it among the labels if it is one",
+                );
+            }
+            (Self::Labels(_), Cell::Number(_)) => {
+                return Err(
+                    "a label as in the lines before; name it among the labels if it is one",
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn of(number: f64) -> Self {
+        if number.fract() == 0.0 {
+            Self::Integer
+        } else {
+            Self::Real
+        }
+    }
+
+    /// The value in a coordinate; `None` where there is none.
+    pub(super) fn value(&self, cell: &Cell<'_>) -> Option<f64> {
+        let index = |labels: &BTreeSet<String>, label: &str| {
+            let place = labels.iter().position(|known| known == label);
+            place.map(|place| place as f64)
+        };
+        match (self, cell) {
+            (Self::Labels(labels), Cell::Label(label)) => index(labels, label),
+            (Self::Labels(labels), Cell::Number(number)) => index(labels, &number.to_string()),
+            (_, Cell::Number(number)) => Some(*number).filter(|number| number.is_finite()),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,376 @@
+//! Tables: a line of column names, then a call a line.
+
+use std::io::BufRead;
+
+use csv::{ReaderBuilder, StringRecord, Trim};
+
+use super::error::{InputError, Place, plain, quoted};
+use super::wanted::{TimeUnit, Wanted, timed, times, with_unit};
+use super::{Call, Cell, Named, Row, stem};
+use crate::samples::metric::Metric;
+
+/// What an exported table of records begins and ends with; its parameters stand between.
+const FIRST: [&str; 5] = ["seq", "start_ns", "wall_ns", "mpi_ns", "compute_ns"];
+const LAST: [&str; 2] = ["callpath", "parent_seq"];
+
+/// Columns that name the method of a line.
+const METHODS: [&str; 5] = ["method", "kernel", "function", "region", "routine"];
+
+/// Columns that are no parameters unless they are named as such.
+const OTHERS: [&str; 22] = [
+    "seq",
+    "callpath",
+    "parent_seq",
+    "rank",
+    "thread",
+    "rep",
+    "repetition",
+    "repeat",
+    "run",
+    "iteration",
+    "trial",
+    "sample",
+    "seed",
+    "timestamp",
+    "date",
+    "host",
+    "hostname",
+    "start",
+    "begin",
+    "end",
+    "cpu",
+    "cpu_time",
+];
+
+/// Which column is what.
+struct Layout {
+    time: usize,
+    /// Unit of the times; `None` of a counter.
+    unit: Option<TimeUnit>,
+    params: Vec<usize>,
+    names: Vec<Named>,
+    /// Column with the method's name.
+    method: Option<usize>,
+    /// Method of all lines, where none has a name of its own.
+    file_method: String,
+    /// Whether the columns are those of an export, and wall time can be made exclusive.
+    is_export: bool,
+}
+
+/// Gives each line to `sink`. Lines that begin with `#` are comments; a time that is not there is not a number.
+pub(super) fn rows(
+    name: &str,
+    mut input: impl BufRead,
+    wanted: &Wanted,
+    sink: &mut dyn FnMut(&Row<'_>) -> Result<(), InputError>,
+) -> Result<(), InputError> {
+    let start = input.fill_buf().map_err(InputError::io(name))?;
+    let delimiter = delimiter(start);
+    // Of lines that end with two characters, the reader leaves the second to the next.
+    let first = start.split(|&byte| byte == b'\n').next();
+    let late = u64::from(first.is_some_and(|line| line.ends_with(b"\r")));
+    let mut reader = ReaderBuilder::new()
+        .delimiter(delimiter)
+        .comment(Some(b'#'))
+        .trim(Trim::All)
+        .from_reader(input);
+    let headers = reader
+        .headers()
+        .map_err(|error| wrong(name, 0, error))?
+        .clone();
+    if headers.iter().all(str::is_empty) {
+        return Err(empty(name));
+    }
+    let layout = Layout::new(name, &headers, wanted)?;
+    let mut record = StringRecord::new();
+    let mut n_rows = 0_u64;
+    while reader
+        .read_record(&mut record)
+        .map_err(|error| wrong(name, late, error))?
+    {
+        let line = record.position().map_or(0, |at| at.line() + late);
+        layout.row(name, line, &record, sink)?;
+        n_rows += 1;
+    }
+    if n_rows == 0 {
+        Err(empty(name))
+    } else {
+        Ok(())
+    }
+}
+
+/// The one of comma, semicolon and tab that stands most often in the first line that is no comment.
+fn delimiter(start: &[u8]) -> u8 {
+    let mut lines = start.split(|&byte| byte == b'\n');
+    let line = lines.find(|line| !line.trim_ascii().is_empty() && !line.starts_with(b"#"));
+    let count = |&delimiter: &u8| {
+        let bytes = line.unwrap_or_default().iter();
+        bytes.filter(|&&byte| byte == delimiter).count()
+    };
+    // The last of equals: a comma where there is none at all.
+    let most = [b'\t', b';', b','].into_iter().max_by_key(count);
+    most.unwrap_or(b',')
+}
+
+fn empty(name: &str) -> InputError {
+    InputError::Empty {
+        input: name.into(),
+        expected: "a line of column names and a call a line",
+    }
+}
+
+/// # Arguments
+/// * `late` - lines that the reader is behind
+fn wrong(name: &str, late: u64, error: csv::Error) -> InputError {
+    let line = error.position().map_or(0, |at| at.line() + late);
+    let place = Place::line(line);
+    match error.into_kind() {
+        csv::ErrorKind::Io(source) => InputError::io(name)(source),
+        csv::ErrorKind::UnequalLengths {
+            expected_len, len, ..
+        } => InputError::content(
+            name,
+            place,
+            format!("{len} {}", if len == 1 { "value" } else { "values" }),
+            format!("{expected_len}, one a column"),
+        ),
+        csv::ErrorKind::Utf8 { .. } => {
+            InputError::content(name, place, "bytes that are no UTF-8", "text")
+        }
+        _ => InputError::content(name, place, "a line that cannot be read", "values"),
+    }
+}
+
+impl Layout {
+    fn new(name: &str, headers: &StringRecord, wanted: &Wanted) -> Result<Self, InputError> {
+        let columns: Vec<&str> = headers.iter().collect();
+        let is_export = columns.starts_with(&FIRST) && columns.ends_with(&LAST);
+        let time = time(name, &columns, wanted)?;
+        let method = match &wanted.method {
+            Some(column) => Some(find(name, &columns, column, "name another")?),
+            None => position(&columns, |column| {
+                METHODS.contains(&column.to_ascii_lowercase().as_str())
+            }),
+        };
+        let params: Vec<usize> = if wanted.params.is_empty() {
+            let is_other = |at: usize| at == time || Some(at) == method || other(columns[at]);
+            (0..columns.len()).filter(|&at| !is_other(at)).collect()
+        } else {
+            let named = wanted.params.iter();
+            named
+                .map(|param| find(name, &columns, param, "name others"))
+                .collect::<Result<_, _>>()?
+        };
+        let names = params.iter().map(|&at| parameter(columns[at]));
+        Ok(Self {
+            names: names.collect(),
+            unit: (wanted.metric.is_time()).then(|| timed(columns[time]).1.unwrap_or(wanted.unit)),
+            is_export: is_export && wanted.metric == Metric::Wall && wanted.time.is_none(),
+            file_method: if is_export {
+                exported_method(name)
+            } else {
+                stem(name).to_owned()
+            },
+            time,
+            params,
+            method,
+        })
+    }
+
+    fn row(
+        &self,
+        name: &str,
+        line: u64,
+        record: &StringRecord,
+        sink: &mut dyn FnMut(&Row<'_>) -> Result<(), InputError>,
+    ) -> Result<(), InputError> {
+        let at = |column: usize| Place {
+            line,
+            column: column as u64 + 1,
+        };
+        let number = |column: usize| -> Result<f64, InputError> {
+            match record[column].parse() {
+                Ok(number) => Ok(number),
+                Err(_) if record[column].is_empty() => Ok(f64::NAN),
+                Err(_) => {
+                    let found = quoted(&record[column]);
+                    Err(InputError::content(name, at(column), found, "a number"))
+                }
+            }
+        };
+        let value = number(self.time)?;
+        let value_s = self.unit.map_or(value, |unit| unit.to_s(value));
+        let call = match self.is_export {
+            true => Some(Call {
+                seq: whole(name, at(0), &record[0])?.unwrap_or(u64::MAX),
+                parent_seq: whole(name, at(record.len() - 1), &record[record.len() - 1])?,
+                wall_ns: whole(name, at(self.time), &record[self.time])?.unwrap_or(0),
+            }),
+            false => None,
+        };
+        let cells: Vec<Cell<'_>> = self.params.iter().map(|&at| cell(&record[at])).collect();
+        sink(&Row {
+            line,
+            method: match self.method {
+                Some(column) => &record[column],
+                None => &self.file_method,
+            },
+            metric: None,
+            names: &self.names,
+            cells: &cells,
+            values_s: &[value_s],
+            call,
+        })
+    }
+}
+
+fn cell(text: &str) -> Cell<'_> {
+    if text.is_empty() {
+        return Cell::Empty;
+    }
+    // `nan` and `inf` are numbers, refused later; so is what a label would not be.
+    text.parse().map_or(Cell::Label(text), Cell::Number)
+}
+
+fn whole(name: &str, place: Place, text: &str) -> Result<Option<u64>, InputError> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let number = text.parse().map(Some);
+    number.map_err(|_| InputError::content(name, place, quoted(text), "a whole number"))
+}
+
+fn position(columns: &[&str], is_it: impl Fn(&str) -> bool) -> Option<usize> {
+    columns.iter().position(|column| is_it(column))
+}
+
+/// The column that is called so, with or without its unit.
+fn find(
+    name: &str,
+    columns: &[&str],
+    wanted: &str,
+    todo: &'static str,
+) -> Result<usize, InputError> {
+    let found = position(columns, |column| {
+        column == wanted || with_unit(column).0 == wanted
+    });
+    found.ok_or_else(|| no_column(name, columns, wanted, todo))
+}
+
+fn no_column(name: &str, columns: &[&str], column: &str, todo: &'static str) -> InputError {
+    InputError::NoColumn {
+        input: name.into(),
+        column: column.into(),
+        known: columns
+            .iter()
+            .map(|column| plain(column))
+            .collect::<Vec<_>>()
+            .join(", "),
+        todo,
+    }
+}
+
+fn time(name: &str, columns: &[&str], wanted: &Wanted) -> Result<usize, InputError> {
+    if wanted.time.is_some() || !wanted.metric.is_time() {
+        let at = find(name, columns, wanted.looked_for(), "name another")?;
+        return match wanted.metric.is_time() {
+            true => known_unit(name, columns[at]).map(|()| at),
+            false => Ok(at),
+        };
+    }
+    let known = times(&wanted.metric);
+    // In the order of the names, so that `wall_ns` goes before another time.
+    let rank = |at: usize| {
+        let base = timed(columns[at]).0.to_ascii_lowercase();
+        known.iter().position(|name| *name == base)
+    };
+    let called = || (0..columns.len()).filter(|&at| wanted.is_time(timed(columns[at]).0));
+    let best = called().min_by_key(|&at| rank(at));
+    let best =
+        best.ok_or_else(|| no_column(name, columns, known[0], "name the column of the time"))?;
+    let other = called().find(|&at| at != best && rank(at) == rank(best));
+    if let Some(other) = other {
+        let found = format!("times \"{}\" and \"{}\"", columns[best], columns[other]);
+        let expected = "one; name the column to take";
+        return Err(InputError::content(name, Place::default(), found, expected));
+    }
+    known_unit(name, columns[best]).map(|()| best)
+}
+
+/// The unit in brackets of a column of times, where it has one, is one of time.
+fn known_unit(name: &str, column: &str) -> Result<(), InputError> {
+    let unit = with_unit(column).1;
+    if unit.is_empty() || unit.parse::<TimeUnit>().is_ok() {
+        return Ok(());
+    }
+    let found = format!("times in {} as column \"{column}\" says", quoted(unit));
+    let expected = "s, ms, us or ns; convert them";
+    Err(InputError::content(name, Place::default(), found, expected))
+}
+
+/// Whether a column is known to be no parameter.
+fn other(column: &str) -> bool {
+    let lower = column.to_ascii_lowercase();
+    let is_time = |metric: &Metric| times(metric).contains(&timed(&lower).0);
+    OTHERS.contains(&lower.as_str())
+        || OTHERS.contains(&timed(&lower).0)
+        || [Metric::Wall, Metric::Mpi, Metric::Compute]
+            .iter()
+            .any(is_time)
+}
+
+fn parameter(column: &str) -> Named {
+    let (name, unit) = with_unit(column);
+    Named {
+        name: name.into(),
+        unit: unit.into(),
+    }
+}
+
+/// `flux::flux.compute` of `flux.flux.compute.rank0000.csv`: instance, port and method of an exported table.
+fn exported_method(name: &str) -> String {
+    let stem = stem(name);
+    let plain = match stem.rsplit_once(".rank") {
+        Some((plain, rank)) if rank.bytes().all(|byte| byte.is_ascii_digit()) => plain,
+        _ => stem,
+    };
+    plain.replacen('.', "::", 1)
+}
+
+/// What the tables of one rank of one export have in common: the folder and the rank.
+pub(super) fn rank_of(name: &str) -> String {
+    let folder = name
+        .rsplit_once(['/', '\\'])
+        .map_or("", |(folder, _)| folder);
+    let rank = stem(name).rsplit_once(".rank").map_or("", |(_, rank)| rank);
+    format!("{folder}\n{rank}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exports_are_named_by_their_files() {
+        assert_eq!(
+            exported_method("a/flux.flux.compute.rank0012.csv"),
+            "flux::flux.compute"
+        );
+        assert_eq!(exported_method("main.driver.go.csv"), "main::driver.go");
+        assert_eq!(
+            rank_of("a/x.y.z.rank0001.csv"),
+            rank_of("a/u.v.w.rank0001.csv")
+        );
+        assert_ne!(
+            rank_of("a/x.y.z.rank0001.csv"),
+            rank_of("b/x.y.z.rank0001.csv")
+        );
+    }
+
+    #[test]
+    fn delimiters_are_seen() {
+        assert_eq!(delimiter(b"# a,b,c\nn;t\n1;2\n"), b';');
+        assert_eq!(delimiter(b"n\tt\n"), b'\t');
+        assert_eq!((delimiter(b"n,t"), delimiter(b"")), (b',', b','));
+    }
+}

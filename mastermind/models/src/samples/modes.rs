@@ -1,0 +1,139 @@
+//! Which enumeration parameters matter: those are fitted apart, the others together.
+
+use std::collections::BTreeMap;
+
+use statrs::distribution::{ContinuousCDF, FisherSnedecor};
+
+use crate::samples::parameter::ParameterKind;
+use crate::samples::points::Points;
+use crate::samples::sample::{Samples, Summary};
+
+/// Probability below which a difference is no chance.
+const CHANCE: f64 = 0.01;
+
+/// Relative difference of means that is rounding.
+const ROUNDING: f64 = 1e-9;
+
+/// What to do with enumeration parameters: modes, axes, levels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Modes {
+    /// Apart where an F test sees a difference at coordinates that labels have in common, else together.
+    #[default]
+    ByTest,
+    /// Each combination apart.
+    Apart,
+    /// All together: the mean over the labels as they were called, as in the paper's Figures 4 and 5.
+    Together,
+}
+
+/// Points of each mode, in the order of the labels.
+pub(crate) fn split(samples: &Samples, modes: Modes) -> Vec<Points> {
+    let (choices, numbers): (Vec<usize>, Vec<usize>) = (0..samples.parameters.len())
+        .partition(|&i| matches!(samples.parameters[i].kind, ParameterKind::Enumeration(_)));
+    let mut told = choices.clone();
+    for &choice in &choices {
+        let others: Vec<usize> = told.iter().copied().filter(|&i| i != choice).collect();
+        let shared = match modes {
+            Modes::Apart => false,
+            Modes::Together => true,
+            Modes::ByTest => alike(samples, choice, &others, &numbers),
+        };
+        if shared {
+            told = others;
+        }
+    }
+    let mut groups: BTreeMap<Vec<u64>, Vec<usize>> = BTreeMap::new();
+    for (row, coordinate) in samples.coordinates.iter().enumerate() {
+        let labels = told.iter().map(|&i| coordinate[i] as u64).collect();
+        groups.entry(labels).or_default().push(row);
+    }
+    let points = |rows: Vec<usize>| {
+        let mode = told.iter().map(|&i| label(samples, rows[0], i));
+        let idle = choices.iter().filter(|choice| !told.contains(choice));
+        let shared = idle.map(|&i| {
+            let mut labels: Vec<u64> = rows
+                .iter()
+                .map(|&r| samples.coordinates[r][i] as u64)
+                .collect();
+            labels.sort_unstable();
+            labels.dedup();
+            let ParameterKind::Enumeration(names) = &samples.parameters[i].kind else {
+                return (samples.parameters[i].name.clone(), Vec::new());
+            };
+            let labels = labels.iter().map(|&label| names[label as usize].clone());
+            (samples.parameters[i].name.clone(), labels.collect())
+        });
+        let (mode, shared) = (mode.collect(), shared.collect());
+        Points::gather(samples, &numbers, &rows, mode, shared)
+    };
+    groups.into_values().map(points).collect()
+}
+
+/// Name and label of an enumeration parameter at a row.
+fn label(samples: &Samples, row: usize, param: usize) -> (String, String) {
+    let name = samples.parameters[param].name.clone();
+    let label = samples.coordinate(row).label(&name).map(str::to_owned);
+    (name, label.unwrap_or_default())
+}
+
+/// Whether the labels of `choice` make no difference to the times, the labels of `others` and the
+/// numbers being equal: an F test of the relative variance between labels against that within.
+///
+/// No where fewer than two labels were called, where they have no coordinate in common, or where no
+/// coordinate was called twice and the means differ by more than rounding.
+fn alike(samples: &Samples, choice: usize, others: &[usize], numbers: &[usize]) -> bool {
+    let mut cells: BTreeMap<Vec<u64>, Vec<usize>> = BTreeMap::new();
+    for (row, coordinate) in samples.coordinates.iter().enumerate() {
+        let fixed = others.iter().chain(numbers);
+        let key = fixed.map(|&i| (coordinate[i] + 0.0).to_bits()).collect();
+        cells.entry(key).or_default().push(row);
+    }
+    let labels = |rows: &[usize]| {
+        let mut labels: Vec<u64> = rows
+            .iter()
+            .map(|&r| samples.coordinates[r][choice].to_bits())
+            .collect();
+        labels.sort_unstable();
+        labels.dedup();
+        labels.len()
+    };
+    let all: Vec<usize> = (0..samples.coordinates.len()).collect();
+    let n_labels = labels(&all);
+    let common: Vec<&Vec<usize>> = cells
+        .values()
+        .filter(|rows| labels(rows) == n_labels)
+        .collect();
+    if n_labels < 2 || common.is_empty() {
+        return false;
+    }
+    let (mut between, mut within, mut n_between, mut n_within) = (0.0, 0.0, 0.0, 0.0);
+    let mut largest: f64 = 0.0;
+    for rows in common {
+        let mut pooled = Summary::EMPTY;
+        rows.iter()
+            .for_each(|&row| pooled.merge(&samples.kept[row]));
+        if pooled.mean_s <= 0.0 {
+            // All are 0, as the values of a counter may be.
+            continue;
+        }
+        let mean_s = pooled.mean_s;
+        for &row in rows {
+            let cell = &samples.kept[row];
+            let off = (cell.mean_s - pooled.mean_s) / mean_s;
+            between += cell.count as f64 * off * off;
+            within += samples.squares(cell) / (mean_s * mean_s);
+            n_within += cell.count as f64 - 1.0;
+            largest = largest.max(off.abs());
+        }
+        n_between += rows.len() as f64 - 1.0;
+    }
+    if largest <= ROUNDING {
+        return true;
+    }
+    if n_within < 1.0 || within <= 0.0 {
+        return false;
+    }
+    let ratio = (between / n_between) / (within / n_within);
+    ratio.is_finite()
+        && FisherSnedecor::new(n_between, n_within).is_ok_and(|f| f.sf(ratio) > CHANCE)
+}

@@ -1,0 +1,448 @@
+//! Samples: times of a method, summarised for each distinct coordinate as they stream in.
+
+use std::collections::HashMap;
+
+use crate::error::Error;
+use crate::samples::metric::Metric;
+use crate::samples::parameter::{Coordinate, Parameter, ParameterKind, Value};
+use crate::samples::spikes::Histogram;
+
+/// Count, mean and spread of the times at one coordinate; of a counter, of its values in its own unit.
+///
+/// # Source
+/// B.P. Welford, Technometrics 4 (1962) 419; the merge is Chan, Golub and LeVeque's (1979)
+/// (recalled, not looked up).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Summary {
+    /// Calls.
+    pub count: u64,
+    /// Mean time of a call, seconds.
+    pub mean_s: f64,
+    /// Sum of squared deviations from the mean, s².
+    pub m2_s2: f64,
+    /// Shortest call, seconds.
+    pub min_s: f64,
+    /// Longest call, seconds.
+    pub max_s: f64,
+}
+
+impl Summary {
+    /// The summary of no call.
+    pub const EMPTY: Self = Self {
+        count: 0,
+        mean_s: 0.0,
+        m2_s2: 0.0,
+        min_s: f64::INFINITY,
+        max_s: f64::NEG_INFINITY,
+    };
+
+    /// Takes one more call of `seconds`.
+    pub fn push(&mut self, seconds: f64) {
+        self.count += 1;
+        let delta = seconds - self.mean_s;
+        self.mean_s += delta / self.count as f64;
+        self.m2_s2 += delta * (seconds - self.mean_s);
+        self.min_s = self.min_s.min(seconds);
+        self.max_s = self.max_s.max(seconds);
+    }
+
+    /// Takes all calls of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        let count = self.count + other.count;
+        if other.count == 0 {
+            return;
+        }
+        let (n, m) = (self.count as f64, other.count as f64);
+        let delta = other.mean_s - self.mean_s;
+        self.mean_s += delta * m / count as f64;
+        self.m2_s2 += other.m2_s2 + delta * delta * n * m / count as f64;
+        self.count = count;
+        self.min_s = self.min_s.min(other.min_s);
+        self.max_s = self.max_s.max(other.max_s);
+    }
+
+    /// Time of all calls together, seconds.
+    pub fn total_s(&self) -> f64 {
+        self.mean_s * self.count as f64
+    }
+}
+
+/// The times of one method, one summary a distinct coordinate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Samples {
+    /// The method, `CLASS::PORT.METHOD`.
+    pub method: String,
+    /// What was sampled.
+    pub metric: Metric,
+    /// Its parameters, shape `[n_params]`.
+    pub parameters: Vec<Parameter>,
+    /// Distinct coordinates in ascending order, shape `[n_points][n_params]`; enumerations as the
+    /// index of the label.
+    pub coordinates: Vec<Vec<f64>>,
+    /// Times at each coordinate, shape `[n_points]`.
+    pub times: Vec<Summary>,
+    /// The same without the calls that are set aside: those far above the others at their coordinate,
+    /// as preemption makes them. Equal to `times` where there are none.
+    pub kept: Vec<Summary>,
+    /// The calls at each coordinate apart by time, ascending: what their distribution is told from.
+    pub bins: Vec<Vec<Summary>>,
+    /// Calls refused, see [`Refused`].
+    pub n_refused: u64,
+    /// What the clock of the calls advances by at once, seconds, the largest where there were several; 0 where that is not
+    /// known, and of a counter.
+    pub clock_step_s: f64,
+}
+
+impl Samples {
+    /// Sum of squared deviations of calls from their mean, s², and at least that of the clock's readings.
+    ///
+    /// Equal readings of a clock that steps are not equal times: a wall time is off by a variance of a sixth of the step's square,
+    /// on average over where in a step the call begins and ends (a share `f` of a step beyond whole ones reads as one more with
+    /// the probability `f`, which has the variance `f (1 − f)`).
+    pub(crate) fn squares(&self, summary: &Summary) -> f64 {
+        let variance = self.clock_step_s * self.clock_step_s / 6.0;
+        summary.m2_s2.max(variance * summary.count as f64)
+    }
+
+    /// The named values of point `index`.
+    pub fn coordinate(&self, index: usize) -> Coordinate {
+        let values = self
+            .parameters
+            .iter()
+            .zip(&self.coordinates[index])
+            .map(|(p, &value)| {
+                let value = match &p.kind {
+                    ParameterKind::Enumeration(labels) => {
+                        Value::Label(labels[value as usize].clone())
+                    }
+                    _ => Value::Number(value),
+                };
+                (p.name.clone(), value)
+            });
+        Coordinate {
+            values: values.collect(),
+        }
+    }
+}
+
+/// Why a call was not taken into the samples.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum Refused {
+    /// A time below zero, infinite or not a number.
+    #[error("cannot take a sample: time {0} s, expected a finite time of at least 0 s")]
+    Time(f64),
+    /// A parameter that is not finite, or no index of a label.
+    #[error(
+        "cannot take a sample: parameter {index} is {value}, expected a finite number or the index of a label"
+    )]
+    Parameter {
+        /// Position of the parameter.
+        index: usize,
+        /// Its value.
+        value: f64,
+    },
+    /// A coordinate of the wrong length.
+    #[error("cannot take a sample: {found} parameters, expected {expected}")]
+    Length {
+        /// Values given.
+        found: usize,
+        /// Parameters declared.
+        expected: usize,
+    },
+}
+
+/// Samples of any number of methods, filled one call at a time.
+///
+/// Memory grows with the distinct coordinates, not with the calls.
+#[derive(Debug, Clone)]
+pub struct SampleSet {
+    metric: Metric,
+    methods: Vec<Method>,
+    index: HashMap<String, usize>,
+    clock_step_s: f64,
+}
+
+#[derive(Debug, Clone)]
+struct Method {
+    name: String,
+    parameters: Vec<Parameter>,
+    /// Bits of a coordinate to its position in `points`.
+    index: HashMap<Box<[u64]>, usize>,
+    points: Vec<(Vec<f64>, Histogram)>,
+    /// Position in `points` of the last call.
+    last: usize,
+    /// Scratch for the bits of the coordinate at hand.
+    key: Vec<u64>,
+    n_refused: u64,
+}
+
+impl SampleSet {
+    /// An empty set of times of one metric.
+    pub fn new(metric: Metric) -> Self {
+        Self {
+            metric,
+            methods: Vec::new(),
+            index: HashMap::new(),
+            clock_step_s: 0.0,
+        }
+    }
+
+    /// Says what the clock of the calls advances by at once, seconds; of several clocks the coarsest counts. Of no consequence
+    /// for a counter.
+    pub fn set_clock_step(&mut self, step_s: f64) {
+        if !matches!(self.metric, Metric::Counter { .. }) && step_s.is_finite() {
+            self.clock_step_s = self.clock_step_s.max(step_s);
+        }
+    }
+
+    /// Makes a method known and returns its number for [`SampleSet::push`]; again with the same
+    /// parameters (another run, another rank) it returns the same number.
+    ///
+    /// # Errors
+    /// [`Error::ParametersDiffer`] if the method is known with other parameters.
+    pub fn declare(&mut self, method: &str, parameters: &[Parameter]) -> Result<usize, Error> {
+        if let Some(&known) = self.index.get(method) {
+            let expected = &self.methods[known].parameters;
+            if expected == parameters {
+                return Ok(known);
+            }
+            return Err(Error::ParametersDiffer {
+                method: method.into(),
+                found: describe(parameters),
+                expected: describe(expected),
+            });
+        }
+        self.index.insert(method.into(), self.methods.len());
+        self.methods.push(Method {
+            name: method.into(),
+            parameters: parameters.to_vec(),
+            index: HashMap::new(),
+            points: Vec::new(),
+            last: 0,
+            key: Vec::new(),
+            n_refused: 0,
+        });
+        Ok(self.methods.len() - 1)
+    }
+
+    /// Takes one call.
+    ///
+    /// # Arguments
+    /// * `method` - number from [`SampleSet::declare`]
+    /// * `coordinate` - shape `[n_params]`, enumerations as the index of the label
+    /// * `seconds` - the time of the call, or of a counter its value; finite, ≥ 0
+    ///
+    /// # Errors
+    /// [`Refused`] says why the call was not taken; the set counts it, so that the caller may go on.
+    ///
+    /// # Panics
+    /// If `method` was not declared in this set.
+    pub fn push(&mut self, method: usize, coordinate: &[f64], seconds: f64) -> Result<(), Refused> {
+        let method = &mut self.methods[method];
+        if let Err(refused) = check(&method.parameters, coordinate, seconds) {
+            method.n_refused += 1;
+            return Err(refused);
+        }
+        method.at(coordinate).push(seconds);
+        Ok(())
+    }
+
+    /// The samples of each method, in the order of declaration, coordinates ascending.
+    pub fn finish(self) -> Vec<Samples> {
+        let (metric, step_s) = (self.metric, self.clock_step_s);
+        self.methods
+            .into_iter()
+            .map(|method| method.finish(metric.clone(), step_s))
+            .collect()
+    }
+}
+
+impl Method {
+    /// The calls at `coordinate`, none yet where it is the first there.
+    fn at(&mut self, coordinate: &[f64]) -> &mut Histogram {
+        // Calls come in runs of one size.
+        let again = self.points.get(self.last);
+        if again.is_none_or(|(values, _)| values != coordinate) {
+            self.last = self.position(coordinate);
+        }
+        &mut self.points[self.last].1
+    }
+
+    fn position(&mut self, coordinate: &[f64]) -> usize {
+        self.key.clear();
+        // Adding 0 makes -0 the same coordinate as 0.
+        self.key
+            .extend(coordinate.iter().map(|value| (value + 0.0).to_bits()));
+        if let Some(&at) = self.index.get(self.key.as_slice()) {
+            return at;
+        }
+        self.index
+            .insert(self.key.as_slice().into(), self.points.len());
+        self.points
+            .push((coordinate.to_vec(), Histogram::default()));
+        self.points.len() - 1
+    }
+
+    fn finish(mut self, metric: Metric, clock_step_s: f64) -> Samples {
+        self.points.sort_by(|(a, _), (b, _)| {
+            let pairs = a.iter().zip(b).map(|(a, b)| a.total_cmp(b));
+            pairs.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
+        });
+        let usual = usual_distance(&self.points);
+        let times = self.points.iter().map(|(_, calls)| calls.all()).collect();
+        let kept = self
+            .points
+            .iter()
+            .map(|(_, calls)| calls.kept(usual, clock_step_s));
+        Samples {
+            method: self.name,
+            metric,
+            parameters: self.parameters,
+            times,
+            kept: kept.collect(),
+            bins: self.points.iter().map(|(_, calls)| calls.bins()).collect(),
+            coordinates: self.points.into_iter().map(|(values, _)| values).collect(),
+            n_refused: self.n_refused,
+            clock_step_s,
+        }
+    }
+}
+
+/// The median over the coordinates of how far the lower quartile of the calls lies from their median.
+fn usual_distance(points: &[(Vec<f64>, Histogram)]) -> f64 {
+    let mut distances: Vec<f64> = points
+        .iter()
+        .filter_map(|(_, calls)| calls.quartile_distance())
+        .collect();
+    distances.sort_by(f64::total_cmp);
+    distances.get(distances.len() / 2).copied().unwrap_or(0.0)
+}
+
+fn check(parameters: &[Parameter], coordinate: &[f64], seconds: f64) -> Result<(), Refused> {
+    if coordinate.len() != parameters.len() {
+        return Err(Refused::Length {
+            found: coordinate.len(),
+            expected: parameters.len(),
+        });
+    }
+    if !(seconds.is_finite() && seconds >= 0.0) {
+        return Err(Refused::Time(seconds));
+    }
+    match parameters
+        .iter()
+        .zip(coordinate)
+        .position(|(p, &value)| !p.accepts(value))
+    {
+        Some(index) => Err(Refused::Parameter {
+            index,
+            value: coordinate[index],
+        }),
+        None => Ok(()),
+    }
+}
+
+/// `q (double), axis (x|y)`.
+fn describe(parameters: &[Parameter]) -> String {
+    let list = parameters.iter().map(|p| match &p.kind {
+        ParameterKind::Enumeration(labels) => format!("{} ({})", p.name, labels.join("|")),
+        _ => format!(
+            "{} ({})",
+            p.name,
+            if p.unit.is_empty() { "1" } else { &p.unit }
+        ),
+    });
+    format!("[{}]", list.collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parameters() -> Vec<Parameter> {
+        vec![
+            Parameter::integer("q", "double"),
+            Parameter::enumeration("axis", &["x", "y"]),
+        ]
+    }
+
+    #[test]
+    fn calls_at_one_coordinate_become_one_point() {
+        let mut set = SampleSet::new(Metric::Wall);
+        let method = set.declare("m", &parameters()).unwrap();
+        for (q, axis, seconds) in [
+            (8.0, 1.0, 4.0),
+            (8.0, 0.0, 1.0),
+            (8.0, 0.0, 3.0),
+            (4.0, 0.0, 2.0),
+        ] {
+            set.push(method, &[q, axis], seconds).unwrap();
+        }
+        let samples = set.finish().remove(0);
+        assert_eq!(samples.coordinates, [[4.0, 0.0], [8.0, 0.0], [8.0, 1.0]]);
+        let summary = samples.times[1];
+        assert_eq!(
+            (summary.count, summary.mean_s, summary.m2_s2),
+            (2, 2.0, 2.0)
+        );
+        assert_eq!(
+            (summary.min_s, summary.max_s, summary.total_s()),
+            (1.0, 3.0, 4.0)
+        );
+        assert_eq!(samples.coordinate(2).to_string(), "axis=y, q=8");
+    }
+
+    #[test]
+    fn bad_calls_are_refused_and_counted() {
+        let mut set = SampleSet::new(Metric::Wall);
+        let method = set.declare("m", &parameters()).unwrap();
+        assert!(matches!(
+            set.push(method, &[1.0, 0.0], f64::NAN),
+            Err(Refused::Time(_))
+        ));
+        assert_eq!(
+            set.push(method, &[1.0, 0.0], -1.0),
+            Err(Refused::Time(-1.0))
+        );
+        let refused = Refused::Parameter {
+            index: 1,
+            value: 2.0,
+        };
+        assert_eq!(set.push(method, &[1.0, 2.0], 1.0), Err(refused));
+        assert_eq!(
+            set.push(method, &[1.0], 1.0),
+            Err(Refused::Length {
+                found: 1,
+                expected: 2
+            })
+        );
+        let samples = set.finish().remove(0);
+        assert_eq!((samples.n_refused, samples.times.len()), (4, 0));
+    }
+
+    #[test]
+    fn another_unit_is_another_method() {
+        let mut set = SampleSet::new(Metric::Wall);
+        assert_eq!(set.declare("m", &parameters()).unwrap(), 0);
+        assert_eq!(set.declare("m", &parameters()).unwrap(), 0);
+        let error = set
+            .declare("m", &[Parameter::integer("q", "byte")])
+            .unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "cannot take samples of \"m\": parameters [q (byte)], \
+             expected [q (double), axis (x|y)] as in the samples before; fit the runs apart"
+        );
+    }
+
+    #[test]
+    fn merging_equals_pushing() {
+        let times = [3.0, 1.0, 4.0, 1.5, 9.0, 2.6];
+        let (mut all, mut left, mut right) = (Summary::EMPTY, Summary::EMPTY, Summary::EMPTY);
+        times.iter().for_each(|&t| all.push(t));
+        times[..2].iter().for_each(|&t| left.push(t));
+        times[2..].iter().for_each(|&t| right.push(t));
+        left.merge(&right);
+        assert!((left.m2_s2 - all.m2_s2).abs() < 1e-12 && (left.mean_s - all.mean_s).abs() < 1e-12);
+        assert_eq!((left.count, left.min_s, left.max_s), (6, 1.0, 9.0));
+    }
+}

@@ -1,0 +1,320 @@
+//! Which formula is shown, and which are averaged with it.
+//!
+//! In: the normal forms and the candidates of all other families, fitted. Out: the likeliest, and with it those that
+//! predictions average over. All are weighed on one scale (`solve::likelihood`, `families::prior`).
+
+use crate::families::candidate::{Alternative, Candidate};
+use crate::families::hypothesis::Hypothesis;
+use crate::families::normal_form::Found;
+use crate::families::paths::Paths;
+use crate::families::prior;
+use crate::formula::family::Family;
+use crate::samples::points::Points;
+use crate::solve::likelihood::{Counts, Distance};
+use crate::solve::limits::Limits;
+
+/// A simpler formula must have at most this share of the error of one that is as complex.
+const BETTER: f64 = 0.99;
+
+/// Per cent; errors below it are rounding.
+const NO_ERROR: f64 = 1e-9;
+
+/// A form this many units of deviance behind the best is not averaged.
+const INCREDIBLE: f64 = 14.0;
+
+/// Formulas that are averaged at most.
+const N_AVERAGED: usize = 100;
+
+/// Where a form is among those that are weighed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Among the normal forms.
+    Found(usize),
+    /// Among the other candidates.
+    Other(usize),
+}
+
+/// Two deviances of a form: −2 ln of its likelihood and its prior.
+#[derive(Debug, Clone, Copy)]
+struct Scored {
+    place: Place,
+    /// Each call an observation.
+    by_calls: f64,
+    /// Each mean an observation.
+    by_means: f64,
+    /// The spread of the calls explains how far the means lie from the fit.
+    explained: bool,
+}
+
+/// The forms of a mode, all fitted.
+pub(crate) struct Field<'a> {
+    /// The points of the mode.
+    pub points: &'a Points,
+    /// Its normal forms.
+    pub found: Option<Found<'a>>,
+    /// All others.
+    pub others: Vec<Candidate>,
+    /// What the fits are held within.
+    pub limits: &'a Limits<'a>,
+}
+
+impl Field<'_> {
+    /// The form to show, with those that predictions average over; `None` where there is none.
+    ///
+    /// The shown form is the likeliest. Under six points of one call each, where likelihoods say little, it is
+    /// the simplest among constant, line, logarithm and power law within one standard error of the best on left-out
+    /// points.
+    pub fn choose(mut self) -> Option<Candidate> {
+        self.price();
+        let counts = Counts::of(self.points);
+        let mut scored = self.scored(counts);
+        let by_calls = |s: &Scored| s.by_calls;
+        let likeliest = scored
+            .iter()
+            .min_by(|a, b| by_calls(a).total_cmp(&by_calls(b)));
+        let explained = likeliest.is_some_and(|s| s.explained && s.by_calls.is_finite());
+        let deviance = |s: &Scored| if explained { s.by_calls } else { s.by_means };
+        scored.retain(|s| deviance(s).is_finite());
+        scored.sort_by(|a, b| deviance(a).total_cmp(&deviance(b)));
+        let ranked: Vec<(f64, Place)> = scored.iter().map(|s| (deviance(s), s.place)).collect();
+        let met = ranked
+            .first()
+            .is_some_and(|&(_, place)| self.is_met(place, counts));
+        if counts.are_few() && !met || ranked.is_empty() {
+            return self.simplest(&ranked);
+        }
+        self.likeliest(ranked, explained)
+    }
+
+    /// What the forms that are no normal forms cost.
+    fn price(&mut self) {
+        let paths = Paths::new(self.points);
+        for candidate in &mut self.others {
+            candidate.odds_against = prior::of_candidate(candidate, self.points, &paths);
+        }
+    }
+
+    fn scored(&self, counts: Counts) -> Vec<Scored> {
+        let score = |place, distance: &Distance, n: usize, odds_against: f64| Scored {
+            place,
+            by_calls: distance.by_calls(n, counts) + 2.0 * odds_against,
+            by_means: distance.by_means(n, counts) + 2.0 * odds_against,
+            explained: distance.is_explained(n, counts),
+        };
+        let mut list = Vec::new();
+        if let Some(found) = &self.found {
+            // Of few points the plain families are among the others.
+            let twice = |&i: &usize| counts.are_few() && found.family(i) != Family::NormalForm;
+            list.extend((0..found.len()).filter(|i| !twice(i)).map(|i| {
+                let (distance, n) = found.distance(i);
+                score(Place::Found(i), distance, n, found.odds_against(i))
+            }));
+        }
+        list.extend(self.others.iter().enumerate().map(|(i, candidate)| {
+            let distance = Distance::new(self.points, &candidate.fitted_s);
+            let n = candidate.coefficients.len();
+            score(Place::Other(i), &distance, n, candidate.odds_against)
+        }));
+        list
+    }
+
+    /// The likeliest form within the limits, and the credible ones.
+    fn likeliest(mut self, ranked: Vec<(f64, Place)>, explained: bool) -> Option<Candidate> {
+        let mut parts: Vec<(Place, Alternative)> = Vec::new();
+        let mut least = None;
+        let mut first_beyond = None;
+        for (deviance, place) in ranked {
+            if least.is_some_and(|least| deviance - least > INCREDIBLE) || parts.len() == N_AVERAGED
+            {
+                break;
+            }
+            let weight = (0.5 * (least.unwrap_or(deviance) - deviance)).exp();
+            let Some(alternative) = self.alternative(place, weight, explained) else {
+                continue;
+            };
+            if self.may_break(place) && !self.limits.hold(&alternative.formula, self.points) {
+                first_beyond = first_beyond.or(Some(alternative.formula));
+                continue;
+            }
+            least = least.or(Some(deviance));
+            parts.push((place, alternative));
+        }
+        let Some((shown, _)) = parts.first() else {
+            let hypothesis = Hypothesis::sum(Family::NormalForm, first_beyond?.terms);
+            return hypothesis.fit(self.points, self.limits);
+        };
+        let mut candidate = match *shown {
+            Place::Found(i) => self.found.as_mut()?.candidate(i, explained)?,
+            Place::Other(i) => self.others[i].clone(),
+        };
+        candidate.alternatives = normalised(parts);
+        Some(candidate)
+    }
+
+    /// Whether a form goes through all points with one to spare.
+    fn is_met(&self, place: Place, counts: Counts) -> bool {
+        let (distance, n) = match place {
+            Place::Found(i) => match &self.found {
+                Some(found) => {
+                    let (distance, n) = found.distance(i);
+                    (*distance, n)
+                }
+                None => return false,
+            },
+            Place::Other(i) => {
+                let candidate = &self.others[i];
+                let n = candidate.coefficients.len();
+                (Distance::new(self.points, &candidate.fitted_s), n)
+            }
+        };
+        n + 1 < counts.n_points && distance.is_met(counts)
+    }
+
+    /// Whether a form may be negative on the range or fall where it must not.
+    fn may_break(&self, place: Place) -> bool {
+        match place {
+            Place::Found(i) => {
+                let negative = self
+                    .found
+                    .as_ref()
+                    .is_some_and(|found| found.has_negative(i));
+                negative || !self.limits.monotone.is_empty()
+            }
+            Place::Other(_) => false,
+        }
+    }
+
+    fn alternative(&mut self, place: Place, weight: f64, explained: bool) -> Option<Alternative> {
+        match place {
+            Place::Found(i) => self.found.as_mut()?.alternative(i, weight, explained),
+            Place::Other(i) => {
+                let candidate = &self.others[i];
+                Some(Alternative {
+                    weight,
+                    family: candidate.family,
+                    formula: candidate.formula.clone(),
+                    covariance: candidate.covariance.clone(),
+                })
+            }
+        }
+    }
+
+    /// The simplest of the plain families within one standard error of the best, with the credible forms beside it.
+    fn simplest(mut self, ranked: &[(f64, Place)]) -> Option<Candidate> {
+        let plain = |c: &Candidate| {
+            let plain = [
+                Family::Constant,
+                Family::Line,
+                Family::Logarithm,
+                Family::PowerLaw,
+            ];
+            plain.contains(&c.family)
+        };
+        let mut some: Vec<usize> = (0..self.others.len())
+            .filter(|&i| plain(&self.others[i]))
+            .collect();
+        if some.is_empty() {
+            some = (0..self.others.len()).collect();
+        }
+        let candidates: Vec<&Candidate> = some.iter().map(|&i| &self.others[i]).collect();
+        let shown = match one_standard_error(self.points, &candidates) {
+            Some(chosen) => some[chosen],
+            None => return self.likeliest(ranked.to_vec(), false),
+        };
+        let mut candidate = self.others[shown].clone();
+        let deviance = |place: Place| ranked.iter().find(|(_, other)| *other == place);
+        let Some(&(own, _)) = deviance(Place::Other(shown)) else {
+            return Some(candidate);
+        };
+        let weigh = |deviance: f64| (0.5 * (own - deviance)).exp();
+        let mut parts = vec![(
+            Place::Other(shown),
+            self.alternative(Place::Other(shown), 1.0, false)?,
+        )];
+        for &(deviance, place) in ranked.iter().take(N_AVERAGED) {
+            if place == Place::Other(shown) || deviance - ranked[0].0 > INCREDIBLE {
+                continue;
+            }
+            let Some(part) = self.alternative(place, weigh(deviance), false) else {
+                continue;
+            };
+            if self.limits.hold(&part.formula, self.points) {
+                parts.push((place, part));
+            }
+        }
+        candidate.alternatives = normalised(parts);
+        Some(candidate)
+    }
+}
+
+/// The alternatives with weights that add up to one; none where the shown one stands alone.
+fn normalised(parts: Vec<(Place, Alternative)>) -> Vec<Alternative> {
+    if parts.len() < 2 {
+        return Vec::new();
+    }
+    let sum: f64 = parts.iter().map(|(_, part)| part.weight).sum();
+    let share = |(_, part): (Place, Alternative)| Alternative {
+        weight: part.weight / sum,
+        ..part
+    };
+    parts.into_iter().map(share).collect()
+}
+
+/// The simplest formula whose error on left-out points is within one standard error of the smallest.
+///
+/// The error of a point is its symmetric relative one; the standard error is that of the mean
+/// difference over the points. Among equally complex formulas, the one with the smallest error, the
+/// earlier of equals. Where none but the constant could be validated, the first that is no constant.
+///
+/// # Source
+/// L. Breiman, J. Friedman, R. Olshen, C. Stone, *Classification and Regression Trees* (1984), section
+/// 3.4.3, for the rule (recalled, not looked up).
+fn one_standard_error(points: &Points, candidates: &[&Candidate]) -> Option<usize> {
+    let shaped = |c: &&Candidate| c.family != Family::Constant;
+    let errors: Vec<Option<Vec<f64>>> = candidates.iter().map(|c| errors(points, c)).collect();
+    let validated = |i: usize| errors[i].is_some();
+    if !(0..candidates.len()).any(|i| validated(i) && shaped(&candidates[i])) {
+        let first = candidates.iter().position(shaped);
+        return first.or(if candidates.is_empty() { None } else { Some(0) });
+    }
+    let mean = |i: usize| errors[i].as_deref().map_or(f64::INFINITY, average);
+    let best = (0..candidates.len()).min_by(|&a, &b| mean(a).total_cmp(&mean(b)))?;
+    let near = |&i: &usize| match (&errors[i], &errors[best]) {
+        (Some(ours), Some(least)) => i == best || within_one_standard_error(ours, least),
+        _ => false,
+    };
+    let mut near: Vec<usize> = (0..candidates.len()).filter(near).collect();
+    let least = near.iter().map(|&i| candidates[i].n_free).min()?;
+    near.retain(|&i| candidates[i].n_free == least);
+    near.into_iter().reduce(|a, b| {
+        if mean(b) < BETTER * mean(a) - NO_ERROR {
+            b
+        } else {
+            a
+        }
+    })
+}
+
+/// Error of each left-out point, per cent, 0 to 200.
+fn errors(points: &Points, shown: &Candidate) -> Option<Vec<f64>> {
+    let left_out = shown.left_out_s.as_ref()?;
+    let error = |(&y, &f): (&f64, &f64)| {
+        if y == f {
+            return 0.0;
+        }
+        let ratio = (f - y).abs() / (f.abs() + y.abs());
+        200.0 * if ratio.is_nan() { 1.0 } else { ratio }
+    };
+    Some(points.mean_s.iter().zip(left_out).map(error).collect())
+}
+
+fn within_one_standard_error(ours: &[f64], least: &[f64]) -> bool {
+    let gains: Vec<f64> = ours.iter().zip(least).map(|(a, b)| a - b).collect();
+    let (n, mean) = (gains.len() as f64, average(&gains));
+    let squares: f64 = gains.iter().map(|gain| (gain - mean).powi(2)).sum();
+    mean <= (squares / (n * (n - 1.0))).sqrt() + NO_ERROR
+}
+
+fn average(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}

@@ -1,0 +1,387 @@
+//! From samples to models: every hypothesis fitted, the simplest of the best shown.
+
+use crate::error::Error;
+use crate::families::hypothesis::Hypothesis;
+use crate::families::list::hypotheses;
+use crate::formula::sum::Formula;
+use crate::samples::metric::Metric;
+use crate::select::calibration::interval_ratio;
+use crate::select::choice::Field;
+use crate::solve::limits::Limits;
+
+use crate::error::list;
+use crate::families::candidate::{Alternative, Candidate};
+use crate::families::normal_form::{Found, MIN_POINTS, search};
+use crate::families::note::Note;
+use crate::families::searched::{left_out, searched};
+use crate::families::written::UserFormula;
+use crate::formula::family::Family;
+use crate::samples::modes::{Modes, split};
+use crate::samples::points::Points;
+use crate::samples::sample::Samples;
+use crate::select::model::{Coefficient, Freedom, Model};
+use crate::select::sigma::{Deviation, sigma};
+use crate::solve::likelihood::Counts;
+use crate::solve::mixture::{Part, middle};
+use crate::solve::quality::{aicc, bic, r_squared, residual_sum, smape};
+use crate::solve::uncertainty::LEVEL;
+
+/// What a user wishes of a fit; by default, nothing.
+#[derive(Debug, Clone, Default)]
+pub struct FitOptions {
+    /// The only family to try.
+    pub family: Option<Family>,
+    /// The formula to fit, in place of all families.
+    pub formula: Option<UserFormula>,
+    /// Numeric parameters that the time must not fall with, over the range.
+    pub monotone: Vec<String>,
+    /// What to do with enumeration parameters.
+    pub modes: Modes,
+}
+
+/// Fits a model to each mode of a method, the family chosen.
+///
+/// A mode is one combination of the enumeration parameters that make a difference. In each, all
+/// families are fitted to the mean time at each coordinate, weighted by its calls and their spread; of
+/// those that are nowhere negative on the range the simplest is shown whose error on left-out
+/// coordinates is within one standard error of the smallest, and predictions average over the credible
+/// ones. With too few coordinates to tell, a line is taken and [`Note::NotValidated`] says so; with one
+/// coordinate, a constant.
+///
+/// Calls far above the others at their coordinate are set aside, and [`Note::SetAside`] says how many;
+/// their time is in the model's `total_ratio`, so that [`crate::Total`] over the samples is their total
+/// time.
+///
+/// # Returns
+/// One model a mode, in the order of the labels.
+///
+/// # Errors
+/// [`Error::NoSamples`] if no call was taken.
+pub fn fit(samples: &Samples) -> Result<Vec<Model>, Error> {
+    fit_with(samples, &FitOptions::default())
+}
+
+/// As [`fit`], with the family given; only its parameters are chosen.
+///
+/// # Errors
+/// [`Error::NoSamples`]; [`Error::TooFewPoints`] if a mode has fewer coordinates than the family
+/// needs; [`Error::Unsuitable`] if the family is negative or not finite on a mode.
+pub fn fit_family(samples: &Samples, family: Family) -> Result<Vec<Model>, Error> {
+    let options = FitOptions {
+        family: Some(family),
+        ..FitOptions::default()
+    };
+    fit_with(samples, &options)
+}
+
+/// As [`fit`], as the user wishes.
+///
+/// # Errors
+/// Those of [`fit_family`]; for a formula also [`Error::UnknownName`] and [`Error::NoParameter`];
+/// [`Error::NoSuchParameter`] if a parameter to be monotone in is none of the method's numbers.
+pub fn fit_with(samples: &Samples, options: &FitOptions) -> Result<Vec<Model>, Error> {
+    let modes = split(samples, options.modes);
+    let Some(first) = modes.first() else {
+        let (method, refused) = (samples.method.clone(), samples.n_refused);
+        return Err(Error::NoSamples { method, refused });
+    };
+    let unknown = |name: &&String| !first.names.contains(name);
+    if let Some(parameter) = options.monotone.iter().find(unknown) {
+        return Err(Error::NoSuchParameter {
+            method: samples.method.clone(),
+            parameter: parameter.clone(),
+            known: list(first.names.iter().cloned()),
+        });
+    }
+    modes
+        .iter()
+        .map(|points| fit_mode(samples, points, options))
+        .collect()
+}
+
+fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<Model, Error> {
+    let limits = Limits {
+        monotone: &options.monotone,
+    };
+    let (mut field, mut notes) = match &options.formula {
+        Some(formula) => {
+            let fitted = formula.fit(points, &named(samples, points), &limits)?;
+            let others = fitted.into_iter().collect();
+            let field = Field {
+                points,
+                found: None,
+                others,
+                limits: &limits,
+            };
+            (field, Vec::new())
+        }
+        None => field(points, options.family, &limits),
+    };
+    field
+        .others
+        .retain(|candidate| limits.hold(&candidate.formula, points));
+    let Some(mut best) = field.choose() else {
+        let family = match &options.formula {
+            Some(_) => Family::Written,
+            None => options.family.unwrap_or(Family::Constant),
+        };
+        return Err(nothing_fits(samples, points, family, &options.monotone));
+    };
+    if let Some(family @ Family::NormalForm) = options.family {
+        best.family = family;
+        best.alternatives.iter_mut().for_each(|a| a.family = family);
+    }
+    if best.left_out_s.is_none() {
+        best.left_out_s = left_out(points, &limits, &best);
+    }
+    // What overflowed is unknown.
+    let parts = best.alternatives.iter_mut().map(|a| &mut a.covariance);
+    for covariance in parts.chain([&mut best.covariance]) {
+        covariance.take_if(|rows| !rows.iter().flatten().all(|c| c.is_finite()));
+    }
+    let needed = best.coefficients.len() + 1;
+    let entangled = match &options.formula {
+        // Limits may take from an unknown what told it from the others.
+        Some(formula) if !best.held => formula.entangled(points, &best.coefficients)?,
+        _ => None,
+    };
+    if let Some(unknown) = entangled {
+        notes.push(Note::Entangled { unknown });
+    } else if best.left_out_s.is_none() && points.len() > 1 {
+        notes.push(Note::NotValidated {
+            n_points: points.len(),
+            needed,
+        });
+    }
+    notes.extend(
+        points
+            .shared
+            .keys()
+            .cloned()
+            .map(|param| match options.modes {
+                Modes::Together => Note::Together { param },
+                _ => Note::Shared { param },
+            }),
+    );
+    notes.extend(best.held.then_some(Note::Held));
+    notes.extend(set_aside(points));
+    notes.extend(zero(samples, points));
+    Ok(model(samples, points, best, notes))
+}
+
+/// Fits of all families, or of one, and the parameters left out.
+fn field<'a>(
+    points: &'a Points,
+    family: Option<Family>,
+    limits: &'a Limits<'a>,
+) -> (Field<'a>, Vec<Note>) {
+    let asked = |candidate: Family| family.is_none_or(|family| candidate == family);
+    let searched_only = [Family::NormalForm, Family::Stairs, Family::Regimes];
+    let (list, notes) = if family.is_some_and(|family| searched_only.contains(&family)) {
+        (Vec::new(), Vec::new())
+    } else {
+        hypotheses(points)
+    };
+    let found = match asked(Family::NormalForm) {
+        true => search(points),
+        false => None,
+    };
+    let few = Counts::of(points).are_few();
+    let covered = |hypothesis: &Hypothesis| {
+        !few && found
+            .as_ref()
+            .is_some_and(|found| found.covers(&hypothesis.shape))
+    };
+    let mut others: Vec<Candidate> = list
+        .iter()
+        .filter(|hypothesis| asked(hypothesis.family) && !covered(hypothesis))
+        .filter_map(|hypothesis| hypothesis.fit(points, limits))
+        .collect();
+    let explained = found.as_ref().is_some_and(Found::explains_well);
+    if family.is_some() || !explained {
+        others.extend(searched(points, limits, asked));
+    }
+    let field = Field {
+        points,
+        found,
+        others,
+        limits,
+    };
+    (field, notes)
+}
+
+/// Calls that were set aside, and their share of the time.
+fn set_aside(points: &Points) -> Option<Note> {
+    let all: u64 = points.all.iter().map(|summary| summary.count).sum();
+    let n_records = all - points.n_records() as u64;
+    let total_s: f64 = points.all.iter().map(|summary| summary.total_s()).sum();
+    let pairs = points.mean_s.iter().zip(&points.count);
+    let kept_s: f64 = pairs.map(|(mean, n)| mean * n).sum();
+    (n_records > 0).then(|| Note::SetAside {
+        n_records,
+        percent: 100.0 * (1.0 - kept_s / total_s),
+    })
+}
+
+/// Calls that took no time, which no call does.
+fn zero(samples: &Samples, points: &Points) -> Option<Note> {
+    let bins = points.bins.iter().flatten();
+    let none = bins.filter(|bin| bin.max_s == 0.0);
+    let n_records: u64 = none.map(|bin| bin.count).sum();
+    (samples.metric == Metric::Wall && n_records > 0).then_some(Note::Zero { n_records })
+}
+
+/// The method with its mode: `METHOD where axis=x`.
+fn named(samples: &Samples, points: &Points) -> String {
+    let labels = points.mode.iter().map(|(k, v)| format!("{k}={v}"));
+    let labels: Vec<String> = labels.collect();
+    match labels.as_slice() {
+        [] => samples.method.clone(),
+        labels => format!("{} where {}", samples.method, labels.join(", ")),
+    }
+}
+
+fn nothing_fits(samples: &Samples, points: &Points, family: Family, monotone: &[String]) -> Error {
+    let method = named(samples, points);
+    let (n_points, needed) = (points.len(), needed(family));
+    if n_points < needed {
+        return Error::TooFewPoints {
+            method,
+            found: n_points,
+            needed,
+        };
+    }
+    let names: Vec<String> = monotone.iter().map(|name| format!("\"{name}\"")).collect();
+    let limits = match names.as_slice() {
+        [] => String::new(),
+        names => format!(" and does not fall with {}", names.join(", ")),
+    };
+    Error::Unsuitable {
+        method,
+        family,
+        limits,
+        n_points,
+    }
+}
+
+/// Distinct coordinates that a family needs at least.
+fn needed(family: Family) -> usize {
+    match family {
+        Family::Constant | Family::Written => 1,
+        Family::Line | Family::Logarithm | Family::PowerLaw | Family::Exponential => 2,
+        Family::Polynomial => 4,
+        Family::NormalForm => MIN_POINTS,
+        Family::Stairs | Family::Regimes => 6,
+    }
+}
+
+fn model(samples: &Samples, points: &Points, best: Candidate, notes: Vec<Note>) -> Model {
+    let (y, f, w) = (&points.mean_s, &best.fitted_s, &points.count);
+    let (n, k) = (points.len(), best.coefficients.len());
+    let r2 = r_squared(y, f, w);
+    let adjust = |r2: f64| 1.0 - (1.0 - r2) * (n as f64 - 1.0) / (n - k) as f64;
+    let ranges = points
+        .names
+        .iter()
+        .enumerate()
+        .map(|(i, name)| (name.clone(), points.range(i)));
+    let spare = points.n_records() - k as f64;
+    let deviation = (spare >= 1.0).then(|| match &best.sigma {
+        Some(own) => Deviation {
+            family: best.family,
+            formula: own.clone(),
+        },
+        None => sigma(points, &best, spare),
+    });
+    let ratio = match (&deviation, &best.left_out_s) {
+        (Some(deviation), Some(left_out_s)) => {
+            interval_ratio(points, left_out_s, &deviation.formula, LEVEL)
+        }
+        _ => 1.0,
+    };
+    let mut model = Model {
+        method: samples.method.clone(),
+        metric: samples.metric.clone(),
+        mode: points.mode.clone(),
+        shared: points.shared.clone(),
+        family: best.family,
+        params: points.names.clone(),
+        expression: best.formula.to_string(),
+        coefficients: coefficients(&best),
+        smape: smape(y, f, w),
+        r2,
+        r2_adjusted: r2.filter(|_| n > k).map(adjust),
+        aicc: aicc(residual_sum(y, f, w), n, k),
+        bic: bic(residual_sum(y, f, w), n, k),
+        cv_smape: best.cv_smape(points),
+        formula: best.formula,
+        covariance: best.covariance,
+        range: ranges.collect(),
+        sigma_family: deviation.as_ref().map(|deviation| deviation.family),
+        sigma: deviation.map(|deviation| deviation.formula),
+        interval_ratio: ratio,
+        total_ratio: 1.0,
+        freedom: Freedom {
+            coefficients: best.freedom,
+            sigma: spare.max(0.0),
+        },
+        alternatives: best.alternatives,
+        n_points: n,
+        n_records: points.all.iter().map(|summary| summary.count).sum(),
+        n_refused: samples.n_refused,
+        notes,
+    };
+    model.total_ratio = total_ratio(&model, points);
+    model
+}
+
+/// Time of all calls by what predictions give them; 1 where that is nothing.
+fn total_ratio(model: &Model, points: &Points) -> f64 {
+    let value_s = |formula: &Formula, i: usize| {
+        let value = formula.evaluate(|name| points.number(i, name));
+        value.unwrap_or(f64::NAN)
+    };
+    let mut parts = Vec::with_capacity(model.alternatives.len());
+    let predicted = (0..points.len()).map(|i| {
+        let count = points.all[i].count as f64;
+        if model.alternatives.is_empty() {
+            return count * value_s(&model.formula, i).max(0.0);
+        }
+        let part = |alternative: &Alternative| Part {
+            weight: alternative.weight,
+            mean: value_s(&alternative.formula, i),
+            deviation: 0.0,
+        };
+        parts.clear();
+        parts.extend(model.alternatives.iter().map(part));
+        count * middle(&mut parts).max(0.0)
+    });
+    let predicted_s: f64 = predicted.sum();
+    let total_s: f64 = points.all.iter().map(|summary| summary.total_s()).sum();
+    let ratio = total_s / predicted_s;
+    if ratio.is_finite() && ratio > 0.0 {
+        ratio
+    } else {
+        1.0
+    }
+}
+
+/// The fitted numbers with their standard errors.
+fn coefficients(best: &Candidate) -> Vec<Coefficient> {
+    let coefficient =
+        |(j, ((name, unit), &value)): (usize, (&(String, String), &f64))| Coefficient {
+            name: name.clone(),
+            value,
+            std_error: best
+                .covariance
+                .as_ref()
+                .map(|covariance| covariance[j][j].sqrt()),
+            unit: unit.clone(),
+        };
+    best.names
+        .iter()
+        .zip(&best.coefficients)
+        .enumerate()
+        .map(coefficient)
+        .collect()
+}

@@ -1,0 +1,10 @@
+//! From candidates to a model: how credible each is, which is shown, how calls scatter about it.
+//!
+//! In: samples and a user's wishes. Out: a [`Model`](crate::Model) a mode. Uses `formula`, `samples`, `solve` and `families`.
+
+pub(crate) mod between_runs;
+pub(crate) mod calibration;
+pub(crate) mod choice;
+pub(crate) mod fit;
+pub(crate) mod model;
+pub(crate) mod sigma;

@@ -1,0 +1,305 @@
+//! A fitted model and a set of them, as they are stored.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, list};
+use crate::families::candidate::Alternative;
+use crate::families::note::Note;
+use crate::formula::family::Family;
+use crate::formula::sum::Formula;
+use crate::samples::metric::Metric;
+use crate::samples::parameter::{Coordinate, Value};
+
+/// A fitted number.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Coefficient {
+    /// What it multiplies: a parameter, or the constant.
+    #[serde(default)]
+    pub name: String,
+    /// Its value.
+    pub value: f64,
+    /// Its standard error; `None` where the samples do not tell.
+    pub std_error: Option<f64>,
+    /// Unit of both.
+    pub unit: String,
+}
+
+/// Degrees of freedom behind the two parts of an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Freedom {
+    /// Of the covariance of the coefficients.
+    pub coefficients: f64,
+    /// Of the standard deviation of one call.
+    pub sigma: f64,
+}
+
+/// The time of one call of a method in one mode, as a function of its numeric parameters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Model {
+    /// The method, `CLASS::PORT.METHOD`.
+    pub method: String,
+    /// What is modelled.
+    pub metric: Metric,
+    /// Values of the enumeration parameters it holds for: the mode.
+    #[serde(rename = "where", default)]
+    pub mode: BTreeMap<String, String>,
+    /// Enumeration parameters that make no difference, and their labels: it holds for each.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub shared: BTreeMap<String, Vec<String>>,
+    /// The form.
+    pub family: Family,
+    /// Numeric parameters of the method, in the formula or not.
+    pub params: Vec<String>,
+    /// The formula as text, seconds.
+    pub expression: String,
+    /// Mean time of a call, seconds: `constant` and `terms`.
+    #[serde(flatten)]
+    pub formula: Formula,
+    /// The fitted numbers: the constant where the family has one, then one for each term; of `ln T`
+    /// for a power law or an exponential; the unknowns of a written formula in the order of their names.
+    pub coefficients: Vec<Coefficient>,
+    /// Covariance of `coefficients`, `[n][n]`; `None` where the samples do not tell.
+    #[serde(default)]
+    pub covariance: Option<Vec<Vec<f64>>>,
+    /// Error over the samples, per cent, 0 to 200, weighted by calls.
+    pub smape: f64,
+    /// Share of the variance between coordinates that is explained; `None` where there is none.
+    pub r2: Option<f64>,
+    /// The same, adjusted for the coefficients; `None` without a coordinate to spare.
+    #[serde(default)]
+    pub r2_adjusted: Option<f64>,
+    /// Akaike's criterion, corrected for few coordinates; comparable within one method and mode.
+    pub aicc: Option<f64>,
+    /// Schwarz's criterion; comparable within one method and mode.
+    #[serde(default)]
+    pub bic: Option<f64>,
+    /// As `smape`, each coordinate predicted from the others; `None` without one to spare.
+    pub cv_smape: Option<f64>,
+    /// Smallest and largest value measured of each numeric parameter.
+    pub range: BTreeMap<String, [f64; 2]>,
+    /// Standard deviation of one call about the formula, seconds, for within the range; beyond it the
+    /// deviation stays the share of the time that it is at the border. `None` where the samples do not
+    /// tell.
+    pub sigma: Option<Formula>,
+    /// Form of `sigma`.
+    #[serde(default)]
+    pub sigma_family: Option<Family>,
+    /// Half-width of the interval for a call by that of normal calls with `sigma`, so that it holds as many of those that
+    /// were left out as it says; 1 where they are too few to tell.
+    #[serde(default = "one")]
+    pub interval_ratio: f64,
+    /// Time of all calls fitted, those set aside included, by what predictions give them: totals of
+    /// many calls are multiplied by it.
+    #[serde(default = "one")]
+    pub total_ratio: f64,
+    /// Degrees of freedom.
+    #[serde(default)]
+    pub freedom: Freedom,
+    /// Formulas that predictions average over, the shown one first; empty where it stands alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alternatives: Vec<Alternative>,
+    /// Distinct coordinates fitted.
+    #[serde(default)]
+    pub n_points: usize,
+    /// Calls fitted.
+    #[serde(default)]
+    pub n_records: u64,
+    /// Calls of the method, all modes, that were refused as samples.
+    #[serde(default)]
+    pub n_refused: u64,
+    /// What else to know.
+    #[serde(default)]
+    pub notes: Vec<Note>,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+impl Model {
+    /// Share of the shown formula among those that predictions average over, 0 to 1; 1 where it stands alone.
+    pub fn weight(&self) -> f64 {
+        self.alternatives.first().map_or(1.0, |first| first.weight)
+    }
+
+    /// Whether the labels of `coordinate` are those of this model's mode.
+    pub fn matches(&self, coordinate: &Coordinate) -> bool {
+        let mut told = self.mode.iter();
+        let mut shared = self.shared.iter();
+        told.all(|(name, label)| coordinate.label(name) == Some(label))
+            && shared.all(|(name, labels)| match coordinate.values.get(name) {
+                Some(Value::Label(label)) => labels.contains(label),
+                Some(Value::Number(_)) => false,
+                None => true,
+            })
+    }
+
+    /// The labels it holds for: `axis=x, level=0|1`.
+    pub(crate) fn labels(&self) -> String {
+        let told = self
+            .mode
+            .iter()
+            .map(|(name, label)| format!("{name}={label}"));
+        let shared = self.shared.iter();
+        let shared = shared.map(|(name, labels)| format!("{name}={}", labels.join("|")));
+        list(told.chain(shared))
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        let wrong = |found: String, expected: &str| {
+            let expected = expected.to_owned();
+            Err(Error::Inconsistent {
+                method: self.method.clone(),
+                found,
+                expected,
+            })
+        };
+        let n = self.coefficients.len();
+        let wanted = n_coefficients(self.family, &self.formula);
+        if n != wanted {
+            return wrong(format!("{n} coefficients"), &format!("{wanted}"));
+        }
+        if !(self.total_ratio.is_finite() && self.total_ratio > 0.0) {
+            return wrong(
+                format!("a ratio of totals of {}", self.total_ratio),
+                "one above 0",
+            );
+        }
+        if !(self.interval_ratio.is_finite() && self.interval_ratio > 0.0) {
+            return wrong(
+                format!("a ratio of intervals of {}", self.interval_ratio),
+                "one above 0",
+            );
+        }
+        if !self.formula.is_finite() || !self.sigma.iter().all(Formula::is_finite) {
+            return wrong("a number that is not finite".into(), "finite ones");
+        }
+        let square =
+            |rows: &Vec<Vec<f64>>| rows.len() == n && rows.iter().all(|row| row.len() == n);
+        if !self.covariance.iter().all(square) {
+            return wrong(
+                "a covariance of another size".into(),
+                &format!("{n} by {n}"),
+            );
+        }
+        for alternative in &self.alternatives {
+            let n = n_coefficients(alternative.family, &alternative.formula);
+            let square =
+                |rows: &Vec<Vec<f64>>| rows.len() == n && rows.iter().all(|row| row.len() == n);
+            if !alternative.formula.is_finite() || !(0.0..=1.0).contains(&alternative.weight) {
+                return wrong("an alternative that is not finite".into(), "finite ones");
+            }
+            if !alternative.covariance.iter().all(square) {
+                return wrong(
+                    "an alternative's covariance of another size".into(),
+                    &format!("{n} by {n}"),
+                );
+            }
+        }
+        match self.range.iter().find(|(_, [low, high])| low > high) {
+            Some((name, _)) => wrong(format!("an empty range of \"{name}\""), "low, then high"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Coefficients that a formula of a family has.
+pub(crate) fn n_coefficients(family: Family, formula: &Formula) -> usize {
+    match family {
+        Family::PowerLaw | Family::Exponential => {
+            let factors = formula.terms.iter().map(|term| term.factors.len());
+            1 + factors.sum::<usize>()
+        }
+        Family::Regimes => formula.terms.len(),
+        Family::Written => formula.written.as_ref().map_or(0, |w| w.values().len()),
+        _ => 1 + formula.terms.len(),
+    }
+}
+
+/// Models of any number of methods.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ModelSet {
+    /// The models.
+    pub models: Vec<Model>,
+}
+
+impl ModelSet {
+    /// The same models, each its shown formula alone: predictions average over no others.
+    #[must_use]
+    pub fn shown_alone(mut self) -> Self {
+        self.models
+            .iter_mut()
+            .for_each(|model| model.alternatives.clear());
+        self
+    }
+
+    /// Reads the text that [`ModelSet::to_json`] writes.
+    ///
+    /// # Errors
+    /// [`Error::Json`] if it is not of that form, [`Error::Inconsistent`] if a model contradicts
+    /// itself.
+    pub fn from_json(text: &str) -> Result<Self, Error> {
+        let set: Self = serde_json::from_str(text)?;
+        set.models.iter().try_for_each(Model::check)?;
+        Ok(set)
+    }
+
+    /// The models as JSON; reading it back gives equal models, to the bit.
+    ///
+    /// # Errors
+    /// [`Error::Json`] should a name not be writable, which no text is.
+    pub fn to_json(&self) -> Result<String, Error> {
+        Ok(serde_json::to_string_pretty(self)?)
+    }
+
+    /// The model of `method` and `metric` for the mode that `coordinate` names.
+    ///
+    /// # Errors
+    /// [`Error::NoModel`] if the method has none for the metric, [`Error::NoMode`] if it has none
+    /// for the mode, [`Error::NoLabel`] if the coordinate names no mode where there are several.
+    pub fn find(
+        &self,
+        method: &str,
+        metric: Metric,
+        coordinate: &Coordinate,
+    ) -> Result<&Model, Error> {
+        let named = |model: &&Model| model.method == method && model.metric == metric;
+        let models: Vec<&Model> = self.models.iter().filter(named).collect();
+        if models.is_empty() {
+            return Err(self.no_model(method, metric));
+        }
+        let found = models.iter().find(|model| model.matches(coordinate));
+        found.copied().ok_or_else(|| no_mode(&models, coordinate))
+    }
+
+    fn no_model(&self, method: &str, metric: Metric) -> Error {
+        let of_metric = self.models.iter().filter(|model| model.metric == metric);
+        let known: BTreeSet<String> = of_metric.map(|model| model.method.clone()).collect();
+        Error::NoModel {
+            method: method.into(),
+            metric,
+            known: list(known.into_iter()),
+        }
+    }
+}
+
+/// The error of a method, one model at least, that has none for the mode of `coordinate`.
+fn no_mode(models: &[&Model], coordinate: &Coordinate) -> Error {
+    let known: Vec<String> = models.iter().map(|model| model.labels()).collect();
+    let labels = coordinate.values.iter();
+    let labels = labels.filter(|(name, _)| coordinate.label(name).is_some());
+    let labels: Vec<String> = labels
+        .map(|(name, label)| format!("{name}={label}"))
+        .collect();
+    let (method, known) = (models[0].method.clone(), known.join(" or "));
+    if labels.is_empty() {
+        return Error::NoLabel { method, known };
+    }
+    Error::NoMode {
+        method,
+        found: list(labels.into_iter()),
+        known,
+    }
+}

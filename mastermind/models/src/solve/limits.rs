@@ -1,0 +1,163 @@
+//! What makes a formula a cost: nowhere negative on the range, and not falling where that is asked.
+
+use crate::formula::sum::{Formula, Term};
+use crate::samples::points::Points;
+
+/// Places between the ends of the range where a formula is looked at.
+const N_LOOKED_AT: u32 = 32;
+
+/// Distance from the ends to the places next to them, as a share of that between others: a curve that turns
+/// does so there, between the places, unseen.
+const NEAR_END: f64 = 1e-3;
+
+/// Share of the longest time by which a formula may fall and count as monotone, or be negative.
+const ROUNDING: f64 = 1e-12;
+
+/// Limits of a fit.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits<'a> {
+    /// Numeric parameters that the time must not fall with.
+    pub monotone: &'a [String],
+}
+
+/// Places along a parameter, the others as at one point.
+pub(crate) struct Walk<'a> {
+    points: &'a Points,
+    param: usize,
+    /// The point.
+    others: usize,
+    /// The time must not fall on it.
+    pub rises: bool,
+    /// Ascending, the ends of the range among them.
+    pub values: Vec<f64>,
+}
+
+impl<'a> Walk<'a> {
+    /// # Arguments
+    /// * `terms` - of the formula: where a regime of theirs ends, both sides of the break are places
+    fn new(points: &'a Points, param: usize, others: usize, terms: &[Term]) -> Self {
+        let [low, high] = points.range(param);
+        let value = |k: u32| {
+            let share = f64::from(k) / f64::from(N_LOOKED_AT);
+            let x = if low > 0.0 && high > 10.0 * low {
+                low * (high / low).powf(share)
+            } else {
+                low + (high - low) * share
+            };
+            // The ends exactly: beyond them a regime or a step may begin.
+            x.max(low).min(high)
+        };
+        let mut values: Vec<f64> = (0..=N_LOOKED_AT).map(value).collect();
+        let n = values.len();
+        values.push(low + NEAR_END * (values[1] - low));
+        values.push(high - NEAR_END * (high - values[n - 2]));
+        let regimes = terms.iter().filter_map(|term| term.regime.as_ref());
+        let breaks = regimes
+            .filter(|regime| regime.param == points.names[param])
+            .filter_map(|regime| regime.to);
+        let inside = breaks.filter(|end| (low..high).contains(end));
+        values.extend(inside.flat_map(|end| [end.next_down(), end]));
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        Walk {
+            points,
+            param,
+            others,
+            rises: false,
+            values,
+        }
+    }
+
+    /// Value of a parameter, the walked one being `x`.
+    pub fn number(&self, name: &str, x: f64) -> Option<f64> {
+        match name == self.points.names[self.param] {
+            true => Some(x),
+            false => self.points.number(self.others, name),
+        }
+    }
+}
+
+impl Limits<'_> {
+    /// Whether a formula is finite and not negative on the range, and does not fall with the parameters named:
+    /// along each parameter between its least and its greatest value.
+    pub fn hold(&self, formula: &Formula, points: &Points) -> bool {
+        let smallest = -ROUNDING * points.largest_s();
+        self.walks(points, &formula.terms).iter().all(|walk| {
+            let value = |&x: &f64| {
+                formula
+                    .evaluate(|name| walk.number(name, x))
+                    .unwrap_or(f64::NAN)
+            };
+            let values: Vec<f64> = walk.values.iter().map(value).collect();
+            let rises = || values.windows(2).all(|pair| pair[1] >= pair[0] + smallest);
+            let positive = |value: &f64| *value >= smallest && value.is_finite();
+            values.iter().all(positive) && (!walk.rises || rises())
+        })
+    }
+
+    /// Where a formula of these terms is looked at: along each parameter, the others as at the middle point; where it must
+    /// not fall with it, also as at the points with the least and the greatest value of each other.
+    pub fn walks<'p>(&self, points: &'p Points, terms: &[Term]) -> Vec<Walk<'p>> {
+        let varying = points.varying();
+        let along = |&param: &usize| {
+            let rises = self.rises_with(points, param);
+            let others = varying.iter().filter(|&&other| rises && other != param);
+            let ends = others.flat_map(|&other| {
+                let column = &points.columns[other];
+                let by = |a: &usize, b: &usize| column[*a].total_cmp(&column[*b]);
+                let rows = 0..points.len();
+                [rows.clone().min_by(by), rows.max_by(by)]
+            });
+            let mut places: Vec<usize> = ends.flatten().chain([points.len() / 2]).collect();
+            places.sort_unstable();
+            places.dedup();
+            let walk = |others| Walk {
+                rises,
+                ..Walk::new(points, param, others, terms)
+            };
+            places.into_iter().map(walk).collect::<Vec<_>>()
+        };
+        varying.iter().flat_map(along).collect()
+    }
+
+    /// Whether the time must not fall with the parameter at this position.
+    pub fn rises_with(&self, points: &Points, param: usize) -> bool {
+        self.monotone.contains(&points.names[param])
+    }
+
+    /// The same for a sum of terms, as half-spaces of its coefficients; also at the points.
+    ///
+    /// # Returns
+    /// Shape `[n_limits][n_coefficients]`; `None` where a term has no value.
+    pub fn rows(&self, constant: bool, terms: &[Term], points: &Points) -> Option<Vec<Vec<f64>>> {
+        let mut rows = Vec::new();
+        for i in 0..points.len() {
+            rows.push(row(constant, terms, |name| points.number(i, name))?);
+        }
+        for walk in self.walks(points, terms) {
+            let along = walk.values.iter();
+            let along = along.map(|&x| row(constant, terms, |name| walk.number(name, x)));
+            let along: Vec<Vec<f64>> = along.collect::<Option<_>>()?;
+            if walk.rises {
+                let steps = along.windows(2).map(|pair| {
+                    let rise = pair[1].iter().zip(&pair[0]).map(|(b, a)| b - a);
+                    rise.collect()
+                });
+                rows.extend(steps);
+            }
+            rows.extend(along);
+        }
+        Some(rows)
+    }
+}
+
+/// What each coefficient of a sum is multiplied by at a place.
+fn row(constant: bool, terms: &[Term], number: impl Fn(&str) -> Option<f64>) -> Option<Vec<f64>> {
+    let products = terms.iter().map(|term| term.product(&number).ok());
+    let row: Vec<f64> = constant
+        .then_some(Some(1.0))
+        .into_iter()
+        .chain(products)
+        .collect::<Option<_>>()?;
+    row.iter().all(|x| x.is_finite()).then_some(row)
+}
