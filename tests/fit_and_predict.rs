@@ -5,13 +5,23 @@ use std::fmt::Write as _;
 use mastermind_tests::Scratch;
 use serde_json::Value;
 
-/// A table of calls of two kernels: a line in `n` for each label, five repetitions with a known spread.
+/// A table of calls of two kernels: a line in `n` for each label, five repetitions with a spread of up to 2 %.
 fn table() -> String {
+    run_of_kernels(1, 1.0)
+}
+
+/// The same kernels in another run: other calls of the same spread, and all times by a factor.
+fn run_of_kernels(seed: u64, factor: f64) -> String {
     let mut table = String::from("kernel,n [element],order,rep,time_us\n");
+    let mut state = seed;
     for rep in 0..5 {
         for i in 1..=8 {
             let n = 1000 * i * i;
-            let spread = 1.0 + 0.01 * f64::from((3 * rep + i) % 5 - 2);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let share = (state >> 11) as f64 / (1_u64 << 53) as f64;
+            let spread = factor * (1.0 + 0.02 * (2.0 * share - 1.0));
             for (order, slope) in [("sorted", 0.002), ("random", 0.02)] {
                 let us = (3.0 + slope * f64::from(n)) * spread;
                 let _ = writeln!(table, "sort,{n},{order},{rep},{us}");
@@ -65,8 +75,21 @@ fn a_table_becomes_models_that_predict() {
         told.contains("outside the measured range: n = 1000000, measured from 1000 to 64000"),
         "{told}"
     );
-    // Another run of the same lies within the intervals.
-    let checked = json(&predict(&["--against", "t.csv", "--method", "sort", "--json"]).well());
+    // Another run of the same lies within the intervals, and one of a slower machine does not.
+    scratch.write("other.csv", run_of_kernels(2, 1.0));
+    scratch.write("slower.csv", run_of_kernels(2, 1.2));
+    let against = |file: &str| {
+        let words = ["--against", file, "--method", "sort", "--json"];
+        json(&predict(&words).well())
+    };
+    let inside = |checked: &Value| -> Vec<f64> {
+        let rows = checked["rows"].as_array().expect("rows");
+        let inside = |row: &Value| row["inside_percent"].as_f64().expect("a share");
+        rows.iter().map(inside).collect()
+    };
+    let slower = inside(&against("slower.csv"));
+    assert!(slower.iter().all(|percent| *percent < 10.0), "{slower:?}");
+    let checked = against("other.csv");
     let rows = checked["rows"].as_array().expect("rows");
     let calls: u64 = rows
         .iter()
@@ -74,8 +97,7 @@ fn a_table_becomes_models_that_predict() {
         .sum();
     assert_eq!(calls, 80);
     assert!(
-        rows.iter()
-            .all(|row| row["inside_percent"].as_f64() >= Some(90.0)),
+        inside(&checked).iter().all(|percent| *percent >= 90.0),
         "{checked}"
     );
     assert!(

@@ -1,6 +1,7 @@
 //! Each call of MPI as a record, where that is asked for: bytes, peer and ranks, in C and Fortran, under each MPI of this
 //! machine; in a wrapped program and in a run of the case study.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -92,7 +93,8 @@ fn bytes_peer_and_ranks_of_each_call() {
                 event("MPI_Type_commit", 0, -1, 0),
                 event("MPI_Irecv", 84, -1, 2),
                 event("MPI_Isend", 60, other, 2),
-                event("MPI_Waitall", 0, -1, 0),
+                // The receive is from any rank.
+                event("MPI_Waitall", 144, -1, 2),
                 event("MPI_Send", 0, -1, 2),
                 event("MPI_Bcast", 100, 1, 2),
                 event("MPI_Gather", 16, 0, 2),
@@ -108,6 +110,125 @@ fn bytes_peer_and_ranks_of_each_call() {
                 event("MPI_Finalize", 0, -1, 0),
             ];
             assert_eq!(events(&records, rank, &scratch), expected, "{mpi}");
+        }
+    }
+}
+
+/// The calls of a rank that move bytes and begin or complete requests, each with how often it was made.
+fn counted(all: &[Event], function: &str) -> BTreeMap<Event, usize> {
+    let mut counted = BTreeMap::new();
+    for event in all.iter().filter(|event| event.0 == function) {
+        *counted.entry(event.clone()).or_default() += 1;
+    }
+    counted
+}
+
+/// Sum of the bytes of a function.
+fn bytes(all: &[Event], function: &str) -> i64 {
+    let events = all.iter().filter(|event| event.0 == function);
+    events.map(|event| event.1).sum()
+}
+
+#[test]
+fn a_request_completes_with_its_bytes_and_peer() {
+    for mpi in mpis_with("mpicc") {
+        let scratch = Scratch::new();
+        let program = compile_mpi(mpi, "requests.c", &[], &[], &scratch.path(""));
+        let records = record(mpi, &program, &scratch);
+        for rank in [0, 1] {
+            let all = events(&records, rank, &scratch);
+            let other = i64::from(1 - rank);
+            let of = |function: &str| counted(&all, function);
+            let list =
+                |events: &[(Event, usize)]| events.iter().cloned().collect::<BTreeMap<_, _>>();
+            let with = |function: &str, bytes, n| (event(function, bytes, other, 2), n);
+            // To nobody and from there.
+            assert_eq!(
+                of("MPI_Send"),
+                list(&[(event("MPI_Send", 0, -1, 2), 1)]),
+                "{mpi}"
+            );
+            assert_eq!(
+                of("MPI_Recv"),
+                list(&[(event("MPI_Recv", 0, -1, 2), 1)]),
+                "{mpi}"
+            );
+            // Each of three sizes was received and sent, eight times over.
+            let begun = |function| [10, 20, 30].map(|bytes| with(function, bytes, 8));
+            assert_eq!(of("MPI_Irecv"), list(&begun("MPI_Irecv")), "{mpi}");
+            let mut sent = begun("MPI_Isend").to_vec();
+            sent.push((event("MPI_Isend", 0, -1, 2), 1));
+            assert_eq!(of("MPI_Isend"), list(&sent), "{mpi}");
+            let waited = [10, 20, 30].map(|bytes| with("MPI_Wait", bytes, 2));
+            let mut waited = waited.to_vec();
+            waited.push(with("MPI_Wait", 56, 2));
+            waited.push((event("MPI_Wait", 0, -1, 2), 1));
+            waited.push((event("MPI_Wait", 100, 0, 2), 1));
+            // One that was prepared and not started.
+            waited.push((event("MPI_Wait", 0, -1, 0), 1));
+            assert_eq!(of("MPI_Wait"), list(&waited), "{mpi}");
+            let all_of = [with("MPI_Waitall", 120, 1), with("MPI_Waitall", 112, 2)];
+            assert_eq!(of("MPI_Waitall"), list(&all_of), "{mpi}");
+            let any = [10, 20, 30].map(|bytes| with("MPI_Waitany", bytes, 2));
+            assert_eq!(of("MPI_Waitany"), list(&any), "{mpi}");
+            // How many of these there are, MPI decides.
+            for function in [
+                "MPI_Waitsome",
+                "MPI_Test",
+                "MPI_Testall",
+                "MPI_Testany",
+                "MPI_Testsome",
+            ] {
+                assert_eq!(bytes(&all, function), 120, "{function} of {mpi}");
+                let peers = of(function).into_keys().filter(|event| event.1 > 0);
+                assert!(
+                    peers.into_iter().all(|event| event.2 == other),
+                    "{function} of {mpi}"
+                );
+            }
+            // What is prepared moves nothing until it is started.
+            for function in ["MPI_Recv_init", "MPI_Send_init"] {
+                assert_eq!(of(function), list(&[with(function, 0, 1)]), "{mpi}");
+            }
+            assert_eq!(
+                of("MPI_Startall"),
+                list(&[with("MPI_Startall", 112, 2)]),
+                "{mpi}"
+            );
+            assert_eq!(of("MPI_Start"), list(&[with("MPI_Start", 56, 2)]), "{mpi}");
+        }
+    }
+}
+
+#[test]
+fn requests_of_fortran_complete_with_their_bytes() {
+    for mpi in mpis_with("mpif90") {
+        for interface in [&[][..], &["-DF08"]] {
+            let scratch = Scratch::new();
+            let program = compile_mpi(mpi, "requests.F90", interface, &[], &scratch.path(""));
+            let records = record(mpi, &program, &scratch);
+            for rank in [0, 1] {
+                let all = events(&records, rank, &scratch);
+                let expected = [
+                    ("MPI_Send", 0),
+                    ("MPI_Isend", 3 * 24),
+                    ("MPI_Irecv", 3 * 24),
+                    ("MPI_Waitany", 48),
+                    ("MPI_Testsome", 48),
+                    ("MPI_Testall", 48),
+                    ("MPI_Recv_init", 0),
+                    ("MPI_Send_init", 0),
+                    ("MPI_Startall", 3 * 128),
+                    ("MPI_Waitall", 3 * 128),
+                ];
+                for (function, moved) in expected {
+                    assert_eq!(
+                        bytes(&all, function),
+                        moved,
+                        "{function} of {mpi} {interface:?}"
+                    );
+                }
+            }
         }
     }
 }

@@ -240,13 +240,54 @@ fn declared(header: &str) -> BTreeMap<String, usize> {
                 break;
             }
         }
+        let name = name.trim();
+        if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+            // A field of that name.
+            continue;
+        }
         let none = matches!(arguments[..end].trim(), "" | "void");
         declared.insert(name.to_owned(), if none { 0 } else { commas + 1 });
     }
     declared
 }
 
-/// The table that the wrappers are made of has the numbers of arguments of this machine's headers.
+/// Declared functions that are not wrapped, as the head of the table says: queries, address arithmetic, and what has floating-point
+/// numbers or any number of arguments; a predefined callback.
+const LEFT_OUT: [&str; 21] = [
+    "MPI_Address",
+    "MPI_Aint_add",
+    "MPI_Aint_diff",
+    "MPI_Comm_rank",
+    "MPI_Comm_remote_size",
+    "MPI_Comm_size",
+    "MPI_DUP_FN",
+    "MPI_Finalized",
+    "MPI_Get_address",
+    "MPI_Get_library_version",
+    "MPI_Get_processor_name",
+    "MPI_Get_version",
+    "MPI_Group_rank",
+    "MPI_Group_size",
+    "MPI_Initialized",
+    "MPI_Is_thread_main",
+    "MPI_Pcontrol",
+    "MPI_Query_thread",
+    "MPI_Status_c2f08",
+    "MPI_Status_f082c",
+    "MPI_Status_f2f08",
+];
+
+/// Whether a declared function is not to be in the table: in the list above, of the tools interface, or a conversion of handles.
+fn is_left_out(name: &str) -> bool {
+    LEFT_OUT.contains(&name)
+        || name.starts_with("MPI_T_")
+        || ["_c2f", "_f2c", "_f082f"]
+            .iter()
+            .any(|end| name.ends_with(end))
+}
+
+/// The table that the wrappers are made of has every function that this machine's headers declare, with
+/// as many arguments.
 #[test]
 fn the_table_agrees_with_the_headers() {
     let table = fs::read_to_string(root().join("proxies/mpi/functions.txt")).expect("the table");
@@ -273,6 +314,14 @@ fn the_table_agrees_with_the_headers() {
             .filter_map(|path| fs::read_to_string(path).ok())
             .collect();
         let declared = declared(&headers);
+        let missing: Vec<_> = declared
+            .keys()
+            .filter(|name| !table.contains_key(name.as_str()) && !is_left_out(name))
+            .collect();
+        assert!(
+            missing.is_empty(),
+            "{mpi} has functions that the table lacks: {missing:?}"
+        );
         let both: Vec<_> = declared
             .iter()
             .filter_map(|(name, n)| Some((name, *n, *table.get(name.as_str())?)))

@@ -32,6 +32,7 @@ fn main() -> io::Result<()> {
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     let mut text = source(&functions).map_err(io::Error::other)?;
     text += &message_table(&functions, &messages)?;
+    text += &role_table(&functions, &messages);
     fs::write(out.join("wrappers.rs"), text)
 }
 
@@ -132,6 +133,46 @@ fn message_table(
     }
     text += "];\n";
     Ok(text)
+}
+
+/// What each function does with requests.
+fn role_table(functions: &[Function<'_>], messages: &BTreeMap<&str, [&str; 3]>) -> String {
+    let roles = functions.iter().map(|(name, arguments, _)| {
+        let moves = forms(name)
+            .iter()
+            .any(|form| messages.contains_key(&**form));
+        format!("    {},\n", role(name, *arguments, moves))
+    });
+    let roles: String = roles.collect();
+    format!("\npub(crate) static ROLES: [Role; N_FUNCTIONS] = [\n{roles}];\n")
+}
+
+/// What a function does with requests; the one that it makes is its last argument.
+fn role(name: &str, arguments: usize, moves: bool) -> String {
+    let plain = name.strip_suffix("_c").unwrap_or(name);
+    let completes = |how: &str| format!("Role::Completes(Completion::{how})");
+    match plain.strip_prefix("MPI_").unwrap_or(plain) {
+        how @ ("Wait" | "Test" | "Waitall" | "Testall" | "Waitany" | "Testany" | "Waitsome") => {
+            completes(how)
+        }
+        "Testsome" => completes("Waitsome"),
+        "Start" => "Role::StartsOne".into(),
+        "Startall" => "Role::StartsAll".into(),
+        "Request_free" => "Role::Frees".into(),
+        probe if probe.contains("probe") => "Role::None".into(),
+        prepared if moves && prepared.ends_with("_init") => {
+            format!("Role::Prepares({})", arguments - 1)
+        }
+        begun
+            if moves
+                && ["I", "File_i", "Rput", "Rget", "Raccumulate"]
+                    .iter()
+                    .any(|begin| begun.starts_with(begin)) =>
+        {
+            format!("Role::Begins({})", arguments - 1)
+        }
+        _ => "Role::None".into(),
+    }
 }
 
 /// The name, and the names of what it may be a form of.

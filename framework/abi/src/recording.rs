@@ -373,6 +373,31 @@ impl<'r, const N: usize> Recording<'r, N> {
         ManuallyDrop::new(self).finish(failed);
     }
 
+    /// As [`Recording::end`], for parameters that are known when the call has ended.
+    ///
+    /// # Arguments
+    /// * `parameters` - changes those that were given at the begin, after the clock was read; if it panics, those are recorded
+    #[cold]
+    pub fn end_with(self, failed: bool, parameters: impl FnOnce(&mut [u64; N])) {
+        let recording = ManuallyDrop::new(self);
+        let context = recording.context.as_ptr();
+        // SAFETY: as in `finish`.
+        let stop = unsafe { (*context).now() };
+        let mut words = recording.parameters;
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| parameters(&mut words))) {
+            // The payload's own drop might panic.
+            std::mem::forget(payload);
+            words = recording.parameters;
+        }
+        // The clock has been read, whichever it is.
+        let head = recording.head & !context::OTHER_CLOCK | (u64::from(failed) * word::FAILED);
+        // SAFETY: as in `finish`.
+        unsafe {
+            (*context).restore(recording.parent);
+            append_slowly(context, head, [recording.start, stop, recording.mpi], words);
+        }
+    }
+
     #[inline(always)]
     fn finish(&self, failed: bool) {
         let stop = time_stamp_counter();

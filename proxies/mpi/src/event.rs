@@ -6,9 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use cca_abi::recording::{ProxyMethod, Recording};
 
 use crate::call::{Call, attached, is_outermost};
-use crate::message::Arguments;
 pub(crate) use crate::message::Language;
-use crate::wrappers::{MESSAGES, N_FUNCTIONS};
+use crate::message::{Arguments, Moved};
+use crate::request::{Requests, Role, forget};
+use crate::wrappers::{MESSAGES, N_FUNCTIONS, ROLES};
 
 static ARE_RECORDED: AtomicBool = AtomicBool::new(false);
 static METHODS: [ProxyMethod; N_FUNCTIONS] = [const { ProxyMethod::new() }; N_FUNCTIONS];
@@ -30,6 +31,7 @@ pub(crate) fn record(ids: &[u32]) -> bool {
             method.register(*id);
         }
     }
+    forget();
     ARE_RECORDED.store(all, Ordering::Release);
     all
 }
@@ -50,13 +52,20 @@ pub(crate) unsafe fn call(
     padded[..words.len()].copy_from_slice(words);
     let place = function as usize;
     let recorder = if is_outermost() { attached() } else { None };
+    let (arguments, role) = (Arguments { language, words }, ROLES[place]);
+    let (mut moved, mut requests) = (Moved::NOTHING, Requests::default());
     let recording = recorder.and_then(|recorder| {
         Recording::begin(recorder, &METHODS[place], || {
-            let arguments = Arguments { language, words };
             // SAFETY: the caller's own arguments.
-            MESSAGES[place].map_or([0, u64::MAX, 0], |message| unsafe {
-                message.read(arguments)
-            })
+            unsafe {
+                requests = Requests::before(role, arguments);
+                moved = match (role, MESSAGES[place]) {
+                    (Role::StartsOne | Role::StartsAll, _) => requests.to_be_started(),
+                    (_, Some(message)) => message.read(arguments),
+                    _ => Moved::NOTHING,
+                };
+            }
+            moved.words()
         })
     });
     let call = Call::begin(function);
@@ -86,7 +95,16 @@ pub(crate) unsafe fn call(
     drop(call);
     if let Some(recording) = recording {
         // An error code is an `int`. A subroutine of Fortran returns nothing.
-        recording.end(language == Language::C && result as i32 != 0);
+        let failed = language == Language::C && result as i32 != 0;
+        if failed || role == Role::None {
+            recording.end(failed);
+        } else {
+            recording.end_with(false, |parameters| {
+                // SAFETY: the caller's own arguments, after the call.
+                let moved = unsafe { requests.after(role, arguments, moved) };
+                *parameters = moved.words();
+            });
+        }
     }
     result
 }

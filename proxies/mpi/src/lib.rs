@@ -14,6 +14,7 @@
 //!
 //! * `call.rs`: the measurement; `totals.rs`: sums per function and thread; `target.rs`: finds `PMPI_x`;
 //! * `event.rs`: a record for each call, opted in; `message.rs`: what a call moves, by `messages.txt`;
+//!   `request.rs`: what is moved by requests, from the call that makes one to the one that completes it;
 //! * `host.rs`: what the program that loads this library calls ([`cca_abi::recording::MpiProxyFunctions`]).
 //!
 //! On processors other than x86-64 nothing is wrapped, and the host is told so.
@@ -26,6 +27,8 @@ mod event;
 mod host;
 #[cfg(target_arch = "x86_64")]
 mod message;
+#[cfg(target_arch = "x86_64")]
+mod request;
 #[cfg(target_arch = "x86_64")]
 mod target;
 #[cfg(target_arch = "x86_64")]

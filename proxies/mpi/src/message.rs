@@ -2,10 +2,11 @@
 
 use std::ffi::{c_int, c_void};
 
+use crate::request::is_open_mpi;
 use crate::target::Target;
 
 /// The language of an entry point, which says how its arguments are passed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Language {
     /// Numbers and handles by value.
     C,
@@ -48,6 +49,45 @@ pub(crate) enum Counts {
     Own(usize),
 }
 
+/// What is moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Moved {
+    /// 0 for unknown ones as well.
+    pub(crate) bytes: i64,
+    /// −1 for no single one: none, or any.
+    pub(crate) peer: i64,
+    /// Ranks of the communicator; 0 where they are unknown.
+    pub(crate) ranks: i64,
+}
+
+impl Moved {
+    /// Nothing that is known.
+    pub(crate) const NOTHING: Self = Self {
+        bytes: 0,
+        peer: -1,
+        ranks: 0,
+    };
+
+    /// All of it together: peer and ranks where they are the same.
+    pub(crate) fn sum(all: impl Iterator<Item = Self>) -> Self {
+        let sum = all.reduce(|a, b| Self {
+            bytes: a.bytes.saturating_add(b.bytes),
+            peer: if a.peer == b.peer { a.peer } else { -1 },
+            ranks: if a.ranks == b.ranks { a.ranks } else { 0 },
+        });
+        sum.unwrap_or(Self::NOTHING)
+    }
+
+    pub(crate) fn without_bytes(self) -> Self {
+        Self { bytes: 0, ..self }
+    }
+
+    /// Words of a record.
+    pub(crate) fn words(self) -> [u64; 3] {
+        [self.bytes, self.peer, self.ranks].map(i64::cast_unsigned)
+    }
+}
+
 /// The arguments of a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arguments<'a> {
@@ -56,11 +96,11 @@ pub(crate) struct Arguments<'a> {
 }
 
 impl Message {
-    /// Bytes, peer and ranks as words of a record: −1 for no single peer (none, or any), 0 for unknown bytes or ranks.
+    /// What the call moves by its arguments; nothing to `MPI_PROC_NULL` or from there.
     ///
     /// # Safety
     /// The arguments are those of a call that MPI is about to get, after it was started and before it was ended.
-    pub(crate) unsafe fn read(&self, arguments: Arguments<'_>) -> [u64; 3] {
+    pub(crate) unsafe fn read(&self, arguments: Arguments<'_>) -> Moved {
         // SAFETY: the places are those of a communicator and of a rank, which MPI reads as well.
         unsafe {
             let of_comm = |ask: &[Target; 2]| self.comm.and_then(|at| arguments.ask(ask, at));
@@ -74,13 +114,14 @@ impl Message {
             // Between two groups other arguments count, and arrays have other lengths.
             let bytes = match of_comm(&COMM_TEST_INTER) {
                 Some(is_inter) if is_inter != 0 => 0,
+                _ if self.peer.is_some() && peer == proc_null() => 0,
                 _ => self.bytes(size, arguments, ranks, own),
             };
-            [
-                bytes.cast_unsigned(),
-                peer.max(-1).cast_unsigned(),
-                ranks as u64,
-            ]
+            Moved {
+                bytes,
+                peer: peer.max(-1),
+                ranks: i64::from(ranks),
+            }
         }
     }
 
@@ -115,6 +156,11 @@ impl Message {
     }
 }
 
+/// `MPI_PROC_NULL`, which `MPI_ANY_SOURCE` is in the other MPI.
+fn proc_null() -> i64 {
+    if is_open_mpi() { -2 } else { -1 }
+}
+
 /// Functions `(handle, int *result)` of C, and `(int *handle, int *result, int *error)` of Fortran.
 static TYPE_SIZE: [Target; 2] = [
     Target::new(c"PMPI_Type_size", c"PMPI_Type_size"),
@@ -136,13 +182,22 @@ static COMM_RANK: [Target; 2] = [
 impl Arguments<'_> {
     /// # Safety
     /// There is an integer argument at this place, of 64 bits if `wide`.
-    unsafe fn number(self, at: usize, wide: bool) -> i64 {
+    pub(crate) unsafe fn number(self, at: usize, wide: bool) -> i64 {
         match self.language {
             Language::C if wide => self.words[at] as i64,
             Language::C => i64::from(self.words[at] as i32),
             // SAFETY: required of the caller.
             Language::Fortran => unsafe { self.element(at, 0, wide) },
         }
+    }
+
+    /// An `int` that is passed by address in both languages.
+    ///
+    /// # Safety
+    /// There is an array of `int` at this place, with more than `index` of them.
+    pub(crate) unsafe fn pointed(self, at: usize, index: usize) -> i64 {
+        // SAFETY: required of the caller.
+        unsafe { self.element(at, index, false) }
     }
 
     /// # Safety

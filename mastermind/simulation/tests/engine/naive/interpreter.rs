@@ -1,5 +1,6 @@
 //! One heap of events for all processes. Events of one nanosecond are in the order of the times at which
-//! they were put in, then of the times at which those that put them in were, and so on.
+//! they were put in, then of the times at which those that put them in were, seven times over, then of the
+//! ranks that they are from.
 //!
 //! A receive is free: it takes place when the process comes to it, unless its message has asked already,
 //! since the answer takes the processor.
@@ -65,14 +66,14 @@ struct Posted {
     class: Class,
 }
 
-/// Time, times of insertion from the last one back, order of insertion, process, what.
-type Inserted = (u64, Made, u64, usize, Event);
+/// Time, times of insertion from the last one back, who it is from, order of insertion, process, what.
+type Inserted = (u64, Made, u32, u64, usize, Event);
 
 /// When an event was put in, when the one that put it in was, and so on.
 type Made = Vec<u64>;
 
-/// More than the engine keeps.
-const KEPT: usize = 40;
+/// As many as the engine compares; what these leave open is in the order of the senders, a process's own event first.
+const KEPT: usize = 8;
 
 fn then(made: &Made, now: u64) -> Made {
     let before = made.iter().copied();
@@ -127,7 +128,11 @@ impl<'a> Naive<'a> {
 
     fn insert(&mut self, at: u64, made: Made, process: usize, event: Event) {
         self.inserted += 1;
-        let event = (at, made, self.inserted, process, event);
+        let from = match event {
+            Event::Own => 0,
+            Event::Of(message) => message.from + 1,
+        };
+        let event = (at, made, from, self.inserted, process, event);
         self.events.push(Reverse(event));
     }
 
@@ -197,7 +202,7 @@ impl<'a> Naive<'a> {
 
     pub fn run(&mut self) {
         (0..self.steps.len()).for_each(|i| self.next(i, 0, Vec::new()));
-        while let Some(Reverse((now, made, order, i, event))) = self.events.pop() {
+        while let Some(Reverse((now, made, from, order, i, event))) = self.events.pop() {
             let free = match (event, self.steps[i].front()) {
                 (
                     Event::Of(Message {
@@ -211,7 +216,8 @@ impl<'a> Naive<'a> {
                 _ => now,
             };
             if free > now {
-                self.events.push(Reverse((free, made, order, i, event)));
+                self.events
+                    .push(Reverse((free, made, from, order, i, event)));
                 continue;
             }
             match event {
