@@ -216,13 +216,39 @@ static void cca_before_first_call(void (*callback)(void)) {
     __atomic_store_n(&cca_callback, callback, __ATOMIC_RELEASE);
 }
 
-static const char *cca_own_library(void) {
-    static Dl_info info;
-    for (uint32_t index = 0; index < CCA_N_FUNCTIONS; index++) {
-        void *found = cca_target_of(index, (const void *)&cca_current);
-        if (found != NULL && dladdr(found, &info) != 0) return info.dli_fname;
+/* Whether an object is a proxy such as this one. */
+static int cca_is_proxy(const char *object) {
+    void *handle = dlopen(object, RTLD_LAZY | RTLD_NOLOAD), *found = NULL;
+    if (handle != NULL) {
+        found = dlsym(handle, "cca_proxy_v1");
+        dlclose(handle);
     }
-    return NULL;
+    return found != NULL;
+}
+
+/* The library with most of the functions. */
+static const char *cca_own_library(void) {
+    enum { MOST = 16 };
+    const char *names[MOST], *best = NULL;
+    uint32_t counts[MOST], n = 0, most = 0;
+    for (uint32_t index = 0; index < CCA_N_FUNCTIONS; index++) {
+        Dl_info info;
+        void *found = cca_target_of(index, (const void *)&cca_current);
+        if (found == NULL || dladdr(found, &info) == 0 || info.dli_fname == NULL) continue;
+        uint32_t at = 0;
+        while (at < n && strcmp(names[at], info.dli_fname) != 0) at++;
+        if (at == MOST) continue;
+        if (at == n) {
+            names[n] = info.dli_fname;
+            counts[n++] = cca_is_proxy(info.dli_fname) ? UINT32_MAX : 0;
+        }
+        if (counts[at] == UINT32_MAX) continue;
+        if (++counts[at] > most) {
+            most = counts[at];
+            best = names[at];
+        }
+    }
+    return best;
 }
 
 /* The implementation with these functions, methods and recorder, new or known; null if there is no memory. */

@@ -102,10 +102,7 @@ impl LibraryProxy {
     /// The functions of the interface, in the proxy's order.
     pub fn functions(&self) -> Vec<LibraryFunction> {
         // SAFETY: the proxy's own tables.
-        unsafe { self.table() }
-            .iter()
-            .map(|function| unsafe { described(function) })
-            .collect()
+        unsafe { self.table().iter().map(|function| described(function)) }.collect()
     }
 
     /// # Safety

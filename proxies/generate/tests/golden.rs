@@ -25,7 +25,7 @@ fn preprocessed() -> String {
     let kept: Vec<_> = kept.collect();
     let before = "# 1 \"/usr/include/stddef.h\"\ntypedef unsigned long size_t;\n\
                   typedef __builtin_va_list __gnuc_va_list;\ntypedef __gnuc_va_list va_list;\nint other(int n);\n";
-    format!("{before}# 1 \"/work/sums.h\"\n{}\n", kept.join("\n"))
+    format!("{before}# 1 \"/project/sums.h\"\n{}\n", kept.join("\n"))
 }
 
 fn without_comment(line: &str) -> &str {
@@ -35,7 +35,7 @@ fn without_comment(line: &str) -> &str {
 fn with_header<T>(preprocessed: &str, act: impl FnOnce(&Header<'_>) -> T) -> T {
     act(&Header {
         include: "sums.h",
-        file: "/work/sums.h",
+        file: "/project/sums.h",
         preprocessed,
         macros: &BTreeSet::from(["sum_values".to_owned()]),
     })
@@ -135,10 +135,13 @@ fn what_is_no_c_is_passed_over_and_named() {
         with_header(&text, |header| generate(header, &Markup::default())).expect("a proxy");
     let last_line = text
         .lines()
-        .skip_while(|line| *line != "# 1 \"/work/sums.h\"")
+        .skip_while(|line| *line != "# 1 \"/project/sums.h\"")
         .count()
         - 2;
-    assert_eq!(interface.passed_over, [format!("/work/sums.h:{last_line}")]);
+    assert_eq!(
+        interface.passed_over,
+        [format!("/project/sums.h:{last_line}")]
+    );
     assert!(
         interface
             .functions
