@@ -197,3 +197,59 @@ fn every_call_is_recorded_whoever_connects() {
         }
     }
 }
+
+/// Threads that a component leaves behind call on when the run and its recording have ended, until the process has.
+#[test]
+fn threads_that_stay_do_no_harm() {
+    let scratch = scratch();
+    let script = format!(
+        "#!ccaffeine bootstrap file.
+path set {}
+repository get test.Red
+repository get test.Staying
+instantiate test.Red first
+instantiate test.Staying staying
+connect staying work first work
+go staying start
+quit
+",
+        scratch.text("")
+    );
+    let file = scratch.write("staying.rc", script);
+    let mpis = mpis();
+    let ranks = mpis
+        .iter()
+        .map(|mpi| vec!["--ranks", "2", "--mpi", mpi.kind.name()]);
+    for ranks in std::iter::repeat_n(vec![], 5).chain(ranks) {
+        let arguments = [&["--strict"][..], &ranks].concat();
+        scratch.verb("run", &file, &arguments).well();
+        let records = ["--records", "records", "--overwrite"];
+        scratch
+            .verb("run", &file, &[&arguments[..], &records].concat())
+            .well();
+        let run = Run::open(&scratch.path("records")).expect("records");
+        assert_eq!(run.damage().count(), 0, "{ranks:?}");
+        assert!(run.is_finished(), "{ranks:?}");
+        // Whatever the threads that stay had time for, those that were waited for are there.
+        let calls = run.logs().iter().flat_map(|log| log.records());
+        let calls = calls.filter(|record| record.method.port == "work").count();
+        assert!(calls >= 100, "{calls}");
+    }
+}
+
+/// `cca.PerfParam` is there for who registers it, in a run that is recorded and in one that is not.
+#[test]
+fn a_component_asks_what_was_recorded() {
+    let scratch = scratch();
+    let assembly = format!(
+        "[assembly]\nname = \"asking\"\npath = [{:?}]\n\n\
+         [instances]\nfirst = \"test.Red\"\nasking = \"test.Asking\"\n\n\
+         [connections]\n\"asking.work\" = \"first.work\"\n\n[go]\nport = \"asking.go\"\n",
+        scratch.text(LIBRARY)
+    );
+    let file = scratch.write("asking.toml", assembly);
+    scratch.verb("check", &file, &[]).well();
+    scratch.verb("run", &file, &["--records", "records"]).well();
+    let without = ["--set", "asking.is_recorded=false"];
+    scratch.verb("run", &file, &without).well();
+}

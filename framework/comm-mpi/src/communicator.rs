@@ -13,6 +13,7 @@ use cca_comm::{
 use mpi::ffi::{self, MPI_Comm};
 use thiserror::Error;
 
+use crate::at_exit::Inside;
 use crate::library::check;
 use crate::requests::Requests;
 
@@ -43,37 +44,54 @@ pub enum StartError {
 /// for requests, which a component should check if it makes them. Calls on the communicator of
 /// [`fortran_handle`](Self::fortran_handle) that fail end the run, as is usual in MPI.
 ///
-/// Calls from several threads are made one after the other. Where MPI allows just the thread that
-/// started it, another thread gets [`CommError::WrongThread`].
+/// Any thread may call, where the library has `MPI_THREAD_MULTIPLE`: threads send, receive and wait
+/// at the same time, each for requests of its own; collective operations, which MPI wants one after
+/// the other on a communicator, wait for each other. Where MPI allows one thread at a time, calls wait
+/// for each other, and whoever waits for messages lets others in meanwhile; a collective operation
+/// does not. Where it allows just the thread that started it, another gets [`CommError::WrongThread`].
 #[derive(Debug)]
 pub struct MpiCommunicator {
     rank: i32,
     size: i32,
     /// The communicator for components that call MPI themselves.
     fortran_handle: i32,
-    /// The only thread that may call MPI; `None` where any may.
-    only: Option<ThreadId>,
-    state: Mutex<State>,
+    threads: Threads,
+    handles: Handles,
+    /// Held for a collective operation; where MPI allows one thread at a time, for each call of MPI.
+    turn: Mutex<()>,
+    /// Never held while MPI waits for another rank.
+    requests: Mutex<Requests>,
 }
 
-/// What only one thread may use at a time.
-struct State {
+/// Which threads may call MPI.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Threads {
+    /// Any, at the same time.
+    Multiple,
+    /// Any, one at a time.
+    Serialized,
+    /// The one that started it.
+    Only(ThreadId),
+}
+
+/// The communicators.
+struct Handles {
     /// For the operations here; returns its errors.
     own: MPI_Comm,
     /// For components that call MPI themselves: their messages never meet those of `own`, and an
     /// error of theirs ends the run, as is usual in MPI.
     shared: MPI_Comm,
-    requests: Requests,
 }
 
-// SAFETY: MPI's handles (pointers in Open MPI) are valid in each thread of the process, and the
-// memory of messages is owned by the table. MPI itself is called under the lock and, where it
-// allows only one thread, from that one: see `MpiCommunicator::enter`.
-unsafe impl Send for State {}
+// SAFETY: MPI's handles (pointers in Open MPI) are valid in each thread of the process. Which threads
+// call MPI, and when: see `MpiCommunicator::enter`.
+unsafe impl Send for Handles {}
+// SAFETY: as for `Send`; they do not change until the communicator is dropped.
+unsafe impl Sync for Handles {}
 
-impl std::fmt::Debug for State {
+impl std::fmt::Debug for Handles {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("State").finish_non_exhaustive()
+        f.debug_struct("Handles").finish_non_exhaustive()
     }
 }
 
@@ -84,6 +102,25 @@ impl MpiCommunicator {
     /// # Errors
     /// [`StartError`]; but where the library cannot be started at all, most end the process.
     pub fn start() -> Result<Self, StartError> {
+        // SAFETY: a constant of the rsmpi shim, never written.
+        Self::start_with(unsafe { ffi::RSMPI_THREAD_MULTIPLE })
+    }
+
+    /// As [`MpiCommunicator::start`], with threads that call MPI one at a time (`MPI_THREAD_SERIALIZED`), whatever the
+    /// library could do.
+    ///
+    /// # Errors
+    /// As [`MpiCommunicator::start`].
+    pub fn start_serialized() -> Result<Self, StartError> {
+        // SAFETY: a constant of the rsmpi shim, never written.
+        let mut comm = Self::start_with(unsafe { ffi::RSMPI_THREAD_SERIALIZED })?;
+        if comm.threads == Threads::Multiple {
+            comm.threads = Threads::Serialized;
+        }
+        Ok(comm)
+    }
+
+    fn start_with(wanted: c_int) -> Result<Self, StartError> {
         let (mut started, mut ended): (c_int, c_int) = (0, 0);
         // SAFETY: both functions may be called at any time, and write to valid places.
         unsafe {
@@ -98,20 +135,24 @@ impl MpiCommunicator {
         }
         let mut level: c_int = 0;
         // SAFETY: MPI is neither started nor ended; it accepts null for the program's arguments.
-        let (code, serialized) = unsafe {
-            let wanted = ffi::RSMPI_THREAD_SERIALIZED;
-            (
-                ffi::MPI_Init_thread(ptr::null_mut(), ptr::null_mut(), wanted, &mut level),
-                wanted,
-            )
-        };
+        let code =
+            unsafe { ffi::MPI_Init_thread(ptr::null_mut(), ptr::null_mut(), wanted, &mut level) };
         check("start MPI", code)?;
-        let only = (level < serialized).then(|| thread::current().id());
-        Ok(Self::on_world(only)?)
+        // SAFETY: constants of the rsmpi shim, never written.
+        let (multiple, serialized) =
+            unsafe { (ffi::RSMPI_THREAD_MULTIPLE, ffi::RSMPI_THREAD_SERIALIZED) };
+        let threads = if level >= multiple {
+            Threads::Multiple
+        } else if level >= serialized {
+            Threads::Serialized
+        } else {
+            Threads::Only(thread::current().id())
+        };
+        Ok(Self::on_world(threads)?)
     }
 
     /// The communicator on all ranks, MPI having been started.
-    fn on_world(only: Option<ThreadId>) -> Result<Self, CommError> {
+    fn on_world(threads: Threads) -> Result<Self, CommError> {
         // SAFETY: constants of the rsmpi shim, never written.
         let (world, null, returns) = unsafe {
             (
@@ -142,27 +183,79 @@ impl MpiCommunicator {
             check("get size", ffi::MPI_Comm_size(own, &mut size))?;
             ffi::RSMPI_Comm_c2f(shared)
         };
-        let state = Mutex::new(State {
-            own,
-            shared,
-            requests: Requests::new(),
-        });
         Ok(Self {
             rank,
             size,
             fortran_handle,
-            only,
-            state,
+            threads,
+            handles: Handles { own, shared },
+            turn: Mutex::default(),
+            requests: Mutex::new(Requests::new()),
         })
     }
 
-    /// The state, for one thread at a time, where this thread may call MPI.
-    fn enter(&self, operation: &'static str) -> Result<MutexGuard<'_, State>, CommError> {
-        if self.only.is_some_and(|only| only != thread::current().id()) {
-            return Err(CommError::WrongThread { operation });
-        }
-        Ok(self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    /// The right to call MPI for a collective operation, in this thread and in no other at the same time.
+    fn enter(&self, operation: &'static str) -> Result<(MutexGuard<'_, ()>, Inside), CommError> {
+        let inside = self.go_inside(operation)?;
+        let turn = self.turn.lock();
+        Ok((turn.unwrap_or_else(PoisonError::into_inner), inside))
     }
+
+    fn go_inside(&self, operation: &'static str) -> Result<Inside, CommError> {
+        match self.threads {
+            Threads::Only(only) if only != thread::current().id() => {
+                Err(CommError::WrongThread { operation })
+            }
+            _ => Inside::enter().ok_or_else(|| CommError::Library {
+                operation,
+                text: "MPI has been ended, expected it to run".into(),
+            }),
+        }
+    }
+
+    /// The right to call MPI for what does not wait for another rank, and the requests.
+    fn enter_shortly(&self, operation: &'static str) -> Result<Entered<'_>, CommError> {
+        let inside = self.go_inside(operation)?;
+        let needs_turn = self.threads == Threads::Serialized;
+        let turn = needs_turn.then(|| self.turn.lock().unwrap_or_else(PoisonError::into_inner));
+        let requests = self.requests.lock();
+        Ok(Entered {
+            requests: requests.unwrap_or_else(PoisonError::into_inner),
+            _turn: turn,
+            _inside: inside,
+        })
+    }
+
+    /// Waits until one of the requests that are marked as awaited has ended, with no lock held meanwhile.
+    fn wait_for(&self, awaited: &[u64]) -> Result<(), CommError> {
+        if self.threads != Threads::Serialized {
+            let mut waiting = self.enter_shortly("wait")?.requests.waiting(awaited);
+            let ended = waiting.wait();
+            return self
+                .enter_shortly("wait")?
+                .requests
+                .take_note(waiting, ended);
+        }
+        loop {
+            let mut entered = self.enter_shortly("wait")?;
+            let mut waiting = entered.requests.waiting(awaited);
+            let ended = waiting.test();
+            let any = ended.as_ref().map_or(true, |ended| *ended > 0);
+            entered.requests.take_note(waiting, ended)?;
+            if any {
+                return Ok(());
+            }
+            drop(entered);
+            thread::yield_now();
+        }
+    }
+}
+
+/// The requests, in a thread that may call MPI.
+struct Entered<'a> {
+    requests: MutexGuard<'a, Requests>,
+    _turn: Option<MutexGuard<'a, ()>>,
+    _inside: Inside,
 }
 
 impl Communicator for MpiCommunicator {
@@ -179,14 +272,14 @@ impl Communicator for MpiCommunicator {
     }
 
     fn barrier(&self) -> Result<(), CommError> {
-        let state = self.enter("barrier")?;
+        let _turn = self.enter("barrier")?;
         // SAFETY: `own` is valid as long as `self`.
-        check("barrier", unsafe { ffi::MPI_Barrier(state.own) })
+        check("barrier", unsafe { ffi::MPI_Barrier(self.handles.own) })
     }
 
     fn all_reduce(&self, reduction: Reduction, values: &mut [f64]) -> Result<(), CommError> {
         let count = check_length("all_reduce", values.len())?;
-        let state = self.enter("all_reduce")?;
+        let _turn = self.enter("all_reduce")?;
         let mine = values.to_vec();
         // SAFETY: both arrays have `count` doubles and do not overlap; `own` is valid; the
         // constants of the rsmpi shim are never written.
@@ -202,7 +295,7 @@ impl Communicator for MpiCommunicator {
                 count,
                 ffi::RSMPI_DOUBLE,
                 operation,
-                state.own,
+                self.handles.own,
             )
         })
     }
@@ -210,18 +303,24 @@ impl Communicator for MpiCommunicator {
     fn broadcast(&self, root: i32, values: &mut [f64]) -> Result<(), CommError> {
         check_rank("broadcast", root, self.size)?;
         let count = check_length("broadcast", values.len())?;
-        let state = self.enter("broadcast")?;
+        let _turn = self.enter("broadcast")?;
         // SAFETY: the array has `count` doubles; `own` is valid; the constant is never written.
         check("broadcast", unsafe {
             let double = ffi::RSMPI_DOUBLE;
-            ffi::MPI_Bcast(values.as_mut_ptr().cast(), count, double, root, state.own)
+            ffi::MPI_Bcast(
+                values.as_mut_ptr().cast(),
+                count,
+                double,
+                root,
+                self.handles.own,
+            )
         })
     }
 
     fn gather(&self, root: i32, values: &[f64]) -> Result<Vec<Vec<f64>>, CommError> {
         check_rank("gather", root, self.size)?;
-        let state = self.enter("gather")?;
-        let lengths = state.lengths(self.size, values.len())?;
+        let _turn = self.enter("gather")?;
+        let lengths = self.lengths(self.size, values.len())?;
         let total = lengths
             .iter()
             .fold(0_u64, |sum, length| sum.saturating_add(*length));
@@ -252,7 +351,7 @@ impl Communicator for MpiCommunicator {
                 starts.as_ptr(),
                 ffi::RSMPI_DOUBLE,
                 root,
-                state.own,
+                self.handles.own,
             )
         })?;
         let part = |(start, count): (&c_int, &c_int)| {
@@ -268,21 +367,31 @@ impl Communicator for MpiCommunicator {
     fn send(&self, to: i32, tag: i32, data: RVec<f64>) -> Result<u64, CommError> {
         check_rank("send", to, self.size)?;
         check_tag("send", tag)?;
-        let mut state = self.enter("send")?;
-        let own = state.own;
-        state.requests.send(own, to, tag, data)
+        let mut entered = self.enter_shortly("send")?;
+        entered.requests.send(self.handles.own, to, tag, data)
     }
 
     fn receive(&self, from: i32, tag: i32, length: usize) -> Result<u64, CommError> {
         check_rank("receive", from, self.size)?;
         check_tag("receive", tag)?;
-        let mut state = self.enter("receive")?;
-        let own = state.own;
-        state.requests.receive(own, from, tag, length)
+        let mut entered = self.enter_shortly("receive")?;
+        entered
+            .requests
+            .receive(self.handles.own, from, tag, length)
     }
 
     fn wait_some(&self, requests: &mut [u64]) -> Result<Vec<Completion>, CommError> {
-        self.enter("wait")?.requests.wait_some(requests)
+        let _inside = self.go_inside("wait")?;
+        let awaited = self.enter_shortly("wait")?.requests.begin_wait(requests)?;
+        let waited = if awaited.is_empty() {
+            Ok(())
+        } else {
+            self.wait_for(&awaited)
+        };
+        let mut entered = self.enter_shortly("wait")?;
+        entered.requests.end_wait(&awaited);
+        waited?;
+        entered.requests.hand_back(requests)
     }
 
     fn abort(&self, code: i32) -> ! {
@@ -292,7 +401,7 @@ impl Communicator for MpiCommunicator {
     }
 }
 
-impl State {
+impl MpiCommunicator {
     /// The lengths of all ranks, on all ranks.
     fn lengths(&self, size: i32, mine: usize) -> Result<Vec<u64>, CommError> {
         let mine = mine as u64;
@@ -307,7 +416,7 @@ impl State {
                 lengths.as_mut_ptr().cast(),
                 1,
                 ffi::RSMPI_UINT64_T,
-                self.own,
+                self.handles.own,
             )
         })?;
         Ok(lengths)
@@ -325,13 +434,13 @@ impl Drop for MpiCommunicator {
         if thread::panicking() && self.size > 1 {
             self.abort(101);
         }
-        let state = self.state.get_mut().unwrap_or_else(PoisonError::into_inner);
-        state.requests.give_up();
+        let requests = self.requests.get_mut();
+        requests.unwrap_or_else(PoisonError::into_inner).give_up();
         // SAFETY: MPI is started and not ended, both communicators are ours, and nothing uses them
         // any more.
         unsafe {
-            ffi::MPI_Comm_free(&mut state.own);
-            ffi::MPI_Comm_free(&mut state.shared);
+            ffi::MPI_Comm_free(&mut self.handles.own);
+            ffi::MPI_Comm_free(&mut self.handles.shared);
             ffi::MPI_Finalize();
         }
     }

@@ -6,6 +6,7 @@ use cca_comm::Provided;
 use cca_ports::{CommPort, Component, PortError, Services, component};
 
 use crate::MpiCommunicator;
+use crate::at_exit::end_mpi_at_exit;
 
 /// The communicator of all ranks, on MPI. Starts MPI when it is made and ends it when it is destroyed.
 #[component(class = "cca.MpiComm", version = "1.0")]
@@ -17,5 +18,10 @@ impl Component for MpiComm {
         let provided = Arc::new(Provided(communicator));
         services.add_provides_port::<dyn CommPort, _>("comm", &provided)?;
         Ok(Arc::new(MpiComm))
+    }
+
+    fn release_services(&self) -> Result<(), PortError> {
+        end_mpi_at_exit();
+        Ok(())
     }
 }

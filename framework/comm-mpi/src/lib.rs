@@ -6,8 +6,10 @@
 //! loaded at run time by an executable that knows nothing of MPI. No other crate depends on it.
 //!
 //! The files: `communicator.rs` has the operations, `requests.rs` the messages under way,
-//! `library.rs` what is asked of the library itself: versions, and the text of its errors.
+//! `library.rs` what is asked of the library itself: versions, and the text of its errors; `at_exit.rs` ends MPI with the
+//! process where nobody else does.
 
+mod at_exit;
 mod communicator;
 mod component;
 mod library;

@@ -20,12 +20,21 @@ pub(crate) struct Requests {
     open: BTreeMap<u64, Message>,
 }
 
+impl std::fmt::Debug for Requests {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let open = self.open.keys();
+        f.debug_set().entries(open).finish()
+    }
+}
+
 /// One message. The heap memory of `data` stays where it is until MPI has ended the request.
 struct Message {
     data: RVec<f64>,
     /// What a receive was posted for; `None` for a send.
     receive: Option<Expected>,
     state: State,
+    /// Whether a thread waits for it.
+    is_awaited: bool,
 }
 
 /// Sender, tag and most values of a receive.
@@ -90,6 +99,7 @@ impl Requests {
             data,
             receive: None,
             state: State::UnderWay(request),
+            is_awaited: false,
         }))
     }
 
@@ -128,6 +138,7 @@ impl Requests {
             data,
             receive,
             state: State::UnderWay(request),
+            is_awaited: false,
         }))
     }
 
@@ -137,14 +148,69 @@ impl Requests {
         self.last
     }
 
-    /// See [`crate::MpiCommunicator::wait_some`].
-    pub(crate) fn wait_some(&mut self, requests: &mut [u64]) -> Result<Vec<Completion>, CommError> {
+    /// Takes note of the requests that the calling thread is about to wait for; none if one has ended already, or if
+    /// there are none.
+    pub(crate) fn begin_wait(&mut self, requests: &[u64]) -> Result<Vec<u64>, CommError> {
         let wanted = self.wanted(requests)?;
-        let ended = |message: &Message| matches!(message.state, State::Ended(_));
-        if !wanted.is_empty() && !wanted.iter().any(|request| ended(&self.open[request])) {
-            self.wait(&wanted)?;
+        let ended = |request: &u64| matches!(self.open[request].state, State::Ended(_));
+        if wanted.iter().any(ended) {
+            return Ok(Vec::new());
         }
-        self.hand_back(requests)
+        self.mark(&wanted, true);
+        Ok(wanted)
+    }
+
+    /// The calling thread waits for them no longer.
+    pub(crate) fn end_wait(&mut self, awaited: &[u64]) {
+        self.mark(awaited, false);
+    }
+
+    fn mark(&mut self, requests: &[u64], is_awaited: bool) {
+        for request in requests {
+            if let Some(message) = self.open.get_mut(request) {
+                message.is_awaited = is_awaited;
+            }
+        }
+    }
+
+    /// What MPI needs to wait for requests under way. The memory of their messages stays in the table.
+    pub(crate) fn waiting(&self, awaited: &[u64]) -> Waiting {
+        let handles: Vec<_> = awaited
+            .iter()
+            .filter_map(|request| self.open.get(request)?.under_way())
+            .collect();
+        Waiting {
+            requests: awaited.to_vec(),
+            indices: vec![0; handles.len()],
+            statuses: vec![empty_status(); handles.len()],
+            handles,
+            in_status: false,
+        }
+    }
+
+    /// Takes note of how requests have ended.
+    pub(crate) fn take_note(
+        &mut self,
+        mut waiting: Waiting,
+        ended: Result<usize, CommError>,
+    ) -> Result<(), CommError> {
+        let ended = waiting.indices.iter().zip(&waiting.statuses).take(ended?);
+        for (index, status) in ended {
+            let at = usize::try_from(*index).ok();
+            let Some(at) = at.filter(|at| *at < waiting.requests.len()) else {
+                continue;
+            };
+            // The code of a status is set only when the function says so.
+            let code = if waiting.in_status {
+                status.MPI_ERROR
+            } else {
+                ffi::MPI_SUCCESS as c_int
+            };
+            if let Some(message) = self.open.get_mut(&waiting.requests[at]) {
+                message.end(code, status, &mut waiting.handles[at]);
+            }
+        }
+        Ok(())
     }
 
     /// The requests that are not 0, each open and none twice.
@@ -166,59 +232,17 @@ impl Requests {
                 .copied()
                 .find(|request| !self.open.contains_key(request))
         };
-        match twice.or_else(closed) {
-            Some(request) => Err(CommError::UnknownRequest { request }),
+        if let Some(request) = twice.or_else(closed) {
+            return Err(CommError::UnknownRequest { request });
+        }
+        match wanted.iter().find(|request| self.open[request].is_awaited) {
+            Some(&request) => Err(CommError::AwaitedRequest { request }),
             None => Ok(wanted),
         }
     }
 
-    /// Waits until MPI has ended at least one of `wanted`, all of which are under way.
-    fn wait(&mut self, wanted: &[u64]) -> Result<(), CommError> {
-        let mut handles: Vec<MPI_Request> = wanted
-            .iter()
-            .filter_map(|request| self.open[request].under_way())
-            .collect();
-        let mut ended: c_int = 0;
-        let mut indices: Vec<c_int> = vec![0; handles.len()];
-        let mut statuses = vec![empty_status(); handles.len()];
-        // SAFETY: the three arrays have as many elements as there are handles, and each handle is
-        // one that MPI gave out and has not ended.
-        let code = unsafe {
-            ffi::MPI_Waitsome(
-                check_length("wait", handles.len())?,
-                handles.as_mut_ptr(),
-                &mut ended,
-                indices.as_mut_ptr(),
-                statuses.as_mut_ptr(),
-            )
-        };
-        let in_status = error_class(code) == ffi::MPI_ERR_IN_STATUS as c_int;
-        if !is_success(code) && !in_status {
-            return check("wait", code);
-        }
-        for (index, status) in indices
-            .iter()
-            .zip(&statuses)
-            .take(usize::try_from(ended).unwrap_or(0))
-        {
-            let Some(at) = usize::try_from(*index).ok().filter(|at| *at < wanted.len()) else {
-                continue;
-            };
-            // The code of a status is set only when the function says so.
-            let code = if in_status {
-                status.MPI_ERROR
-            } else {
-                ffi::MPI_SUCCESS as c_int
-            };
-            if let Some(message) = self.open.get_mut(&wanted[at]) {
-                message.end(code, status, &mut handles[at]);
-            }
-        }
-        Ok(())
-    }
-
     /// Takes those of `requests` that have ended out of the table; the first with an error alone.
-    fn hand_back(&mut self, requests: &mut [u64]) -> Result<Vec<Completion>, CommError> {
+    pub(crate) fn hand_back(&mut self, requests: &mut [u64]) -> Result<Vec<Completion>, CommError> {
         let failed = |message: &Message| matches!(message.state, State::Ended(Err(_)));
         let first = requests
             .iter_mut()
@@ -275,6 +299,61 @@ impl Requests {
         }
     }
 }
+
+/// Requests that one thread waits for, as MPI takes them.
+pub(crate) struct Waiting {
+    requests: Vec<u64>,
+    handles: Vec<MPI_Request>,
+    indices: Vec<c_int>,
+    statuses: Vec<MPI_Status>,
+    /// Whether the statuses tell of errors.
+    in_status: bool,
+}
+
+impl Waiting {
+    /// Waits until MPI has ended at least one.
+    ///
+    /// # Returns
+    /// How many it has ended.
+    pub(crate) fn wait(&mut self) -> Result<usize, CommError> {
+        self.ask(ffi::MPI_Waitsome)
+    }
+
+    /// Looks which ones MPI has ended.
+    ///
+    /// # Returns
+    /// How many it has ended.
+    pub(crate) fn test(&mut self) -> Result<usize, CommError> {
+        self.ask(ffi::MPI_Testsome)
+    }
+
+    fn ask(&mut self, function: WaitOrTest) -> Result<usize, CommError> {
+        let mut ended: c_int = 0;
+        // SAFETY: the three arrays have as many elements as there are handles, and each handle is one that MPI gave out
+        // and has not ended: no other thread waits for it (`Requests::begin_wait`).
+        let code = unsafe {
+            function(
+                check_length("wait", self.handles.len())?,
+                self.handles.as_mut_ptr(),
+                &mut ended,
+                self.indices.as_mut_ptr(),
+                self.statuses.as_mut_ptr(),
+            )
+        };
+        self.in_status = error_class(code) == ffi::MPI_ERR_IN_STATUS as c_int;
+        if !self.in_status {
+            check("wait", code)?;
+        }
+        Ok(usize::try_from(ended).unwrap_or(0))
+    }
+}
+
+/// `MPI_Waitsome` or `MPI_Testsome`.
+type WaitOrTest =
+    unsafe extern "C" fn(c_int, *mut MPI_Request, *mut c_int, *mut c_int, *mut MPI_Status) -> c_int;
+
+// SAFETY: MPI's handles are valid in each thread of the process, and the memory of messages is owned by the table.
+unsafe impl Send for Requests {}
 
 impl Message {
     fn under_way(&self) -> Option<MPI_Request> {

@@ -34,6 +34,17 @@ fn one_rank_exchanges_with_itself() {
     assert!(output.status.success(), "{output:?}");
 }
 
+/// On each rank two threads wait for what the other rank's other thread sends only when it got an answer, and one that
+/// waits in a collective operation.
+#[test]
+fn threads_wait_at_the_same_time() {
+    for test in ["rank_waits_in_threads", "rank_waits_in_turn"] {
+        let output = run(kind().expect("a known MPI"), 2, test);
+        assert!(output.status.success(), "{output:?}");
+        assert_eq!(text(&output).matches("rank done").count(), 2, "{output:?}");
+    }
+}
+
 #[test]
 fn abort_ends_all_ranks_with_its_code() {
     let output = run(kind().expect("a known MPI"), 2, "rank_aborts");
@@ -140,6 +151,59 @@ fn rank_exchanges() {
         Some(StartError::AlreadyEnded)
     );
     println!("rank done");
+}
+
+#[test]
+#[ignore = "what a rank of other tests runs"]
+fn rank_waits_in_threads() {
+    in_threads(&MpiCommunicator::start().expect("MPI"), true);
+}
+
+#[test]
+#[ignore = "what a rank of other tests runs"]
+fn rank_waits_in_turn() {
+    in_threads(&MpiCommunicator::start_serialized().expect("MPI"), false);
+}
+
+/// Threads pass a message to and fro, each with its partner on the other rank, while the first one waits for a message
+/// that comes last.
+fn in_threads(comm: &MpiCommunicator, with_collectives: bool) {
+    const LAST: i32 = 99;
+    let other = 1 - comm.rank();
+    let last = comm.receive(other, LAST, 1).expect("receive");
+    thread::scope(|scope| {
+        let waits = scope.spawn(move || wait_all(comm, &mut [last]).len());
+        // Whether the other thread waits already or not, its request is taken or told.
+        let again = comm.wait_some(&mut [last, 1 << 40]);
+        assert!(again.is_err(), "{again:?}");
+        let partners = [1, 2].map(|tag| scope.spawn(move || pass(comm, other, tag)));
+        if with_collectives {
+            comm.barrier().expect("barrier");
+        }
+        for partner in partners {
+            partner.join().expect("a partner");
+        }
+        wait_all(
+            comm,
+            &mut [comm.send(other, LAST, values(0, 1)).expect("send")],
+        );
+        assert_eq!(waits.join().expect("who waited"), 1);
+    });
+    println!("rank done");
+}
+
+fn pass(comm: &MpiCommunicator, other: i32, tag: i32) {
+    for turn in 0..200 {
+        if turn % 2 == comm.rank() {
+            wait_all(
+                comm,
+                &mut [comm.send(other, tag, values(turn, 3)).expect("send")],
+            );
+        } else {
+            let done = wait_all(comm, &mut [comm.receive(other, tag, 3).expect("receive")]);
+            assert_eq!(done[0].data, values(turn, 3));
+        }
+    }
 }
 
 #[test]

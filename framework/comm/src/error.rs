@@ -70,6 +70,12 @@ pub enum CommError {
         /// The request given.
         request: u64,
     },
+    /// A request that another thread waits for at this moment.
+    #[error("cannot wait for request {request}: another thread waits for it, expected one")]
+    AwaitedRequest {
+        /// The request given.
+        request: u64,
+    },
     /// A receive on one rank for which no send was posted: waiting would never end.
     #[error(
         "cannot receive message from rank 0 with tag {tag}: none was sent, and no other rank can send it"

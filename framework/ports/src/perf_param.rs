@@ -39,6 +39,9 @@ pub struct MethodTotals {
 }
 
 /// The record objects of a rank's methods. A method is named `instance.method`.
+///
+/// A component registers a uses port of this interface in `set_services`; it is led to the run's. In a run that is not
+/// recorded each question is answered by the error that nothing is. A question costs what was recorded since the last one.
 #[port(name = "cca.PerfParam", version = "1.0")]
 pub trait PerfParamPort {
     /// The methods that were called so far, by name.
@@ -53,7 +56,8 @@ pub trait PerfParamPort {
     /// The records cannot be read.
     fn totals(&self, method: RStr<'_>) -> Result<MethodTotals, PortError>;
 
-    /// Invocations of a method, in the order in which they ended (of several threads, one after the other).
+    /// Invocations of a method, in the order in which they ended; of several threads, in that in which they were found when
+    /// somebody asked. An invocation's number never changes, so that who passes over those it knows gets the new ones.
     ///
     /// # Arguments
     /// * `first` - how many to pass over

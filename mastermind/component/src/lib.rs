@@ -1,7 +1,7 @@
 //! The Mastermind component: wires measurement, records, models and composition to ports. Thin.
 //!
-//! * [`Mastermind`]: provides the `cca.Monitor` port that proxies record through (the paper's section 4.3), and
-//!   `cca.PerfParam`, which answers what they have recorded so far;
+//! * [`Mastermind`]: provides the `cca.Monitor` port that proxies record through (the paper's section 4.3);
+//! * [`PerfParam`]: provides `cca.PerfParam`, which answers what they have recorded so far;
 //! * [`Measurement`]: provides `cca.Measurement`, timers and events for components (section 4.1);
 //! * [`samples`]: the recorded calls as samples, for the fit;
 //! * [`workload`]: the recorded calls as a workload, for the choice;
@@ -20,6 +20,7 @@ mod wrapped;
 pub use call_graph::add_to_call_graph;
 pub use mastermind::{CounterChoice, Mastermind, library_hash, mpi_routines, routine_definitions};
 pub use measurement::Measurement;
+pub use record_objects::PerfParam;
 pub use samples::{NotCounted, counted, method_name, samples};
 pub use workload::workload;
 pub use wrapped::{

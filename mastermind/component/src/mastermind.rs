@@ -17,9 +17,10 @@ use mastermind_records::definition::{
     MpiRoutineDefinition, MpiRoutinesDefinition, MpiSwitchDefinition, ParameterDefinition,
     SwapDefinition, TIMER_CLASS,
 };
-use mastermind_records::{Definition, RecordsError, Run};
+use mastermind_records::{Definition, RecordsError};
 
 use crate::measurement::Measurement;
+use crate::record_objects::PerfParam;
 use crate::summary;
 
 /// Provides `cca.Monitor` and `cca.PerfParam` on a run's recorder.
@@ -40,6 +41,7 @@ pub struct Mastermind {
     /// The methods that calls of MPI are recorded as, if they are.
     mpi_events: OnceLock<Vec<u32>>,
     known: Mutex<Known>,
+    perf_param: Arc<PerfParam>,
 }
 
 /// What proxies have announced so far.
@@ -101,11 +103,14 @@ impl Mastermind {
             summarised: OnceLock::new(),
             mpi_events: OnceLock::new(),
             known: Mutex::default(),
+            perf_param: Arc::default(),
         });
         mastermind.know_classes_of_run();
         mastermind.attach_mpi()?;
         services.add_provides_port::<dyn MonitorPort, _>(Self::PORT, &mastermind)?;
-        services.add_provides_port::<dyn PerfParamPort, _>(Self::PERF_PARAM_PORT, &mastermind)?;
+        mastermind.answer_through(&mastermind.perf_param);
+        let perf_param = &mastermind.perf_param;
+        services.add_provides_port::<dyn PerfParamPort, _>(Self::PERF_PARAM_PORT, perf_param)?;
         Ok(mastermind)
     }
 
@@ -175,9 +180,15 @@ impl Mastermind {
         measured.then(|| self.recorder.thread_mpi_ns()).flatten()
     }
 
-    /// The logs of this rank as they are now.
-    pub(crate) fn read(&self) -> Result<Run, RecordsError> {
-        self.recorder.read()
+    /// Has another port answer too what is recorded.
+    pub fn answer_through(&self, perf_param: &PerfParam) {
+        if let Some(directory) = self.recorder.directory() {
+            perf_param.follow(directory, self.rank());
+        }
+    }
+
+    fn rank(&self) -> u32 {
+        self.recorder.rank().unwrap_or(0)
     }
 
     /// What proxies look at for the calls of a timer.
@@ -280,22 +291,18 @@ impl Mastermind {
         Ok(())
     }
 
-    /// Ends the recording.
-    ///
-    /// # Returns
-    /// What was recorded; `None` if a component still holds a way to the recorder, whose logs then stay as a killed run's
-    /// would: complete, but not marked as finished.
+    /// Ends the recording. Where a component, or a thread that it left behind, still holds a way to the recorder, calls that
+    /// come through it are not recorded any more.
     ///
     /// # Errors
     /// The logs cannot be written.
-    pub fn finish(self: Arc<Self>) -> Result<Option<RunTotals>, RecordsError> {
+    pub fn finish(self: Arc<Self>) -> Result<RunTotals, RecordsError> {
+        self.announce_totals();
+        let attached = locked(&self.attached).take();
+        drop(attached);
         match Arc::try_unwrap(self) {
-            Ok(mastermind) => {
-                mastermind.announce_totals();
-                drop(mastermind.attached);
-                mastermind.recorder.finish().map(Some)
-            }
-            Err(_) => Ok(None),
+            Ok(mastermind) => mastermind.recorder.finish(),
+            Err(shared) => shared.recorder.finish_in_use(),
         }
     }
 }

@@ -1,38 +1,203 @@
 //! `PerfParam`: what was recorded of a method so far, read from this rank's logs while they grow.
+//!
+//! Each record is read once, when the first question after it is asked, and added to its method's totals. For the
+//! invocations it is kept where they are: a method's invocations lie in stretches of at most [`STRETCH`] records, which are
+//! read again when they are asked for.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
 
-use cca_ports::{Invocation, MethodTotals, PerfParamPort, PortError, RStr, RString, RVec};
-use mastermind_records::{Exclusive, ExclusiveTimes, Record, Run};
+use cca_ports::{
+    Invocation, MethodTotals, PerfParamPort, PortError, RStr, RString, RVec, Services,
+};
+use mastermind_records::{Exclusive, Record, RecordsError, RunFollower, Stretch};
 
-use crate::mastermind::Mastermind;
+use crate::mastermind::locked;
 
-impl PerfParamPort for Mastermind {
+/// Most records of a stretch: what is read again for one invocation.
+const STRETCH: u64 = 1024;
+
+/// Provides `cca.PerfParam`; it answers once it follows a run.
+#[derive(Default)]
+pub struct PerfParam {
+    followed: Mutex<Option<Followed>>,
+}
+
+/// The logs of a rank, as far as they were read.
+struct Followed {
+    run: RunFollower,
+    stretches: Vec<Stretch>,
+    methods: Vec<Method>,
+    by_name: BTreeMap<String, usize>,
+    /// By log and id in the log.
+    by_id: HashMap<(usize, u32), usize>,
+    /// Records read, those read again included.
+    n_read: u64,
+}
+
+/// What was read of a method.
+#[derive(Default)]
+struct Method {
+    totals: MethodTotals,
+    /// Where its invocations are: the number of those before, and the stretch.
+    places: Vec<(u64, usize)>,
+}
+
+impl PerfParam {
+    /// Name of the provides port.
+    pub const PORT: &'static str = "perf_param";
+
+    /// Takes part in a framework, by the services of an instance of its own.
+    ///
+    /// # Errors
+    /// The framework's.
+    pub fn add(services: &Services) -> Result<Arc<Self>, PortError> {
+        let perf_param = Arc::new(Self::default());
+        services.add_provides_port::<dyn PerfParamPort, _>(Self::PORT, &perf_param)?;
+        Ok(perf_param)
+    }
+
+    /// Answers from now on what the logs of a rank hold.
+    pub fn follow(&self, directory: &Path, rank: u32) {
+        *locked(&self.followed) = Some(Followed {
+            run: RunFollower::new(directory, Some(rank)),
+            stretches: Vec::new(),
+            methods: Vec::new(),
+            by_name: BTreeMap::new(),
+            by_id: HashMap::new(),
+            n_read: 0,
+        });
+    }
+
+    /// Number of records read so far, those read again included: what the questions have cost.
+    pub fn n_read(&self) -> u64 {
+        let followed = locked(&self.followed);
+        followed.as_ref().map_or(0, |followed| followed.n_read)
+    }
+
+    /// An answer from what has been recorded by now.
+    fn answer<T>(&self, work: impl FnOnce(&mut Followed) -> T) -> Result<T, PortError> {
+        let mut followed = locked(&self.followed);
+        let Some(followed) = followed.as_mut() else {
+            return Err(PortError::failed(
+                "cannot read records: nothing is recorded, expected a recorded run",
+            ));
+        };
+        followed.read_new().map_err(PortError::failed)?;
+        Ok(work(followed))
+    }
+}
+
+impl Followed {
+    fn read_new(&mut self) -> Result<(), RecordsError> {
+        self.run.refresh()?;
+        while let Some(log) = self.run.next_log() {
+            // One that the last reading ended in goes on, so that frequent questions do not make many.
+            let n_stretches = self.stretches.len();
+            let last = self.stretches.last_mut();
+            let open = last.filter(|last| last.log == log && last.n_records < STRETCH);
+            let most = STRETCH - open.as_ref().map_or(0, |open| open.n_records);
+            let index = n_stretches - usize::from(open.is_some());
+            let (methods, by_name, by_id) = (&mut self.methods, &mut self.by_name, &mut self.by_id);
+            let stretch = self.run.read_on(most, |record, own| {
+                let known = by_id.entry((log, record.method.id));
+                let method = *known.or_insert_with(|| method_of(record, methods, by_name));
+                methods[method].add(record, own, index);
+            });
+            let Some(stretch) = stretch else { break };
+            self.n_read += stretch.n_records;
+            match open {
+                Some(open) => open.n_records += stretch.n_records,
+                None => self.stretches.push(stretch),
+            }
+        }
+        Ok(())
+    }
+
+    /// The invocations `first..first + most` of a method.
+    fn invocations(&mut self, name: &str, first: u64, most: usize) -> RVec<Invocation> {
+        let mut invocations = RVec::new();
+        let Some(&wanted) = self.by_name.get(name) else {
+            return invocations;
+        };
+        let method = &self.methods[wanted];
+        let begin = method
+            .places
+            .partition_point(|(before, _)| *before <= first);
+        let places = &method.places[begin.saturating_sub(1)..];
+        for (before, stretch) in places {
+            let (mut number, stretch) = (*before, &self.stretches[*stretch]);
+            for (record, own) in self.run.read_again(stretch) {
+                if invocations.len() >= most {
+                    return invocations;
+                }
+                self.n_read += 1;
+                if self.by_id.get(&(stretch.log, record.method.id)) != Some(&wanted) {
+                    continue;
+                }
+                if number >= first {
+                    invocations.push(invocation(&record, own));
+                }
+                number += 1;
+            }
+        }
+        invocations
+    }
+}
+
+/// The place of a method among those known, found by its name.
+fn method_of(
+    record: &Record<'_>,
+    methods: &mut Vec<Method>,
+    by_name: &mut BTreeMap<String, usize>,
+) -> usize {
+    *by_name.entry(record.method.name()).or_insert_with(|| {
+        let names = record.method.parameters.iter();
+        let names = names.map(|parameter| RString::from(parameter.name.as_str()));
+        methods.push(Method {
+            totals: MethodTotals {
+                parameters: names.collect(),
+                ..MethodTotals::default()
+            },
+            places: Vec::new(),
+        });
+        methods.len() - 1
+    })
+}
+
+impl Method {
+    fn add(&mut self, record: &Record<'_>, own: Exclusive, stretch: usize) {
+        if self.places.last().is_none_or(|(_, last)| *last != stretch) {
+            self.places.push((self.totals.calls, stretch));
+        }
+        self.totals.calls += 1;
+        self.totals.inclusive_ns += record.wall_ns;
+        self.totals.exclusive_ns += own.wall_ns;
+        self.totals.mpi_ns += record.mpi_ns.unwrap_or(0);
+    }
+}
+
+impl PerfParamPort for PerfParam {
     fn methods(&self) -> Result<RVec<RString>, PortError> {
-        let run = self.read().map_err(PortError::failed)?;
-        let logs = run.logs().iter();
-        // A method is defined in a log when it is called there.
-        let names = logs.flat_map(|log| log.definitions().methods());
-        let names: BTreeSet<_> = names.map(|method| method.name()).collect();
-        Ok(names.into_iter().map(RString::from).collect())
+        self.answer(|followed| {
+            // A method is defined in a log when it is called there.
+            let called = followed.run.logs();
+            let called = called.flat_map(|log| log.definitions().methods());
+            let mut names: Vec<_> = called.map(|method| method.name()).collect();
+            names.sort_unstable();
+            names.dedup();
+            names.into_iter().map(RString::from).collect()
+        })
     }
 
     fn totals(&self, method: RStr<'_>) -> Result<MethodTotals, PortError> {
-        let run = self.read().map_err(PortError::failed)?;
-        let mut totals = MethodTotals::default();
-        for_each(&run, &method, |record, own| {
-            if totals.calls == 0 {
-                let names = record.method.parameters.iter();
-                let names = names.map(|parameter| RString::from(parameter.name.as_str()));
-                totals.parameters = names.collect();
-            }
-            totals.calls += 1;
-            totals.inclusive_ns += record.wall_ns;
-            totals.exclusive_ns += own.wall_ns;
-            totals.mpi_ns += record.mpi_ns.unwrap_or(0);
-            true
-        });
-        Ok(totals)
+        self.answer(|followed| {
+            let index = followed.by_name.get(&*method);
+            index.map_or_else(MethodTotals::default, |index| {
+                followed.methods[*index].totals.clone()
+            })
+        })
     }
 
     fn invocations(
@@ -41,38 +206,7 @@ impl PerfParamPort for Mastermind {
         first: u64,
         most: usize,
     ) -> Result<RVec<Invocation>, PortError> {
-        let run = self.read().map_err(PortError::failed)?;
-        let (mut invocations, mut passed) = (RVec::new(), 0);
-        for_each(&run, &method, |record, own| {
-            if passed < first {
-                passed += 1;
-            } else if invocations.len() < most {
-                invocations.push(invocation(record, own));
-            }
-            invocations.len() < most
-        });
-        Ok(invocations)
-    }
-}
-
-/// The records of a method, as long as `act` says to go on.
-fn for_each(run: &Run, method: &str, mut act: impl FnMut(&Record<'_>, Exclusive) -> bool) {
-    for log in run.logs() {
-        let mut records = ExclusiveTimes::new(log);
-        // By address: the name is put together anew each time.
-        let named = log.definitions().methods();
-        let named: Vec<_> = named
-            .filter(|known| known.name() == method)
-            .map(|known| known.id)
-            .collect();
-        if named.is_empty() {
-            continue;
-        }
-        while let Some((record, own)) = records.next_record() {
-            if named.contains(&record.method.id) && !act(&record, own) {
-                return;
-            }
-        }
+        self.answer(|followed| followed.invocations(&method, first, most))
     }
 }
 

@@ -240,7 +240,7 @@ impl Wrapped {
         let routines = mpi_routines(self.mpi.routines(), self.recorder.mpi_routines());
         self.recorder.announce(Definition::MpiRoutines(routines));
         drop(self.mpi);
-        self.recorder.finish_at_exit()
+        self.recorder.finish()
     }
 }
 

@@ -7,7 +7,7 @@ use cca_core::{ConnectionId, Framework};
 use cca_ports::{
     GoPort, MeasurementPort, PerfParamPort, PortError, RSlice, RString, Services, UsesPort,
 };
-use mastermind_component::{Mastermind, Measurement};
+use mastermind_component::{Mastermind, Measurement, PerfParam};
 use mastermind_measurement::{Clock, RecorderConfig, RunRecorder};
 use mastermind_records::{ChunkSizes, Profile, Run};
 
@@ -103,7 +103,7 @@ impl Stage {
         drop(self.go);
         drop(self.framework);
         let totals = self.mastermind.finish().expect("logs");
-        assert_eq!(totals.expect("nobody else has it").dropped, 0);
+        assert_eq!(totals.dropped, 0);
         let run = Run::open(records).expect("records");
         assert_eq!(run.damage().count(), 0);
         run
@@ -279,6 +279,47 @@ fn records_are_there_while_the_run_goes_on() {
     };
     let stage = stage(folder.path(), Box::new(body));
     (0..CALLS).for_each(|_| stage.call());
+    stage.end(folder.path());
+}
+
+/// However often it is asked, each record is read once for the totals, and for invocations those around them.
+#[test]
+fn a_question_costs_what_is_new() {
+    const N: u64 = 700;
+    let folder = tempfile::tempdir().expect("a folder");
+    let perf_param = Arc::new(PerfParam::default());
+    perf_param.follow(folder.path(), 0);
+    let asked = Arc::clone(&perf_param);
+    let body = move |app: &App| {
+        for n in 1..=N {
+            timed(app)?;
+            assert_eq!(asked.totals("solver.inner".into())?.calls, 2 * n);
+            assert_eq!(asked.n_read(), 3 * n);
+        }
+        for n in [0, 5, 2 * N - 1] {
+            let before = asked.n_read();
+            let one = asked.invocations("solver.inner".into(), n, 1)?;
+            assert_eq!(one.len(), 1);
+            assert!(asked.n_read() - before <= 1024 + 1);
+        }
+        let all = asked.invocations("solver.inner".into(), 0, usize::MAX)?;
+        assert_eq!(all.len() as u64, 2 * N);
+        assert!(all.is_sorted_by_key(|call| call.start_ns));
+        assert_eq!(
+            all.last(),
+            asked
+                .invocations("solver.inner".into(), 2 * N - 1, 9)?
+                .last()
+        );
+        assert!(
+            asked
+                .invocations("solver.inner".into(), 2 * N, 9)?
+                .is_empty()
+        );
+        Ok(())
+    };
+    let stage = stage(folder.path(), Box::new(body));
+    stage.call();
     stage.end(folder.path());
 }
 

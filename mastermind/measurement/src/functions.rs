@@ -41,6 +41,10 @@ extern "C" fn context(object: *const c_void) -> *mut RecordingContext {
         Arc::increment_strong_count(object.cast::<Shared>());
         Arc::from_raw(object.cast::<Shared>())
     };
+    if shared.has_ended() && shared.is_own_process() {
+        shared.count_dropped();
+        return std::ptr::null_mut();
+    }
     let leased = if shared.is_own_process() {
         shared.leased()
     } else {
@@ -65,11 +69,12 @@ extern "C" fn context(object: *const c_void) -> *mut RecordingContext {
 extern "C" fn roll_over(object: *const c_void, context: *mut RecordingContext, words: u64) -> u32 {
     // SAFETY: the recorder passes its object and this thread's context; no other borrow of the log is alive.
     let (shared, log) = unsafe { (shared(object), log_of(context)) };
-    log.is_some_and(|log| {
-        // SAFETY: as above.
-        unsafe { &mut *log.0 }.roll_over(words as usize, || shared.clock().calibration())
-    })
-    .into()
+    log.filter(|_| !shared.has_ended())
+        .is_some_and(|log| {
+            // SAFETY: as above.
+            unsafe { &mut *log.0 }.roll_over(words as usize, || shared.clock().calibration())
+        })
+        .into()
 }
 
 extern "C" fn call_path(

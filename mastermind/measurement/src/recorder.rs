@@ -10,7 +10,7 @@ use mastermind_records::definition::{
     MPI_CLASS, MethodDefinition, MpiRoutineDefinition, ParameterDefinition, RANK_UNIT,
     RunDefinition,
 };
-use mastermind_records::{ChunkSizes, Definition, ProfileSums, RecordsError, Run};
+use mastermind_records::{ChunkSizes, Definition, LogTotals, ProfileSums, RecordsError, Run};
 
 use crate::clock::Clock;
 use crate::functions::FUNCTIONS;
@@ -67,8 +67,21 @@ pub struct RunTotals {
 /// The recorder of one rank.
 #[derive(Debug)]
 pub struct RunRecorder {
-    recorder: Box<Recorder>,
+    /// Never freed: a thread that is left behind may still be on its way through it.
+    recorder: &'static Recorder,
     shared: Option<Arc<Shared>>,
+}
+
+impl RunTotals {
+    pub(crate) fn add(&mut self, log: LogTotals) {
+        self.records += log.records;
+        self.dropped += log.dropped;
+        self.bytes += log.bytes;
+        self.late_chunks += log.late_chunks;
+        if self.refusal.is_none() {
+            self.refusal = log.refusal;
+        }
+    }
 }
 
 impl RunRecorder {
@@ -96,8 +109,8 @@ impl RunRecorder {
         // gives each thread the context of the log that it has the lease of.
         let recorder =
             unsafe { Recorder::new(object, shared.start_calibration().ticks, FUNCTIONS) };
-        let recorder = Box::new(recorder);
-        shared.set_recorder(&recorder);
+        let recorder = Box::leak(Box::new(recorder));
+        shared.set_recorder(recorder);
         Ok(Self {
             recorder,
             shared: Some(shared),
@@ -106,7 +119,7 @@ impl RunRecorder {
 
     /// What proxies record into; its address stays.
     pub fn recorder(&self) -> &Recorder {
-        &self.recorder
+        self.recorder
     }
 
     /// The run as it was when the recording began; `None` once it has ended.
@@ -142,6 +155,11 @@ impl RunRecorder {
     /// Directory of the logs.
     pub fn directory(&self) -> Option<&Path> {
         Some(self.shared.as_ref()?.directory())
+    }
+
+    /// The rank that is recorded; `None` once the recording has ended.
+    pub fn rank(&self) -> Option<u32> {
+        Some(self.shared.as_ref()?.rank())
     }
 
     /// Switches the recording of methods on or off, with their proxies in place; calls in flight end as they began.
@@ -222,19 +240,6 @@ impl RunRecorder {
         Ok(ProfileSums::of_rank(&run, shared.rank()))
     }
 
-    /// Reads the logs of this rank as they are now.
-    ///
-    /// # Errors
-    /// They cannot be read.
-    pub fn read(&self) -> Result<Run, RecordsError> {
-        match &self.shared {
-            Some(shared) => Run::open_rank(shared.directory(), shared.rank()),
-            None => Err(RecordsError::NoLogs {
-                directory: PathBuf::new(),
-            }),
-        }
-    }
-
     /// Time that the calling thread has spent in MPI so far, nanoseconds; `None` if it is not measured.
     pub fn thread_mpi_ns(&self) -> Option<u64> {
         let shared = self.shared.as_ref()?;
@@ -244,7 +249,7 @@ impl RunRecorder {
         context.mpi_is_measured().then_some(ns as u64)
     }
 
-    /// Ends all logs.
+    /// Ends all logs. Those of threads that live are marked as finished and stay mapped, and with them the recorder.
     ///
     /// # Errors
     /// [`RecordsError`] of the first log that cannot be ended properly; the others are ended all the same.
@@ -252,26 +257,24 @@ impl RunRecorder {
         self.end()
     }
 
-    /// Ends all logs in a process that is about to end, while other threads may still record: theirs are marked as
-    /// finished and stay mapped.
+    /// As [`RunRecorder::finish`], while others still hold ways to the recorder, which therefore stays: calls that come
+    /// through them are not recorded any more.
     ///
     /// # Errors
     /// As [`RunRecorder::finish`].
-    pub fn finish_at_exit(mut self) -> Result<RunTotals, RecordsError> {
-        let totals = self.end_with(Shared::finish_at_exit);
-        // Other threads may still be on their way through it.
-        std::mem::forget(self);
+    pub fn finish_in_use(&self) -> Result<RunTotals, RecordsError> {
+        let Some(shared) = &self.shared else {
+            return Ok(RunTotals::default());
+        };
+        if !shared.is_own_process() {
+            return Ok(RunTotals::default());
+        }
+        // Somebody may look for its context wherever one was.
+        let (totals, _) = shared.finish(true);
         totals
     }
 
     fn end(&mut self) -> Result<RunTotals, RecordsError> {
-        self.end_with(|shared| shared.finish())
-    }
-
-    fn end_with(
-        &mut self,
-        finish: impl FnOnce(&Arc<Shared>) -> Result<RunTotals, RecordsError>,
-    ) -> Result<RunTotals, RecordsError> {
         let Some(shared) = self.shared.take() else {
             return Ok(RunTotals::default());
         };
@@ -280,7 +283,12 @@ impl RunRecorder {
             std::mem::forget(shared);
             return Ok(RunTotals::default());
         }
-        finish(&shared)
+        let (totals, is_in_use) = shared.finish(false);
+        if is_in_use {
+            // Threads that are left behind may still be on their way through it.
+            std::mem::forget(shared);
+        }
+        totals
     }
 }
 

@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 use cca_abi::recording::{ProxyMethod, Recorder};
 use mastermind_records::definition::{
     ClockDefinition, MethodDefinition, MpiRoutineDefinition, RunDefinition,
 };
 use mastermind_records::{
-    Calibration, ChunkPreparer, Definition, LogIdentity, LogTotals, LogWriter, RecordsError, Run,
+    Calibration, ChunkPreparer, Definition, LogIdentity, LogWriter, RecordsError, Run,
 };
 use memmap2::MmapMut;
 use rustix::thread::{Pid, gettid};
@@ -50,6 +51,8 @@ pub(crate) struct Shared {
     is_full: AtomicBool,
     /// Whether other processes of the rank may have logs in the directory.
     beside_others: bool,
+    /// Whether nothing more is to be recorded.
+    has_ended: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -73,8 +76,13 @@ struct Logs {
     all: Vec<LogPointer>,
     /// Given back, each with the thread that had it.
     free: Vec<(LogPointer, Pid)>,
+    /// Those not given back, each with the thread that has it.
+    leased: Vec<(LogPointer, Pid)>,
     n_created: u32,
 }
+
+/// How long the end of a run waits for threads that are about to end, whose logs can then be cut to their length.
+const PATIENCE: Duration = Duration::from_millis(50);
 
 /// A log, owned by `Logs::all` and used by the thread that has its lease.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -142,6 +150,7 @@ impl Shared {
             dropped: AtomicU64::new(0),
             is_full: AtomicBool::new(false),
             beside_others,
+            has_ended: AtomicBool::new(false),
         });
         shared.lease()?;
         Ok(shared)
@@ -245,6 +254,9 @@ impl Shared {
     }
 
     pub(crate) fn announce(&self, definition: Definition) {
+        if self.has_ended() {
+            return;
+        }
         locked(&self.registry).announcements.push(definition);
         if let Some(log) = self.leased() {
             self.catch_up(log);
@@ -263,8 +275,18 @@ impl Shared {
         found.ok().flatten()
     }
 
+    /// Whether nothing more is to be recorded: threads that a component left behind may still call.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::Acquire)
+    }
+
     /// Gives the calling thread the lease of a log: one given back, or a new one.
     pub(crate) fn lease(self: &Arc<Self>) -> Result<LogPointer, RecordsError> {
+        if self.has_ended() {
+            return Err(RecordsError::NoLogs {
+                directory: self.config.directory.clone(),
+            });
+        }
         let log = match self.take_free() {
             Some(log) => log,
             None => self
@@ -280,6 +302,7 @@ impl Shared {
                 thread: gettid(),
             });
         });
+        locked(&self.logs).leased.push((log, gettid()));
         if kept.is_err() {
             // The thread is ending and could not give it back.
             self.give_back(log, gettid());
@@ -402,7 +425,10 @@ impl Shared {
             let own = ChunkPreparer::start(self.config.limit_bytes).ok()?;
             // The parent's thread is not in this process, and can be waited for by no one.
             std::mem::forget(std::mem::replace(&mut *preparer, Arc::new(own)));
-            (logs.all, logs.free) = (Vec::new(), Vec::new());
+            *logs = Logs {
+                n_created: logs.n_created,
+                ..Logs::default()
+            };
             self.dropped.store(0, Ordering::Relaxed);
             self.process.store(process, Ordering::Release);
         }
@@ -420,6 +446,7 @@ impl Shared {
 
     fn give_back(&self, log: LogPointer, thread: Pid) {
         let mut logs = locked(&self.logs);
+        logs.leased.retain(|(leased, _)| *leased != log);
         if logs.all.contains(&log) {
             // SAFETY: the log lives as long as it is in the list; what is written is an atomic.
             unsafe { (*(*log.0).context()).hide_from_thread() };
@@ -508,32 +535,25 @@ impl Shared {
             .collect()
     }
 
-    /// Ends the logs that no other thread has the lease of; marks the others as finished.
-    pub(crate) fn finish_at_exit(self: &Arc<Self>) -> Result<RunTotals, RecordsError> {
-        // Other threads may still be on their way through it.
-        std::mem::forget(Arc::clone(self));
+    /// Ends the recording: the logs of the calling thread and of threads that are gone are cut to their length. Threads
+    /// that live may be on their way through theirs, or be ending with destructors that still record: their logs are
+    /// marked as finished and stay mapped.
+    ///
+    /// # Arguments
+    /// * `keep_contexts` - whether threads without a log may look for one of theirs among the contexts
+    ///
+    /// # Returns
+    /// What was recorded, and whether threads live that had logs: then nothing that they may reach, the recorder
+    /// included, may be freed.
+    pub(crate) fn finish(&self, keep_contexts: bool) -> (Result<RunTotals, RecordsError>, bool) {
+        self.has_ended.store(true, Ordering::Release);
+        self.switch(false, |_| true);
+        self.await_ending_threads();
         let end = self.end_calibration();
-        let in_use: Vec<_> = {
-            let mut logs = locked(&self.logs);
-            let idle: Vec<_> = logs.free.iter().map(|(log, _)| *log).collect();
-            let own = self.leased();
-            let is_in_use = |log: &LogPointer| !idle.contains(log) && Some(*log) != own;
-            let in_use = logs.all.iter().copied().filter(&is_in_use).collect();
-            logs.all.retain(|log| !is_in_use(log));
-            in_use
-        };
-        for log in in_use {
-            // SAFETY: it is never freed; what is marked are cells of its header, which its thread does not write.
-            unsafe { &*log.0 }.mark_finished(end);
-        }
-        self.finish()
-    }
-
-    pub(crate) fn finish(&self) -> Result<RunTotals, RecordsError> {
-        let logs = std::mem::take(&mut *locked(&self.logs));
-        let end = self.end_calibration();
+        let (own, logs) = (self.leased(), std::mem::take(&mut *locked(&self.logs)));
+        let in_use = self.logs_of_living_threads(&logs, own);
         let mut totals = RunTotals {
-            dropped: self.dropped.load(Ordering::Relaxed),
+            dropped: self.dropped.swap(0, Ordering::Relaxed),
             logs: logs.all.len() as u32,
             clock_drift: self.clock_drift(self.config.clock.calibration()),
             ..RunTotals::default()
@@ -544,28 +564,52 @@ impl Shared {
         }
         let mut first_error = None;
         for log in logs.all {
-            self.catch_up(log);
-            // SAFETY: the pointer came from `Box::into_raw` and left the list just now. The recorder is not borrowed
-            // any more, so no call is being recorded, and none will be.
-            let log = *unsafe { Box::from_raw(log.0) };
-            match log.finish(end) {
-                Ok(LogTotals {
-                    records,
-                    dropped,
-                    bytes,
-                    late_chunks,
-                    refusal,
-                }) => {
-                    totals.records += records;
-                    totals.dropped += dropped;
-                    totals.bytes += bytes;
-                    totals.late_chunks += late_chunks;
-                    totals.refusal = totals.refusal.or(refusal);
-                }
+            let ended = if in_use.contains(&log) {
+                // SAFETY: it is never freed; what is marked are cells of its header, which its thread does not write.
+                unsafe { &*log.0 }.mark_finished(end)
+            } else {
+                self.catch_up(log);
+                // SAFETY: the pointer came from `Box::into_raw` and left the list just now. Its thread is this one, or
+                // gone, so that nobody else is on the way through it.
+                let log = *unsafe { Box::from_raw(log.0) };
+                // Whoever looks for a context of its own may look at this one.
+                log.finish(end, keep_contexts || !in_use.is_empty())
+            };
+            match ended {
+                Ok(log) => totals.add(log),
                 Err(error) => first_error = first_error.or(Some(error)),
             }
         }
-        first_error.map_or(Ok(totals), Err)
+        let is_in_use = !in_use.is_empty();
+        // Their threads give them back.
+        locked(&self.logs).all = in_use;
+        (first_error.map_or(Ok(totals), Err), is_in_use)
+    }
+
+    /// Waits a moment for threads that have given back their logs, or that are about to.
+    fn await_ending_threads(&self) {
+        let started = Instant::now();
+        while started.elapsed() < PATIENCE {
+            let is_any_left = {
+                let logs = locked(&self.logs);
+                !self.logs_of_living_threads(&logs, self.leased()).is_empty()
+            };
+            if !is_any_left {
+                return;
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+    }
+
+    /// The logs of other threads that are not gone.
+    fn logs_of_living_threads(&self, logs: &Logs, own: Option<LogPointer>) -> Vec<LogPointer> {
+        let holders = logs.free.iter().chain(&logs.leased);
+        let living = holders
+            .filter(|(log, thread)| {
+                Some(*log) != own && (!self.can_see_threads || is_alive(*thread))
+            })
+            .map(|(log, _)| *log);
+        living.collect()
     }
 
     fn clock_drift(&self, end: Calibration) -> f64 {

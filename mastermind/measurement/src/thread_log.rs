@@ -9,7 +9,7 @@ use mastermind_records::definition::{
     CallPathDefinition, MethodDefinition, MpiTotalsDefinition, UnrecordedDefinition,
 };
 use mastermind_records::{
-    Calibration, Definition, LogTotals, LogWriter, RecordsError, RunningSums,
+    Calibration, Definition, Log, LogTotals, LogWriter, RecordsError, RunningSums,
 };
 use memmap2::MmapMut;
 
@@ -113,8 +113,18 @@ impl ThreadLog {
     }
 
     /// Marks the log as finished and leaves it to its thread.
-    pub(crate) fn mark_finished(&self, end: Calibration) {
+    ///
+    /// # Errors
+    /// It cannot be read, to count its records.
+    pub(crate) fn mark_finished(&self, end: Calibration) -> Result<LogTotals, RecordsError> {
         self.writer.mark_finished(end);
+        let log = Log::open(self.writer.path())?;
+        Ok(LogTotals {
+            records: log.n_records(),
+            dropped: log.dropped(),
+            bytes: self.writer.committed_bytes(),
+            ..LogTotals::default()
+        })
     }
 
     /// Appends the announcements that the log has not got yet.
@@ -246,12 +256,22 @@ impl ThreadLog {
     }
 
     /// Ends the log, with the totals of what it could not record.
-    pub(crate) fn finish(mut self, end: Calibration) -> Result<LogTotals, RecordsError> {
+    ///
+    /// # Arguments
+    /// * `keep_context` - whether the context stays mapped, for others to look at
+    pub(crate) fn finish(
+        mut self,
+        end: Calibration,
+        keep_context: bool,
+    ) -> Result<LogTotals, RecordsError> {
         for lost in self.lost.iter().filter(|lost| lost.calls > 0) {
             // On a full disk the count in the header must do.
             if self.writer.define(&Definition::Unrecorded(*lost)).is_err() {
                 break;
             }
+        }
+        if keep_context {
+            self.writer.keep_context();
         }
         self.writer.finish(end)
     }

@@ -482,7 +482,7 @@ fn a_process_that_ends_leaves_the_logs_of_its_other_threads_to_them() {
         unsafe { (*(*context).mpi_totals.add(1)).add(6) };
     });
     telling.recv().unwrap();
-    assert_eq!(run.finish_at_exit().unwrap().records, 1);
+    assert_eq!(run.finish().unwrap().records, 1);
     ended.send(()).unwrap();
     other.join().unwrap();
     let read = Run::open(directory.path()).unwrap();

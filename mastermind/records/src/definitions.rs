@@ -117,6 +117,11 @@ impl Definitions {
         }
     }
 
+    /// Ids of call paths up to `n` will be believed from now on.
+    pub(crate) fn believe_at_most(&mut self, n: usize) {
+        self.most_paths = self.most_paths.max(n);
+    }
+
     /// The shape of a call path's records.
     #[inline]
     pub(crate) fn shape(&self, call_path: u32) -> Shape {

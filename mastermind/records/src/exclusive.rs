@@ -3,7 +3,7 @@
 use crate::calibration::TimeBase;
 use crate::definition::TIMER_CLASS;
 use crate::log::Log;
-use crate::records::{Record, Records};
+use crate::records::{Record, Records, RecordsPlace};
 
 /// A call's own time, without that of the recorded calls made from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,7 +36,31 @@ pub struct ExclusiveTimes<'a> {
     timers_are_callers: bool,
 }
 
+/// How far a log has been read, and what is known there of the calls that are open.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LogPlace {
+    records: RecordsPlace,
+    open: Vec<(u64, Inner)>,
+}
+
 impl<'a> ExclusiveTimes<'a> {
+    /// From a place of such an iteration on.
+    pub(crate) fn resume(log: &'a Log, place: &LogPlace) -> Self {
+        ExclusiveTimes {
+            records: Records::resume(log, &place.records),
+            open: place.open.clone(),
+            ..Self::new(log)
+        }
+    }
+
+    /// Behind the record that was read last.
+    pub(crate) fn place(&self) -> LogPlace {
+        LogPlace {
+            records: self.records.place(),
+            open: self.open.clone(),
+        }
+    }
+
     /// Over the records of `log`.
     pub fn new(log: &'a Log) -> Self {
         ExclusiveTimes {

@@ -2,6 +2,7 @@
 //!
 //! * [`LogWriter`] writes the log of one thread, in a memory-mapped file that a killed process leaves readable;
 //! * [`Log`] reads one, [`Run`] all logs of a directory, and both say what is damaged;
+//! * [`RunFollower`] reads the logs of a running program as they grow, each record once;
 //! * [`Profile`] sums a run up, [`compare()`] holds two side by side; [`write_csv`] exports one.
 //!
 //! What a record is made of, word by word, is [`cca_abi::recording::word`]; the file around it is [`layout`].
@@ -17,6 +18,7 @@ pub mod definition;
 mod definitions;
 mod error;
 mod exclusive;
+mod follow;
 pub mod layout;
 mod log;
 mod path_totals;
@@ -40,6 +42,7 @@ pub use definition::{Definition, MPI_CLASS};
 pub use definitions::Definitions;
 pub use error::RecordsError;
 pub use exclusive::{Exclusive, ExclusiveTimes};
+pub use follow::{RunFollower, Stretch};
 pub use layout::{Calibration, LogIdentity};
 pub use log::{Log, OpenCallInfo, RunningSums, is_being_written};
 pub use path_totals::PathTimes;

@@ -165,27 +165,7 @@ impl Log {
             .as_ref()
             .map_or(0, |known| known.totals.n_records());
         self.n_records = known + scanned.n_records;
-        for gap in &scanned.gaps {
-            self.damage.push(Damage::Unreadable {
-                log: self.path.clone(),
-                offset: self.file.entries_at() + (gap.at * WORD) as u64,
-                bytes: (gap.n_words * WORD) as u64,
-            });
-        }
-        let log = &self.path;
-        let undefined = scanned.undefined.iter();
-        self.damage
-            .extend(undefined.map(|(&call_path, &records)| Damage::Undefined {
-                log: log.clone(),
-                call_path,
-                records,
-            }));
-        if scanned.n_excess > 0 {
-            self.damage.push(Damage::Excess {
-                log: self.path.clone(),
-                records: scanned.n_excess,
-            });
-        }
+        self.add_damage(&scanned);
         self.gaps = scanned.gaps;
         self.last = scanned.last;
     }
@@ -495,8 +475,77 @@ impl Log {
 
     pub(crate) fn raw_records(&self) -> RawRecords<'_> {
         let begin = self.known.as_ref().map_or(0, |known| known.n_words);
-        let begin = begin.min(self.n_words);
-        RawRecords::new(self.file.window(begin, self.n_words), begin, &self.gaps)
+        self.raw_records_from(begin.min(self.n_words))
+    }
+
+    pub(crate) fn raw_records_from(&self, word: usize) -> RawRecords<'_> {
+        RawRecords::new(self.file.window(word, self.n_words), word, &self.gaps)
+    }
+
+    /// Takes in what was committed since the log was opened or refreshed; only that is read.
+    ///
+    /// # Errors
+    /// [`RecordsError::Io`] if the file is gone or another has its name.
+    pub(crate) fn refresh(&mut self) -> Result<(), RecordsError> {
+        let file = self.file.open().ok_or_else(|| {
+            let gone = std::io::Error::from(std::io::ErrorKind::NotFound);
+            RecordsError::io("follow record log", &self.path)(gone)
+        })?;
+        let Some(header) = HeaderWords::read(&file) else {
+            return Ok(());
+        };
+        let header = header.get();
+        let bytes = file.metadata().map_or(0, |metadata| metadata.len());
+        let there = bytes.saturating_sub(self.file.entries_at()) as usize / WORD;
+        let claimed = header.cells.committed.load(Ordering::Acquire) / WORD as u64;
+        let end = there.min(usize::try_from(claimed).unwrap_or(usize::MAX));
+        if end > self.n_words {
+            self.take_in(end);
+        }
+        self.finished = header.finished.load(Ordering::Relaxed) == 1;
+        self.dropped = header.cells.dropped.load(Ordering::Relaxed);
+        let latest = header.calibrations[1..].iter();
+        let latest = latest.filter_map(|cell| cell.load().flatten());
+        self.time = self.time_base(latest.max_by_key(|latest| latest.ns));
+        Ok(())
+    }
+
+    /// Reads the entries up to word `end`.
+    fn take_in(&mut self, end: usize) {
+        let begin = self.n_words;
+        self.definitions.believe_at_most(end);
+        let mut window = self.file.window(begin, end);
+        let scanned = scan(&mut window, begin, &mut self.definitions);
+        self.n_words = window.end();
+        self.n_records += scanned.n_records;
+        self.last = scanned.last.or(self.last);
+        self.add_damage(&scanned);
+        self.gaps.extend(scanned.gaps);
+    }
+
+    /// Takes note of what a scan could not read.
+    fn add_damage(&mut self, scanned: &Scanned) {
+        for gap in &scanned.gaps {
+            self.damage.push(Damage::Unreadable {
+                log: self.path.clone(),
+                offset: self.file.entries_at() + (gap.at * WORD) as u64,
+                bytes: (gap.n_words * WORD) as u64,
+            });
+        }
+        let log = &self.path;
+        let undefined = scanned.undefined.iter();
+        self.damage
+            .extend(undefined.map(|(&call_path, &records)| Damage::Undefined {
+                log: log.clone(),
+                call_path,
+                records,
+            }));
+        if scanned.n_excess > 0 {
+            self.damage.push(Damage::Excess {
+                log: self.path.clone(),
+                records: scanned.n_excess,
+            });
+        }
     }
 }
 

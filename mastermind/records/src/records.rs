@@ -212,6 +212,15 @@ impl Share {
     }
 }
 
+/// How far the records of a log have been read, and the calls that are open there.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RecordsPlace {
+    /// Words from the beginning of the entries.
+    word: usize,
+    pending: Vec<Pending>,
+    next_seq: u64,
+}
+
 /// A call seen through its children before its own record.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
@@ -254,6 +263,29 @@ impl<'a> Records<'a> {
                 next_seq: first_seq,
                 ancestors: Vec::new(),
             },
+        }
+    }
+
+    /// From a place on.
+    pub(crate) fn resume(log: &'a Log, place: &RecordsPlace) -> Self {
+        Self {
+            log,
+            raw: log.raw_records_from(place.word),
+            order: Order {
+                definitions: log.definitions(),
+                pending: place.pending.clone(),
+                next_seq: place.next_seq,
+                ancestors: Vec::new(),
+            },
+        }
+    }
+
+    /// Behind the record that was read last.
+    pub(crate) fn place(&self) -> RecordsPlace {
+        RecordsPlace {
+            word: self.raw.at(),
+            pending: self.order.pending.clone(),
+            next_seq: self.order.next_seq,
         }
     }
 

@@ -34,7 +34,7 @@ impl Run {
     /// [`RecordsError::Io`] if the directory cannot be read, [`RecordsError::NoLogs`] if it holds none; the first log's
     /// error if none can be read. Else logs that cannot be read are in [`Run::unreadable`].
     pub fn open(directory: &Path) -> Result<Self, RecordsError> {
-        Self::open_where(directory, |_| true)
+        Self::open_those(directory, None)
     }
 
     /// Opens the logs of one rank, by their names; the program that writes them may still run.
@@ -42,9 +42,7 @@ impl Run {
     /// # Errors
     /// Those of [`Run::open`].
     pub fn open_rank(directory: &Path, rank: u32) -> Result<Self, RecordsError> {
-        Self::open_where(directory, |path| {
-            LogIdentity::from_path(path).is_some_and(|identity| identity.rank == rank)
-        })
+        Self::open_those(directory, Some(rank))
     }
 
     /// Opens the logs of one rank that this process writes, for sums only: what its writers have summed up is not read again.
@@ -59,39 +57,21 @@ impl Run {
         rank: u32,
         mut sums: BTreeMap<PathBuf, RunningSums>,
     ) -> Result<Self, RecordsError> {
-        let is_wanted = |path: &Path| {
-            LogIdentity::from_path(path).is_some_and(|identity| identity.rank == rank)
-        };
-        Self::open_with(directory, is_wanted, |path| {
+        Self::open_with(directory, Some(rank), |path| {
             Log::open_behind(path, sums.remove(path))
         })
     }
 
-    fn open_where(
-        directory: &Path,
-        is_wanted: impl Fn(&Path) -> bool,
-    ) -> Result<Self, RecordsError> {
-        Self::open_with(directory, is_wanted, Log::open)
+    fn open_those(directory: &Path, rank: Option<u32>) -> Result<Self, RecordsError> {
+        Self::open_with(directory, rank, Log::open)
     }
 
     fn open_with(
         directory: &Path,
-        is_wanted: impl Fn(&Path) -> bool,
+        rank: Option<u32>,
         mut open: impl FnMut(&Path) -> Result<Log, RecordsError>,
     ) -> Result<Self, RecordsError> {
-        let read = || RecordsError::io("read records", directory);
-        let mut paths = Vec::new();
-        for entry in std::fs::read_dir(directory).map_err(read())? {
-            let path = entry.map_err(read())?.path();
-            if path
-                .extension()
-                .is_some_and(|extension| extension == EXTENSION)
-                && is_wanted(&path)
-            {
-                paths.push(path);
-            }
-        }
-        paths.sort();
+        let paths = log_paths(directory, rank)?;
         let mut run = Self {
             logs: Vec::new(),
             unreadable: Vec::new(),
@@ -217,6 +197,29 @@ impl Run {
         let mut logs = self.logs.iter();
         logs.all(|log| log.is_finished() || is_child(log))
     }
+}
+
+/// The logs of a directory, by their names; of one rank or all.
+///
+/// # Errors
+/// [`RecordsError::Io`] if the directory cannot be read.
+pub(crate) fn log_paths(directory: &Path, rank: Option<u32>) -> Result<Vec<PathBuf>, RecordsError> {
+    let read = || RecordsError::io("read records", directory);
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(directory).map_err(read())? {
+        let path = entry.map_err(read())?.path();
+        let is_log = path
+            .extension()
+            .is_some_and(|extension| extension == EXTENSION);
+        let is_wanted = rank.is_none_or(|rank| {
+            LogIdentity::from_path(&path).is_some_and(|identity| identity.rank == rank)
+        });
+        if is_log && is_wanted {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
 }
 
 /// Opens all logs of a directory; see [`Run::open`].

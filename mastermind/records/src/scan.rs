@@ -180,6 +180,8 @@ pub(crate) struct RawRecord<'w> {
 }
 
 impl<'a> RawRecords<'a> {
+    /// # Arguments
+    /// * `at` - where the first entry begins
     pub(crate) fn new(window: Window<'a>, at: usize, gaps: &'a [Gap]) -> Self {
         let mut gaps = gaps.iter();
         let gap = gaps.next();
@@ -189,6 +191,11 @@ impl<'a> RawRecords<'a> {
             gaps,
             gap,
         }
+    }
+
+    /// Behind the last record.
+    pub(crate) fn at(&self) -> usize {
+        self.at
     }
 
     /// The next record.

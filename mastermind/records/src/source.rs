@@ -55,7 +55,7 @@ impl LogFile {
     }
 
     /// The file, unless it is gone or another has its name.
-    fn open(&self) -> Option<File> {
+    pub(crate) fn open(&self) -> Option<File> {
         let file = File::open(&self.path).ok()?;
         let metadata = file.metadata().ok()?;
         ((metadata.dev(), metadata.ino()) == self.identity).then_some(file)

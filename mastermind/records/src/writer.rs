@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -118,7 +119,9 @@ pub struct LogWriter {
     pub(crate) path: PathBuf,
     pub(crate) header: MmapMut,
     /// One [`RecordingContext`] in anonymous memory that a forked child finds cleared.
-    context: MmapMut,
+    /// A page that is given back by [`LogWriter::finish`] alone.
+    pub(crate) context: ManuallyDrop<MmapMut>,
+    pub(crate) keeps_context: bool,
     pub(crate) chunk: Option<Chunk>,
     /// The chunk after it.
     following: Option<Chunk>,
@@ -224,7 +227,8 @@ impl LogWriter {
             slot: Slot::new(&path),
             path,
             header,
-            context,
+            context: ManuallyDrop::new(context),
+            keeps_context: false,
             chunk: None,
             following: None,
             preparer: Arc::clone(preparer),
@@ -277,7 +281,13 @@ impl LogWriter {
     pub fn take_context(&mut self) -> Result<MmapMut, RecordsError> {
         let page = MmapMut::map_anon(size_of::<RecordingContext>());
         let page = page.map_err(RecordsError::io("map record log", &self.path))?;
-        Ok(std::mem::replace(&mut self.context, page))
+        let context = std::mem::replace(&mut self.context, ManuallyDrop::new(page));
+        Ok(ManuallyDrop::into_inner(context))
+    }
+
+    /// The context is not unmapped when the log is finished: others than its thread may still look at it.
+    pub fn keep_context(&mut self) {
+        self.keeps_context = true;
     }
 
     /// The context to append through.
@@ -635,6 +645,10 @@ impl LogWriter {
         let header = self.header();
         header.finished.store(1, Ordering::Release);
         let dropped = header.cells.dropped.load(Ordering::Relaxed);
+        if !self.keeps_context {
+            // SAFETY: the writer, its only user, ends here.
+            unsafe { ManuallyDrop::drop(&mut self.context) };
+        }
         cut.map(|()| LogTotals {
             records: retired + last,
             dropped,

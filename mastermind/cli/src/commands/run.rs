@@ -281,7 +281,8 @@ impl Run {
         };
         let totals = mastermind.finish();
         self.gather(rank, directory);
-        if let (0, Some(totals)) = (rank, totals?) {
+        let totals = totals?;
+        if rank == 0 {
             if let Some(warning) = clock_warning(totals.clock_drift) {
                 crate::output::complain!("warning: {warning}");
             }

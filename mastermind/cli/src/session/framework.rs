@@ -7,7 +7,7 @@ use cca_comm::{Launched, MpiKind, MpiSize, Provided, SerialCommunicator, compare
 use cca_core::{Framework, Repository};
 use cca_loader::Library;
 use cca_ports::{CommPort, PortError, RSliceMut, Reduction};
-use mastermind_component::Measurement;
+use mastermind_component::{Measurement, PerfParam};
 
 use super::back_end;
 use super::progress::Progress;
@@ -19,11 +19,11 @@ pub const COMM: &str = "comm";
 const PROGRESS: &str = "progress";
 
 /// Instances of the services that every assembly finds.
-pub const SERVICES: [&str; 3] = [COMM, PROGRESS, Measurement::PORT];
+pub const SERVICES: [&str; 4] = [COMM, PROGRESS, Measurement::PORT, PerfParam::PORT];
 
 /// A framework, and this rank's place among the ranks.
 pub struct Session {
-    /// The framework, with `comm`, `progress` and `measurement` provided by default.
+    /// The framework, with `comm`, `progress`, `measurement` and `perf_param` provided by default.
     pub framework: Framework,
     /// This rank.
     pub rank: i32,
@@ -35,6 +35,8 @@ pub struct Session {
     pub progress: Arc<Progress>,
     /// Timers and events of the components.
     pub measurement: Arc<Measurement>,
+    /// What was recorded so far, for the components; in a run that is not recorded it says so.
+    pub perf_param: Arc<PerfParam>,
 }
 
 impl Session {
@@ -98,6 +100,13 @@ impl Session {
         )?;
         let measurement = Measurement::add(&services)?;
         framework.provide_by_default(Measurement::PORT, Measurement::PORT)?;
+        let services = framework.services(
+            PerfParam::PORT,
+            "mastermind.PerfParam",
+            env!("CARGO_PKG_VERSION"),
+        )?;
+        let perf_param = PerfParam::add(&services)?;
+        framework.provide_by_default(PerfParam::PORT, PerfParam::PORT)?;
         Ok(Session {
             framework,
             rank,
@@ -105,6 +114,7 @@ impl Session {
             mpi,
             progress,
             measurement,
+            perf_param,
         })
     }
 

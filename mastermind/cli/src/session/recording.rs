@@ -320,7 +320,7 @@ impl Recording {
         let mastermind = Mastermind::add(recorder, mpi, &services)?;
         mastermind.count(self.counters.clone());
         mastermind.measure(&session.measurement);
-        framework.provide_by_default(INSTANCE, Mastermind::PERF_PARAM_PORT)?;
+        mastermind.answer_through(&session.perf_param);
         if self.mpi_events && mpi.is_some() {
             mastermind.record_mpi_events()?;
         }

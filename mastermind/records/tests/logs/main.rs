@@ -3,4 +3,5 @@
 mod changing;
 mod common;
 mod damage;
+mod following;
 mod round_trip;

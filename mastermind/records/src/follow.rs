@@ -1,0 +1,152 @@
+//! Follows the logs of a run while they grow: what was read once is not read again.
+//!
+//! ```no_run
+//! # use std::path::Path;
+//! # use mastermind_records::RunFollower;
+//! let mut follower = RunFollower::new(Path::new("records"), Some(0));
+//! loop {
+//!     follower.refresh()?;
+//!     // Each record once, log by log, in the order in which the calls ended.
+//!     while let Some(stretch) = follower.read_on(4096, |record, own| {
+//!         println!("{} {}", record.method.name(), own.wall_ns);
+//!     }) {
+//!         // What a stretch held can be read again later, without what is before it.
+//!         let again = follower.read_again(&stretch).count();
+//!         assert_eq!(again as u64, stretch.n_records);
+//!     }
+//! #   break;
+//! }
+//! # Ok::<(), mastermind_records::RecordsError>(())
+//! ```
+
+use std::path::{Path, PathBuf};
+
+use crate::error::RecordsError;
+use crate::exclusive::{Exclusive, ExclusiveTimes, LogPlace};
+use crate::log::Log;
+use crate::records::Record;
+use crate::run::log_paths;
+
+/// Follows the logs of a directory, of one rank or all, while the program that writes them runs.
+///
+/// Each log that is there is read from where the last reading ended; logs that come are found. Memory is that of the
+/// definitions and of the calls that are open, whatever the number of records.
+#[derive(Debug)]
+pub struct RunFollower {
+    directory: PathBuf,
+    rank: Option<u32>,
+    logs: Vec<FollowedLog>,
+}
+
+/// A log, and how far it has been given out.
+#[derive(Debug)]
+struct FollowedLog {
+    log: Log,
+    place: LogPlace,
+    /// Records up to that place.
+    n_read: u64,
+}
+
+/// Some records of one log, one after the other. It goes on with the next one if that is of the same log and was read right
+/// after it.
+#[derive(Clone, Debug)]
+pub struct Stretch {
+    /// Index among [`RunFollower::logs`].
+    pub log: usize,
+    /// Number of records.
+    pub n_records: u64,
+    begin: LogPlace,
+}
+
+impl RunFollower {
+    /// # Arguments
+    /// * `rank` - whose logs; `None` for all
+    pub fn new(directory: &Path, rank: Option<u32>) -> Self {
+        RunFollower {
+            directory: directory.into(),
+            rank,
+            logs: Vec::new(),
+        }
+    }
+
+    /// Takes in what was committed since, and logs that came. A log that cannot be read yet, since it is about to be made,
+    /// is looked for again the next time.
+    ///
+    /// # Errors
+    /// The directory cannot be read; a log is gone, or another has its name.
+    pub fn refresh(&mut self) -> Result<(), RecordsError> {
+        for followed in &mut self.logs {
+            followed.log.refresh()?;
+        }
+        for path in log_paths(&self.directory, self.rank)? {
+            if self.logs.iter().any(|followed| followed.log.path() == path) {
+                continue;
+            }
+            if let Ok(log) = Log::open(&path) {
+                self.logs.push(FollowedLog {
+                    log,
+                    place: LogPlace::default(),
+                    n_read: 0,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The logs found so far, in the order in which they were.
+    pub fn logs(&self) -> impl ExactSizeIterator<Item = &Log> {
+        self.logs.iter().map(|followed| &followed.log)
+    }
+
+    /// The log that [`RunFollower::read_on`] reads next: its index among [`RunFollower::logs`].
+    pub fn next_log(&self) -> Option<usize> {
+        let is_behind = |followed: &FollowedLog| followed.n_read < followed.log.n_records();
+        self.logs.iter().position(is_behind)
+    }
+
+    /// Gives out records that were not given out before, of one log, in the order in which their calls ended; each with its
+    /// own time, as [`ExclusiveTimes`] has it.
+    ///
+    /// # Arguments
+    /// * `most` - number of records, at most
+    ///
+    /// # Returns
+    /// Which they were; `None` once there are no more than at the last [`RunFollower::refresh`].
+    pub fn read_on(
+        &mut self,
+        most: u64,
+        mut each: impl FnMut(&Record<'_>, Exclusive),
+    ) -> Option<Stretch> {
+        let index = self.next_log()?;
+        let followed = &mut self.logs[index];
+        let mut records = ExclusiveTimes::resume(&followed.log, &followed.place);
+        let mut n_records = 0;
+        while n_records < most {
+            let Some((record, own)) = records.next_record() else {
+                break;
+            };
+            each(&record, own);
+            n_records += 1;
+        }
+        let end = records.place();
+        let begin = std::mem::replace(&mut followed.place, end);
+        followed.n_read += n_records;
+        if n_records < most {
+            // The file was cut: there is no more to come.
+            followed.n_read = followed.log.n_records();
+        }
+        Some(Stretch {
+            log: index,
+            n_records,
+            begin,
+        })
+    }
+
+    /// The records of a stretch once more, with their own times.
+    pub fn read_again(&self, stretch: &Stretch) -> impl Iterator<Item = (Record<'_>, Exclusive)> {
+        let log = self.logs.get(stretch.log);
+        let mut records = log.map(|followed| ExclusiveTimes::resume(&followed.log, &stretch.begin));
+        let n_records = usize::try_from(stretch.n_records).unwrap_or(usize::MAX);
+        std::iter::from_fn(move || records.as_mut()?.next_record()).take(n_records)
+    }
+}

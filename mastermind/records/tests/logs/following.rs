@@ -1,0 +1,141 @@
+//! Logs followed while they grow: each record once, and the same as in the finished log.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use mastermind_records::definition::{CallPathDefinition, MethodDefinition};
+use mastermind_records::{
+    Calibration, ChunkPreparer, ChunkSizes, Definition, Exclusive, ExclusiveTimes, LogIdentity,
+    LogWriter, Record, RecordWords, Run, RunFollower,
+};
+
+/// Calls of the outer method.
+const N_OUTER: u64 = 300;
+
+fn writer(directory: &Path, thread: u32) -> LogWriter {
+    let preparer = Arc::new(ChunkPreparer::start(None).unwrap());
+    let identity = LogIdentity { rank: 0, thread };
+    let start = Calibration::default();
+    let sizes = ChunkSizes::default();
+    LogWriter::create(directory, identity, start, sizes, &preparer).unwrap()
+}
+
+/// Path 1 is the outer method's, 2 and 3 are called from there; the method of 3 comes when it is called first.
+fn define(writer: &mut LogWriter, id: u32) {
+    let method = MethodDefinition {
+        id,
+        instance: "x".into(),
+        method: format!("m{id}"),
+        ..MethodDefinition::default()
+    };
+    writer.define(&Definition::Method(method)).unwrap();
+    let path = CallPathDefinition {
+        id,
+        parent: u32::from(id > 1),
+        method: id,
+    };
+    writer.define(&Definition::CallPath(path)).unwrap();
+}
+
+fn append(writer: &mut LogWriter, path: u32, start: u64, wall: u64) {
+    let record = RecordWords {
+        path,
+        start,
+        wall,
+        ..RecordWords::default()
+    };
+    assert!(writer.append(record));
+}
+
+/// What a reader learns of a record.
+type Seen = (u64, Option<u64>, String, u64, u64);
+
+fn seen(record: &Record<'_>, own: Exclusive) -> Seen {
+    let name = record.method.name();
+    (
+        record.seq,
+        record.parent_seq,
+        name,
+        record.start_ns,
+        own.wall_ns,
+    )
+}
+
+/// Reads what is new, in stretches of at most `most`, each read again at once.
+fn follow(follower: &mut RunFollower, most: u64, read: &mut [Vec<Seen>]) {
+    follower.refresh().unwrap();
+    let mut new = Vec::new();
+    while let Some(stretch) = follower.read_on(most, |record, own| new.push(seen(record, own))) {
+        let again = follower.read_again(&stretch);
+        let again: Vec<_> = again.map(|(record, own)| seen(&record, own)).collect();
+        assert_eq!(again, new);
+        assert_eq!(stretch.n_records, new.len() as u64);
+        read[stretch.log].append(&mut new);
+    }
+}
+
+#[test]
+fn every_record_is_read_once_as_it_comes() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut follower = RunFollower::new(directory.path(), Some(0));
+    follower.refresh().unwrap();
+    let mut read = [Vec::new(), Vec::new()];
+    let mut first = writer(directory.path(), 0);
+    let mut second = None;
+    define(&mut first, 1);
+    define(&mut first, 2);
+    for outer in 0..N_OUTER {
+        let start = outer * 100;
+        for inner in 0..outer % 7 {
+            append(&mut first, 2, start + 10 * inner + 1, 5);
+            // The outer call is open while its inner ones are read.
+            if (outer + inner) % 5 == 0 {
+                follow(&mut follower, 1 + outer % 11, &mut read);
+            }
+        }
+        if outer == N_OUTER / 2 {
+            define(&mut first, 3);
+            let mut late = writer(directory.path(), 1);
+            define(&mut late, 1);
+            second = Some(late);
+        }
+        if let Some(second) = &mut second {
+            append(&mut first, 3, start + 80, 7);
+            append(second, 1, start, 9);
+        }
+        append(&mut first, 1, start, 90);
+    }
+    let end = Calibration { ticks: 1, ns: 1 };
+    for writer in [first, second.unwrap()] {
+        writer.finish(end).unwrap();
+    }
+    follow(&mut follower, 4096, &mut read);
+    assert!(follower.logs().all(|log| log.is_finished()));
+    let run = Run::open(directory.path()).unwrap();
+    for (log, read) in run.logs().iter().zip(&read) {
+        let mut times = ExclusiveTimes::new(log);
+        let whole = std::iter::from_fn(|| times.next_record());
+        let whole: Vec<_> = whole.map(|(record, own)| seen(&record, own)).collect();
+        assert!(!whole.is_empty());
+        assert_eq!(*read, whole);
+    }
+}
+
+/// A log that another run's has taken the name of is not read on as if it were the same.
+#[test]
+fn another_log_of_the_same_name_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut old = writer(directory.path(), 0);
+    define(&mut old, 1);
+    append(&mut old, 1, 0, 1);
+    let mut follower = RunFollower::new(directory.path(), None);
+    follower.refresh().unwrap();
+    let path = old.path().to_path_buf();
+    // The old file lives on as long as it is open, so that its number is not given to the new one.
+    std::fs::remove_file(&path).unwrap();
+    assert!(follower.refresh().is_err());
+    let _new = writer(directory.path(), 0);
+    let told = follower.refresh().unwrap_err().to_string();
+    assert!(told.contains("cannot follow record log"), "{told}");
+    drop(old);
+}
