@@ -48,7 +48,9 @@ fn connection(provider: &str) -> ConnectionId {
 
 /// Calls until `n_swaps` are made; some with the port got for each call, some with the port got once.
 fn call(uses: &UsesPort<dyn SumPort>, thread: u64, swaps: &AtomicU64, n_swaps: u64) -> u64 {
-    let held = (thread % 2 == 0).then(|| uses.get().expect("connected"));
+    let held = thread
+        .is_multiple_of(2)
+        .then(|| uses.get().expect("connected"));
     let mut n_calls = 0;
     loop {
         let now = swaps.load(Ordering::Acquire);
