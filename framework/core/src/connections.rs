@@ -227,7 +227,7 @@ pub(crate) fn refuse_ending(
     state: &State,
     connection: &ConnectionId,
 ) -> Result<(), FrameworkError> {
-    if state.is_shut_down {
+    if state.is_closed {
         return Err(FrameworkError::ShutDown);
     }
     for name in [&connection.user, &connection.provider] {

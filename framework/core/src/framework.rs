@@ -340,6 +340,7 @@ impl Framework {
         let mut unreachable = Vec::new();
         let (services, listeners, monitoring) = {
             let mut state = self.shared.lock();
+            state.is_closed = true;
             for entry in state.entries_mut() {
                 entry.provides.values_mut().for_each(|p| p.users.clear());
                 for uses in entry.uses.values_mut() {

@@ -51,6 +51,8 @@ pub struct State {
     pub n_children: u32,
     /// Nothing is added any more.
     pub is_shut_down: bool,
+    /// All have said goodbye, and nothing is connected any more.
+    pub is_closed: bool,
 }
 
 /// One instance.
