@@ -10,7 +10,7 @@ use mastermind_records::definition::{
     MPI_CLASS, MethodDefinition, MpiRoutineDefinition, ParameterDefinition, RANK_UNIT,
     RunDefinition,
 };
-use mastermind_records::{ChunkSizes, Definition, LogTotals, ProfileSums, RecordsError, Run};
+use mastermind_records::{ChunkSizes, Definition, LogTotals, ProfileSums, RecordsError};
 
 use crate::clock::Clock;
 use crate::functions::FUNCTIONS;
