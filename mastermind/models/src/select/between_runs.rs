@@ -54,9 +54,8 @@ pub struct BetweenRuns {
 /// # Source
 /// H.D. Patterson, R. Thompson, Biometrika 58 (1971) 545 (recalled, not looked up).
 pub fn between_runs(residuals: &[RunResidual]) -> Result<BetweenRuns, Error> {
-    let wrong = |r: &&RunResidual| {
-        !r.log_ratio.is_finite() || !(r.variance > 0.0 && r.variance.is_finite())
-    };
+    let wrong =
+        |r: &&RunResidual| !(r.log_ratio.is_finite() && r.variance > 0.0 && r.variance.is_finite());
     if let Some(&RunResidual {
         site,
         run,
