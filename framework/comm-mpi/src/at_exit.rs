@@ -40,8 +40,10 @@ impl Drop for Inside {
 /// Has MPI ended with the process, if it is not ended before.
 pub(crate) fn end_mpi_at_exit() {
     static REGISTERED: Once = Once::new();
-    // SAFETY: a function of the C library; libraries of components are never closed, so `end_mpi` stays.
-    REGISTERED.call_once(|| drop(unsafe { atexit(end_mpi) }));
+    REGISTERED.call_once(|| {
+        // SAFETY: a function of the C library; libraries of components are never closed, so `end_mpi` stays.
+        let _ = unsafe { atexit(end_mpi) };
+    });
 }
 
 extern "C" fn end_mpi() {
