@@ -194,10 +194,6 @@ fn what_the_first_rank_finds_wrong_is_told_once() {
                 "error: cannot set parameter \"driver.cfk\"",
             ),
             (
-                &["--records", "/proc/records"],
-                "error: cannot make record directory",
-            ),
-            (
                 &["--records", "records", "--monitor", "flux.x"],
                 "error: cannot monitor \"flux.x\"",
             ),
@@ -213,5 +209,14 @@ fn what_the_first_rank_finds_wrong_is_told_once() {
             );
             assert!(!scratch.path("records").exists());
         }
+        // A measurement never ends what it measures.
+        let mut command = mpi.launch(2);
+        command.arg(bin_dir().join("mastermind"));
+        let unwritable = ["--records", "/proc/records"];
+        command.arg("run").arg(&assembly).args(unwritable);
+        let ended = launched(&scratch, &mut command);
+        assert_eq!(ended.code, Some(0), "{ended:#?}");
+        let told = "warning: nothing is recorded, the run goes on";
+        assert_eq!(ended.stderr.matches(told).count(), 1, "{ended:#?}");
     }
 }

@@ -128,22 +128,22 @@ fn by_hand() {
     assert!(!efm.extrapolated && !efm.clamped && efm.chosen && states.chosen);
 }
 
-/// The lines are exact and calls are off by ±s, so that what is left is `Σ count σ² + gᵀ C g` with
-/// σ² = 18/16 s² (18 calls less 2 coefficients) and C = 18/9 s² (XᵀX)⁻¹ (from the spread of the calls
-/// at each of the 9 sizes).
+/// What is left is `Σ count σ² + gᵀ C g` a model, with `g = (number of calls, Σ count q)` and C the covariance of the line's
+/// coefficients; σ² = 18/16 s² (calls are off by ±s, 18 calls less 2 coefficients).
 #[test]
 fn the_interval_by_hand() {
     let (workload, alternatives, current) = shock();
-    let s2 = 0.01_f64;
-    let choice = choose(&workload, &alternatives, &current, &models(0.1)).unwrap();
-    // XᵀX of q = 1..9, twice: n = 18, mean 5, Σ(q−5)² = 120.
-    let covariance = |n: f64, sum: f64| n * n / 18.0 + (sum - 5.0 * n).powi(2) / 120.0;
-    let calls = (11.0 + 3.0) * s2 * 18.0 / 16.0;
-    let (flux, states) = (
-        covariance(11.0, 28.0) * s2 * 2.0,
-        covariance(3.0, 12.0) * s2 * 2.0,
-    );
-    let variance = calls + flux + states;
+    let (s, models) = (0.1, models(0.1));
+    let choice = choose(&workload, &alternatives, &current, &models).unwrap();
+    let coefficients = |method: &str, n: f64, sum: f64| {
+        let model = models.models.iter().find(|m| m.method == method).unwrap();
+        let c = model.covariance.as_ref().unwrap();
+        n * n * c[0][0] + 2.0 * n * sum * c[0][1] + sum * sum * c[1][1]
+    };
+    let calls = (11.0 + 3.0) * s * s * 18.0 / 16.0;
+    let variance = calls
+        + coefficients("hydro.EfmFlux::flux.compute", 11.0, 28.0)
+        + coefficients("hydro.Muscl::states.compute", 3.0, 12.0);
     let half = choice.interval_s[1] - choice.predicted_s;
     let t = half / variance.sqrt();
     // Student's t between 9 degrees of freedom and the normal distribution.
