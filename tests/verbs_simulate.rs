@@ -118,6 +118,20 @@ fn a_schedule_on_too_few_processors_is_told() {
 }
 
 #[test]
+fn a_schedule_with_a_message_that_nobody_receives_is_an_error() {
+    let scratch = Scratch::new();
+    scratch.write(
+        "lost.goal",
+        "num_ranks 2\nrank 0 {\nl1: send 8b to 1 tag 3\n}\nrank 1 {\nl1: calc 10\n}\n",
+    );
+    let told = scratch.mastermind(&["simulate", "lost.goal"]).error();
+    assert!(
+        told.contains("1 of 1 messages were received by nobody"),
+        "{told}"
+    );
+}
+
+#[test]
 fn what_a_schedule_has_not_is_refused() {
     let scratch = Scratch::new();
     let machine = example("sweep3d/machine.toml");

@@ -6,14 +6,17 @@
 
 #[path = "../tests/engine/common.rs"]
 mod common;
+#[path = "../tests/engine/wavefront.rs"]
+mod wavefront;
 
 use std::process::ExitCode;
 
-use common::{machine, outcome, sweep};
+use common::{machine, outcome};
 use mastermind_simulation::engine::Outcome;
 use mastermind_simulation::machine::read_machine;
 use must_reach::Figures;
 use rustix::time::{ClockId, clock_gettime};
+use wavefront::sweep;
 
 fn cpu_s() -> f64 {
     let now = clock_gettime(ClockId::ProcessCPUTime);

@@ -1,9 +1,8 @@
 //! What a process does by itself: steps without time, then its next operation.
 
 use super::chain::Chain;
-use super::deliver::fits;
 use super::error::{SimulationError, Stop};
-use super::messages::{Message, NIL, Part};
+use super::messages::{Load, Message, NIL, Part};
 use super::process::{NEVER, Waits};
 use super::region;
 use super::run::Engine;
@@ -152,7 +151,7 @@ impl Engine<'_> {
 
     /// Whether the message of a receive is there, and asked whether it may be sent.
     #[inline]
-    fn asks_early(&self, process: u32, from: f64, operation: &Operation) -> bool {
+    fn asks_early(&mut self, process: u32, from: f64, operation: &Operation) -> bool {
         let early = self.processes[process as usize].early;
         let Operation::Receive { tag, .. } = operation else {
             return false;
@@ -162,8 +161,8 @@ impl Engine<'_> {
         }
         let peer = if from == ANY { ANYBODY } else { from as u32 };
         let wanted = (peer, self.value_of(process, tag) as i32);
-        let found = self.pool.list(early).find(|message| fits(wanted, message));
-        found.is_some_and(|message| message.part == Part::Request)
+        let found = self.long_early.message(&self.pool, process, early, wanted);
+        found != NIL && self.pool.get(found).load.part() == Part::Request
     }
 
     /// Begins a receive from `from` at `now`; whether the process goes on.
@@ -201,14 +200,17 @@ impl Engine<'_> {
         p.since = p.processor;
         let mut found = NIL;
         if p.early != NIL {
-            let fit = |message: &Message| fits((peer, tag), message);
-            (p.early, found) = self.pool.take(p.early, fit);
+            let long = &mut self.long_early;
+            found = long.message(&self.pool, process, p.early, (peer, tag));
+            if found != NIL {
+                long.remove(&mut self.pool, process, &mut p.early, found);
+            }
         }
         self.count(process, element, u32::from(!collective), 0);
         if found != NIL {
             let message = *self.pool.get(found);
             self.pool.release(found);
-            if message.part == Part::Eager {
+            if message.load.part() == Part::Eager {
                 return Ok(true);
             }
             self.acknowledge(process, &message, mode, now, made);
@@ -228,17 +230,16 @@ impl Engine<'_> {
             let receive = Message {
                 at: now,
                 made,
-                bytes: 0,
+                load: Load::new(0, Part::Eager, mode).received_by(mode),
                 peer,
                 tag,
                 next: NIL,
-                part: Part::Eager,
-                sender: mode,
-                receiver: mode,
+                other: NIL,
             };
             let index = self.pool.add(receive);
-            let posted = self.processes[process as usize].posted;
-            self.processes[process as usize].posted = self.pool.append(posted, index);
+            let last = &mut self.processes[process as usize].posted;
+            self.long_posted
+                .append(&mut self.pool, process, last, index);
         }
         Ok(true)
     }
@@ -405,16 +406,15 @@ impl Engine<'_> {
         p.processor = now + occupied;
         p.overhead += occupied;
         let elapsed = p.processor - p.since;
+        let part = if eager { Part::Eager } else { Part::Request };
         let message = Message {
             at: now + link.lookahead_ns(),
             made: p.made.then(now),
-            bytes,
+            load: Load::new(bytes, part, *mode),
             peer: process,
             tag,
             next: NIL,
-            part: if eager { Part::Eager } else { Part::Request },
-            sender: *mode,
-            receiver: Mode::Blocking,
+            other: NIL,
         };
         if !eager {
             match mode {

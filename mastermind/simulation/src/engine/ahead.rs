@@ -5,6 +5,7 @@
 //! what came in between then, in its order. What is kept of each process is when it may send next, in
 //! a list of its own that is small enough to stay in the caches.
 
+use super::heap::Order;
 use super::messages::{Message, NIL, Part};
 use super::neighbours::Neighbours;
 use super::pages::filled;
@@ -175,11 +176,8 @@ impl Engine<'_> {
         let next = if self.ahead.is_some() {
             self.bound(process)
         } else {
-            let p = &self.processes[process as usize];
-            match p.arrivals {
-                NIL => p.due,
-                first => p.due.min(self.pool.get(first).at.max(p.processor)),
-            }
+            let message = self.next_message(process).map_or(NEVER, |(at, ..)| at);
+            self.processes[process as usize].due.min(message)
         };
         if next != NEVER {
             self.calendar.visit(process, next);
@@ -189,6 +187,7 @@ impl Engine<'_> {
     /// Keeps when a process may send next: when it goes on, as far as that is known.
     #[inline]
     fn bound(&mut self, process: u32) -> u64 {
+        let message = self.next_message(process).map_or(NEVER, |(at, ..)| at);
         let p = &self.processes[process as usize];
         let Some(ahead) = &self.ahead else {
             return NEVER;
@@ -198,22 +197,18 @@ impl Engine<'_> {
             Waits::Ended => ns = NEVER,
             Waits::No => (ns, next) = (p.due, p.due),
             Waits::Receive if (p.peer as usize) < ahead.bounds.len() => {
-                let mut arrivals = self.pool.list(p.arrivals);
-                match arrivals.find(|message| message.peer == p.peer) {
-                    None => via = ahead.place_of(p.peer, process).unwrap_or(SOMEBODY),
-                    Some(message) => {
-                        next = message.at.max(p.processor);
+                match self.first_from(process, p.peer) {
+                    Some(NIL) => via = ahead.place_of(p.peer, process).unwrap_or(SOMEBODY),
+                    Some(index) => {
+                        let message = self.pool.get(index);
+                        next = message.at.max(p.free(true));
                         let link = self.link(process, message.peer);
-                        ns = next + link.receive_ns(message.bytes);
+                        ns = next + link.receive_ns(message.load.bytes());
                     }
+                    None => (via, next) = (SOMEBODY, message),
                 }
             }
-            _ => {
-                via = SOMEBODY;
-                if p.arrivals != NIL {
-                    next = self.pool.get(p.arrivals).at.max(p.processor);
-                }
-            }
+            _ => (via, next) = (SOMEBODY, message),
         }
         let at = p.at;
         if let Some(ahead) = &mut self.ahead {
@@ -227,13 +222,25 @@ impl Engine<'_> {
         next
     }
 
+    /// The first message for a process that comes from `peer`, or [`NIL`]; nothing where it is long to find. Those
+    /// that run ahead get messages with bytes only.
+    #[inline]
+    fn first_from(&self, process: u32, peer: u32) -> Option<u32> {
+        let p = &self.processes[process as usize];
+        match self.pool.first_from(p.waiting[0], peer, Order::Settled)? {
+            NIL => self.pool.first_from(p.arrivals, peer, Order::Arrival),
+            found => Some(found),
+        }
+    }
+
     /// Puts a message on its way to a process: when an answer may come at the earliest.
     #[inline]
     pub(super) fn post(&mut self, to: u32, message: Message) -> u64 {
-        self.messages += u64::from(matches!(message.part, Part::Eager | Part::Request));
+        let part = message.load.part();
+        self.messages += u64::from(matches!(part, Part::Eager | Part::Request));
         let index = self.pool.add(message);
         let p = &mut self.processes[to as usize];
-        p.arrivals = self.pool.arrive(p.arrivals, index, &mut self.undecided);
+        p.arrivals = self.pool.push(p.arrivals, index, Order::Arrival);
         let at = message.at.max(p.processor);
         let Some(ahead) = &self.ahead else {
             if p.arrivals != index {
@@ -248,7 +255,7 @@ impl Engine<'_> {
         if via == SOMEBODY {
             self.calendar.visit(to, at);
         }
-        let ns = at + self.link(message.peer, to).receive_ns(message.bytes);
+        let ns = at + self.link(message.peer, to).receive_ns(message.load.bytes());
         match self
             .ahead
             .as_mut()

@@ -64,16 +64,16 @@ impl Engine<'_> {
         Ok(())
     }
 
-    fn next_busy(&self, crowd: &Crowd, node: u32) -> Option<(u64, Event)> {
+    fn next_busy(&mut self, crowd: &Crowd, node: u32) -> Option<(u64, Event)> {
         let (mut first, mut turn) = (None, None);
         let mut has_pending = false;
         let is_wanted = !crowd.nodes[node as usize].queue.is_empty();
         for process in self.of_node(node) {
+            let own = self.next_of_process(process);
             let (p, share) = (
                 &self.processes[process as usize],
                 &crowd.shares[process as usize],
             );
-            let own = self.next_of_process(process);
             if share.is_queued {
                 has_pending |= own.0 != NEVER || share.left_ns > 0;
                 continue;
@@ -193,10 +193,11 @@ impl Engine<'_> {
     /// Takes the processor of a process that has ended, or yields it.
     fn settle(&mut self, crowd: &mut Crowd, process: u32, now: u64) {
         let node = self.node(process);
+        let message = self.next_message(process);
         let p = &self.processes[process as usize];
         let share = &mut crowd.shares[process as usize];
         let free = p.processor.max(now);
-        let finds = p.arrivals != NIL && self.pool.get(p.arrivals).at <= free;
+        let finds = message.is_some_and(|(at, ..)| at <= free);
         let yields = crowd.waiting == Waiting::Yields && is_waiting(p.waits) && !finds;
         if share.has_processor && (yields || p.waits == Waits::Ended) {
             share.has_processor = false;

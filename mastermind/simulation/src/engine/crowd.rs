@@ -98,20 +98,16 @@ impl Engine<'_> {
     }
 
     /// A process's next event: when, when that was settled, who, and its message or [`NIL`].
-    pub(super) fn next_of_process(&self, process: u32) -> (u64, Chain, u32, u32) {
+    pub(super) fn next_of_process(&mut self, process: u32) -> (u64, Chain, u32, u32) {
+        let message = self.next_message(process);
         let p = &self.processes[process as usize];
-        let mut own = (p.due, p.made, process, NIL);
-        if p.arrivals != NIL {
-            let message = self.pool.get(p.arrivals);
-            let theirs = (message.at.max(p.processor), message.made);
-            if theirs < (own.0, own.1) {
-                own = (theirs.0, theirs.1, process, p.arrivals);
-            }
+        match message {
+            Some((at, made, index)) if (at, made) < (p.due, p.made) => (at, made, process, index),
+            _ => (p.due, p.made, process, NIL),
         }
-        own
     }
 
-    fn next_of_node(&self, crowd: &Crowd, node: u32) -> Option<Next> {
+    fn next_of_node(&mut self, crowd: &Crowd, node: u32) -> Option<Next> {
         let mut first = None;
         for process in self.of_node(node) {
             let own = self.next_of_process(process);

@@ -2,6 +2,7 @@
 
 use super::chain::Chain;
 use super::error::Stop;
+use super::heap::Order;
 use super::messages::{Message, NIL, Part};
 use super::process::Waits;
 use super::run::Engine;
@@ -9,47 +10,92 @@ use crate::machine::Rendezvous;
 use crate::program::{Mode, Operation};
 
 impl Engine<'_> {
-    /// Looks at the first message that has come to a process.
+    /// The message that a process takes next: when it can, when that was settled, and which.
+    #[inline]
+    pub(super) fn next_message(&mut self, process: u32) -> Option<(u64, Chain, u32)> {
+        let p = &mut self.processes[process as usize];
+        // What is there before it can be taken waits, in the order in which it was settled.
+        while p.arrivals != NIL {
+            let message = self.pool.get(p.arrivals);
+            let has_bytes = message.load.part().has_bytes();
+            if message.at >= p.free(has_bytes) {
+                break;
+            }
+            let index = p.arrivals;
+            p.arrivals = self.pool.pop(index, Order::Arrival);
+            let heap = &mut p.waiting[usize::from(!has_bytes)];
+            *heap = self.pool.push(*heap, index, Order::Settled);
+        }
+        let [bytes, plain] = p.waiting;
+        let waiting = [(bytes, p.free(true)), (plain, p.free(false))];
+        let mut first = None;
+        if p.arrivals != NIL {
+            let message = self.pool.get(p.arrivals);
+            first = Some((message.at, message.made, message.peer, p.arrivals));
+        }
+        for (index, at) in waiting {
+            if index == NIL {
+                continue;
+            }
+            let message = self.pool.get(index);
+            let found = (at, message.made, message.peer, index);
+            let comes_before = |first: (u64, Chain, u32, u32)| {
+                let (key, other) = ((found.0, found.1, found.2), (first.0, first.1, first.2));
+                key < other || (key == other && self.pool.is_older(index, first.3))
+            };
+            if first.is_none_or(comes_before) {
+                first = Some(found);
+            }
+        }
+        first.map(|(at, made, _, index)| (at, made, index))
+    }
+
+    /// Receives the message that [`Engine::next_message`] gave.
     #[inline]
     pub(super) fn look(&mut self, process: u32, index: u32) -> Result<(), Stop> {
         let message = *self.pool.get(index);
+        let (part, bytes) = (message.load.part(), message.load.bytes());
         let link = self.link(process, message.peer);
+        let has_bytes = part.has_bytes();
         let p = &mut self.processes[process as usize];
-        p.arrivals = message.next;
-        let now = message.at;
-        let has_bytes = matches!(message.part, Part::Eager | Part::Data);
-        let mut free = p.processor;
-        if has_bytes {
-            free = free.max(p.receiving);
+        let mut now = message.at;
+        if index == p.arrivals {
+            p.arrivals = self.pool.pop(index, Order::Arrival);
+        } else {
+            now = p.free(has_bytes);
+            let heap = &mut p.waiting[usize::from(!has_bytes)];
+            *heap = self.pool.pop(index, Order::Settled);
+            self.pool.get_mut(index).at = now;
         }
-        if free > now {
-            // It keeps its place among those that wait: by when it was sent.
-            self.events -= 1;
-            self.pool.get_mut(index).at = free;
-            let head = p.arrivals;
-            p.arrivals = self.pool.arrive(head, index, &mut self.undecided);
-            return Ok(());
+        if let Some((at, made, other)) = self.next_message(process)
+            && (at, made) == (now, message.made)
+            // Those of one sender are in the order in which it sent them.
+            && self.pool.get(other).peer != message.peer
+        {
+            self.undecided += 1;
         }
+        let p = &mut self.processes[process as usize];
         let mut occupied = link.receive_overhead_ns;
         if has_bytes {
-            occupied = link.receive_ns(message.bytes);
-            p.receiving = now + link.gap_ns + link.bytes_gap_ns(message.bytes);
-        } else if message.part == Part::Acknowledge {
-            occupied = link.send_overhead_ns + link.bytes_overhead_ns(message.bytes);
+            occupied = link.receive_ns(bytes);
+            p.receiving = now + link.gap_ns + link.bytes_gap_ns(bytes);
+        } else if part == Part::Acknowledge {
+            occupied = link.send_overhead_ns + link.bytes_overhead_ns(bytes);
         }
         p.processor = now + occupied;
         p.overhead += occupied;
-        match message.part {
+        let message = Message { at: now, ..message };
+        match part {
             Part::Data => {
                 self.pool.release(index);
                 if link.rendezvous == Rendezvous::Fetched {
                     self.tell_sender(process, &message);
                 }
-                self.received(process, message.receiver, now, message.made)
+                self.received(process, message.load.receiver(), now, message.made)
             }
             Part::Fetched => {
                 self.pool.release(index);
-                self.received(process, message.sender, now, message.made)
+                self.received(process, message.load.sender(), now, message.made)
             }
             Part::Acknowledge => {
                 self.pool.release(index);
@@ -62,29 +108,29 @@ impl Engine<'_> {
     /// A message of a program is there: gives it to the receive that waits for it, or keeps it.
     fn matched(&mut self, process: u32, index: u32) -> Result<(), Stop> {
         let message = *self.pool.get(index);
-        let p = &self.processes[process as usize];
+        let p = &mut self.processes[process as usize];
         let mut receive = NIL;
         if p.posted != NIL {
-            let fit = |posted: &Message| fits((posted.peer, posted.tag), &message);
-            let head;
-            (head, receive) = self.pool.take(p.posted, fit);
-            self.processes[process as usize].posted = head;
+            let long = &mut self.long_posted;
+            receive = long.receive(&self.pool, process, p.posted, index);
+            if receive != NIL {
+                long.remove(&mut self.pool, process, &mut p.posted, receive);
+            }
         }
-        let p = &mut self.processes[process as usize];
         let mode = if receive != NIL {
-            let mode = self.pool.get(receive).receiver;
+            let mode = self.pool.get(receive).load.receiver();
             self.pool.release(receive);
             mode
         } else if p.waits == Waits::Receive && fits((p.peer, p.tag), &message) {
             p.waits = Waits::Bytes;
             Mode::Blocking
         } else {
-            let early = p.early;
-            self.processes[process as usize].early = self.pool.append(early, index);
+            let last = &mut p.early;
+            self.long_early.append(&mut self.pool, process, last, index);
             return Ok(());
         };
         self.pool.release(index);
-        if message.part == Part::Request {
+        if message.load.part() == Part::Request {
             self.acknowledge(process, &message, mode, message.at, message.made);
             return Ok(());
         }
@@ -110,8 +156,7 @@ impl Engine<'_> {
             let bytes = Message {
                 at: begin + link.fetch_ns(),
                 made: made.then(now),
-                part: Part::Data,
-                receiver: mode,
+                load: request.load.part_of_it(Part::Data).received_by(mode),
                 ..*request
             };
             self.post(process, bytes);
@@ -121,8 +166,7 @@ impl Engine<'_> {
             at: begin + link.lookahead_ns(),
             made: made.then(now),
             peer: process,
-            part: Part::Acknowledge,
-            receiver: mode,
+            load: request.load.part_of_it(Part::Acknowledge).received_by(mode),
             ..*request
         };
         self.post(request.peer, answer);
@@ -135,7 +179,7 @@ impl Engine<'_> {
             at: self.processes[process as usize].processor + link.lookahead_ns(),
             made: fetched.made.then(fetched.at),
             peer: process,
-            part: Part::Fetched,
+            load: fetched.load.part_of_it(Part::Fetched),
             ..*fetched
         };
         self.post(fetched.peer, told);
@@ -146,16 +190,16 @@ impl Engine<'_> {
         let link = self.link(process, answer.peer);
         let p = &mut self.processes[process as usize];
         let begin = p.sending.max(answer.at);
-        p.sending = begin + link.gap_ns + link.bytes_gap_ns(answer.bytes);
+        p.sending = begin + link.gap_ns + link.bytes_gap_ns(answer.load.bytes());
         let data = Message {
             at: begin + link.lookahead_ns(),
             made: answer.made.then(answer.at),
             peer: process,
-            part: Part::Data,
+            load: answer.load.part_of_it(Part::Data),
             ..*answer
         };
         self.post(answer.peer, data);
-        match answer.sender {
+        match answer.load.sender() {
             Mode::Blocking => self.resume(process, answer.at, answer.made),
             mode => self.complete(process, mode, answer.at, answer.made),
         }

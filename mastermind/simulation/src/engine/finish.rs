@@ -26,11 +26,11 @@ impl Engine<'_> {
             overhead_ns: p.overhead,
         });
         let processes: Vec<_> = processes.collect();
-        let lists = |head: fn(&Process) -> u32| -> u64 {
+        let lists = |last: fn(&Process) -> u32| -> u64 {
             let lists = self
                 .processes
                 .iter()
-                .map(|p| self.pool.list(head(p)).count());
+                .map(|p| self.pool.list(last(p)).count());
             lists.sum::<usize>() as u64
         };
         Ok(Outcome {

@@ -1,4 +1,4 @@
-//! Messages on their way, waiting, and receives waiting for them: one pool, linked lists in it.
+//! Messages on their way, waiting, and receives waiting for them: one pool of nodes.
 
 use super::chain::Chain;
 use crate::program::Mode;
@@ -21,31 +21,98 @@ pub(super) enum Part {
     Fetched,
 }
 
-/// A message, or a nonblocking receive that waits for one (its source, tag and mode count): a cache line.
+impl Part {
+    /// Whether it occupies the receiving interface.
+    #[inline]
+    pub(super) fn has_bytes(self) -> bool {
+        matches!(self, Part::Eager | Part::Data)
+    }
+}
+
+/// The size of a message, what it is, and how both ends wait, in one word: the size lies above the lowest byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Load(u64);
+
+impl Load {
+    const PARTS: [Part; 5] = [
+        Part::Eager,
+        Part::Request,
+        Part::Acknowledge,
+        Part::Data,
+        Part::Fetched,
+    ];
+    const MODES: [Mode; 3] = [Mode::Blocking, Mode::Nonblocking, Mode::Internal];
+    const SENDER: u32 = 3;
+    const RECEIVER: u32 = 5;
+
+    /// A message of so many bytes, less than 2⁵⁶.
+    #[inline]
+    pub(super) fn new(bytes: u64, part: Part, sender: Mode) -> Self {
+        Self(bytes << 8 | (sender as u64) << Self::SENDER | part as u64)
+    }
+
+    /// The same as another part.
+    #[inline]
+    pub(super) fn part_of_it(self, part: Part) -> Self {
+        Self(self.0 & !0b111 | part as u64)
+    }
+
+    /// The same, its receiver known to wait so.
+    #[inline]
+    pub(super) fn received_by(self, receiver: Mode) -> Self {
+        let others = self.0 & !(0b11 << Self::RECEIVER);
+        Self(others | (receiver as u64) << Self::RECEIVER)
+    }
+
+    #[inline]
+    pub(super) fn bytes(self) -> u64 {
+        self.0 >> 8
+    }
+
+    #[inline]
+    pub(super) fn part(self) -> Part {
+        Self::PARTS[(self.0 & 0b111) as usize]
+    }
+
+    /// How the sender waits.
+    #[inline]
+    pub(super) fn sender(self) -> Mode {
+        Self::MODES[(self.0 >> Self::SENDER & 0b11) as usize]
+    }
+
+    /// How the receiver waits.
+    #[inline]
+    pub(super) fn receiver(self) -> Mode {
+        Self::MODES[(self.0 >> Self::RECEIVER & 0b11) as usize]
+    }
+}
+
+/// A message, or a nonblocking receive that waits for one (its source, tag and modes count): a cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(super) struct Message {
-    /// When it is to be looked at by the process it lies at.
+    /// When it arrives, then when it is received.
     pub(super) at: u64,
     /// When that was settled.
     pub(super) made: Chain,
-    pub(super) bytes: u64,
+    pub(super) load: Load,
     /// The other process.
     pub(super) peer: u32,
     pub(super) tag: i32,
+    /// The next of the same heap's level, or of the same list.
     pub(super) next: u32,
-    pub(super) part: Part,
-    /// How the sender waits.
-    pub(super) sender: Mode,
-    /// How the receiver waits.
-    pub(super) receiver: Mode,
+    /// The first below it in a heap, or the one before it in a list.
+    pub(super) other: u32,
 }
 
 /// All messages; a freed one is used again.
 #[derive(Default)]
 pub(super) struct Pool {
     nodes: Vec<Message>,
+    /// By node: which of all messages it was, counted from the first, modulo 2³².
+    numbers: Vec<u32>,
     free: Option<u32>,
+    added: u32,
 }
 
 impl Pool {
@@ -59,20 +126,31 @@ impl Pool {
         &mut self.nodes[index as usize]
     }
 
+    /// Whether one node was added before another.
+    #[inline]
+    pub(super) fn is_older(&self, a: u32, b: u32) -> bool {
+        let (a, b) = (self.numbers[a as usize], self.numbers[b as usize]);
+        (a.wrapping_sub(b) as i32) < 0
+    }
+
     #[inline]
     pub(super) fn add(&mut self, message: Message) -> u32 {
+        self.added = self.added.wrapping_add(1);
         if let Some(index) = self.free {
             let next = self.get(index).next;
             self.free = (next != NIL).then_some(next);
             *self.get_mut(index) = message;
+            self.numbers[index as usize] = self.added;
             return index;
         }
         if self.nodes.len() == self.nodes.capacity() {
             // By an eighth: doubling would waste half of the memory of a large run.
             let more = (self.nodes.len() / 8).max(1024);
             self.nodes.reserve_exact(more);
+            self.numbers.reserve_exact(more);
         }
         self.nodes.push(message);
+        self.numbers.push(self.added);
         (self.nodes.len() - 1) as u32
     }
 
@@ -82,76 +160,29 @@ impl Pool {
         self.free = Some(index);
     }
 
-    /// Puts a node where it belongs in the list of arrivals from `head`, and gives the new head.
-    /// What stayed undecided is counted.
-    #[inline]
-    pub(super) fn arrive(&mut self, head: u32, index: u32, undecided: &mut u64) -> u32 {
-        let new = *self.get(index);
-        let key = |m: &Message| (m.at, m.made, m.peer);
-        let (mut before, mut here) = (NIL, head);
-        while here != NIL {
-            let other = self.get(here);
-            // Those of one sender are in the order in which it sent them.
-            if (other.at, other.made) == (new.at, new.made) && other.peer != new.peer {
-                *undecided += 1;
-            }
-            if key(other) > key(&new) {
-                break;
-            }
-            (before, here) = (here, other.next);
-        }
-        self.get_mut(index).next = here;
-        if before == NIL {
-            return index;
-        }
-        self.get_mut(before).next = index;
-        head
-    }
-
-    /// Puts a node at the end of the list from `head`, and gives the new head.
-    pub(super) fn append(&mut self, head: u32, index: u32) -> u32 {
-        self.get_mut(index).next = NIL;
-        if head == NIL {
-            return index;
-        }
-        let mut last = head;
-        while self.get(last).next != NIL {
-            last = self.get(last).next;
-        }
-        self.get_mut(last).next = index;
-        head
-    }
-
-    /// Takes the first node that fits out of the list from `head`: the new head and the node.
-    #[inline]
-    pub(super) fn take(&mut self, head: u32, fits: impl Fn(&Message) -> bool) -> (u32, u32) {
-        let (mut before, mut here) = (NIL, head);
-        while here != NIL {
-            let next = self.get(here).next;
-            if fits(self.get(here)) {
-                if before == NIL {
-                    return (next, here);
-                }
-                self.get_mut(before).next = next;
-                return (head, here);
-            }
-            (before, here) = (here, next);
-        }
-        (head, NIL)
-    }
-
-    /// The nodes of the list from `head`.
-    pub(super) fn list(&self, head: u32) -> impl Iterator<Item = &Message> {
-        let mut here = head;
-        std::iter::from_fn(move || {
-            let node = (here != NIL).then(|| self.get(here))?;
-            here = node.next;
-            Some(node)
-        })
-    }
-
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
-        self.nodes.capacity() * size_of::<Message>()
+        self.nodes.capacity() * (size_of::<Message>() + size_of::<u32>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_gives_back_what_was_put_in() {
+        for part in Load::PARTS {
+            for (sender, receiver) in [
+                (Mode::Blocking, Mode::Internal),
+                (Mode::Internal, Mode::Nonblocking),
+            ] {
+                let load = Load::new(1 << 50, Part::Request, sender);
+                let load = load.received_by(Mode::Internal).part_of_it(part);
+                let load = load.received_by(receiver);
+                assert_eq!((load.bytes(), load.part()), (1 << 50, part));
+                assert_eq!((load.sender(), load.receiver()), (sender, receiver));
+            }
+        }
     }
 }

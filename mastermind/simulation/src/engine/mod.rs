@@ -31,6 +31,8 @@ mod deliver;
 mod eager;
 mod error;
 mod finish;
+mod heap;
+mod lists;
 mod messages;
 mod neighbours;
 mod outcome;

@@ -34,7 +34,7 @@ pub(super) struct Process {
     pub(super) due: u64,
     /// When that was settled.
     pub(super) made: Chain,
-    /// Messages that have not been looked at, by time.
+    /// Messages on their way: a heap by arrival.
     pub(super) arrivals: u32,
     /// Its operation.
     pub(super) at: u32,
@@ -44,9 +44,12 @@ pub(super) struct Process {
     pub(super) since: u64,
     pub(super) work: u64,
     pub(super) overhead: u64,
-    /// Messages that no receive was posted for, in order.
+    /// Messages that are there and wait for the processor and the receiving interface, and those that wait for the
+    /// processor alone: heaps by when they were settled.
+    pub(super) waiting: [u32; 2],
+    /// The last of the messages that no receive was posted for.
     pub(super) early: u32,
-    /// Nonblocking receives that no message came for, in order.
+    /// The last of the nonblocking receives that no message came for.
     pub(super) posted: u32,
     /// Whom its blocking receive is from.
     pub(super) peer: u32,
@@ -58,12 +61,23 @@ pub(super) struct Process {
 }
 
 impl Process {
+    /// From when on it can take a message.
+    #[inline]
+    pub(super) fn free(&self, has_bytes: bool) -> u64 {
+        if has_bytes {
+            self.processor.max(self.receiving)
+        } else {
+            self.processor
+        }
+    }
+
     pub(super) fn new() -> Self {
         Self {
             processor: 0,
             due: NEVER,
             made: Chain::START,
             arrivals: NIL,
+            waiting: [NIL; 2],
             at: 0,
             sending: 0,
             receiving: 0,

@@ -6,6 +6,7 @@ use super::chain::Chain;
 use super::crowd::Crowd;
 use super::eager;
 use super::error::{SimulationError, Stop};
+use super::lists::Long;
 use super::messages::{NIL, Pool};
 use super::neighbours::neighbours;
 use super::outcome::{Count, Outcome, Progress, Slice};
@@ -135,6 +136,8 @@ pub(super) struct Engine<'a> {
     pub(super) processes: Vec<Process>,
     pub(super) slots: Vec<f64>,
     pub(super) pool: Pool,
+    pub(super) long_early: Long,
+    pub(super) long_posted: Long,
     /// Visits of the processes, or of the nodes where those are crowded.
     pub(super) calendar: Calendar,
     /// Whether nodes have more processes than processors.
@@ -171,6 +174,8 @@ impl<'a> Engine<'a> {
             processes: filled(Process::new(), n),
             slots: filled(0.0, n * width),
             pool: Pool::default(),
+            long_early: Long::default(),
+            long_posted: Long::default(),
             calendar: Calendar::new(units, lookahead),
             is_crowded,
             ahead: if is_crowded {
@@ -259,13 +264,9 @@ impl<'a> Engine<'a> {
     /// What is left when nothing goes on: messages that came to those that wait for others, or have ended.
     fn drain(&mut self) -> Result<(), Stop> {
         for process in 0..self.processes.len() as u32 {
-            loop {
-                let first = self.processes[process as usize].arrivals;
-                if first == NIL {
-                    break;
-                }
+            while let Some((_, _, message)) = self.next_message(process) {
                 self.events += 1;
-                self.look(process, first)?;
+                self.look(process, message)?;
             }
         }
         Ok(())
@@ -279,13 +280,13 @@ impl<'a> Engine<'a> {
             |ahead: &Ahead| ahead.horizon(process, (self.calendar.begin_ns(), window_end));
         let mut end = self.ahead.as_ref().map_or(window_end, horizon);
         loop {
+            let first = self.next_message(process);
             let p = &self.processes[process as usize];
             let (mut at, mut message) = (p.due, NIL);
-            if p.arrivals != NIL {
-                let first = self.pool.get(p.arrivals);
-                if first.at < at || (first.at == at && first.made < p.made) {
-                    (at, message) = (first.at, p.arrivals);
-                } else if first.at == at && first.made == p.made {
+            if let Some((comes, made, index)) = first {
+                if comes < at || (comes == at && made < p.made) {
+                    (at, message) = (comes, index);
+                } else if comes == at && made == p.made {
                     self.undecided += 1;
                 }
             }

@@ -459,7 +459,7 @@ impl Reader {
         Ok(())
     }
 
-    fn finish(self) -> Result<Schedule, GoalError> {
+    fn finish(mut self) -> Result<Schedule, GoalError> {
         if self.ranks.is_none() {
             return Err(self.wrong("the end of the text", "num_ranks and a number"));
         }
@@ -468,6 +468,9 @@ impl Reader {
         }
         if self.in_comment {
             return Err(self.wrong("the end of the text in a comment", "*/"));
+        }
+        if self.schedule.index().is_none() {
+            return Err(self.wrong("2^32 lines with requires or irequires", "fewer"));
         }
         Ok(self.schedule)
     }

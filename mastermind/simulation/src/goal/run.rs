@@ -6,7 +6,7 @@ mod matching;
 mod warm;
 
 use super::queue::{Event, Queue};
-use super::schedule::{Kind, Op, Part, Schedule};
+use super::schedule::{Kind, Op, Schedule};
 use crate::engine::{ProcessResult, Progress, SimulationError, reserve};
 use crate::machine::{Link, Machine, Rendezvous};
 use line::Lines;
@@ -127,6 +127,14 @@ impl Form {
     /// Operations of it wait for others than the one before.
     const DEPENDS: u32 = 1 << 30;
 
+    /// Some of them for a begin.
+    const BEGINS: u32 = 1 << 29;
+
+    #[inline]
+    fn waits_for_begins(self) -> bool {
+        self.0 & Self::BEGINS != 0
+    }
+
     #[inline]
     fn depends(self) -> bool {
         self.0 & Self::DEPENDS != 0
@@ -134,7 +142,7 @@ impl Form {
 
     #[inline]
     fn row(self) -> usize {
-        (self.0 & !(Self::SINGLE | Self::DEPENDS)) as usize
+        (self.0 & !(Self::SINGLE | Self::DEPENDS | Self::BEGINS)) as usize
     }
 }
 
@@ -196,6 +204,11 @@ impl<'a> Run<'a> {
             }
             if part.dependents > 0 {
                 form |= Form::DEPENDS;
+            }
+            let end = part.first_dependent + part.dependents as usize;
+            let dependents = &schedule.dependents[part.first_dependent..end];
+            if dependents.iter().any(|dependent| dependent.begin) {
+                form |= Form::BEGINS;
             }
             Rank {
                 first_op: part.first_op,
@@ -322,7 +335,7 @@ impl<'a> Run<'a> {
         }
         match event.order & WHAT {
             OP => self.start(event),
-            DONE => self.release(event.rank, event.op, event.at, false),
+            DONE => self.release(event.rank, event.op, event.at),
             part => self.arrive(event, part),
         }
         if event.order & OFTEN == OFTEN {
@@ -585,7 +598,7 @@ impl<'a> Run<'a> {
         state.left -= 1;
         if state.is_single() {
             // What waits for it needs the processor, which is not free before.
-            self.release(rank, op, end, false);
+            self.release(rank, op, end);
         } else {
             let event = Event {
                 at: end,
@@ -601,35 +614,31 @@ impl<'a> Run<'a> {
 
     #[inline]
     fn release_begin(&mut self, rank: u32, op: u32, at: u64) {
-        if self.ranks[rank as usize].form.depends() {
-            self.release(rank, op, at, true);
+        if self.ranks[rank as usize].form.waits_for_begins() {
+            self.release_dependents(rank, op, at, true);
         }
     }
 
-    /// Takes a wait from those that wait for an operation's begin, or for its end.
+    /// Takes a wait from those that wait for an operation's end.
     #[inline]
-    fn release(&mut self, rank: u32, op: u32, at: u64, begin: bool) {
+    fn release(&mut self, rank: u32, op: u32, at: u64) {
         let Rank { first_op, form, .. } = self.ranks[rank as usize];
         // The first of another rank is behind none.
-        if !begin && self.schedule.ops.release_next(first_op + op as usize + 1) {
+        if self.schedule.ops.release_next(first_op + op as usize + 1) {
             self.ready.push((op + 1, at));
         }
         if form.depends() {
-            self.release_dependents(rank, op, at, begin);
+            self.release_dependents(rank, op, at, false);
         }
     }
 
+    #[inline]
     fn release_dependents(&mut self, rank: u32, op: u32, at: u64, begin: bool) {
-        let part: Part = self.schedule.parts[rank as usize];
-        let all = part.first_dependent..part.first_dependent + part.dependents as usize;
-        let before = self.schedule.dependents[all.clone()].partition_point(|d| d.on < op);
-        for i in part.first_dependent + before..all.end {
+        let first_op = self.ranks[rank as usize].first_op;
+        for i in self.schedule.dependents_of(first_op + op as usize) {
             let dependent = self.schedule.dependents[i];
-            if dependent.on != op {
-                break;
-            }
             if dependent.begin == begin {
-                let place = part.first_op + dependent.op as usize;
+                let place = first_op + dependent.op as usize;
                 if self.schedule.ops.release(place) {
                     self.ready.push((dependent.op, at));
                 }

@@ -1,6 +1,7 @@
 //! A schedule as it is kept: eight bytes for most operations, and no more for one that waits for the one before.
 
 use super::ops::Ops;
+use crate::engine::reserve;
 
 /// What an operation is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +59,9 @@ pub struct Schedule {
     pub(super) ops: Ops,
     /// By rank, and in a rank by the operation waited for.
     pub(super) dependents: Vec<Dependent>,
+    /// By operation, in the order of all: the first of those that wait for it, and one more for the end; empty where
+    /// nothing waits so.
+    first_dependents: Vec<u32>,
     /// One a rank.
     pub(super) parts: Vec<Part>,
 }
@@ -73,10 +77,41 @@ impl Schedule {
         self.ops.len()
     }
 
+    /// Notes where the dependents of each operation begin: they lie in the order of the operations, as ranks are read one
+    /// after the other. Nothing where there are more than 2³², which have no place in a memory.
+    pub(super) fn index(&mut self) -> Option<()> {
+        if self.dependents.is_empty() {
+            return Some(());
+        }
+        u32::try_from(self.dependents.len()).ok()?;
+        let mut parts: Vec<&Part> = self.parts.iter().filter(|part| part.ops > 0).collect();
+        parts.sort_unstable_by_key(|part| part.first_op);
+        reserve(&mut self.first_dependents, self.ops.len() + 1);
+        let mut at = 0;
+        for part in parts {
+            let end = part.first_dependent + part.dependents as usize;
+            for op in 0..part.ops {
+                self.first_dependents.push(at as u32);
+                while at < end && self.dependents[at].on == op {
+                    at += 1;
+                }
+            }
+        }
+        self.first_dependents.push(at as u32);
+        Some(())
+    }
+
+    /// Those that wait for the operation at this place.
+    #[inline]
+    pub(super) fn dependents_of(&self, place: usize) -> std::ops::Range<usize> {
+        self.first_dependents[place] as usize..self.first_dependents[place + 1] as usize
+    }
+
     /// Memory that it takes, bytes.
     pub fn memory_bytes(&self) -> usize {
         self.ops.bytes()
             + self.dependents.capacity() * size_of::<Dependent>()
+            + self.first_dependents.capacity() * size_of::<u32>()
             + self.parts.capacity() * size_of::<Part>()
     }
 }

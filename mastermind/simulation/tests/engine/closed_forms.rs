@@ -333,3 +333,29 @@ fn machine_files_are_checked() {
         }
     );
 }
+
+/// All send to the first at once, which takes the messages by number, the last first: each waits for the processor,
+/// and for its receive. Lists and heaps hold `n` each; were one walked at each receipt, this would not end.
+#[test]
+fn many_senders_to_one_are_taken_one_after_the_other() {
+    for machine in machines() {
+        let n = 20_000;
+        let found = outcome(
+            &main_with(
+                r#"{ send = "s", to = "process == 0 ? none : 0", bytes = 1 },
+                   { loop = "all", count = "process == 0 ? processes - 1 : 0", variable = "i", body = [
+                       { recv = "r", from = "processes - 1 - i" },
+                   ] },"#,
+            ),
+            &machine,
+            n,
+        );
+        let link = &machine.inter;
+        // The interface takes one message a gap, the processor one an overhead.
+        let each = link.gap_ns.max(link.receive_overhead_ns);
+        let first = link.send_overhead_ns + link.latency_ns;
+        let expected = first + u64::from(n - 2) * each + link.receive_overhead_ns;
+        assert_eq!(found.processes[0].finish_ns, expected);
+        assert_eq!((found.messages, found.unreceived), (u64::from(n - 1), 0));
+    }
+}

@@ -8,3 +8,4 @@ mod naive;
 mod poems;
 mod queues;
 mod sweep;
+mod wavefront;

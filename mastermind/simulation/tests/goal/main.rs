@@ -3,6 +3,8 @@
 #[path = "../engine/common.rs"]
 mod common;
 mod sweep;
+#[path = "../engine/wavefront.rs"]
+mod wavefront;
 
 use std::io::Read;
 
@@ -336,7 +338,7 @@ fn pieces_of_any_size_give_the_same() {
 #[test]
 fn the_wavefront_ends_when_the_model_of_it_does() {
     for (px, py, blocks) in [(1, 1, 2), (4, 3, 5), (10, 10, 20), (7, 2, 3)] {
-        let model = common::sweep(px, py, blocks, 1, 6000, 1_000_000);
+        let model = wavefront::sweep(px, py, blocks, 1, 6000, 1_000_000);
         let expected = common::outcome(&model, &common::machine(), px * py);
         let outcome = run(&text_of((px, py), blocks)).expect("an end");
         assert_eq!(outcome.makespan_ns, expected.makespan_ns, "{px} x {py}");

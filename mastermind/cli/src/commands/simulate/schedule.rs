@@ -22,7 +22,7 @@ impl Simulate {
     /// Simulates a schedule and tells.
     ///
     /// # Errors
-    /// It cannot be read, or does not come to its end; an option is one of models.
+    /// It cannot be read, does not come to its end, or has messages that nobody receives; an option is one of models.
     pub(super) fn schedule(&self, machine: &Machine) -> anyhow::Result<ExitCode> {
         let act = || format!("cannot simulate schedule \"{}\"", self.model.display());
         let options = [
@@ -63,6 +63,14 @@ impl Simulate {
         } else {
             let name = self.model.file_stem().unwrap_or_default();
             tell(&name.to_string_lossy(), &report);
+        }
+        if report.unreceived > 0 {
+            bail!(
+                "{}: {} of {} messages were received by nobody, expected a recv for each send",
+                act(),
+                report.unreceived,
+                report.messages
+            );
         }
         Ok(ExitCode::SUCCESS)
     }
