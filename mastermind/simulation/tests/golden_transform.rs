@@ -49,9 +49,19 @@ fn what_has_no_rust_form_is_refused() {
     let error = transform(&model("unknown + 1")).expect_err("an unknown name");
     assert!(matches!(&error, TransformError::Unsound(_)), "{error}");
     assert_eq!(error.findings().len(), 1);
+    let asks = "chance(0.5) ? 1 : 2";
+    assert!(transform(&model(asks)).is_err(), "only conditions may ask");
     let error = transform(&model("model(\"f\", n = 1)")).expect_err("no fitted models are given");
     assert!(
         error.to_string().starts_with("cannot transform "),
         "{error}"
     );
+}
+
+#[test]
+fn what_holds_with_a_probability_has_no_source() {
+    let text = "[model]\nname = \"m\"\nmain = \"Main\"\n[activities.Main]\nflow = [{ decision = \"d\", branches = [{ guard = \"chance(0.5)\", body = [{ action = \"a\", cost = 1 }] }, { body = [] }] }]\n";
+    let model = read_toml(text).expect("a model");
+    let error = transform(&model).expect_err("no source");
+    assert!(error.to_string().contains("with a probability"), "{error}");
 }

@@ -63,7 +63,7 @@ pub struct Loaded {
 /// The file cannot be read, or is not of its form.
 pub fn load(path: &Path) -> anyhow::Result<Loaded> {
     let act = || format!("cannot read model \"{}\"", path.display());
-    let text = || fs::read_to_string(path).with_context(act);
+    let text = || text_of(path).with_context(act);
     let reading = match kind(path) {
         Kind::Toml => Ok(plain(read_toml(&text()?).with_context(act)?)),
         Kind::Json => Ok(plain(read_json(&text()?).with_context(act)?)),
@@ -88,6 +88,22 @@ pub fn load(path: &Path) -> anyhow::Result<Loaded> {
         }),
         Err(error) => Err(error).with_context(act),
     }
+}
+
+/// The text of a file in UTF-8, or in UTF-16 with its mark, as some tools save diagrams.
+fn text_of(path: &Path) -> std::io::Result<String> {
+    let bytes = fs::read(path)?;
+    let unit: fn([u8; 2]) -> u16 = match bytes.get(..2) {
+        Some([0xff, 0xfe]) => u16::from_le_bytes,
+        Some([0xfe, 0xff]) => u16::from_be_bytes,
+        _ => return String::from_utf8(bytes).map_err(std::io::Error::other),
+    };
+    let pairs = bytes[2..].chunks(2).map(|pair| match pair {
+        [a, b] => unit([*a, *b]),
+        _ => u16::MAX,
+    });
+    let text: Vec<u16> = pairs.collect();
+    String::from_utf16(&text).map_err(std::io::Error::other)
 }
 
 fn plain(model: Model) -> Reading {

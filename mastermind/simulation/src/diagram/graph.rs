@@ -73,6 +73,12 @@ pub(crate) enum Guard {
     When(Expression),
     /// Where no other is.
     Otherwise,
+    /// Where something holds that is said in prose; `share` of the times, where that is said. No graph has any once it is
+    /// [settled](super::settle).
+    Prose {
+        text: String,
+        share: Option<f64>,
+    },
 }
 
 impl Graph {

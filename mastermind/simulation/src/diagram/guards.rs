@@ -6,6 +6,7 @@
 //! Where quantities depend on each other (an expression beside a name in it) nothing is said.
 
 use crate::expression::{Binary, Expression, Unary};
+use crate::program::asks;
 
 /// Most combinations of values that are tried.
 const MOST: usize = 1 << 14;
@@ -30,6 +31,9 @@ struct Quantity {
 /// # Arguments
 /// * `has_otherwise` - whether an edge is taken where no guard holds
 pub(super) fn defect(guards: &[&Expression], has_otherwise: bool) -> Option<Defect> {
+    if guards.iter().any(|guard| asks(guard) > 0) {
+        return None;
+    }
     let mut atoms: Vec<(String, Option<f64>)> = Vec::new();
     let mut simple = true;
     for guard in guards {

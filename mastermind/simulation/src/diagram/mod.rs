@@ -9,15 +9,17 @@
 mod collect;
 mod graph;
 mod guards;
+mod prose;
 mod sections;
 mod structure;
 mod words;
 
 pub(crate) use collect::{Collected, Place};
 pub(crate) use graph::{Edge, Graph, Guard, Node, NodeKind, Wrapper};
+pub(crate) use prose::{declares, settle};
 pub(crate) use sections::Sections;
 pub(crate) use structure::{Manners, structure};
-pub(crate) use words::{Annotation, Part, guard_of};
+pub(crate) use words::{Annotation, Part, guard_of, prose};
 
 use crate::program::{Finding, Model};
 

@@ -38,6 +38,11 @@ pub(crate) struct Sections {
 }
 
 impl Sections {
+    /// Whether they have said anything.
+    pub(crate) fn declare(&self) -> bool {
+        !(self.globals.is_empty() && self.locals.is_empty() && self.functions.is_empty())
+    }
+
     /// Begins a note: no section is open.
     pub(crate) fn begin(&mut self) {
         self.now = None;

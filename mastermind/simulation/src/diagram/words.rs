@@ -6,6 +6,7 @@
 
 use super::collect::{Collected, Place};
 use super::graph::{Guard, Wrapper};
+use super::prose::share_of;
 use crate::expression::{Assignment, Binary, Expression, parse, parse_assignments};
 use crate::program::{ElementKind, Rule};
 
@@ -120,8 +121,25 @@ impl Annotation {
         word_and_text(line).is_some_and(|(word, _, text)| Self::default().word(word, text))
     }
 
-    /// Takes a line `word = text` or `word: text`. A line that is no such thing is prose and gives
-    /// `false`; an unknown word and `=` are a finding.
+    /// Takes a line `word = text` or `word: text` of a note or comment. A line that is no such thing, whose word is not
+    /// known, or whose text no expression, is prose and gives `false`.
+    pub(crate) fn said(&mut self, line: &str) -> bool {
+        let Some((word, _, text)) = word_and_text(line) else {
+            return false;
+        };
+        let is_text = ["of", "activity", "behavior", "variable", "lock"]
+            .contains(&word.to_ascii_lowercase().as_str());
+        let is_code = word.eq_ignore_ascii_case("code");
+        let is_meant = match (is_text, is_code) {
+            (true, _) => true,
+            (_, true) => parse_assignments(text.trim_end_matches(';')).is_ok(),
+            _ => SILENT.contains(&word.to_ascii_lowercase().as_str()) || parse(text).is_ok(),
+        };
+        is_meant && self.word(word, text)
+    }
+
+    /// Takes a tagged value `word = text` or `word: text`. What is no such thing gives `false`; an unknown word and `=`
+    /// are a finding.
     pub(crate) fn line(&mut self, line: &str, place: Place<'_>, out: &mut Collected) -> bool {
         let Some((word, sign, text)) = word_and_text(line) else {
             return false;
@@ -293,16 +311,11 @@ pub(crate) fn expression(text: &str, place: Place<'_>, out: &mut Collected) -> E
     })
 }
 
-/// The guard in `text`: `else`, or an expression, in brackets or not; none for blank text.
+/// The guard in `text`: `else`, an expression or prose, in brackets or not; none for blank text.
 ///
 /// # Arguments
 /// * `condition` - what `yes`, `true`, `no` and `false` are said of, where there is something
-pub(crate) fn guard_of(
-    text: &str,
-    condition: Option<&Expression>,
-    place: Place<'_>,
-    out: &mut Collected,
-) -> Option<Guard> {
+pub(crate) fn guard_of(text: &str, condition: Option<&Expression>) -> Option<Guard> {
     let text = text.trim();
     let inside = text
         .strip_prefix('[')
@@ -315,7 +328,15 @@ pub(crate) fn guard_of(
         ("else" | "otherwise", _) => Some(Guard::Otherwise),
         ("yes" | "true" | "y", Some(condition)) => Some(Guard::When(condition.clone())),
         ("no" | "false" | "n", Some(condition)) => Some(Guard::When(not(condition.clone()))),
-        _ => Some(Guard::When(expression(inside, place, out))),
+        _ => Some(parse(inside).map_or_else(|_| prose(inside, inside), Guard::When)),
+    }
+}
+
+/// A guard in prose, whose label may say its share.
+pub(crate) fn prose(text: &str, label: &str) -> Guard {
+    Guard::Prose {
+        text: text.to_owned(),
+        share: share_of(label),
     }
 }
 

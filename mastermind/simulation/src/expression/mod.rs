@@ -3,7 +3,8 @@
 //!
 //! The language itself is [`mastermind_models::expression`]. Every number is an `f64`. Conditions are truth values, and the two do not mix: what does not fit
 //! is found before anything runs. A cost function is used like a built-in one, and a fitted model by
-//! the name of its method.
+//! the name of its method. In the condition of a branch or a `while` loop, `chance(p)` holds with probability `p`, the same for all processes
+//! each time that they come there.
 
 mod builtin;
 mod compile;

@@ -8,7 +8,7 @@ use super::flow::Flow;
 use super::lines::{Block, Line};
 use super::text::{after, name_and_words};
 use crate::diagram::{
-    Annotation, Collected, Edge, Graph, Guard, NodeKind, Place, Sections, guard_of,
+    Annotation, Collected, Edge, Graph, Guard, NodeKind, Place, Sections, guard_of, prose,
 };
 use crate::expression::{Expression, parse};
 use crate::program::Rule;
@@ -215,7 +215,7 @@ impl Reader<'_> {
         };
         let label = label.unwrap_or_default();
         let guard = if is_decision {
-            self.guard(from, label, place)
+            self.guard(from, label)
         } else {
             if !label.is_empty() {
                 self.out.warn(
@@ -229,7 +229,7 @@ impl Reader<'_> {
         self.flow.graph.guarded(from, to, guard);
     }
 
-    fn guard(&mut self, from: usize, label: &str, place: Place<'_>) -> Option<Guard> {
+    fn guard(&self, from: usize, label: &str) -> Option<Guard> {
         let condition = self.conditions.get(&from);
         let is_first = self
             .flow
@@ -253,12 +253,11 @@ impl Reader<'_> {
             return match (condition, is_first) {
                 (Some(condition), true) => {
                     let word = if label.is_empty() { "yes" } else { label };
-                    guard_of(word, Some(&condition.clone()), place, self.out)
+                    guard_of(word, Some(condition))
                 }
                 (None, true) => {
-                    // The condition is prose: its own error says so.
-                    let name = self.flow.graph.nodes[from].name.clone();
-                    guard_of(&name, None, place, self.out)
+                    let name = &self.flow.graph.nodes[from].name;
+                    Some(prose(name, label))
                 }
                 (_, false) => Some(Guard::Otherwise),
             };
@@ -268,7 +267,7 @@ impl Reader<'_> {
             // A label in prose, of a condition that says it.
             (Err(_), Some(condition), true) => Some(Guard::When(condition.clone())),
             (Err(_), Some(_), false) => Some(Guard::Otherwise),
-            (Err(_), None, _) => guard_of(label, None, place, self.out),
+            (Err(_), None, _) => Some(prose(label, label)),
         }
     }
 
@@ -372,7 +371,7 @@ impl Reader<'_> {
             let node = self.last.filter(|_| floating.is_none() && legend.is_none());
             let taken = node.is_some_and(|node| {
                 let annotation = self.flow.annotations.entry(node).or_default();
-                annotation.line(&part.text, place, self.out)
+                annotation.said(&part.text)
             });
             prose |= !taken;
         }
@@ -387,13 +386,23 @@ impl Reader<'_> {
         true
     }
 
-    /// A bar parts, joins, or both: by its edges.
+    /// A bar parts, joins, or both: by its edges. Where none parts, there is nothing to join, and ways of decisions meet.
     fn bars_as_nodes(&mut self) {
         let graph = &mut self.flow.graph;
+        let leaves = |bar: &usize| graph.edges.iter().filter(|edge| edge.from == *bar).count() > 1;
+        let parts = self.bars.keys().any(leaves);
         for (bar, name) in &self.bars {
             let n_in = graph.edges.iter().filter(|edge| edge.to == *bar).count();
             let n_out = graph.edges.iter().filter(|edge| edge.from == *bar).count();
-            graph.nodes[*bar].kind = match (n_in > 1, n_out > 1) {
+            if n_in > 1 && !parts {
+                let place = Place {
+                    element: name,
+                    at: &graph.nodes[*bar].at,
+                };
+                let reason = "a bar at which ways of decisions meet: no bar parts them";
+                self.out.warn(Rule::MissingMerge, place, reason);
+            }
+            graph.nodes[*bar].kind = match (n_in > 1 && parts, n_out > 1) {
                 (true, true) => {
                     let at = graph.nodes[*bar].at.clone();
                     let fork = graph.node(name, at, NodeKind::Fork);

@@ -173,7 +173,7 @@ fn passed_over(line: &Line, out: &mut Collected) -> Passed {
     let is_layout = LAYOUT.iter().any(|word| {
         lower
             .strip_prefix(word)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', ':']))
     });
     if is_layout {
         out.warn(Rule::Ignored, place, "layout");

@@ -31,7 +31,8 @@
 //! ```
 //!
 //! Words are those of the TOML form; sections `<<globals>>`, `<<locals>>` and `<<functions>>` stand in
-//! any note or legend. Conditions, cases and guards are expressions.
+//! any note or legend. Conditions, cases and guards are expressions, which may ask `chance(0.3)`. What is none is taken with a
+//! probability, with a warning: what its label says (`then (yes, 30 %)`), or in equal parts.
 //!
 //! # Source
 //! The PlantUML Language Reference Guide, "Activity diagram (legacy)" and "Activity diagram (new
@@ -46,7 +47,7 @@ mod text;
 use std::collections::BTreeMap;
 
 use crate::diagram::{
-    Collected, DiagramError, Graph, Manners, Place, Reading, Sections, structure,
+    Collected, DiagramError, Graph, Manners, Place, Reading, Sections, declares, settle, structure,
 };
 use crate::program::{Activity, Model, Rule, Variable};
 
@@ -78,9 +79,9 @@ pub fn read_plantuml(text: &str) -> Result<Reading, DiagramError> {
         functions: BTreeMap::new(),
         activities: BTreeMap::new(),
     };
+    let mut read = Vec::new();
     for block in &blocks {
         let mut sections = Sections::default();
-        let name = unused(&block.name, &model);
         let (graph, manners) = if legacy::is_legacy(block) {
             let merges_by_itself = true;
             let graph = legacy::graph(block, &mut sections, &mut out);
@@ -90,6 +91,14 @@ pub fn read_plantuml(text: &str) -> Result<Reading, DiagramError> {
             let graph = new::graph(block, &mut sections, &mut out);
             (graph, Manners { merges_by_itself })
         };
+        read.push((block, graph, manners, sections));
+    }
+    let declares = read
+        .iter()
+        .any(|(_, graph, _, sections)| sections.declare() || declares(graph));
+    for (block, mut graph, manners, sections) in read {
+        settle(&mut graph, declares, &mut out);
+        let name = unused(&block.name, &model);
         add(&mut model, name, &graph, manners, sections, &mut out);
     }
     out.reading(model)

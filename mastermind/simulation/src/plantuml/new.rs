@@ -20,8 +20,9 @@ pub(super) fn graph(block: &Block, sections: &mut Sections, out: &mut Collected)
     };
     let mut lines = block.lines.iter();
     while let Some(line) = lines.next() {
-        if !reader.multi_line(line, &mut lines) {
-            reader.command(line);
+        let line = without_colour(line);
+        if !reader.multi_line(&line, &mut lines) {
+            reader.command(&whole(line, &mut lines));
         }
     }
     let last = block
@@ -73,7 +74,7 @@ impl Reader<'_> {
         self.out.warn(Rule::Ignored, place, reason);
     }
 
-    /// What may go over several lines: actions, notes, legends.
+    /// What may go over several lines and is no command: actions, notes, legends.
     fn multi_line<'l>(&mut self, line: &Line, lines: &mut impl Iterator<Item = &'l Line>) -> bool {
         self.note(line, lines) || self.action(line, lines)
     }
@@ -94,7 +95,8 @@ impl Reader<'_> {
             // Of a long text only the new line is looked through.
             semicolon = next.text.rfind(';').map(|at| text.len() + at).or(semicolon);
             text.push_str(&next.text);
-            is_complete = is_ended(&text, semicolon);
+            is_complete = is_ended(&text, semicolon)
+                || next.text.ends_with(['|', ']', '}', '<']) && is_sdl(&next.text);
         }
         self.add_action(&without_end(&text), &line.at());
         true
@@ -240,6 +242,107 @@ impl Reader<'_> {
         self.flow.then(name, at, NodeKind::Group(wrapper, graph));
         self.flow.last = None;
     }
+}
+
+/// Most lines of a condition, or of the text of an arrow.
+const MAX_LINES: usize = 50;
+
+/// Words that a command with a condition begins with.
+const CONDITIONAL: [&str; 6] = ["if", "elseif", "else if", "while", "repeat while", "switch"];
+
+/// A line without the colour that stands before a command: `#lightgreen:if (ready?) then (yes)`.
+fn without_colour(line: &Line) -> Line {
+    let after_colour = line
+        .text
+        .strip_prefix('#')
+        .and_then(|rest| rest.split_once(':'))
+        .filter(|(colour, _)| colour.chars().all(|c| c.is_ascii_alphanumeric()))
+        .map(|(_, rest)| rest.trim_start());
+    let is_command = |rest: &&str| {
+        let mut conditions = CONDITIONAL.iter().filter_map(|word| after(rest, word));
+        conditions.any(|rest| rest.starts_with('(')) && !rest.ends_with(';')
+    };
+    match after_colour.filter(is_command) {
+        Some(rest) => Line {
+            number: line.number,
+            text: rest.to_owned(),
+        },
+        None => line.clone(),
+    }
+}
+
+/// A command with the lines that its condition, or the text of its arrow, goes over.
+fn whole(mut line: Line, lines: &mut std::slice::Iter<'_, Line>) -> Line {
+    let conditions = || {
+        CONDITIONAL
+            .iter()
+            .filter_map(|word| after(&line.text, word))
+    };
+    let n_more = if conditions().any(|rest| rest.starts_with('(')) {
+        let mut open = brackets(&line.text);
+        let ahead = lines.clone().take(MAX_LINES);
+        ahead
+            .take_while(|next| {
+                let was_open = open > 0;
+                open += brackets(&next.text);
+                was_open
+            })
+            .count()
+    } else {
+        arrow_lines(&line.text, lines.clone())
+    };
+    for next in lines.take(n_more) {
+        line.text.push(' ');
+        line.text.push_str(&next.text);
+    }
+    line
+}
+
+/// Brackets that open less those that close.
+fn brackets(text: &str) -> i64 {
+    text.matches('(').count() as i64 - text.matches(')').count() as i64
+}
+
+/// How many lines more the text of an arrow goes over: up to its semicolon, if that comes before the next command.
+fn arrow_lines(text: &str, ahead: std::slice::Iter<'_, Line>) -> usize {
+    let said = is_arrow(text).then(|| text.split_once('>')).flatten();
+    if said.is_none_or(|(_, said)| said.trim().is_empty() || said.trim_end().ends_with(';')) {
+        return 0;
+    }
+    let is_command = |text: &str| {
+        let words = [
+            "if",
+            "else",
+            "elseif",
+            "endif",
+            "end",
+            "endwhile",
+            "while",
+            "repeat",
+            "switch",
+            "case",
+            "fork",
+            "split",
+            "stop",
+            "start",
+            "detach",
+            "kill",
+            "note",
+            "partition",
+            "group",
+        ];
+        text.starts_with([':', '-', '|', '#', '(', '}'])
+            || words.iter().any(|word| after(text, word).is_some())
+    };
+    for (i, next) in ahead.take(MAX_LINES).enumerate() {
+        if is_command(&next.text) {
+            break;
+        }
+        if next.text.ends_with(';') {
+            return i + 1;
+        }
+    }
+    0
 }
 
 /// The text of an action after its colon, and after a colour before that.

@@ -65,6 +65,8 @@ pub enum Rule {
     NoCost,
     /// What a file says is used. Only a warning.
     Ignored,
+    /// A condition is an expression. Only a warning: it is taken with a probability.
+    Prose,
 }
 
 impl fmt::Display for Rule {
@@ -96,6 +98,7 @@ impl fmt::Display for Rule {
             Self::NoWayOn => "no-way-on",
             Self::NoCost => "no-cost",
             Self::Ignored => "ignored",
+            Self::Prose => "prose-condition",
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::chance::asks;
 use super::check::Rule;
 use super::collectives::Choice;
 use super::lower::Lowering;
@@ -75,7 +76,7 @@ impl Lowering<'_> {
             }
             ElementKind::While { condition, flow } => {
                 let start = self.here();
-                let condition = self.compile(Kind::Truth, condition, scope, at);
+                let condition = self.condition(condition, scope, at);
                 self.dead(&condition, false, at, "its condition never holds");
                 let exit = self.push(Operation::JumpUnless {
                     condition,
@@ -178,12 +179,13 @@ impl Lowering<'_> {
                 self.find(Rule::UnreachableElement, at.0, at.1, reason);
             }
             let same = |other: &Branch| other.guard.is_some() && other.guard == branch.guard;
-            if branches[..i].iter().any(same) {
+            let is_drawn = branch.guard.as_ref().is_some_and(|guard| asks(guard) > 0);
+            if !is_drawn && branches[..i].iter().any(same) {
                 let reason = format!("branch {} has the guard of one before", i + 1);
                 self.find(Rule::OverlappingGuards, at.0, at.1, reason);
             }
             let skip = branch.guard.as_ref().map(|guard| {
-                let condition = self.compile(Kind::Truth, guard, scope, at);
+                let condition = self.condition(guard, scope, at);
                 self.dead(&condition, false, at, "a guard never holds");
                 self.push(Operation::JumpUnless {
                     condition,

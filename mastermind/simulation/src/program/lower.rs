@@ -100,6 +100,9 @@ pub(super) struct Lowering<'a> {
     pub(super) locks: BTreeMap<String, u32>,
     pub(super) slots: u32,
     most_slots: u32,
+    /// Variables of `chance`, the first ones, and how many of them are given out.
+    pub(super) chances: u32,
+    pub(super) n_drawn: u32,
     /// Activities that lead to where the lowering is.
     pub(super) inside: Vec<String>,
     pub(super) reached: BTreeSet<String>,
@@ -128,6 +131,7 @@ impl<'a> Lowering<'a> {
         system: System,
         every_system: bool,
     ) -> Self {
+        let chances = super::chance::places(model) as u32;
         let mut assigned = BTreeSet::new();
         for activity in model.activities.values() {
             super::flow::assigned(&activity.flow, &mut assigned);
@@ -144,8 +148,10 @@ impl<'a> Lowering<'a> {
             structures: Vec::new(),
             element_index: BTreeMap::new(),
             locks: BTreeMap::new(),
-            slots: 0,
-            most_slots: 0,
+            slots: chances,
+            most_slots: chances,
+            chances,
+            n_drawn: 0,
             inside: Vec::new(),
             reached: BTreeSet::new(),
             in_parallel: false,

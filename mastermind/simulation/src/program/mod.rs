@@ -4,6 +4,7 @@
 //! [`check`] says all that is wrong with it, and [`lower`] turns it into a [`Program`], a flat list of
 //! operations that each process runs for itself.
 
+mod chance;
 mod check;
 mod collectives;
 mod flow;
@@ -14,6 +15,7 @@ mod read;
 pub mod record;
 mod symbols;
 
+pub(crate) use chance::{CHANCE, asks};
 pub(crate) use flow::assigned;
 
 pub use check::{Finding, Rule, check};

@@ -25,6 +25,16 @@ impl System {
         self.processes.div_ceil(self.nodes.max(1)).max(1)
     }
 
+    /// Whether a name is one that every model has.
+    pub(crate) fn knows(name: &str) -> bool {
+        let any = Self {
+            processes: 1,
+            nodes: 1,
+            processors: 1,
+        };
+        any.scope(true).contains_key(name)
+    }
+
     /// The names and what they stand for; with the numbers of this system as values, or, where only
     /// what holds for every system is asked for, as places that nothing is known of.
     pub(super) fn scope(&self, every_system: bool) -> Scope {

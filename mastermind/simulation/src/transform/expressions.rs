@@ -131,6 +131,7 @@ pub(super) fn kind(
             _ => Kind::Truth,
         },
         Expression::Choice(parts) => kind(&parts[1], scope, functions)?,
+        Expression::Call(name, _) if name == crate::program::CHANCE => Kind::Truth,
         Expression::Call(name, arguments) => {
             let Some(function) = functions.get(name) else {
                 return Ok(Kind::Number);
@@ -198,6 +199,13 @@ pub(super) fn rust(
             rust(&parts[1], scope, function)?,
             rust(&parts[2], scope, function)?
         ),
+        Expression::Call(name, _) if name == crate::program::CHANCE => {
+            return Err(TransformError::Expression {
+                expression: text.to_string(),
+                found: "a condition that holds with a probability",
+                expected: "one that can be evaluated; simulate draws it",
+            });
+        }
         Expression::Call(name, arguments) => {
             let values = arguments
                 .iter()

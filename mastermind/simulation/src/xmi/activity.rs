@@ -211,6 +211,7 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
             mut annotation,
             has_demand,
             rounds,
+            ..
         } = self.annotations.said(self.document.id(node));
         let target = references(node, "behavior");
         let called = target.first().and_then(|id| self.names.get(id));
@@ -249,7 +250,9 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
                 .filter(|p| !p.is_empty())
                 .collect();
             let code = parts.join(";");
-            if parse_assignments(&code).is_ok() {
+            if code.is_empty() {
+                // Tools write the body of an action that has none.
+            } else if parse_assignments(&code).is_ok() {
                 annotation.word("code", &code);
             } else {
                 out.warn(
@@ -350,7 +353,7 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
         };
         match (from, to) {
             (End::Node(from), End::Node(to)) => {
-                let guard = self.guard(edge, place, out);
+                let guard = self.guard_or_share(edge, level, (from, to));
                 level.graph.guarded(from, to, guard);
             }
             (End::Pin(from) | End::Node(from), End::Pin(to) | End::Node(to)) => {
@@ -361,7 +364,7 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
                     )
                 });
                 if control[0] || control[1] {
-                    let guard = self.guard(edge, place, out);
+                    let guard = self.guard_or_share(edge, level, (from, to));
                     level.graph.guarded(from, to, guard);
                 } else {
                     objects.push((from, to, at.clone()));
@@ -400,7 +403,38 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
         }
     }
 
-    fn guard(&self, edge: Node<'_, '_>, place: Place<'_>, out: &mut Collected) -> Option<Guard> {
+    /// The guard of an edge. Where it leaves a decision and has none that can be evaluated, MARTE's `prob` at it, or at the
+    /// step that it leads to, says its share.
+    fn guard_or_share(
+        &self,
+        edge: Node<'a, 'input>,
+        level: &Level<'a>,
+        (from, _): (usize, usize),
+    ) -> Option<Guard> {
+        let guard = self.guard(edge);
+        let is_decision = matches!(level.graph.nodes[from].kind, NodeKind::Decision { .. });
+        if !is_decision || matches!(guard, Some(Guard::When(_) | Guard::Otherwise)) {
+            return guard;
+        }
+        let target = references(edge, "target");
+        let ids = [self.document.id(edge), target.first().copied()];
+        let said = ids
+            .into_iter()
+            .find_map(|id| self.annotations.said(id).share);
+        match (guard, said) {
+            (Some(Guard::Prose { text, share }), said) => Some(Guard::Prose {
+                text,
+                share: said.or(share),
+            }),
+            (None, Some(share)) => Some(Guard::Prose {
+                text: String::new(),
+                share: Some(share),
+            }),
+            (guard, _) => guard,
+        }
+    }
+
+    fn guard(&self, edge: Node<'_, '_>) -> Option<Guard> {
         let guard = edge
             .children()
             .find(|child| child.has_tag_name_local("guard"));
@@ -409,7 +443,7 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
             let name = edge.attribute("name").unwrap_or_default().trim();
             return name
                 .starts_with('[')
-                .then(|| guard_of(name, None, place, out))
+                .then(|| guard_of(name, None))
                 .flatten();
         };
         let said = value(guard).unwrap_or_default();
@@ -420,14 +454,9 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
             // What no guard is written as.
             (true, "true") => None,
             (true, _) => Some(Guard::When(Expression::Truth(false))),
-            (false, "") => guard_of(
-                guard.attribute("name").unwrap_or_default(),
-                None,
-                place,
-                out,
-            ),
+            (false, "") => guard_of(guard.attribute("name").unwrap_or_default(), None),
             (false, "true") => None,
-            (false, text) => guard_of(text, None, place, out),
+            (false, text) => guard_of(text, None),
         }
     }
 }

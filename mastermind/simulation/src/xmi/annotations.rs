@@ -26,6 +26,8 @@ pub(super) struct Said {
     pub(super) has_demand: bool,
     /// MARTE's `rep`: rounds.
     pub(super) rounds: Option<String>,
+    /// MARTE's `prob`: the share of the times that it is done, of those that something before it is.
+    pub(super) share: Option<f64>,
 }
 
 impl<'a> Annotations<'a> {
@@ -85,7 +87,7 @@ impl<'a> Annotations<'a> {
                     .and_then(|line| line.strip_suffix(">>"));
                 taken |= match inside {
                     Some(name) => said.annotation.stereotype(name, place, out),
-                    None => said.annotation.line(line, place, out),
+                    None => said.annotation.said(line),
                 };
             }
             prose |= !taken;
@@ -162,11 +164,19 @@ fn step(said: &mut Said, node: Node<'_, '_>, place: Place<'_>, out: &mut Collect
                     said.rounds = Some(text.trim().to_owned());
                 }
             }
-            "prob" if text.trim() == "1" || text.trim() == "1.0" => {}
+            "prob" => match text.trim().parse() {
+                Ok(share) if (0.0..=1.0).contains(&share) => said.share = Some(share),
+                _ => out.warn(
+                    Rule::Ignored,
+                    place,
+                    format!("prob \"{text}\", expected a number from 0 to 1"),
+                ),
+            },
             _ if SILENT.contains(&word) => {}
             _ => {
-                let reason =
-                    format!("tagged value \"{word}\" is not used, expected hostDemand or rep");
+                let reason = format!(
+                    "tagged value \"{word}\" is not used, expected hostDemand, rep or prob"
+                );
                 out.warn(Rule::Ignored, place, reason);
             }
         }

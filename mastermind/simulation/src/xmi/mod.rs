@@ -5,7 +5,8 @@
 //! a number of rounds), or by a comment at the node with lines `word = text` as in a PlantUML note.
 //! A comment at nothing may hold sections (`<<globals>>`, `<<locals>>`, `<<functions>>`); attributes with a default value,
 //! of the main activity and the class that owns it, are globals as well; the body of an opaque action
-//! that assigns is its code, and function behaviours are cost functions. Guards are expressions.
+//! that assigns is its code, and function behaviours are cost functions. Guards are expressions; one in prose is taken with
+//! MARTE's `prob` of its edge or of the step behind it, or in equal parts.
 //!
 //! A document type is refused, and with it every entity that a file would bring.
 //!
@@ -20,7 +21,9 @@ mod nfp;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::diagram::{Collected, DiagramError, Manners, Place, Reading, Sections, structure};
+use crate::diagram::{
+    Collected, DiagramError, Manners, Place, Reading, Sections, declares, settle, structure,
+};
 use crate::program::{Activity, Element, ElementKind, Model, Rule};
 use annotations::Annotations;
 use document::Document;
@@ -59,6 +62,9 @@ pub fn read_xmi(text: &str) -> Result<Reading, DiagramError> {
     let names = names(&document, &activities);
     let mut sections = Sections::default();
     let annotations = Annotations::of(&document, &mut sections, &mut out);
+    let has_variables = document
+        .elements()
+        .any(|node| node.has_tag_name("defaultValue") || document.kind(node) == "FunctionBehavior");
     let mut read: Vec<Read> = Vec::new();
     for (i, node) in activities.iter().enumerate() {
         // What is wrong with an activity that nothing leads to is not what the file is refused for.
@@ -68,7 +74,10 @@ pub fn read_xmi(text: &str) -> Result<Reading, DiagramError> {
             continue;
         };
         let reader = activity::Reader::new(&document, &annotations, &names);
-        let (graph, locals) = reader.activity(*node, &mut own);
+        let (mut graph, locals) = reader.activity(*node, &mut own);
+        let declares =
+            has_variables || sections.declare() || !locals.is_empty() || declares(&graph);
+        settle(&mut graph, declares, &mut own);
         let manners = Manners {
             merges_by_itself: false,
         };

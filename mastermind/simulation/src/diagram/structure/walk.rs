@@ -400,7 +400,7 @@ impl Walk<'_> {
                     guard: Some(guard.clone()),
                     flow,
                 }),
-                Some(Guard::Otherwise) | None => otherwise = Some(flow),
+                Some(Guard::Otherwise | Guard::Prose { .. }) | None => otherwise = Some(flow),
             }
         }
         if let Some(flow) = otherwise {

@@ -4,9 +4,8 @@ use super::super::flow::{Flow, Tail};
 use super::super::lines::Line;
 use super::super::text::{after, bracketed};
 use super::Reader;
-use crate::diagram::{Annotation, Collected, Guard, NodeKind, Place, Wrapper, guard_of};
+use crate::diagram::{Annotation, Guard, NodeKind, Wrapper, guard_of, prose};
 use crate::expression::{Binary, Expression, parse};
-use crate::program::Rule;
 
 /// A block that is open.
 #[derive(Debug)]
@@ -228,20 +227,15 @@ impl Reader<'_> {
             );
             return None;
         };
-        let at = line.at();
-        let place = Place {
-            element: condition,
-            at: &at,
-        };
         let compared = after(rest, "is").or_else(|| after(rest, "equals"));
         let value = compared.and_then(bracketed);
         let guard = if let Some((value, _)) = value {
-            compare(condition, value, place, self.out)
+            compare(condition, value)
         } else {
             let label = after(rest, "then")
                 .and_then(bracketed)
                 .map_or("", |found| found.0);
-            labelled(condition, label, place, self.out)
+            labelled(condition, label)
         };
         Some((condition.to_owned(), guard))
     }
@@ -265,7 +259,6 @@ impl Reader<'_> {
     }
 
     fn case(&mut self, line: &Line, rest: &str) {
-        let at = line.at();
         let Some((value, _)) = bracketed(rest) else {
             self.wrong(line, "no value in brackets, expected case (value)");
             return;
@@ -281,15 +274,11 @@ impl Reader<'_> {
             return;
         };
         ends.append(&mut self.flow.tails);
-        let place = Place {
-            element: subject,
-            at: &at,
-        };
         let lower = value.to_ascii_lowercase();
         let guard = if matches!(lower.as_str(), "else" | "default" | "otherwise") {
             Some(Guard::Otherwise)
         } else {
-            compare(subject, value, place, self.out)
+            compare(subject, value)
         };
         let from = *decision;
         self.flow.tails = vec![Tail { from, guard }];
@@ -301,10 +290,6 @@ impl Reader<'_> {
         let Some((condition, rest)) = bracketed(rest) else {
             self.wrong(line, "no condition in brackets, expected while (condition)");
             return;
-        };
-        let place = Place {
-            element: condition,
-            at: &at,
         };
         if let Some(wrapper) = counted(condition) {
             let outer = std::mem::take(&mut self.flow);
@@ -320,7 +305,7 @@ impl Reader<'_> {
         let label = after(rest, "is")
             .and_then(bracketed)
             .map_or("", |found| found.0);
-        let guard = labelled(condition, label, place, self.out);
+        let guard = labelled(condition, label);
         let kind = NodeKind::Decision { ordered: true };
         let decision = self.flow.then(condition, &at, kind);
         self.flow.last = None;
@@ -393,14 +378,10 @@ impl Reader<'_> {
         let label = after(rest, "is")
             .and_then(bracketed)
             .map_or("", |found| found.0);
-        let place = Place {
-            element: condition,
-            at: &at,
-        };
         let (guard, exit) = if condition.is_empty() {
             (None, None)
         } else {
-            let guard = labelled(condition, label, place, self.out);
+            let guard = labelled(condition, label);
             (guard, Some(Guard::Otherwise))
         };
         let kind = NodeKind::Decision { ordered: true };
@@ -571,10 +552,10 @@ fn top_comma(text: &str) -> Option<usize> {
 }
 
 /// The guard of a branch: the condition, unless its label says no, or is a guard itself.
-fn labelled(condition: &str, label: &str, place: Place<'_>, out: &mut Collected) -> Option<Guard> {
+fn labelled(condition: &str, label: &str) -> Option<Guard> {
     let label = label.trim();
     if label.starts_with('[') {
-        return guard_of(label, None, place, out);
+        return guard_of(label, None);
     }
     let parsed = parse(condition.trim_end_matches('?'));
     match (parsed, parse(label)) {
@@ -585,25 +566,23 @@ fn labelled(condition: &str, label: &str, place: Place<'_>, out: &mut Collected)
             } else {
                 "yes"
             };
-            guard_of(word, Some(&condition), place, out)
+            guard_of(word, Some(&condition))
         }
         // A question in prose, and a comparison as the answer.
         (Err(_), Ok(answer @ Expression::Binary(..))) => Some(Guard::When(answer)),
-        (Err(error), _) => {
-            out.find(Rule::Expression, place, error.to_string());
-            Some(Guard::When(Expression::Truth(true)))
-        }
+        (Err(_), _) if condition.is_empty() => Some(prose(label, label)),
+        (Err(_), _) => Some(prose(condition, label)),
     }
 }
 
 /// The guard `subject == value`.
-fn compare(subject: &str, value: &str, place: Place<'_>, out: &mut Collected) -> Option<Guard> {
+fn compare(subject: &str, value: &str) -> Option<Guard> {
     let lower = value.trim().to_ascii_lowercase();
     if value.trim().starts_with('[') {
-        return guard_of(value, None, place, out);
+        return guard_of(value, None);
     }
     if matches!(lower.as_str(), "yes" | "true" | "no" | "false") {
-        return labelled(subject, value, place, out);
+        return labelled(subject, value);
     }
     match (parse(subject.trim_end_matches('?')), parse(value)) {
         (Ok(subject), Ok(value)) => Some(Guard::When(Expression::Binary(
@@ -611,9 +590,6 @@ fn compare(subject: &str, value: &str, place: Place<'_>, out: &mut Collected) ->
             Box::new(subject),
             Box::new(value),
         ))),
-        (Err(error), _) | (_, Err(error)) => {
-            out.find(Rule::Expression, place, error.to_string());
-            Some(Guard::When(Expression::Truth(true)))
-        }
+        _ => Some(prose(&format!("{subject} is {value}"), value)),
     }
 }

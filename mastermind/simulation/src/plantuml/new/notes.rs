@@ -79,7 +79,7 @@ impl Reader<'_> {
             (Some(node), _) => self.flow.annotations.entry(node).or_default(),
             (None, Some(super::Frame::Group { annotation, .. })) => annotation,
             _ => {
-                let known = crate::diagram::Annotation::knows(text);
+                let known = crate::diagram::Annotation::default().said(text);
                 if known {
                     let reason = "it stands at no action, expected an action before the note";
                     self.out.find(Rule::Annotation, place, reason);
@@ -98,6 +98,9 @@ impl Reader<'_> {
         let tags = text
             .strip_prefix('{')
             .and_then(|text| text.strip_suffix('}'));
-        annotation.line(tags.unwrap_or(text), place, self.out)
+        match tags {
+            Some(tags) => annotation.line(tags, place, self.out),
+            None => annotation.said(text),
+        }
     }
 }
