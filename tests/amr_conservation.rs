@@ -38,7 +38,7 @@ fn drifts(application: &Application, between: impl Fn(usize)) -> ([f64; 3], usiz
     for step in 0..STEPS {
         between(step);
         let time = step as f64 * DT;
-        if step > 0 && step % 4 == 0 && application.with_mesh(|mesh| mesh.regrid(time)) {
+        if step > 0 && step % 4 == 0 && application.with_mesh(|mesh| mesh.regrid(time)).is_new {
             regrids += 1;
         }
         application.advance(time, DT);

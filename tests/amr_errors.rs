@@ -195,7 +195,7 @@ fn a_component_that_fails_in_a_regrid_leaves_a_mesh_that_goes_on() {
     assert!(application.levels() == before);
     application.advance(0.0, 0.001);
     let with_second = application.with_mesh(|mesh| {
-        let is_new = mesh.regrid(0.001)?;
+        let is_new = mesh.regrid(0.001)?.is_new;
         Ok(is_new && mesh.patches(1)?.len() == 2)
     });
     assert!(with_second);

@@ -8,8 +8,8 @@ use cca_abi::Interface;
 use cca_core::{Assembly, Endpoint};
 use cca_ports::{PortError, RSlice, RVec, UsesPort};
 use hydro_ports::{
-    ArrayName, CellBox, Domain, GAMMA, InitialConditionPort, IntegratorPort, Lent, MeshPort, NVAR,
-    Patch, RegridderPort, States, StatesMut, conserved,
+    ArrayName, CellBox, Change, Domain, GAMMA, InitialConditionPort, IntegratorPort, Lent,
+    MeshPort, NVAR, Patch, RegridderPort, States, StatesMut, Traffic, conserved,
 };
 
 use crate::{Application, Cells};
@@ -87,7 +87,7 @@ impl Application {
                         state.put()?;
                     }
                 }
-                mesh.regrid(0.0)
+                Ok(mesh.regrid(0.0)?.is_new)
             });
             if !changed {
                 break;
@@ -96,7 +96,7 @@ impl Application {
         self.with_mesh(|mesh| {
             (0..mesh.levels()?)
                 .rev()
-                .try_for_each(|level| mesh.end_step(level))
+                .try_for_each(|level| mesh.end_step(level).map(drop))
         });
     }
 
@@ -340,7 +340,7 @@ impl MeshPort for MeshSpy {
         self.mesh.get()?.begin_step(level, time, dt)
     }
 
-    fn fill_ghosts(&self, level: u32, array: ArrayName, time: f64) -> Result<(), PortError> {
+    fn fill_ghosts(&self, level: u32, array: ArrayName, time: f64) -> Result<Traffic, PortError> {
         self.note(MeshCall::Ghosts(level));
         self.mesh.get()?.fill_ghosts(level, array, time)
     }
@@ -355,20 +355,20 @@ impl MeshPort for MeshSpy {
         self.mesh.get()?.add_fluxes(patch, weight, flux_x, flux_y)
     }
 
-    fn end_step(&self, level: u32) -> Result<(), PortError> {
+    fn end_step(&self, level: u32) -> Result<Traffic, PortError> {
         self.note(MeshCall::End(level));
         self.mesh.get()?.end_step(level)
     }
 
-    fn regrid(&self, time: f64) -> Result<bool, PortError> {
+    fn regrid(&self, time: f64) -> Result<Change, PortError> {
         let changed = self.mesh.get()?.regrid(time)?;
         self.note(MeshCall::Regrid(self.all_patches()?));
         Ok(changed)
     }
 
-    fn balance(&self) -> Result<bool, PortError> {
+    fn balance(&self) -> Result<Change, PortError> {
         let moved = self.mesh.get()?.balance()?;
-        self.note(MeshCall::Balance(moved, self.all_patches()?));
+        self.note(MeshCall::Balance(moved.is_new, self.all_patches()?));
         Ok(moved)
     }
 }

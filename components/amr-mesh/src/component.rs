@@ -9,8 +9,8 @@ use cca_ports::{
     RVec, Services, UsesPort, component,
 };
 use hydro_ports::{
-    ArrayName, BalancerPort, BoundaryPort, CellBox, Domain, InterLevelPort, MeshPort, Patch,
-    RegridderPort, States,
+    ArrayName, BalancerPort, BoundaryPort, CellBox, Change, Domain, InterLevelPort, MeshPort,
+    Patch, RegridderPort, States, Traffic,
 };
 
 use crate::fill::Ports;
@@ -18,6 +18,7 @@ use crate::hierarchy::Hierarchy;
 use crate::layout::{Layout, base_boxes, inherit, level_cells};
 use crate::level::StorageError;
 use crate::regrid::{Marks, new_boxes, share};
+use crate::transfer::Messages;
 
 /// An adaptive mesh: levels of patches, each of half the cell size of the one before, where the solution needs them.
 #[component(class = "hydro.AMRMesh", version = "1.0")]
@@ -218,9 +219,10 @@ impl MeshPort for AmrMesh {
         self.with(|mesh| mesh.begin_step(level, time, dt))
     }
 
-    fn fill_ghosts(&self, level: u32, array: ArrayName, time: f64) -> Result<(), PortError> {
+    fn fill_ghosts(&self, level: u32, array: ArrayName, time: f64) -> Result<Traffic, PortError> {
         let got = self.get()?;
-        self.with(|mesh| mesh.fill_ghosts(&got.ports(), level, array, time))
+        let messages = self.with(|mesh| mesh.fill_ghosts(&got.ports(), level, array, time))?;
+        Ok(messages.traffic())
     }
 
     fn add_fluxes(
@@ -233,25 +235,28 @@ impl MeshPort for AmrMesh {
         self.with(|mesh| mesh.add_fluxes(patch, weight, [&flux_x, &flux_y]))
     }
 
-    fn end_step(&self, level: u32) -> Result<(), PortError> {
+    fn end_step(&self, level: u32) -> Result<Traffic, PortError> {
         let got = self.get()?;
-        self.with(|mesh| mesh.end_step(&got.ports(), level))
+        let messages = self.with(|mesh| mesh.end_step(&got.ports(), level))?;
+        Ok(messages.traffic())
     }
 
-    fn regrid(&self, time: f64) -> Result<bool, PortError> {
+    fn regrid(&self, time: f64) -> Result<Change, PortError> {
         let (got, regridder) = (self.get()?, self.regridder.get()?);
         let ports = got.ports();
         let finest = self.parameters.max_levels.get() as usize - 1;
+        let ranks = ports.comm.size()? as usize;
         self.with(|mesh| {
-            let mut marks = Vec::new();
+            let (mut marks, mut messages) = (Vec::new(), Messages::default());
             for level in 0..finest.min(mesh.levels().len()) {
-                mesh.fill_ghosts(&ports, level as u32, ArrayName::State, time)?;
+                messages.append(mesh.fill_ghosts(&ports, level as u32, ArrayName::State, time)?);
                 let mut of_level = Marks::new(&level_cells(mesh.domain(), level));
                 for stored in &mesh.levels()[level].stored {
                     let patch = stored.patch;
                     let state = States::new(patch.shape, stored.array(ArrayName::State))?;
                     of_level.add(&patch, &regridder.flag(patch, state)?)?;
                 }
+                messages.add_reduction(ranks, of_level.doubles());
                 marks.push(of_level.gather(ports.comm)?);
             }
             let mut boxes = new_boxes(&*regridder, mesh.domain(), &marks)?;
@@ -267,15 +272,21 @@ impl MeshPort for AmrMesh {
             }
             let same = |(a, b): (&Layout, &Layout)| a.boxes == b.boxes;
             if layouts.len() == old.len() && layouts.iter().zip(&old).all(same) {
-                return Ok(false);
+                return Ok(Change {
+                    is_new: false,
+                    traffic: messages.traffic(),
+                });
             }
-            mesh.remake(&ports, layouts)?;
+            messages.append(mesh.remake(&ports, layouts)?);
             self.regrids.fetch_add(1, Ordering::Relaxed);
-            Ok::<_, PortError>(true)
+            Ok::<_, PortError>(Change {
+                is_new: true,
+                traffic: messages.traffic(),
+            })
         })
     }
 
-    fn balance(&self) -> Result<bool, PortError> {
+    fn balance(&self) -> Result<Change, PortError> {
         let (got, balancer) = (self.get()?, self.balancer.get()?);
         let ports = got.ports();
         let ranks = ports.comm.size()? as usize;
@@ -284,11 +295,14 @@ impl MeshPort for AmrMesh {
             let boxes = old.iter().map(|layout| layout.boxes.clone());
             let new = share(&*balancer, boxes.collect(), ranks)?;
             if new == old {
-                return Ok(false);
+                return Ok(Change::default());
             }
-            mesh.remake(&ports, new)?;
+            let messages = mesh.remake(&ports, new)?;
             self.balances.fetch_add(1, Ordering::Relaxed);
-            Ok::<_, PortError>(true)
+            Ok::<_, PortError>(Change {
+                is_new: true,
+                traffic: messages.traffic(),
+            })
         })
     }
 }

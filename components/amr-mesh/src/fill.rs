@@ -5,7 +5,7 @@ use hydro_ports::{ArrayName, BoundaryPort, InterLevelPort, Sides, States, States
 
 use crate::level::{Level, Stored};
 use crate::region::{read, read_between, write};
-use crate::{Arrays, Kind, Prolongation, Step, Transfer};
+use crate::{Arrays, Kind, Messages, Prolongation, Step, Transfer};
 
 /// The components that a mesh works with.
 #[derive(Debug)]
@@ -34,6 +34,9 @@ pub struct Sources<'a> {
 /// # Arguments
 /// * `transfer`, `prolongations` - this rank's part of a [`Fill`](crate::Fill)
 ///
+/// # Returns
+/// The messages that it took.
+///
 /// # Errors
 /// The components'.
 pub fn fill<C: CommPort, B: BoundaryPort, I: InterLevelPort>(
@@ -42,7 +45,7 @@ pub fn fill<C: CommPort, B: BoundaryPort, I: InterLevelPort>(
     array: ArrayName,
     sources: Sources<'_>,
     (transfer, prolongations): (&Transfer, &[Prolongation]),
-) -> Result<(), PortError> {
+) -> Result<Messages, PortError> {
     let part = sources
         .coarser
         .and_then(|coarser| part(coarser, sources.time));
@@ -52,7 +55,7 @@ pub fn fill<C: CommPort, B: BoundaryPort, I: InterLevelPort>(
         sources,
         part,
     };
-    transfer.run(ports.comm, &mut filling)?;
+    let messages = transfer.run(ports.comm, &mut filling)?;
     let mut last = None;
     for Prolongation { to, regions } in prolongations {
         let Stored {
@@ -79,7 +82,7 @@ pub fn fill<C: CommPort, B: BoundaryPort, I: InterLevelPort>(
             RSlice::from_slice(regions),
         )?;
     }
-    Ok(())
+    Ok(messages)
 }
 
 /// Where `time` lies in the step of a level, 0 at its beginning and 1 at its end; nothing between steps.

@@ -11,7 +11,7 @@ use crate::layout::{Layout, LayoutError, check, level_cells};
 use crate::level::{Image, Level, StorageError, Stored};
 use crate::plan::{Coarser, to_coarser};
 use crate::region::{read, write};
-use crate::{Arrays, Fill, Kind, Side, Step, Transfer};
+use crate::{Arrays, Fill, Kind, Messages, Side, Step, Transfer};
 
 /// One rank's part of an adaptive mesh.
 #[derive(Debug)]
@@ -163,7 +163,7 @@ impl Hierarchy {
         level: u32,
         array: ArrayName,
         time: f64,
-    ) -> Result<(), PortError> {
+    ) -> Result<Messages, PortError> {
         let at = self.level(level).map_err(PortError::failed)?;
         self.levels[at].check_whole().map_err(PortError::failed)?;
         let (coarser, level) = self.levels.split_at_mut(at);
@@ -179,7 +179,7 @@ impl Hierarchy {
         };
         let filled = fill(ports, level, array, sources, (&plan.0, &plan.1));
         (level.ghosts, level.prolongations) = plan;
-        filled?;
+        let messages = filled?;
         for stored in &mut level.stored {
             let patch = stored.patch;
             if patch.boundary != Sides::default() {
@@ -188,11 +188,14 @@ impl Hierarchy {
                     .fill(patch, StatesMut::new(patch.shape, stored.array_mut(array))?)?;
             }
         }
-        Ok(())
+        Ok(messages)
     }
 
     /// A step of a level has ended, and those of the finer one that fill it: gives the level the means of the finer cells,
     /// and its cells beside them the finer fluxes. Collective.
+    ///
+    /// # Returns
+    /// The messages that it took.
     ///
     /// # Errors
     /// [`StorageError`]; the components'.
@@ -200,13 +203,13 @@ impl Hierarchy {
         &mut self,
         ports: &Ports<'_, C, B, I>,
         level: u32,
-    ) -> Result<(), PortError> {
+    ) -> Result<Messages, PortError> {
         let at = self.level(level).map_err(PortError::failed)?;
         self.levels[at].check_whole().map_err(PortError::failed)?;
         let is_step = self.levels[at].step.take().is_some();
         let (coarse, fine) = self.levels.split_at_mut(at + 1);
         let (Some(coarse), Some(fine)) = (coarse.last_mut(), fine.first_mut()) else {
-            return Ok(());
+            return Ok(Messages::default());
         };
         fine.check_whole().map_err(PortError::failed)?;
         for stored in &mut fine.stored {
@@ -242,13 +245,16 @@ impl Hierarchy {
     /// # Arguments
     /// * `layouts` - the patches of every level, at least the coarsest, which covers the domain
     ///
+    /// # Returns
+    /// The messages that it took.
+    ///
     /// # Errors
     /// [`LayoutError`] if they make no mesh; [`StorageError::Taken`]; the components'. This rank's part then stays as it was.
     pub fn remake<C: CommPort, B: BoundaryPort, I: InterLevelPort>(
         &mut self,
         ports: &Ports<'_, C, B, I>,
         layouts: Vec<Layout>,
-    ) -> Result<(), PortError> {
+    ) -> Result<Messages, PortError> {
         for (level, layout) in layouts.iter().enumerate() {
             let coarser = level
                 .checked_sub(1)
@@ -260,7 +266,7 @@ impl Hierarchy {
         }
         let has_patches = |layout: &Layout| !layout.boxes.is_empty();
         let layouts = layouts.into_iter().take_while(has_patches);
-        let made = self.make(ports, layouts)?;
+        let (made, messages) = self.make(ports, layouts)?;
         let mut old = std::mem::take(&mut self.levels).into_iter();
         let mut first_id = 0;
         for made in made {
@@ -271,7 +277,7 @@ impl Hierarchy {
             self.levels.push(level);
         }
         self.plan();
-        Ok(())
+        Ok(messages)
     }
 
     /// The levels of new layouts, filled; `None` for one that stays. Nothing of the mesh changes until all are there.
@@ -279,8 +285,9 @@ impl Hierarchy {
         &self,
         ports: &Ports<'_, C, B, I>,
         layouts: impl Iterator<Item = Layout>,
-    ) -> Result<Vec<Option<Level>>, PortError> {
+    ) -> Result<(Vec<Option<Level>>, Messages), PortError> {
         let (mut made, mut first_id) = (Vec::<Option<Level>>::new(), 0);
+        let mut messages = Messages::default();
         for (at, layout) in layouts.enumerate() {
             let patches = layout.boxes.len() as u64;
             let old = self.levels.get(at);
@@ -292,11 +299,13 @@ impl Hierarchy {
                     .checked_sub(1)
                     .and_then(|coarser| made[coarser].as_ref().or(self.levels.get(coarser)));
                 let new = Level::new(&self.domain, at, first_id, layout, self.rank);
-                Some(self.fill_interiors(ports, at, new, old, coarser)?)
+                let (level, own) = self.fill_interiors(ports, at, new, old, coarser)?;
+                messages.append(own);
+                Some(level)
             });
             first_id += patches;
         }
-        Ok(made)
+        Ok((made, messages))
     }
 
     fn fill_interiors<C: CommPort, B: BoundaryPort, I: InterLevelPort>(
@@ -306,7 +315,7 @@ impl Hierarchy {
         mut level: Level,
         old: Option<&Level>,
         coarser: Option<&Level>,
-    ) -> Result<Level, PortError> {
+    ) -> Result<(Level, Messages), PortError> {
         let nothing = Level::default();
         let old = old.unwrap_or(&nothing);
         let plan = Fill::interiors(
@@ -325,14 +334,14 @@ impl Hierarchy {
         prolongations.retain(|prolongation| level.slot(prolongation.to).is_some());
         let (old, time) = (Some(old), 0.0);
         let sources = Sources { old, coarser, time };
-        fill(
+        let messages = fill(
             ports,
             &mut level,
             ArrayName::State,
             sources,
             (&transfer, &prolongations),
         )?;
-        Ok(level)
+        Ok((level, messages))
     }
 
     fn coarser<'a>(&self, coarser: &'a Level, level: usize) -> Coarser<'a> {

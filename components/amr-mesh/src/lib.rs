@@ -29,4 +29,4 @@ pub use level::{Image, Level, StorageError, Stored};
 pub use plan::{Coarser, Fill, Kind, Prolongation, Side, Step, to_coarser};
 pub use region::{read, read_between, write};
 pub use regrid::{Marks, new_boxes, share};
-pub use transfer::{Arrays, Transfer};
+pub use transfer::{Arrays, Messages, Transfer};

@@ -50,6 +50,11 @@ impl Marks {
         Ok(())
     }
 
+    /// Doubles that all ranks add up for it.
+    pub fn doubles(&self) -> usize {
+        self.words.len()
+    }
+
     /// The marks of all ranks, shape `[ny][nx]`. Collective.
     ///
     /// # Errors

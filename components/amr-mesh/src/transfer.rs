@@ -1,6 +1,9 @@
 //! A plan carried out by one rank: messages to and from the others.
 
+use std::collections::BTreeSet;
+
 use cca_ports::{CommPort, PortError, RSliceMut, RVec};
+use hydro_ports::Traffic;
 
 use crate::Step;
 
@@ -14,6 +17,47 @@ pub trait Arrays {
 
     /// Writes the values that a step copied.
     fn write(&mut self, step: &Step, values: &[f64]);
+}
+
+/// Messages of one rank, of one transfer or of several.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Messages {
+    doubles: usize,
+    n: usize,
+    peers: BTreeSet<usize>,
+}
+
+impl Messages {
+    /// One more, to or from a rank, of some doubles.
+    pub fn add(&mut self, peer: usize, doubles: usize) {
+        self.doubles += doubles;
+        self.n += 1;
+        self.peers.insert(peer);
+    }
+
+    /// A reduction of some doubles over all ranks; one that is alone sends nothing.
+    pub fn add_reduction(&mut self, ranks: usize, doubles: usize) {
+        if ranks > 1 {
+            self.doubles += doubles;
+            self.n += 1;
+        }
+    }
+
+    /// Those of another transfer as well.
+    pub fn append(&mut self, other: Messages) {
+        self.doubles += other.doubles;
+        self.n += other.n;
+        self.peers.extend(other.peers);
+    }
+
+    /// Their bytes and number, and that of the ranks.
+    pub fn traffic(&self) -> Traffic {
+        Traffic {
+            bytes: (self.doubles * size_of::<f64>()) as u64,
+            messages: self.n as u64,
+            neighbours: self.peers.len() as u64,
+        }
+    }
 }
 
 /// The part of a plan that concerns one rank; at most one message to each other rank.
@@ -60,12 +104,31 @@ impl Transfer {
         transfer
     }
 
+    /// The messages of one run.
+    pub fn messages(&self) -> Messages {
+        let mut messages = Messages::default();
+        for (peer, doubles) in &self.receives {
+            messages.add(*peer, *doubles);
+        }
+        for (peer, steps) in &self.sends {
+            messages.add(*peer, steps.iter().map(|step| step.region.doubles()).sum());
+        }
+        messages
+    }
+
     /// Copies, sends and receives. What is written is written in the plan's order, whatever the order of arrival, so that
     /// sums do not depend on the number of ranks.
     ///
+    /// # Returns
+    /// The messages that it took.
+    ///
     /// # Errors
     /// The communicator's.
-    pub fn run<C: CommPort>(&self, comm: &C, arrays: &mut impl Arrays) -> Result<(), PortError> {
+    pub fn run<C: CommPort>(
+        &self,
+        comm: &C,
+        arrays: &mut impl Arrays,
+    ) -> Result<Messages, PortError> {
         let mut requests = Vec::with_capacity(self.receives.len() + self.sends.len());
         for (peer, length) in &self.receives {
             requests.push(comm.receive(*peer as i32, TAG, *length)?);
@@ -91,7 +154,7 @@ impl Transfer {
             rest[*message] = after;
             arrays.write(step, values);
         }
-        Ok(())
+        Ok(self.messages())
     }
 
     /// Waits for all requests; the messages received, in the order of `receives`.

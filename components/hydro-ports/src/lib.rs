@@ -25,5 +25,5 @@ pub use flow::{
 pub use gas::{PostShock, conserved, primitive, rankine_hugoniot};
 pub use kernels::{FluxPort, FluxPortVtable, RhsPort, StatesPort};
 pub use lent::Lent;
-pub use mesh::{ArrayName, Domain, MeshPort, Patch, Sides};
+pub use mesh::{ArrayName, Change, Domain, MeshPort, Patch, Sides, Traffic};
 pub use types::{Axis, GAMMA, GHOST, NVAR, Shape, States, StatesMut};

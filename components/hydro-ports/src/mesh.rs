@@ -135,9 +135,31 @@ impl fmt::Display for Patch {
     }
 }
 
+/// What one rank sent and received in a collective operation of a mesh.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, StableAbi)]
+pub struct Traffic {
+    /// Bytes sent and received, those of reductions over all ranks once.
+    pub bytes: u64,
+    /// Messages sent and received; a reduction over all ranks is one.
+    pub messages: u64,
+    /// Other ranks that messages went to or came from.
+    pub neighbours: u64,
+}
+
+/// What a regrid or a balance did.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, StableAbi)]
+pub struct Change {
+    /// Whether patches changed, or moved to another rank.
+    pub is_new: bool,
+    /// What that took.
+    pub traffic: Traffic,
+}
+
 /// A mesh. The order of calls: `create`, then for each step of a level `begin_step`, (`fill_ghosts`, arrays taken and put,
 /// `add_fluxes`) for each stage, `end_step`.
-#[port(name = "hydro.Mesh", version = "2.0")]
+#[port(name = "hydro.Mesh", version = "3.0")]
 pub trait MeshPort {
     /// Builds the mesh for its parameters as they are now; what there was is dropped. Collective.
     ///
@@ -187,10 +209,14 @@ pub trait MeshPort {
     /// Fills the ghost cells of a level's patches: from neighbours (messages), from the coarser level, from the boundary
     /// conditions. Collective.
     ///
+    /// # Returns
+    /// The messages of this rank.
+    ///
     /// # Errors
     /// An array is taken; the communicator's; the boundary component's.
-    #[perf(level = level, array = array)]
-    fn fill_ghosts(&self, level: u32, array: ArrayName, time: f64) -> Result<(), PortError>;
+    #[perf(level = level, array = array, bytes: u64 = result.bytes, messages: u64 = result.messages,
+           neighbours: u64 = result.neighbours, units(bytes = "bytes"))]
+    fn fill_ghosts(&self, level: u32, array: ArrayName, time: f64) -> Result<Traffic, PortError>;
 
     /// Accounts for the fluxes that one stage moved through a patch's faces, weighted with the time they acted.
     ///
@@ -209,23 +235,29 @@ pub trait MeshPort {
     ///
     /// # Errors
     /// No such level; the communicator's.
-    fn end_step(&self, level: u32) -> Result<(), PortError>;
+    #[perf(level = level, bytes: u64 = result.bytes, messages: u64 = result.messages, neighbours: u64 = result.neighbours,
+           units(bytes = "bytes"))]
+    fn end_step(&self, level: u32) -> Result<Traffic, PortError>;
 
     /// Fits the mesh to the solution, if it is of the kind that does. Collective.
     ///
     /// # Returns
-    /// Whether patches changed.
+    /// Whether patches changed, and the messages of this rank for it.
     ///
     /// # Errors
     /// The communicator's; those of the components it uses.
-    fn regrid(&self, time: f64) -> Result<bool, PortError>;
+    #[perf(bytes: u64 = result.traffic.bytes, messages: u64 = result.traffic.messages,
+           neighbours: u64 = result.traffic.neighbours, units(bytes = "bytes"))]
+    fn regrid(&self, time: f64) -> Result<Change, PortError>;
 
     /// Shares the patches anew among the ranks, if the mesh is of the kind that does. Collective.
     ///
     /// # Returns
-    /// Whether a patch moved to another rank.
+    /// Whether a patch moved to another rank, and the messages of this rank for it.
     ///
     /// # Errors
     /// The communicator's; those of the components it uses.
-    fn balance(&self) -> Result<bool, PortError>;
+    #[perf(bytes: u64 = result.traffic.bytes, messages: u64 = result.traffic.messages,
+           neighbours: u64 = result.traffic.neighbours, units(bytes = "bytes"))]
+    fn balance(&self) -> Result<Change, PortError>;
 }

@@ -56,7 +56,8 @@ impl<M: MeshPort, R: RhsPort> Advance<'_, M, R> {
             self.level(level + 1, time, half)?;
             self.level(level + 1, time + half, half)?;
         }
-        mesh.end_step(level)
+        mesh.end_step(level)?;
+        Ok(())
     }
 
     fn first_stage(&mut self, patch: Patch, dt: f64) -> Result<(), PortError> {

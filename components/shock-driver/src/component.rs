@@ -177,7 +177,7 @@ impl Run<'_> {
                 let patch = state.patch();
                 self.ic.initialise(patch, state.states_mut()?)
             })?;
-            if !self.mesh.regrid(0.0)? {
+            if !self.mesh.regrid(0.0)?.is_new {
                 break;
             }
         }

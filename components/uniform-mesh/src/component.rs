@@ -6,7 +6,7 @@ use cca_ports::{
     CommPort, Component, Parameter, ParameterSet, PortError, RSlice, RVec, Services, UsesPort,
     component,
 };
-use hydro_ports::{ArrayName, BoundaryPort, Domain, MeshPort, Patch, StatesMut};
+use hydro_ports::{ArrayName, BoundaryPort, Change, Domain, MeshPort, Patch, StatesMut, Traffic};
 
 use crate::mesh::{Mesh, StorageError};
 use crate::{Sizes, Splitting, decompose};
@@ -185,20 +185,21 @@ impl MeshPort for UniformMesh {
         self.with(level, |_| Ok(()))
     }
 
-    fn fill_ghosts(&self, level: u32, array: ArrayName, _time: f64) -> Result<(), PortError> {
+    fn fill_ghosts(&self, level: u32, array: ArrayName, _time: f64) -> Result<Traffic, PortError> {
         let (comm, bc) = (self.comm.get()?, self.bc.get()?);
         let mut fields = self.with(level, |mesh| mesh.take_all(array))?;
         let exchanged = match self.lock().as_mut() {
             Some(mesh) => mesh.exchange.run(&*comm, &mut fields),
-            None => Ok(()),
+            None => Ok(Traffic::default()),
         };
-        let filled = exchanged.and_then(|()| {
+        let filled = exchanged.and_then(|traffic| {
             let on_boundary = |patch: &Patch| patch.boundary != Default::default();
             let mut fields = fields.iter_mut().filter(|field| on_boundary(&field.patch));
             fields.try_for_each(|field| {
                 let state = StatesMut::new(field.patch.shape, &mut field.values)?;
                 bc.fill(field.patch, state)
-            })
+            })?;
+            Ok(traffic)
         });
         self.with(level, |mesh| {
             mesh.put_all(array, fields);
@@ -218,16 +219,16 @@ impl MeshPort for UniformMesh {
         self.with(0, |mesh| mesh.has(patch))
     }
 
-    fn end_step(&self, level: u32) -> Result<(), PortError> {
-        self.with(level, |_| Ok(()))
+    fn end_step(&self, level: u32) -> Result<Traffic, PortError> {
+        self.with(level, |_| Ok(Traffic::default()))
     }
 
-    fn regrid(&self, _time: f64) -> Result<bool, PortError> {
-        self.with(0, |_| Ok(false))
+    fn regrid(&self, _time: f64) -> Result<Change, PortError> {
+        self.with(0, |_| Ok(Change::default()))
     }
 
-    fn balance(&self) -> Result<bool, PortError> {
+    fn balance(&self) -> Result<Change, PortError> {
         // The patches stay as they were shared when the mesh was made.
-        self.with(0, |_| Ok(false))
+        self.with(0, |_| Ok(Change::default()))
     }
 }

@@ -1,9 +1,10 @@
 //! The ghost plan carried out by messages.
 
+use std::collections::BTreeSet;
 use std::mem;
 
 use cca_ports::{CommPort, PortError, RSliceMut, RVec};
-use hydro_ports::Patch;
+use hydro_ports::{Patch, Traffic};
 
 use crate::{GhostCopy, GhostPlan, copy, pack, unpack};
 
@@ -66,9 +67,16 @@ impl Exchange {
     /// # Arguments
     /// * `fields` - this rank's patches, in their order
     ///
+    /// # Returns
+    /// This rank's messages.
+    ///
     /// # Errors
     /// The communicator's.
-    pub fn run<C: CommPort>(&mut self, comm: &C, fields: &mut [Field]) -> Result<(), PortError> {
+    pub fn run<C: CommPort>(
+        &mut self,
+        comm: &C,
+        fields: &mut [Field],
+    ) -> Result<Traffic, PortError> {
         let mut requests = Vec::with_capacity(self.receives.len() + self.sends.len());
         for message in &self.receives {
             requests.push(comm.receive(message.peer, TAG, message.length)?);
@@ -99,7 +107,19 @@ impl Exchange {
                 }
             }
         }
-        Ok(())
+        Ok(self.traffic())
+    }
+
+    /// The messages of one run.
+    pub fn traffic(&self) -> Traffic {
+        let all = || self.sends.iter().chain(&self.receives);
+        let doubles: usize = all().map(|message| message.length).sum();
+        let peers: BTreeSet<i32> = all().map(|message| message.peer).collect();
+        Traffic {
+            bytes: (doubles * size_of::<f64>()) as u64,
+            messages: all().count() as u64,
+            neighbours: peers.len() as u64,
+        }
     }
 
     fn copy_local(&self, fields: &mut [Field]) {

@@ -24,7 +24,8 @@ use syn::parse_macro_input;
 /// Every method takes `&self`, arguments that may cross the border (`StableAbi` types, `Copy`, by value), and returns
 /// `Result<T, PortError>`. `#[perf(name = expression, …, units(name = "unit"))]` on a method names its performance
 /// parameters: an argument of a `PerfValue` type, or an expression of the arguments, which is taken to be an integer
-/// unless it says otherwise (`name: f64 = …`).
+/// unless it says otherwise (`name: f64 = …`). An expression that has the word `result` is of what the method returned (a
+/// reference to `T`), and is 0 where it fails.
 ///
 /// ```ignore
 /// #[port(name = "hydro.Flux", version = "1.0")]

@@ -41,6 +41,7 @@ fn a_port_with_performance_parameters() {
                 flux: StatesMut<'_>,
             ) -> Result<(), PortError>;
             /// Counts faces.
+            #[perf(q = left.len(), faces: u64 = *result)]
             fn faces(&self, left: States<'_>) -> Result<u64, PortError>;
         }
     };

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use cca_ports::RVec;
-use hydro_ports::{Domain, GHOST, Sides};
+use hydro_ports::{Change, Domain, GHOST, Sides, Traffic};
 
 use super::*;
 
@@ -95,9 +95,10 @@ impl MeshPort for Logging {
         self.log(format!("begin {level} {time} {dt}"))
     }
 
-    fn fill_ghosts(&self, level: u32, array: ArrayName, time: f64) -> Result<(), PortError> {
+    fn fill_ghosts(&self, level: u32, array: ArrayName, time: f64) -> Result<Traffic, PortError> {
         assert!(self.is_whole(), "an array is out");
-        self.log(format!("ghosts {level} {array:?} {time}"))
+        self.log(format!("ghosts {level} {array:?} {time}"))?;
+        Ok(Traffic::default())
     }
 
     fn add_fluxes(
@@ -111,16 +112,17 @@ impl MeshPort for Logging {
         Ok(())
     }
 
-    fn end_step(&self, level: u32) -> Result<(), PortError> {
-        self.log(format!("end {level}"))
+    fn end_step(&self, level: u32) -> Result<Traffic, PortError> {
+        self.log(format!("end {level}"))?;
+        Ok(Traffic::default())
     }
 
-    fn regrid(&self, _: f64) -> Result<bool, PortError> {
-        Ok(false)
+    fn regrid(&self, _: f64) -> Result<Change, PortError> {
+        Ok(Change::default())
     }
 
-    fn balance(&self) -> Result<bool, PortError> {
-        Ok(false)
+    fn balance(&self) -> Result<Change, PortError> {
+        Ok(Change::default())
     }
 }
 

@@ -53,6 +53,25 @@ pub struct Perf {
     pub unit: String,
 }
 
+/// Name by which an expression means what the method returned.
+const RESULT: &str = "result";
+
+impl Perf {
+    /// The name `result` where the expression has it: its value is known when the method has succeeded.
+    pub fn result(&self) -> Option<Ident> {
+        named(self.expression.to_token_stream(), RESULT)
+    }
+}
+
+/// The first word of this name.
+fn named(stream: TokenStream, name: &str) -> Option<Ident> {
+    stream.into_iter().find_map(|token| match token {
+        proc_macro2::TokenTree::Ident(word) if word == name => Some(word),
+        proc_macro2::TokenTree::Group(group) => named(group.stream(), name),
+        _ => None,
+    })
+}
+
 impl Port {
     pub fn new(arguments: Arguments, mut item: ItemTrait) -> syn::Result<Self> {
         if !item.generics.params.is_empty() {
@@ -225,6 +244,14 @@ fn take_perf(
     });
     if let Some(error) = error {
         return Err(error);
+    }
+    if let Some((name, _)) = arguments.iter().find(|(name, _)| name == RESULT)
+        && perf.iter().any(|parameter| parameter.result().is_some())
+    {
+        return Err(Error::new(
+            name.span(),
+            "an argument is named as what the method returns is in `perf`",
+        ));
     }
     for parameter in perf.iter_mut().filter(|p: &&mut Perf| p.kind.is_none()) {
         if let Expr::Path(path) = &parameter.expression

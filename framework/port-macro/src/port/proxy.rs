@@ -80,7 +80,12 @@ fn expand_method(port: &Port, index: usize, method: &Method) -> TokenStream {
     let parameters = vtable::parameters(method);
     let names: Vec<_> = method.argument_names().collect();
     let out = (!method.is_unit()).then(|| quote_spanned! { hygienic() => out, });
-    let words = method.perf.iter().map(word);
+    let words = method.perf.iter().map(|perf| match perf.result() {
+        // Not known yet.
+        Some(_) => quote_spanned! { hygienic() => 0 },
+        None => word(perf),
+    });
+    let end = end(method);
     // The recorded path is a function of its own, reached by a jump, so that a method that is switched off saves and
     // restores nothing.
     quote_spanned! { hygienic() =>
@@ -101,7 +106,7 @@ fn expand_method(port: &Port, index: usize, method: &Method) -> TokenStream {
                         return forward(target.object, #(#names,)* #out error);
                     };
                     let status = forward(target.object, #(#names,)* #out error);
-                    recording.end(status != 0);
+                    #end
                     status
                 }
             }
@@ -114,6 +119,28 @@ fn expand_method(port: &Port, index: usize, method: &Method) -> TokenStream {
                 let target = proxy.target.load();
                 ((*target.vtable.cast::<#table>()).#name)(target.object, #(#names,)* #out error)
             }
+        }
+    }
+}
+
+/// Ends the recording, with the parameters that only the result tells.
+fn end(method: &Method) -> TokenStream {
+    let told = method.perf.iter().enumerate();
+    let told = told.filter(|(_, perf)| perf.result().is_some());
+    let (places, told): (Vec<_>, Vec<_>) = told.unzip();
+    let Some(result) = told.first().and_then(|perf| perf.result()) else {
+        return quote_spanned! { hygienic() => recording.end(status != 0); };
+    };
+    let words = told.into_iter().map(word);
+    quote_spanned! { hygienic() =>
+        if status == 0 {
+            // The method has succeeded: what it returns is there.
+            let #result = &*out;
+            recording.end_with(false, |words| {
+                #(words[#places] = #words;)*
+            });
+        } else {
+            recording.end(true);
         }
     }
 }

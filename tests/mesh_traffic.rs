@@ -1,0 +1,112 @@
+//! What the operations of a mesh say of their messages is what MPI was given: bytes, messages and neighbours of each call are
+//! those of the calls of MPI within it, on one level and on several.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mastermind_records::{Log, Record, Run};
+use mastermind_tests::{Scratch, mpis};
+
+/// Bytes, messages and the other ranks of a call of the mesh.
+#[derive(Debug, Default, PartialEq)]
+struct Seen {
+    bytes: i64,
+    messages: i64,
+    peers: BTreeSet<i64>,
+}
+
+/// Operations that are collective.
+const OPERATIONS: [&str; 4] = ["fill_ghosts", "end_step", "regrid", "balance"];
+
+/// A parameter of a record.
+fn value(record: &Record<'_>, name: &str) -> i64 {
+    let names = record.method.parameters.iter();
+    let mut found = names.zip(record.parameters());
+    let found = found.find(|(parameter, _)| parameter.name == name);
+    found
+        .unwrap_or_else(|| panic!("no {name}: {record:?}"))
+        .1
+        .as_f64() as i64
+}
+
+/// Compares each call of the mesh with the calls of MPI made from it.
+///
+/// # Returns
+/// The bytes of each operation.
+fn check(log: &Log) -> BTreeMap<&'static str, i64> {
+    // Calls end before the one that they were made from.
+    let mut seen = BTreeMap::<u64, Seen>::new();
+    let mut bytes = BTreeMap::new();
+    for record in log.records() {
+        let method = record.method;
+        if method.is_mpi() {
+            let Some(parent) = record.parent_seq else {
+                continue;
+            };
+            let parent = seen.entry(parent).or_default();
+            match method.method.as_str() {
+                "MPI_Isend" | "MPI_Irecv" => {
+                    parent.peers.insert(value(&record, "peer"));
+                }
+                "MPI_Allreduce" => {}
+                _ => continue,
+            }
+            parent.bytes += value(&record, "bytes");
+            parent.messages += 1;
+            continue;
+        }
+        let operation = OPERATIONS.iter().find(|name| **name == method.method);
+        let Some(operation) = operation.filter(|_| method.instance == "mesh") else {
+            continue;
+        };
+        let seen = seen.remove(&record.seq).unwrap_or_default();
+        let told = [
+            value(&record, "bytes"),
+            value(&record, "messages"),
+            value(&record, "neighbours"),
+        ];
+        let given = [seen.bytes, seen.messages, seen.peers.len() as i64];
+        assert_eq!(told, given, "{operation}: {record:?}");
+        *bytes.entry(*operation).or_default() += told[0];
+    }
+    bytes
+}
+
+#[test]
+fn operations_of_a_mesh_have_the_messages_that_mpi_has() {
+    for mpi in mpis() {
+        let name = mpi.kind.name();
+        for (file, moving) in [
+            ("shock/shock.toml", &OPERATIONS[..1]),
+            ("shock-amr/shock-amr.toml", &OPERATIONS[..3]),
+        ] {
+            let scratch = Scratch::new();
+            let libraries = ["amr_mesh", "icc", "regridder", "load_balancer"]
+                .map(|name| mastermind_tests::bin_dir().join(format!("libhydro_{name}.so")));
+            let libraries: Vec<_> = libraries.iter().map(|path| path.as_path()).collect();
+            let assembly = scratch.example(file, &libraries, &[]);
+            let run = [
+                "--mpi",
+                name,
+                "--ranks",
+                "3",
+                "--records",
+                "r",
+                "--mpi-events",
+            ];
+            let steps = ["--set", "driver.max_steps=6"];
+            scratch
+                .verb("run", &assembly, &[&run[..], &steps].concat())
+                .well();
+            let run = Run::open(&scratch.path("r")).expect("records");
+            let mut bytes = BTreeMap::<&str, i64>::new();
+            for of_log in run.logs().iter().map(check) {
+                for (operation, moved) in of_log {
+                    *bytes.entry(operation).or_default() += moved;
+                }
+            }
+            for operation in moving {
+                assert!(bytes[operation] > 0, "{file} under {name}: {bytes:?}");
+            }
+        }
+    }
+}
