@@ -118,12 +118,11 @@ fn parameters_that_do_not_go_together_are_named() {
         application.assemble(&example("shock-amr/shock-amr.toml", changes));
         application.go().expect_err("an error").to_string()
     };
-    let wanted =
-        "cannot make mesh \"1 x 32\": too small, expected at least 2 cells along each axis";
+    let wanted = "instance \"mesh\": cannot make mesh \"1 x 32\": too small, expected at least 2 cells along each axis";
     assert_eq!(error(&["mesh.nx=1"]), wanted);
-    let wanted = "cannot cluster cells: sides of 4 to 6 cells";
+    let wanted = "instance \"regridder\": cannot cluster cells: sides of 4 to 6 cells";
     assert!(error(&["regridder.max_side=12"]).starts_with(wanted));
-    let wanted = "cannot create mesh: x_upper 3, expected more than x_lower 4";
+    let wanted = "instance \"mesh\": cannot create mesh: x_upper 3, expected more than x_lower 4";
     assert_eq!(error(&["mesh.x_lower=4"]), wanted);
 }
 

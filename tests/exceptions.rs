@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use cca_abi::recording::MethodPointer;
-use cca_abi::{ErrorBuffer, Interface, OwnedPort, RSlice, RawPort, Slot};
+use cca_abi::{ConnectedPort, ErrorBuffer, Interface, OwnedPort, RSlice, RawPort, Slot};
 use hydro_ports::FluxPort;
 use mastermind_measurement::{Clock, RecorderConfig, RunRecorder};
 use mastermind_records::definition::{MethodDefinition, ParameterDefinition};
@@ -133,7 +133,8 @@ fn it_passes_through_a_proxy() {
         // Never closed, as by the loader.
         std::mem::forget(library);
         provide(port.as_mut_ptr());
-        slot.replace(port.as_mut_ptr());
+        let mut connected = ConnectedPort::unnamed(port.assume_init());
+        slot.replace(&raw mut connected);
         let methods = RSlice::from_slice(&methods);
         let recorder = run.recorder();
         let (out, words) = (proxy.as_mut_ptr(), error.as_mut_ptr());

@@ -1,6 +1,6 @@
 //! A component that fails, in its own words, wherever it does: a non-zero exit, and never an abort.
 
-use mastermind_tests::{Scratch, assert_golden, c_library, rust_library};
+use mastermind_tests::{Scratch, assert_golden, c_library, root, rust_library};
 
 /// Takes out the lines that Rust itself prints where a panic is raised.
 fn without_panic_notes(stderr: &str) -> String {
@@ -78,6 +78,47 @@ fn in_c_without_a_message() {
         errors += &scratch.verb("run", &assembly, &[]).error();
     }
     assert_golden("component-no-message", &errors);
+}
+
+/// An error names the instance that it is from, and not those that pass it on: from Rust, from C, and where a script starts
+/// the application; recorded, through proxies, as well.
+#[test]
+fn an_error_names_its_instance() {
+    let scratch = Scratch::new();
+    let rust = rust_library("failing");
+    let c = c_library(&scratch, "silent", "flux", &[]);
+    let script = std::fs::read_to_string(root().join("examples/shock/shock.rc")).expect("a script");
+    let libraries = [
+        Some((rust, "test.PanicsInCompute")),
+        c.map(|c| (c, "test.Flux")),
+    ];
+    for (library, class) in libraries.into_iter().flatten() {
+        let words = [
+            "get-global hydro.GodunovFlux",
+            "instantiate hydro.GodunovFlux flux",
+        ];
+        let others = [
+            format!("get-global {class}"),
+            format!("instantiate {class} solver"),
+        ];
+        let script = script.replace(words[0], &others[0]);
+        let script = script.replace(words[1], &others[1]);
+        let script = script.replace("rhs flux flux flux", "rhs flux solver flux");
+        // A folder of its own: the path of a script is of folders.
+        let folder = scratch.path(class);
+        std::fs::create_dir(&folder).expect("a folder");
+        let copy = folder.join(library.file_name().expect("a name"));
+        std::fs::copy(&library, copy).expect("a copy");
+        let path = format!("\npath append {}\nrepository ", folder.display());
+        let script = script.replacen("\nrepository ", &path, 1);
+        let script = scratch.write("failing.rc", script);
+        for arguments in [&["--strict"][..], &["--strict", "--records", class]] {
+            let error = without_panic_notes(&scratch.verb("run", &script, arguments).error());
+            let named = error.matches("instance \"").count();
+            assert!(error.contains(": instance \"solver\": "), "{error}");
+            assert_eq!(named, 1, "{error}");
+        }
+    }
 }
 
 #[test]

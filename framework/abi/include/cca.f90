@@ -90,7 +90,7 @@ module cca
         type(cca_text) :: help
     end type
 
-    ! cca.Services 1.2, function by function as in cca.h.
+    ! cca.Services 1.3, function by function as in cca.h.
     type, bind(c), public :: cca_services
         type(cca_vtable_header) :: header
         type(c_funptr) :: add_provides_port

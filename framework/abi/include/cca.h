@@ -138,7 +138,7 @@ typedef struct {
     cca_text help;
 } cca_parameter;
 
-/* cca.Services 1.2: what the framework gives a component. `services.object` goes in as `object`. A table may grow at
+/* cca.Services 1.3: what the framework gives a component. `services.object` goes in as `object`. A table may grow at
  * its end: `header.size` says how far it reaches. get_port_nonblocking leaves a null slot if nothing is connected;
  * register_for_release takes a port of interface `cca.ComponentRelease`. Five functions pass Rust types: those at the end
  * say the same in C's. */

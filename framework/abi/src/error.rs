@@ -70,6 +70,8 @@ impl ErrorCode {
 pub struct PortError {
     code: ErrorCode,
     message: String,
+    /// The message says which instance it is from.
+    is_named: bool,
 }
 
 impl PortError {
@@ -78,6 +80,7 @@ impl PortError {
         PortError {
             code,
             message: message.to_string(),
+            is_named: false,
         }
     }
 
@@ -99,8 +102,20 @@ impl PortError {
     /// The same error with what was being done in front of the message.
     pub fn context(self, doing: impl fmt::Display) -> Self {
         PortError {
-            code: self.code,
             message: format!("{doing}: {}", self.message),
+            ..self
+        }
+    }
+
+    /// The same error with the instance that returned it in front of the message, unless it says already which instance it is
+    /// from: who passes an error on is not the one that failed.
+    pub fn from_instance(self, instance: &str) -> Self {
+        if self.is_named {
+            return self;
+        }
+        PortError {
+            is_named: true,
+            ..self.context(format_args!("instance \"{instance}\""))
         }
     }
 }
@@ -112,6 +127,10 @@ impl fmt::Display for PortError {
 }
 
 impl std::error::Error for PortError {}
+
+/// Stands in a text that says which instance it is from: a component in C that passes the text on, also within one of its own,
+/// passes that on. A character that nothing shows (ASCII's unit separator).
+const NAMED: char = '\u{1f}';
 
 /// Where a callee leaves the text of its error; the caller's, on its stack, read only after a non-zero status.
 #[repr(C)]
@@ -141,15 +160,19 @@ impl ErrorBuffer {
     #[cold]
     pub unsafe fn write(buffer: *mut ErrorBuffer, error: &PortError) -> i32 {
         if !buffer.is_null() {
-            let mut length = error.message.len().min(Self::CAPACITY);
-            while !error.message.is_char_boundary(length) {
+            let marked = match error.is_named {
+                true => &format!("{NAMED}{}", error.message),
+                false => &error.message,
+            };
+            let mut length = marked.len().min(Self::CAPACITY);
+            while !marked.is_char_boundary(length) {
                 length -= 1;
             }
             // SAFETY: the caller gives space for one buffer; `length` is within its text.
             unsafe {
                 (&raw mut (*buffer).length).write(length as u32);
                 let text = (&raw mut (*buffer).text).cast::<u8>();
-                text.copy_from_nonoverlapping(error.message.as_ptr(), length);
+                text.copy_from_nonoverlapping(marked.as_ptr(), length);
             }
         }
         error.code as i32
@@ -169,13 +192,16 @@ impl ErrorBuffer {
             let text = (&raw const (*buffer).text).cast::<u8>();
             core::slice::from_raw_parts(text, length)
         };
-        let message = match String::from_utf8_lossy(text) {
+        let text = String::from_utf8_lossy(text);
+        let is_named = text.contains(NAMED);
+        let message = match text.replace(NAMED, "") {
             text if text.is_empty() => format!("status {status} without a message"),
-            text => text.into_owned(),
+            text => text,
         };
         PortError {
             code: ErrorCode::from_status(status),
             message,
+            is_named,
         }
     }
 }
@@ -212,6 +238,14 @@ mod tests {
         // SAFETY: nothing was left in the buffer.
         let error = unsafe { ErrorBuffer::read(buffer.as_ptr(), 1) };
         assert_eq!(error.message(), "status 1 without a message");
+    }
+
+    #[test]
+    fn an_error_is_from_the_first_instance_that_it_is_said_of() {
+        let error = PortError::failed("vacuum").from_instance("flux");
+        let passed_on = there_and_back(&error.context("step 1"));
+        let error = passed_on.from_instance("driver");
+        assert_eq!(error.message(), "step 1: instance \"flux\": vacuum");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use core::mem::MaybeUninit;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::{ErrorBuffer, ErrorCode, PortError};
+use crate::{ConnectedPort, ErrorBuffer, ErrorCode, PortError};
 
 /// Runs a component's method on its own side of the border: an error goes into the buffer, and so does a panic.
 ///
@@ -58,6 +58,28 @@ pub unsafe fn guard_value<T>(
 pub unsafe fn call<T>(
     method: impl FnOnce(*mut T, *mut ErrorBuffer) -> i32,
 ) -> Result<T, PortError> {
+    // SAFETY: the caller's promise.
+    unsafe { call_with(method, |error| error) }
+}
+
+/// As [`call`], of the port that a slot points to: an error names the instance that it is from.
+///
+/// # Safety
+/// As for [`call`]; `target` is what the slot pointed to, and the caller is between `get_port` and `release_port`.
+#[inline(always)]
+pub unsafe fn call_connected<T>(
+    target: *const ConnectedPort,
+    method: impl FnOnce(*mut T, *mut ErrorBuffer) -> i32,
+) -> Result<T, PortError> {
+    // SAFETY: the caller's promise; the target is kept until its `release_port`.
+    unsafe { call_with(method, |error| named(target, error)) }
+}
+
+#[inline(always)]
+unsafe fn call_with<T>(
+    method: impl FnOnce(*mut T, *mut ErrorBuffer) -> i32,
+    told: impl FnOnce(PortError) -> PortError,
+) -> Result<T, PortError> {
     let mut out = MaybeUninit::<T>::uninit();
     let mut error = ErrorBuffer::empty();
     let foreign = ForeignException;
@@ -68,7 +90,18 @@ pub unsafe fn call<T>(
         Ok(unsafe { out.assume_init() })
     } else {
         // SAFETY: the buffer was made empty, and holds what the method left in it.
-        Err(unsafe { ErrorBuffer::read(error.as_ptr(), status) })
+        let error = unsafe { ErrorBuffer::read(error.as_ptr(), status) };
+        Err(told(error))
+    }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn named(target: *const ConnectedPort, error: PortError) -> PortError {
+    // SAFETY: the caller's promise: it is not null and lives.
+    match unsafe { (*target).instance() } {
+        Some(instance) => error.from_instance(instance),
+        None => error,
     }
 }
 

@@ -24,6 +24,12 @@ mod layout;
 mod port;
 pub mod recording;
 mod slot;
+mod slot_pointer;
+
+/// The atomics that slots are made of.
+mod atomic {
+    pub use std::sync::atomic::{AtomicPtr, Ordering};
+}
 
 pub use abi_stable::StableAbi;
 pub use abi_stable::std_types::{ROption, RResult, RSlice, RSliceMut, RStr, RString, RVec};
@@ -38,7 +44,7 @@ pub use component::{
 #[doc(hidden)]
 pub use entry::{RegisteredClass, cca_component_v1};
 pub use error::{ErrorBuffer, ErrorCode, PortError};
-pub use guard::{call, guard, guard_value, panic_message};
+pub use guard::{call, call_connected, guard, guard_value, panic_message};
 pub use interface::{Interface, ProvidedBy};
 pub use layout::compare_layouts;
 pub use port::{
@@ -46,7 +52,8 @@ pub use port::{
     PerfDescriptor, RawPort, VtableHeader, checked_text, hash_signature, missing_function,
     proxy_methods,
 };
-pub use slot::{Slot, SlotPointer};
+pub use slot::{ConnectedPort, Slot};
+pub use slot_pointer::SlotPointer;
 
 // The derive of `StableAbi` names its items by the path `::abi_stable`; `shared_types!` makes that
 // path lead here, so that the items must be found here.

@@ -1,24 +1,74 @@
 //! One end of a connection: where a uses port finds its provider.
 //!
-//! Connecting moves a pointer to an immutable `{object, vtable}` pair. Replacing a provider while calls run is one
+//! Connecting moves a pointer to an immutable `{object, vtable}` pair, beside which stands whose it is. Replacing a provider while calls run is one
 //! atomic store: the next call goes to the new pair, a call in flight ends on the old one. Nothing is counted on the
 //! call path; the framework frees an old pair only when no `get_port` is outstanding on the slot, which it knows from
-//! its own lock (`cca-core: connection.rs`).
-
-#[cfg(loom)]
-use loom::sync::atomic::{AtomicPtr, Ordering};
-#[cfg(not(loom))]
-use std::sync::atomic::{AtomicPtr, Ordering};
-
-use abi_stable::StableAbi;
+//! its own lock (`cca-core: connector.rs`). A test of `cca-core` compiles this file over atomics that try every interleaving.
 
 use crate::RawPort;
+use crate::atomic::{AtomicPtr, Ordering};
+
+/// What a slot points to: the port that is called, and the name of the instance that provides it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ConnectedPort {
+    // First: a slot's user in C knows no more than this.
+    port: RawPort,
+    instance: *const u8,
+    instance_length: usize,
+}
+
+// SAFETY: the name is immutable; the rest as for `RawPort`.
+unsafe impl Send for ConnectedPort {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for ConnectedPort {}
+
+impl ConnectedPort {
+    /// A port of the framework's own, or of an instance that is not known.
+    pub const fn unnamed(port: RawPort) -> Self {
+        ConnectedPort {
+            port,
+            instance: core::ptr::null(),
+            instance_length: 0,
+        }
+    }
+
+    /// A port of an instance.
+    ///
+    /// # Safety
+    /// `instance` lives, unchanged, as long as what is made here.
+    pub const unsafe fn of_instance(port: RawPort, instance: &str) -> Self {
+        ConnectedPort {
+            port,
+            instance: instance.as_ptr(),
+            instance_length: instance.len(),
+        }
+    }
+
+    /// Name of the instance, if it is known.
+    pub fn instance(&self) -> Option<&str> {
+        if self.instance.is_null() {
+            return None;
+        }
+        // SAFETY: pointer and length are a `str`'s, which lives (promise of `of_instance`).
+        unsafe {
+            let bytes = core::slice::from_raw_parts(self.instance, self.instance_length);
+            Some(core::str::from_utf8_unchecked(bytes))
+        }
+    }
+
+    /// The port.
+    #[inline(always)]
+    pub fn port(&self) -> RawPort {
+        self.port
+    }
+}
 
 /// The atomic pointer that a uses port calls through.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Slot {
-    current: AtomicPtr<RawPort>,
+    current: AtomicPtr<ConnectedPort>,
 }
 
 impl Default for Slot {
@@ -42,7 +92,14 @@ impl Slot {
     #[inline(always)]
     pub unsafe fn load(&self) -> RawPort {
         // SAFETY: a connected slot points to a pair that the framework keeps until the caller's release.
-        unsafe { *self.current.load(Ordering::Acquire) }
+        unsafe { (*self.target()).port }
+    }
+
+    /// The current pair by its address, where whose it is stands as well; null if there is no provider. The address is good
+    /// until the caller's `release_port`.
+    #[inline(always)]
+    pub fn target(&self) -> *const ConnectedPort {
+        self.current.load(Ordering::Acquire)
     }
 
     /// Whether there is a provider.
@@ -53,43 +110,7 @@ impl Slot {
     /// Points the slot to another pair, or to none, and returns the pair it pointed to.
     ///
     /// The pair is not freed here: it is the framework's to keep while a caller may be inside it.
-    pub fn replace(&self, pair: *mut RawPort) -> *mut RawPort {
+    pub fn replace(&self, pair: *mut ConnectedPort) -> *mut ConnectedPort {
         self.current.swap(pair, Ordering::AcqRel)
     }
 }
-
-/// A slot as a stub holds it: by address.
-#[repr(transparent)]
-#[derive(Clone, Copy, Debug, StableAbi)]
-#[sabi(unsafe_opaque_fields)]
-pub struct SlotPointer(*const Slot);
-
-impl SlotPointer {
-    /// A pointer to a slot.
-    ///
-    /// # Safety
-    /// The slot outlives every stub made from the pointer; the framework keeps its slots until it is dropped.
-    pub unsafe fn new(slot: *const Slot) -> Self {
-        SlotPointer(slot)
-    }
-
-    /// The address, as it crosses the border.
-    pub fn as_ptr(self) -> *const Slot {
-        self.0
-    }
-
-    /// The slot's current pair.
-    ///
-    /// # Safety
-    /// As for [`Slot::load`].
-    #[inline(always)]
-    pub unsafe fn load(self) -> RawPort {
-        // SAFETY: the slot lives (promise of `new`); connected by this function's own promise.
-        unsafe { (*self.0).load() }
-    }
-}
-
-// SAFETY: a slot is an atomic; the providers behind it are `Send + Sync` (`add_provides_port` demands it).
-unsafe impl Send for SlotPointer {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for SlotPointer {}

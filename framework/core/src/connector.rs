@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use cca_abi::{RawPort, Slot};
+use cca_abi::{ConnectedPort, RawPort, Slot};
 
 /// What keeps a provider alive.
 pub trait Provider: Send + Sync {}
@@ -16,7 +16,9 @@ impl<T: Send + Sync> Provider for T {}
 /// What a slot points to: the pair that is called, and a share of whatever is behind it.
 #[repr(C)]
 pub struct Target {
-    pair: RawPort,
+    pair: ConnectedPort,
+    /// What the pair says whose it is in; never changed.
+    _instance: Option<Box<str>>,
     key: Option<TargetKey>,
     _provider: Arc<dyn Provider>,
 }
@@ -34,16 +36,32 @@ impl Target {
     /// A target that calls `pair` and keeps `provider`.
     pub fn new(pair: RawPort, provider: Arc<dyn Provider>) -> Arc<Self> {
         Arc::new(Target {
-            pair,
+            pair: ConnectedPort::unnamed(pair),
+            _instance: None,
             key: None,
             _provider: provider,
         })
     }
 
     /// As [`Target::new`], to be found again by [`Connector::find`] as long as a caller may be inside.
-    pub fn with_key(pair: RawPort, provider: Arc<dyn Provider>, key: TargetKey) -> Arc<Self> {
+    ///
+    /// # Arguments
+    /// * `instance` - whose port it is; errors of its methods say so
+    pub fn with_key(
+        pair: RawPort,
+        instance: Option<&str>,
+        provider: Arc<dyn Provider>,
+        key: TargetKey,
+    ) -> Arc<Self> {
+        let instance: Option<Box<str>> = instance.map(Into::into);
+        let pair = match &instance {
+            // SAFETY: the text lies in a box of the target's own.
+            Some(instance) => unsafe { ConnectedPort::of_instance(pair, instance) },
+            None => ConnectedPort::unnamed(pair),
+        };
         Arc::new(Target {
             pair,
+            _instance: instance,
             key: Some(key),
             _provider: provider,
         })

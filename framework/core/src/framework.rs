@@ -4,7 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cca_abi::{Interface, InterfaceDescriptor, OwnedPort, ProvidedBy, Slot, SlotPointer};
+use cca_abi::{
+    ConnectedPort, Interface, InterfaceDescriptor, OwnedPort, ProvidedBy, Slot, SlotPointer,
+};
 use cca_loader::Class;
 use cca_ports::{ComponentId, ComponentReleasePort, Services, ServicesPort, TypeMap};
 
@@ -422,7 +424,7 @@ pub(crate) fn call_provided<P: Interface + ?Sized, R>(
 /// Calls a port that is known to be of interface `P`.
 fn call<P: Interface + ?Sized, R>(provided: &Arc<Provided>, work: impl FnOnce(&P::Stub) -> R) -> R {
     let provided = Arc::clone(provided);
-    let mut pair = provided.port;
+    let mut pair = ConnectedPort::unnamed(provided.port);
     let slot = Slot::unconnected();
     slot.replace(&raw mut pair);
     // SAFETY: slot, pair and the share of the provider outlive the stub, which does not leave this function.
@@ -454,7 +456,9 @@ pub(crate) fn end_connection(uses: &mut Uses) -> (Option<Connection>, Vec<Arc<Ta
         let unreachable = uses.connector.point_to(None);
         return (connection, unreachable);
     }
-    let last = connection.as_ref().map(|c| straight_target(&c.provided));
+    let last = connection
+        .as_ref()
+        .map(|c| straight_target(&c.provider, &c.provided));
     uses.connector.abandon(last);
     (connection, Vec::new())
 }

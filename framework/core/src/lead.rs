@@ -91,7 +91,9 @@ impl Framework {
         let by_selection = before.monitoring.as_ref().filter(selects);
         let monitor = by_selection.map(|monitoring| &monitoring.monitor);
         let Some(monitor) = monitor.or(before.monitor.as_ref()) else {
-            return self.way_to(user, connection, port, None, || Ok(straight_target(port)));
+            return self.way_to(user, connection, port, None, || {
+                Ok(straight_target(&connection.provider, port))
+            });
         };
         let expected = before.expected;
         let monitored = self.way_to(user, connection, port, Some(monitor), || {
@@ -103,7 +105,9 @@ impl Framework {
                 if let Some(monitoring) = monitoring {
                     monitoring.note(connection, error);
                 }
-                self.way_to(user, connection, port, None, || Ok(straight_target(port)))
+                self.way_to(user, connection, port, None, || {
+                    Ok(straight_target(&connection.provider, port))
+                })
             }
         }
     }
@@ -138,8 +142,12 @@ pub fn target_key(port: &Arc<Provided>, monitor: Option<&Arc<Provided>>) -> Targ
 }
 
 /// A target that calls the provider itself.
-pub fn straight_target(port: &Arc<Provided>) -> Arc<Target> {
-    Target::with_key(port.port, Arc::clone(port) as _, target_key(port, None))
+///
+/// # Arguments
+/// * `instance` - whose port it is
+pub fn straight_target(instance: &str, port: &Arc<Provided>) -> Arc<Target> {
+    let (instance, key) = (port.named(instance), target_key(port, None));
+    Target::with_key(port.port, instance, Arc::clone(port) as _, key)
 }
 
 fn is_same<T>(one: Option<&Arc<T>>, other: Option<&Arc<T>>) -> bool {

@@ -250,7 +250,9 @@ impl Framework {
     /// An unknown instance or port.
     pub fn unmonitor(&self, user: &str, uses: &str) -> Result<(), FrameworkError> {
         let (id, connection, port, _) = self.connected(user, uses)?;
-        let way = self.way_to(&id, &connection, &port, None, || Ok(straight_target(&port)))?;
+        let way = self.way_to(&id, &connection, &port, None, || {
+            Ok(straight_target(&connection.provider, &port))
+        })?;
         self.change_way(&id, &connection, &port, way)
     }
 
@@ -357,6 +359,7 @@ pub fn proxy_target(
     port: &Arc<Provided>,
 ) -> Result<Arc<Target>, FrameworkError> {
     let (interface, new_proxy) = proxy_maker(connection, expected, port)?;
+    let instance = port.named(&connection.provider);
     let connection = labelled(label, connection);
     let announced = call_provided::<dyn MonitorPort, _>(monitor, FRAMEWORK, |monitor| {
         announce(monitor, &connection, interface, port)
@@ -392,7 +395,7 @@ pub fn proxy_target(
         _monitor: Arc::clone(monitor),
     });
     let key = target_key(port, Some(monitor));
-    Ok(Target::with_key(proxy.port.port, proxy, key))
+    Ok(Target::with_key(proxy.port.port, instance, proxy, key))
 }
 
 fn announce(

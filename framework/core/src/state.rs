@@ -113,6 +113,11 @@ impl Provided {
         })
     }
 
+    /// The name of the instance that errors of the port are said to be from: none of the framework's own.
+    pub fn named<'a>(&self, instance: &'a str) -> Option<&'a str> {
+        self.class.is_some().then_some(instance)
+    }
+
     /// A port that only the framework calls, or that is the framework's own.
     pub fn own(port: OwnedPort) -> Arc<Self> {
         Arc::new(Provided {

@@ -1,16 +1,30 @@
 //! Every interleaving of a caller and a replacement: the caller never reaches a provider that was given up.
 //!
-//! Run with `RUSTFLAGS="--cfg loom"`; without it there is nothing here.
+//! Connector and slot are compiled here once more, over loom's atomics: `crate` and `cca_abi` mean this file in them.
 
-#![cfg(loom)]
+#[path = "../src/connector.rs"]
+#[expect(dead_code, reason = "what the framework alone calls")]
+mod connector;
+#[path = "../../abi/src/slot.rs"]
+#[expect(dead_code, reason = "what stubs alone call")]
+mod slot;
+
+/// The atomics that the slot is made of.
+mod atomic {
+    pub use loom::sync::atomic::{AtomicPtr, Ordering};
+}
+
+extern crate cca_abi as abi;
+extern crate self as cca_abi;
 
 use std::sync::Arc;
 
-use cca_abi::{RawPort, Slot};
-use cca_core::{Connector, Target};
+use abi::RawPort;
+use connector::{Connector, Target};
 use loom::sync::Mutex;
 use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::thread;
+use slot::{ConnectedPort, Slot};
 
 /// Stands for a provider: says whether it has been given up.
 struct Instance {

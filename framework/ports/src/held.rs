@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Deref;
 
-use cca_abi::{Interface, OwnedPort, RawPort, Slot, SlotPointer};
+use cca_abi::{ConnectedPort, Interface, OwnedPort, Slot, SlotPointer};
 
 use crate::{ErrorCode, PortError};
 
@@ -13,7 +13,7 @@ pub struct HeldPort<P: Interface + ?Sized> {
     stub: P::Stub,
     // What the stub calls through; freed after it, the pair after the slot.
     _slot: Box<Slot>,
-    _pair: Box<RawPort>,
+    _pair: Box<ConnectedPort>,
     _port: OwnedPort,
 }
 
@@ -38,7 +38,7 @@ impl<P: Interface + ?Sized> HeldPort<P> {
             );
             return Err(PortError::new(ErrorCode::BadPortType, message));
         }
-        let mut pair = Box::new(port.port);
+        let mut pair = Box::new(ConnectedPort::unnamed(port.port));
         let slot = Box::new(Slot::unconnected());
         slot.replace(&raw mut *pair);
         // SAFETY: slot and pair are boxed and live as long as the stub, beside it.

@@ -5,7 +5,9 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use cca_abi::{Interface, InterfacePointer, OwnedPort, ProvidedBy, RawPort, Slot, SlotPointer};
+use cca_abi::{
+    ConnectedPort, Interface, InterfacePointer, OwnedPort, ProvidedBy, RawPort, Slot, SlotPointer,
+};
 
 use crate::{
     ComponentId, ComponentReleasePort, ErrorCode, ParameterPort, ParameterSet, PlainParameter,
@@ -20,7 +22,7 @@ use crate::{
 /// Those from `component_name` on say the same as `instance_name`, `get_component_id`, `get_port_properties`,
 /// `set_port_properties` and [`Services::parameters`] in types that C, C++ and Fortran have; texts that they return live as
 /// long as the process.
-#[port(name = "cca.Services", version = "1.2")]
+#[port(name = "cca.Services", version = "1.3")]
 pub trait ServicesPort {
     /// Adds a port that the component provides.
     ///
@@ -173,7 +175,7 @@ struct Inner {
     stub: ServicesPortStub,
     // What the stub calls through; freed after it.
     slot: Box<Slot>,
-    pair: *mut RawPort,
+    pair: *mut ConnectedPort,
 }
 
 // SAFETY: the pair is immutable and the port behind it is shared between threads (`RawPort`).
@@ -195,7 +197,7 @@ impl Services {
     /// # Safety
     /// `port` is a `cca.Services` port that lives as long as the component it is given to.
     pub unsafe fn new(port: RawPort) -> Self {
-        let pair = Box::into_raw(Box::new(port));
+        let pair = Box::into_raw(Box::new(ConnectedPort::unnamed(port)));
         let slot = Box::new(Slot::unconnected());
         slot.replace(pair);
         // SAFETY: the slot is boxed and lives as long as the stub, in the same `Inner`.
@@ -216,7 +218,8 @@ impl Services {
         let expected = <dyn ServicesPort>::descriptor();
         // SAFETY: every table begins with a header, and this one is not null (the caller's promise).
         let found = unsafe { &*port.vtable };
-        if found.hash != expected.hash || found.size != expected.vtable_size {
+        let fits = found.hash == expected.hash && found.version == expected.version;
+        if !fits || found.size != expected.vtable_size {
             let message = format!(
                 "cannot use services: version {} and hash {:016x}, expected version {} and hash {:016x}; build \
                  component and framework against the same cca-ports",

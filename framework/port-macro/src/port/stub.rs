@@ -44,9 +44,11 @@ fn expand_method(port: &Port, method: &Method) -> TokenStream {
         fn #name(&self, #(#arguments),*) -> ::core::result::Result<#result, ::cca_abi::PortError> {
             // SAFETY: stubs are made for connected slots (`get_port`); the table is this interface's (checked on connecting).
             unsafe {
-                let target = self.slot.load();
+                let connected = self.slot.target();
+                let target = (*connected).port();
                 let method = (*target.vtable.cast::<#vtable>()).#name;
-                ::cca_abi::call(
+                ::cca_abi::call_connected(
+                    connected,
                     #[inline(always)]
                     |out: *mut #result, error| {
                         let _ = out;

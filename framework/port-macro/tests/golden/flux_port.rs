@@ -50,9 +50,11 @@ impl FluxPort for FluxPortStub {
         flux: StatesMut<'_>,
     ) -> ::core::result::Result<(), ::cca_abi::PortError> {
         unsafe {
-            let target = self.slot.load();
+            let connected = self.slot.target();
+            let target = (*connected).port();
             let method = (*target.vtable.cast::<FluxPortVtable>()).compute;
-            ::cca_abi::call(
+            ::cca_abi::call_connected(
+                connected,
                 #[inline(always)]
                 |out: *mut (), error| {
                     let _ = out;
@@ -67,9 +69,11 @@ impl FluxPort for FluxPortStub {
         left: States<'_>,
     ) -> ::core::result::Result<u64, ::cca_abi::PortError> {
         unsafe {
-            let target = self.slot.load();
+            let connected = self.slot.target();
+            let target = (*connected).port();
             let method = (*target.vtable.cast::<FluxPortVtable>()).faces;
-            ::cca_abi::call(
+            ::cca_abi::call_connected(
+                connected,
                 #[inline(always)]
                 |out: *mut u64, error| {
                     let _ = out;
@@ -267,12 +271,28 @@ impl FluxPortProxy {
                     &*proxy.recorder,
                     &*proxy.methods[1usize].0,
                     #[inline(always)]
-                    || [],
+                    || [
+                        <usize as ::cca_abi::recording::PerfValue>::to_word(left.len()),
+                        0,
+                    ],
                 ) else {
                     return forward(target.object, left, out, error);
                 };
                 let status = forward(target.object, left, out, error);
-                recording.end(status != 0);
+                if status == 0 {
+                    let result = &*out;
+                    recording
+                        .end_with(
+                            false,
+                            |words| {
+                                words[1usize] = <u64 as ::cca_abi::recording::PerfValue>::to_word(
+                                    *result,
+                                );
+                            },
+                        );
+                } else {
+                    recording.end(true);
+                }
                 status
             }
         }
@@ -332,7 +352,26 @@ unsafe impl ::cca_abi::Interface for dyn FluxPort {
                             "faces(left: States<'_>) -> u64",
                         ),
                         doc: ::cca_abi::RStr::from_str("Counts faces."),
-                        parameters: ::cca_abi::RSlice::from_slice(&[]),
+                        parameters: ::cca_abi::RSlice::from_slice(
+                            &[
+                                ::cca_abi::PerfDescriptor {
+                                    name: ::cca_abi::RStr::from_str("q"),
+                                    kind: <usize as ::cca_abi::recording::PerfValue>::KIND,
+                                    unit: ::cca_abi::RStr::from_str(""),
+                                    labels: ::cca_abi::RSlice::from_slice(
+                                        <usize as ::cca_abi::recording::PerfValue>::LABELS,
+                                    ),
+                                },
+                                ::cca_abi::PerfDescriptor {
+                                    name: ::cca_abi::RStr::from_str("faces"),
+                                    kind: <u64 as ::cca_abi::recording::PerfValue>::KIND,
+                                    unit: ::cca_abi::RStr::from_str(""),
+                                    labels: ::cca_abi::RSlice::from_slice(
+                                        <u64 as ::cca_abi::recording::PerfValue>::LABELS,
+                                    ),
+                                },
+                            ],
+                        ),
                     },
                 ],
             ),
