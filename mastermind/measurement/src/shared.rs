@@ -302,7 +302,6 @@ impl Shared {
                 thread: gettid(),
             });
         });
-        locked(&self.logs).leased.push((log, gettid()));
         if kept.is_err() {
             // The thread is ending and could not give it back.
             self.give_back(log, gettid());
@@ -315,8 +314,16 @@ impl Shared {
 
     fn new_log(&self) -> Result<LogPointer, RecordsError> {
         let log = LogPointer(Box::into_raw(Box::new(self.begin_log(None)?)));
-        self.settle_in(log);
-        Ok(log)
+        if self.settle_in(log) {
+            return Ok(log);
+        }
+        // SAFETY: the pointer came from `Box::into_raw` just now, and nobody else knows it.
+        let log = *unsafe { Box::from_raw(log.0) };
+        // The recording has ended meanwhile, and nobody else would end the log.
+        let _ = std::fs::remove_file(log.path());
+        Err(RecordsError::NoLogs {
+            directory: self.config.directory.clone(),
+        })
     }
 
     /// A log with what every log begins with.
@@ -378,8 +385,17 @@ impl Shared {
         log.keep_mpi_totals(&self.config.mpi, is_first)
     }
 
-    /// Puts a log among the others.
-    fn settle_in(&self, log: LogPointer) {
+    /// Puts a log among the others, with the lease for the calling thread.
+    ///
+    /// # Returns
+    /// Whether it is there: not once the recording has ended.
+    fn settle_in(&self, log: LogPointer) -> bool {
+        self.catch_up(log);
+        let mut logs = locked(&self.logs);
+        // Who ends the recording says so before it takes the list.
+        if self.has_ended() {
+            return false;
+        }
         // SAFETY: nobody but the calling thread knows the log.
         unsafe {
             let context = (*log.0).context();
@@ -387,8 +403,9 @@ impl Shared {
             (*context).recorder = self.recorder.load(Ordering::Acquire);
             (*context).show_to_thread();
         }
-        self.catch_up(log);
-        locked(&self.logs).all.push(log);
+        logs.all.push(log);
+        logs.leased.push((log, gettid()));
+        true
     }
 
     /// The run, with the process that records.
@@ -439,7 +456,9 @@ impl Shared {
             let forked =
                 unsafe { &mut *log.0 }.fork(|context| self.begin_log(Some(context)), &methods);
             forked.ok()?;
-            self.settle_in(log);
+            if !self.settle_in(log) {
+                return None;
+            }
         }
         Some(log)
     }
@@ -454,7 +473,7 @@ impl Shared {
         }
     }
 
-    /// A log whose thread is gone.
+    /// A log whose thread is gone, with the lease for the calling thread.
     ///
     /// A log is given back by a destructor of the ending thread; destructors after it may still record. So the log
     /// passes on only when the system does not know the thread any more.
@@ -465,6 +484,7 @@ impl Shared {
             .iter()
             .position(|(_, thread)| self.can_see_threads && !is_alive(*thread))?;
         let (log, _) = logs.free.swap_remove(gone);
+        logs.leased.push((log, gettid()));
         // SAFETY: nobody has the lease of the log, and it lives as long as it is in the list of all.
         unsafe { (*log.0).pass_on() };
         Some(log)
