@@ -73,7 +73,7 @@ type Inserted = (u64, Made, u32, u64, usize, Event);
 type Made = Vec<u64>;
 
 /// As many as the engine compares; what these leave open is in the order of the senders, a process's own event first.
-const KEPT: usize = 8;
+const KEPT: usize = 7;
 
 fn then(made: &Made, now: u64) -> Made {
     let before = made.iter().copied();
@@ -201,7 +201,7 @@ impl<'a> Naive<'a> {
     }
 
     pub fn run(&mut self) {
-        (0..self.steps.len()).for_each(|i| self.next(i, 0, Vec::new()));
+        (0..self.steps.len()).for_each(|i| self.next(i, 0, vec![0; KEPT]));
         while let Some(Reverse((now, made, from, order, i, event))) = self.events.pop() {
             let free = match (event, self.steps[i].front()) {
                 (
