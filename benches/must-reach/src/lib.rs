@@ -56,7 +56,7 @@ pub enum Verdict {
 /// * `measure` - one try: measures everything, in rounds that take turns, and tells each figure
 ///
 /// # Returns
-/// Failure if one is missed.
+/// Failure if one is missed, or if none was measured.
 pub fn judge(mut measure: impl FnMut(&mut Figures)) -> ExitCode {
     let mut figures = Figures::default();
     for nth in 1..=TRIES {
@@ -65,15 +65,20 @@ pub fn judge(mut measure: impl FnMut(&mut Figures)) -> ExitCode {
             break;
         }
         if nth < TRIES {
-            println!("a figure is missed, which is a matter of time: once more");
+            println!(
+                "a figure is missed, which is a matter of time, or none was measured: once more"
+            );
         }
     }
     figures.lines().iter().for_each(|line| println!("{line}"));
-    if figures.count(Verdict::Missed) == 0 {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
+    if figures.count(Verdict::Missed) > 0 {
+        return ExitCode::FAILURE;
     }
+    if figures.has_measured_nothing() {
+        println!("nothing was measured, so that nothing is known to be reached");
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
 }
 
 impl Figures {
@@ -152,7 +157,13 @@ impl Figures {
     fn another_try_may_help(&self) -> bool {
         let missed = |figure: &&Figure| figure.verdict() == Verdict::Missed;
         let mut missed = self.figures.iter().filter(missed).peekable();
-        missed.peek().is_some() && missed.all(|figure| figure.is_time)
+        self.has_measured_nothing()
+            || missed.peek().is_some() && missed.all(|figure| figure.is_time)
+    }
+
+    /// Whether no figure comes to a verdict.
+    pub fn has_measured_nothing(&self) -> bool {
+        self.count(Verdict::Unknown) == self.figures.len()
     }
 
     /// How many figures come to a verdict.
@@ -293,8 +304,30 @@ mod tests {
             n += 1;
         });
         assert_eq!((n, ended), (1, ExitCode::FAILURE));
-        let ended = judge(|figures| figures.time("t", f64::NAN, ..=2.0, " s"));
+        let ended = judge(|figures| {
+            figures.fact("found", 12.0, 12.0..=12.0, "");
+            figures.time("t", f64::NAN, ..=2.0, " s");
+        });
         assert_eq!(ended, ExitCode::SUCCESS);
+    }
+
+    #[test]
+    fn who_measured_nothing_tries_again_and_is_no_success() {
+        let mut n = 0;
+        let ended = judge(|figures| {
+            n += 1;
+            figures.unknown("t", "too few undisturbed rounds");
+        });
+        assert_eq!((n, ended), (3, ExitCode::FAILURE));
+        let mut n = 0;
+        let ended = judge(|figures| {
+            n += 1;
+            match n {
+                1 => figures.unknown("t", "too few undisturbed rounds"),
+                _ => figures.time("t", 1.0, ..=2.0, " s"),
+            }
+        });
+        assert_eq!((n, ended), (2, ExitCode::SUCCESS));
     }
 
     #[test]
