@@ -2,31 +2,92 @@
 //! records says what share it does not know.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use mastermind_tests::{Scratch, bin_dir};
+use mastermind_tests::{Scratch, bin_dir, skip};
 use serde_json::Value;
 
-/// Runs the case study with its results in a file, under limits that a shell sets.
-fn run(
-    scratch: &Scratch,
-    assembly: &Path,
-    records: &str,
-    limits: &str,
-    options: &[&str],
-) -> String {
-    let limited = format!("{limits} exec \"$@\"");
-    let mut command = Command::new("sh");
-    command.args(["-c", &limited, "sh"]);
+/// What stands in the way of a run's records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Obstacle {
+    Nothing,
+    /// The limit that the user sets.
+    Limit,
+    /// A file system in memory, of 300 KiB.
+    FullDisk,
+    /// Files may not grow beyond 600 blocks of 512 bytes; who goes on writing gets a signal.
+    FileSize,
+    /// No more than 16 files may be open.
+    OpenFiles,
+}
+
+impl Obstacle {
+    /// Those that take records away, and why none are written any more, as the verbs say it.
+    const LOSING: [(Obstacle, &str); 3] = [
+        (Obstacle::Limit, "the limit of the records is reached"),
+        (Obstacle::FullDisk, "No space left on device"),
+        (Obstacle::FileSize, "File too large"),
+    ];
+
+    /// What a shell does before the program, whose words are its own, and after it; `$0` is where the records go.
+    fn script(self) -> &'static str {
+        match self {
+            Obstacle::Nothing | Obstacle::Limit => "exec \"$@\"",
+            Obstacle::FullDisk => {
+                "mkdir \"$0\" && mount -t tmpfs -o size=300k none \"$0\" && \"$@\" && cp -r \"$0\" copy && \
+                 umount \"$0\" && rmdir \"$0\" && mv copy \"$0\""
+            }
+            Obstacle::FileSize => "ulimit -f 600; exec \"$@\"",
+            Obstacle::OpenFiles => "ulimit -n 16; exec \"$@\"",
+        }
+    }
+
+    /// Whether this machine lets it be; a note where not.
+    fn is_there(self) -> bool {
+        let allowed = ["-Urm", "sh", "-c", "mount -t tmpfs none /tmp"];
+        let is_there = self != Obstacle::FullDisk
+            || Command::new("unshare")
+                .args(allowed)
+                .status()
+                .is_ok_and(|status| status.success());
+        if !is_there {
+            skip("unshare", "no file system of its own for a process");
+        }
+        is_there
+    }
+}
+
+/// Runs the case study with its results in a file.
+///
+/// # Returns
+/// What it printed.
+fn run(scratch: &Scratch, assembly: &Path, records: &str, obstacle: Obstacle) -> String {
+    let mut command = Command::new("unshare");
+    if obstacle == Obstacle::FullDisk {
+        // A user and mounts of its own.
+        command.args(["-Urm", "sh"]);
+    } else {
+        command = Command::new("sh");
+    }
+    command.args(["-c", obstacle.script(), records]);
     command
         .arg(bin_dir().join("mastermind"))
         .arg("run")
         .arg(assembly);
     let result = format!("statistics.csv={records}.csv");
     command.args(["--set", &result, "--records", records]);
-    command.args(options);
+    if obstacle == Obstacle::Limit {
+        command.args(["--records-limit", "64K"]);
+    }
     scratch.run(&mut command).well()
+}
+
+/// What a run printed, without what tells of times and records.
+fn results(printed: &str) -> Vec<&str> {
+    let is_result = |line: &&str| !line.starts_with("rank 0: ") && !line.contains(": done on ");
+    printed.lines().filter(is_result).collect()
 }
 
 fn profile(scratch: &Scratch, records: &str) -> Value {
@@ -57,15 +118,17 @@ fn totals_go_on_when_records_stop() {
     let scratch = Scratch::new();
     let edit = ("cfl = 0.4", "cfl = 0.4\nmax_steps = 40");
     let assembly = scratch.example("shock/shock.toml", &[], &[edit]);
-    run(&scratch, &assembly, "whole", "", &[]);
+    let printed = run(&scratch, &assembly, "whole", Obstacle::Nothing);
     let (result, whole) = (scratch.read("whole.csv"), profile(&scratch, "whole"));
     assert_eq!(whole["lost_records"], 0);
-    for (records, limits, options) in [
-        ("limited", "", &["--records-limit", "64K"][..]),
-        ("cut", "ulimit -f 600;", &[]),
-        ("few", "ulimit -n 16;", &[]),
-    ] {
-        run(&scratch, &assembly, records, limits, options);
+    let obstacles = Obstacle::LOSING.map(|(obstacle, _)| obstacle).into_iter();
+    for obstacle in obstacles.chain([Obstacle::OpenFiles]) {
+        if !obstacle.is_there() {
+            continue;
+        }
+        let records = &format!("{obstacle:?}");
+        let under = run(&scratch, &assembly, records, obstacle);
+        assert_eq!(results(&under), results(&printed), "{records}");
         assert!(
             scratch.read(&format!("{records}.csv")) == result,
             "{records}: results"
@@ -78,10 +141,11 @@ fn totals_go_on_when_records_stop() {
             "{records}: {own} of {longest} ns"
         );
         let lost = found["lost_records"].as_u64().expect("a number");
-        assert_eq!(lost > 0, records != "few", "{records}: {lost} lost");
+        let is_losing = obstacle != Obstacle::OpenFiles;
+        assert_eq!(lost > 0, is_losing, "{records}: {lost} lost");
         let summary = scratch.mastermind(&["profile", records, "--summary", "--json"]);
         let summary: Value = serde_json::from_str(&summary.well()).expect("JSON");
-        assert_eq!(calls(&summary)["driver.go"], 1, "{records}");
+        assert_eq!(calls(&summary), calls(&whole), "{records}");
     }
 }
 
@@ -95,49 +159,51 @@ fn every_verb_says_what_it_does_not_know() {
     ];
     let edits = [fewer, (no_choice[0], ""), (no_choice[1], "")];
     let assembly = scratch.example("shock/shock.toml", &[], &edits);
-    run(&scratch, &assembly, "whole", "", &[]);
-    let told = run(&scratch, &assembly, "part", "", &["--records-limit", "64K"]);
-    assert!(
-        told.contains("the limit of the records is reached"),
-        "{told}"
-    );
+    run(&scratch, &assembly, "whole", Obstacle::Nothing);
     scratch
         .mastermind(&["fit", "whole", "-o", "models.json"])
         .well();
-    let choose = |records: &str| {
-        let file = assembly.to_str().expect("a path");
-        let arguments = [
-            "choose",
-            file,
-            "--models",
-            "models.json",
-            "--records",
-            records,
-            "--json",
-        ];
-        let ended = scratch.mastermind(&arguments);
-        let said = ended.stderr.clone();
-        let choice: Value = serde_json::from_str(&ended.well()).expect("JSON");
-        (choice["current_s"].as_f64().expect("seconds"), said)
-    };
-    let ((of_whole, silent), (of_part, said)) = (choose("whole"), choose("part"));
+    let (of_whole, silent) = choose(&scratch, &assembly, "whole");
     assert_eq!(silent, "");
-    let without = "have no record: the limit of the records is reached";
-    assert!(said.contains(without), "{said}");
-    // The same calls, predicted at the mean of their class of size.
-    assert!(
-        (of_part / of_whole - 1.0).abs() < 0.1,
-        "{of_part} s of {of_whole} s"
-    );
+    for (obstacle, reason) in Obstacle::LOSING {
+        if !obstacle.is_there() {
+            continue;
+        }
+        let part = &format!("{obstacle:?}");
+        let told = run(&scratch, &assembly, part, obstacle);
+        assert!(told.contains(reason), "{told}");
+        let (of_part, said) = choose(&scratch, &assembly, part);
+        let without = &format!("have no record: {reason}");
+        assert!(said.contains(without), "{said}");
+        // The same calls, predicted at the mean of their class of size.
+        assert!(
+            (of_part / of_whole - 1.0).abs() < 0.1,
+            "{of_part} s of {of_whole} s"
+        );
+        check_verbs(&scratch, part, without);
+    }
+}
+
+/// What `choose` predicts for the assembly as it is, seconds, and what it warns of.
+fn choose(scratch: &Scratch, assembly: &Path, records: &str) -> (f64, String) {
+    let options = ["--models", "models.json", "--records", records, "--json"];
+    let ended = scratch.verb("choose", assembly, &options);
+    let said = ended.stderr.clone();
+    let choice: Value = serde_json::from_str(&ended.well()).expect("JSON");
+    (choice["current_s"].as_f64().expect("seconds"), said)
+}
+
+/// Every verb that reads records in part says that it does.
+fn check_verbs(scratch: &Scratch, part: &str, without: &str) {
     for arguments in [
-        &["profile", "part"][..],
-        &["compare", "whole", "part"],
-        &["export", "part", "--format", "csv", "-o", "csv"],
-        &["export", "part", "--format", "perfetto", "-o", "trace.json"],
-        &["export", "part", "--format", "extrap", "-o", "extrap"],
-        &["plot", "part", "--kind", "graph"],
-        &["plot", "part", "--kind", "mean", "--method", "flux.compute"],
-        &["fit", "part"],
+        &["profile", part][..],
+        &["compare", "whole", part],
+        &["export", part, "--format", "csv", "-o", "csv"],
+        &["export", part, "--format", "perfetto", "-o", "trace.json"],
+        &["export", part, "--format", "extrap", "-o", "extrap"],
+        &["plot", part, "--kind", "graph"],
+        &["plot", part, "--kind", "mean", "--method", "flux.compute"],
+        &["fit", part],
     ] {
         let ended = scratch.mastermind(arguments);
         let said = ended.stderr.clone();
@@ -146,5 +212,8 @@ fn every_verb_says_what_it_does_not_know() {
         if arguments[0] == "compare" {
             assert!(output.contains("cannot tell: "), "{output}");
         }
+    }
+    for left in ["csv", "extrap"] {
+        fs::remove_dir_all(scratch.path(left)).expect("a folder");
     }
 }

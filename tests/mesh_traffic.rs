@@ -51,6 +51,10 @@ fn check(log: &Log) -> BTreeMap<&'static str, i64> {
                 _ => continue,
             }
             parent.bytes += value(&record, "bytes");
+            if method.method == "MPI_Irecv" {
+                // Room for a double more, by which a message that is too long is seen.
+                parent.bytes -= size_of::<f64>() as i64;
+            }
             parent.messages += 1;
             continue;
         }

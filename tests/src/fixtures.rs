@@ -87,10 +87,9 @@ pub fn rust_library(name: &str) -> PathBuf {
     // `<target>/release/deps/<test>`.
     let program = env::current_exe().expect("own path");
     let target = program.ancestors().nth(3).expect("a target folder");
-    let (target, folder) = (
-        target.join("fixtures"),
-        target.join("fixtures/crates").join(name),
-    );
+    // What they depend on is built once for these and for the crates that the binary makes.
+    let target = target.join("new");
+    let folder = target.join("fixtures").join(name);
     copy_crate(&root().join("tests/fixtures").join(name), &folder);
     fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).expect("the lock file");
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
