@@ -12,7 +12,7 @@ fn error(file: &str, changes: &[&str]) -> String {
 fn a_vacuum_names_step_patch_face_and_states() {
     let changes = ["ic.left_u=-20", "ic.right_u=20"];
     let error = error("sod/sod.toml", &changes);
-    let start = "step 1 from time 0: patch 1 of level 0, first cell \"(50, 0)\": cannot compute flux of X face";
+    let start = "step 1 from time 0: patch 1 of level 0, first cell \"(50, 0)\": instance \"flux\": cannot compute flux of X face";
     assert!(error.starts_with(start), "{error}");
     assert!(
         error.contains("vacuum") && error.contains("-20.0"),
@@ -32,8 +32,7 @@ fn more_ranks_than_patches_is_said_on_every_rank() {
         application.go().expect_err("too many ranks").to_string()
     });
     for error in errors {
-        let wanted =
-            "cannot split mesh \"96 x 32\": 2 patches for 3 ranks, expected at least one a rank";
+        let wanted = "instance \"mesh\": cannot split mesh \"96 x 32\": 2 patches for 3 ranks, expected at least one a rank";
         assert!(error.starts_with(wanted), "{error}");
     }
 }
