@@ -84,7 +84,15 @@ fn counters_are_columns_and_missing_ones_have_a_reason() {
         }
     }
     assert!(row["counters"].get("ru_minflt").is_some(), "{row}");
-    let parquet = ["export", "records", "--format", "parquet", "-o", "parquet"];
+    let parquet = [
+        "export",
+        "records",
+        "--format",
+        "parquet",
+        "-o",
+        "parquet",
+        "--by-method",
+    ];
     let files = scratch.mastermind(&parquet).well();
     let states = files.lines().find(|file| file.contains("states.compute"));
     let bytes = fs::read(scratch.path(states.expect("a file"))).expect("a file");

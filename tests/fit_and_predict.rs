@@ -321,7 +321,8 @@ fn formulas_that_cannot_be_meant_are_refused() {
     scratch.write("t.csv", table());
     scratch.write("models.json", "those of before");
     let fit = |options: &[&str]| {
-        let words = [&["fit", "t.csv", "-o", "models.json", "--formula"], options].concat();
+        let words = ["fit", "t.csv", "-o", "models.json", "--force", "--formula"];
+        let words = [&words, options].concat();
         scratch.mastermind(&words)
     };
     let ended = fit(&["a * (n"]);

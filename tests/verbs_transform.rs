@@ -34,8 +34,7 @@ fn the_crate_of_a_diagram_finishes_with_the_simulation() {
     let first = format!("{makespan} ns, {messages} messages\n");
     assert!(said.starts_with(&first), "{said}, expected {first}");
 
-    // Written over what it wrote, but over nobody else's.
-    transform().well();
+    // Nothing is written over unasked.
     let main = made.join("src/main.rs");
     fs::write(&main, "fn main() {}\n").expect("a file");
     transform().error();

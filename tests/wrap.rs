@@ -84,14 +84,16 @@ fn a_launcher_can_be_wrapped() {
         let program = program(mpi, "calls.c", &scratch);
         let launcher = mpirun(mpi, 2, &scratch.path(""));
         let mut command = Command::new(bin_dir().join("mastermind"));
-        command.args(["wrap", "--records", "records", "--"]);
+        command.args(["wrap", "--"]);
         command
             .arg(launcher.get_program())
             .args(launcher.get_args());
         scratch.run(command.arg(&program)).well();
-        let profile = profile(&scratch.text("records"));
+        // Folder and run have the name of the program, not of what started it.
+        let profile = profile(&scratch.text("calls.c.records"));
         assert_eq!(profile["ranks"], 2);
         assert_eq!(calls(&profile)["MPI_Barrier()"], 10.0);
+        assert_eq!(calls(&profile)["calls.c.main"], 1.0);
     }
 }
 

@@ -4,6 +4,7 @@ mod adaptive;
 mod application;
 mod fixtures;
 mod golden;
+pub mod guide;
 mod launchers;
 mod made;
 mod missing;

@@ -76,7 +76,7 @@ pub fn choice(demo: &Demo<'_>) -> Result<(), StepError> {
 fn holds(demo: &Demo<'_>) -> Result<bool, StepError> {
     let (training, targets) = record(demo)?;
     let models = demo.path("models.json");
-    let mut fit = vec!["fit", "-o", &models, "--method", "compute"];
+    let mut fit = vec!["fit", "-o", &models, "--force", "--method", "compute"];
     fit.extend(training.iter().map(String::as_str));
     demo.step("a model for each implementation and mode", &fit)?;
     let [nx, ny] = TARGET;

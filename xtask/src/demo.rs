@@ -102,7 +102,7 @@ impl<'a> Demo<'a> {
     /// A figure of the records, in the demonstration's folder.
     fn figure(&self, kind: &str, records: &str, options: &[&str]) -> Result<(), StepError> {
         let out = format!("{records}-{kind}.png");
-        let plot = ["plot", records, "--kind", kind, "-o", &out];
+        let plot = ["plot", records, "--kind", kind, "-o", &out, "--force"];
         self.step(&format!("a figure: {kind}"), &[&plot[..], options].concat())
     }
 
@@ -208,7 +208,7 @@ impl<'a> Demo<'a> {
     /// The adaptive assembly as a picture.
     fn wiring(&self, name: &str, options: &[&str]) -> Result<(), StepError> {
         let out = self.path(&format!("{name}.svg"));
-        let graph = ["graph", ADAPTIVE, "--format", "svg", "-o", &out];
+        let graph = ["graph", ADAPTIVE, "-o", &out, "--force"];
         self.step(
             &format!("a figure: {name}"),
             &[&graph[..], options].concat(),

@@ -8,6 +8,7 @@ mod bench;
 mod build;
 mod choice;
 mod demo;
+mod install;
 mod prediction;
 mod steps;
 mod system;
@@ -20,7 +21,7 @@ use steps::StepError;
 use system::System;
 use workspace::Workspace;
 
-const USAGE: &str = "usage: cargo xtask demo|choice|prediction|test|bench|extrap|mecp|build|system [--no-install] [--full]
+const USAGE: &str = "usage: cargo xtask demo|choice|prediction|test|bench|extrap|mecp|build|install|dist|system [--no-install] [--full]
 
   demo          build, run the shock problem, fit, and choose an implementation
   choice        the last part of the demo by itself; fails if a prediction does
@@ -31,23 +32,29 @@ const USAGE: &str = "usage: cargo xtask demo|choice|prediction|test|bench|extrap
   extrap        how well and how fast models are fitted, beside Extra-P; needs python3 and a package index
   mecp          how well corrected formulas predict, and what the search costs beside Operon's; as extrap
   build         the binary, the component libraries, the MPI back ends
+  install       all of them with headers, examples, completions and manual pages, into --prefix DIR
+  dist          the same as an archive in target/dist, to be unpacked anywhere
   system        what this machine lacks, installed where that is possible
 
   --no-install  do not install system packages
+  --no-build    install, dist: what is built already
   --full        bench: 10^8 calls in a row, which write 4.8 GB, instead of 10^7";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let install = !arguments.iter().any(|a| a == "--no-install");
     let full = arguments.iter().any(|a| a == "--full");
+    let is_built = arguments.iter().any(|a| a == "--no-build");
     let words: Vec<&str> = arguments
         .iter()
         .map(String::as_str)
-        .filter(|a| !["--no-install", "--full"].contains(a))
+        .filter(|a| !["--no-install", "--no-build", "--full"].contains(a))
         .collect();
-    let (command, mpi) = match *words.as_slice() {
+    let (command, argument) = match *words.as_slice() {
+        ["install"] => ("install without --prefix", None),
         [command] => (command, None),
         ["prediction", mpi] => ("prediction", Some(mpi)),
+        ["install", "--prefix", prefix] => ("install", Some(prefix)),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);
@@ -57,7 +64,7 @@ fn main() -> ExitCode {
         println!("{USAGE}");
         return ExitCode::SUCCESS;
     }
-    match run(command, mpi, install, full) {
+    match run(command, argument, [install, full, is_built]) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("\nxtask: {error}");
@@ -67,13 +74,29 @@ fn main() -> ExitCode {
 }
 
 /// Runs one command of the [`USAGE`].
-fn run(command: &str, mpi: Option<&str>, install: bool, full: bool) -> Result<(), StepError> {
+fn run(
+    command: &str,
+    argument: Option<&str>,
+    [install, full, is_built]: [bool; 3],
+) -> Result<(), StepError> {
     let prepared = || -> Result<(Workspace, System), StepError> {
         Ok((Workspace::find()?, system::prepare(install)?))
     };
     match command {
         "system" => system::prepare(install).map(|_| ()),
         "build" => prepared().and_then(|(workspace, system)| build::build(&workspace, &system)),
+        "install" => prepared().and_then(|(workspace, system)| {
+            let prefix = std::path::absolute(argument.unwrap_or_default());
+            let prefix = prefix.map_err(|source| StepError::File {
+                act: "find",
+                path: argument.unwrap_or_default().to_owned(),
+                source,
+            })?;
+            install::install(&workspace, &system, &prefix, is_built)
+        }),
+        "dist" => {
+            prepared().and_then(|(workspace, system)| install::dist(&workspace, &system, is_built))
+        }
         "demo" => prepared().and_then(|(workspace, system)| demo::demo(&workspace, &system)),
         "choice" => prepared().and_then(|(workspace, system)| {
             build::build(&workspace, &system)?;
@@ -81,7 +104,7 @@ fn run(command: &str, mpi: Option<&str>, install: bool, full: bool) -> Result<()
         }),
         "prediction" => prepared().and_then(|(workspace, system)| {
             build::build(&workspace, &system)?;
-            prediction::prediction(&demo::Demo::new(&workspace)?, &system, mpi)
+            prediction::prediction(&demo::Demo::new(&workspace)?, &system, argument)
         }),
         "test" => prepared().and_then(|(workspace, system)| test::test(&workspace, &system)),
         "bench" => Workspace::find().and_then(|workspace| bench::bench(&workspace, full)),

@@ -87,7 +87,7 @@ pub fn prediction(demo: &Demo<'_>, system: &System, mpi: Option<&str>) -> Result
         for (name, program) in missed {
             let machine = format!("{folder}/{name}.toml");
             if calibrated.replace(name) != Some(name) {
-                let calibrate = ["calibrate", "--mpi", name, "-o", &machine];
+                let calibrate = ["calibrate", "--mpi", name, "-o", &machine, "--force"];
                 demo.step(&format!("the machine under {name}"), &calibrate)?;
             }
             println!(
@@ -246,7 +246,7 @@ impl Runs<'_> {
 
     /// Models of all methods, by simple forms: a line where it does.
     fn fit(&self, models: &str, records: &[String]) -> Result<(), StepError> {
-        let mut fit = vec!["fit", "-o", models];
+        let mut fit = vec!["fit", "-o", models, "--force"];
         fit.extend(records.iter().map(String::as_str));
         self.demo.quiet(&fit)
     }

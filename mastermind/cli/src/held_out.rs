@@ -11,7 +11,8 @@ use mastermind_models::{
 };
 use serde::Serialize;
 
-use crate::measurements::{Reading, each_call, means};
+use crate::measurements::{Reading, each_call};
+use crate::names;
 use crate::output;
 
 /// How the predictions of one model hold against calls that were not fitted.
@@ -169,8 +170,12 @@ impl<'m> HeldOut<'m> {
     /// A row a model for the calls within its measured range, and one for those outside.
     fn rows(&self, method: Option<&str>) -> Vec<Row> {
         let mut rows = Vec::new();
+        let meant = method.map(|name| names::of_models(self.models, name));
         for model in &self.models.models {
-            if method.is_some_and(|name| !means(&model.method, name)) {
+            if meant
+                .as_ref()
+                .is_some_and(|meant| !meant.contains(&model.method))
+            {
                 continue;
             }
             for extrapolated in [false, true] {

@@ -3,24 +3,35 @@
 //! `commands/` has one file a verb; each returns what its exit code is to be, or an error, which is worded here.
 
 mod commands;
+mod destination;
 mod errors;
 mod figures;
 mod held_out;
+mod help;
 mod measurements;
+mod names;
 mod output;
 mod session;
 
 use std::process::ExitCode;
 
 use cca_loader::ExitWatch;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// Measures the components of an application, models them, and chooses the best of each.
 #[derive(Parser)]
-#[command(name = "mastermind", version, arg_required_else_help = true)]
+#[command(
+    name = "mastermind",
+    version,
+    arg_required_else_help = true,
+    args_conflicts_with_subcommands = true
+)]
 struct Arguments {
+    /// Print completions for a shell, as the verb completions does
+    #[arg(long, value_name = "SHELL", exclusive = true)]
+    completions: Option<clap_complete::Shell>,
     #[command(subcommand)]
-    verb: Verb,
+    verb: Option<Verb>,
 }
 
 #[derive(Subcommand)]
@@ -38,6 +49,7 @@ enum Verb {
     Compare(commands::compare::Compare),
     Export(commands::export::Export),
     Plot(commands::plot::Plot),
+    Report(commands::report::Report),
     Fit(commands::fit::Fit),
     Predict(Box<commands::predict::Predict>),
     Choose(Box<commands::choose::Choose>),
@@ -50,16 +62,25 @@ enum Verb {
     Use(commands::use_library::Use),
     Suggest(commands::suggest::Suggest),
     Correct(Box<commands::correct::Correct>),
+    Completions(commands::completions::Completions),
+    Man(commands::man::Man),
 }
 
 fn main() -> ExitCode {
     cca_loader::report_crashes();
     let _watch = ExitWatch::begin(session::last_words);
-    let arguments = match Arguments::try_parse() {
+    let parsed = help::grouped(Arguments::command()).try_get_matches();
+    let arguments = match parsed.and_then(|matches| Arguments::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
         Err(error) => return output::usage(&error),
     };
-    let result = match arguments.verb {
+    let verb = match (arguments.verb, arguments.completions) {
+        (Some(verb), _) => verb,
+        (None, Some(shell)) => Verb::Completions(commands::completions::Completions { shell }),
+        // Without any argument the help is shown above.
+        (None, None) => return ExitCode::from(2),
+    };
+    let result = match verb {
         Verb::Doctor(verb) => verb.execute(),
         Verb::List(verb) => verb.execute(),
         Verb::Describe(verb) => verb.execute(),
@@ -73,6 +94,7 @@ fn main() -> ExitCode {
         Verb::Compare(verb) => verb.execute(),
         Verb::Export(verb) => verb.execute(),
         Verb::Plot(verb) => verb.execute(),
+        Verb::Report(verb) => verb.execute(),
         Verb::Fit(verb) => verb.execute(),
         Verb::Predict(verb) => verb.execute(),
         Verb::Choose(verb) => verb.execute(),
@@ -85,6 +107,8 @@ fn main() -> ExitCode {
         Verb::Use(verb) => verb.execute(),
         Verb::Suggest(verb) => verb.execute(),
         Verb::Correct(verb) => verb.execute(),
+        Verb::Completions(verb) => verb.execute(Arguments::command()),
+        Verb::Man(verb) => verb.execute(Arguments::command()),
     };
     let code = result.unwrap_or_else(|error| {
         output::tell(&errors::worded(&error));

@@ -14,6 +14,8 @@ use mastermind_models::{
 };
 use mastermind_records::{RecordsError, Run};
 
+use crate::names::{self, Names};
+
 use crate::commands::profile;
 
 /// How inputs other than records are read.
@@ -299,7 +301,7 @@ impl Drop for Shown {
     }
 }
 
-/// Keeps the methods that a name means.
+/// Keeps the methods that a name means: it is one's, or an end of several; or a run's, of which the inputs tell.
 ///
 /// # Errors
 /// It means none, or there is none at all.
@@ -307,52 +309,35 @@ pub fn select(
     mut found: Vec<Samples>,
     name: Option<&str>,
     metric: &Metric,
+    inputs: &[PathBuf],
 ) -> anyhow::Result<Vec<Samples>> {
-    let known: Vec<_> = found.iter().map(|samples| samples.method.clone()).collect();
-    if let Some(name) = name {
-        found.retain(|samples| means(&samples.method, name));
-    }
-    if known.is_empty() {
+    if found.is_empty() {
         bail!(
             "cannot fit {}: none recorded, expected calls that have it",
             metric.quantity()
         );
     }
-    match name {
-        Some(name) if found.is_empty() => bail!(
-            "cannot fit \"{name}\": no calls recorded, expected one of {}",
-            known.join(", ")
-        ),
-        _ => Ok(found),
+    let Some(name) = name else {
+        return Ok(found);
+    };
+    let known = || found.iter().map(|samples| Names::of_model(&samples.method));
+    let mut known: Vec<_> = known().collect();
+    if names::meant(name, &known).is_empty() {
+        let runs: Vec<_> = inputs
+            .iter()
+            .filter_map(|input| Run::open(input).ok())
+            .collect();
+        let with_runs = |names: Names| runs.iter().fold(names, Names::and_of_run);
+        known = known.into_iter().map(with_runs).collect();
     }
-}
-
-/// Whether `CLASS::PORT.METHOD` or a call path is meant by a name: it, or an end of it that begins at a part.
-pub fn means(method: &str, name: &str) -> bool {
-    let rest = method.strip_suffix(name);
-    rest.is_some_and(|rest| {
-        rest.is_empty() || ["::", ".", "->"].iter().any(|part| rest.ends_with(part))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::means;
-
-    #[test]
-    fn a_method_is_named_by_its_end() {
-        let method = "hydro.GodunovFlux::flux.compute";
-        for name in [
-            method,
-            "GodunovFlux::flux.compute",
-            "flux.compute",
-            "compute",
-        ] {
-            assert!(means(method, name), "{name}");
-        }
-        for name in ["lux.compute", "hydro.EfmFlux::flux.compute", "flux"] {
-            assert!(!means(method, name), "{name}");
-        }
-        assert!(means("main->sweep", "sweep"));
+    let meant = names::meant(name, &known);
+    if meant.is_empty() {
+        return Err(names::unknown("fit", name, "no calls recorded", &known));
     }
+    let mut place = 0;
+    found.retain(|_| {
+        place += 1;
+        meant.contains(&(place - 1))
+    });
+    Ok(found)
 }

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde::Serialize;
@@ -41,8 +42,41 @@ pub fn table(
 }
 
 /// Prints a line; a reader that has gone away is no error. What cannot be written otherwise is told by [`finish`].
+///
+/// It goes to standard error where standard output is a document's.
 pub fn line(text: impl AsRef<str>) {
+    if IS_DOCUMENT.load(Ordering::Relaxed) {
+        return tell(text.as_ref());
+    }
     print(&shown(text.as_ref()));
+}
+
+/// Whether a document has standard output for itself.
+static IS_DOCUMENT: AtomicBool = AtomicBool::new(false);
+
+/// From here on standard output is for a document that was asked for there (`-o -`).
+pub fn give_to_document() {
+    IS_DOCUMENT.store(true, Ordering::Relaxed);
+}
+
+/// A document on standard output, byte by byte as it would be in a file. A reader that has gone away is no error here either;
+/// what else goes wrong is told by [`finish`].
+pub struct Document;
+
+impl Write for Document {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Err(error) = io::stdout().lock().write_all(bytes) {
+            fail(error);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if let Err(error) = io::stdout().lock().flush() {
+            fail(error);
+        }
+        Ok(())
+    }
 }
 
 /// Prints one JSON document.
@@ -132,15 +166,20 @@ fn escaped(text: &str, escape: impl Fn(char) -> String) -> Cow<'_, str> {
 
 /// Whether a terminal does something else with a character than show it.
 fn is_obeyed(c: char) -> bool {
-    let turns =
-        matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}');
-    (c.is_control() && c != '\n' && c != '\t') || turns
+    (c.is_control() && c != '\n' && c != '\t') || turns(c)
 }
 
-/// A drawing in XML of which every character is allowed there: names may hold control characters, which XML has no form for.
+/// Whether a character turns the direction of writing, so that a name looks like another one.
+pub fn turns(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
+}
+
+/// A drawing in XML of which every character is allowed there: names may hold control characters, which XML has no form for. What
+/// turns the direction of writing is replaced, too.
 pub fn well_formed(svg: &str) -> Cow<'_, str> {
     let is_forbidden = |c: char| {
-        (c < ' ' && !matches!(c, '\n' | '\t' | '\r')) || matches!(c, '\u{fffe}' | '\u{ffff}')
+        let is_control = c < ' ' && !matches!(c, '\n' | '\t' | '\r');
+        is_control || turns(c) || matches!(c, '\u{fffe}' | '\u{ffff}')
     };
     if !svg.contains(is_forbidden) {
         return svg.into();
@@ -189,8 +228,8 @@ mod tests {
     #[test]
     fn xml_has_no_control_characters() {
         assert_eq!(
-            well_formed("<a>\u{1b}\u{0}\t\u{ffff}\u{9b}</a>"),
-            "<a>␛␀\t\u{fffd}\u{9b}</a>"
+            well_formed("<a>\u{1b}\u{0}\t\u{ffff}\u{9b}\u{202e}</a>"),
+            "<a>␛␀\t\u{fffd}\u{9b}\u{fffd}</a>"
         );
         assert!(matches!(well_formed("<a/>\n"), Cow::Borrowed(_)));
     }

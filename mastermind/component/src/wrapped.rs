@@ -186,7 +186,7 @@ impl Wrapped {
             }
         }
         let method = ProxyMethod::registered(recorder.register(MethodDefinition {
-            instance: config.program.clone(),
+            instance: program_name(config),
             class: PROGRAM_CLASS.into(),
             port: PROGRAM_CLASS.into(),
             interface: PROGRAM_CLASS.into(),
@@ -244,10 +244,28 @@ impl Wrapped {
     }
 }
 
+/// The program that is recorded: the one that was asked for, or, behind a launcher or a script, this process by the name it was
+/// started with.
+fn program_name(config: &WrapConfig) -> String {
+    let line = std::fs::read("/proc/self/cmdline").unwrap_or_default();
+    let words = line.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+    let names = words.map(|word| word.rsplit('/').next().unwrap_or_default().to_owned());
+    // An interpreter stands before its script.
+    let mut names = names.take(MAX_WORDS).collect::<Vec<_>>().into_iter();
+    let own = names.next().filter(|name| !name.is_empty());
+    match own {
+        Some(own) if own != config.program && !names.any(|name| name == config.program) => own,
+        _ => config.program.clone(),
+    }
+}
+
+/// Words of a command among which the program is looked for.
+const MAX_WORDS: usize = 8;
+
 fn run_definition(config: &WrapConfig, ranks: u32) -> RunDefinition {
     let host = rustix::system::uname();
     RunDefinition {
-        assembly: config.program.clone(),
+        assembly: program_name(config),
         ranks,
         host: host.nodename().to_string_lossy().into_owned(),
         process: std::process::id(),

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use arrow_schema::ArrowError;
 use parquet::errors::ParquetError;
 
 /// Why records cannot be exported.
@@ -25,6 +26,22 @@ pub enum ExportError {
         /// Why not.
         source: ParquetError,
     },
+    /// An Arrow file cannot be written.
+    #[error("cannot write records \"{}\"", path.display())]
+    Arrow {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: ArrowError,
+    },
+    /// A file of comma-separated values cannot be written.
+    #[error("cannot write records \"{}\"", path.display())]
+    Csv {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: csv::Error,
+    },
     /// A folder that holds a dataset already, with which the new one would be mixed.
     #[error("cannot write records \"{}\": not empty, expected an empty or a new folder", path.display())]
     NotEmpty {
@@ -37,6 +54,16 @@ impl ExportError {
     pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
         move |source| Self::Io { path, source }
+    }
+
+    pub(crate) fn arrow(path: &Path) -> impl FnOnce(ArrowError) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self::Arrow { path, source }
+    }
+
+    pub(crate) fn csv(path: &Path) -> impl FnOnce(csv::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self::Csv { path, source }
     }
 
     pub(crate) fn parquet(path: &Path) -> impl FnOnce(ParquetError) -> Self {

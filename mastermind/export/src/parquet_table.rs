@@ -1,12 +1,15 @@
 //! One Parquet file: columns collected in memory, written a row group at a time.
 
+use std::collections::HashMap;
 use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parquet::basic::{Compression, ConvertedType, Encoding, Repetition, Type as Physical};
-use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr};
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{ColumnPath, Type};
@@ -15,6 +18,9 @@ use crate::error::ExportError;
 
 /// Rows of a row group: what a table holds in memory at most.
 const ROWS_PER_GROUP: usize = 1 << 19;
+
+/// Where the bytes of a table go.
+pub(crate) type Out = Box<dyn Write + Send>;
 
 /// How a column is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -27,6 +33,8 @@ pub(crate) enum Shape {
     Real,
     /// Text of few values.
     Text,
+    /// Yes or no.
+    Flag,
 }
 
 /// Values of one column; absent ones have a level of 0 and no value.
@@ -34,14 +42,33 @@ pub(crate) enum Shape {
 enum Values {
     Integers(Vec<i64>),
     Reals(Vec<f64>),
-    Texts(Vec<ByteArray>),
+    Texts(Texts),
+    Flags(Vec<bool>),
+}
+
+/// Texts of few values: each is kept once.
+#[derive(Debug, Default)]
+struct Texts {
+    rows: Vec<ByteArray>,
+    known: HashMap<String, ByteArray>,
+}
+
+impl Texts {
+    fn push(&mut self, text: &str) {
+        if let Some(known) = self.known.get(text) {
+            return self.rows.push(known.clone());
+        }
+        let bytes = ByteArray::from(text.as_bytes().to_vec());
+        self.known.insert(text.to_owned(), bytes.clone());
+        self.rows.push(bytes);
+    }
 }
 
 #[derive(Debug)]
 struct Column {
     values: Values,
-    /// For each row whether it has a value.
-    levels: Vec<i16>,
+    /// For each row whether it has a value; `None` where every row has one.
+    levels: Option<Vec<i16>>,
 }
 
 /// A cell of a row.
@@ -50,13 +77,16 @@ pub(crate) enum Cell<'a> {
     Integer(i64),
     Real(f64),
     Text(&'a str),
+    /// A value of an enumeration that has no name.
+    Index(u64),
+    Flag(bool),
     Absent,
 }
 
 /// A table that is being written.
 pub(crate) struct ParquetTable {
     path: PathBuf,
-    writer: SerializedFileWriter<File>,
+    writer: SerializedFileWriter<Out>,
     columns: Vec<Column>,
     rows: usize,
 }
@@ -65,20 +95,40 @@ impl ParquetTable {
     /// # Arguments
     /// * `columns` - names, each once, and shapes; every column may have absent values
     pub(crate) fn create(path: &Path, columns: &[(String, Shape)]) -> Result<Self, ExportError> {
+        let columns: Vec<_> = columns
+            .iter()
+            .map(|(name, shape)| (name.clone(), *shape, true))
+            .collect();
         let file = File::create(path).map_err(ExportError::io(path))?;
-        let writer = writer(file, columns).map_err(ExportError::parquet(path))?;
-        let column = |shape: Shape| Column {
+        Self::create_with((path, Box::new(BufWriter::new(file))), &columns, Vec::new())
+    }
+
+    /// # Arguments
+    /// * `path`, `out` - where it goes, and its name for errors
+    /// * `columns` - names, each once, shapes, and whether there may be absent values
+    /// * `metadata` - keys and values of the file
+    pub(crate) fn create_with(
+        (path, out): (&Path, Out),
+        columns: &[(String, Shape, bool)],
+        metadata: Vec<KeyValue>,
+    ) -> Result<Self, ExportError> {
+        let writer = writer(out, columns, metadata).map_err(ExportError::parquet(path))?;
+        let column = |shape: Shape, is_nullable: bool| Column {
             values: match shape {
                 Shape::Delta | Shape::Few => Values::Integers(Vec::new()),
                 Shape::Real => Values::Reals(Vec::new()),
-                Shape::Text => Values::Texts(Vec::new()),
+                Shape::Text => Values::Texts(Texts::default()),
+                Shape::Flag => Values::Flags(Vec::new()),
             },
-            levels: Vec::new(),
+            levels: is_nullable.then(Vec::new),
         };
         Ok(Self {
             path: path.into(),
             writer,
-            columns: columns.iter().map(|(_, shape)| column(*shape)).collect(),
+            columns: columns
+                .iter()
+                .map(|(_, shape, is_nullable)| column(*shape, *is_nullable))
+                .collect(),
             rows: 0,
         })
     }
@@ -99,12 +149,22 @@ impl ParquetTable {
                     true
                 }
                 (Values::Texts(values), Cell::Text(value)) => {
-                    values.push(value.as_bytes().to_vec().into());
+                    values.push(value);
+                    true
+                }
+                (Values::Texts(values), Cell::Index(index)) => {
+                    values.push(&index.to_string());
+                    true
+                }
+                (Values::Flags(values), Cell::Flag(value)) => {
+                    values.push(value);
                     true
                 }
                 _ => false,
             };
-            column.levels.push(present.into());
+            if let Some(levels) = &mut column.levels {
+                levels.push(present.into());
+            }
         }
         self.rows += 1;
         if self.rows == ROWS_PER_GROUP {
@@ -136,34 +196,49 @@ impl ParquetTable {
 }
 
 fn writer(
-    file: File,
-    columns: &[(String, Shape)],
-) -> Result<SerializedFileWriter<File>, ParquetError> {
+    file: Out,
+    columns: &[(String, Shape, bool)],
+    metadata: Vec<KeyValue>,
+) -> Result<SerializedFileWriter<Out>, ParquetError> {
     let mut fields = Vec::new();
-    for (name, shape) in columns {
+    for (name, shape, is_nullable) in columns {
         let (physical, converted) = match shape {
             Shape::Delta | Shape::Few => (Physical::INT64, ConvertedType::NONE),
             Shape::Real => (Physical::DOUBLE, ConvertedType::NONE),
             Shape::Text => (Physical::BYTE_ARRAY, ConvertedType::UTF8),
+            Shape::Flag => (Physical::BOOLEAN, ConvertedType::NONE),
+        };
+        let repetition = match is_nullable {
+            true => Repetition::OPTIONAL,
+            false => Repetition::REQUIRED,
         };
         let field = Type::primitive_type_builder(name, physical)
-            .with_repetition(Repetition::OPTIONAL)
+            .with_repetition(repetition)
             .with_converted_type(converted);
         fields.push(Arc::new(field.build()?));
     }
     let schema = Type::group_type_builder("record").with_fields(fields);
-    SerializedFileWriter::new(file, Arc::new(schema.build()?), properties(columns))
+    SerializedFileWriter::new(
+        file,
+        Arc::new(schema.build()?),
+        properties(columns, metadata),
+    )
 }
 
-fn properties(columns: &[(String, Shape)]) -> WriterPropertiesPtr {
+fn properties(columns: &[(String, Shape, bool)], metadata: Vec<KeyValue>) -> WriterPropertiesPtr {
+    let metadata = Some(metadata).filter(|metadata| !metadata.is_empty());
     let mut properties = WriterProperties::builder()
+        .set_key_value_metadata(metadata)
         .set_compression(Compression::GZIP(Default::default()))
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_offset_index_disabled(true);
-    for (name, shape) in columns {
+    for (name, shape, _) in columns {
         let path = ColumnPath::from(name.as_str());
         // The encoding beside a dictionary is the one it falls back to.
-        properties = properties.set_column_dictionary_enabled(path.clone(), *shape != Shape::Delta);
+        properties = properties.set_column_dictionary_enabled(
+            path.clone(),
+            !matches!(shape, Shape::Delta | Shape::Flag),
+        );
         if matches!(shape, Shape::Delta | Shape::Few) {
             properties = properties.set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
         }
@@ -172,7 +247,7 @@ fn properties(columns: &[(String, Shape)]) -> WriterPropertiesPtr {
 }
 
 fn write_group(
-    writer: &mut SerializedFileWriter<File>,
+    writer: &mut SerializedFileWriter<Out>,
     columns: &mut [Column],
 ) -> Result<(), ParquetError> {
     let mut group = writer.next_row_group()?;
@@ -189,7 +264,7 @@ fn write_column(
     file_column: &mut SerializedColumnWriter<'_>,
     column: &mut Column,
 ) -> Result<(), ParquetError> {
-    let levels = Some(column.levels.as_slice());
+    let levels = column.levels.as_deref();
     match &mut column.values {
         Values::Integers(values) => {
             file_column
@@ -206,10 +281,18 @@ fn write_column(
         Values::Texts(values) => {
             file_column
                 .typed::<ByteArrayType>()
+                .write_batch(&values.rows, levels, None)?;
+            values.rows.clear();
+        }
+        Values::Flags(values) => {
+            file_column
+                .typed::<BoolType>()
                 .write_batch(values, levels, None)?;
             values.clear();
         }
     }
-    column.levels.clear();
+    if let Some(levels) = &mut column.levels {
+        levels.clear();
+    }
     Ok(())
 }

@@ -1,7 +1,6 @@
 //! Records as a trace in Chrome's JSON format.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 
 use mastermind_records::{Log, Record, Run, Value};
@@ -15,14 +14,16 @@ use crate::error::ExportError;
 /// Times are microseconds since the earliest rank began. Ranks of one machine share its clock; those of several are
 /// aligned by their clocks' date, as well as those agree.
 ///
+/// # Arguments
+/// * `path`, `out` - where it goes, and its name for errors
+///
 /// # Errors
 /// [`ExportError::Io`].
 ///
 /// # Source
 /// Trace Event Format, the `X` and `M` phases.
-pub fn write_perfetto(run: &Run, path: &Path) -> Result<(), ExportError> {
-    let file = File::create(path).map_err(ExportError::io(path))?;
-    write(run, BufWriter::new(file)).map_err(ExportError::io(path))
+pub fn write_perfetto(run: &Run, path: &Path, out: impl Write) -> Result<(), ExportError> {
+    write(run, out).map_err(ExportError::io(path))
 }
 
 fn write(run: &Run, mut out: impl Write) -> std::io::Result<()> {

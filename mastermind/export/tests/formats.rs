@@ -5,7 +5,12 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use mastermind_export::{ExtrapFormat, write_extrap, write_parquet, write_perfetto};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float64Type, Int64Type};
+use arrow_array::{Array, RecordBatch};
+use mastermind_export::{
+    ExtrapFormat, TableFormat, write_extrap, write_parquet, write_perfetto, write_table,
+};
 use mastermind_records::definition::{
     CallPathDefinition, ClockDefinition, CounterDefinition, MethodDefinition, ParameterDefinition,
     ParameterKind,
@@ -181,12 +186,158 @@ fn parquet_gives_back_every_value() {
     assert!(again.to_string().contains("not empty"), "{again}");
 }
 
+/// What the one table has to hold, as text; absent is empty.
+fn expected(run: &Run) -> Vec<Vec<String>> {
+    let or_empty = |value: Option<u64>| value.map_or_else(String::new, |value| value.to_string());
+    let mut rows = Vec::new();
+    for rank in run.ranks() {
+        for (log, first_seq) in run.logs_of(rank) {
+            for record in log.records_from(first_seq) {
+                let method = record.method;
+                let is_flux = method.instance == "flux";
+                let only = |text: String| if is_flux { text } else { String::new() };
+                let word = |place: usize| record.values.get(place).copied().unwrap_or_default();
+                rows.push(vec![
+                    "a run".into(),
+                    rank.to_string(),
+                    "0".into(),
+                    method.instance.clone(),
+                    method.class.clone(),
+                    method.port.clone(),
+                    method.method.clone(),
+                    record.seq.to_string(),
+                    record.start_ns.to_string(),
+                    record.wall_ns.to_string(),
+                    or_empty(record.mpi_ns),
+                    or_empty(record.compute_ns()),
+                    only(word(0).to_string()),
+                    only(["x", "y"][word(1) as usize].into()),
+                    only("0.5".into()),
+                    only(word(3).to_string()),
+                    String::new(),
+                    log.definitions().call_path_name(record.call_path),
+                    or_empty(record.parent_seq),
+                    record.failed.to_string(),
+                ]);
+            }
+        }
+    }
+    rows
+}
+
+const COLUMNS: &str = "run,rank,thread,instance,class,port,method,seq,start_ns,wall_ns,mpi_ns,compute_ns,\
+                       q,axis,ratio,faults,misses,callpath,parent_seq,failed";
+
+fn of_csv(path: &Path) -> (String, Vec<Vec<String>>) {
+    let mut reader = csv::Reader::from_path(path).unwrap();
+    let header = reader
+        .headers()
+        .unwrap()
+        .iter()
+        .collect::<Vec<_>>()
+        .join(",");
+    let rows = reader
+        .records()
+        .map(|row| row.unwrap().iter().map(str::to_owned).collect());
+    (header, rows.collect())
+}
+
+fn of_parquet(path: &Path) -> (String, Vec<Vec<String>>) {
+    let reader = SerializedFileReader::new(File::open(path).unwrap()).unwrap();
+    let mut header = Vec::new();
+    let mut rows = Vec::new();
+    for row in reader.get_row_iter(None).unwrap() {
+        let row = row.unwrap();
+        header = row
+            .get_column_iter()
+            .map(|(name, _)| name.clone())
+            .collect();
+        let cells = row.get_column_iter().map(|(_, field)| match field {
+            Field::Null => String::new(),
+            Field::Str(text) => text.clone(),
+            other => other.to_string(),
+        });
+        rows.push(cells.collect());
+    }
+    (header.join(","), rows)
+}
+
+fn arrow_cells(batch: &RecordBatch, row: usize) -> Vec<String> {
+    let cell = |column: &dyn Array| {
+        if column.is_null(row) {
+            return String::new();
+        }
+        if let Some(texts) = column.as_string_opt::<i32>() {
+            return texts.value(row).into();
+        }
+        if let Some(flags) = column.as_boolean_opt() {
+            return flags.value(row).to_string();
+        }
+        match column.as_primitive_opt::<Int64Type>() {
+            Some(integers) => integers.value(row).to_string(),
+            None => column.as_primitive::<Float64Type>().value(row).to_string(),
+        }
+    };
+    batch.columns().iter().map(|column| cell(column)).collect()
+}
+
+fn of_arrow(path: &Path) -> (String, Vec<Vec<String>>) {
+    let reader = arrow_ipc::reader::FileReader::try_new(File::open(path).unwrap(), None).unwrap();
+    let schema = reader.schema();
+    assert_eq!(schema.metadata()["mastermind.run"], "{\"assembly\":\"a\"}");
+    assert_eq!(
+        schema.field_with_name("wall_ns").unwrap().metadata()["unit"],
+        "ns"
+    );
+    let header: Vec<_> = schema
+        .fields()
+        .iter()
+        .map(|field| field.name().clone())
+        .collect();
+    let batches = reader.map(Result::unwrap);
+    let rows = batches.flat_map(|batch| {
+        (0..batch.num_rows())
+            .map(|row| arrow_cells(&batch, row))
+            .collect::<Vec<_>>()
+    });
+    (header.join(","), rows.collect())
+}
+
+#[test]
+fn one_table_has_the_same_rows_in_each_format() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = run(directory.path());
+    let expected = expected(&run);
+    type Read = fn(&Path) -> (String, Vec<Vec<String>>);
+    for (format, name, read) in [
+        (TableFormat::Csv, "t.csv", of_csv as Read),
+        (TableFormat::Parquet, "t.parquet", of_parquet),
+        (TableFormat::Arrow, "t.arrow", of_arrow),
+    ] {
+        let path = directory.path().join(name);
+        let out = Box::new(File::create(&path).unwrap());
+        let about = "{\"assembly\":\"a\"}";
+        let rows = write_table(&run, "a run", about, (&path, out), format).unwrap();
+        assert_eq!(rows, run.n_records());
+        let (header, found) = read(&path);
+        assert_eq!(header, COLUMNS);
+        assert_eq!(found.len(), expected.len());
+        for (found, expected) in found.iter().zip(&expected) {
+            assert_eq!(found, expected, "{format:?}");
+        }
+        if format == TableFormat::Parquet {
+            let bytes = path.metadata().unwrap().len() as f64 / run.n_records() as f64;
+            assert!(bytes <= 10.0, "{bytes} bytes a record");
+        }
+    }
+}
+
 #[test]
 fn perfetto_has_every_call() {
     let directory = tempfile::tempdir().unwrap();
     let run = run(directory.path());
     let path = directory.path().join("trace.json");
-    write_perfetto(&run, &path).unwrap();
+    write_perfetto(&run, &path, File::create(&path).unwrap()).unwrap();
     let trace: serde_json::Value =
         serde_json::from_reader(std::io::BufReader::new(File::open(path).unwrap())).unwrap();
     let events = trace["traceEvents"].as_array().unwrap();

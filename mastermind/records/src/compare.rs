@@ -1,28 +1,32 @@
 //! Two runs side by side.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hasher};
 
 use serde::Serialize;
 
+use crate::effect::{Calls, Effect, effect};
 use crate::exclusive::ExclusiveTimes;
+use crate::records::Record;
 use crate::run::Run;
 
-/// Standard errors that a difference must have to be more than noise.
-///
-/// Calls are neither independent nor normal, so this is a rule of thumb and wider than the 1.96 of a 5 % level.
-const STANDARD_ERRORS: f64 = 3.0;
+/// Difference up to which two runs of a method are the same, percent: what is less hardly matters, and a machine in another state
+/// makes it.
+pub const MARGIN_PERCENT: f64 = 5.0;
 
 /// What became of a method from the first run to the second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// A call takes less time, by more than the noise.
+    /// At equal parameters a call takes less time, by more than the margin.
     Faster,
-    /// A call takes more time, by more than the noise.
+    /// At equal parameters a call takes more time, by more than the margin.
     Slower,
-    /// The difference is within the noise.
+    /// The difference is within the margin.
     Same,
-    /// Only one run has the method, or too few calls to tell noise, or too many have no record.
+    /// The interval of the difference lies on both sides of the margin, only one run has the method, there are too few calls at
+    /// equal parameters, or too many have no record.
+    #[serde(rename = "cannot tell")]
     Unknown,
 }
 
@@ -37,8 +41,6 @@ pub struct Side {
     pub mpi_ns: Option<f64>,
     /// Time of a call, nanoseconds.
     pub mean_ns: f64,
-    /// Standard error of `mean_ns`; `None` with fewer than two calls.
-    pub std_error_ns: Option<f64>,
     /// Share of the calls that have no record, from 0 to 1: they are in the sums and in `mean_ns`, not in its error.
     pub without_record: f64,
 }
@@ -57,6 +59,8 @@ pub struct Compared {
     pub second: Side,
     /// Time of a call in the second run by that in the first, minus 1, in percent; `None` where one has no calls.
     pub difference_percent: Option<f64>,
+    /// How much longer a call takes at equal parameters, by medians; `None` where that is not known.
+    pub effect: Option<Effect>,
     /// What to make of it.
     pub verdict: Verdict,
 }
@@ -64,26 +68,34 @@ pub struct Compared {
 /// Compares two runs method by method, by the time a call takes without the measured calls made from it.
 ///
 /// # Returns
-/// The methods of both runs, those with the largest change of total time first.
-///
-/// # Source
-/// Welch's comparison of two means, *Biometrika* 34 (1947), with [`Verdict`]'s own threshold.
+/// The methods of both runs and the functions of MPI, those with the largest change of total time first.
 pub fn compare(first: &Run, second: &Run) -> Vec<Compared> {
-    let (mut first, second) = (sides(first), sides(second));
+    compare_within(first, second, MARGIN_PERCENT)
+}
+
+/// The same, with a margin of one's own, percent.
+pub fn compare_within(first: &Run, second: &Run, margin_percent: f64) -> Vec<Compared> {
+    let steps = [first, second].map(|run| run.clock_step_ns().unwrap_or(0.0));
+    let step_ns = f64::max(steps[0], steps[1]);
+    let (mut first, mut second) = (sides(first), sides(second));
     for name in second.keys() {
         first.entry(name.clone()).or_default();
     }
     let mut compared: Vec<_> = first
         .into_iter()
-        .map(|(name, first)| {
-            let second = second.get(&name).copied().unwrap_or_default();
+        .map(|(name, (first, first_calls))| {
+            let (second, second_calls) = second.remove(&name).unwrap_or_default();
             let both = first.calls > 0.0 && second.calls > 0.0 && first.mean_ns > 0.0;
+            let effect = effect(&first_calls, &second_calls, step_ns);
+            let lacks = first.without_record.max(second.without_record);
+            let effect = effect.filter(|_| lacks <= MOST_WITHOUT_RECORD);
             Compared {
-                verdict: verdict(&first, &second),
+                verdict: verdict(effect, margin_percent),
                 difference_percent: both.then(|| 100.0 * (second.mean_ns / first.mean_ns - 1.0)),
                 name,
                 first,
                 second,
+                effect,
             }
         })
         .collect();
@@ -92,55 +104,33 @@ pub fn compare(first: &Run, second: &Run) -> Vec<Compared> {
     compared
 }
 
-fn verdict(first: &Side, second: &Side) -> Verdict {
-    let (Some(a), Some(b)) = (first.std_error_ns, second.std_error_ns) else {
-        return Verdict::Unknown;
-    };
-    if first.without_record.max(second.without_record) > MOST_WITHOUT_RECORD {
-        return Verdict::Unknown;
-    }
-    let difference = second.mean_ns - first.mean_ns;
-    if difference.abs() <= STANDARD_ERRORS * a.hypot(b) {
-        Verdict::Same
-    } else if difference < 0.0 {
-        Verdict::Faster
-    } else {
-        Verdict::Slower
+fn verdict(effect: Option<Effect>, margin_percent: f64) -> Verdict {
+    // As much less as the margin is more: 5 % more is undone by 4.76 % less.
+    let less = 100.0 * (1.0 / (1.0 + margin_percent / 100.0) - 1.0);
+    match effect {
+        Some(effect) if effect.lower_percent > margin_percent => Verdict::Slower,
+        Some(effect) if effect.upper_percent < less => Verdict::Faster,
+        Some(effect) if effect.lower_percent >= less && effect.upper_percent <= margin_percent => {
+            Verdict::Same
+        }
+        _ => Verdict::Unknown,
     }
 }
 
 #[derive(Default)]
 struct Sums {
-    /// Recorded calls whose own time is known.
-    n: u64,
-    mean_ns: f64,
-    /// Sum of squared deviations from the mean (Welford).
-    squares: f64,
     /// All calls.
     calls: u64,
     exclusive_ns: u64,
     mpi_ns: Option<u64>,
-}
-
-impl Sums {
-    fn add_call(&mut self, ns: f64) {
-        self.n += 1;
-        let deviation = ns - self.mean_ns;
-        self.mean_ns += deviation / self.n as f64;
-        self.squares += deviation * (ns - self.mean_ns);
-    }
+    /// Recorded calls whose own time is known.
+    known: Calls,
 }
 
 impl Sums {
     /// Adds those of another call path of the method.
-    fn merge(&mut self, other: &Sums) {
-        let (n, m) = (self.n as f64, other.n as f64);
-        if other.n > 0 {
-            let apart = other.mean_ns - self.mean_ns;
-            self.n += other.n;
-            self.mean_ns += apart * m / (n + m);
-            self.squares += other.squares + apart * apart * n * m / (n + m);
-        }
+    fn merge(&mut self, other: Sums) {
+        self.known.merge(other.known);
         self.calls += other.calls;
         self.exclusive_ns += other.exclusive_ns;
         if let Some(ns) = other.mpi_ns {
@@ -149,7 +139,35 @@ impl Sums {
     }
 }
 
-fn sides(run: &Run) -> BTreeMap<String, Side> {
+/// The words of a call's parameters as one number; 64 bits of a hash are not the same by chance.
+fn hashed(record: &Record<'_>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for word in record.values.iter().take(record.method.parameters.len()) {
+        hasher.write_u64(*word);
+    }
+    hasher.finish()
+}
+
+/// The name of a function of MPI in tables.
+fn function(name: &str) -> String {
+    format!("{name}()")
+}
+
+/// Calls and time of each function of MPI over all ranks.
+fn mpi_functions(run: &Run) -> Vec<(String, u64, u64)> {
+    let mut functions = BTreeMap::<String, (u64, u64)>::new();
+    for routine in run.ranks().iter().flat_map(|rank| run.mpi_routines(*rank)) {
+        let (calls, ns) = functions.entry(function(&routine.name)).or_default();
+        *calls += routine.calls;
+        *ns += routine.ns;
+    }
+    let functions = functions.into_iter();
+    functions
+        .map(|(name, (calls, ns))| (name, calls, ns))
+        .collect()
+}
+
+fn sides(run: &Run) -> BTreeMap<String, (Side, Calls)> {
     let mut sums = BTreeMap::<String, Sums>::new();
     for log in run.logs() {
         // By call path, since names are put together anew each time.
@@ -157,9 +175,13 @@ fn sides(run: &Run) -> BTreeMap<String, Side> {
         let has_all = log.unrecorded().is_empty();
         let mut records = ExclusiveTimes::new(log);
         while let Some((record, own)) = records.next_record() {
-            let sum = of_log.entry(record.call_path).or_default();
-            if has_all || !log.lacks_calls_of(&record) {
-                sum.add_call(own.wall_ns as f64);
+            let sum = of_log.entry(record.call_path).or_insert_with(|| {
+                let mut sum = Sums::default();
+                sum.known.begin();
+                sum
+            });
+            if !record.failed && (has_all || !log.lacks_calls_of(&record)) {
+                sum.known.add(hashed(&record), own.wall_ns as f64);
             }
             sum.calls += 1;
             sum.exclusive_ns += own.wall_ns;
@@ -176,33 +198,32 @@ fn sides(run: &Run) -> BTreeMap<String, Side> {
         }
         for (path, sum) in of_log.into_iter().filter(|(_, sum)| sum.calls > 0) {
             if let Some(method) = log.definitions().method_of(path) {
-                sums.entry(method.name()).or_default().merge(&sum);
+                let name = match method.is_mpi() {
+                    true => function(&method.method),
+                    false => method.name(),
+                };
+                sums.entry(name).or_default().merge(sum);
             }
         }
     }
+    for (name, calls, ns) in mpi_functions(run) {
+        let sum = sums.entry(name).or_default();
+        // Where calls were recorded one by one, these are in the totals too.
+        (sum.calls, sum.exclusive_ns, sum.mpi_ns) = (calls, ns, Some(ns));
+    }
     let ranks = run.ranks().len().max(1) as f64;
-    // Equal readings of a clock that steps are not equal times.
-    let step_ns = run.clock_step_ns().unwrap_or(0.0);
-    let least_variance = step_ns * step_ns / 6.0;
     let coverage = run.coverage();
-    let side = |name: &str, sum: Sums| {
-        let n = sum.n as f64;
-        Side {
-            calls: sum.calls as f64 / ranks,
-            exclusive_ns: sum.exclusive_ns as f64 / ranks,
-            mpi_ns: sum.mpi_ns.map(|ns| ns as f64 / ranks),
-            mean_ns: sum.exclusive_ns as f64 / sum.calls as f64,
-            std_error_ns: (sum.n > 1).then(|| {
-                let variance = (sum.squares / (n - 1.0)).max(least_variance);
-                (variance / n).sqrt()
-            }),
-            without_record: coverage.share_without(name),
-        }
+    let side = |name: &str, sum: &Sums| Side {
+        calls: sum.calls as f64 / ranks,
+        exclusive_ns: sum.exclusive_ns as f64 / ranks,
+        mpi_ns: sum.mpi_ns.map(|ns| ns as f64 / ranks),
+        mean_ns: sum.exclusive_ns as f64 / sum.calls as f64,
+        without_record: coverage.share_without(name),
     };
     sums.into_iter()
         .map(|(name, sum)| {
-            let side = side(&name, sum);
-            (name, side)
+            let side = side(&name, &sum);
+            (name, (side, sum.known))
         })
         .collect()
 }
@@ -211,26 +232,22 @@ fn sides(run: &Run) -> BTreeMap<String, Side> {
 mod tests {
     use super::*;
 
-    fn side(mean_ns: f64, std_error_ns: Option<f64>) -> Side {
-        Side {
-            calls: 10.0,
-            mean_ns,
-            std_error_ns,
-            ..Side::default()
-        }
-    }
-
     #[test]
-    fn a_difference_must_be_more_than_the_noise() {
-        let (a, b) = (side(100.0, Some(3.0)), side(112.0, Some(4.0)));
-        assert_eq!(verdict(&a, &b), Verdict::Same);
-        assert_eq!(verdict(&a, &side(116.0, Some(4.0))), Verdict::Slower);
-        assert_eq!(verdict(&side(116.0, Some(4.0)), &a), Verdict::Faster);
-        assert_eq!(verdict(&a, &side(900.0, None)), Verdict::Unknown);
-        let lacking = Side {
-            without_record: 0.9,
-            ..side(116.0, Some(4.0))
+    fn a_difference_must_be_beyond_the_margin() {
+        let verdict = |lower_percent, upper_percent| {
+            let percent = 0.5 * (lower_percent + upper_percent);
+            let effect = Effect {
+                percent,
+                lower_percent,
+                upper_percent,
+            };
+            verdict(Some(effect), MARGIN_PERCENT)
         };
-        assert_eq!(verdict(&a, &lacking), Verdict::Unknown);
+        assert_eq!(verdict(6.0, 300.0), Verdict::Slower);
+        assert_eq!(verdict(-40.0, -6.0), Verdict::Faster);
+        assert_eq!(verdict(-4.0, 4.9), Verdict::Same);
+        assert_eq!(verdict(-37.0, 269.0), Verdict::Unknown);
+        assert_eq!(verdict(1.0, 7.0), Verdict::Unknown);
+        assert_eq!(super::verdict(None, MARGIN_PERCENT), Verdict::Unknown);
     }
 }

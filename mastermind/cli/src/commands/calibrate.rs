@@ -16,6 +16,7 @@ use mastermind_simulation::calibration::{FittedLink, fit_link};
 use mastermind_simulation::machine::{Link, Rendezvous};
 use serde::Serialize;
 
+use crate::destination::Force;
 use crate::output;
 use crate::session::back_end::{self, MpiName};
 use machine::Calibrated;
@@ -37,6 +38,8 @@ pub struct Calibrate {
     /// Where the machine file goes
     #[arg(short, long, value_name = "M.toml")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
     /// Ranks that are started to measure messages
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(2..=4096))]
     ranks: u32,
@@ -95,6 +98,7 @@ impl Calibrate {
     /// # Errors
     /// There is no MPI, or one rank; a measurement fails; the file cannot be written.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
+        self.force.check([self.output.as_deref()], self.json)?;
         let launched = back_end::launcher()?;
         let mpi = self.mpi.map(MpiKind::from);
         if let (Some(launched), part) = (&launched, self.part) {
@@ -127,8 +131,7 @@ impl Calibrate {
     fn tell(&self, measured: &Measured) -> anyhow::Result<ExitCode> {
         let calibrated = Calibrated::of(measured, fit_all(measured)?);
         if let Some(path) = &self.output {
-            fs::write(path, calibrated.text())
-                .with_context(|| format!("cannot write machine \"{}\"", path.display()))?;
+            self.force.write("machine", path, calibrated.text())?;
         }
         let report = report(measured, &calibrated, self.output.as_deref());
         if self.json {

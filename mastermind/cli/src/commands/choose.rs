@@ -2,9 +2,8 @@
 
 mod runs;
 
-use std::fs;
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
@@ -20,6 +19,7 @@ use mastermind_models::Metric;
 use self::runs::Runs;
 use crate::commands::predict::read_models;
 use crate::commands::profile::tell_missing_records;
+use crate::destination::Force;
 use crate::output;
 use crate::session::setting;
 
@@ -71,6 +71,8 @@ pub struct Choose {
     /// Write the best assembly here
     #[arg(short, long, value_name = "ASSEMBLY2")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
     /// Predict by the shown formula of each model alone, not by the median over all credible ones
     #[arg(long)]
     shown: bool,
@@ -85,6 +87,8 @@ impl Choose {
     /// # Errors
     /// A file cannot be read; an alternative has no model, where that is refused; no assembly meets the requirements.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
+        let outputs = [self.output.as_deref(), self.export.as_deref()];
+        self.force.check(outputs, self.json)?;
         let assembly = Assembly::read(&self.assembly)?;
         let models = read_models(&self.models, self.shown)?;
         let run = super::profile::open(&self.records)?;
@@ -131,8 +135,7 @@ impl Choose {
         if let Some(path) = &self.export {
             let problem = problem_of(&calls, alternatives, instances, &models, &options)?;
             let text = cfn(&problem, &assembly.assembly.name, EXPORTED_DECIMALS);
-            fs::write(path, text)
-                .with_context(|| format!("cannot write problem \"{}\"", path.display()))?;
+            self.force.write("problem", path, text)?;
         }
         say_left_out(&choice);
         if let Some(path) = &self.output {
@@ -146,7 +149,7 @@ impl Choose {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn write(&self, assembly: &Assembly, choice: &Choice, path: &PathBuf) -> anyhow::Result<()> {
+    fn write(&self, assembly: &Assembly, choice: &Choice, path: &Path) -> anyhow::Result<()> {
         let mut best = assembly.clone();
         best.instances = choice.best.clone();
         // Its path was relative to the file it was read from.
@@ -154,8 +157,7 @@ impl Choose {
             *entry = entry.canonicalize().unwrap_or_else(|_| entry.clone());
         }
         let text = toml::to_string(&best).context("cannot write assembly: no TOML form")?;
-        fs::write(path, text)
-            .with_context(|| format!("cannot write assembly \"{}\"", path.display()))
+        self.force.write("assembly", path, text)
     }
 }
 

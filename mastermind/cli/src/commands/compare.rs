@@ -4,12 +4,19 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use mastermind_records::{Compared, Side, Verdict, compare};
+use mastermind_records::{
+    Compared, EFFECT_LEVEL, Effect, MARGIN_PERCENT, Side, Verdict, compare_within,
+};
 
 use crate::commands::profile::tell_missing_records;
 use crate::output;
 
 /// Compare two runs, method by method.
+///
+/// Calls are compared at equal parameters, by their medians, so that a few late calls decide nothing and a run of other sizes is
+/// not called slower. The interval is that of the difference, told from blocks of calls that follow one another. Faster and
+/// slower: the whole interval lies beyond the margin; same: within it; else nobody can tell from these runs. What differs between
+/// runs of the same program, because the machine was in another state, is in no interval: repeat the runs where much depends on it.
 #[derive(Args)]
 #[command(after_help = "Example: mastermind compare godunov efm")]
 pub struct Compare {
@@ -17,6 +24,9 @@ pub struct Compare {
     first: PathBuf,
     /// Records of the second run
     second: PathBuf,
+    /// Difference that does not matter, per cent
+    #[arg(long, value_name = "PERCENT", default_value_t = MARGIN_PERCENT, value_parser = percent)]
+    margin: f64,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -30,11 +40,11 @@ impl Compare {
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         let first = super::profile::open(&self.first)?;
         let second = super::profile::open(&self.second)?;
-        let compared = compare(&first, &second);
+        let compared = compare_within(&first, &second, self.margin);
         for run in [&first, &second] {
             tell_missing_records(
                 run,
-                "their times are in the sums and means, the noise is that of the others",
+                "their times are in the sums and means, and what is told at equal parameters is of the others",
             );
         }
         if self.json {
@@ -51,19 +61,27 @@ impl Compare {
             "us/CALL",
             "",
             "DIFFERENCE",
+            "AT EQUAL PARAMETERS",
             "NAME",
             "VERDICT",
         ];
-        let numbers: Vec<usize> = (0..9).collect();
+        let numbers: Vec<usize> = (0..10).collect();
         output::line(output::table(&header, &numbers, compared.iter().map(cells)));
         output::line(format!(
             "first {}, second {}; times without measured calls made from a method, calls and sums mean over the ranks; \
-             same: within 3 standard errors",
+             at equal parameters: medians, with an interval of {} %; same: within {} %",
             self.first.display(),
-            self.second.display()
+            self.second.display(),
+            100.0 * EFFECT_LEVEL,
+            self.margin
         ));
         Ok(ExitCode::SUCCESS)
     }
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|x: &f64| (0.0..1e6).contains(x));
+    number.ok_or_else(|| "expected a number of at least 0".into())
 }
 
 fn cells(compared: &Compared) -> Vec<String> {
@@ -90,6 +108,14 @@ fn cells(compared: &Compared) -> Vec<String> {
     both(&|side| format!("{:.3}", side.mean_ns * 1e-3));
     let percent = compared.difference_percent;
     cells.push(percent.map_or_else(String::new, |percent| format!("{percent:+.1} %")));
+    cells.push(compared.effect.map_or_else(String::new, |effect| {
+        let Effect {
+            percent,
+            lower_percent,
+            upper_percent,
+        } = effect;
+        format!("{percent:+.1} % ({lower_percent:+.1} to {upper_percent:+.1})")
+    }));
     cells.push(compared.name.clone());
     cells.push(verdict(compared));
     cells
@@ -111,7 +137,10 @@ fn verdict(compared: &Compared) -> String {
             let percent = 100.0 * without_record(compared);
             return format!("cannot tell: {percent:.0} % of the calls have no record");
         }
-        Verdict::Unknown => "too few calls",
+        Verdict::Unknown if compared.effect.is_none() => {
+            "cannot tell: too few calls at equal parameters"
+        }
+        Verdict::Unknown => "cannot tell",
         _ => "same",
     }
     .into()

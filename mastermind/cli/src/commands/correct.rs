@@ -9,7 +9,7 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mastermind_correction::{
@@ -17,6 +17,7 @@ use mastermind_correction::{
 };
 use mastermind_models::ModelSet;
 
+use crate::destination::Force;
 use crate::output;
 
 /// Fit a semi-empirical formula within bounds, and evolve the error correction term that it lacks.
@@ -67,9 +68,8 @@ pub struct Correct {
     /// Folder for figures of the fit, the prediction and the frequency of improvement
     #[arg(long, value_name = "FOLDER")]
     plot: Option<PathBuf>,
-    /// Overwrite files
-    #[arg(long)]
-    force: bool,
+    #[command(flatten)]
+    force: Force,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -119,13 +119,7 @@ impl Correct {
             .as_deref()
             .map(|path| read(path, &specification))
             .transpose()?;
-        if let Some(path) = self
-            .output
-            .as_deref()
-            .filter(|path| *path != Path::new("-"))
-        {
-            refuse_existing(path, self.force)?;
-        }
+        self.force.check([self.output.as_deref()], self.json)?;
         let plan = self.plan();
         let bar = progress();
         let report = procedure(&specification, &table, &plan, &|share| {
@@ -146,7 +140,7 @@ impl Correct {
         }
         if self.json {
             output::json(&document::of(&specification, &report, &elsewhere))?;
-        } else if self.output.as_deref() != Some(Path::new("-")) {
+        } else {
             told::tell(&specification, &report, &elsewhere);
         }
         Ok(ExitCode::SUCCESS)
@@ -218,11 +212,7 @@ impl Correct {
             models: vec![model],
         }
         .to_json()?;
-        if path == Path::new("-") {
-            output::line(text);
-            return Ok(());
-        }
-        fs::write(path, text).with_context(|| format!("cannot write models \"{}\"", path.display()))
+        self.force.write("models", path, text + "\n")
     }
 }
 
@@ -230,17 +220,6 @@ fn read(path: &Path, specification: &Specification) -> anyhow::Result<Table> {
     let act = || format!("cannot read \"{}\"", path.display());
     let table = Table::from_csv(File::open(path).with_context(act)?, specification);
     table.with_context(act)
-}
-
-/// Nothing is overwritten that was not asked for.
-fn refuse_existing(path: &Path, is_forced: bool) -> anyhow::Result<()> {
-    if path.exists() && !is_forced {
-        bail!(
-            "cannot write \"{}\": it exists, expected a new file; take another name, or --force",
-            path.display()
-        );
-    }
-    Ok(())
 }
 
 /// A bar on standard error where that is a terminal.

@@ -13,7 +13,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 
 use crate::output;
-use crate::session::own_folder;
+use crate::session::default_path;
 
 /// Describe a class or a library: ports, methods, parameters.
 #[derive(Args)]
@@ -24,7 +24,7 @@ pub struct Describe {
     /// A library's path, or a class
     #[arg(value_name = "LIB|CLASS")]
     what: String,
-    /// Libraries or folders to look for the class in [default: the folder of this program]
+    /// Libraries or folders to look for the class in [default: CCA_COMPONENT_PATH, else those of this program]
     #[arg(long, value_name = "PATH")]
     path: Vec<PathBuf>,
     /// Print one JSON document
@@ -118,7 +118,7 @@ impl Describe {
             return Ok(Library::open(&path)?.classes().to_vec());
         }
         let paths = if self.path.is_empty() {
-            vec![own_folder()?]
+            default_path()?
         } else {
             self.path.clone()
         };

@@ -1,36 +1,63 @@
 //! `mastermind export`: records in other tools' formats.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
-use mastermind_export::{ExtrapFormat, write_extrap, write_parquet, write_perfetto};
+use mastermind_export::{
+    ExportError, ExtrapFormat, TableFormat, write_extrap, write_parquet, write_perfetto,
+    write_table,
+};
 use mastermind_records::{Run, write_csv};
 
+use crate::commands::info;
 use crate::commands::profile::tell_missing_records;
+use crate::destination::{Force, is_standard_output};
+use crate::errors::WrongUse;
 use crate::output;
 
 /// Write records in another tool's format.
+///
+/// One table has a row a call and the same columns in each format: run, rank, thread, instance, class, port, method, seq, start_ns,
+/// wall_ns, mpi_ns, compute_ns, then all parameters and counters of all methods, callpath, parent_seq, failed. What a method
+/// does not have, or was not measured, is absent. The metadata of Parquet and Arrow files hold the run, as info --json tells it,
+/// and the units.
 #[derive(Args)]
-#[command(after_help = "Example: mastermind export records --format parquet -o dataset")]
+#[command(
+    after_help = "Example: mastermind export records -o records.parquet\n         \
+                        mastermind export records --format csv -o tables"
+)]
 pub struct Export {
     /// The record directory
     records: PathBuf,
-    /// The format
+    /// The format [default: by the ending of the output: .parquet, .arrow, .feather or .csv]
     #[arg(long, value_enum)]
-    format: Format,
-    /// Where it goes: a file for perfetto, else a folder
+    format: Option<Format>,
+    /// Where it goes: a file for perfetto and for one table, else an empty or a new folder
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
+    /// One table of all calls, the default for parquet and arrow, and for csv into a file of that ending
+    #[arg(long, conflicts_with = "by_method")]
+    one_table: bool,
+    /// A file a method and rank, with the columns of that method alone: for csv and parquet
+    #[arg(long)]
+    by_method: bool,
+    #[command(flatten)]
+    force: Force,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// Comma-separated values, a file an instance, port, method and rank
+    /// Comma-separated values, a file an instance, port, method and rank; or one table
     Csv,
-    /// A Parquet dataset partitioned by method and rank, for DuckDB, Polars, Spark
+    /// Parquet, for pandas, Polars, DuckDB, Spark
     Parquet,
+    /// An Arrow IPC file, which is Feather
+    Arrow,
     /// Extra-P's text format, a file a method
     Extrap,
     /// Extra-P's JSON lines, a file a method
@@ -39,28 +66,182 @@ enum Format {
     Perfetto,
 }
 
+impl Format {
+    fn table(self) -> Option<TableFormat> {
+        match self {
+            Format::Csv => Some(TableFormat::Csv),
+            Format::Parquet => Some(TableFormat::Parquet),
+            Format::Arrow => Some(TableFormat::Arrow),
+            _ => None,
+        }
+    }
+
+    /// The ending of a file with one table.
+    fn ending(self) -> &'static str {
+        match self {
+            Format::Parquet => "parquet",
+            Format::Arrow => "arrow",
+            _ => "csv",
+        }
+    }
+
+    fn by_ending(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()? {
+            "csv" => Some(Format::Csv),
+            "parquet" => Some(Format::Parquet),
+            "arrow" | "feather" => Some(Format::Arrow),
+            _ => None,
+        }
+    }
+}
+
 impl Export {
     /// Exports the records.
     ///
     /// # Errors
-    /// There are no records; the output cannot be written.
+    /// There are no records; the output is there already, or cannot be written.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
+        let format = self.format()?;
+        let table = self.table(format)?;
         let run = super::profile::open(&self.records)?;
-        let files = match self.format {
-            Format::Csv => write_csv(&run, &self.output)?,
-            Format::Parquet => write_parquet(&run, &self.output)?,
-            Format::Extrap => self.extrap(&run, ExtrapFormat::Text)?,
-            Format::ExtrapJsonl => self.extrap(&run, ExtrapFormat::JsonLines)?,
-            Format::Perfetto => {
-                write_perfetto(&run, &self.output)?;
-                vec![self.output]
+        let files = match (table, format) {
+            (Some(table), _) => self.one_table(&run, format, table)?,
+            (None, Format::Perfetto) => {
+                self.through_file(&self.output, |(path, out)| write_perfetto(&run, path, out))?
             }
+            _ => self.folder(&run, format)?,
         };
         tell_missing_records(&run, "they are not in the export");
         for path in files {
             output::line(path.display().to_string());
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    fn format(&self) -> anyhow::Result<Format> {
+        match self.format.or_else(|| Format::by_ending(&self.output)) {
+            Some(format) => Ok(format),
+            None => bail!(WrongUse(
+                "cannot export: no format, expected --format, or an output that ends in .parquet, .arrow, .feather or .csv"
+            )),
+        }
+    }
+
+    /// The format of one table, if that is what is wanted.
+    fn table(&self, format: Format) -> anyhow::Result<Option<TableFormat>> {
+        let is_default = match format {
+            Format::Csv => {
+                is_standard_output(&self.output) || Format::by_ending(&self.output) == Some(format)
+            }
+            _ => true,
+        };
+        let table = format.table();
+        if self.one_table && table.is_none() {
+            bail!(WrongUse(
+                "cannot export one table: a format of other things, expected csv, parquet or arrow"
+            ));
+        }
+        if self.by_method && !matches!(format, Format::Csv | Format::Parquet) {
+            bail!(WrongUse(
+                "cannot export by method: another format, expected csv or parquet"
+            ));
+        }
+        Ok(table.filter(|_| self.one_table || is_default && !self.by_method))
+    }
+
+    /// One file with all calls: the output, or, in a folder, `records` with the ending of the format.
+    fn one_table(
+        &self,
+        run: &Run,
+        format: Format,
+        table: TableFormat,
+    ) -> anyhow::Result<Vec<PathBuf>> {
+        let is_file = is_standard_output(&self.output) || self.output.extension().is_some();
+        let path = match is_file && !self.output.is_dir() {
+            true => self.output.clone(),
+            false => {
+                self.force.check_folder(&self.output)?;
+                let act = || format!("cannot make folder \"{}\"", self.output.display());
+                fs::create_dir_all(&self.output).with_context(act)?;
+                self.output.join(format!("records.{}", format.ending()))
+            }
+        };
+        let about = serde_json::to_string(&info::told(run))?;
+        let name = name_of(&self.records);
+        self.through_file(&path, |out| {
+            write_table(run, &name, &about, out, table).map(drop)
+        })
+    }
+
+    /// Writes one file, which is not left in part where that fails; or onto standard output.
+    fn through_file(
+        &self,
+        path: &Path,
+        write: impl FnOnce((&Path, Box<dyn Write + Send>)) -> Result<(), ExportError>,
+    ) -> anyhow::Result<Vec<PathBuf>> {
+        self.force.check([Some(path)], false)?;
+        let out = self.force.create("export", path)?;
+        if let Err(error) = write((path, out)) {
+            if path.is_file() {
+                // The error is told, whether this works or not.
+                let _ = fs::remove_file(path);
+            }
+            return Err(error.into());
+        }
+        Ok(match is_standard_output(path) {
+            true => Vec::new(),
+            false => vec![path.to_owned()],
+        })
+    }
+
+    /// Formats of several files.
+    fn folder(&self, run: &Run, format: Format) -> anyhow::Result<Vec<PathBuf>> {
+        self.force.check_folder(&self.output)?;
+        if self.output.is_dir() {
+            self.clear()?;
+        }
+        let files = match format {
+            Format::Parquet => write_parquet(run, &self.output)?,
+            Format::Extrap => self.extrap(run, ExtrapFormat::Text)?,
+            Format::ExtrapJsonl => self.extrap(run, ExtrapFormat::JsonLines)?,
+            _ => write_csv(run, &self.output)?,
+        };
+        let names = files
+            .iter()
+            .filter_map(|file| file.strip_prefix(&self.output).ok());
+        let names: Vec<_> = names
+            .map(|name| name.display().to_string() + "\n")
+            .collect();
+        let list = self.output.join(LIST);
+        let act = || format!("cannot write \"{}\"", list.display());
+        fs::write(&list, names.concat()).with_context(act)?;
+        Ok(files)
+    }
+
+    /// Drops what an earlier export wrote into the folder, so that it never holds two runs; what else is there stays.
+    fn clear(&self) -> anyhow::Result<()> {
+        let list = self.output.join(LIST);
+        let Ok(names) = fs::read_to_string(&list) else {
+            return Ok(());
+        };
+        let is_below = |name: &&str| {
+            let mut parts = Path::new(name).components();
+            parts.all(|part| matches!(part, std::path::Component::Normal(_)))
+        };
+        for name in names.lines().filter(is_below) {
+            let path = self.output.join(name);
+            // What is gone already need not go.
+            let _ = fs::remove_file(&path);
+            for folder in path
+                .ancestors()
+                .skip(1)
+                .take_while(|folder| *folder != self.output)
+            {
+                // While something else is in it, it stays.
+                let _ = fs::remove_dir(folder);
+            }
+        }
+        fs::remove_file(&list).with_context(|| format!("cannot drop \"{}\"", list.display()))
     }
 
     fn extrap(&self, run: &Run, format: ExtrapFormat) -> anyhow::Result<Vec<PathBuf>> {
@@ -74,4 +255,16 @@ impl Export {
         }
         Ok(exported.files)
     }
+}
+
+/// In a folder, the names of the files that an export wrote; hidden, so that readers of the folder pass over it.
+const LIST: &str = ".mastermind-export";
+
+/// The name of a run: that of its directory.
+fn name_of(records: &Path) -> String {
+    let path = records.canonicalize().unwrap_or_else(|_| records.into());
+    let name = path
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned());
+    name.unwrap_or_default()
 }

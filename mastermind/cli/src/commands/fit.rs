@@ -1,14 +1,13 @@
 //! `mastermind fit`: models of the measured methods.
 
-use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context;
 use clap::{Args, ValueEnum};
 use mastermind_models::{Language, Model, ModelSet, render};
 
 use crate::commands::wishes::Wishes;
+use crate::destination::Force;
 use crate::measurements::{self, Measured, Reading};
 use crate::output;
 
@@ -25,7 +24,9 @@ pub struct Fit {
     /// Where the models go, as JSON
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Only methods with this name, or whose name CLASS::PORT.METHOD ends in it
+    #[command(flatten)]
+    force: Force,
+    /// Only this method: CLASS::PORT.METHOD, INSTANCE.PORT.METHOD of a run, or all whose name ends in it
     #[arg(long, value_name = "NAME")]
     method: Option<String>,
     #[command(flatten)]
@@ -88,9 +89,10 @@ impl Fit {
     /// There are no measurements; no method of the name; the output cannot be written.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         self.wishes.check()?;
+        self.force.check([self.output.as_deref()], self.json)?;
         let metric = &self.measured.metric;
         let samples = measurements::read(&self.inputs, &self.reading, metric)?;
-        let samples = measurements::select(samples, self.method.as_deref(), metric)?;
+        let samples = measurements::select(samples, self.method.as_deref(), metric, &self.inputs)?;
         let mut models = Vec::new();
         let mut failures = Vec::new();
         for samples in &samples {
@@ -112,8 +114,7 @@ impl Fit {
             return Ok(ExitCode::FAILURE);
         }
         if let Some(path) = &self.output {
-            fs::write(path, models.to_json()?)
-                .with_context(|| format!("cannot write models \"{}\"", path.display()))?;
+            self.force.write("models", path, models.to_json()? + "\n")?;
         }
         let format = if self.json {
             Printed::Json

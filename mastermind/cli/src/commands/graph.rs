@@ -9,18 +9,22 @@ mod weights;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context;
-use cca_core::{Assembly, MonitorSelection};
+use anyhow::{Context, bail};
+use cca_core::{Assembly, Endpoint, MonitorSelection};
 use clap::{Args, ValueEnum};
 use mastermind_component::add_to_call_graph;
 use mastermind_composition::CallGraph;
 use mastermind_models::ModelSet;
+use mastermind_records::Run;
 use serde::Serialize;
 
 use self::weights::{Predicted, Times};
+use crate::destination::{Force, is_standard_output};
+use crate::errors::WrongUse;
+use crate::figures::picture;
 use crate::output;
 use crate::session::framework::Session;
 use crate::session::recording::Recording;
@@ -35,12 +39,14 @@ use crate::session::{assignment, build, model, read_assembly};
 pub struct Graph {
     /// The assembly file, an rc script, or a program model
     assembly: PathBuf,
-    /// What to write
-    #[arg(long, value_name = "FORMAT", default_value = "dot")]
-    format: Format,
+    /// What to write [default: by the ending of the output: .dot, .gv, .json, .svg, .png or .pdf; else dot]
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<Format>,
     /// Where to write it [default: standard output]
     #[arg(short, long, value_name = "F")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
     /// Take another class for an instance first
     #[arg(long, value_name = "INSTANCE=CLASS", value_parser = assignment)]
     replace: Vec<(String, String)>,
@@ -64,6 +70,10 @@ enum Format {
     Json,
     /// A picture
     Svg,
+    /// A picture in pixels
+    Png,
+    /// A picture as a page
+    Pdf,
 }
 
 /// The wiring of an assembly.
@@ -121,29 +131,63 @@ impl Graph {
     /// # Errors
     /// The assembly, the records or the models cannot be read; the picture cannot be written.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
+        self.force.check([self.output.as_deref()], false)?;
+        let format = self.format()?;
         let text = if model::is_model(&self.assembly) {
-            self.activities()?
+            self.activities(format)?
         } else {
-            self.wiring()?
+            self.wiring(format)?
         };
-        match &self.output {
-            Some(path) => fs::write(path, text)
-                .with_context(|| format!("cannot write graph \"{}\"", path.display()))?,
-            None => output::line(text.trim_end()),
-        }
+        let bytes = match format {
+            Format::Png => picture::Format::Png.render(&text)?,
+            Format::Pdf => picture::Format::Pdf.render(&text)?,
+            _ => text.into_bytes(),
+        };
+        let path = self.output.as_deref().unwrap_or(Path::new("-"));
+        self.force.write("graph", path, bytes)?;
         Ok(ExitCode::SUCCESS)
     }
 
-    fn activities(&self) -> anyhow::Result<String> {
+    /// The format: as said, else by the ending.
+    fn format(&self) -> anyhow::Result<Format> {
+        let path = self
+            .output
+            .as_deref()
+            .filter(|path| !is_standard_output(path));
+        let ending = path.and_then(|path| path.extension()?.to_str());
+        let by_ending = match ending {
+            Some("dot" | "gv") => Some(Format::Dot),
+            Some("json") => Some(Format::Json),
+            Some("svg") => Some(Format::Svg),
+            Some("png") => Some(Format::Png),
+            Some("pdf") => Some(Format::Pdf),
+            _ => None,
+        };
+        match (self.format, by_ending, ending) {
+            (Some(said), Some(by_ending), _) if said != by_ending => bail!(WrongUse(
+                "cannot write graph: --format says another format than the ending of the file, expected one of them or the same"
+            )),
+            (Some(said), ..) => Ok(said),
+            (None, Some(by_ending), _) => Ok(by_ending),
+            (None, None, None) => Ok(Format::Dot),
+            (None, None, Some(ending)) => bail!(
+                "cannot write graph: no format of ending .{ending}, expected .dot, .gv, .json, .svg, .png or .pdf; or name it with --format"
+            ),
+        }
+    }
+
+    fn activities(&self, format: Format) -> anyhow::Result<String> {
         let drawn = activity::Drawn::of(&model::read(&self.assembly)?);
-        Ok(match self.format {
+        Ok(match format {
             Format::Dot => activity::dot(&drawn),
             Format::Json => serde_json::to_string_pretty(&drawn)? + "\n",
-            Format::Svg => output::well_formed(&activity::svg(&drawn)).into_owned(),
+            Format::Svg | Format::Png | Format::Pdf => {
+                output::well_formed(&activity::svg(&drawn)).into_owned()
+            }
         })
     }
 
-    fn wiring(&self) -> anyhow::Result<String> {
+    fn wiring(&self, format: Format) -> anyhow::Result<String> {
         let (assembly, mut problems) = read_assembly(&self.assembly, &self.replace, &[], false)?;
         if let Some(problem) = problems.pop() {
             return Err(anyhow::Error::from_boxed(problem));
@@ -164,17 +208,19 @@ impl Graph {
                 weights::add_predicted(&mut wiring, &run, &models)?;
             }
         }
-        Ok(match self.format {
+        Ok(match format {
             Format::Dot => dot::draw(&wiring),
             Format::Json => serde_json::to_string_pretty(&wiring)? + "\n",
-            Format::Svg => output::well_formed(&svg::draw(&wiring)).into_owned(),
+            Format::Svg | Format::Png | Format::Pdf => {
+                output::well_formed(&svg::draw(&wiring)).into_owned()
+            }
         })
     }
 }
 
 impl Wiring {
     /// Adds who called whom in a run; recursion is said, since times of a path that goes on and on are hard to read.
-    fn add_call_graph(&mut self, run: &mastermind_records::Run) {
+    fn add_call_graph(&mut self, run: &Run) {
         let mut graph = CallGraph::new();
         add_to_call_graph(&mut graph, run);
         let vertices: Vec<_> = graph.vertices().collect();
@@ -268,6 +314,37 @@ impl Wiring {
         }
         Ok(())
     }
+}
+
+/// The wiring of the assembly that ran, with its calls and times, as a picture; `None` where nothing was connected, as in a program
+/// that was wrapped.
+///
+/// # Errors
+/// None of its instances was called.
+pub fn of_run(run: &Run) -> anyhow::Result<Option<String>> {
+    let definition = run.logs().first().map(|log| &log.definitions().run);
+    let Some(definition) = definition.filter(|run| !run.connections.is_empty()) else {
+        return Ok(None);
+    };
+    let mut assembly = Assembly::default();
+    assembly.assembly.name.clone_from(&definition.assembly);
+    let classes = definition.classes.iter();
+    let classes = classes.filter(|class| !class.library.is_empty());
+    assembly.instances = classes
+        .map(|class| (class.instance.clone(), class.class.clone()))
+        .collect();
+    let end = |instance: &str, port: &str| Endpoint {
+        instance: instance.into(),
+        port: port.into(),
+    };
+    for connection in &definition.connections {
+        let uses = end(&connection.user, &connection.uses_port);
+        let provides = end(&connection.provider, &connection.provides_port);
+        assembly.connections.insert(uses, provides);
+    }
+    let mut wiring = Wiring::of(&assembly);
+    weights::add_measured(&mut wiring, run)?;
+    Ok(Some(output::well_formed(&svg::draw(&wiring)).into_owned()))
 }
 
 #[cfg(test)]

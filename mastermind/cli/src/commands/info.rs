@@ -25,8 +25,8 @@ pub struct Info {
 
 /// A run, as its logs tell it.
 #[derive(Serialize)]
-struct Told {
-    assembly: String,
+pub struct Told {
+    pub assembly: String,
     /// Values of the parameters by `INSTANCE.PORT.KEY`.
     parameters: BTreeMap<String, String>,
     classes: Vec<ClassDefinition>,
@@ -57,7 +57,7 @@ struct Told {
 
 /// A clock, and what a recorded call costs by it; one for all ranks whose clocks are alike.
 #[derive(Serialize)]
-struct ClockTold {
+pub struct ClockTold {
     name: String,
     ticks_per_second: f64,
     /// What it advances by at once.
@@ -83,7 +83,8 @@ impl Info {
     }
 }
 
-fn told(run: &Run) -> Told {
+/// What the logs of a run tell of it.
+pub fn told(run: &Run) -> Told {
     // Each log says the same of the run.
     let definition = run.logs().first().map(|log| &log.definitions().run);
     let definition = definition.cloned().unwrap_or_default();
@@ -169,7 +170,25 @@ fn counters(run: &Run) -> (BTreeMap<String, String>, BTreeMap<String, BTreeSet<S
     (read, missing)
 }
 
-fn text(told: &Told) -> String {
+/// A run in a line: ranks, host, start, records.
+pub fn summary(told: &Told) -> String {
+    let ranks = match told.ranks {
+        1 => "1 rank".to_owned(),
+        n => format!("{n} ranks"),
+    };
+    let hosts = Vec::from_iter(told.hosts.iter().cloned()).join(", ");
+    let started = told
+        .started_unix_ns
+        .map_or_else(String::new, |ns| format!(", {}", time(ns)));
+    let lost = told.lost_records;
+    format!(
+        "{ranks} on {hosts}{started}; {} calls recorded, {lost} lost",
+        told.records
+    )
+}
+
+/// What is told of a run, line by line.
+pub fn rows(told: &Told) -> Vec<(&'static str, String)> {
     let mut rows = vec![
         ("assembly", told.assembly.clone()),
         ("ranks", ranks(told)),
@@ -179,10 +198,7 @@ fn text(told: &Told) -> String {
         ),
     ];
     if let Some(ns) = told.started_unix_ns {
-        let started = humantime::format_rfc3339_seconds(
-            std::time::UNIX_EPOCH + std::time::Duration::from_nanos(ns),
-        );
-        rows.push(("started", started.to_string()));
+        rows.push(("started", time(ns)));
     }
     let mpi = told.mpi.clone();
     rows.push(("time in MPI", mpi.unwrap_or_else(|| "not measured".into())));
@@ -246,9 +262,17 @@ fn text(told: &Told) -> String {
     if !told.finished {
         rows.push(("end", "has not ended, or was killed".into()));
     }
-    let rows = rows
-        .into_iter()
-        .map(|(what, found)| vec![what.to_string(), found]);
+    rows
+}
+
+fn time(unix_ns: u64) -> String {
+    let time = std::time::UNIX_EPOCH + std::time::Duration::from_nanos(unix_ns);
+    humantime::format_rfc3339_seconds(time).to_string()
+}
+
+fn text(told: &Told) -> String {
+    let rows = rows(told).into_iter();
+    let rows = rows.map(|(what, found)| vec![what.to_string(), found]);
     output::table(&["WHAT", "FOUND"], &[], rows)
 }
 

@@ -10,14 +10,14 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::output;
+use crate::session::default_path;
 use crate::session::framework::Session;
-use crate::session::own_folder;
 
 /// List the classes found in component libraries.
 #[derive(Args)]
 #[command(after_help = "Example: mastermind list target/release")]
 pub struct List {
-    /// Libraries, or folders with libraries [default: the folder of this program]
+    /// Libraries, or folders with libraries [default: CCA_COMPONENT_PATH, else those of this program]
     paths: Vec<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
@@ -52,7 +52,7 @@ impl List {
     /// A path that does not exist; a library, named itself, that is none.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         let paths = if self.paths.is_empty() {
-            vec![own_folder()?]
+            default_path()?
         } else {
             self.paths.clone()
         };

@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 use cca_abi::hash_signature;
 use clap::{Args, Subcommand, ValueEnum};
 
+use crate::destination::Force;
 use crate::errors::WrongUse;
 use crate::output;
 use crate::session::sources::FRAMEWORK;
@@ -38,6 +39,8 @@ struct Begin {
     /// The folder to make [default: after the name]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
     /// The folder `framework` of the sources, for Rust [default: the one that this program was built from]
     #[arg(long, value_name = "DIR")]
     framework: Option<PathBuf>,
@@ -124,12 +127,7 @@ impl New {
                 Language::Rust => crate_name.clone().into(),
                 _ => names.stem.clone().into(),
             });
-        if folder.exists() {
-            bail!(
-                "cannot make folder \"{}\": there is one already, expected none; choose another by --output",
-                folder.display()
-            );
-        }
+        begin.force.check_folder(&folder)?;
         let place = match begin.language {
             Language::Rust => Place::of(&folder, &FRAMEWORK.find(begin.framework.as_deref())?)?,
             _ => Place::default(),
@@ -145,7 +143,7 @@ impl New {
             for (key, value) in &values {
                 text = text.replace(&format!("@{key}@"), value);
             }
-            write(&folder.join(path), &text)?;
+            write(&folder.join(path), &text, begin.force)?;
         }
         if let Some(lock) = &place.lock {
             // With other versions of what both are made of, the library would not be that of this program.
@@ -157,12 +155,12 @@ impl New {
     }
 }
 
-fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    let act = || format!("cannot write \"{}\"", path.display());
+fn write(path: &Path, text: &str, force: Force) -> anyhow::Result<()> {
     if let Some(folder) = path.parent() {
+        let act = || format!("cannot make folder \"{}\"", folder.display());
         fs::create_dir_all(folder).with_context(act)?;
     }
-    fs::write(path, text).with_context(act)
+    force.write("file", path, text)
 }
 
 /// The files of a folder, each with its template.

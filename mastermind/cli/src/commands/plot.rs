@@ -1,5 +1,6 @@
 //! `mastermind plot`: figures of the paper from the records of a run.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -10,14 +11,16 @@ use mastermind_records::definition::{MethodDefinition, ParameterDefinition, Para
 use mastermind_records::{ExclusiveTimes, Record, Run};
 
 use crate::commands::predict::read_models;
+use crate::destination::{Force, is_standard_output};
 use crate::figures::comm::{self, Comm};
 use crate::figures::fitted::CurvePoint;
 use crate::figures::graph::{Graph, Vertex};
 use crate::figures::mean::Mean;
-use crate::figures::save;
 use crate::figures::scatter::{self, Scatter};
 use crate::figures::style::Axis;
+use crate::figures::{Format, save};
 use crate::measurements::{self, Measured, Reading};
+use crate::names::{self, Names};
 use crate::output;
 
 mod mean;
@@ -33,7 +36,7 @@ pub struct Plot {
     /// The figure
     #[arg(long, value_enum)]
     kind: Kind,
-    /// The method, INSTANCE.METHOD as the profile names it [default for comm: the one with most time in MPI]
+    /// The method: INSTANCE.PORT.METHOD, CLASS::PORT.METHOD, or an end of them that means one [default for comm: the one with most time in MPI]
     #[arg(long, value_name = "NAME")]
     method: Option<String>,
     /// The parameter of the x axis [default: the method's first number for scatter, level or the invocation for comm]
@@ -55,6 +58,8 @@ pub struct Plot {
     /// Where it goes, .svg or .png [default: KIND.svg]
     #[arg(short, long, value_name = "F")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
 }
 
 /// A figure; each has a file in `figures/`.
@@ -80,14 +85,28 @@ impl Plot {
         let name = name.map_or_else(String::new, |name| name.get_name().to_owned());
         let path = self.output.clone();
         let path = path.unwrap_or_else(|| PathBuf::from(format!("{name}.svg")));
+        self.force.check([Some(&*path)], false)?;
+        Format::of(&path)?;
         if self.kind == Kind::Mean {
-            save(&self.mean()?, &path)?;
+            save(&self.mean()?, &path, self.force)?;
         } else {
             let run = super::profile::open(&self.records)?;
             match self.kind {
-                Kind::Comm => save(&self.comm(&run)?, &path)?,
-                Kind::Graph => save(&graph(&run), &path)?,
-                _ => save(&self.scatter(&run)?, &path)?,
+                Kind::Comm => save(&self.comm(&run)?, &path, self.force)?,
+                Kind::Graph => save(&graph(&run), &path, self.force)?,
+                _ => {
+                    let models = self.models.as_deref();
+                    let models = models
+                        .map(|path| read_models(path, self.shown))
+                        .transpose()?;
+                    let Some(name) = &self.method else {
+                        bail!(
+                            "cannot draw scatter: no method, expected --method NAME; see mastermind profile"
+                        );
+                    };
+                    let figure = scatter(&run, name, self.parameter.as_deref(), models.as_ref())?;
+                    save(&figure, &path, self.force)?
+                }
             }
             let shown = match self.kind {
                 Kind::Graph => "they are in the figure",
@@ -95,7 +114,9 @@ impl Plot {
             };
             super::profile::tell_missing_records(&run, shown);
         }
-        output::line(path.display().to_string());
+        if !is_standard_output(&path) {
+            output::line(path.display().to_string());
+        }
         Ok(ExitCode::SUCCESS)
     }
 
@@ -118,49 +139,15 @@ impl Plot {
         )
     }
 
-    fn scatter(&self, run: &Run) -> anyhow::Result<Scatter> {
-        let Some(name) = &self.method else {
-            bail!("cannot draw scatter: no method, expected --method NAME; see mastermind profile");
-        };
-        let records = calls(run, name)?;
-        let definition = records[0].1.method;
-        let is_number = |p: &ParameterDefinition| p.kind != ParameterKind::Enumeration;
-        let x = self.place(definition, is_number)?.with_context(|| {
-            format!("cannot draw \"{name}\": no parameter that is a number, expected one")
-        })?;
-        let mode = definition
-            .parameters
-            .iter()
-            .position(|p| p.kind == ParameterKind::Enumeration);
-        let labels = |place: usize| definition.parameters[place].labels.clone();
-        let points = records.iter().map(|(rank, record, own_ns)| scatter::Point {
-            x: number(record, x),
-            us: *own_ns as f64 * 1e-3,
-            rank: *rank,
-            mode: mode.map_or(0, |place| number(record, place) as usize),
-        });
-        let points: Vec<_> = points.collect();
-        let curves = match &self.models {
-            Some(path) => curves(&records, [Some(x), mode], &read_models(path, self.shown)?)?,
-            None => Vec::new(),
-        };
-        Ok(Scatter {
-            title: format!("{name} of {}", definition.class),
-            x_label: axis_label(&definition.parameters[x]),
-            modes: mode.map(labels).unwrap_or_default(),
-            points,
-            curves,
-        })
-    }
-
     fn comm(&self, run: &Run) -> anyhow::Result<Comm> {
         let name = match &self.method {
             Some(name) => name.clone(),
             None => most_in_mpi(run)?,
         };
-        let records = calls(run, &name)?;
+        let (name, records) = calls(run, &name)?;
         let definition = records[0].1.method;
-        let x = self.place(definition, |parameter| parameter.name == "level")?;
+        let wanted = self.parameter.as_deref();
+        let x = place(definition, wanted, |parameter| parameter.name == "level")?;
         let mut made = std::collections::BTreeMap::<u32, f64>::new();
         let mut points = Vec::new();
         for (rank, record, _) in &records {
@@ -198,33 +185,80 @@ impl Plot {
             points,
         })
     }
+}
 
-    /// Place of the x axis's parameter: the one asked for, else the first that fits.
-    fn place(
-        &self,
-        method: &MethodDefinition,
-        fits: impl Fn(&ParameterDefinition) -> bool,
-    ) -> anyhow::Result<Option<usize>> {
-        let Some(name) = &self.parameter else {
-            return Ok(method.parameters.iter().position(fits));
-        };
-        let place = method.parameters.iter().position(|p| p.name == *name);
-        if place.is_none() {
-            let known: Vec<_> = method.parameters.iter().map(|p| p.name.as_str()).collect();
-            bail!(
-                "cannot draw \"{}\": no parameter \"{name}\", expected one of {}",
-                method.name(),
-                known.join(", ")
-            );
-        }
-        Ok(place)
+/// Place of the x axis's parameter: the one asked for, else the first that fits.
+fn place(
+    method: &MethodDefinition,
+    wanted: Option<&str>,
+    fits: impl Fn(&ParameterDefinition) -> bool,
+) -> anyhow::Result<Option<usize>> {
+    let Some(name) = wanted else {
+        return Ok(method.parameters.iter().position(fits));
+    };
+    let place = method.parameters.iter().position(|p| p.name == *name);
+    if place.is_none() {
+        let known: Vec<_> = method.parameters.iter().map(|p| p.name.as_str()).collect();
+        bail!(
+            "cannot draw \"{}\": no parameter \"{name}\", expected one of {}",
+            method.name(),
+            known.join(", ")
+        );
     }
+    Ok(place)
+}
+
+/// The calls of a method over a parameter.
+///
+/// # Arguments
+/// * `typed` - a name of the method
+/// * `parameter` - of the x axis; `None`: the first that is a number
+/// * `models` - what the curves are of
+///
+/// # Errors
+/// No such method or parameter; no model of it.
+pub fn scatter(
+    run: &Run,
+    typed: &str,
+    parameter: Option<&str>,
+    models: Option<&ModelSet>,
+) -> anyhow::Result<Scatter> {
+    let (name, records) = calls(run, typed)?;
+    let definition = records[0].1.method;
+    let is_number = |p: &ParameterDefinition| p.kind != ParameterKind::Enumeration;
+    let x = place(definition, parameter, is_number)?.with_context(|| {
+        format!("cannot draw \"{name}\": no parameter that is a number, expected one")
+    })?;
+    let mode = definition
+        .parameters
+        .iter()
+        .position(|p| p.kind == ParameterKind::Enumeration);
+    let labels = |place: usize| definition.parameters[place].labels.clone();
+    let points = records.iter().map(|(rank, record, own_ns)| scatter::Point {
+        x: number(record, x),
+        us: *own_ns as f64 * 1e-3,
+        rank: *rank,
+        mode: mode.map_or(0, |place| number(record, place) as usize),
+    });
+    let points: Vec<_> = points.collect();
+    let curves = match models {
+        Some(models) => curves(&records, [Some(x), mode], models)?,
+        None => Vec::new(),
+    };
+    Ok(Scatter {
+        title: format!("{name} of {}", definition.class),
+        x_label: axis_label(&definition.parameters[x]),
+        modes: mode.map(labels).unwrap_or_default(),
+        points,
+        curves,
+        most_points: scatter::MOST_POINTS,
+    })
 }
 
 /// What models say of the method over the parameter at place `x`, for each label of the one at place `mode`; the other
 /// parameters as in the call in the middle.
 fn curves(
-    records: &[(u32, Record<'_>, u64)],
+    records: &[Call<'_>],
     [x, mode]: [Option<usize>; 2],
     models: &ModelSet,
 ) -> anyhow::Result<Vec<(usize, Vec<CurvePoint>)>> {
@@ -271,34 +305,35 @@ fn curves(
     }
 }
 
-/// The calls of a method that did not fail, with their rank and exclusive time.
-fn calls<'r>(run: &'r Run, name: &str) -> anyhow::Result<Vec<(u32, Record<'r>, u64)>> {
+/// The calls of a method that did not fail, with their rank and exclusive time, and the method's whole name.
+fn calls<'r>(run: &'r Run, typed: &str) -> anyhow::Result<(String, Vec<Call<'r>>)> {
+    let known = names::of_run(run);
+    let place = names::one("draw", typed, NO_CALLS, &known)?;
+    let name = known[place].shown();
     let mut calls = Vec::new();
     for rank in run.ranks() {
         for (log, _) in run.logs_of(rank) {
+            let methods = log.definitions().methods();
+            let methods = methods.filter(|method| Names::of_run(method).shown() == name);
+            let ids: BTreeSet<u32> = methods.map(|method| method.id).collect();
             let is_meant = |record: &Record<'_>| {
-                !record.failed && record.method.name() == name && !log.lacks_calls_of(record)
+                !record.failed && ids.contains(&record.method.id) && !log.lacks_calls_of(record)
             };
             let own = ExclusiveTimes::new(log).filter(|(record, _)| is_meant(record));
             calls.extend(own.map(|(record, own_ns)| (rank, record, own_ns)));
         }
     }
     if calls.is_empty() {
-        let mut known: Vec<_> = run
-            .logs()
-            .iter()
-            .flat_map(|log| log.definitions().methods())
-            .map(|method| method.name())
-            .collect();
-        known.sort();
-        known.dedup();
-        bail!(
-            "cannot draw \"{name}\": no calls of it, expected one of {}",
-            known.join(", ")
-        );
+        return Err(names::unknown("draw", typed, NO_CALLS, &known));
     }
-    Ok(calls)
+    Ok((name.to_owned(), calls))
 }
+
+/// A call with its rank and exclusive time, nanoseconds.
+type Call<'r> = (u32, Record<'r>, u64);
+
+/// What is told of a method that cannot be drawn.
+const NO_CALLS: &str = "no calls of it";
 
 /// The method with the most time in MPI of its own.
 fn most_in_mpi(run: &Run) -> anyhow::Result<String> {
@@ -307,7 +342,9 @@ fn most_in_mpi(run: &Run) -> anyhow::Result<String> {
         let mut records = ExclusiveTimes::new(log);
         while let Some((record, own)) = records.next_record() {
             if own.mpi_ns > 0 {
-                *sums.entry(record.method.name()).or_default() += own.mpi_ns;
+                *sums
+                    .entry(Names::of_run(record.method).shown().to_owned())
+                    .or_default() += own.mpi_ns;
             }
         }
     }
@@ -330,7 +367,8 @@ fn axis_label(parameter: &ParameterDefinition) -> String {
     }
 }
 
-fn graph(run: &Run) -> Graph {
+/// Who calls whom in a run.
+pub fn graph(run: &Run) -> Graph {
     let ranks = run.ranks();
     let mean = 1.0 / ranks.len().max(1) as f64;
     let mut graph = Graph::default();

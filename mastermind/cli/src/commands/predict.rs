@@ -12,7 +12,8 @@ use serde::Serialize;
 
 use crate::commands::fit::Printed;
 use crate::held_out;
-use crate::measurements::{Measured, Reading, means};
+use crate::measurements::{Measured, Reading};
+use crate::names::{self, Names};
 use crate::output;
 
 /// Predict the time of a call, or check predictions against measurements that were not fitted.
@@ -68,7 +69,8 @@ impl Predict {
         if let Some(format) = self.format {
             let mut models = models;
             if let Some(name) = &self.method {
-                models.models.retain(|model| means(&model.method, name));
+                let meant = names::of_models(&models, name);
+                models.models.retain(|model| meant.contains(&model.method));
             }
             output::line(format.print(&models)?);
             return Ok(ExitCode::SUCCESS);
@@ -116,22 +118,12 @@ impl Predict {
         name: &str,
         metric: &Metric,
     ) -> anyhow::Result<(&'m Model, Coordinate)> {
-        let known = methods(models, metric);
-        let meant: Vec<_> = known.iter().filter(|method| means(method, name)).collect();
-        let method = match meant[..] {
-            [method] => method,
-            // The library words it, with the methods that there are.
-            [] => name,
-            _ => bail!(
-                "cannot predict \"{name}\": {} methods of this name, expected one; name {}",
-                meant.len(),
-                meant
-                    .iter()
-                    .map(|m| format!("\"{m}\""))
-                    .collect::<Vec<_>>()
-                    .join(" or ")
-            ),
-        };
+        let known: Vec<_> = methods(models, metric)
+            .iter()
+            .map(|method| Names::of_model(method))
+            .collect();
+        let place = names::one("predict", name, "no model of it", &known)?;
+        let method = known[place].shown();
         let of_method = |model: &&Model| model.method == *method && model.metric == *metric;
         let is_number = |name: &str| {
             let mut models = models.models.iter().filter(of_method);

@@ -11,6 +11,7 @@ use clap::Args;
 use proxy_generate::{Header, Interface, Markup, Treatment, generate, suggest_markup};
 use serde::Serialize;
 
+use crate::destination::{Force, is_standard_output};
 use crate::output;
 
 /// What generated source includes, beside the header.
@@ -59,9 +60,8 @@ pub struct Proxy {
     /// Write the source, and do not build it
     #[arg(long)]
     source_only: bool,
-    /// Write over files that are there
-    #[arg(long)]
-    force: bool,
+    #[command(flatten)]
+    force: Force,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -91,6 +91,9 @@ impl Proxy {
     /// # Errors
     /// The header cannot be read; the mark-up does not fit it; there is no C compiler; the files cannot be written.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
+        if self.suggest_markup {
+            self.force.check([Some(&*self.output)], self.json)?;
+        }
         let (include, folders) = self.named()?;
         let preprocessed = self.preprocess(&include, &folders, &[])?;
         let macros = macros(&self.preprocess(&include, &folders, &["-dM"])?);
@@ -101,9 +104,11 @@ impl Proxy {
             macros: &macros,
         };
         if self.suggest_markup {
-            return self.write_markup(&suggest_markup(&header)?);
+            let markup = suggest_markup(&header)?;
+            self.force.write("mark-up", &self.output, markup)?;
+            return Ok(ExitCode::SUCCESS);
         }
-        if self.output == Path::new("-") {
+        if is_standard_output(&self.output) {
             bail!(
                 "cannot make a proxy of \"{}\": no folder, expected one; use -o DIR",
                 self.header
@@ -174,26 +179,6 @@ impl Proxy {
         Markup::read(&text).with_context(act)
     }
 
-    fn write_markup(&self, text: &str) -> anyhow::Result<ExitCode> {
-        if self.output == Path::new("-") {
-            output::line(text.trim_end());
-        } else {
-            self.write_file(&self.output, text)?;
-        }
-        Ok(ExitCode::SUCCESS)
-    }
-
-    fn write_file(&self, path: &Path, text: &str) -> anyhow::Result<()> {
-        let act = || format!("cannot write file \"{}\"", path.display());
-        if path.exists() && !self.force {
-            bail!(
-                "{}: there is one already, expected none; use --force",
-                act()
-            );
-        }
-        fs::write(path, text).with_context(act)
-    }
-
     fn write<'a>(
         &self,
         interface: &'a Interface,
@@ -205,15 +190,16 @@ impl Proxy {
             .with_context(|| format!("cannot make folder \"{}\"", folder.display()))?;
         let file = folder.join(format!("{}_proxy.c", interface.name));
         let library = folder.join(format!("lib{}_proxy.so", interface.name));
-        self.write_file(&file, source)?;
+        self.force.write("file", &file, source)?;
         for (name, text) in HEADERS {
             let path = folder.join(name);
             // The same for all proxies of a folder.
             if fs::read_to_string(&path).ok().as_deref() != Some(text) {
-                self.write_file(&path, text)?;
+                self.force.write("file", &path, text)?;
             }
         }
         if !self.source_only {
+            self.force.check([Some(&*library)], false)?;
             self.build(&file, &library, folders)?;
         }
         let reasons = |function: &'a proxy_generate::Function| match &function.treatment {

@@ -208,7 +208,7 @@ impl Run {
             return Ok(None);
         };
         session
-            .together(recording.start(session, recorder, instruments))
+            .together(recording.start(session, recorder, &selected, instruments))
             .map(Some)
     }
 

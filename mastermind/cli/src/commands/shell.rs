@@ -20,7 +20,7 @@ use self::completion::Words;
 use super::run::system;
 use crate::output;
 use crate::session::framework::Session;
-use crate::session::script;
+use crate::session::{default_path, script};
 
 const PROMPT: &str = "cca> ";
 
@@ -32,7 +32,7 @@ const PROMPT: &str = "cca> ";
 pub struct Shell {
     /// A script to carry out first
     script: Option<PathBuf>,
-    /// Where component libraries are looked for [default: CCA_COMPONENT_PATH, else the folder of this program]
+    /// Where component libraries are looked for [default: CCA_COMPONENT_PATH, else those of this program]
     #[arg(long, value_name = "DIR")]
     path: Vec<PathBuf>,
     /// Allow commands of the system
@@ -76,7 +76,7 @@ impl Shell {
     /// The script cannot be read; the terminal's.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         let path = if self.path.is_empty() {
-            script::initial_path()?
+            default_path()?
         } else {
             self.path.clone()
         };

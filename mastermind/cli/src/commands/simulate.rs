@@ -13,6 +13,7 @@ use indicatif::ProgressBar;
 use mastermind_models::ModelSet;
 
 use crate::commands::predict::read_models;
+use crate::destination::Force;
 use mastermind_simulation::engine::{Outcome, ProcessResult, Progress, simulate_with};
 use mastermind_simulation::expression::parse;
 use mastermind_simulation::machine::{Machine, read_machine};
@@ -56,6 +57,8 @@ pub struct Simulate {
     /// Write the charts as one HTML file
     #[arg(long, value_name = "F")]
     html: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -112,6 +115,8 @@ impl Simulate {
     /// # Errors
     /// A file cannot be read; the model is not sound; the simulation does not come to its end.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
+        let outputs = [self.trace.as_deref(), self.html.as_deref()];
+        self.force.check(outputs, self.json)?;
         let act = || format!("cannot read machine \"{}\"", self.machine.display());
         let text = fs::read_to_string(&self.machine).with_context(act)?;
         let machine = read_machine(&text).with_context(act)?;
@@ -132,8 +137,8 @@ impl Simulate {
         let program = lower_with(&model, &models, system, machine.collectives)?;
         let outcome = self.run(&program, &machine)?;
         if let Some(path) = &self.html {
-            fs::write(path, html(&model.name, &outcome))
-                .with_context(|| format!("cannot write charts \"{}\"", path.display()))?;
+            self.force
+                .write("charts", path, html(&model.name, &outcome))?;
         }
         let report = report(&outcome);
         if self.json {
@@ -149,7 +154,7 @@ impl Simulate {
         let mut tell = |progress: Progress| told(&bar, progress);
         let outcome = match &self.trace {
             None => simulate_with(program, machine, &mut tell).map_err(anyhow::Error::from),
-            Some(path) => trace::traced(path, program, machine, &mut tell),
+            Some(path) => trace::traced((path, self.force), program, machine, &mut tell),
         };
         bar.finish_and_clear();
         outcome

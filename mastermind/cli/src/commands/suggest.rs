@@ -1,15 +1,17 @@
 //! `mastermind suggest`: where to measure next.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Args;
 use mastermind_models::{Metric, Model, ModelSet, SuggestOptions, Suggestion, Value, suggest};
 use serde::Serialize;
 
+use crate::names::{self, Names};
 use crate::output;
 
 /// Suggest the points whose measurement makes a model's predictions surest for what it costs.
@@ -72,23 +74,21 @@ impl Suggest {
         let act = || format!("cannot read models \"{}\"", self.models.display());
         let models = ModelSet::from_json(&fs::read_to_string(&self.models).with_context(act)?)
             .with_context(act)?;
+        let meant = names::of_models(&models, &self.method);
         // What is measured costs time, of which models of counters know nothing.
-        let named = |model: &&Model| {
-            model.metric.is_time() && crate::measurements::means(&model.method, &self.method)
-        };
+        let named = |model: &&Model| model.metric.is_time() && meant.contains(&model.method);
         let chosen: Vec<&Model> = models.models.iter().filter(named).collect();
         if chosen.is_empty() {
             let of_time = models.models.iter().filter(|model| model.metric.is_time());
-            let mut known: Vec<&str> = of_time.map(|model| model.method.as_str()).collect();
-            known.dedup();
-            let known = match known.is_empty() {
-                true => "nothing".into(),
-                false => known.join(", "),
-            };
-            bail!(
-                "cannot suggest points for \"{}\": no model of its time, expected one of {known}",
-                self.method
-            );
+            let known: BTreeSet<_> = of_time.map(|model| model.method.as_str()).collect();
+            let known: Vec<_> = known.into_iter().map(Names::of_model).collect();
+            let act = "suggest points for";
+            return Err(names::unknown(
+                act,
+                &self.method,
+                "no model of its time",
+                &known,
+            ));
         }
         let options = SuggestOptions {
             n: self.n,

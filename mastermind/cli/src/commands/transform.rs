@@ -4,16 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Args;
 use mastermind_simulation::transform::transform;
 
+use crate::destination::Force;
 use crate::output;
 use crate::session::model;
 use crate::session::sources::SIMULATION;
-
-/// How every source that this verb writes begins.
-const HEAD: &str = "//! The program model \"";
 
 /// Write Rust source for a program model.
 #[derive(Args)]
@@ -25,6 +23,8 @@ pub struct Transform {
     /// Where to write the crate: Cargo.toml and src/main.rs
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
+    #[command(flatten)]
+    force: Force,
     /// This program's sources of the simulation, which the crate is built against [default: found above this program or this
     /// folder]
     #[arg(long, value_name = "DIR")]
@@ -41,33 +41,24 @@ impl Transform {
         let source = transform(&model::read(&self.model)?)?;
         let simulation = SIMULATION.find(self.simulation.as_deref())?;
         let main = self.output.join("src/main.rs");
-        let is_other = fs::read_to_string(&main).is_ok_and(|text| !text.starts_with(HEAD));
-        if is_other {
-            bail!(
-                "cannot write \"{}\": there is another program, expected none or one written by transform",
-                main.display()
-            );
-        }
+        let manifest_path = self.output.join("Cargo.toml");
+        self.force
+            .check([Some(&*main), Some(&manifest_path)], false)?;
         let name = crate_name(&self.model);
         let manifest = format!(
             "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\nmastermind-simulation = {{ path = {simulation:?} }}\n"
         );
-        write(&self.output.join("Cargo.toml"), &manifest)?;
-        write(&main, &source)?;
+        let folder = self.output.join("src");
+        let act = || format!("cannot make folder \"{}\"", folder.display());
+        fs::create_dir_all(&folder).with_context(act)?;
+        self.force.write("manifest", &manifest_path, manifest)?;
+        self.force.write("program", &main, source)?;
         let folder = self.output.display();
         output::line(format!(
             "{folder} is written; next:\n  cd {folder}\n  cargo run --release -- MACHINE.toml PROCESSES"
         ));
         Ok(ExitCode::SUCCESS)
     }
-}
-
-fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    let act = || format!("cannot write \"{}\"", path.display());
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).with_context(act)?;
-    }
-    fs::write(path, text).with_context(act)
 }
 
 /// A crate's name for a model's file.

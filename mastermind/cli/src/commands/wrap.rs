@@ -23,7 +23,7 @@ use signal_hook::iterator::Signals;
 use super::run::size;
 use crate::errors;
 use crate::session::back_end;
-use crate::session::own_folder;
+use crate::session::libraries_folder;
 use crate::session::recording::{cannot_be_written, check_ended};
 
 /// File name of the library that records within the program.
@@ -44,7 +44,7 @@ const SIGNALLED: i32 = 128;
                         mastermind profile records"
 )]
 pub struct Wrap {
-    /// Where the records go, one log a rank and thread [default: PROGRAM.records]
+    /// Where the records go, one log a rank and thread [default: PROGRAM.records, without the launcher of MPI before it]
     #[arg(long, value_name = "DIR")]
     records: Option<PathBuf>,
     /// Drop the records that the directory holds already
@@ -106,11 +106,8 @@ impl Wrap {
     }
 
     fn config(&self, libraries: Vec<PathBuf>) -> anyhow::Result<WrapConfig> {
-        let name = Path::new(&self.program[0]).file_name();
-        let name = name
-            .context("cannot start program: no name, expected one")?
-            .to_string_lossy()
-            .into_owned();
+        let name =
+            program_name(&self.program).context("cannot start program: no name, expected one")?;
         let directory = match &self.records {
             Some(directory) => directory.clone(),
             None => PathBuf::from(format!("{name}.records")),
@@ -132,14 +129,14 @@ impl Wrap {
     }
 
     fn command(&self, config: &WrapConfig) -> anyhow::Result<Command> {
-        let libraries = own_folder()?;
+        let libraries = libraries_folder()?;
         let (own, audit) = (libraries.join(PRELOADED), libraries.join(AUDIT));
         let mut preloaded = vec![&config.proxy, &own];
         preloaded.extend(&config.libraries);
         for library in [&config.proxy, &own, &audit] {
             if !library.exists() {
                 bail!(
-                    "cannot measure \"{}\": no library \"{}\", expected it beside this program",
+                    "cannot measure \"{}\": no library \"{}\", expected it where the libraries of this program are",
                     config.program,
                     library.display()
                 );
@@ -160,6 +157,32 @@ impl Wrap {
         }
         Ok(command)
     }
+}
+
+/// Programs that start other ones as ranks.
+const LAUNCHERS: [&str; 9] = [
+    "aprun", "jsrun", "mpiexec", "mpirun", "orterun", "prterun", "prun", "srun", "flux",
+];
+
+/// File name of the program: behind a launcher, the first word that names one, since the launcher's options come before it.
+fn program_name(words: &[OsString]) -> Option<String> {
+    let first = Path::new(words.first()?).file_name()?.to_string_lossy();
+    // As in `mpirun.openmpi` and `mpiexec.hydra`.
+    let stem = first.split('.').next().unwrap_or_default();
+    let behind = words.iter().skip(1).filter(|_| LAUNCHERS.contains(&stem));
+    let behind = behind.map(Path::new).find(|word| is_program(word));
+    let name = behind.and_then(Path::file_name);
+    Some(name.map_or(first, OsStr::to_string_lossy).into_owned())
+}
+
+/// Whether a word names a file that can be run, by its path or in one of the folders of `PATH`.
+fn is_program(word: &Path) -> bool {
+    let can_run = |path: &Path| path.is_file() && rustix::fs::access(path, Access::EXEC_OK).is_ok();
+    if word.components().count() > 1 || word.is_absolute() {
+        return can_run(word);
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&folders).any(|folder| can_run(&folder.join(word)))
 }
 
 /// `INTERFACE=LIB`.
@@ -349,5 +372,27 @@ fn tell(config: &WrapConfig, launched: Option<&Launched>) {
         );
         let _ = fs::remove_dir(&config.directory);
         crate::output::complain!("{}", errors::warning(&error.context("nothing is recorded")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_launcher_is_not_the_program() {
+        let named = |line: &str| {
+            let words: Vec<_> = line.split(' ').map(OsString::from).collect();
+            program_name(&words)
+        };
+        for (line, name) in [
+            ("/bin/cat x", "cat"),
+            ("mpirun -n 2 /bin/cat x", "cat"),
+            ("/opt/bin/mpiexec.hydra -n 2 -host nowhere sh -c ls", "sh"),
+            ("srun --ntasks=2 ./not-here", "srun"),
+            ("sh mpirun", "sh"),
+        ] {
+            assert_eq!(named(line).as_deref(), Some(name), "{line}");
+        }
     }
 }

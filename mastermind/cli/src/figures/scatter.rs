@@ -3,7 +3,7 @@
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use super::fitted::{CurvePoint, line};
+use super::fitted::{CurvePoint, band, line};
 use super::style::{Axis, FONT, LABEL_SIZE, TITLE_SIZE, colour, marker, number};
 use super::{DrawError, Figure};
 
@@ -36,10 +36,12 @@ pub struct Scatter {
     pub points: Vec<Point>,
     /// What a model says of a mode.
     pub curves: Vec<(usize, Vec<CurvePoint>)>,
+    /// Calls drawn at most; of more, every so-many-th.
+    pub most_points: usize,
 }
 
-/// Points of a figure at most; of more, every so-many-th is drawn.
-const MOST_POINTS: usize = 12_000;
+/// Points of a figure at most.
+pub const MOST_POINTS: usize = 12_000;
 
 impl Scatter {
     /// Ranks that have points, ascending.
@@ -76,7 +78,7 @@ impl Figure for Scatter {
         let (x, y, above) = self.axes();
         let highest = y.range().end;
         // Odd, so that alternating modes are both drawn.
-        let step = self.points.len().div_ceil(MOST_POINTS) | 1;
+        let step = self.points.len().div_ceil(self.most_points) | 1;
         let mut chart = ChartBuilder::on(area)
             .margin(16)
             .caption(
@@ -97,6 +99,11 @@ impl Figure for Scatter {
             .x_desc(&self.x_label)
             .y_desc("time of a call [us]")
             .draw()?;
+        for (mode, curve) in &self.curves {
+            let polygon = band(curve, &y);
+            let style = colour(*mode).mix(0.13).filled();
+            chart.draw_series((polygon.len() > 2).then(|| Polygon::new(polygon, style)))?;
+        }
         for rank in self.ranks() {
             for mode in 0..self.modes.len().max(1) {
                 let style = colour(mode).mix(0.55).stroke_width(1);

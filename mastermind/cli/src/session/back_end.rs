@@ -11,7 +11,7 @@ use anyhow::{Context, anyhow, bail};
 use cca_comm::{Launched, Launcher, MpiKind, find_launcher, launch_command, launched, version_of};
 use clap::ValueEnum;
 
-use super::own_folder;
+use super::{MPI_PROXY, libraries_folder};
 
 /// An MPI by the name that `--mpi` takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -74,7 +74,7 @@ pub fn is_first_to_tell() -> bool {
 /// # Errors
 /// The system does not say where this program is.
 pub fn library(kind: MpiKind) -> anyhow::Result<PathBuf> {
-    Ok(own_folder()?
+    Ok(libraries_folder()?
         .join("mpi")
         .join(kind.name())
         .join("libcca_comm_mpi.so"))
@@ -85,7 +85,7 @@ pub fn library(kind: MpiKind) -> anyhow::Result<PathBuf> {
 /// # Errors
 /// The system does not say where this program is.
 pub fn mpi_proxy() -> anyhow::Result<PathBuf> {
-    Ok(own_folder()?.join("libproxy_mpi.so"))
+    Ok(libraries_folder()?.join(MPI_PROXY))
 }
 
 /// The back end for the ranks that a launcher started, if there is one.

@@ -46,6 +46,35 @@ pub fn own_folder() -> anyhow::Result<PathBuf> {
     Ok(program.parent().unwrap_or(Path::new(".")).to_path_buf())
 }
 
+/// Folder of the libraries built with this program: its own as it was built, `lib/mastermind` beside `bin` as it was installed.
+///
+/// # Errors
+/// The system does not say where this program is.
+pub fn libraries_folder() -> anyhow::Result<PathBuf> {
+    let own = own_folder()?;
+    let installed = own.parent().map(|prefix| prefix.join("lib/mastermind"));
+    Ok(match installed.filter(|folder| folder.is_dir()) {
+        Some(installed) if !own.join(MPI_PROXY).exists() => installed,
+        _ => own,
+    })
+}
+
+/// File name of the proxy of MPI, which every installation has.
+pub const MPI_PROXY: &str = "libproxy_mpi.so";
+
+/// Where component libraries are looked for until something else is said: `CCA_COMPONENT_PATH`, else among the libraries built with
+/// this program.
+///
+/// # Errors
+/// The system does not say where this program is.
+pub fn default_path() -> anyhow::Result<Vec<PathBuf>> {
+    let path = component_path();
+    if path.is_empty() {
+        return Ok(vec![libraries_folder()?]);
+    }
+    Ok(path)
+}
+
 /// A change given as `LEFT=RIGHT`.
 ///
 /// # Errors

@@ -21,6 +21,7 @@ use super::MAIN;
 use super::back_end;
 use super::framework::{SERVICES, Session};
 use super::gathering::local_directory;
+use crate::names::{self, Names};
 
 /// Name of the Mastermind's instance.
 const INSTANCE: &str = "mastermind";
@@ -175,28 +176,35 @@ impl Recording {
                 Err(error) => return Err(error.into()),
             }
         }
-        self.check_counters(framework, &selected)?;
+        self.counters_of(framework, &selected)?;
         Ok(selected)
     }
 
-    /// Looks whether the methods are monitored that counters are chosen for.
-    fn check_counters(
+    /// The counters, with the whole name of each method that they are chosen for, as the recorder has it.
+    ///
+    /// # Errors
+    /// A method is not monitored, or its name means several that are.
+    fn counters_of(
         &self,
         framework: &Framework,
         selected: &[ConnectionId],
-    ) -> anyhow::Result<()> {
-        let mut named = self
-            .counters
-            .iter()
-            .filter_map(|choice| choice.method.as_ref());
-        let methods = monitored_methods(framework, selected);
-        match named.find(|method| !methods.contains(*method)) {
-            None => Ok(()),
-            Some(method) => bail!(
-                "cannot count in \"{method}\": no such monitored method, expected one of {}",
-                Vec::from_iter(methods).join(", ")
-            ),
+    ) -> anyhow::Result<Vec<CounterChoice>> {
+        let (names, methods): (Vec<_>, Vec<_>) = monitored_methods(framework, selected)
+            .into_iter()
+            .map(|[instance, port, method]| {
+                let names = Names::of_instance(&instance, &port, &method);
+                (names, format!("{instance}.{method}"))
+            })
+            .unzip();
+        let mut counters = self.counters.clone();
+        for typed in counters
+            .iter_mut()
+            .filter_map(|choice| choice.method.as_mut())
+        {
+            let place = names::one("count in", typed, "no such monitored method", &names)?;
+            *typed = methods[place].clone();
         }
+        Ok(counters)
     }
 
     /// Looks whether the directory holds records that may not be overwritten.
@@ -311,6 +319,7 @@ impl Recording {
         &self,
         session: &Session,
         recorder: RunRecorder,
+        selected: &[ConnectionId],
         instruments: &Instruments,
     ) -> anyhow::Result<Arc<Mastermind>> {
         let framework = &session.framework;
@@ -318,7 +327,7 @@ impl Recording {
         let services =
             framework.services(INSTANCE, "mastermind.Mastermind", env!("CARGO_PKG_VERSION"))?;
         let mastermind = Mastermind::add(recorder, mpi, &services)?;
-        mastermind.count(self.counters.clone());
+        mastermind.count(self.counters_of(framework, selected)?);
         mastermind.measure(&session.measurement);
         mastermind.answer_through(&session.perf_param);
         if self.mpi_events && mpi.is_some() {
@@ -385,8 +394,8 @@ fn monitorable(framework: &Framework, assembly: &Assembly) -> Vec<(ConnectionId,
         .collect()
 }
 
-/// `instance.method` of every method that the connections lead to.
-fn monitored_methods(framework: &Framework, selected: &[ConnectionId]) -> BTreeSet<String> {
+/// Instance, port and name of every method that the connections lead to.
+fn monitored_methods(framework: &Framework, selected: &[ConnectionId]) -> BTreeSet<[String; 3]> {
     let mut names = BTreeSet::new();
     let instances = framework.instances();
     let port = |instance: &str, name: &str, provides: bool| {
@@ -406,7 +415,10 @@ fn monitored_methods(framework: &Framework, selected: &[ConnectionId]) -> BTreeS
         ];
         let methods = sides.into_iter().flatten();
         let methods = methods.flat_map(|port| port.interface.methods());
-        names.extend(methods.map(|method| format!("{}.{}", connection.provider, method.name)));
+        let [provider, provides] = [&connection.provider, &connection.provides];
+        names.extend(
+            methods.map(|method| [provider.clone(), provides.clone(), method.name.to_string()]),
+        );
     }
     names
 }

@@ -2,13 +2,13 @@
 
 use std::error::Error;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use cca_core::rc::{Host, Interpreter, RcError, Script, Step};
 use cca_core::{Assembly, AssemblyProblems, Endpoint};
 
 use super::framework::Session;
-use super::{Problems, apply};
+use super::{Problems, apply, default_path};
 
 /// What is wrong with a line of a script.
 #[derive(Debug)]
@@ -84,18 +84,6 @@ impl Host for Looking<'_> {
     }
 }
 
-/// Where libraries are looked for until a script says otherwise: `CCA_COMPONENT_PATH`, else beside this program.
-///
-/// # Errors
-/// The system does not say where this program is.
-pub fn initial_path() -> anyhow::Result<Vec<PathBuf>> {
-    let path = super::component_path();
-    if path.is_empty() {
-        return Ok(vec![super::own_folder()?]);
-    }
-    Ok(path)
-}
-
 /// The folder that a script's relative paths begin at.
 pub fn folder(script: &Path) -> &Path {
     script.parent().unwrap_or(Path::new(""))
@@ -131,7 +119,7 @@ pub fn try_out(
 ) -> anyhow::Result<Trial> {
     let script = Script::read(path)?;
     let session = Session::serial()?;
-    let mut interpreter = Interpreter::new(&session.framework, initial_path()?, folder(path));
+    let mut interpreter = Interpreter::new(&session.framework, default_path()?, folder(path));
     for (instance, class) in replace {
         interpreter.replace(instance, class);
     }

@@ -31,7 +31,7 @@ pub struct Room {
 }
 
 impl Room {
-    /// Finds it: as said, else above this program or the folder we are in, else where this program was built.
+    /// Finds it: as said, else above this program or the folder we are in, else where this program was installed or built.
     ///
     /// # Errors
     /// It is in none of these places.
@@ -45,7 +45,10 @@ impl Room {
                     .iter()
                     .flat_map(|place| place.ancestors().map(|folder| folder.join(self.folder)));
                 let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-                above.chain([top.join(self.folder)]).find(is_it)
+                // Beside `bin`, as this program was installed.
+                let installed = places[0].join("../share/mastermind/source");
+                let others = [installed.join(self.folder), top.join(self.folder)];
+                above.chain(others).find(is_it)
             }
         };
         let found = found.with_context(|| {

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context;
 use mastermind_correction::{Case, Report, Specification, Table, Trial};
 
-use super::refuse_existing;
+use crate::destination::Force;
 use crate::figures::correction::{Frequency, Times};
 use crate::figures::save;
 
@@ -16,7 +16,7 @@ use crate::figures::save;
 /// A file exists or cannot be written.
 pub fn write(
     folder: &Path,
-    is_forced: bool,
+    force: Force,
     specification: &Specification,
     table: &Table,
     report: &Report,
@@ -32,9 +32,8 @@ pub fn write(
             continue;
         }
         let path = folder.join(name);
-        refuse_existing(&path, is_forced)?;
         let title = format!("{}: {title}", specification.name);
-        save(&times(title, specification, &part, report), &path)?;
+        save(&times(title, specification, &part, report), &path, force)?;
     }
     let rows = report.summary.iter().filter_map(|summary| {
         let chosen = summary.chosen?;
@@ -52,8 +51,7 @@ pub fn write(
         return Ok(());
     }
     let path = folder.join("frequency.svg");
-    refuse_existing(&path, is_forced)?;
-    save(&frequency, &path)
+    save(&frequency, &path, force)
 }
 
 /// Observed and calculated times, by the observed one.

@@ -2,7 +2,6 @@
 
 use anyhow::{Context, bail};
 use clap::ValueEnum;
-use mastermind_component::method_name;
 use mastermind_models::{
     Coordinate, Error, FitOptions, Metric, Model, ModelSet, Modes, ParameterKind, Samples, Summary,
     fit_with, predict,
@@ -12,7 +11,7 @@ use mastermind_records::Run;
 use crate::figures::fitted::CurvePoint;
 use crate::figures::mean::{Mean, Point, Series};
 use crate::figures::style::Axis;
-use crate::measurements::means;
+use crate::names::{self, Names};
 
 /// Points of a curve.
 const STEPS: usize = 240;
@@ -35,36 +34,21 @@ impl From<ModesDrawn> for Modes {
     }
 }
 
-/// Keeps the samples of the one method that a name means: INSTANCE.METHOD of a run, CLASS::PORT.METHOD or an end of it.
+/// Keeps the samples of the one method that a name means: INSTANCE.PORT.METHOD of a run, CLASS::PORT.METHOD or an end of it.
 ///
 /// # Errors
 /// It means none, or several.
 pub fn one(mut found: Vec<Samples>, name: &str, run: Option<&Run>) -> anyhow::Result<Samples> {
-    let methods = run.into_iter().flat_map(Run::logs);
-    let methods = methods.flat_map(|log| log.definitions().methods());
-    let of_instance: Vec<_> = methods
-        .filter(|method| method.name() == name)
-        .map(|method| method_name(method))
-        .collect();
-    let known: Vec<_> = found.iter().map(|samples| samples.method.clone()).collect();
-    found.retain(|s| match of_instance.is_empty() {
-        true => means(&s.method, name),
-        false => of_instance.contains(&s.method),
+    let known = found.iter().map(|samples| {
+        let names = Names::of_model(&samples.method);
+        match run {
+            Some(run) => names.and_of_run(run),
+            None => names,
+        }
     });
-    if found.len() > 1 {
-        let found: Vec<_> = found.iter().map(|s| format!("\"{}\"", s.method)).collect();
-        bail!(
-            "cannot draw \"{name}\": {} methods of this name, expected one; name {}",
-            found.len(),
-            found.join(" or ")
-        );
-    }
-    found.pop().with_context(|| {
-        format!(
-            "cannot draw \"{name}\": no calls of it, expected one of {}",
-            known.join(", ")
-        )
-    })
+    let known: Vec<_> = known.collect();
+    let place = names::one("draw", name, "no calls of it", &known)?;
+    Ok(found.swap_remove(place))
 }
 
 /// The figure of a method's samples, without the calls set aside as spikes.

@@ -14,8 +14,8 @@ use super::{Run, start, tell_counters, tell_done};
 use crate::output;
 use crate::session::framework::{Quiet, Session};
 use crate::session::recording::Instruments;
-use crate::session::script::{AtLine, folder, initial_path, name};
-use crate::session::{MAIN, apply, connect_main};
+use crate::session::script::{AtLine, folder, name};
+use crate::session::{MAIN, apply, connect_main, default_path};
 
 /// Starts what a script says, recorded from the first `go` on.
 struct Running<'a> {
@@ -210,7 +210,7 @@ impl Run {
             failed_lines: 0,
         };
         let folder = folder(&self.assembly);
-        let mut interpreter = Interpreter::new(&session.framework, initial_path()?, folder);
+        let mut interpreter = Interpreter::new(&session.framework, default_path()?, folder);
         for (instance, class) in &self.replace {
             interpreter.replace(instance, class);
         }

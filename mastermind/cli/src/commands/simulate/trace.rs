@@ -1,7 +1,6 @@
 //! `simulate --trace`: what each process does when, to a file.
 
-use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Context;
@@ -10,18 +9,20 @@ use mastermind_simulation::machine::Machine;
 use mastermind_simulation::program::Program;
 use mastermind_simulation::trace::{Perfetto, paje};
 
+use crate::destination::Force;
+
 /// Simulates and writes the trace.
 ///
 /// # Errors
 /// The simulation does not come to its end; the file cannot be written.
 pub fn traced(
-    path: &Path,
+    (path, force): (&Path, Force),
     program: &Program,
     machine: &Machine,
     progress: &mut dyn FnMut(Progress),
 ) -> anyhow::Result<Outcome> {
     let act = || format!("cannot write trace \"{}\"", path.display());
-    let file = BufWriter::new(File::create(path).with_context(act)?);
+    let file = force.create("trace", path)?;
     let end = path.extension().and_then(|end| end.to_str());
     if matches!(end, Some("paje" | "trace")) {
         return to_paje(file, program, machine, progress, act);
@@ -40,7 +41,7 @@ pub fn traced(
 }
 
 fn to_paje(
-    mut file: BufWriter<File>,
+    mut file: Box<dyn Write + Send>,
     program: &Program,
     machine: &Machine,
     progress: &mut dyn FnMut(Progress),

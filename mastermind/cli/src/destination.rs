@@ -1,0 +1,187 @@
+//! Where results go: a new file, standard output (`-`), and over what is there only with `--force`.
+//!
+//! A verb that writes anything has [`Force`] among its options, calls [`Force::check`] before its work, so that nobody waits
+//! for a result that cannot be kept, and [`Force::write`] after it:
+//!
+//! ```ignore
+//! self.force.check([self.output.as_deref()], self.json)?;
+//! let text = work()?;
+//! self.force.write("models", path, text)?;
+//! ```
+//!
+//! A document on standard output has it for itself: tables and notes of the same verb go to standard error then.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::Path;
+
+use anyhow::{Context, anyhow, bail};
+use clap::Args;
+
+use crate::errors::WrongUse;
+use crate::output;
+
+/// Whether files may be written over.
+#[derive(Args, Clone, Copy, Default)]
+pub struct Force {
+    /// Write over what is there
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Whether a path means standard output.
+pub fn is_standard_output(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+impl Force {
+    /// Looks, before the work, whether its results can be kept; standard output is a document's from here on if one of them goes
+    /// there.
+    ///
+    /// # Arguments
+    /// * `outputs` - where results go, those that are wanted
+    /// * `json` - whether a JSON document is printed as well
+    ///
+    /// # Errors
+    /// A file is there and may not be written over; two documents are meant for standard output.
+    pub fn check<'p>(
+        self,
+        outputs: impl IntoIterator<Item = Option<&'p Path>>,
+        json: bool,
+    ) -> anyhow::Result<()> {
+        let mut printed = usize::from(json);
+        for path in outputs.into_iter().flatten() {
+            if is_standard_output(path) {
+                printed += 1;
+                output::give_to_document();
+            } else {
+                self.check_file(path)?;
+            }
+        }
+        if printed > 1 {
+            bail!(WrongUse(
+                "cannot print two documents: both on standard output, expected a file for one of them"
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_file(self, path: &Path) -> anyhow::Result<()> {
+        // A device or a pipe takes what comes.
+        if !self.force && path.is_file() {
+            return Err(exists(path));
+        }
+        Ok(())
+    }
+
+    /// Looks whether a folder is empty or not there yet, before files are written into it.
+    ///
+    /// # Errors
+    /// It holds something and may not be written into; it cannot be read.
+    pub fn check_folder(self, path: &Path) -> anyhow::Result<()> {
+        let act = || format!("cannot write into folder \"{}\"", path.display());
+        if is_standard_output(path) {
+            return Err(anyhow!(
+                "cannot write several files to standard output, expected a folder"
+            ));
+        }
+        let mut entries = match fs::read_dir(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            entries => entries.with_context(act)?,
+        };
+        if !self.force && entries.next().is_some() {
+            bail!(
+                "{}: it is not empty, expected an empty or a new one; take another name, or --force",
+                act()
+            );
+        }
+        Ok(())
+    }
+
+    /// Writes a result.
+    ///
+    /// # Arguments
+    /// * `kind` - what it is, for errors
+    ///
+    /// # Errors
+    /// The file is there and may not be written over, or cannot be written.
+    pub fn write(self, kind: &str, path: &Path, bytes: impl AsRef<[u8]>) -> anyhow::Result<()> {
+        let act = || format!("cannot write {kind} \"{}\"", path.display());
+        let mut file = self.create(kind, path)?;
+        let written = file.write_all(bytes.as_ref()).and_then(|()| file.flush());
+        written.with_context(act)
+    }
+
+    /// Begins a result that is written piece by piece; what is left must be flushed.
+    ///
+    /// # Errors
+    /// As [`Force::write`].
+    pub fn create(self, kind: &str, path: &Path) -> anyhow::Result<Box<dyn Write + Send>> {
+        if is_standard_output(path) {
+            return Ok(Box::new(BufWriter::new(output::Document)));
+        }
+        let file = self.open(path).map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => exists(path),
+            _ => anyhow::Error::from(error)
+                .context(format!("cannot write {kind} \"{}\"", path.display())),
+        })?;
+        Ok(Box::new(BufWriter::new(file)))
+    }
+
+    fn open(self, path: &Path) -> io::Result<File> {
+        let is_taken = !self.force && (path.is_file() || !path.exists());
+        let mut options = OpenOptions::new();
+        options.write(true).truncate(true);
+        if is_taken {
+            // Another program may be as fast.
+            return options.create_new(true).open(path);
+        }
+        options.create(true).open(path)
+    }
+}
+
+fn exists(path: &Path) -> anyhow::Error {
+    anyhow!(
+        "cannot write \"{}\": it exists, expected a new file; take another name, or --force",
+        path.display()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_stays_unless_forced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("models.json");
+        let (no, yes) = (Force { force: false }, Force { force: true });
+        no.check([Some(&*path)], true).unwrap();
+        no.write("models", &path, "first").unwrap();
+        for refused in [
+            no.check([Some(&*path)], false),
+            no.write("models", &path, "second"),
+        ] {
+            let error = refused.unwrap_err().to_string();
+            assert!(error.contains("it exists, expected a new file"), "{error}");
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap(), "first");
+        yes.check([Some(&*path)], false).unwrap();
+        yes.write("models", &path, "2nd").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "2nd");
+        // What is no file takes what comes.
+        no.write("models", Path::new("/dev/null"), "third").unwrap();
+        let error = no.check_folder(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("it is not empty"), "{error}");
+        yes.check_folder(folder.path()).unwrap();
+        no.check_folder(&folder.path().join("new")).unwrap();
+    }
+
+    #[test]
+    fn standard_output_is_for_one_document() {
+        let (no, out) = (Force::default(), Path::new("-"));
+        assert!(no.check([Some(out), Some(out)], false).is_err());
+        assert!(no.check([Some(out)], true).is_err());
+        assert!(no.check_folder(out).is_err());
+    }
+}

@@ -1,0 +1,307 @@
+//! How a method is named, in every verb.
+//!
+//! | where | name | also taken |
+//! |---|---|---|
+//! | a run | `INSTANCE.PORT.METHOD` | `INSTANCE.METHOD`, `CLASS::PORT.METHOD` |
+//! | a model | `CLASS::PORT.METHOD` | |
+//! | MPI | `MPI_Send` | `MPI_Send()`, as the profile shows it |
+//!
+//! and each end of these that begins at a part (`PORT.METHOD`, `METHOD`), where it means one method only. A whole name wins over an
+//! end of another: `flux.compute` is the method of the instance `flux`, even where another instance has a port `flux`.
+
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::anyhow;
+use mastermind_component::method_name;
+use mastermind_models::ModelSet;
+use mastermind_records::Run;
+use mastermind_records::definition::MethodDefinition;
+
+/// Names that are told where a method is not known.
+const MAX_TOLD: usize = 40;
+
+/// Names that are told as the nearest ones.
+const MAX_NEAREST: usize = 3;
+
+/// Letters of which at most one in this many may differ in a name that is near.
+const LETTERS_A_SLIP: usize = 3;
+
+/// The names of one method, the one to be shown first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Names(Vec<String>);
+
+impl Names {
+    /// Of a method in a run.
+    pub fn of_run(method: &MethodDefinition) -> Self {
+        if method.is_mpi() {
+            return Names(vec![method.method.clone(), method_name(method)]);
+        }
+        let MethodDefinition {
+            instance,
+            port,
+            method: name,
+            ..
+        } = method;
+        Names(vec![
+            format!("{instance}.{port}.{name}"),
+            method.name(),
+            method_name(method),
+        ])
+    }
+
+    /// Of a method in models or tables.
+    pub fn of_model(name: &str) -> Self {
+        let short = name
+            .rsplit('.')
+            .next()
+            .filter(|end| end.starts_with("MPI_"));
+        Names([name].into_iter().chain(short).map(str::to_owned).collect())
+    }
+
+    /// With the names that the method has in a run.
+    pub fn and_of_run(mut self, run: &Run) -> Self {
+        let methods = run
+            .logs()
+            .iter()
+            .flat_map(|log| log.definitions().methods());
+        let methods = methods.filter(|method| self.0[0] == method_name(method));
+        let more: Vec<_> = methods.flat_map(|method| Names::of_run(method).0).collect();
+        self.0.extend(more);
+        self
+    }
+
+    /// Of a method that a run would record.
+    pub fn of_instance(instance: &str, port: &str, method: &str) -> Self {
+        Names(vec![
+            format!("{instance}.{port}.{method}"),
+            format!("{instance}.{method}"),
+        ])
+    }
+
+    /// The name that is shown.
+    pub fn shown(&self) -> &str {
+        &self.0[0]
+    }
+
+    fn is_whole(&self, typed: &str) -> bool {
+        self.0.iter().any(|name| name == typed)
+    }
+
+    fn ends_in(&self, typed: &str) -> bool {
+        self.0.iter().any(|name| means(name, typed))
+    }
+
+    /// Letters by which a name differs from one of these, or from an end of one.
+    fn distance(&self, typed: &str) -> usize {
+        let ends = self.0.iter().flat_map(|name| {
+            let starts = name
+                .match_indices(['.', ':'])
+                .map(|(at, part)| at + part.len());
+            [0].into_iter().chain(starts).map(move |at| &name[at..])
+        });
+        let distances = ends.map(|end| strsim::osa_distance(end, typed));
+        distances.min().unwrap_or(usize::MAX)
+    }
+}
+
+/// Whether a name is meant: it, or an end of it that begins at a part.
+pub fn means(name: &str, typed: &str) -> bool {
+    let rest = name.strip_suffix(typed);
+    rest.is_some_and(|rest| {
+        rest.is_empty() || ["::", ".", "->"].iter().any(|part| rest.ends_with(part))
+    })
+}
+
+/// The methods that a name means, by their places: those of which it is a whole name, else those of which it is an end.
+pub fn meant(typed: &str, known: &[Names]) -> Vec<usize> {
+    let typed = typed.strip_suffix("()").unwrap_or(typed);
+    let places = |is_meant: &dyn Fn(&Names) -> bool| -> Vec<usize> {
+        let places = known.iter().enumerate();
+        places
+            .filter(|(_, names)| is_meant(names))
+            .map(|(place, _)| place)
+            .collect()
+    };
+    let whole = places(&|names| names.is_whole(typed));
+    match whole.is_empty() {
+        true => places(&|names| names.ends_in(typed)),
+        false => whole,
+    }
+}
+
+/// The one method that a name means, by its place.
+///
+/// # Arguments
+/// * `act` - what cannot be done where there is no such method: `draw`
+/// * `lacking` - how it is told: `no calls of it`
+///
+/// # Errors
+/// It means none, with the nearest and the known ones; or several, with those.
+pub fn one(act: &str, typed: &str, lacking: &str, known: &[Names]) -> anyhow::Result<usize> {
+    match meant(typed, known)[..] {
+        [place] => Ok(place),
+        [] => Err(unknown(act, typed, lacking, known)),
+        ref several => {
+            let names: Vec<_> = several
+                .iter()
+                .map(|place| format!("\"{}\"", known[*place].shown()))
+                .collect();
+            Err(anyhow!(
+                "cannot {act} \"{typed}\": {} methods of this name, expected one; name {}",
+                several.len(),
+                names.join(" or ")
+            ))
+        }
+    }
+}
+
+/// The methods of models that a name means.
+pub fn of_models(models: &ModelSet, typed: &str) -> BTreeSet<String> {
+    let methods: BTreeSet<_> = models.models.iter().map(|model| &model.method).collect();
+    let known: Vec<_> = methods
+        .into_iter()
+        .map(|method| Names::of_model(method))
+        .collect();
+    let meant = meant(typed, &known).into_iter();
+    meant.map(|place| known[place].shown().to_owned()).collect()
+}
+
+/// The methods of a run, each once, whatever classes it had one after the other.
+pub fn of_run(run: &Run) -> Vec<Names> {
+    let methods = run
+        .logs()
+        .iter()
+        .flat_map(|log| log.definitions().methods());
+    let mut all = BTreeMap::<String, Names>::new();
+    for names in methods.map(|method| Names::of_run(method)) {
+        match all.entry(names.shown().to_owned()) {
+            Entry::Vacant(new) => drop(new.insert(names)),
+            Entry::Occupied(mut known) => known.get_mut().0.extend(names.0),
+        }
+    }
+    all.into_values().collect()
+}
+
+/// That a name means no method: the nearest of the known ones, and the known ones as far as there are few.
+pub fn unknown(act: &str, typed: &str, lacking: &str, known: &[Names]) -> anyhow::Error {
+    let mut near: Vec<_> = known
+        .iter()
+        .map(|names| (names.distance(typed), names.shown()))
+        .filter(|(distance, _)| distance * LETTERS_A_SLIP <= typed.chars().count())
+        .collect();
+    near.sort();
+    near.truncate(MAX_NEAREST);
+    let mut told: Vec<_> = known.iter().map(Names::shown).take(MAX_TOLD).collect();
+    let more = known.len().saturating_sub(MAX_TOLD);
+    let more = match more {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    if told.is_empty() {
+        told.push("none");
+    }
+    let near: Vec<_> = near.iter().map(|(_, name)| format!("\"{name}\"")).collect();
+    let near = match near.is_empty() {
+        true => String::new(),
+        false => format!("; the nearest is {}", near.join(", ")),
+    };
+    anyhow!(
+        "cannot {act} \"{typed}\": {lacking}, expected one of {}{more}{near}",
+        told.join(", ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn method(instance: &str, port: &str, name: &str) -> MethodDefinition {
+        MethodDefinition {
+            instance: instance.into(),
+            class: format!("hydro.{instance}"),
+            port: port.into(),
+            method: name.into(),
+            ..MethodDefinition::default()
+        }
+    }
+
+    fn known() -> Vec<Names> {
+        [
+            method("flux", "flux", "compute"),
+            method("inviscid", "flux", "compute"),
+            method("states", "states", "compute"),
+            method("mesh", "mesh", "fill_ghosts"),
+        ]
+        .iter()
+        .map(Names::of_run)
+        .collect()
+    }
+
+    #[test]
+    fn whole_names_and_unambiguous_ends_are_taken() {
+        for (typed, place) in [
+            ("flux.flux.compute", 0),
+            // The profile's name, which is an end of another's.
+            ("flux.compute", 0),
+            ("hydro.flux::flux.compute", 0),
+            ("inviscid.flux.compute", 1),
+            ("inviscid.compute", 1),
+            ("states.compute", 2),
+            ("fill_ghosts", 3),
+            ("mesh.fill_ghosts", 3),
+        ] {
+            assert_eq!(
+                one("draw", typed, "none", &known()).ok(),
+                Some(place),
+                "{typed}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_means_several_lists_them_and_what_means_none_the_nearest() {
+        let told = |typed| {
+            one("draw", typed, "no calls of it", &known())
+                .unwrap_err()
+                .to_string()
+        };
+        assert_eq!(
+            told("compute"),
+            "cannot draw \"compute\": 3 methods of this name, expected one; name \"flux.flux.compute\" or \
+             \"inviscid.flux.compute\" or \"states.states.compute\""
+        );
+        assert!(told("mesh.fil_ghost").ends_with("; the nearest is \"mesh.mesh.fill_ghosts\""));
+        assert!(!told("nothing").contains("nearest"));
+    }
+
+    #[test]
+    fn functions_of_mpi_have_the_name_of_their_manual() {
+        let mpi = MethodDefinition {
+            interface: "MPI".into(),
+            class: "MPI".into(),
+            ..method("MPI", "MPI", "MPI_Send")
+        };
+        let known = [Names::of_run(&mpi), Names::of_model("MPI::MPI.MPI_Recv")];
+        assert_eq!(known[0].shown(), "MPI_Send");
+        assert_eq!(meant("MPI_Send", &known), [0]);
+        assert_eq!(meant("MPI_Recv()", &known), [1]);
+    }
+
+    #[test]
+    fn an_end_begins_at_a_part() {
+        let method = "hydro.GodunovFlux::flux.compute";
+        for name in [
+            method,
+            "GodunovFlux::flux.compute",
+            "flux.compute",
+            "compute",
+        ] {
+            assert!(means(method, name), "{name}");
+        }
+        for name in ["lux.compute", "hydro.EfmFlux::flux.compute", "flux"] {
+            assert!(!means(method, name), "{name}");
+        }
+        assert!(means("main->sweep", "sweep"));
+    }
+}

@@ -1,0 +1,318 @@
+//! How much longer the calls of one run take than those of another at equal parameters.
+//!
+//! ```text
+//! effect   = ln( Σ n(x) m2(x) / Σ n(x) m1(x) )       over the parameters x that both runs have
+//! m1, m2   median time of the calls at x in the first and in the second run
+//! n(x)     the smaller of the two numbers of calls at x
+//! ```
+//!
+//! Calls that follow one another share the state of the machine, so their own spread says too little. Each run is cut into
+//! [`N_BLOCKS`] blocks of consecutive calls, and the effect is taken again without each: how much it changes gives its standard
+//! error (the delete-a-block jackknife), and Student's distribution the interval.
+//!
+//! What two runs of the same program differ by, because the machine was in another state for the whole of one, no blocks tell.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// Blocks of a run.
+const N_BLOCKS: usize = 10;
+
+/// Fewest calls of a method in a run, at parameters that both have, from which an interval is told.
+const MIN_CALLS: usize = 2 * N_BLOCKS;
+
+/// Calls of a method in a log that are kept; of more, every second one, every fourth, and so on.
+const MAX_KEPT: usize = 1 << 17;
+
+/// Probability that an interval holds the effect.
+pub const LEVEL: f64 = 0.99;
+
+/// How much longer a call takes in the second run at equal parameters, percent: 100 is twice as long.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Effect {
+    /// The likeliest.
+    pub percent: f64,
+    /// Ends of the interval that holds it with [`LEVEL`].
+    pub lower_percent: f64,
+    /// The upper one.
+    pub upper_percent: f64,
+}
+
+/// Times of the calls of one method in one run, in the order of their ends.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Calls {
+    /// A sequence for each log.
+    logs: Vec<Thinned>,
+}
+
+/// Calls of one log, thinned out where there are many.
+#[derive(Clone, Debug, Default)]
+struct Thinned {
+    /// Parameters of a call, hashed, and its time in nanoseconds.
+    calls: Vec<(u64, f64)>,
+    /// Every so many calls one is kept.
+    stride: usize,
+    seen: usize,
+}
+
+impl Thinned {
+    fn add(&mut self, parameters: u64, ns: f64) {
+        self.stride = self.stride.max(1);
+        if self.seen.is_multiple_of(self.stride) {
+            self.calls.push((parameters, ns));
+        }
+        self.seen += 1;
+        if self.calls.len() > MAX_KEPT {
+            let mut place = 0;
+            self.calls.retain(|_| {
+                place += 1;
+                place % 2 == 1
+            });
+            self.stride *= 2;
+        }
+    }
+}
+
+impl Calls {
+    /// Begins another log, or another path of one.
+    pub(crate) fn begin(&mut self) {
+        self.logs.push(Thinned::default());
+    }
+
+    /// Adds a call to the log that was begun last.
+    ///
+    /// # Arguments
+    /// * `parameters` - a hash of the words of its parameters
+    /// * `ns` - its time
+    pub(crate) fn add(&mut self, parameters: u64, ns: f64) {
+        if let Some(log) = self.logs.last_mut() {
+            log.add(parameters, ns);
+        }
+    }
+
+    /// Adds those of another call path.
+    pub(crate) fn merge(&mut self, other: Calls) {
+        self.logs.extend(other.logs);
+    }
+
+    /// The times by parameters, each with its block.
+    fn by_parameters(&self) -> HashMap<u64, Vec<(usize, f64)>> {
+        let mut all = HashMap::<u64, Vec<(usize, f64)>>::new();
+        for log in &self.logs {
+            let n = log.calls.len().max(1);
+            for (place, (parameters, ns)) in log.calls.iter().enumerate() {
+                let block = place * N_BLOCKS / n;
+                all.entry(*parameters).or_default().push((block, *ns));
+            }
+        }
+        all.values_mut()
+            .for_each(|calls| calls.sort_by(|a, b| a.1.total_cmp(&b.1)));
+        all
+    }
+}
+
+/// A parameter value that both runs have: the times there, ascending, each with its block.
+struct Common {
+    sides: [Vec<(usize, f64)>; 2],
+}
+
+impl Common {
+    /// The median without a block of a side.
+    fn median(&self, side: usize, without: Option<usize>) -> Option<f64> {
+        let calls = &self.sides[side];
+        let left = || calls.iter().filter(|(block, _)| Some(*block) != without);
+        let n = left().count();
+        let mut middle = left().skip(n.saturating_sub(1) / 2).map(|(_, ns)| *ns);
+        let low = middle.next()?;
+        Some(match n % 2 {
+            0 => 0.5 * (low + middle.next().unwrap_or(low)),
+            _ => low,
+        })
+    }
+}
+
+/// The effect of the second run against the first.
+///
+/// # Arguments
+/// * `step_ns` - what the clock advances by at once: a median is up to that off, in all blocks alike
+///
+/// # Returns
+/// `None` where too few calls are at parameters that both have.
+pub(crate) fn effect(first: &Calls, second: &Calls, step_ns: f64) -> Option<Effect> {
+    let (mut first, second) = (first.by_parameters(), second.by_parameters());
+    let common = second.into_iter().filter_map(|(parameters, second)| {
+        let first = first.remove(&parameters)?;
+        let sides = [first, second];
+        Some(Common { sides })
+    });
+    let common: Vec<Common> = common.collect();
+    let calls = |side: usize| common.iter().map(|at| at.sides[side].len()).sum::<usize>();
+    if calls(0).min(calls(1)) < MIN_CALLS {
+        return None;
+    }
+    let whole = log_ratio(&common, [None, None])?;
+    let (mut variance, mut freedom) = (0.0, 0.0);
+    for side in 0..2 {
+        let (of_side, blocks) = jackknife(&common, side)?;
+        variance += of_side;
+        freedom += of_side * of_side / (blocks as f64 - 1.0);
+    }
+    // Welch and Satterthwaite's degrees of freedom.
+    let freedom = match freedom > 0.0 {
+        true => variance * variance / freedom,
+        false => N_BLOCKS as f64 - 1.0,
+    };
+    let student = StudentsT::new(0.0, 1.0, freedom.max(1.0)).ok()?;
+    let half = student.inverse_cdf(0.5 + 0.5 * LEVEL) * variance.sqrt();
+    let half = half + step_ns / mean_median(&common);
+    let percent = |log: f64| 100.0 * log.exp_m1();
+    Some(Effect {
+        percent: percent(whole),
+        lower_percent: percent(whole - half),
+        upper_percent: percent(whole + half),
+    })
+}
+
+/// The mean over the calls of the shorter median of a call at their parameters, nanoseconds.
+fn mean_median(common: &[Common]) -> f64 {
+    let (mut sum, mut n) = (0.0, 0.0);
+    for at in common {
+        let medians = [0, 1].map(|side| at.median(side, None));
+        let calls = at.sides[0].len().min(at.sides[1].len()) as f64;
+        if let [Some(first), Some(second)] = medians {
+            sum += calls * f64::min(first, second);
+            n += calls;
+        }
+    }
+    sum / n
+}
+
+/// The effect without one block of each side, as a logarithm.
+fn log_ratio(common: &[Common], without: [Option<usize>; 2]) -> Option<f64> {
+    let mut sums = [0.0; 2];
+    for at in common {
+        let medians = [0, 1].map(|side| at.median(side, without[side]));
+        let [Some(first), Some(second)] = medians else {
+            continue;
+        };
+        let n = at.sides[0].len().min(at.sides[1].len()) as f64;
+        sums[0] += n * first;
+        sums[1] += n * second;
+    }
+    let ratio = sums[1] / sums[0];
+    (ratio.is_finite() && ratio > 0.0).then(|| ratio.ln())
+}
+
+/// Variance of the effect by what it is without each block of a side, and the number of blocks.
+///
+/// # Source
+/// Künsch, *The jackknife and the bootstrap for general stationary observations*, Annals of Statistics 17 (1989), of blocks that do
+/// not overlap.
+fn jackknife(common: &[Common], side: usize) -> Option<(f64, usize)> {
+    let mut found = Vec::new();
+    for block in 0..N_BLOCKS {
+        let holds = |at: &Common| at.sides[side].iter().any(|(of, _)| *of == block);
+        if common.iter().any(holds) {
+            let mut without = [None; 2];
+            without[side] = Some(block);
+            found.push(log_ratio(common, without)?);
+        }
+    }
+    let n = found.len() as f64;
+    if found.len() < 2 {
+        return None;
+    }
+    let mean = found.iter().sum::<f64>() / n;
+    let squares: f64 = found.iter().map(|x| (x - mean).powi(2)).sum();
+    Some(((n - 1.0) / n * squares, found.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers between 0 and 1, the same at every run of the test.
+    fn noise(seed: u64) -> f64 {
+        let mixed = (seed ^ 0x9E37_79B9_7F4A_7C15).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0x94D0_49BB_1331_11EB) >> 11;
+        mixed as f64 / (1u64 << 53) as f64
+    }
+
+    /// A run: three sizes, a tenth of noise, one call in fifty ten times as long, for stretches of calls 60 % slower.
+    fn run(seed: u64, factor: f64, n: u64) -> Calls {
+        let mut calls = Calls::default();
+        calls.begin();
+        for call in 0..n {
+            let random = |of: u64| noise(seed * 1_000_003 + call * 7 + of);
+            let size = call % 3;
+            let slow = noise(seed * 31 + call / 40) < 0.3;
+            let spike = if random(1) < 0.02 { 10.0 } else { 1.0 };
+            let state = if slow { 1.6 } else { 1.0 };
+            let ns = 1000.0 * (size + 1) as f64 * factor * state * spike;
+            calls.add(size, ns * (1.0 + 0.1 * random(2)));
+        }
+        calls
+    }
+
+    #[test]
+    fn an_interval_holds_the_effect_about_as_often_as_it_says() {
+        for percent in [0.0, 40.0] {
+            let holds = (0..100).filter(|seed| {
+                let second = run(2 * seed + 1, 1.0 + percent / 100.0, 3000);
+                let effect = effect(&run(2 * seed, 1.0, 3000), &second, 0.0).unwrap();
+                (effect.lower_percent..=effect.upper_percent).contains(&percent)
+            });
+            let holds = holds.count();
+            assert!(holds >= 95, "{holds} of 100 at {percent} %");
+        }
+    }
+
+    #[test]
+    fn what_is_far_apart_is_told_apart_in_spite_of_spikes() {
+        for seed in 0..20 {
+            let effect = effect(&run(seed, 1.0, 3000), &run(seed + 100, 2.0, 3000), 0.0).unwrap();
+            assert!(effect.lower_percent > 20.0, "{effect:?}");
+            assert!((60.0..150.0).contains(&effect.percent), "{effect:?}");
+        }
+    }
+
+    #[test]
+    fn only_equal_parameters_are_compared() {
+        let mut other = Calls::default();
+        other.begin();
+        (0..3000).for_each(|_| other.add(7, 1.0));
+        assert_eq!(effect(&run(1, 1.0, 3000), &other, 0.0), None);
+        // A second size, ten times as long, that the first run does not have, changes nothing.
+        let mut more = run(2, 1.0, 3000);
+        more.begin();
+        (0..3000).for_each(|_| more.add(8, 1e6));
+        let effect = effect(&run(1, 1.0, 3000), &more, 0.0).unwrap();
+        assert!(effect.percent.abs() < 20.0, "{effect:?}");
+    }
+
+    #[test]
+    fn a_clock_that_steps_tells_no_difference_of_a_step() {
+        let at = |ns: f64| {
+            let mut calls = Calls::default();
+            calls.begin();
+            (0..1000).for_each(|_| calls.add(1, ns));
+            calls
+        };
+        let effect = effect(&at(30.0), &at(20.0), 10.0).unwrap();
+        assert!(
+            effect.lower_percent < -50.0 && effect.upper_percent > 5.0,
+            "{effect:?}"
+        );
+    }
+
+    #[test]
+    fn few_calls_tell_nothing_and_many_are_thinned() {
+        assert_eq!(effect(&run(1, 1.0, 10), &run(2, 1.0, 3000), 0.0), None);
+        let mut calls = Calls::default();
+        calls.begin();
+        (0..5 * MAX_KEPT).for_each(|_| calls.add(1, 10.0));
+        assert!((MAX_KEPT / 2..=MAX_KEPT + 1).contains(&calls.logs[0].calls.len()));
+    }
+}

@@ -1,0 +1,132 @@
+//! A report is one page that has everything in it, asks nobody for anything, and obeys no name.
+
+use mastermind_tests::{Scratch, compile_mpi, mpi_fixture, mpirun, mpis_with, output};
+
+/// What every report must be.
+fn check(html: &str) {
+    assert!(html.starts_with("<!DOCTYPE html>") && html.trim_end().ends_with("</html>"));
+    for outside in ["src=", "href=\"http", "@import", "url(", "<link", "<iframe"] {
+        assert!(!html.contains(outside), "{outside}");
+    }
+    assert!(html.contains("default-src 'none'"));
+    for tag in ["table", "tr", "figure", "details", "svg", "h2", "pre"] {
+        let (open, close) = (format!("<{tag}"), format!("</{tag}>"));
+        let opened =
+            html.matches(&format!("{open}>")).count() + html.matches(&format!("{open} ")).count();
+        assert_eq!(opened, html.matches(&close).count(), "{tag}");
+    }
+    for anchor in ["time", "ranks", "calls", "models", "next", "swap", "run"] {
+        assert!(html.contains(&format!("<h2 id=\"{anchor}\">")), "{anchor}");
+        assert!(html.contains(&format!("href=\"#{anchor}\"")), "{anchor}");
+    }
+    assert_eq!(html.matches("<script>").count(), 1);
+    assert!(html.len() < 3_000_000, "{} bytes", html.len());
+}
+
+#[test]
+fn a_run_is_one_page() {
+    let scratch = Scratch::new();
+    let assembly = scratch.example("sod/sod.toml", &[], &[]);
+    let short = ["--set", "driver.max_steps=10", "--records", "records"];
+    scratch.verb("run", &assembly, &short).well();
+    scratch
+        .mastermind(&["report", "records", "-o", "report.html"])
+        .well();
+    let html = scratch.read("report.html");
+    check(&html);
+    for part in [
+        "hydro.GodunovFlux",
+        "flux.flux.compute",
+        "mastermind profile records",
+        "mastermind info records",
+        "mastermind choose ASSEMBLY",
+        "class=\"wire\"",
+    ] {
+        assert!(html.contains(part), "{part}");
+    }
+    assert!(html.matches("<svg").count() >= 3);
+    // What to swap, with an assembly that has alternatives and models of them.
+    let other = [
+        "--set",
+        "driver.max_steps=10",
+        "--records",
+        "efm",
+        "--replace",
+        "flux=hydro.EfmFlux",
+    ];
+    scratch.verb("run", &assembly, &other).well();
+    scratch
+        .mastermind(&["fit", "records", "efm", "-o", "models.json"])
+        .well();
+    let text = scratch.read("sod.toml");
+    let text = match text.contains("[alternatives]") {
+        true => text,
+        false => text + "\n[alternatives]\nflux = [\"hydro.GodunovFlux\", \"hydro.EfmFlux\"]\n",
+    };
+    scratch.write("sod.toml", text);
+    let words = [
+        "report",
+        "records",
+        "--assembly",
+        "sod.toml",
+        "--models",
+        "models.json",
+        "-o",
+        "-",
+    ];
+    let html = scratch.mastermind(&words).well();
+    check(&html);
+    assert!(
+        html.contains("take this") && html.contains("hydro.EfmFlux"),
+        "no choice"
+    );
+}
+
+#[test]
+fn names_are_text_in_a_report() {
+    let scratch = Scratch::new();
+    let name = "<script>alert(1)</script>&\\u202e";
+    let edit = ("name = \"sod", format!("name = \"{name}sod"));
+    let assembly = scratch.example("sod/sod.toml", &[], &[(edit.0, &edit.1)]);
+    let short = ["--set", "driver.max_steps=2", "--records", "records"];
+    scratch.verb("run", &assembly, &short).well();
+    scratch
+        .mastermind(&["report", "records", "-o", "report.html"])
+        .well();
+    let html = scratch.read("report.html");
+    check(&html);
+    assert!(!html.contains("<script>alert") && !html.contains('\u{202e}'));
+    assert!(
+        html.contains("&lt;script&gt;alert(1)"),
+        "the name is not there"
+    );
+}
+
+#[test]
+fn a_wrapped_program_has_a_report() {
+    for mpi in mpis_with("mpicc") {
+        let scratch = Scratch::new();
+        let report = scratch.path("report.o");
+        let mut cc = std::process::Command::new("cc");
+        cc.args(["-c", "-o"])
+            .arg(&report)
+            .arg(mpi_fixture("report.c"));
+        output(&mut cc);
+        let program = compile_mpi(mpi, "calls.c", &[], &[report], &scratch.path(""));
+        let mut command = mpirun(mpi, 2, &scratch.path(""));
+        command.arg(mastermind_tests::bin_dir().join("mastermind"));
+        command
+            .args(["wrap", "--mpi-events", "--records", "records", "--"])
+            .arg(program);
+        scratch.run(&mut command).well();
+        scratch
+            .mastermind(&["report", "records", "-o", "report.html"])
+            .well();
+        let html = scratch.read("report.html");
+        check(&html);
+        assert!(
+            html.contains("MPI_Allreduce()") && html.contains("calls.c"),
+            "{mpi}"
+        );
+    }
+}
