@@ -7,6 +7,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::style::{FONT, LABEL_SIZE, TITLE_SIZE, number};
+use super::way::corners;
 use super::{DrawError, Figure};
 
 /// One component instance.
@@ -99,6 +100,17 @@ impl Figure for Graph {
         let places = self.places(width as i32, height as i32);
         let columns = self.columns().len().max(1) as i32;
         let most = self.edges.values().copied().fold(1.0, f64::max);
+        let bounds = places.values().map(|(x, y)| {
+            let (half_width, half_height) = (BOX.0 / 2, BOX.1 / 2);
+            [
+                x - half_width,
+                y - half_height,
+                x + half_width,
+                y + half_height,
+            ]
+            .map(f64::from)
+        });
+        let bounds: Vec<_> = bounds.collect();
         let mut labels = Vec::new();
         for ((caller, callee), calls) in &self.edges {
             let (Some(from), Some(to)) = (places.get(caller.as_str()), places.get(callee.as_str()))
@@ -107,16 +119,21 @@ impl Figure for Graph {
             };
             let from = (from.0 + BOX.0 / 2, from.1);
             let to = (to.0 - BOX.0 / 2, to.1);
+            let place = |(x, y): (i32, i32)| (f64::from(x), f64::from(y));
+            let way = corners(place(from), place((to.0 - 10, to.1)), &bounds);
+            let way: Vec<_> = way.iter().map(|(x, y)| (*x as i32, *y as i32)).collect();
+            let first = way[1];
             let weight = 1 + (3.0 * (1.0 + calls).ln() / (1.0 + most).ln()).round() as u32;
             let style = RGBColor(90, 90, 90).stroke_width(weight);
-            area.draw(&PathElement::new(vec![from, (to.0 - 10, to.1)], style))?;
+            area.draw(&PathElement::new(way, style))?;
             let head = vec![to, (to.0 - 12, to.1 - 6), (to.0 - 12, to.1 + 6)];
             area.draw(&Polygon::new(head, RGBColor(90, 90, 90).filled()))?;
             // In the gap behind the caller, where its arrows are apart and no box is.
             let gap = width as i32 / columns - BOX.0;
-            let share = 0.62 * f64::from(gap) / f64::from((to.0 - from.0).max(gap).max(1));
+            let share = 0.62 * f64::from(gap) / f64::from((first.0 - from.0).max(gap).max(1));
             let at = |a: i32, b: i32| a + (f64::from(b - a) * share) as i32;
-            labels.push(((at(from.0, to.0), at(from.1, to.1)), number(&calls.round())));
+            let middle = (at(from.0, first.0), at(from.1, first.1));
+            labels.push((middle, number(&calls.round())));
         }
         let centred = Pos::new(HPos::Center, VPos::Center);
         for (name, vertex) in &self.vertices {

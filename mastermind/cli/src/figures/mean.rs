@@ -4,8 +4,12 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 
 use super::fitted::{CurvePoint, band, line};
+use super::legend::{self, Entry, Mark};
 use super::style::{Axis, FONT, LABEL_SIZE, TITLE_SIZE, colour, marker, number};
 use super::{DrawError, Figure};
+
+/// Pixels left of the frame.
+const LEFT: i32 = 112;
 
 /// Characters of a formula that there is room for.
 const LONGEST: usize = 80;
@@ -94,6 +98,32 @@ impl Figure for Mean {
 }
 
 impl Mean {
+    /// What the marks of a panel mean: for each series the points, and the formula of the line.
+    fn entries(&self, is_mean: bool) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        for (place, series) in self.series.iter().enumerate() {
+            let name = match series.name.as_str() {
+                "" => "measured",
+                name => name,
+            };
+            entries.push(Entry {
+                mark: Mark::Rank(if is_mean { 0 } else { 1 }, colour(place)),
+                text: name.into(),
+            });
+            let formula = match is_mean {
+                true => &series.formula,
+                false => &series.deviation,
+            };
+            if !series.curve.is_empty() && !formula.is_empty() {
+                entries.push(Entry {
+                    mark: Mark::Line(colour(place)),
+                    text: shortened(formula),
+                });
+            }
+        }
+        entries
+    }
+
     fn panel<DB: DrawingBackend>(
         &self,
         area: &DrawingArea<DB, Shift>,
@@ -121,6 +151,7 @@ impl Mean {
             ys.retain(|y| *y > 0.0);
         }
         let y = Axis::new(ys.iter().copied(), is_log);
+        let area = &legend::draw(area, LEFT, &self.entries(panel.is_mean))?;
         let mut chart = ChartBuilder::on(area)
             .margin_left(16)
             .margin_right(44)
@@ -152,36 +183,13 @@ impl Mean {
             let shown = series.points.iter().filter_map(|p| Some((p.x, value(p)?)));
             let shown = shown.filter(|(_, v)| y.holds(*v));
             let markers = shown.map(|at| marker(shape, at, 4, style));
-            let name = match series.name.as_str() {
-                "" => "measured",
-                name => name,
-            };
-            let legend = colour(place).stroke_width(2);
-            chart
-                .draw_series(markers)?
-                .label(name)
-                .legend(move |(x, y)| marker(shape, (x + 8, y), 5, legend));
+            chart.draw_series(markers)?;
             let fit = line(&series.curve, of_curve, &y);
             if fit.len() > 1 {
                 let style = colour(place).stroke_width(2);
-                let formula = if panel.is_mean {
-                    &series.formula
-                } else {
-                    &series.deviation
-                };
-                chart
-                    .draw_series([PathElement::new(fit, style)])?
-                    .label(shortened(formula))
-                    .legend(move |(x, y)| PathElement::new(vec![(x, y), (x + 16, y)], style));
+                chart.draw_series([PathElement::new(fit, style)])?;
             }
         }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::UpperLeft)
-            .background_style(WHITE.mix(0.85))
-            .border_style(BLACK.mix(0.3))
-            .label_font((FONT, LABEL_SIZE - 3))
-            .draw()?;
         Ok(())
     }
 }

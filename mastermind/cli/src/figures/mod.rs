@@ -9,10 +9,12 @@ pub mod comm;
 pub mod correction;
 pub mod fitted;
 pub mod graph;
+pub mod legend;
 pub mod mean;
 pub mod picture;
 pub mod scatter;
 pub mod style;
+pub mod way;
 
 use std::path::Path;
 

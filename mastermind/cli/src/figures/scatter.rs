@@ -4,6 +4,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 
 use super::fitted::{CurvePoint, band, line};
+use super::legend::{self, Entry, Mark};
 use super::style::{Axis, FONT, LABEL_SIZE, TITLE_SIZE, colour, marker, number};
 use super::{DrawError, Figure};
 
@@ -40,6 +41,9 @@ pub struct Scatter {
     pub most_points: usize,
 }
 
+/// Pixels left of the frame.
+const LEFT: i32 = 104;
+
 /// Points of a figure at most.
 pub const MOST_POINTS: usize = 12_000;
 
@@ -61,6 +65,28 @@ impl Scatter {
         (Axis::new(x, is_log), y, above)
     }
 
+    /// What the marks mean.
+    fn entries(&self) -> Vec<Entry> {
+        let of_mode = |mode: usize| {
+            let name = self.modes.get(mode);
+            name.map_or_else(String::new, |name| format!(", {name}"))
+        };
+        let mut entries = Vec::new();
+        for rank in self.ranks() {
+            for mode in 0..self.modes.len().max(1) {
+                entries.push(Entry {
+                    mark: Mark::Rank(rank, colour(mode)),
+                    text: format!("rank {rank}{}", of_mode(mode)),
+                });
+            }
+        }
+        entries.extend(self.curves.iter().map(|(mode, _)| Entry {
+            mark: Mark::Line(colour(*mode)),
+            text: format!("model{}, with the interval of a call", of_mode(*mode)),
+        }));
+        entries
+    }
+
     fn note(&self, step: usize, above: usize) -> String {
         let mut note = format!("{} calls", self.points.len());
         if step > 1 {
@@ -79,12 +105,12 @@ impl Figure for Scatter {
         let highest = y.range().end;
         // Odd, so that alternating modes are both drawn.
         let step = self.points.len().div_ceil(self.most_points) | 1;
-        let mut chart = ChartBuilder::on(area)
-            .margin(16)
-            .caption(
-                format!("{}  ({})", self.title, self.note(step, above)),
-                (FONT, TITLE_SIZE),
-            )
+        let title = format!("{}  ({})", self.title, self.note(step, above));
+        let area = area.margin(10, 0, 0, 0);
+        let area = area.titled(&title, (FONT, TITLE_SIZE))?;
+        let area = legend::draw(&area, LEFT, &self.entries())?;
+        let mut chart = ChartBuilder::on(&area)
+            .margin(12)
             .x_label_area_size(62)
             .y_label_area_size(92)
             .build_cartesian_2d(x, y.clone())?;
@@ -111,16 +137,8 @@ impl Figure for Scatter {
                 let own = own.filter(|p| p.rank == rank && p.mode == mode && p.us <= highest);
                 // Modes side by side: at one array size they lie over each other else.
                 let aside = 10 * mode as i32 - 5 * (self.modes.len().max(1) as i32 - 1);
-                let series = chart
-                    .draw_series(own.map(|p| marker(rank, (p.x, p.us), 4, style).aside(aside)))?;
-                let mode_name = self
-                    .modes
-                    .get(mode)
-                    .map_or_else(String::new, |m| format!(", {m}"));
-                let legend = colour(mode).stroke_width(2);
-                series
-                    .label(format!("rank {rank}{mode_name}"))
-                    .legend(move |(x, y)| marker(rank, (x + 8, y), 5, legend));
+                let markers = own.map(|p| marker(rank, (p.x, p.us), 4, style).aside(aside));
+                chart.draw_series(markers)?;
             }
         }
         for (mode, curve) in &self.curves {
@@ -128,22 +146,8 @@ impl Figure for Scatter {
             let fit = line(curve, |point| point.value, &y);
             chart.draw_series([PathElement::new(fit.clone(), style)])?;
             let style = colour(*mode).stroke_width(3);
-            let name = self
-                .modes
-                .get(*mode)
-                .map_or_else(String::new, |m| format!(", {m}"));
-            chart
-                .draw_series([PathElement::new(fit, style)])?
-                .label(format!("model{name}"))
-                .legend(move |(x, y)| PathElement::new(vec![(x, y), (x + 16, y)], style));
+            chart.draw_series([PathElement::new(fit, style)])?;
         }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::UpperLeft)
-            .background_style(WHITE.mix(0.85))
-            .border_style(BLACK.mix(0.3))
-            .label_font((FONT, LABEL_SIZE))
-            .draw()?;
         Ok(())
     }
 }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::layout::columns;
 use super::{Edge, Node, Wiring};
+use crate::figures::way;
 
 // Lengths in pixels.
 const LETTER: f64 = 7.0;
@@ -124,11 +125,18 @@ pub fn draw(wiring: &Wiring) -> String {
     let used = uses_by_height(wiring, &placed);
     let calls = wiring.connections.iter().filter_map(|edge| edge.calls);
     let most = calls.fold(0.0, f64::max);
+    let bounds = placed
+        .iter()
+        .map(|at| [at.x, at.y, at.x + at.width, at.y + at.height]);
+    let bounds: Vec<_> = bounds.collect();
     // Over the boxes, which the connections go under so that they hide nothing that is written there.
     let mut over = String::new();
     for edge in &wiring.connections {
         let (from, to) = ends(edge, wiring, &placed, &used);
-        draw_wire(&mut svg, edge, from, to, most);
+        let way = way::corners(from, to, &bounds);
+        draw_wire(&mut svg, edge, &way, most);
+        // What stands on a wire stands on its first piece.
+        let to = way[1];
         draw_on_wire(&mut over, edge, from, to);
         if edge.monitored {
             let (x, y) = proxy_place(from, to);
@@ -199,18 +207,36 @@ fn proxy_place(from: At, to: At) -> At {
 }
 
 /// A wire; the more calls of the `most` there are, the thicker.
-fn draw_wire(svg: &mut String, edge: &Edge, from: At, to: At, most: f64) {
-    let ((x1, y1), (x2, y2)) = (from, to);
-    let bend = bend(from, to);
+fn draw_wire(svg: &mut String, edge: &Edge, way: &[At], most: f64) {
+    let mut path = String::new();
+    for (place, ends) in way.windows(2).enumerate() {
+        let [from, to] = [ends[0], ends[1]];
+        let ((x1, y1), (x2, y2)) = (from, to);
+        let bend = bend(from, to);
+        let _ = match place {
+            0 => write!(
+                path,
+                "M{x1:.1} {y1:.1} C{:.1} {y1:.1} {:.1} {y2:.1} {x2:.1} {y2:.1}",
+                x1 + bend,
+                x2 - bend
+            ),
+            // Every second piece is level.
+            place if place % 2 == 1 => write!(path, " L{x2:.1} {y2:.1}"),
+            _ => write!(
+                path,
+                " C{:.1} {y1:.1} {:.1} {y2:.1} {x2:.1} {y2:.1}",
+                x1 + bend,
+                x2 - bend
+            ),
+        };
+    }
     let thick = edge.calls.map_or_else(String::new, |calls| {
         let width = 1.0 + 3.0 * (1.0 + calls).ln() / (1.0 + most).ln();
         format!(" style=\"stroke-width:{width:.1}\"")
     });
     let _ = writeln!(
         svg,
-        "<path class=\"wire\"{thick} d=\"M{x1:.1} {y1:.1} C{:.1} {y1:.1} {:.1} {y2:.1} {x2:.1} {y2:.1}\"><title>{}.{} to {}.{}</title></path>",
-        x1 + bend,
-        x2 - bend,
+        "<path class=\"wire\"{thick} d=\"{path}\"><title>{}.{} to {}.{}</title></path>",
         escaped(&edge.user),
         escaped(&edge.uses),
         escaped(&edge.provider),

@@ -1,0 +1,105 @@
+//! What the marks of a figure mean, in a strip above the frame: it hides nothing.
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+
+use super::DrawError;
+use super::style::{FONT, marker};
+
+/// Height of a row, pixels.
+const ROW: i32 = 24;
+
+/// Size of the letters.
+const SIZE: u32 = 16;
+
+/// Width of a letter in the mean, of its size.
+const LETTER: f64 = 0.58;
+
+/// Room for a mark, and behind an entry.
+const MARK: i32 = 26;
+const GAP: i32 = 26;
+
+/// Rows at most; what does not fit is not named.
+const MAX_ROWS: i32 = 5;
+
+/// An entry: what it looks like, and what it is.
+pub struct Entry {
+    pub mark: Mark,
+    pub text: String,
+}
+
+/// What a series is drawn as.
+pub enum Mark {
+    /// The marker of a rank.
+    Rank(u32, RGBColor),
+    /// A line.
+    Line(RGBColor),
+}
+
+/// Draws the entries and gives the area below them.
+///
+/// # Errors
+/// The back end's.
+pub fn draw<DB: DrawingBackend>(
+    area: &DrawingArea<DB, Shift>,
+    left: i32,
+    entries: &[Entry],
+) -> Result<DrawingArea<DB, Shift>, DrawError<DB>> {
+    let (width, _) = area.dim_in_pixel();
+    let places = places(entries, left, width as i32);
+    let rows = places.iter().map(|(_, row)| row + 1).max().unwrap_or(0);
+    let (strip, below) = area.split_vertically(rows.min(MAX_ROWS) * ROW);
+    for (entry, (x, row)) in entries.iter().zip(places) {
+        if row >= MAX_ROWS {
+            continue;
+        }
+        let middle = row * ROW + ROW / 2;
+        match entry.mark {
+            Mark::Rank(rank, colour) => {
+                strip.draw(&marker(rank, (x + 8, middle), 5, colour.stroke_width(2)))?;
+            }
+            Mark::Line(colour) => {
+                let line = vec![(x, middle), (x + 18, middle)];
+                strip.draw(&PathElement::new(line, colour.stroke_width(3)))?;
+            }
+        }
+        let text = (FONT, SIZE).into_font().color(&BLACK);
+        let at = (x + MARK, middle - SIZE as i32 / 2 - 1);
+        strip.draw(&Text::new(entry.text.clone(), at, text))?;
+    }
+    Ok(below)
+}
+
+/// Left end and row of each entry.
+fn places(entries: &[Entry], left: i32, width: i32) -> Vec<(i32, i32)> {
+    let (mut x, mut row) = (left, 0);
+    let mut places = Vec::new();
+    for entry in entries {
+        let letters = entry.text.chars().count() as f64;
+        let wide = MARK + (letters * LETTER * f64::from(SIZE)) as i32 + GAP;
+        if x > left && x + wide > width {
+            (x, row) = (left, row + 1);
+        }
+        places.push((x, row));
+        x += wide;
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_go_on_in_the_next_row() {
+        let entry = |text: &str| Entry {
+            mark: Mark::Line(BLACK),
+            text: text.into(),
+        };
+        let entries = [entry("a"), entry("b"), entry(&"c".repeat(60)), entry("d")];
+        let places = places(&entries, 10, 400);
+        let rows: Vec<_> = places.iter().map(|(_, row)| *row).collect();
+        assert_eq!(rows, [0, 0, 1, 2]);
+        assert!(places[1].0 > places[0].0 && places[2].0 == 10);
+    }
+}
