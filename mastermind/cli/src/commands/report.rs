@@ -193,7 +193,10 @@ impl Report {
         let header = [
             "method", "mode", "time", "R2", "weight %", "calls", "range", "notes",
         ];
-        page.table(&header, models.models.iter().map(row));
+        // Those that say something of sizes first.
+        let mut shown: Vec<&Model> = models.models.iter().collect();
+        shown.sort_by_key(|model| model.params.is_empty());
+        page.table(&header, shown.into_iter().map(row));
         for name in drawable(run).into_iter().take(MOST_PICTURES) {
             let scatter = plot::scatter(run, &name, None, Some(models))
                 .or_else(|_| plot::scatter(run, &name, None, None));
