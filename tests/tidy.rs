@@ -218,6 +218,27 @@ fn files_open_by_saying_what_they_are_for() {
     });
 }
 
+/// A file that is neither a module of the program of the end-to-end tests nor a program of its own would never run.
+#[test]
+fn every_end_to_end_test_is_run() {
+    let folder = root().join("tests");
+    let read = |name: &str| fs::read_to_string(folder.join(name)).expect("a file");
+    let (modules, programs) = (read("end_to_end.rs"), read("Cargo.toml"));
+    let has_line = |text: &str, line: String| text.lines().any(|found| found == line);
+    let files = fs::read_dir(&folder).expect("the tests");
+    let mut missing = Vec::new();
+    for path in files.map(|entry| entry.expect("an entry").path()) {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        let is_source = path.extension().is_some_and(|ending| ending == "rs");
+        let is_run = has_line(&modules, format!("mod {name};"))
+            || has_line(&programs, format!("path = \"{name}.rs\""));
+        if is_source && !is_run {
+            missing.push(name.into_owned());
+        }
+    }
+    assert!(missing.is_empty(), "tests that never run: {missing:?}");
+}
+
 #[test]
 fn files_are_short_enough_to_read() {
     none("files of more than 800 lines", |source| {

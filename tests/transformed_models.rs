@@ -40,7 +40,7 @@ fn a_crate_of_random_models() {
 
 /// As many as the issue asks for.
 #[test]
-#[ignore = "builds forty crates: cargo test -p mastermind-tests --test transformed_models -- --ignored"]
+#[ignore = "builds forty crates: cargo test --test end_to_end transformed_models -- --ignored"]
 fn ten_thousand_random_models() {
     agree(10_000);
 }

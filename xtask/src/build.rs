@@ -11,8 +11,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::steps::{StepError, run_step};
-use crate::system::{Mpi, System};
+use crate::system::{Mpi, MpiKind, System};
 use crate::workspace::Workspace;
+
+/// The packages with the bindings of an MPI.
+const BINDINGS: [&str; 2] = ["mpi-sys", "mpi"];
 
 /// File name of the MPI back end.
 const BACK_END: &str = "libcca_comm_mpi.so";
@@ -93,6 +96,7 @@ fn back_end_target(workspace: &Workspace, mpi: &Mpi) -> PathBuf {
 }
 
 fn build_back_end(workspace: &Workspace, mpi: &Mpi, targets: &[&str]) -> Result<(), StepError> {
+    begin_target(workspace, mpi)?;
     let title = format!("MPI back end for {}", mpi.kind.name());
     let arguments = [&["build", "--release", "-p", "cca-comm-mpi"], targets].concat();
     run_step(&title, &mut back_end_cargo(workspace, mpi, &arguments))?;
@@ -101,6 +105,37 @@ fn build_back_end(workspace: &Workspace, mpi: &Mpi, targets: &[&str]) -> Result<
         .join("release")
         .join(BACK_END);
     place(&built, &folder, BACK_END)
+}
+
+/// Begins the target folder of one MPI with what was built for another, but for the bindings: most of it is the same.
+fn begin_target(workspace: &Workspace, mpi: &Mpi) -> Result<(), StepError> {
+    let target = back_end_target(workspace, mpi);
+    let folder = workspace.target.join("mpi");
+    let mut others = MpiKind::ALL
+        .into_iter()
+        .map(|kind| folder.join(kind.name()));
+    let Some(other) = others.find(|other| other.is_dir() && !target.exists()) else {
+        return Ok(());
+    };
+    let new = target.with_extension("new");
+    let failed = |act| {
+        let path = new.display().to_string();
+        move |source| StepError::File { act, path, source }
+    };
+    if new.exists() {
+        fs::remove_dir_all(&new).map_err(failed("remove"))?;
+    }
+    // With the times of the files, by which Cargo goes.
+    let mut copy = Command::new("cp");
+    copy.arg("-a").arg(other).arg(&new);
+    run_step("what the back ends share", &mut copy)?;
+    // Their build script does not say that it goes by MPICC.
+    let [sys, safe] = BINDINGS;
+    let words = ["clean", "--release", "--quiet", "-p", sys, "-p", safe];
+    let mut clean = back_end_cargo(workspace, mpi, &words);
+    clean.env("CARGO_TARGET_DIR", &new);
+    run_step("without the bindings", &mut clean)?;
+    fs::rename(&new, &target).map_err(failed("rename"))
 }
 
 /// Puts a copy of `file` into `folder` under `name`. The old copy is replaced, not overwritten, so

@@ -13,11 +13,14 @@ use crate::steps::{StepError, run_step};
 use crate::system::{MpiKind, System, on_path};
 use crate::workspace::Workspace;
 
-/// Packages with loom tests, and the arguments that select those tests.
-const LOOM: &[(&str, &[&str])] = &[("cca-core", &["--test", "loom_connector"])];
-
 /// Where the tests of the sources' own rules lie, in this package since it is built before all others.
 const RULES: [&str; 2] = ["tidy", "layers"];
+
+/// Runs all tests, also after one that fails.
+const TEST: [&str; 3] = ["test", "--release", "--no-fail-fast"];
+
+/// The program of the end-to-end tests, of which each file is a module.
+const END_TO_END: &str = "end_to_end";
 
 /// What an end-to-end test says in its source whose outcome may be another where there is no MPI: it asks for the MPIs of the
 /// machine, starts ranks, or calibrates; or the verb tells what the machine has. The others need not run once more.
@@ -59,15 +62,13 @@ pub fn test(workspace: &Workspace, system: &System) -> Result<(), StepError> {
         command.env(WITH, &with);
         failed.extend(run_step(title, command).err());
     };
-    let test = ["test", "--release", "--no-fail-fast"];
-    run("tests", &mut workspace.cargo(&test));
+    run("tests", &mut workspace.cargo(&TEST));
     for mpi in back_ends(system) {
         let title = format!("tests, MPI back end for {}", mpi.kind.name());
-        let arguments = [&test[..], &["-p", "cca-comm-mpi"]].concat();
+        let arguments = [&TEST[..], &["-p", "cca-comm-mpi"]].concat();
         run(&title, &mut back_end_cargo(workspace, mpi, &arguments));
     }
     run("tests, MPI hidden", &mut serial(workspace)?);
-    loom(workspace, &mut run);
     match failed.len() {
         0 => Ok(()),
         _ => Err(StepError::Several { failed }),
@@ -95,18 +96,6 @@ fn there(system: &System) -> Vec<&'static str> {
     mpis.chain(compilers).collect()
 }
 
-/// The tests that try every interleaving of a few threads; all crates are built anew for them.
-fn loom(workspace: &Workspace, run: &mut impl FnMut(&str, &mut Command)) {
-    for (package, selection) in LOOM {
-        let arguments = [&["test", "--release", "-p", package][..], selection].concat();
-        let mut command = workspace.cargo(&arguments);
-        command
-            .env("RUSTFLAGS", "--cfg loom")
-            .env("CARGO_TARGET_DIR", workspace.target.join("loom"));
-        run(&format!("loom, {package}"), &mut command);
-    }
-}
-
 /// The end-to-end tests that look for MPI, as on a machine without it: no MPI program on PATH, no MPI library on
 /// LD_LIBRARY_PATH, and binaries without the back ends beside them.
 fn serial(workspace: &Workspace) -> Result<Command, StepError> {
@@ -118,14 +107,11 @@ fn serial(workspace: &Workspace) -> Result<Command, StepError> {
     let hidden = hide_mpi(workspace, &folder).map_err(file_error("prepare", &folder))?;
     let tests = workspace.root.join("tests");
     let looking = looking_for_mpi(&tests).map_err(file_error("read", &tests))?;
-    let select = looking.iter().flat_map(|name| ["--test", name]);
     // All packages are selected, as for the other tests: a part of them would be built with other features.
-    let words: Vec<_> = ["test", "--release", "--no-fail-fast"]
-        .into_iter()
-        .chain(select)
-        .collect();
-    let mut command = workspace.cargo(&words);
+    let mut command = workspace.cargo(&[&TEST[..], &["--test", END_TO_END]].concat());
     command
+        .arg("--")
+        .args(looking.iter().map(|name| format!("{name}::")))
         .env("PATH", &hidden.path)
         .env("MASTERMIND_TEST_BIN_DIR", &hidden.binaries)
         .env(WITHOUT, MpiKind::ALL.map(MpiKind::name).join(" "));
@@ -136,7 +122,7 @@ fn serial(workspace: &Workspace) -> Result<Command, StepError> {
     Ok(command)
 }
 
-/// Names of the end-to-end tests that look for MPI.
+/// Names of the files of end-to-end tests that look for MPI.
 fn looking_for_mpi(folder: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for file in files(&folder.to_owned()) {
