@@ -246,4 +246,21 @@ fn a_larger_workload_is_told_from_smaller_runs() {
     for (scaled, run) in scaled.iter().zip(run) {
         assert!((scaled / run - 1.0).abs() < 0.05, "{scaled}, run {run}");
     }
+    // A setting of the runs is a parameter of their calls.
+    let fit = |by: &'static str| {
+        let inputs = ["fit", "runs/48", "runs/72", "runs/96", "--json", "--by", by];
+        scratch.mastermind(&inputs)
+    };
+    let models = json(&fit("mesh.nx,ranks").well());
+    for model in models["models"].as_array().expect("models") {
+        let range = &model["range"];
+        assert_eq!(
+            (&range["mesh.nx"][0], &range["mesh.nx"][1]),
+            (&48.0.into(), &96.0.into())
+        );
+        assert_eq!(range["ranks"][1], 1.0);
+    }
+    let wanted = "cannot fit by \"mesh.nz\": no such number among the run's parameters, expected INSTANCE.KEY";
+    let told = fit("mesh.nz").error();
+    assert!(told.contains(wanted), "{told}");
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Extra-P against Mastermind on one machine in one run. Needs python3 with venv, and a package index for
-# the first run. Options are those of run.py.
+# the first run. Options are those of run.py; after --real, folders of measurements for real.py.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -15,4 +15,9 @@ executable=$(cargo bench --quiet -p mastermind-models --bench extrap --no-run --
     "$python" -c 'import json, sys
 names = [m.get("executable") for m in map(json.loads, sys.stdin) if m.get("target", {}).get("name") == "extrap"]
 print([n for n in names if n][-1])')
-exec env OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 "$python" "$here/run.py" "$executable" "$work" "$@"
+script=run.py
+if [ "${1-}" = --real ]; then
+    shift
+    script=real.py
+fi
+exec env OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 "$python" "$here/$script" "$executable" "$work" "$@"

@@ -1,6 +1,6 @@
 //! Measurements from wherever they are: record directories, tables, files of Extra-P.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -10,19 +10,24 @@ use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use mastermind_component::{NotCounted, counted, samples};
 use mastermind_models::{
-    CallSink, Format, Metric, SampleSet, Samples, SetAside, Survey, TimeUnit, Wanted,
+    CallSink, Format, Metric, SampleSet, Samples, SetAside, Statistic, Survey, TimeUnit, Wanted,
+    metric_names,
 };
 use mastermind_records::{RecordsError, Run};
 
+<<<<<<< HEAD
 use crate::names::{self, Names};
 
+=======
+use crate::by_settings::BySettings;
+>>>>>>> 663b165 (models: more parameters, statistics, settings of runs, and what is not known)
 use crate::commands::profile;
 
 /// How inputs other than records are read.
 #[derive(Args, Clone, Default)]
 #[command(next_help_heading = "Tables and Extra-P files")]
 pub struct Reading {
-    /// Format of the inputs that are files [default: by the ending: .csv, .tsv, .txt, .json, .jsonl]
+    /// Format of the inputs that are files [default: by the ending: .csv, .tsv, .txt, .json, .jsonl, .extra-p]
     #[arg(long, value_enum, value_name = "FORMAT")]
     from: Option<FormatName>,
     /// Column, or metric of Extra-P's, with the time [default: the one called like the metric: wall_ns, time_us, time, ...]
@@ -40,18 +45,28 @@ pub struct Reading {
     /// Column with the name of the method [default: one called method, kernel, function, region or routine]
     #[arg(long, value_name = "COLUMN")]
     method_column: Option<String>,
+    /// Settings of the runs that become parameters of their calls, apart by commas: INSTANCE.KEY, or ranks
+    #[arg(
+        long,
+        value_name = "SETTINGS",
+        value_delimiter = ',',
+        help_heading = "Records"
+    )]
+    by: Vec<String>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum FormatName {
     /// Values apart by commas, semicolons or tabs
     Csv,
-    /// Extra-P's text
+    /// Extra-P's text, or Talpas
     Extrap,
     /// Extra-P's JSON
     ExtrapJson,
     /// Extra-P's JSON lines
     ExtrapJsonl,
+    /// Extra-P's experiments
+    ExtrapExperiment,
 }
 
 impl From<FormatName> for Format {
@@ -61,6 +76,7 @@ impl From<FormatName> for Format {
             FormatName::Extrap => Format::ExtrapText,
             FormatName::ExtrapJson => Format::ExtrapJson,
             FormatName::ExtrapJsonl => Format::JsonLines,
+            FormatName::ExtrapExperiment => Format::Experiment,
         }
     }
 }
@@ -70,8 +86,16 @@ impl From<FormatName> for Format {
 pub struct Measured {
     /// Which time, wall, mpi or compute; or the name of a counter that was recorded, of a column or of a metric of Extra-P's.
     /// Wall time of records is without that of the measured calls made from it, the others are of the whole call
-    #[arg(long, value_name = "NAME", default_value = "wall", value_parser = metric)]
-    pub metric: Metric,
+    /// [default: wall; fit takes every metric of a file of Extra-P's]
+    #[arg(long, value_name = "NAME", value_parser = metric)]
+    metric: Option<Metric>,
+}
+
+impl Measured {
+    /// What is said, else wall time.
+    pub fn metric(&self) -> Metric {
+        self.metric.clone().unwrap_or(Metric::Wall)
+    }
 }
 
 fn metric(text: &str) -> Result<Metric, String> {
@@ -91,6 +115,73 @@ struct Table {
     format: Format,
 }
 
+/// A metric, how it is read, and the inputs that have it.
+pub struct MetricOfInputs {
+    pub metric: Metric,
+    pub reading: Reading,
+    pub inputs: Vec<PathBuf>,
+}
+
+/// The metrics to fit: what is said, else wall time, and where files of Extra-P's have several metrics, each of them.
+///
+/// # Errors
+/// A file cannot be read.
+pub fn metrics(
+    inputs: &[PathBuf],
+    reading: &Reading,
+    measured: &Measured,
+) -> anyhow::Result<Vec<MetricOfInputs>> {
+    let only = |metric| MetricOfInputs {
+        metric,
+        reading: reading.clone(),
+        inputs: inputs.to_vec(),
+    };
+    if measured.metric.is_some() || reading.time.is_some() {
+        return Ok(vec![only(measured.metric())]);
+    }
+    // Name of a metric → the inputs that have it; records and tables have their one time.
+    let mut named: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+    let mut unnamed = Vec::new();
+    for input in inputs {
+        let mut here = BTreeSet::new();
+        if let Source::Tables(tables) = source(input, reading)? {
+            for table in &tables {
+                here.extend(metric_names(&table.name(), table.format, table.open()?)?);
+            }
+        }
+        if here.len() < 2 {
+            unnamed.push(input.clone());
+        }
+        let several = here.into_iter().filter(|_| unnamed.last() != Some(input));
+        several.for_each(|name| named.entry(name).or_default().push(input.clone()));
+    }
+    let mut list: Vec<MetricOfInputs> = Vec::new();
+    if !unnamed.is_empty() {
+        list.push(MetricOfInputs {
+            inputs: unnamed,
+            ..only(Metric::Wall)
+        });
+    }
+    for (name, inputs) in named {
+        let metric = Metric::called(&name);
+        let with = |metric: Metric| MetricOfInputs {
+            inputs: inputs.clone(),
+            reading: Reading {
+                time: metric.is_time().then(|| name.clone()),
+                ..reading.clone()
+            },
+            metric,
+        };
+        // A second name of one time is a metric of its own.
+        match list.iter_mut().find(|known| known.metric == metric) {
+            Some(known) if known.reading.time.is_none() => known.inputs.extend(inputs),
+            Some(_) => list.push(with(Metric::named(&name))),
+            None => list.push(with(metric)),
+        }
+    }
+    Ok(list)
+}
+
 /// The samples of all methods in all inputs; what is set aside is told on standard error.
 ///
 /// # Errors
@@ -99,9 +190,10 @@ pub fn read(
     inputs: &[PathBuf],
     reading: &Reading,
     metric: &Metric,
+    statistic: Statistic,
 ) -> anyhow::Result<Vec<Samples>> {
     let metric = with_unit(inputs, reading, metric)?;
-    let mut set = SampleSet::new(metric.clone());
+    let mut set = SampleSet::new(metric.clone()).with_statistic(statistic);
     each_call(inputs, reading, &metric, &mut set)?;
     Ok(set.finish())
 }
@@ -187,10 +279,24 @@ pub fn each_call(
         match source(input, reading)? {
             Source::Records(run) => {
                 shown.reading(input);
-                samples(&run, sink, metric)?;
+                if reading.by.is_empty() {
+                    samples(&run, sink, metric)?;
+                } else {
+                    let mut sink = BySettings::new(sink, &run, &reading.by)?;
+                    samples(&run, &mut sink, metric)?;
+                }
                 profile::tell_missing_records(&run, "they are not in what follows");
             }
-            Source::Tables(found) => tables.extend(found),
+            Source::Tables(found) => {
+                if let Some(setting) = reading.by.first() {
+                    bail!(
+                        "cannot fit by \"{setting}\": \"{}\" is a file of measurements, which has no settings, expected records of \
+                         runs; a column of it is a parameter already",
+                        input.display()
+                    );
+                }
+                tables.extend(found);
+            }
         }
     }
     let mut survey = Survey::default();
@@ -248,7 +354,7 @@ impl Table {
         let format = reading.from.map(Format::from).or_else(|| format(path));
         let format = format.ok_or_else(|| {
             anyhow!(
-                "cannot read measurements \"{}\": an ending that tells no format, expected .csv, .tsv, .txt, .json or .jsonl; \
+                "cannot read measurements \"{}\": an ending that tells no format, expected .csv, .tsv, .txt, .json, .jsonl or .extra-p; \
                  name it with --from",
                 path.display()
             )

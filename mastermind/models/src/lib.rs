@@ -50,11 +50,14 @@ pub use predict::rendering::{Language, render};
 pub use predict::suggest::{SuggestOptions, Suggestion, suggest};
 pub use predict::total::Total;
 pub use samples::call_sink::CallSink;
-pub use samples::input::{Format, InputError, SetAside, Survey, TimeUnit, Wanted, Why};
+pub use samples::input::{
+    Format, InputError, SetAside, Survey, TimeUnit, Wanted, Why, metric_names,
+};
 pub use samples::metric::Metric;
 pub use samples::modes::Modes;
 pub use samples::parameter::{Coordinate, Parameter, ParameterKind, Value};
 pub use samples::sample::{Refused, SampleSet, Samples, Summary};
+pub use samples::statistic::Statistic;
 pub use select::between_runs::{BetweenRuns, RunResidual, between_runs};
 pub use select::fit::{FitOptions, fit, fit_family, fit_with};
 pub use select::model::{Coefficient, Freedom, Model, ModelSet};

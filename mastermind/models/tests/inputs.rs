@@ -188,6 +188,22 @@ fn the_three_forms_of_extra_p_agree() {
 }
 
 #[test]
+fn talpas_is_json_lines_with_semicolons() {
+    let text = "{\"parameters\":{\"x\":20,\"y\":1};\"metric\":\"time\";\"callpath\":\"compute\";\"value\":1.5}\n\
+                {\"parameters\":{\"x\":40,\"y\":1};\"metric\":\"time\";\"callpath\":\"compute\";\"value\":2.5}\n";
+    let (samples, _) = read(&[("talpas.txt", text)], &wall()).unwrap();
+    assert_eq!(samples[0].method, "compute");
+    assert_eq!(samples[0].coordinates, [[20.0, 1.0], [40.0, 1.0]]);
+    assert_eq!(samples[0].times[1].mean_s, 2.5);
+    let broken = read(&[("talpas.txt", "{\"parameters\":{\"x\":20};")], &wall());
+    let error = broken.unwrap_err().to_string();
+    assert!(
+        error.starts_with("cannot read measurements \"talpas.txt\", line 1"),
+        "{error}"
+    );
+}
+
+#[test]
 fn one_parameter_needs_no_parentheses_and_no_names() {
     let text = "PARAMETER p\nPOINTS 1000 2000\n\nDATA 4.1 3.9\nDATA 8\n";
     let (samples, _) = read(&[("runs/met.txt", text)], &wall()).unwrap();
@@ -498,5 +514,52 @@ proptest! {
         let format = [Format::Table, Format::ExtrapText, Format::ExtrapJson, Format::JsonLines][which];
         let mut survey = Survey::default();
         let _ = survey.look("any", format, text.as_bytes(), &wall());
+    }
+}
+
+#[test]
+fn an_experiment_of_extra_p_is_an_archive() {
+    let document = r#"{"Extra-P": "4.2.5", "parameters": ["x"], "measurements": {"main->sweep": {"time": [
+        {"coordinate": [4.0], "mean": 2.0, "std": 0.1, "repetitions": 4, "values": null},
+        {"coordinate": [8.0], "mean": 4.0}]}}, "modelers": []}"#;
+    let archive = |name: &str| {
+        let mut bytes = Vec::new();
+        let mut writer = zip::ZipWriter::new(std::io::Cursor::new(&mut bytes));
+        let options = zip::write::SimpleFileOptions::default();
+        writer.start_file(name, options).unwrap();
+        std::io::Write::write_all(&mut writer, document.as_bytes()).unwrap();
+        writer.finish().unwrap();
+        bytes
+    };
+    let look = |bytes: &[u8]| {
+        let mut survey = Survey::default();
+        let (format, wanted) = (Format::of_name("a.extra-p").unwrap(), wall());
+        survey.look("a.extra-p", format, bytes, &wanted)?;
+        let mut set = SampleSet::new(Metric::Wall);
+        survey.read("a.extra-p", format, bytes, &wanted, &mut set)?;
+        Ok::<_, InputError>(set.finish().remove(0))
+    };
+    let whole = archive("experiment.json");
+    let samples = look(&whole).unwrap();
+    assert_eq!(
+        (samples.method.as_str(), samples.parameters[0].name.as_str()),
+        ("main->sweep", "x")
+    );
+    let [first, second] = samples.times[..] else {
+        panic!("{samples:?}");
+    };
+    assert!(
+        first.count == 4
+            && (first.mean_s - 2.0).abs() < 1e-12
+            && (first.m2_s2 - 0.04).abs() < 1e-12
+    );
+    assert!(second.count == 1 && second.mean_s == 4.0);
+    for broken in [&whole[..whole.len() / 2], b"{}", &archive("other.json")[..]] {
+        let error = look(broken).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "cannot read measurements \"a.extra-p\": no archive, or a damaged one, expected a ZIP archive with experiment.json, as \
+             Extra-P writes it"
+        );
     }
 }

@@ -1,10 +1,15 @@
 //! `mastermind fit`: models of the measured methods.
 
+<<<<<<< HEAD
+=======
+use std::collections::BTreeSet;
+use std::fs;
+>>>>>>> 663b165 (models: more parameters, statistics, settings of runs, and what is not known)
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use mastermind_models::{Language, Model, ModelSet, render};
+use mastermind_models::{Language, Model, ModelSet, Samples, Statistic, render};
 
 use crate::commands::wishes::Wishes;
 use crate::destination::Force;
@@ -18,7 +23,7 @@ use crate::output;
                   Example: mastermind fit sort.csv --time seconds --params n,order --format rust"
 )]
 pub struct Fit {
-    /// Record directories, tables (.csv, .tsv) and files of Extra-P (.txt, .json, .jsonl), or directories of such files
+    /// Record directories, tables (.csv, .tsv) and files of Extra-P (.txt, .json, .jsonl, .extra-p), or directories of such files
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
     /// Where the models go, as JSON
@@ -31,6 +36,9 @@ pub struct Fit {
     method: Option<String>,
     #[command(flatten)]
     measured: Measured,
+    /// What stands for the calls at one coordinate
+    #[arg(long, value_enum, default_value_t = StatisticName::Mean)]
+    statistic: StatisticName,
     #[command(flatten)]
     wishes: Wishes,
     /// What is printed
@@ -63,6 +71,27 @@ pub enum Printed {
     C,
 }
 
+#[derive(Clone, Copy, ValueEnum)]
+enum StatisticName {
+    /// Their mean, spikes set aside
+    Mean,
+    /// Their median
+    Median,
+    /// The fastest
+    #[value(alias = "minimum")]
+    Min,
+}
+
+impl From<StatisticName> for Statistic {
+    fn from(name: StatisticName) -> Self {
+        match name {
+            StatisticName::Mean => Self::Mean,
+            StatisticName::Median => Self::Median,
+            StatisticName::Min => Self::Minimum,
+        }
+    }
+}
+
 impl Printed {
     /// Models in this form.
     ///
@@ -89,17 +118,28 @@ impl Fit {
     /// There are no measurements; no method of the name; the output cannot be written.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         self.wishes.check()?;
+<<<<<<< HEAD
         self.force.check([self.output.as_deref()], self.json)?;
         let metric = &self.measured.metric;
         let samples = measurements::read(&self.inputs, &self.reading, metric)?;
         let samples = measurements::select(samples, self.method.as_deref(), metric, &self.inputs)?;
+=======
+>>>>>>> 663b165 (models: more parameters, statistics, settings of runs, and what is not known)
         let mut models = Vec::new();
         let mut failures = Vec::new();
-        for samples in &samples {
-            match self.wishes.fit(samples) {
-                Ok(fitted) => models.extend(fitted),
-                Err(error) => failures.push(anyhow::Error::from(error)),
+        for of in measurements::metrics(&self.inputs, &self.reading, &self.measured)? {
+            let samples =
+                measurements::read(&of.inputs, &of.reading, &of.metric, self.statistic.into());
+            let named = samples.and_then(|samples| {
+                measurements::select(samples, self.method.as_deref(), &of.metric)
+            });
+            match named {
+                Ok(samples) => self.fit(&samples, &mut models, &mut failures),
+                Err(error) => failures.push(error),
             }
+        }
+        if let ([], [_]) = (&models[..], &failures[..]) {
+            return Err(failures.remove(0));
         }
         for failure in &failures {
             crate::output::complain!("{}", crate::errors::worded(failure));
@@ -130,7 +170,25 @@ impl Fit {
     }
 }
 
+impl Fit {
+    /// Models of each method, and why there are none of one.
+    fn fit(&self, samples: &[Samples], models: &mut Vec<Model>, failures: &mut Vec<anyhow::Error>) {
+        for samples in samples {
+            match self.wishes.fit(samples) {
+                Ok(fitted) => models.extend(fitted),
+                Err(error) => failures.push(anyhow::Error::from(error)),
+            }
+        }
+    }
+}
+
+/// A line for each model; with several metrics each line names its own.
 fn table(models: &[Model]) -> String {
+    let n_metrics = models
+        .iter()
+        .map(|model| &model.metric)
+        .collect::<BTreeSet<_>>()
+        .len();
     let rows = models.iter().map(|model| {
         let mode: Vec<_> = model
             .mode
@@ -144,7 +202,10 @@ fn table(models: &[Model]) -> String {
             .collect();
         let notes: Vec<_> = model.notes.iter().map(ToString::to_string).collect();
         vec![
-            model.method.clone(),
+            match n_metrics {
+                0 | 1 => model.method.clone(),
+                _ => format!("{}: {}", model.method, model.metric),
+            },
             mode.join(" "),
             model.metric.with_unit(&model.expression),
             model.r2.map_or_else(String::new, |r2| format!("{r2:.4}")),

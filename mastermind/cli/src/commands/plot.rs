@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
-use mastermind_models::{Coordinate, Metric, ModelSet};
+use mastermind_models::{Coordinate, Metric, ModelSet, Statistic};
 use mastermind_records::definition::{MethodDefinition, ParameterDefinition, ParameterKind};
 use mastermind_records::{ExclusiveTimes, Record, Run};
 
@@ -125,7 +125,8 @@ impl Plot {
             bail!("cannot draw mean: no method, expected --method NAME; see mastermind profile");
         };
         let inputs = std::slice::from_ref(&self.records);
-        let samples = measurements::read(inputs, &self.reading, &self.measured.metric)?;
+        let metric = &self.measured.metric();
+        let samples = measurements::read(inputs, &self.reading, metric, Statistic::Mean)?;
         let run = Run::open(&self.records).ok();
         let samples = mean::one(samples, name, run.as_ref())?;
         let read = |path: &Path| read_models(path, self.shown);

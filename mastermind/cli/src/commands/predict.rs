@@ -75,7 +75,7 @@ impl Predict {
             output::line(format.print(&models)?);
             return Ok(ExitCode::SUCCESS);
         }
-        let metric = &of_models(&models, &self.measured.metric);
+        let metric = &of_models(&models, &self.measured.metric());
         if !self.against.is_empty() {
             let inputs = (&self.against[..], &self.reading);
             return held_out::check(&models, self.method.as_deref(), metric, inputs, self.json);

@@ -4,11 +4,18 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::samples::statistic::Statistic;
+
 /// Something a user of a model should know of its fit.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "note", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Note {
+    /// No point has two parameters both beside their usual values, so what both do at once is not known.
+    Apart {
+        /// The parameters and their usual values.
+        params: [(String, f64); 2],
+    },
     /// The model is a constant because nothing varied.
     NoVaryingParameter {
         /// Distinct coordinates.
@@ -30,6 +37,28 @@ pub enum Note {
     Collinear {
         /// The parameter.
         param: String,
+    },
+    /// A parameter that varies is in no normal form that was tried: there are too many, or it is negative somewhere.
+    LeftOut {
+        /// The parameter.
+        param: String,
+    },
+    /// Not the mean of the calls at a coordinate was fitted.
+    Statistic {
+        /// What was.
+        statistic: Statistic,
+    },
+    /// There are more coordinates than are fitted one by one.
+    Thinned {
+        /// Distinct coordinates.
+        n_points: usize,
+        /// Those that the formula was fitted to: of one parameter means of neighbours, of several every so manieth.
+        n_fitted: usize,
+    },
+    /// The formula does not follow the points, and the spread of the calls does not explain it.
+    Poor {
+        /// Share of the variance between coordinates that is explained, per cent.
+        r2_percent: f64,
     },
     /// Calls far above the others at their coordinate, as preemption makes them, were not fitted.
     SetAside {
@@ -66,6 +95,13 @@ pub enum Note {
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Apart {
+                params: [(p, x), (q, y)],
+            } => write!(
+                f,
+                "\"{p}\" and \"{q}\" were never varied together: where neither {p} = {x} nor {q} = {y} the time may be far longer; \
+                 measure a point there"
+            ),
             Self::NoVaryingParameter { n_points: 1 } => {
                 f.write_str("constant: 1 coordinate was measured; measure another size")
             }
@@ -92,6 +128,27 @@ impl fmt::Display for Note {
                     "parameter \"{param}\" left out: it follows from those before it"
                 )
             }
+            Self::LeftOut { param } => write!(
+                f,
+                "parameter \"{param}\" is in no normal form that was tried: more vary than are searched, or it is negative"
+            ),
+            Self::Statistic { statistic } => {
+                write!(
+                    f,
+                    "fitted to the {statistic} of the calls at each coordinate"
+                )
+            }
+            Self::Thinned { n_points, n_fitted } => {
+                write!(
+                    f,
+                    "fitted to {n_fitted} coordinates that stand for {n_points}"
+                )
+            }
+            Self::Poor { r2_percent } => write!(
+                f,
+                "poor: it explains {r2_percent:.0} % of the variance between coordinates, and the calls at one scatter less than it is off; \
+                 a parameter may be missing, or more sizes are needed"
+            ),
             Self::SetAside { n_records, percent } => {
                 let calls = if *n_records == 1 { "call" } else { "calls" };
                 write!(

@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::error::Error;
 use crate::error::list;
 use crate::families::candidate::Alternative;
+use crate::families::note::Note;
 use crate::formula::family::Family;
 use crate::formula::sum::Formula;
 use crate::samples::parameter::{Coordinate, Value};
@@ -16,8 +17,9 @@ use crate::solve::uncertainty::{LEVEL, Uncertainty, student_quantile};
 const NORMAL: f64 = 1.959_963_984_540_054;
 
 /// How much the weights of formulas lose with each doubling beyond the range. Chosen on the generators of
-/// `benches/extrap/tuning.py`, so that intervals at 4 × the range hold at least 85 % where two terms are hardly told apart.
-const DOUBT: f64 = 0.25;
+/// `benches/extrap/tuning.py`, so that intervals at 4 × the range hold at least 85 % where two terms
+/// are hardly told apart.
+const DOUBT: f64 = 0.15;
 
 /// Relative difference of two values that is rounding, or none that a user would see.
 const SAME: f64 = 1e-6;
@@ -72,6 +74,11 @@ pub fn predict(model: &Model, coordinate: &Coordinate) -> Result<Prediction, Err
     } else {
         averaged(model, coordinate)?
     };
+    let [lower_s, upper_s] = unvaried(model, coordinate, [lower_s, upper_s]);
+    let upper_s = match is_apart(model, coordinate) {
+        true => f64::INFINITY,
+        false => upper_s,
+    };
     let is_inside = (shown_lower_s..=shown_upper_s).contains(&value_s);
     let is_near = (value_s / shown_s - 1.0).abs() < SAME;
     let is_far = value_s > FAR * shown_s || FAR * value_s < shown_s;
@@ -86,6 +93,36 @@ pub fn predict(model: &Model, coordinate: &Coordinate) -> Result<Prediction, Err
         shown_lower_s: shown_lower_s.max(0.0),
         shown_upper_s: shown_upper_s.max(0.0),
         contradicts: value_s != shown_s && !is_near && (!is_inside || is_far),
+    })
+}
+
+/// An interval at another value of a parameter that had one value only: how the time goes with it is not known, so it may
+/// be anything from inversely proportional to it up to its cube, which the forms that are searched span.
+fn unvaried(model: &Model, coordinate: &Coordinate, interval: [f64; 2]) -> [f64; 2] {
+    let [mut lower_s, mut upper_s] = interval;
+    for (name, &[low, high]) in &model.range {
+        let Some(x) = coordinate.number(name).filter(|&x| low == high && x != low) else {
+            continue;
+        };
+        let factor = x / low;
+        if !(factor > 0.0 && factor.is_finite()) {
+            return [0.0, f64::INFINITY];
+        }
+        let (falls, rises) = (factor.recip(), factor.powi(3));
+        lower_s *= falls.min(rises);
+        upper_s *= falls.max(rises);
+    }
+    [lower_s, upper_s]
+}
+
+/// Whether two parameters that were never varied together are both beside their usual values: what they do at once may be
+/// anything, since a product that is lost in the noise along either may be all of the time there.
+fn is_apart(model: &Model, coordinate: &Coordinate) -> bool {
+    let beside =
+        |(name, usual): &(String, f64)| coordinate.number(name).is_some_and(|x| x != *usual);
+    model.notes.iter().any(|note| match note {
+        Note::Apart { params } => params.iter().all(beside),
+        _ => false,
     })
 }
 

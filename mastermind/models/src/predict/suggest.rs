@@ -6,8 +6,11 @@ use crate::predict::call::slopes;
 use crate::samples::parameter::{Coordinate, Value};
 use crate::select::model::Model;
 
-/// Grid values of a parameter, by the number of parameters that vary.
+/// Grid values of a parameter, by the number of parameters that vary; of more, places are scattered.
 const GRID: [usize; 4] = [1, 33, 9, 5];
+
+/// Places among which is chosen where more parameters vary, and the values of each that they have.
+const SCATTERED: [usize; 2] = [400, 9];
 
 /// What is known of the wish.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -258,7 +261,9 @@ fn places(model: &Model, reach: f64) -> Result<Vec<Coordinate>, Error> {
     for (name, [low, _]) in &model.range {
         start.values.insert(name.clone(), Value::Number(*low));
     }
-    let n = GRID[varying.len().min(GRID.len() - 1)];
+    let Some(&n) = GRID.get(varying.len()) else {
+        return Ok(scattered(&start, &varying, reach));
+    };
     let mut places = vec![start];
     for (name, [low, high]) in varying {
         let values = grid(low, high, reach, n);
@@ -268,6 +273,40 @@ fn places(model: &Model, reach: f64) -> Result<Vec<Coordinate>, Error> {
             .collect();
     }
     Ok(places)
+}
+
+/// Places over the ranges of many parameters, as even as a sequence makes them; their number does not grow with that of the
+/// parameters.
+///
+/// # Source
+/// M. Roberts, *The unreasonable effectiveness of quasirandom sequences* (2018): the additive recurrence of the powers of the
+/// root of `x^(d+1) = x + 1` (recalled, not looked up).
+fn scattered(start: &Coordinate, varying: &[(&String, [f64; 2])], reach: f64) -> Vec<Coordinate> {
+    let [n_places, n_values] = SCATTERED;
+    let degree = varying.len() as f64 + 1.0;
+    let root = (0..64).fold(1.5_f64, |root, _| (1.0 + root).powf(degree.recip()));
+    let values: Vec<Vec<f64>> = varying
+        .iter()
+        .map(|(_, [low, high])| grid(*low, *high, reach, n_values))
+        .collect();
+    let place = |k: usize| {
+        let pairs = varying.iter().zip(&values).enumerate();
+        pairs.fold(start.clone(), |place, (param, ((name, _), values))| {
+            let share = match k {
+                0 => 0.0,
+                _ if k + 1 == n_places => 1.0 - f64::EPSILON,
+                _ => (0.5 + k as f64 * root.powi(-(param as i32) - 1)).fract(),
+            };
+            place.with(name, values[(share * values.len() as f64) as usize])
+        })
+    };
+    let mut places: Vec<Coordinate> = Vec::with_capacity(n_places);
+    for place in (0..n_places).map(place) {
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    places
 }
 
 /// Values from `low` to `reach · high`, by equal factors where they are positive; whole numbers where

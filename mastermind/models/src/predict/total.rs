@@ -50,7 +50,11 @@ impl<'a> Total<'a> {
         self.extrapolated |= prediction.extrapolated;
         self.clamped |= prediction.clamped;
         let deviation_s = self.model.deviation_s(coordinate)?;
-        let variance = count * deviation_s * deviation_s;
+        let variance = match prediction.upper_s.is_finite() {
+            true => count * deviation_s * deviation_s,
+            // What the call takes is not known at all.
+            false => f64::INFINITY,
+        };
         self.calls.add(variance, self.model.freedom.sigma);
         let gradient = self.model.gradient(coordinate)?;
         let pairs = self.gradient.iter_mut().zip(gradient);

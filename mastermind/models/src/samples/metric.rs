@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::samples::input::with_unit;
+use crate::samples::input::{times, with_unit};
 
 /// What is measured of a call and modelled.
 ///
@@ -46,6 +46,16 @@ impl Metric {
                 }
             }
         }
+    }
+
+    /// The metric that another tool calls so: a time under its usual names, `runtime` say, else a counter.
+    pub fn called(text: &str) -> Self {
+        let name = text.to_ascii_lowercase();
+        let is_time = |time: &Self| times(time).contains(&name.as_str());
+        let known = [Self::Wall, Self::Mpi, Self::Compute]
+            .into_iter()
+            .find(is_time);
+        known.unwrap_or_else(|| Self::named(text))
     }
 
     /// Whether it is a time, in seconds.
@@ -142,5 +152,7 @@ mod tests {
             assert_eq!(serde_json::from_str::<Metric>(&json).unwrap(), metric);
         }
         assert!(serde_json::from_str::<Metric>("\" \"").is_err());
+        assert_eq!(Metric::called("Runtime"), Metric::Wall);
+        assert_eq!(Metric::called("visits"), Metric::named("visits"));
     }
 }

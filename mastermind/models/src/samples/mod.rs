@@ -12,3 +12,4 @@ pub(crate) mod parameter;
 pub(crate) mod points;
 pub(crate) mod sample;
 pub(crate) mod spikes;
+pub(crate) mod statistic;

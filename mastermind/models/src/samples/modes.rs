@@ -27,7 +27,10 @@ pub enum Modes {
 }
 
 /// Points of each mode, in the order of the labels.
-pub(crate) fn split(samples: &Samples, modes: Modes) -> Vec<Points> {
+///
+/// # Arguments
+/// * `most` - points of a mode, about; see [`Points::gather`]
+pub(crate) fn split(samples: &Samples, modes: Modes, most: usize) -> Vec<Points> {
     let (choices, numbers): (Vec<usize>, Vec<usize>) = (0..samples.parameters.len())
         .partition(|&i| matches!(samples.parameters[i].kind, ParameterKind::Enumeration(_)));
     let mut told = choices.clone();
@@ -64,7 +67,7 @@ pub(crate) fn split(samples: &Samples, modes: Modes) -> Vec<Points> {
             (samples.parameters[i].name.clone(), labels.collect())
         });
         let (mode, shared) = (mode.collect(), shared.collect());
-        Points::gather(samples, &numbers, &rows, mode, shared)
+        Points::gather(samples, &numbers, rows, mode, shared, most)
     };
     groups.into_values().map(points).collect()
 }

@@ -1,10 +1,12 @@
 //! The points of one mode: what a model is fitted to.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use crate::formula::sum::Term;
 use crate::samples::noise::Noise;
 use crate::samples::sample::{Samples, Summary};
+use crate::samples::spikes::merged;
 
 /// Points of one method and mode, column by column.
 #[derive(Debug, Clone)]
@@ -33,66 +35,84 @@ pub(crate) struct Points {
     pub bins: Vec<Vec<Summary>>,
     /// How the spread goes with the time.
     pub noise: Noise,
+    /// Distinct coordinates that the points stand for; as many as points where each is one.
+    pub n_coordinates: usize,
+    /// Calls at all of them.
+    pub n_calls: u64,
 }
 
 impl Points {
     /// The points at `rows` of the samples; rows with one numeric coordinate become one point.
+    ///
+    /// Of more than `most` coordinates about as many points are made: where one parameter varies neighbours are put together, at
+    /// the mean of their coordinates by calls, and where several do, every so manieth coordinate is taken, since neighbours in
+    /// one parameter are none in another.
     ///
     /// # Arguments
     /// * `numbers` - positions of the numeric parameters
     pub fn gather(
         samples: &Samples,
         numbers: &[usize],
-        rows: &[usize],
+        mut rows: Vec<usize>,
         mode: BTreeMap<String, String>,
         shared: BTreeMap<String, Vec<String>>,
+        most: usize,
     ) -> Self {
-        let mut merged: Vec<(Vec<f64>, Summary, Summary, Vec<Summary>)> =
-            Vec::with_capacity(rows.len());
-        let mut sorted: Vec<(Vec<f64>, usize)> = rows
+        let value = |row: usize, param: usize| samples.coordinates[row][param];
+        let order = |&a: &usize, &b: &usize| {
+            let pairs = numbers.iter().map(|&i| value(a, i).total_cmp(&value(b, i)));
+            pairs.fold(Ordering::Equal, Ordering::then)
+        };
+        rows.sort_by(order);
+        let same = |a: &usize, b: &usize| numbers.iter().all(|&i| value(*a, i) == value(*b, i));
+        let coordinates: Vec<&[usize]> = rows.chunk_by(same).collect();
+        let n_varying = numbers
             .iter()
-            .map(|&row| {
-                let values = numbers.iter().map(|&i| samples.coordinates[row][i]);
-                (values.collect(), row)
-            })
-            .collect();
-        sorted.sort_by(|(a, _), (b, _)| {
-            let pairs = a.iter().zip(b).map(|(a, b)| a.total_cmp(b));
-            pairs.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
-        });
-        for (values, row) in sorted {
-            let (kept, all) = (&samples.kept[row], &samples.times[row]);
-            match merged.last_mut() {
-                Some((last, sum, sum_all, bins)) if *last == values => {
-                    sum.merge(kept);
-                    sum_all.merge(all);
-                    bins.extend(&samples.bins[row]);
+            .filter(|&&i| rows.iter().any(|&row| value(row, i) != value(rows[0], i)))
+            .count();
+        let cells = cells(&rows, &coordinates, n_varying, most);
+        let sum = |of: &[Summary]| -> Vec<Summary> {
+            let merged = |cell: &&[usize]| {
+                let mut sum = of[cell[0]];
+                cell[1..].iter().for_each(|&row| sum.merge(&of[row]));
+                sum
+            };
+            cells.iter().map(merged).collect()
+        };
+        let (kept, all) = (sum(&samples.kept), sum(&samples.times));
+        let column = |&param: &usize| -> Vec<f64> {
+            let mean = |cell: &&[usize]| {
+                let first = value(cell[0], param);
+                if value(cell[cell.len() - 1], param) == first {
+                    // Not a mean of equal numbers, which may differ by rounding.
+                    return first;
                 }
-                _ => merged.push((values, *kept, *all, samples.bins[row].clone())),
-            }
-        }
-        let name = |&i: &usize| samples.parameters[i].name.clone();
-        let unit = |&i: &usize| samples.parameters[i].unit.clone();
-        let column = |i: usize| merged.iter().map(|(values, ..)| values[i]).collect();
+                let calls = |row: usize| samples.kept[row].count as f64;
+                let all: f64 = cell.iter().map(|&row| calls(row)).sum();
+                let along = cell.iter().map(|&row| calls(row) * value(row, param));
+                along.sum::<f64>() / all
+            };
+            cells.iter().map(mean).collect()
+        };
+        let bins = |cell: &&[usize]| match cell {
+            [row] => samples.bins[*row].clone(),
+            rows => merged(rows.iter().flat_map(|&row| &samples.bins[row])),
+        };
         let mut points = Self {
             mode,
             shared,
-            names: numbers.iter().map(name).collect(),
-            units: numbers.iter().map(unit).collect(),
+            names: (numbers.iter().map(|&i| samples.parameters[i].name.clone())).collect(),
+            units: (numbers.iter().map(|&i| samples.parameters[i].unit.clone())).collect(),
             value_unit: samples.metric.unit().into(),
-            columns: (0..numbers.len()).map(column).collect(),
-            mean_s: merged.iter().map(|(_, kept, ..)| kept.mean_s).collect(),
-            count: merged
-                .iter()
-                .map(|(_, kept, ..)| kept.count as f64)
-                .collect(),
-            m2_s2: merged
-                .iter()
-                .map(|(_, kept, ..)| samples.squares(kept))
-                .collect(),
-            all: merged.iter().map(|(_, _, all, _)| *all).collect(),
-            bins: merged.into_iter().map(|(.., bins)| bins).collect(),
+            columns: numbers.iter().map(column).collect(),
+            mean_s: kept.iter().map(|kept| kept.mean_s).collect(),
+            count: kept.iter().map(|kept| kept.count as f64).collect(),
+            m2_s2: kept.iter().map(|kept| samples.squares(kept)).collect(),
+            all,
+            bins: cells.iter().map(bins).collect(),
             noise: Noise::Relative,
+            n_coordinates: coordinates.len(),
+            n_calls: rows.iter().map(|&row| samples.times[row].count).sum(),
         };
         points.noise = Noise::of(&points);
         points
@@ -160,6 +180,32 @@ impl Points {
         ]
     }
 
+    /// Pairs of parameters that no point has both beside their usual values, and these: what both do at once was not measured.
+    pub fn apart(&self) -> Vec<[(String, f64); 2]> {
+        let varying = self.varying();
+        let usual: Vec<f64> = varying.iter().map(|&param| self.usual(param)).collect();
+        let mut pairs = Vec::new();
+        for (i, &p) in varying.iter().enumerate() {
+            for (j, &q) in varying.iter().enumerate().skip(i + 1) {
+                let mut columns = self.columns[p].iter().zip(&self.columns[q]);
+                if columns.all(|(x, y)| *x == usual[i] || *y == usual[j]) {
+                    let named = |param: usize, usual| (self.names[param].clone(), usual);
+                    pairs.push([named(p, usual[i]), named(q, usual[j])]);
+                }
+            }
+        }
+        pairs
+    }
+
+    /// The value of a parameter that most points have.
+    fn usual(&self, param: usize) -> f64 {
+        let mut column = self.columns[param].clone();
+        column.sort_by(f64::total_cmp);
+        let runs = column.chunk_by(|a, b| a == b);
+        let longest = runs.max_by_key(|run| run.len());
+        longest.map_or(f64::NAN, |run| run[0])
+    }
+
     /// Distinct values of parameter `index`, ascending.
     pub fn values(&self, index: usize) -> Vec<f64> {
         let mut values = self.columns[index].clone();
@@ -175,5 +221,100 @@ impl Points {
             low < high
         };
         (0..self.columns.len()).filter(varies).collect()
+    }
+}
+
+/// The rows that become one point, for each point: those of one coordinate, or of several where there are more than `most`.
+fn cells<'r>(
+    rows: &'r [usize],
+    coordinates: &[&'r [usize]],
+    n_varying: usize,
+    most: usize,
+) -> Vec<&'r [usize]> {
+    let stride = coordinates.len().div_ceil(most.max(1));
+    if stride < 2 {
+        return coordinates.to_vec();
+    }
+    if n_varying != 1 {
+        return coordinates.iter().step_by(stride).copied().collect();
+    }
+    // The ends stay as they are, so that the range does.
+    let (first, last) = (
+        coordinates[0].len(),
+        rows.len() - coordinates[coordinates.len() - 1].len(),
+    );
+    let mut cells = vec![&rows[..first]];
+    let mut start = first;
+    for group in coordinates[1..coordinates.len() - 1].chunks(stride) {
+        let end = start
+            + group
+                .iter()
+                .map(|coordinate| coordinate.len())
+                .sum::<usize>();
+        cells.push(&rows[start..end]);
+        start = end;
+    }
+    cells.push(&rows[last..]);
+    cells
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::metric::Metric;
+    use crate::samples::parameter::Parameter;
+    use crate::samples::sample::SampleSet;
+
+    fn gathered(n_params: usize, n: u32, most: usize) -> Points {
+        let parameters = [Parameter::integer("x", ""), Parameter::integer("y", "")];
+        let mut set = SampleSet::new(Metric::Wall);
+        let method = set.declare("m", &parameters[..n_params]).unwrap();
+        for i in 1..=n {
+            let coordinate = [f64::from(i), f64::from(i * 7 % n)];
+            set.push(method, &coordinate[..n_params], f64::from(i))
+                .unwrap();
+        }
+        let samples = set.finish().remove(0);
+        let numbers: Vec<usize> = (0..n_params).collect();
+        let rows = (0..samples.times.len()).collect();
+        Points::gather(
+            &samples,
+            &numbers,
+            rows,
+            BTreeMap::new(),
+            BTreeMap::new(),
+            most,
+        )
+    }
+
+    #[test]
+    fn more_coordinates_than_are_fitted_are_put_together() {
+        let all = gathered(1, 1000, 1000);
+        assert_eq!((all.len(), all.n_coordinates), (1000, 1000));
+        let thinned = gathered(1, 1000, 100);
+        assert_eq!(
+            (thinned.len(), thinned.n_coordinates, thinned.n_calls),
+            (102, 1000, 1000)
+        );
+        assert_eq!(
+            (thinned.range(0), thinned.n_records()),
+            ([1.0, 1000.0], 1000.0)
+        );
+        assert_eq!(
+            thinned.all.iter().map(Summary::total_s).sum::<f64>(),
+            500_500.0
+        );
+        // Each stands where the calls that it is made of do.
+        assert!(
+            thinned.columns[0]
+                .iter()
+                .zip(&thinned.mean_s)
+                .all(|(x, y)| (x / y - 1.0).abs() < 1e-12)
+        );
+        let several = gathered(2, 1000, 100);
+        assert_eq!(
+            (several.len(), several.count[0], several.n_calls),
+            (100, 1.0, 1000)
+        );
     }
 }

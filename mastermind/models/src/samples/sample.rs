@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::samples::metric::Metric;
 use crate::samples::parameter::{Coordinate, Parameter, ParameterKind, Value};
 use crate::samples::spikes::Histogram;
+use crate::samples::statistic::Statistic;
 
 /// Count, mean and spread of the times at one coordinate; of a counter, of its values in its own unit.
 ///
@@ -86,6 +87,8 @@ pub struct Samples {
     pub kept: Vec<Summary>,
     /// The calls at each coordinate apart by time, ascending: what their distribution is told from.
     pub bins: Vec<Vec<Summary>>,
+    /// What stands for the calls at a coordinate: the mean of each of `kept` is this of its calls.
+    pub statistic: Statistic,
     /// Calls refused, see [`Refused`].
     pub n_refused: u64,
     /// What the clock of the calls advances by at once, seconds, the largest where there were several; 0 where that is not
@@ -160,6 +163,7 @@ pub struct SampleSet {
     methods: Vec<Method>,
     index: HashMap<String, usize>,
     clock_step_s: f64,
+    statistic: Statistic,
 }
 
 #[derive(Debug, Clone)]
@@ -184,7 +188,15 @@ impl SampleSet {
             methods: Vec::new(),
             index: HashMap::new(),
             clock_step_s: 0.0,
+            statistic: Statistic::Mean,
         }
+    }
+
+    /// The same set with another statistic than the mean to stand for the calls at a coordinate. Spikes are set aside of the
+    /// mean only; the others bear them.
+    pub fn with_statistic(mut self, statistic: Statistic) -> Self {
+        self.statistic = statistic;
+        self
     }
 
     /// Says what the clock of the calls advances by at once, seconds; of several clocks the coarsest counts. Of no consequence
@@ -243,16 +255,16 @@ impl SampleSet {
             method.n_refused += 1;
             return Err(refused);
         }
-        method.at(coordinate).push(seconds);
+        method.at(coordinate).push(seconds, self.statistic);
         Ok(())
     }
 
     /// The samples of each method, in the order of declaration, coordinates ascending.
     pub fn finish(self) -> Vec<Samples> {
-        let (metric, step_s) = (self.metric, self.clock_step_s);
+        let (metric, step_s, statistic) = (self.metric, self.clock_step_s, self.statistic);
         self.methods
             .into_iter()
-            .map(|method| method.finish(metric.clone(), step_s))
+            .map(|method| method.finish(metric.clone(), step_s, statistic))
             .collect()
     }
 }
@@ -283,28 +295,37 @@ impl Method {
         self.points.len() - 1
     }
 
-    fn finish(mut self, metric: Metric, clock_step_s: f64) -> Samples {
+    fn finish(mut self, metric: Metric, clock_step_s: f64, statistic: Statistic) -> Samples {
+        // Of a million coordinates each part is as large as the result.
+        drop(std::mem::take(&mut self.index));
         self.points.sort_by(|(a, _), (b, _)| {
             let pairs = a.iter().zip(b).map(|(a, b)| a.total_cmp(b));
             pairs.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
         });
         let usual = usual_distance(&self.points);
-        let times = self.points.iter().map(|(_, calls)| calls.all()).collect();
-        let kept = self
-            .points
-            .iter()
-            .map(|(_, calls)| calls.kept(usual, clock_step_s));
-        Samples {
+        let n = self.points.len();
+        let mut samples = Samples {
             method: self.name,
             metric,
             parameters: self.parameters,
-            times,
-            kept: kept.collect(),
-            bins: self.points.iter().map(|(_, calls)| calls.bins()).collect(),
-            coordinates: self.points.into_iter().map(|(values, _)| values).collect(),
+            times: Vec::with_capacity(n),
+            kept: Vec::with_capacity(n),
+            bins: Vec::with_capacity(n),
+            coordinates: Vec::with_capacity(n),
             n_refused: self.n_refused,
             clock_step_s,
+            statistic,
+        };
+        for (values, calls) in self.points {
+            samples.times.push(calls.all());
+            samples.kept.push(match statistic {
+                Statistic::Mean => calls.kept(usual, clock_step_s),
+                other => calls.about(other),
+            });
+            samples.bins.push(calls.bins());
+            samples.coordinates.push(values);
         }
+        samples
     }
 }
 

@@ -1,9 +1,18 @@
 //! Calls far above the others at their coordinate: seen in a coarse histogram that streams.
 
+use std::collections::BTreeMap;
+
 use crate::samples::sample::Summary;
+use crate::samples::statistic::Statistic;
 
 /// Bins for each doubling of the time, as bits of the mantissa.
 const BITS: u32 = 3;
+
+/// The same where a median is wanted, which is told to the width of a bin, 0.2 %.
+const FINE_BITS: u32 = 9;
+
+/// Median distance from the median that a normal distribution has, over its standard deviation, reciprocal.
+const MAD: f64 = 1.4826;
 
 /// Quartile distances above the median from which on a call is set aside.
 const DISTANCES: f64 = 10.0;
@@ -31,8 +40,12 @@ pub(crate) struct Histogram {
 
 impl Histogram {
     /// Takes one more call.
-    pub fn push(&mut self, seconds: f64) {
-        let bin = number(seconds);
+    pub fn push(&mut self, seconds: f64, statistic: Statistic) {
+        let bits = match statistic {
+            Statistic::Mean => BITS,
+            Statistic::Median | Statistic::Minimum => FINE_BITS,
+        };
+        let bin = number(seconds, bits);
         if let Some((number, summary)) = self.bins.get_mut(self.last)
             && *number == bin
         {
@@ -41,6 +54,10 @@ impl Histogram {
         self.last = match self.bins.binary_search_by_key(&bin, |(number, _)| *number) {
             Ok(at) => at,
             Err(at) => {
+                // Most often one call is all there is at a coordinate, or all are of one time.
+                if self.bins.is_empty() {
+                    self.bins.reserve_exact(1);
+                }
                 self.bins.insert(at, (bin, Summary::EMPTY));
                 at
             }
@@ -87,6 +104,28 @@ impl Histogram {
         sum(&self.bins[..kept])
     }
 
+    /// All calls about the statistic that stands for them, their spread that of the middle half.
+    pub fn about(&self, statistic: Statistic) -> Summary {
+        let all = self.all();
+        let mut times: Vec<(f64, u64)> = (self.bins.iter())
+            .map(|(_, bin)| (bin.mean_s, bin.count))
+            .collect();
+        let median = median(&times, all.count);
+        times
+            .iter_mut()
+            .for_each(|(time, _)| *time = (*time - median).abs());
+        times.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let deviation_s = MAD * self::median(&times, all.count);
+        Summary {
+            mean_s: match statistic {
+                Statistic::Minimum => all.min_s,
+                _ => median,
+            },
+            m2_s2: deviation_s * deviation_s * all.count.saturating_sub(1) as f64,
+            ..all
+        }
+    }
+
     /// About the time that a share of the calls stays below: the mean of the bin it falls into.
     fn quantile(&self, share: f64) -> Option<f64> {
         let n: u64 = self.bins.iter().map(|(_, bin)| bin.count).sum();
@@ -98,6 +137,31 @@ impl Histogram {
     }
 }
 
+/// The median of values, ascending, each as often as it says, `n` together; of two in the middle their mean.
+fn median(values: &[(f64, u64)], n: u64) -> f64 {
+    let at = |rank: u64| {
+        let mut below = 0;
+        let found = values.iter().find(|(_, count)| {
+            below += count;
+            below >= rank
+        });
+        found.map_or(0.0, |(value, _)| *value)
+    };
+    0.5 * (at(n.div_ceil(2)) + at(n / 2 + 1))
+}
+
+/// Bins of several coordinates as those of one, ascending.
+pub(crate) fn merged<'b>(bins: impl Iterator<Item = &'b Summary>) -> Vec<Summary> {
+    let mut merged: BTreeMap<u32, Summary> = BTreeMap::new();
+    for bin in bins {
+        let sum = merged
+            .entry(number(bin.mean_s, BITS))
+            .or_insert(Summary::EMPTY);
+        sum.merge(bin);
+    }
+    merged.into_values().collect()
+}
+
 fn sum(bins: &[(u32, Summary)]) -> Summary {
     let mut sum = Summary::EMPTY;
     bins.iter().for_each(|(_, bin)| sum.merge(bin));
@@ -105,8 +169,8 @@ fn sum(bins: &[(u32, Summary)]) -> Summary {
 }
 
 /// The bin of a time: its exponent and the first bits of its mantissa.
-fn number(seconds: f64) -> u32 {
-    (seconds.to_bits() >> (52 - BITS)) as u32
+fn number(seconds: f64, bits: u32) -> u32 {
+    (seconds.to_bits() >> (52 - bits)) as u32
 }
 
 #[cfg(test)]
@@ -115,7 +179,9 @@ mod tests {
 
     fn histogram(times: &[f64]) -> Histogram {
         let mut histogram = Histogram::default();
-        times.iter().for_each(|&time| histogram.push(time));
+        times
+            .iter()
+            .for_each(|&time| histogram.push(time, Statistic::Mean));
         histogram
     }
 
@@ -137,6 +203,27 @@ mod tests {
         // A wide spread has no spikes.
         let wide: Vec<f64> = (0..100).map(|i| 1.02_f64.powi(i)).collect();
         assert_eq!(histogram(&wide).kept(0.0, 0.0).count, 100);
+    }
+
+    #[test]
+    fn the_median_is_exact_of_few_calls_and_near_of_many() {
+        let about = |times: &[f64], statistic| {
+            let mut histogram = Histogram::default();
+            times
+                .iter()
+                .for_each(|&time| histogram.push(time, statistic));
+            histogram.about(statistic)
+        };
+        let few = [1.0, 1.1, 1.3, 9.0];
+        let median = about(&few, Statistic::Median);
+        assert!((median.mean_s - 1.2).abs() < 1e-12 && median.max_s == 9.0);
+        // Distances 0.1, 0.1, 0.2, 7.8.
+        assert!((median.m2_s2 - 3.0 * (MAD * 0.15_f64).powi(2)).abs() < 1e-12);
+        assert_eq!(about(&few, Statistic::Minimum).mean_s, 1.0);
+        assert_eq!(about(&few[..3], Statistic::Median).mean_s, 1.1);
+        let many: Vec<f64> = (0..10_001).map(|i| 1.0 + f64::from(i) / 10_000.0).collect();
+        let median = about(&many, Statistic::Median);
+        assert!((median.mean_s / 1.5 - 1.0).abs() < 2e-3, "{median:?}");
     }
 
     #[test]

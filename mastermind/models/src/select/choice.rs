@@ -25,6 +25,12 @@ const INCREDIBLE: f64 = 14.0;
 /// Formulas that are averaged at most.
 const N_AVERAGED: usize = 100;
 
+/// Parts of a unit of deviance that are told apart.
+const PER_UNIT: f64 = 1e3;
+
+/// A plain formula that is this many units of deviance less likely than another is not shown.
+const UNLIKELY: f64 = 6.0;
+
 /// Where a form is among those that are weighed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
@@ -75,7 +81,9 @@ impl Field<'_> {
         let explained = likeliest.is_some_and(|s| s.explained && s.by_calls.is_finite());
         let deviance = |s: &Scored| if explained { s.by_calls } else { s.by_means };
         scored.retain(|s| deviance(s).is_finite());
-        scored.sort_by(|a, b| deviance(a).total_cmp(&deviance(b)));
+        // Of forms that are as likely but for rounding, the earlier: a normal form, and the shorter.
+        let rounded = |s: &Scored| (deviance(s) * PER_UNIT).round();
+        scored.sort_by(|a, b| rounded(a).total_cmp(&rounded(b)));
         let ranked: Vec<(f64, Place)> = scored.iter().map(|s| (deviance(s), s.place)).collect();
         let met = ranked
             .first()
@@ -226,6 +234,9 @@ impl Field<'_> {
         let Some(&(own, _)) = deviance(Place::Other(shown)) else {
             return Some(candidate);
         };
+        if own - ranked[0].0 > UNLIKELY {
+            return self.likeliest(ranked.to_vec(), false);
+        }
         let weigh = |deviance: f64| (0.5 * (own - deviance)).exp();
         let mut parts = vec![(
             Place::Other(shown),

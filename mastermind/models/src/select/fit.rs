@@ -19,12 +19,19 @@ use crate::formula::family::Family;
 use crate::samples::modes::{Modes, split};
 use crate::samples::points::Points;
 use crate::samples::sample::Samples;
+use crate::samples::statistic::Statistic;
 use crate::select::model::{Coefficient, Freedom, Model};
 use crate::select::sigma::{Deviation, sigma};
-use crate::solve::likelihood::Counts;
+use crate::solve::likelihood::{Counts, Distance};
 use crate::solve::mixture::{Part, middle};
 use crate::solve::quality::{aicc, bic, r_squared, residual_sum, smape};
 use crate::solve::uncertainty::LEVEL;
+
+/// Coordinates that are fitted one by one.
+const MAX_POINTS: usize = 4096;
+
+/// Share of the variance between coordinates below which a fit is poor.
+const POOR: f64 = 0.7;
 
 /// What a user wishes of a fit; by default, nothing.
 #[derive(Debug, Clone, Default)]
@@ -80,7 +87,7 @@ pub fn fit_family(samples: &Samples, family: Family) -> Result<Vec<Model>, Error
 /// Those of [`fit_family`]; for a formula also [`Error::UnknownName`] and [`Error::NoParameter`];
 /// [`Error::NoSuchParameter`] if a parameter to be monotone in is none of the method's numbers.
 pub fn fit_with(samples: &Samples, options: &FitOptions) -> Result<Vec<Model>, Error> {
-    let modes = split(samples, options.modes);
+    let modes = split(samples, options.modes, MAX_POINTS);
     let Some(first) = modes.first() else {
         let (method, refused) = (samples.method.clone(), samples.n_refused);
         return Err(Error::NoSamples { method, refused });
@@ -164,6 +171,23 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
             }),
     );
     notes.extend(best.held.then_some(Note::Held));
+    notes.extend(
+        (samples.statistic != Statistic::Mean).then_some(Note::Statistic {
+            statistic: samples.statistic,
+        }),
+    );
+    notes.extend(
+        (points.len() < points.n_coordinates).then(|| Note::Thinned {
+            n_points: points.n_coordinates,
+            n_fitted: points.len(),
+        }),
+    );
+    let apart = points.apart().into_iter();
+    notes.extend(apart.map(|params| Note::Apart { params }));
+    let is_entangled = notes
+        .iter()
+        .any(|note| matches!(note, Note::Entangled { .. }));
+    notes.extend(poor(points, &best).filter(|_| !is_entangled));
     notes.extend(set_aside(points));
     notes.extend(zero(samples, points));
     Ok(model(samples, points, best, notes))
@@ -186,6 +210,9 @@ fn field<'a>(
         true => search(points),
         false => None,
     };
+    let left_out = found.iter().flat_map(Found::left_out).cloned();
+    let mut notes = notes;
+    notes.extend(left_out.map(|param| Note::LeftOut { param }));
     let few = Counts::of(points).are_few();
     let covered = |hypothesis: &Hypothesis| {
         !few && found
@@ -208,6 +235,17 @@ fn field<'a>(
         limits,
     };
     (field, notes)
+}
+
+/// That the formula does not follow the points, where it explains less than [`POOR`] of them and the spread of the
+/// calls does not explain the rest.
+fn poor(points: &Points, best: &Candidate) -> Option<Note> {
+    let r2 = r_squared(&points.mean_s, &best.fitted_s, &points.count)?;
+    let distance = Distance::new(points, &best.fitted_s);
+    let explained = distance.is_explained(best.coefficients.len(), Counts::of(points));
+    (points.len() > 2 && r2 < POOR && !explained).then(|| Note::Poor {
+        r2_percent: 100.0 * r2.max(0.0),
+    })
 }
 
 /// Calls that were set aside, and their share of the time.
@@ -326,8 +364,8 @@ fn model(samples: &Samples, points: &Points, best: Candidate, notes: Vec<Note>) 
             sigma: spare.max(0.0),
         },
         alternatives: best.alternatives,
-        n_points: n,
-        n_records: points.all.iter().map(|summary| summary.count).sum(),
+        n_points: points.n_coordinates,
+        n_records: points.n_calls,
         n_refused: samples.n_refused,
         notes,
     };

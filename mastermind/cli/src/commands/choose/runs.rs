@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use cca_core::Assembly;
 use mastermind_component::workload;
 use mastermind_composition::{
@@ -13,8 +13,7 @@ use mastermind_composition::{
 use mastermind_models::Metric;
 use mastermind_records::Run;
 
-/// Setting that is no parameter of a component.
-const RANKS: &str = "ranks";
+use crate::by_settings::{RANKS, full_name, settings};
 
 /// One run of the folder.
 struct Recorded {
@@ -23,6 +22,8 @@ struct Recorded {
     /// All parameters, as they were set.
     parameters: BTreeMap<String, String>,
     ranks: u32,
+    /// Those of them that are numbers, and the ranks.
+    settings: Settings,
     /// Calls of the assembly's own instances.
     workload: Workload,
 }
@@ -87,9 +88,10 @@ impl Runs {
         ranks: Option<u32>,
     ) -> anyhow::Result<ScaledWorkload> {
         let like = Recorded::of(like, assembly);
-        let mut wanted = like.settings();
+        let mut wanted = like.settings.clone();
         for (key, value) in set {
-            let name = known(&wanted, key)?;
+            let name = full_name(&wanted, key)
+                .map_err(|why| anyhow!("cannot scale the workload by {key}: {why}"))?;
             let number: f64 = value.parse().ok().with_context(|| {
                 format!("cannot scale the workload by {key}: \"{value}\", expected a number")
             })?;
@@ -100,30 +102,10 @@ impl Runs {
         }
         let same = self.0.iter().filter(|run| run.classes == like.classes);
         let sized = same.map(|run| SizedRun {
-            settings: run.settings(),
+            settings: run.settings.clone(),
             workload: run.workload.clone(),
         });
         Ok(scale_workload(&sized.collect::<Vec<_>>(), &wanted)?)
-    }
-}
-
-/// The full name of a setting.
-fn known(settings: &Settings, key: &str) -> anyhow::Result<String> {
-    let is_meant = |name: &&String| {
-        let (instance, rest) = key.split_once('.').unwrap_or((key, ""));
-        let of_instance = name
-            .strip_prefix(instance)
-            .and_then(|n| n.strip_prefix('.'));
-        of_instance.is_some_and(|n| n == rest || n.ends_with(&format!(".{rest}")))
-    };
-    match settings.keys().filter(is_meant).collect::<Vec<_>>()[..] {
-        [name] => Ok(name.clone()),
-        [] => bail!(
-            "cannot scale the workload by {key}: no such number among the run's parameters, expected INSTANCE.KEY"
-        ),
-        _ => bail!(
-            "cannot scale the workload by {key}: several ports have it, expected INSTANCE.PORT.KEY"
-        ),
     }
 }
 
@@ -140,21 +122,12 @@ impl Recorded {
             classes: own.map(|c| (c.instance.clone(), c.class.clone())).collect(),
             parameters: definition.map_or_else(BTreeMap::new, |run| run.parameters.clone()),
             ranks: definition.map_or(1, |run| run.ranks),
+            settings: settings(run),
             workload,
         }
     }
 
     fn total_s(&self) -> f64 {
         self.workload.calls.iter().map(|call| call.measured_s).sum()
-    }
-
-    /// Parameters that are numbers, and the ranks.
-    fn settings(&self) -> Settings {
-        let numbers = self.parameters.iter().filter_map(|(name, value)| {
-            let number: f64 = value.parse().ok()?;
-            number.is_finite().then(|| (name.clone(), number))
-        });
-        let ranks = (RANKS.to_owned(), f64::from(self.ranks));
-        numbers.chain([ranks]).collect()
     }
 }

@@ -15,6 +15,8 @@ mod refine;
 mod screen;
 mod terms;
 
+use std::collections::BTreeSet;
+
 use crate::families::candidate::{Alternative, Candidate};
 use crate::families::hypothesis::{Shape, term_name};
 use crate::families::paths::Paths;
@@ -24,15 +26,18 @@ use crate::formula::family::Family;
 use crate::formula::sum::{Formula, Term};
 use crate::samples::points::Points;
 use crate::solve::likelihood::{Counts, Distance};
-use refine::{FEW_PASSES, Observed, PASSES, Refined, SOME_PASSES, Scratch};
+use refine::{FEW_PASSES, Observed, PASSES, Refined, Scratch};
 use screen::Centred;
-use terms::{Basis, Form, MAX_PARAMS, Product};
+use terms::{Basis, Form, MAX_PARAMS, MAX_TERMS, Product};
 
 /// Terms of each parameter that are combined, by the number of parameters.
-const N_COMBINED: [usize; MAX_PARAMS + 1] = [0, 0, 12, 7];
+const N_COMBINED: [usize; MAX_PARAMS + 1] = [0, 0, 12, 7, 3, 2, 2];
 
 /// Forms that a term more is tried beside.
 const N_EXTENDED: usize = 3;
+
+/// Times that a form of several parameters is changed in one factor.
+const N_EXCHANGES: usize = 20;
 
 /// Distinct coordinates below which no normal form is told from another.
 pub(crate) const MIN_POINTS: usize = 3;
@@ -63,7 +68,7 @@ pub(crate) fn search(points: &Points) -> Option<Found<'_>> {
         .collect();
     let ahead = Basis::new(&ahead, &falling);
     let mut scratch = Scratch::new(points.len());
-    let forms = forms(&columns, &basis, &observed);
+    let (forms, candidates) = forms(&columns, &basis, &observed);
     let fits = forms
         .into_iter()
         .filter_map(|form| scratch.refine(form, &basis, &observed, FEW_PASSES))
@@ -81,22 +86,34 @@ pub(crate) fn search(points: &Points) -> Option<Found<'_>> {
         odds_against: Vec::new(),
         explained: false,
         likeliest: None,
+        best: Vec::new(),
+        candidates,
     };
     found.extend();
+    found.exchange();
     Some(found)
 }
 
-/// The parameters to search in: the first of those that vary and are positive.
+/// The parameters to search in: the first of those that vary and are nowhere negative; of one that is 0 somewhere only its
+/// powers are tried.
 fn parameters(points: &Points) -> Vec<usize> {
     let mut params = points.varying();
-    params.retain(|&param| points.columns[param].iter().all(|&x| x > 0.0));
+    params.retain(|&param| points.columns[param].iter().all(|&x| x >= 0.0));
     params.truncate(MAX_PARAMS);
     params
 }
 
 /// The forms worth an exact fit, the constant first.
-fn forms(columns: &[&[f64]], basis: &Basis, observed: &Observed<'_>) -> Vec<Form> {
+///
+/// # Returns
+/// The forms, and the terms of each parameter that were combined, shape `[n_params][..]`; of one parameter all are.
+fn forms(
+    columns: &[&[f64]],
+    basis: &Basis,
+    observed: &Observed<'_>,
+) -> (Vec<Form>, Vec<Vec<usize>>) {
     let mut forms = vec![Form::default()];
+    let mut candidates: Vec<Vec<usize>> = Vec::new();
     let centred = Centred::new(observed);
     match columns.len() {
         0 => {}
@@ -110,7 +127,7 @@ fn forms(columns: &[&[f64]], basis: &Basis, observed: &Observed<'_>) -> Vec<Form
         }
         n_params => {
             let n_kept = N_COMBINED[n_params];
-            let candidates: Vec<Vec<usize>> = (0..n_params)
+            candidates = (0..n_params)
                 .map(|param| {
                     lines::candidates(param, columns, basis, observed, n_kept)
                         .or_else(|| lines::scattered(param, columns, basis, observed, n_kept))
@@ -122,7 +139,7 @@ fn forms(columns: &[&[f64]], basis: &Basis, observed: &Observed<'_>) -> Vec<Form
             }
         }
     }
-    forms
+    (forms, candidates)
 }
 
 /// A coarse choice of terms where nothing tells them apart before the others are known.
@@ -147,6 +164,10 @@ pub(crate) struct Found<'a> {
     /// The spread of the calls explains how far the means lie from the likeliest form.
     explained: bool,
     likeliest: Option<usize>,
+    /// The likeliest few.
+    best: Vec<usize>,
+    /// Terms of each parameter among several that are combined, shape `[n_params][..]`.
+    candidates: Vec<Vec<usize>>,
 }
 
 impl Found<'_> {
@@ -230,6 +251,14 @@ impl Found<'_> {
         param.is_some_and(|param| self.basis.usable(param).any(|term| term == own))
     }
 
+    /// Names of the parameters that vary and were not searched in.
+    pub fn left_out(&self) -> impl Iterator<Item = &String> {
+        let varying = self.points.varying().into_iter();
+        varying
+            .filter(|param| !self.params.contains(param))
+            .map(|param| &self.points.names[param])
+    }
+
     /// The family that a form counts as.
     pub fn family(&self, form: usize) -> Family {
         family(&self.fits[form])
@@ -265,22 +294,26 @@ impl Found<'_> {
         Some((rank(false), false))
     }
 
-    /// Tries one term more beside the best forms, where the spread of the calls leaves room for it.
+    /// Tries one term more beside the best forms, where the spread of the calls leaves room for it; of several parameters
+    /// again as long as that makes another form the likeliest.
     fn extend(&mut self) {
-        self.price();
-        let Some((order, explained)) = self.ranked() else {
-            return;
-        };
-        self.explained = explained;
-        self.likeliest = order.first().copied();
-        for best in order.into_iter().take(N_EXTENDED) {
-            let form = self.fits[best].form;
-            if self.basis.n_params() < 2 && (explained || form.products().len() < 2) {
-                break;
+        self.rank();
+        let several = self.basis.n_params() > 1;
+        let mut known = BTreeSet::new();
+        for _ in 0..MAX_TERMS {
+            let Some(before) = self.likeliest else {
+                return;
+            };
+            if !several && (self.explained || self.fits[before].form.products().len() < 2) {
+                return;
             }
-            for param in 0..self.basis.n_params() {
-                for term in self.basis.usable(param) {
-                    let longer = form.with(Product::single(param, term));
+            if known.is_empty() {
+                known = self.known();
+            }
+            let best: Vec<Form> = self.best.iter().map(|&form| self.fits[form].form).collect();
+            for form in best {
+                for product in self.products() {
+                    let longer = form.with(product).filter(|form| known.insert(form.key()));
                     let fit = longer.and_then(|form| {
                         self.scratch
                             .refine(form, &self.basis, &self.observed, FEW_PASSES)
@@ -288,11 +321,103 @@ impl Found<'_> {
                     self.fits.extend(fit);
                 }
             }
+            self.rank();
+            if !several || self.likeliest == Some(before) {
+                return;
+            }
         }
+    }
+
+    /// Looks for a likelier form among those that differ from the likeliest in one factor of one product, or lack one product,
+    /// again from each that is found, where the spread of the calls does not explain the distance yet.
+    fn exchange(&mut self) {
+        if self.basis.n_params() < 2 {
+            return;
+        }
+        let mut known = BTreeSet::new();
+        for _ in 0..N_EXCHANGES {
+            let Some(before) = self.likeliest.filter(|_| !self.explained) else {
+                return;
+            };
+            if known.is_empty() {
+                known = self.known();
+            }
+            for form in self.neighbours(self.fits[before].form) {
+                if known.insert(form.key()) {
+                    let fit = self
+                        .scratch
+                        .refine(form, &self.basis, &self.observed, FEW_PASSES);
+                    self.fits.extend(fit);
+                }
+            }
+            self.rank();
+            if self.likeliest == Some(before) {
+                return;
+            }
+        }
+    }
+
+    /// The forms there are.
+    fn known(&self) -> BTreeSet<[Product; MAX_TERMS]> {
+        self.fits.iter().map(|fit| fit.form.key()).collect()
+    }
+
+    /// Forms with another term of one parameter in one product, with one more or one less there, or without the product.
+    fn neighbours(&self, form: Form) -> Vec<Form> {
+        let mut list = Vec::new();
+        for (place, product) in form.products().iter().enumerate() {
+            let without: Vec<Product> = (form.products().iter().enumerate())
+                .filter(|(other, _)| *other != place)
+                .map(|(_, product)| *product)
+                .collect();
+            let without = Form::new(&without);
+            list.push(without);
+            for param in 0..self.basis.n_params() {
+                let terms = self.basis.usable(param).map(|term| term as u8 + 1);
+                for code in terms.chain([0]) {
+                    let mut changed = *product;
+                    changed.0[param] = code;
+                    if changed != Product::default() {
+                        list.extend(without.with(changed));
+                    }
+                }
+            }
+        }
+        list
+    }
+
+    /// Every term of each parameter, and of each two parameters the product of their likeliest terms.
+    fn products(&self) -> Vec<Product> {
+        let n_params = self.basis.n_params();
+        let singles = (0..n_params).flat_map(|param| {
+            self.basis
+                .usable(param)
+                .map(move |term| Product::single(param, term))
+        });
+        let mut products: Vec<Product> = singles.collect();
+        for (p, first) in self.candidates.iter().enumerate() {
+            for (q, second) in self.candidates.iter().enumerate().skip(p + 1) {
+                let pairs = first
+                    .iter()
+                    .take(2)
+                    .flat_map(|&i| second.iter().take(2).map(move |&j| (i, j)));
+                products.extend(pairs.map(|(i, j)| {
+                    let mut product = Product::single(p, i);
+                    product.0[q] = j as u8 + 1;
+                    product
+                }));
+            }
+        }
+        products
+    }
+
+    /// Prices what has no price yet, and finds the likeliest forms.
+    fn rank(&mut self) {
         self.price();
         if let Some((order, explained)) = self.ranked() {
             self.explained = explained;
             self.likeliest = order.first().copied();
+            self.best = order.into_iter().take(N_EXTENDED).collect();
         }
     }
 
@@ -303,10 +428,9 @@ impl Found<'_> {
         weight: f64,
         explained: bool,
     ) -> Option<Alternative> {
-        let form = self.fits[form].form;
         let fit = self
             .scratch
-            .refine(form, &self.basis, &self.observed, SOME_PASSES)?;
+            .refine_again(&self.fits[form], &self.basis, &self.observed)?;
         Some(Alternative {
             weight,
             family: family(&fit),

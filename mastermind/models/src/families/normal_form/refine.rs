@@ -10,9 +10,6 @@ pub(crate) const MAX_COLUMNS: usize = 1 + MAX_TERMS;
 /// Passes of reweighting for a form that is kept.
 pub(crate) const PASSES: usize = 5;
 
-/// Passes for a form that is averaged with others.
-pub(crate) const SOME_PASSES: usize = 3;
-
 /// Passes for a form that is looked at; the second already agrees with the last to a per mille of the
 /// noise.
 pub(crate) const FEW_PASSES: usize = 2;
@@ -158,17 +155,48 @@ impl Scratch {
         observed: &Observed<'_>,
         passes: usize,
     ) -> Option<Refined> {
-        let (n_points, n) = (self.n_points, form.products().len() + 1);
-        if n > n_points {
+        if form.products().len() >= self.n_points {
             return None;
         }
-        let twice = passes > FEW_PASSES;
+        self.fill(form, basis);
+        self.fitted[..self.n_points].copy_from_slice(&observed.scale_s);
+        self.reweigh(form, observed, passes, passes > FEW_PASSES)
+    }
+
+    /// One pass more about a fit that [`FEW_PASSES`] made, as precise as leverages and a covariance need.
+    ///
+    /// # Returns
+    /// As [`Scratch::refine`].
+    pub fn refine_again(
+        &mut self,
+        fit: &Refined,
+        basis: &Basis,
+        observed: &Observed<'_>,
+    ) -> Option<Refined> {
+        self.fill(fit.form, basis);
+        self.evaluate(fit.coefficients(), observed)?;
+        self.reweigh(fit.form, observed, 1, true)
+    }
+
+    /// The columns of a form.
+    fn fill(&mut self, form: Form, basis: &Basis) {
+        let n_points = self.n_points;
         self.columns[..n_points].fill(1.0);
         let columns = self.columns[self.stride..].chunks_exact_mut(self.stride);
         for (product, column) in form.products().iter().zip(columns) {
             basis.fill(*product, &mut column[..n_points]);
         }
-        self.fitted[..n_points].copy_from_slice(&observed.scale_s);
+    }
+
+    /// Fits the columns, the weights from the fitted times at hand at first.
+    fn reweigh(
+        &mut self,
+        form: Form,
+        observed: &Observed<'_>,
+        passes: usize,
+        twice: bool,
+    ) -> Option<Refined> {
+        let n = form.products().len() + 1;
         let mut coefficients = [0.0; MAX_COLUMNS];
         for _ in 0..passes {
             self.weigh(observed);

@@ -145,8 +145,11 @@ pub(crate) fn combinations(
     candidates: &[Vec<usize>],
 ) -> [Best; 3] {
     let (n, n_params) = (padded(basis.n_points()), basis.n_params());
-    let n_monomials = (1 << n_params) - 1;
-    let mut units = vec![0.0; n_monomials * n];
+    // Of many parameters: each alone, each pair, and all.
+    let full = (1_usize << n_params) - 1;
+    let few = |mask: &usize| n_params <= 3 || mask.count_ones() <= 2 || *mask == full;
+    let masks: Vec<usize> = (1..=full).filter(few).collect();
+    let mut units = vec![0.0; masks.len() * n];
     let mut best = [Best::new(), Best::new(), Best::new()];
     for choice in choices(candidates) {
         let monomial = |mask: usize| {
@@ -155,7 +158,7 @@ pub(crate) fn combinations(
             involved.for_each(|param| product.0[param] = choice[param] as u8 + 1);
             product
         };
-        for (mask, unit) in (1..).zip(units.chunks_exact_mut(n)) {
+        for (&mask, unit) in masks.iter().zip(units.chunks_exact_mut(n)) {
             basis.fill(monomial(mask), &mut unit[..basis.n_points()]);
             centred.unit(unit);
         }
@@ -163,9 +166,8 @@ pub(crate) fn combinations(
         let first = |mask: usize| {
             (0..n_params).all(|p| mask >> p & 1 == 1 || choice[p] == candidates[p][0])
         };
-        let products: Vec<(usize, Product)> = (1..=n_monomials)
-            .map(|mask| (mask, monomial(mask)))
-            .collect();
+        let products: Vec<(usize, Product)> =
+            masks.iter().map(|&mask| (mask, monomial(mask))).collect();
         subsets(&units, &centred.y, n, |set, sum_of_squares| {
             let mask = set.iter().fold(0, |mask, &i| mask | products[i].0);
             if first(mask) {

@@ -79,13 +79,13 @@ pub(crate) const LINEAR: usize = 18;
 pub(crate) const LOGARITHM: usize = 0;
 
 /// Parameters that one normal form may be in.
-pub(crate) const MAX_PARAMS: usize = 3;
+pub(crate) const MAX_PARAMS: usize = 6;
 
 /// Terms that one normal form may have beside the constant.
-pub(crate) const MAX_TERMS: usize = 4;
+pub(crate) const MAX_TERMS: usize = 6;
 
 /// A product of one-parameter terms: for each parameter the number of its term plus one, 0 for none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Product(pub [u8; MAX_PARAMS]);
 
 impl Product {
@@ -139,6 +139,13 @@ impl Form {
     /// Its products.
     pub fn products(&self) -> &[Product] {
         &self.products[..self.n]
+    }
+
+    /// Its products in one order, to tell whether two forms are the same.
+    pub fn key(&self) -> [Product; MAX_TERMS] {
+        let mut key = self.products;
+        key[..self.n].sort_unstable();
+        key
     }
 
     /// This form and one product more; `None` where it is full or has it.
@@ -208,7 +215,7 @@ impl Basis {
                         _ => *value *= x * x,
                     }
                 }
-                *flag = varies(&values[start..]) && column.iter().all(|&x| x > 0.0);
+                *flag = varies(&values[start..]) && column.iter().all(|&x| x >= 0.0);
                 *flag &= log == 0 || logs.iter().all(|&x| x >= 0.0);
             }
             values.resize(values.len() + (N_TERMS - tried) * n_points, 0.0);
@@ -272,13 +279,14 @@ mod tests {
         assert_eq!(basis.usable(0).count(), N_TERMS);
         let below_one = Basis::new(&[&[0.5, 8.0, 16.0]], &[false]);
         assert_eq!(below_one.usable(0).count(), 19, "powers only");
-        assert_eq!(Basis::new(&[&[0.0, 8.0]], &[true]).usable(0).count(), 0);
+        let at_zero = Basis::new(&[&[0.0, 8.0]], &[true]);
+        assert_eq!(at_zero.usable(0).count(), 19, "powers that rise");
     }
 
     #[test]
     fn a_shared_term_is_one_choice() {
         let (a, b) = (Product::single(0, 3), Product::single(1, 5));
-        let both = Product([4, 6, 0]);
+        let both = Product([4, 6, 0, 0, 0, 0]);
         assert_eq!(Form::new(&[a, both]).n_choices(), 2);
         assert_eq!(Form::new(&[a, b]).n_choices(), 2);
         assert_eq!(Form::new(&[a]).with(a), None);

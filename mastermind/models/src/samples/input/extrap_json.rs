@@ -66,7 +66,7 @@ struct OlderMeasurement {
     value: f64,
 }
 
-type Sink<'s> = &'s mut dyn FnMut(&Row<'_>) -> Result<(), InputError>;
+pub(super) type Sink<'s> = &'s mut dyn FnMut(&Row<'_>) -> Result<(), InputError>;
 
 /// Gives each point to `sink`; the whole document is held in memory.
 ///
@@ -147,7 +147,7 @@ fn newer(
     Ok(n_rows)
 }
 
-fn one(
+pub(super) fn one(
     [callpath, metric]: [&str; 2],
     names: &[Named],
     point: &[f64],

@@ -1,4 +1,4 @@
-//! Extra-P's JSON lines.
+//! Extra-P's JSON lines, and Talpas, which has semicolons between the parts of a line.
 
 use std::io::BufRead;
 
@@ -12,6 +12,7 @@ use super::{Cell, Named, Row, stem};
 /// A line: `{"params": {"x": 4}, "callpath": "main->sweep", "metric": "time", "value": 0.25}`.
 #[derive(Debug, Deserialize)]
 struct Line {
+    #[serde(alias = "parameters")]
     params: Ordered<Scalar>,
     value: Values,
     callpath: Option<String>,
@@ -21,7 +22,7 @@ struct Line {
 /// Gives each line to `sink`; blank ones are passed over. A parameter may be a text, which is a label.
 ///
 /// # Source
-/// Extra-P 4, `docs/file-formats.md`, "JSON Lines format".
+/// Extra-P 4, `docs/file-formats.md`, "JSON Lines format"; for Talpas, Extra-P 4.2.5, `fileio/file_reader/talpas_file_reader.py`.
 pub(super) fn rows(
     name: &str,
     mut input: impl BufRead,
@@ -41,8 +42,8 @@ pub(super) fn rows(
         if bytes.trim_ascii().is_empty() {
             continue;
         }
-        let line: Line = serde_json::from_slice(bytes.trim_ascii_end())
-            .map_err(|error| InputError::json(name, number, error))?;
+        let line = parsed(bytes.trim_ascii_end());
+        let line = line.map_err(|error| InputError::json(name, number, error))?;
         n_rows += 1;
         row(name, number, &line, wanted, sink)?;
     }
@@ -53,6 +54,17 @@ pub(super) fn rows(
         });
     }
     Ok(())
+}
+
+/// A line; one with semicolons that is no JSON as Talpas has it.
+fn parsed(line: &[u8]) -> Result<Line, serde_json::Error> {
+    serde_json::from_slice(line).or_else(|error| {
+        let with_commas: Vec<u8> = line
+            .iter()
+            .map(|byte| if *byte == b';' { b',' } else { *byte })
+            .collect();
+        serde_json::from_slice(&with_commas).map_err(|_| error)
+    })
 }
 
 fn row(

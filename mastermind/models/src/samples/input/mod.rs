@@ -20,6 +20,7 @@
 //! ```
 
 mod error;
+mod extrap_experiment;
 mod extrap_json;
 mod extrap_text;
 mod filling;
@@ -29,12 +30,16 @@ mod survey;
 mod table;
 mod wanted;
 
-use std::io::{BufReader, Read};
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Read};
 
 pub use error::InputError;
 pub use survey::{SetAside, Survey, Why};
+pub(crate) use wanted::times;
 pub(crate) use wanted::with_unit;
 pub use wanted::{TimeUnit, Wanted};
+
+use crate::samples::metric::Metric;
 
 /// What a file of measurements looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,12 +47,14 @@ pub enum Format {
     /// Values apart by commas, semicolons or tabs under a line of column names: what `export --format csv` writes, or
     /// any table with columns of parameters and one of the time.
     Table,
-    /// Extra-P's text: `PARAMETER`, `POINTS`, `REGION`, `METRIC`, `DATA`.
+    /// Extra-P's text: `PARAMETER`, `POINTS`, `REGION`, `METRIC`, `DATA`; or Talpas, a JSON object a line.
     ExtrapText,
     /// Extra-P's JSON, the newer form and the one that refers by ids.
     ExtrapJson,
     /// Extra-P's JSON lines, one measurement a line.
     JsonLines,
+    /// Extra-P's own experiments.
+    Experiment,
 }
 
 impl Format {
@@ -59,6 +66,7 @@ impl Format {
             "txt" => Some(Self::ExtrapText),
             "json" => Some(Self::ExtrapJson),
             "jsonl" => Some(Self::JsonLines),
+            "extra-p" => Some(Self::Experiment),
             _ => None,
         }
     }
@@ -116,10 +124,44 @@ fn rows(
 ) -> Result<(), InputError> {
     match format {
         Format::Table => table::rows(name, BufReader::new(input), wanted, sink),
-        Format::ExtrapText => extrap_text::rows(name, BufReader::new(input), wanted, sink),
+        Format::ExtrapText => {
+            let mut input = BufReader::new(input);
+            // Talpas' files end in .txt too.
+            let start = input.fill_buf().map_err(InputError::io(name))?;
+            match start.trim_ascii_start().first() {
+                Some(b'{') => json_lines::rows(name, input, wanted, sink),
+                _ => extrap_text::rows(name, input, wanted, sink),
+            }
+        }
         Format::ExtrapJson => extrap_json::rows(name, input, wanted, sink),
+        Format::Experiment => extrap_experiment::rows(name, input, wanted, sink),
         Format::JsonLines => json_lines::rows(name, BufReader::new(input), wanted, sink),
     }
+}
+
+/// Names of the metrics that an input has values of; a table has none, its columns tell.
+///
+/// # Arguments
+/// * `name` - what messages call it
+///
+/// # Errors
+/// [`InputError`].
+pub fn metric_names(
+    name: &str,
+    format: Format,
+    input: impl Read,
+) -> Result<BTreeSet<String>, InputError> {
+    let mut names = BTreeSet::new();
+    if format != Format::Table {
+        let wanted = Wanted::new(Metric::Wall);
+        rows(name, format, input, &wanted, &mut |row| {
+            if let Some(metric) = row.metric.filter(|metric| !names.contains(*metric)) {
+                names.insert(metric.to_owned());
+            }
+            Ok(())
+        })?;
+    }
+    Ok(names)
 }
 
 /// The file name of a path without its ending: what a method is called that has no name.
@@ -142,6 +184,7 @@ mod tests {
             ("b.TXT", Some(Format::ExtrapText)),
             ("c.json", Some(Format::ExtrapJson)),
             ("d.jsonl", Some(Format::JsonLines)),
+            ("d.extra-p", Some(Format::Experiment)),
             ("e.parquet", None),
             ("csv", None),
         ] {

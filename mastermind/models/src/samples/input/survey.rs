@@ -195,6 +195,9 @@ impl Survey {
             };
             let seen = match &as_label {
                 Some(label) => known.kinds[place].see(&Cell::Label(label)),
+                None if is_abbreviated(cell) && !wanted.labels.contains(&named.name) => Err(
+                    "a number written out, as 4000 for 4k; name it among the labels if it is one",
+                ),
                 None => known.kinds[place].see(cell),
             };
             seen.map_err(|expected| {
@@ -304,6 +307,20 @@ fn list(names: &[Named]) -> String {
             unit => format!("{name} ({unit})"),
         });
     names.collect::<Vec<_>>().join(", ")
+}
+
+/// Whether a text is a number in a form that is not read: with a factor behind it (`4k`, `1 GB`), or with commas in it.
+fn is_abbreviated(cell: &Cell<'_>) -> bool {
+    let Cell::Label(text) = cell else {
+        return false;
+    };
+    const FACTORS: [&str; 14] = [
+        "k", "m", "g", "t", "kb", "mb", "gb", "tb", "kib", "mib", "gib", "ki", "mi", "gi",
+    ];
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
+    let behind = text[digits.len()..].trim().to_ascii_lowercase();
+    let is_number = digits.replace(',', "").parse::<f64>().is_ok();
+    is_number && (digits.contains(',') && behind.is_empty() || FACTORS.contains(&behind.as_str()))
 }
 
 impl Kind {

@@ -48,6 +48,8 @@ struct Layout {
     /// Unit of the times; `None` of a counter.
     unit: Option<TimeUnit>,
     params: Vec<usize>,
+    /// Columns that are empty, as a comma at the end of each line makes one.
+    nameless: Vec<usize>,
     names: Vec<Named>,
     /// Column with the method's name.
     method: Option<usize>,
@@ -161,6 +163,8 @@ impl Layout {
                 .map(|param| find(name, &columns, param, "name others"))
                 .collect::<Result<_, _>>()?
         };
+        let (nameless, params): (Vec<usize>, Vec<usize>) =
+            params.into_iter().partition(|&at| columns[at].is_empty());
         let names = params.iter().map(|&at| parameter(columns[at]));
         Ok(Self {
             names: names.collect(),
@@ -173,6 +177,7 @@ impl Layout {
             },
             time,
             params,
+            nameless,
             method,
         })
     }
@@ -194,10 +199,23 @@ impl Layout {
                 Err(_) if record[column].is_empty() => Ok(f64::NAN),
                 Err(_) => {
                     let found = quoted(&record[column]);
-                    Err(InputError::content(name, at(column), found, "a number"))
+                    let expected = match record[column].replacen(',', ".", 1).parse::<f64>() {
+                        Ok(_) => "a number with a decimal point",
+                        Err(_) => "a number",
+                    };
+                    Err(InputError::content(name, at(column), found, expected))
                 }
             }
         };
+        if let Some(&column) = self.nameless.iter().find(|&&at| !record[at].is_empty()) {
+            let found = format!("{} in a column without a name", quoted(&record[column]));
+            return Err(InputError::content(
+                name,
+                at(column),
+                found,
+                "a name for each column",
+            ));
+        }
         let value = number(self.time)?;
         let value_s = self.unit.map_or(value, |unit| unit.to_s(value));
         let call = match self.is_export {

@@ -1,0 +1,216 @@
+//! More than three parameters, zeros, what is left out, and what stands for the calls at a coordinate.
+
+use mastermind_models::{
+    Coordinate, Metric, Model, Note, Parameter, SampleSet, Statistic, SuggestOptions, Total, fit,
+    predict, suggest,
+};
+
+/// A fit to `f` at points that a multiplicative generator scatters over `low..high` in each parameter.
+fn scattered(names: &[&str], n: usize, [low, high]: [f64; 2], f: impl Fn(&[f64]) -> f64) -> Model {
+    let parameters: Vec<Parameter> = names.iter().map(|name| Parameter::real(name, "")).collect();
+    let mut set = SampleSet::new(Metric::Wall);
+    let method = set.declare("m", &parameters).unwrap();
+    let mut state = 1_u64;
+    let mut next = move || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) as f64 / (1_u64 << 31) as f64
+    };
+    for _ in 0..n {
+        let point: Vec<f64> = names
+            .iter()
+            .map(|_| (low + (high - low) * next()).round())
+            .collect();
+        for call in [0.999, 1.0, 1.001] {
+            set.push(method, &point, f(&point) * call).unwrap();
+        }
+    }
+    fit(&set.finish().remove(0)).unwrap().remove(0)
+}
+
+fn at(names: &[&str], values: &[f64]) -> Coordinate {
+    let pairs = names.iter().zip(values);
+    pairs.fold(Coordinate::new(), |c, (name, &x)| c.with(name, x))
+}
+
+/// Twice the range in every parameter.
+fn predicted(model: &Model, names: &[&str], x: f64) -> f64 {
+    predict(model, &at(names, &vec![x; names.len()]))
+        .unwrap()
+        .value_s
+}
+
+#[test]
+fn sums_and_products_of_five_parameters_come_back() {
+    let names = ["a", "b", "c", "d", "e"];
+    let sum = |x: &[f64]| 3.0 + 0.2 * x[0] + 0.5 * x[1] * x[2] + 0.1 * x[3] * x[3] + x[4];
+    let model = scattered(&names, 120, [1.0, 64.0], sum);
+    let truth = sum(&[128.0; 5]);
+    let found = predicted(&model, &names, 128.0);
+    assert!(
+        (found / truth - 1.0).abs() < 0.05,
+        "{found} for {truth}: {}",
+        model.expression
+    );
+    assert!(
+        model
+            .notes
+            .iter()
+            .all(|note| !matches!(note, Note::LeftOut { .. }))
+    );
+}
+
+#[test]
+fn a_term_beside_a_product_is_found() {
+    let names = ["x", "y"];
+    let time = |x: &[f64]| 7.0 * x[0] + 0.3 * x[0] * x[1];
+    let model = scattered(&names, 40, [4.0, 64.0], time);
+    let (found, truth) = (predicted(&model, &names, 256.0), time(&[256.0; 2]));
+    assert!(
+        (found / truth - 1.0).abs() < 0.02,
+        "{found} for {truth}: {}",
+        model.expression
+    );
+}
+
+#[test]
+fn a_parameter_may_be_0_somewhere() {
+    let names = ["level", "n"];
+    let time = |x: &[f64]| 2.0 + x[0] * x[1];
+    let model = scattered(&names, 40, [0.0, 8.0], time);
+    let (found, truth) = (predicted(&model, &names, 32.0), time(&[32.0; 2]));
+    assert!(
+        (found / truth - 1.0).abs() < 0.02,
+        "{found} for {truth}: {}",
+        model.expression
+    );
+}
+
+#[test]
+fn parameters_beyond_six_are_named() {
+    let names = ["a", "b", "c", "d", "e", "f", "g"];
+    let model = scattered(&names, 60, [1.0, 64.0], |x| x[0] + x[6]);
+    let left: Vec<_> = (model.notes.iter())
+        .filter_map(|note| match note {
+            Note::LeftOut { param } => Some(param.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(left, ["g"], "{:?}", model.notes);
+    // Seven ranges make no more places than one does.
+    let options = SuggestOptions::default();
+    assert_eq!(suggest(&model, &options).unwrap().len(), options.n);
+}
+
+#[test]
+fn times_that_do_not_follow_the_parameter_are_told() {
+    let names = ["n"];
+    // Each coordinate has its own time, whatever its size.
+    let model = scattered(&names, 24, [1.0, 1e6], |x| 1.0 + (x[0] * 0.754).sin().abs());
+    let poor = |note: &Note| matches!(note, Note::Poor { .. });
+    assert!(
+        model.notes.iter().any(poor),
+        "{}: {:?}",
+        model.expression,
+        model.notes
+    );
+    let line = scattered(&names, 24, [1.0, 1e6], |x| 1.0 + x[0]);
+    assert!(!line.notes.iter().any(poor), "{:?}", line.notes);
+}
+
+#[test]
+fn a_median_or_minimum_is_not_moved_by_slow_calls() {
+    let model = |statistic| {
+        let mut set = SampleSet::new(Metric::Wall).with_statistic(statistic);
+        let method = set.declare("m", &[Parameter::integer("n", "")]).unwrap();
+        for n in [10.0, 20.0, 40.0, 80.0, 160.0, 320.0] {
+            // Two in five calls wait for another.
+            for factor in [1.0, 1.01, 1.02, 2.5, 3.0] {
+                set.push(method, &[n], (1.0 + n) * factor).unwrap();
+            }
+        }
+        fit(&set.finish().remove(0)).unwrap().remove(0)
+    };
+    let at = Coordinate::new().with("n", 320.0);
+    for (statistic, factor) in [
+        (Statistic::Mean, 1.706),
+        (Statistic::Median, 1.02),
+        (Statistic::Minimum, 1.0),
+    ] {
+        let model = model(statistic);
+        let found = predict(&model, &at).unwrap().value_s / 321.0;
+        assert!((found / factor - 1.0).abs() < 0.02, "{statistic}: {found}");
+        let told = model.notes.contains(&Note::Statistic { statistic });
+        assert_eq!(told, statistic != Statistic::Mean);
+        // The total of all calls is that of the mean whatever is fitted.
+        assert!(
+            (model.total_ratio * found - 1.706).abs() < 0.05,
+            "{statistic}: {}",
+            model.total_ratio
+        );
+    }
+}
+
+/// Calls along `x` at `y = 4` and along `y` at `x = 4`, and `more` points.
+fn cross(more: &[[f64; 2]]) -> Model {
+    let mut set = SampleSet::new(Metric::Wall);
+    let parameters = [Parameter::real("x", ""), Parameter::real("y", "")];
+    let method = set.declare("m", &parameters).unwrap();
+    let sizes = [4.0, 8.0, 16.0, 32.0, 64.0];
+    let lines = sizes.iter().flat_map(|&size| [[size, 4.0], [4.0, size]]);
+    for point in lines.chain(more.iter().copied()) {
+        for noise in [0.98, 1.0, 1.03] {
+            let time = (2.0 + 1e-7 * (point[0] * point[1]).powi(3)) * noise;
+            set.push(method, &point, time).unwrap();
+        }
+    }
+    fit(&set.finish().remove(0)).unwrap().remove(0)
+}
+
+#[test]
+fn what_two_parameters_do_at_once_is_unknown_where_they_never_varied_together() {
+    let names = ["x", "y"];
+    let apart = |model: &Model| {
+        model
+            .notes
+            .iter()
+            .any(|note| matches!(note, Note::Apart { .. }))
+    };
+    let model = cross(&[]);
+    assert!(apart(&model), "{:?}", model.notes);
+    // Along the lines the time is known.
+    let along = predict(&model, &at(&names, &[64.0, 4.0])).unwrap();
+    assert!(
+        along.upper_s.is_finite() && along.lower_s < 3.7 && 3.7 < along.upper_s,
+        "{along:?}"
+    );
+    let both = predict(&model, &at(&names, &[64.0, 64.0])).unwrap();
+    assert!(both.upper_s.is_infinite(), "{both:?}");
+    let mut total = Total::new(&model);
+    total.add(&at(&names, &[64.0, 64.0]), 1.0).unwrap();
+    assert!(total.uncertainty().variance_s2().is_infinite());
+    // One point beside both lines tells.
+    let model = cross(&[[64.0, 64.0]]);
+    let both = predict(&model, &at(&names, &[64.0, 64.0])).unwrap();
+    assert!(!apart(&model) && both.upper_s.is_finite(), "{both:?}");
+}
+
+#[test]
+fn one_size_tells_little_of_another() {
+    let mut set = SampleSet::new(Metric::Wall);
+    let method = set.declare("m", &[Parameter::integer("n", "")]).unwrap();
+    for time in [5.4, 5.9, 6.0, 6.3] {
+        set.push(method, &[10.0], time).unwrap();
+    }
+    let model = fit(&set.finish().remove(0)).unwrap().remove(0);
+    let at = |n: f64| predict(&model, &Coordinate::new().with("n", n)).unwrap();
+    let here = at(10.0);
+    assert!(here.lower_s > 4.0 && here.upper_s < 8.0, "{here:?}");
+    // From halved, as shared work, to eight times, as the cube.
+    let twice = at(20.0);
+    assert!(
+        twice.lower_s < 2.9 && (40.0..80.0).contains(&twice.upper_s),
+        "{twice:?}"
+    );
+}
