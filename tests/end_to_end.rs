@@ -35,6 +35,7 @@ mod mpi_proxy;
 mod mpi_seconds;
 mod mpi_switched;
 mod names;
+mod odd_files;
 mod output;
 mod proxies;
 mod ranks_agree;

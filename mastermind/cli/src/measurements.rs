@@ -15,13 +15,9 @@ use mastermind_models::{
 };
 use mastermind_records::{RecordsError, Run};
 
-<<<<<<< HEAD
-use crate::names::{self, Names};
-
-=======
 use crate::by_settings::BySettings;
->>>>>>> 663b165 (models: more parameters, statistics, settings of runs, and what is not known)
 use crate::commands::profile;
+use crate::names::{self, Names};
 
 /// How inputs other than records are read.
 #[derive(Args, Clone, Default)]

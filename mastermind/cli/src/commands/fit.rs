@@ -1,10 +1,6 @@
 //! `mastermind fit`: models of the measured methods.
 
-<<<<<<< HEAD
-=======
 use std::collections::BTreeSet;
-use std::fs;
->>>>>>> 663b165 (models: more parameters, statistics, settings of runs, and what is not known)
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -118,20 +114,14 @@ impl Fit {
     /// There are no measurements; no method of the name; the output cannot be written.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         self.wishes.check()?;
-<<<<<<< HEAD
         self.force.check([self.output.as_deref()], self.json)?;
-        let metric = &self.measured.metric;
-        let samples = measurements::read(&self.inputs, &self.reading, metric)?;
-        let samples = measurements::select(samples, self.method.as_deref(), metric, &self.inputs)?;
-=======
->>>>>>> 663b165 (models: more parameters, statistics, settings of runs, and what is not known)
         let mut models = Vec::new();
         let mut failures = Vec::new();
         for of in measurements::metrics(&self.inputs, &self.reading, &self.measured)? {
             let samples =
                 measurements::read(&of.inputs, &of.reading, &of.metric, self.statistic.into());
             let named = samples.and_then(|samples| {
-                measurements::select(samples, self.method.as_deref(), &of.metric)
+                measurements::select(samples, self.method.as_deref(), &of.metric, &of.inputs)
             });
             match named {
                 Ok(samples) => self.fit(&samples, &mut models, &mut failures),
