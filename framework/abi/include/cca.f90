@@ -24,7 +24,7 @@ module cca
         integer(c_size_t) :: length = 0
     end type
 
-    ! Where a function leaves the text of its error; the caller's.
+    ! Where a function leaves the text of its error; the caller's. A character 31 in it says that the text names the instance.
     type, bind(c), public :: cca_error
         integer(c_int32_t) :: length = 0
         character(kind=c_char) :: text(1020)

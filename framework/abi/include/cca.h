@@ -47,7 +47,8 @@ enum {
     CCA_NETWORK_ERROR = 21
 };
 
-/* Where a function leaves the text of its error; the caller's. */
+/* Where a function leaves the text of its error; the caller's. A character 0x1f in it, which nothing shows, says that the text
+ * names the instance that it is from: who passes the text on passes that on. */
 typedef struct {
     uint32_t length;
     char text[1020];
