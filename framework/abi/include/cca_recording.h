@@ -64,7 +64,8 @@ typedef struct {
 /* One monitored method: switched by the recorder, which owns it. */
 typedef struct {
     uint64_t word;
-    uint32_t state; /* 0: off; 1: on; with 2: counters too */
+    uint32_t state; /* 0: off; 1: on; with 2: counters too; with 4: guarded, which only proxies in Rust are */
+    void *before;
 } cca_proxy_method;
 
 struct cca_recorder {

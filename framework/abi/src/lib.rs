@@ -50,7 +50,7 @@ pub use layout::compare_layouts;
 pub use port::{
     InterfaceDescriptor, InterfacePointer, MAX_TEXT_BYTES, MethodDescriptor, NewProxy, OwnedPort,
     PerfDescriptor, RawPort, VtableHeader, checked_text, hash_signature, missing_function,
-    proxy_methods,
+    owns_nothing, proxy_methods,
 };
 pub use slot::{ConnectedPort, Slot};
 pub use slot_pointer::SlotPointer;

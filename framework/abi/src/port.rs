@@ -235,6 +235,12 @@ pub const fn hash_signature(text: &str) -> u64 {
     hash
 }
 
+/// Whether an argument may be passed twice: it is a number or borrows what it leads to.
+#[doc(hidden)]
+pub const fn owns_nothing<T>(_: &T) -> bool {
+    !std::mem::needs_drop::<T>()
+}
+
 /// The recorder's methods of a proxy, as many as the interface has.
 ///
 /// # Errors

@@ -25,11 +25,11 @@ use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use abi_stable::StableAbi;
 
-use crate::PortError;
+use crate::{PortError, RawPort};
 use context::{Parent, time_stamp_counter};
 use thread::ThreadContexts;
 
@@ -221,18 +221,22 @@ pub struct ProxyMethod {
     /// `method_word` of the id that a monitor gave; 0 before that.
     word: AtomicU64,
     state: AtomicU32,
+    /// What answers a call that fails; null without.
+    before: AtomicPtr<RawPort>,
 }
 
 impl ProxyMethod {
     const OFF: u32 = 0;
     const ON: u32 = 1;
     const COUNTERS: u32 = 2;
+    const GUARDED: u32 = 4;
 
     /// A method that no monitor knows yet, switched off.
     pub const fn new() -> Self {
         Self {
             word: AtomicU64::new(0),
             state: AtomicU32::new(Self::OFF),
+            before: AtomicPtr::new(ptr::null_mut()),
         }
     }
 
@@ -257,15 +261,59 @@ impl ProxyMethod {
     /// Switches recording on or off; calls in flight end as they began. A method without an id stays off.
     pub fn set_enabled(&self, enabled: bool) {
         let on = enabled && self.id() != 0;
-        self.state
-            .store(if on { Self::ON } else { Self::OFF }, Ordering::Release);
+        let state = if on {
+            Self::ON | self.guarded()
+        } else {
+            Self::OFF
+        };
+        self.state.store(state, Ordering::Release);
+    }
+
+    /// The bit that stands for a port that answers instead.
+    fn guarded(&self) -> u32 {
+        match self.before.load(Ordering::Relaxed).is_null() {
+            true => 0,
+            false => Self::GUARDED,
+        }
+    }
+
+    /// From now on a call that fails is made once more, to another port: a component that has just been put in does not end
+    /// the run. Only calls that are recorded are guarded, and only methods whose arguments own nothing. `None` ends it.
+    ///
+    /// # Safety
+    /// The port is of the method's interface; it can be called as long as there is a proxy that has the method, also after
+    /// the guard has ended, since a call may be under way.
+    pub unsafe fn guard(&self, before: Option<NonNull<RawPort>>) {
+        let before = before.map_or(ptr::null_mut(), NonNull::as_ptr);
+        self.before.store(before, Ordering::Release);
+        let state = self.state.load(Ordering::Relaxed);
+        if state != Self::OFF {
+            let state = (state & !Self::GUARDED) | self.guarded();
+            self.state.store(state, Ordering::Release);
+        }
+    }
+
+    /// The port that answers a call that has failed.
+    ///
+    /// # Safety
+    /// It may be called as [`ProxyMethod::guard`]'s caller has promised.
+    pub unsafe fn before(&self) -> Option<RawPort> {
+        let before = NonNull::new(self.before.load(Ordering::Acquire));
+        // SAFETY: the promise of `guard`.
+        before.map(|before| unsafe { before.read() })
+    }
+
+    /// Whether calls are recorded, without counters or a guard: the straight path.
+    #[inline(always)]
+    pub fn is_simply_enabled(&self) -> bool {
+        self.state.load(Ordering::Relaxed) == Self::ON
     }
 
     /// Switches recording on with counters.
     pub fn enable_counters(&self) {
         if self.id() != 0 {
-            self.state
-                .store(Self::ON | Self::COUNTERS, Ordering::Release);
+            let state = Self::ON | Self::COUNTERS | self.guarded();
+            self.state.store(state, Ordering::Release);
         }
     }
 
@@ -345,10 +393,10 @@ impl<'r, const N: usize> Recording<'r, N> {
             };
             let mut head = word::record(path, Self::WORDS, (*context).flags);
             let mpi = (*context).mpi_ticks;
-            let start = if state == ProxyMethod::ON && head & SLOWLY == 0 {
+            let start = if state & ProxyMethod::COUNTERS == 0 && head & SLOWLY == 0 {
                 time_stamp_counter()
             } else {
-                head |= COUNTED * u64::from(state != ProxyMethod::ON);
+                head |= COUNTED * u64::from(state & ProxyMethod::COUNTERS != 0);
                 begin_slowly(context, head)
             };
             (*(*context).cells).push_open_call(path, start);

@@ -86,6 +86,7 @@ fn expand_method(port: &Port, index: usize, method: &Method) -> TokenStream {
         None => word(perf),
     });
     let end = end(method);
+    let guarded = expand_guarded(port, index, method);
     // The recorded path is a function of its own, reached by a jump, so that a method that is switched off saves and
     // restores nothing.
     quote_spanned! { hygienic() =>
@@ -110,11 +111,16 @@ fn expand_method(port: &Port, index: usize, method: &Method) -> TokenStream {
                     status
                 }
             }
+            #guarded
             // SAFETY: the object is the proxy this table belongs to; its slot is connected while it stands in a connection.
             unsafe {
                 let proxy = &*object.cast::<#proxy>();
-                if (*proxy.methods[#index].0).is_enabled() {
+                let method = &*proxy.methods[#index].0;
+                if method.is_simply_enabled() {
                     return recorded(object, #(#names,)* #out error);
+                }
+                if method.is_enabled() {
+                    return guarded(object, #(#names,)* #out error);
                 }
                 let target = proxy.target.load();
                 ((*target.vtable.cast::<#table>()).#name)(target.object, #(#names,)* #out error)
@@ -141,6 +147,38 @@ fn end(method: &Method) -> TokenStream {
             });
         } else {
             recording.end(true);
+        }
+    }
+}
+
+/// `fn guarded`: records too, and calls what was there before where the call fails and there is such a thing.
+fn expand_guarded(port: &Port, index: usize, method: &Method) -> TokenStream {
+    let (proxy, table) = (port.derived("Proxy"), port.derived("Vtable"));
+    let name = &method.name;
+    let parameters = vtable::parameters(method);
+    let names: Vec<_> = method.argument_names().collect();
+    let out = (!method.is_unit()).then(|| quote_spanned! { hygienic() => out, });
+    quote_spanned! { hygienic() =>
+        #[cold]
+        #[inline(never)]
+        unsafe extern "C-unwind" fn guarded(#parameters) -> i32 {
+            // SAFETY: as below; what owns nothing may be passed twice, one call after the other.
+            unsafe {
+                let proxy = &*object.cast::<#proxy>();
+                if !(true #(&& ::cca_abi::owns_nothing(&#names))*) {
+                    return recorded(object, #(#names,)* #out error);
+                }
+                let again = (0_u8, #(::core::ptr::read(&raw const #names),)*);
+                let status = recorded(object, #(#names,)* #out error);
+                if status == 0 {
+                    return status;
+                }
+                let Some(before) = (*proxy.methods[#index].0).before() else {
+                    return status;
+                };
+                let (_, #(#names,)*) = again;
+                ((*before.vtable.cast::<#table>()).#name)(before.object, #(#names,)* #out error)
+            }
         }
     }
 }
