@@ -4,6 +4,7 @@
 //! makes that sound is that a target is given up only when no `get_port` is outstanding, since whoever gets the port
 //! afterwards takes the lock after the slot was re-pointed (`tests/loom_connector.rs` tries all interleavings).
 
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use cca_abi::{ConnectedPort, RawPort, Slot};
@@ -33,6 +34,11 @@ pub struct TargetKey {
 }
 
 impl Target {
+    /// What is called; it can be as long as the target is kept.
+    pub fn pair(&self) -> NonNull<RawPort> {
+        NonNull::from(&self.pair)
+    }
+
     /// A target that calls `pair` and keeps `provider`.
     pub fn new(pair: RawPort, provider: Arc<dyn Provider>) -> Arc<Self> {
         Arc::new(Target {
@@ -112,6 +118,11 @@ impl Connector {
         let is_same = old.as_ref().map(Arc::as_ptr) == self.current.as_ref().map(Arc::as_ptr);
         self.retired.extend(old.filter(|_| !is_same));
         self.unreachable()
+    }
+
+    /// Where it leads.
+    pub fn current(&self) -> Option<Arc<Target>> {
+        self.current.clone()
     }
 
     /// The target of this key that the connector leads to or led to, where a caller may still be inside: who goes to and

@@ -79,6 +79,12 @@ impl Framework {
         Self::default()
     }
 
+    /// Another way to this framework, which does not end it when it is dropped.
+    #[must_use]
+    pub fn another_handle(&self) -> Self {
+        Self::handle(Arc::clone(&self.shared))
+    }
+
     /// A way to a framework that somebody else owns.
     pub(crate) fn handle(shared: Arc<Shared>) -> Self {
         Framework {

@@ -39,4 +39,5 @@ pub use error::FrameworkError;
 pub use framework::{Framework, InstanceInfo, PortInfo};
 pub use monitor::MonitorSelection;
 pub use parameters::InstanceParameter;
+pub use replace::KeptWays;
 pub use repository::Repository;

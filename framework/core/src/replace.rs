@@ -6,18 +6,38 @@
 //! ports; then it says goodbye and is destroyed.
 
 use std::collections::BTreeMap;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
+use cca_abi::{Interface, RSlice, RawPort};
 use cca_loader::Class;
-use cca_ports::{ComponentId, ParameterPort, ParameterValue, PortConnection};
+use cca_ports::{
+    ComponentId, CounterPort, ParameterPort, ParameterValue, PortConnection, STATELESS,
+    StatefulComponentPort,
+};
 
 use crate::connections::{ConnectionId, fits};
+use crate::connector::Target;
 use crate::error::FrameworkError;
 use crate::framework::{Framework, call_provided, end_connection, interface_of, origin_of};
 use crate::lead::{Change, Way};
 use crate::monitor::{Monitoring, announce_instance};
 use crate::parameters::{parameter_error, read_all};
 use crate::state::{Connection, Entry, Provided, State, Uses};
+
+/// Ways to an instance that can be called as long as this is kept, wherever the connections lead by then.
+pub struct KeptWays {
+    /// Each with its provides port.
+    ways: Vec<(String, Arc<Target>)>,
+}
+
+impl KeptWays {
+    /// Provides port and what is called there, one for each connection that led to it.
+    pub fn ports(&self) -> impl Iterator<Item = (&str, NonNull<RawPort>)> {
+        let ways = self.ways.iter();
+        ways.map(|(port, target)| (port.as_str(), target.pair()))
+    }
+}
 
 /// A uses port that leads to the old instance and is to lead to the new one.
 struct Move {
@@ -36,8 +56,8 @@ struct Plan {
 impl Framework {
     /// Puts a new instance of a class of the framework's repository in the place of an instance, while any number of threads
     /// call it: the next call of each goes to the new one, a call in flight ends on the old one. The new one has the name,
-    /// the connections, the properties and the values of the parameters that both have. The old one says goodbye and is
-    /// destroyed when no caller can be inside it any more.
+    /// the connections, the properties, the values of the parameters that both have, and the state that the old one saves
+    /// (`cca.StatefulComponent`). The old one says goodbye and is destroyed when no caller can be inside it any more.
     ///
     /// # Errors
     /// No such instance or class; an instance that is no component; a port that is connected and that the class lacks or
@@ -80,6 +100,7 @@ impl Framework {
     fn succeed(&self, old: &ComponentId, new: &ComponentId) -> Result<(), FrameworkError> {
         self.hand_over_parameters(old, new)?;
         self.connect_as(old, new)?;
+        self.hand_over_state(old, new)?;
         let told = {
             let state = self.shared.lock();
             let moves = moves(&state, old, new)?;
@@ -132,11 +153,81 @@ impl Framework {
         Ok(())
     }
 
+    /// What the old one's `cca.StatefulComponent` saves, where both have that port.
+    fn hand_over_state(&self, old: &ComponentId, new: &ComponentId) -> Result<(), FrameworkError> {
+        type State = dyn StatefulComponentPort;
+        let (from, to) = (self.ports_of::<State>(old)?, self.ports_of::<State>(new)?);
+        let (Some((_, from)), Some((port, to))) = (from.first(), to.first()) else {
+            return Ok(());
+        };
+        let failed = |act: &str, class: &ComponentId, source| FrameworkError::Port {
+            act: format!("{act} state \"{}.{port}\"", class.name),
+            source,
+        };
+        let saved = call_provided::<State, _>(from, &old.name, |port| port.save())?;
+        let saved = saved.map_err(|error| failed("save", old, error))?;
+        let restored = call_provided::<State, _>(to, &new.name, |port| {
+            port.restore(RSlice::from_slice(&saved))
+        })?;
+        restored.map_err(|error| failed("restore", new, error))
+    }
+
+    /// The ways that lead to an instance now, through proxies where its connections are monitored. While they are kept the
+    /// instance is not destroyed, also when another has taken its place.
+    ///
+    /// # Errors
+    /// No such instance.
+    pub fn keep_ways_to(&self, instance: &str) -> Result<KeptWays, FrameworkError> {
+        let state = self.shared.lock();
+        let mut ways = Vec::new();
+        for (port, provides) in &state.instance(instance)?.provides {
+            for (user, uses) in &provides.users {
+                let target = state.uses(user, uses)?.connector.current();
+                ways.extend(target.map(|target| (port.clone(), target)));
+            }
+        }
+        Ok(KeptWays { ways })
+    }
+
+    /// Whether an instance may be replaced between any two calls: it hands its state over (`cca.StatefulComponent`), or says
+    /// of all its ports, but those of parameters and counters, that what they answer depends on no earlier call ([`STATELESS`]).
+    ///
+    /// # Errors
+    /// No such instance.
+    pub fn may_be_replaced(&self, instance: &str) -> Result<bool, FrameworkError> {
+        let id = self.component_id(instance)?;
+        if !self.ports_of::<dyn StatefulComponentPort>(&id)?.is_empty() {
+            return Ok(true);
+        }
+        let of_no_state = [
+            <dyn ParameterPort as Interface>::descriptor().name,
+            <dyn CounterPort as Interface>::descriptor().name,
+        ];
+        for port in self.instance(instance)?.provides {
+            if of_no_state.contains(&port.interface.name) {
+                continue;
+            }
+            let properties = self.port_properties(instance, &port.name)?;
+            if !properties.get(STATELESS, false).unwrap_or(false) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     fn parameter_ports_of(
         &self,
         id: &ComponentId,
     ) -> Result<Vec<(String, Arc<Provided>)>, FrameworkError> {
-        let interface = <dyn ParameterPort as cca_abi::Interface>::descriptor().name;
+        self.ports_of::<dyn ParameterPort>(id)
+    }
+
+    /// Provides ports of an interface.
+    fn ports_of<P: Interface + ?Sized>(
+        &self,
+        id: &ComponentId,
+    ) -> Result<Vec<(String, Arc<Provided>)>, FrameworkError> {
+        let interface = P::descriptor().name;
         let state = self.shared.lock();
         let ports = state.entry(id)?.provides.iter();
         let ports = ports.filter(|(_, provides)| interface_of(&provides.port).name == interface);

@@ -51,6 +51,7 @@ mod plain;
 mod progress;
 mod replacement;
 mod services;
+mod state;
 mod type_map;
 
 pub use builder::{
@@ -81,4 +82,5 @@ pub use plain::{KeptValue, PlainParameter, PlainValue, plain_kind};
 pub use progress::ProgressPort;
 pub use replacement::{ReplacementServicePort, ReplacementServicePortVtable};
 pub use services::{PortRef, Services, ServicesPort, ServicesPortVtable, UsesPort};
+pub use state::{STATELESS, StatefulComponentPort, StatefulComponentPortVtable};
 pub use type_map::{DComplex, FComplex, TypeKind, TypeMap, TypeMapValue, TypeMismatch, TypeValue};

@@ -26,7 +26,8 @@ pub trait ReplacementServicePort {
 
     /// Puts a new instance of a class of the framework's repository in the place of an instance: it has its name, takes
     /// over its connections, its properties and the values of the parameters that both have, and the old one says goodbye
-    /// when it has been left by all callers. What the old one has computed is not handed over.
+    /// when it has been left by all callers. What the old one has computed is handed over where both provide
+    /// `cca.StatefulComponent`.
     ///
     /// # Errors
     /// No such instance or class; a port that is connected and that the class lacks or has of another type; the class's

@@ -11,7 +11,7 @@ use cca_abi::{
 
 use crate::{
     ComponentId, ComponentReleasePort, ErrorCode, ParameterPort, ParameterSet, PlainParameter,
-    PlainValue, PortError, RStr, RString, TypeMap, port,
+    PlainValue, PortError, RStr, RString, STATELESS, TypeMap, port,
 };
 
 /// `gov.cca.Services` as it crosses the border. Rust components use [`Services`].
@@ -287,6 +287,18 @@ impl Services {
     /// `PortNotDefined`.
     pub fn set_port_properties(&self, name: &str, properties: TypeMap) -> Result<(), PortError> {
         self.inner.stub.set_port_properties(name.into(), properties)
+    }
+
+    /// Says of a provides port that what it answers depends on its arguments and on the component's parameters alone: another
+    /// component may then take this one's place between any two calls, as `run --adapt` has it.
+    ///
+    /// # Errors
+    /// `PortNotDefined`.
+    pub fn declare_stateless(&self, port: &str) -> Result<(), PortError> {
+        let mut properties = self.get_port_properties(port)?;
+        let put = properties.put(STATELESS, true);
+        put.map_err(PortError::failed)?;
+        self.set_port_properties(port, properties)
     }
 
     /// This component, as `cca.BuilderService` names it.

@@ -145,6 +145,42 @@ fn what_does_not_fit_stays_out() {
     drop(host);
 }
 
+#[test]
+fn state_is_handed_over() {
+    let framework = framework();
+    add(&framework, "a", "test.Remembering");
+    for expected in 1..=3 {
+        assert_eq!(number(&framework, "a"), expected);
+    }
+    framework.replace_instance("a", "test.Remembering").unwrap();
+    assert_eq!(number(&framework, "a"), 4);
+    let refused = told(
+        framework
+            .replace_instance("a", "test.Forgetful")
+            .unwrap_err(),
+    )
+    .1;
+    assert!(refused.contains("restore state \"a.state\""), "{refused}");
+    assert_eq!(number(&framework, "a"), 5);
+    framework.replace_instance("a", "test.Stateless").unwrap();
+    assert_eq!(number(&framework, "a"), 7);
+}
+
+#[test]
+fn who_may_be_replaced_says_so() {
+    let framework = framework();
+    for (class, may_be) in [
+        ("test.Adder", false),
+        ("test.Stateless", true),
+        ("test.Remembering", true),
+    ] {
+        let name = class.replace('.', "");
+        add(&framework, &name, class);
+        assert_eq!(framework.may_be_replaced(&name).unwrap(), may_be, "{class}");
+    }
+    assert!(framework.may_be_replaced("nobody").is_err());
+}
+
 /// Eight threads call while an instance is replaced and a port is led to and fro: every call reaches a living provider.
 #[test]
 fn threads_call_on() {
