@@ -66,7 +66,13 @@ static int32_t set_services(const void *object, cca_port services, cca_error *er
     const cca_services *functions = (const cca_services *)(const void *)services.vtable;
     const cca_text name = CCA_TEXT("flux");
     const cca_owned_port port = {{object, &FLUX.header}, NULL, &FLUX_INTERFACE};
-    return functions->add_provides_port(services.object, name, port, error);
+    /* What it answers depends on its arguments alone, so that another may take its place between two calls. */
+    const cca_text stateless = CCA_TEXT("stateless");
+    cca_value yes = {CCA_BOOL, 1, 0.0, {NULL, 0}};
+    if (functions->add_provides_port(services.object, name, port, error) != CCA_OK) {
+        return CCA_FAILED;
+    }
+    return functions->set_port_property(services.object, name, stateless, yes, error);
 }
 
 static int32_t release_services(const void *object, cca_error *error) {

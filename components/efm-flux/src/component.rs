@@ -15,6 +15,7 @@ impl Component for EfmFlux {
     fn set_services(services: &Services) -> Result<Arc<Self>, PortError> {
         let component = Arc::new(EfmFlux);
         services.add_provides_port::<dyn FluxPort, _>("flux", &component)?;
+        services.declare_stateless("flux")?;
         Ok(component)
     }
 }

@@ -20,6 +20,7 @@ impl Component for GodunovFlux {
     fn set_services(services: &Services) -> Result<Arc<Self>, PortError> {
         let component = Arc::new(Self::default());
         services.add_provides_port::<dyn FluxPort, _>("flux", &component)?;
+        services.declare_stateless("flux")?;
         services.add_provides_port::<dyn CounterPort, _>("counters", &component)?;
         Ok(component)
     }

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cca_ports::{Component, Counter, CounterPort, PortError, RVec, Services, component};
+use cca_ports::{
+    Component, Counter, CounterPort, PortError, RSlice, RVec, Services, StatefulComponentPort,
+    component,
+};
 use hydro_ports::{Axis, States, StatesMut, StatesPort};
 
 use crate::{Limiter, Mc, Minmod, construct};
@@ -52,6 +55,24 @@ impl Fallbacks {
         };
         [fallbacks].into_iter().collect()
     }
+
+    /// The count, which another limiter goes on with.
+    fn save(&self) -> RVec<u8> {
+        let count = self.0.load(Ordering::Relaxed);
+        count.to_le_bytes().into_iter().collect()
+    }
+
+    fn restore(&self, state: &[u8]) -> Result<(), PortError> {
+        let count = state.try_into().map(u64::from_le_bytes);
+        let count = count.map_err(|_| {
+            PortError::failed(format_args!(
+                "cannot take over state: {} bytes, expected the 8 of a count",
+                state.len()
+            ))
+        })?;
+        self.0.store(count, Ordering::Relaxed);
+        Ok(())
+    }
 }
 
 impl Component for StatesConstructor {
@@ -59,6 +80,7 @@ impl Component for StatesConstructor {
         let component = Arc::new(Self::default());
         services.add_provides_port::<dyn StatesPort, _>("states", &component)?;
         services.add_provides_port::<dyn CounterPort, _>("counters", &component)?;
+        services.add_provides_port::<dyn StatefulComponentPort, _>("state", &component)?;
         Ok(component)
     }
 }
@@ -81,11 +103,22 @@ impl CounterPort for StatesConstructor {
     }
 }
 
+impl StatefulComponentPort for StatesConstructor {
+    fn save(&self) -> Result<RVec<u8>, PortError> {
+        Ok(self.fallbacks.save())
+    }
+
+    fn restore(&self, state: RSlice<'_, u8>) -> Result<(), PortError> {
+        self.fallbacks.restore(&state)
+    }
+}
+
 impl Component for MinmodStates {
     fn set_services(services: &Services) -> Result<Arc<Self>, PortError> {
         let component = Arc::new(Self::default());
         services.add_provides_port::<dyn StatesPort, _>("states", &component)?;
         services.add_provides_port::<dyn CounterPort, _>("counters", &component)?;
+        services.add_provides_port::<dyn StatefulComponentPort, _>("state", &component)?;
         Ok(component)
     }
 }
@@ -105,6 +138,16 @@ impl StatesPort for MinmodStates {
 impl CounterPort for MinmodStates {
     fn counters(&self) -> Result<RVec<Counter>, PortError> {
         Ok(self.fallbacks.counters())
+    }
+}
+
+impl StatefulComponentPort for MinmodStates {
+    fn save(&self) -> Result<RVec<u8>, PortError> {
+        Ok(self.fallbacks.save())
+    }
+
+    fn restore(&self, state: RSlice<'_, u8>) -> Result<(), PortError> {
+        self.fallbacks.restore(&state)
     }
 }
 
