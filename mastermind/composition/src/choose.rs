@@ -29,10 +29,13 @@ pub struct Choice {
     pub predicted_s: f64,
     /// The same in the current assembly, seconds.
     pub current_s: f64,
-    /// 95 % interval of `predicted_s`, seconds; its upper end infinite (`null` in JSON) where a
-    /// model does not tell. Of one fresh run where the spread between runs is known; else of the calls of the recorded run,
+    /// 95 % interval of `predicted_s`, seconds, in which the calls of `spread_unknown` take what is predicted. Of one fresh run where the spread between runs is known; else of the calls of the recorded run,
     /// which share its state, so that another run is often outside.
     pub interval_s: [f64; 2],
+    /// Models of the best assembly that do not tell how much calls spread, such as those of a method that was called once.
+    pub spread_unknown: Vec<String>,
+    /// Predicted seconds of their calls.
+    pub spread_unknown_s: f64,
     /// The spread between runs, where it is known.
     pub between_runs: Option<BetweenRuns>,
     /// What was left out of the search: nothing, since it is exact.
@@ -254,7 +257,7 @@ impl Place<'_> {
             current: class == self.current,
             calls: self.calls.iter().map(|call| call.count).sum(),
             predicted_s: predicted.time_s,
-            interval_s: predicted.interval_s(),
+            interval_s: predicted.whole_interval_s(),
             measured_s: self.measured_s(class),
             extrapolated: predicted.extrapolated,
             clamped: predicted.clamped,
@@ -480,6 +483,8 @@ impl<'a> Composition<'a> {
             predicted_s: sum.time_s,
             current_s,
             interval_s: interval_s(&sum, options.between_runs.as_ref()),
+            spread_unknown: sum.unknown.into_iter().collect(),
+            spread_unknown_s: sum.unknown_s,
             between_runs: options.between_runs,
             pruned: Vec::new(),
             proved: found.proved(),
@@ -548,9 +553,7 @@ impl<'a> Composition<'a> {
         let deviation = |site: usize, class: &str| {
             let rows = self.rows[site].iter();
             let mut of_class = rows.filter(|(row, _)| row.class == class);
-            of_class
-                .next()
-                .map_or(0.0, |(_, p)| p.uncertainty.variance_s2().sqrt())
+            of_class.next().map_or(0.0, |(_, p)| p.deviation_s())
         };
         let deviations: Vec<Vec<f64>> = self
             .classes

@@ -1,6 +1,6 @@
 //! Predicted time of a set of calls by one class.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use mastermind_models::{Error as ModelError, LEVEL, ModelSet, Total, Uncertainty};
 
@@ -8,12 +8,16 @@ use crate::error::{Error, Lacking};
 use crate::workload::{Call, Workload, model_name};
 
 /// Time of all calls of an instance.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Predicted {
     /// Seconds.
     pub time_s: f64,
-    /// Its uncertainty.
+    /// Its uncertainty, without the calls of `unknown`.
     pub uncertainty: Uncertainty,
+    /// Models that do not tell how much their calls spread, such as those of a method that was called once.
+    pub unknown: BTreeSet<String>,
+    /// Seconds of their calls.
+    pub unknown_s: f64,
     /// A call lies outside the range its model was measured in.
     pub extrapolated: bool,
     /// A model was negative at a call, and 0 taken.
@@ -25,11 +29,29 @@ impl Predicted {
     pub fn merge(&mut self, other: &Self) {
         self.time_s += other.time_s;
         self.uncertainty.merge(&other.uncertainty);
+        self.unknown.extend(other.unknown.iter().cloned());
+        self.unknown_s += other.unknown_s;
         self.extrapolated |= other.extrapolated;
         self.clamped |= other.clamped;
     }
 
-    /// Ends of the 95 % interval, seconds, the lower ≥ 0.
+    /// Standard deviation, seconds; infinite where the spread of some calls is unknown.
+    pub fn deviation_s(&self) -> f64 {
+        match self.unknown.is_empty() {
+            true => self.uncertainty.variance_s2().sqrt(),
+            false => f64::INFINITY,
+        }
+    }
+
+    /// Ends of the 95 % interval of all calls, seconds, the lower ≥ 0; the upper infinite where the spread of some is unknown.
+    pub fn whole_interval_s(&self) -> [f64; 2] {
+        match self.unknown.is_empty() {
+            true => self.interval_s(),
+            false => [0.0, f64::INFINITY],
+        }
+    }
+
+    /// Ends of the 95 % interval, seconds, the lower ≥ 0, as if calls whose spread is unknown took what is predicted.
     pub fn interval_s(&self) -> [f64; 2] {
         let half_s = self.uncertainty.half_width_s(LEVEL);
         [(self.time_s - half_s).max(0.0), self.time_s + half_s]
@@ -75,9 +97,15 @@ pub(crate) fn predict_calls(
                 source: Box::new(source),
             })?;
     }
-    for share in totals.values() {
+    for ((name, _), share) in &totals {
         total.time_s += share.time_s();
-        total.uncertainty.merge(&share.uncertainty());
+        let uncertainty = share.uncertainty();
+        if uncertainty.variance_s2().is_finite() {
+            total.uncertainty.merge(&uncertainty);
+        } else {
+            total.unknown.insert(name.clone());
+            total.unknown_s += share.time_s();
+        }
         total.extrapolated |= share.extrapolated();
         total.clamped |= share.clamped();
     }

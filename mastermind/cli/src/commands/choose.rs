@@ -214,6 +214,13 @@ fn tell(choice: &Choice) {
         "{} assemblies; best {:.4} s predicted ({lower:.4} to {upper:.4}), the current one {:.4} s",
         choice.assemblies, choice.predicted_s, choice.current_s
     ));
+    if !choice.spread_unknown.is_empty() {
+        output::line(format!(
+            "the spread of calls is unknown for {}, {:.4} s together: the interval is as if they took that",
+            choice.spread_unknown.join(", "),
+            choice.spread_unknown_s
+        ));
+    }
     output::line(spread_line(choice));
     let changed = choice
         .instances
