@@ -173,6 +173,15 @@ pub fn extrap(workspace: &Workspace) -> Result<(), StepError> {
     run_step("Extra-P and ours", &mut script)
 }
 
+/// The policies that choose while a program runs, replayed on measured times.
+pub fn adapt(workspace: &Workspace) -> Result<(), StepError> {
+    let mut script = Command::new("sh");
+    script
+        .arg(workspace.root.join("benches/adapt/run.sh"))
+        .env("CARGO_TARGET_DIR", &workspace.target);
+    run_step("policies that choose on line", &mut script)
+}
+
 /// The tables of the error correction, and what a run costs beside Operon's.
 pub fn mecp(workspace: &Workspace) -> Result<(), StepError> {
     let mut script = Command::new("sh");

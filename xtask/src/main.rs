@@ -21,7 +21,7 @@ use steps::StepError;
 use system::System;
 use workspace::Workspace;
 
-const USAGE: &str = "usage: cargo xtask demo|choice|prediction|test|bench|extrap|mecp|build|install|dist|system [--no-install] [--full]
+const USAGE: &str = "usage: cargo xtask demo|choice|prediction|test|bench|extrap|mecp|adapt|build|install|dist|system [--no-install] [--full]
 
   demo          build, run the shock problem, fit, and choose an implementation
   choice        the last part of the demo by itself; fails if a prediction does
@@ -31,6 +31,8 @@ const USAGE: &str = "usage: cargo xtask demo|choice|prediction|test|bench|extrap
   bench         the cost of a call, of a recorded call, and the like
   extrap        how well and how fast models are fitted, beside Extra-P; needs python3 and a package index
   mecp          how well corrected formulas predict, and what the search costs beside Operon's; as extrap
+  adapt         how near to an oracle the choice of an implementation comes while it is learnt what each takes, beside
+                other policies; as extrap
   build         the binary, the component libraries, the MPI back ends
   install       all of them with headers, examples, completions and manual pages, into --prefix DIR
   dist          the same as an archive in target/dist, to be unpacked anywhere
@@ -110,6 +112,7 @@ fn run(
         "bench" => Workspace::find().and_then(|workspace| bench::bench(&workspace, full)),
         "extrap" => Workspace::find().and_then(|workspace| bench::extrap(&workspace)),
         "mecp" => Workspace::find().and_then(|workspace| bench::mecp(&workspace)),
+        "adapt" => Workspace::find().and_then(|workspace| bench::adapt(&workspace)),
         other => Err(StepError::Usage {
             found: other.to_owned(),
             usage: USAGE,

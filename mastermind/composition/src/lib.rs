@@ -8,11 +8,13 @@
 //! * a [`CallGraph`] has who called whom, how often, with which parameters, and the own time of each method by call path;
 //! * [`scale_workload`] gives the workload of settings that were not run;
 //! * [`plan`] says which runs show all that the models need.
-//! * [`optimise`] has the optimiser for assemblies whose parts also cost something together.
+//! * [`optimise`] has the optimiser for assemblies whose parts also cost something together;
+//! * [`adapt`] decides again and again while the application runs.
 //!
 //! A model belongs to a class and a method: [`model_name`] is the name it must have. Nothing here
 //! prints, reads files, or knows the framework.
 
+pub mod adapt;
 mod between_runs;
 mod call_graph;
 mod choose;

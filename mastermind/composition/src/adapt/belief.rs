@@ -1,0 +1,451 @@
+//! What is known of the times of several classes at one place, from stored models and from calls seen so far.
+//!
+//! The logarithm of a time is a Gaussian process over the class and the kind of call (method, labels, sizes): a part that all
+//! classes share, since a large call is long whichever class answers, and a part of each class. So one call of one size says
+//! something of that class at other sizes, the less the further they are, and how much a class grows with size is not
+//! believed after one size.
+
+use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
+
+/// A kind of call: calls of one kind are taken as alike.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Kind {
+    /// Number of its method and labels: kinds of other groups are another method, or of another label.
+    pub group: usize,
+    /// Logarithms of its sizes, shape `[n_sizes]`, the same number in a group.
+    pub x: Vec<f64>,
+}
+
+/// Standard deviations of what is not known, in logarithms of time.
+#[derive(Debug, Clone, Copy)]
+struct Spread {
+    offset: f64,
+    slope: f64,
+    smooth: f64,
+    /// Distance in the logarithm of a size over which the smooth part changes.
+    reach: f64,
+    rough: f64,
+}
+
+/// Of what all classes share, without a stored model: nearly nothing is known.
+const SHARED: Spread = Spread {
+    offset: 10.0,
+    slope: 0.5,
+    smooth: 0.5,
+    reach: 1.5,
+    rough: 0.3,
+};
+
+/// Of a class without a stored model, beside the others.
+const OWN: Spread = Spread {
+    offset: 0.8,
+    slope: 0.15,
+    smooth: 0.3,
+    reach: 1.0,
+    rough: 0.15,
+};
+
+/// Of all classes beside their stored models: the state of the machine.
+const SHARED_STORED: Spread = Spread {
+    offset: 0.3,
+    slope: 0.0,
+    smooth: 0.1,
+    reach: 2.0,
+    rough: 0.05,
+};
+
+/// Of a class beside its stored model.
+const OWN_STORED: Spread = Spread {
+    offset: 0.12,
+    slope: 0.02,
+    smooth: 0.1,
+    reach: 1.0,
+    rough: 0.05,
+};
+
+/// Standard deviation of a call before any was seen, and how many calls that counts for.
+const NOISE: (f64, f64) = (0.1, 5.0);
+
+/// Smallest standard deviation of a call that is believed.
+const LEAST_NOISE: f64 = 0.01;
+
+/// What the mean of any number of calls is off by: they share the machine's state.
+const MEAN_NOISE: f64 = 0.01;
+
+/// Most calls that a mean counts for, so that it goes on following the latest.
+const MOST_CALLS: f64 = 200.0;
+
+/// Calls from which on a call far off counts as one that is less far, and how many standard deviations are far.
+const CLAMPED: (f64, f64) = (5.0, 4.0);
+
+/// Part of an unknown of a class that holds for all groups of kinds alike.
+const COMMON_TO_GROUPS: f64 = 0.8;
+
+/// Calls of one class and one kind.
+#[derive(Debug, Clone, Copy, Default)]
+struct Cell {
+    calls: f64,
+    /// Mean logarithm of their time.
+    ln_mean: f64,
+}
+
+/// Times of several classes, numbered from 0, at kinds of calls, numbered from 0.
+#[derive(Debug, Clone)]
+pub struct Beliefs {
+    kinds: Vec<Kind>,
+    /// Logarithms of the predictions of stored models, shape `[n_arms][n_kinds]`.
+    stored: Vec<Vec<Option<f64>>>,
+    /// Shape `[n_arms][n_kinds]`.
+    cells: Vec<Vec<Cell>>,
+    /// Sum of squared deviations of calls from their cells' means, and how many.
+    noise: (f64, f64),
+    posterior: Option<Posterior>,
+}
+
+impl Beliefs {
+    /// Nothing known of `n_arms` classes.
+    pub fn new(n_arms: usize) -> Self {
+        Beliefs {
+            kinds: Vec::new(),
+            stored: vec![Vec::new(); n_arms],
+            cells: vec![Vec::new(); n_arms],
+            noise: (NOISE.0 * NOISE.0 * NOISE.1, NOISE.1),
+            posterior: None,
+        }
+    }
+
+    /// Number of classes.
+    pub fn n_arms(&self) -> usize {
+        self.cells.len()
+    }
+
+    /// Number of kinds.
+    pub fn n_kinds(&self) -> usize {
+        self.kinds.len()
+    }
+
+    /// A kind of call that was not known before.
+    ///
+    /// # Arguments
+    /// * `stored_s` - what the stored model of each class predicts for it, seconds, > 0; shape `[n_arms]`
+    ///
+    /// # Returns
+    /// Its number.
+    pub fn add_kind(&mut self, kind: Kind, stored_s: &[Option<f64>]) -> usize {
+        self.kinds.push(kind);
+        for (arm, stored) in self.stored.iter_mut().enumerate() {
+            let known = stored_s.get(arm).copied().flatten();
+            stored.push(known.filter(|s| *s > 0.0 && s.is_finite()).map(f64::ln));
+        }
+        for cells in &mut self.cells {
+            cells.push(Cell::default());
+        }
+        self.posterior = None;
+        self.kinds.len() - 1
+    }
+
+    /// Takes in calls of one kind.
+    ///
+    /// # Arguments
+    /// * `calls` - how many, > 0
+    /// * `ln_mean` - mean logarithm of their time in seconds
+    pub fn observe(&mut self, arm: usize, kind: usize, calls: f64, ln_mean: f64) {
+        let deviation = self.deviation();
+        let cell = &mut self.cells[arm][kind];
+        let before = cell.calls;
+        let mut value = ln_mean;
+        if before >= CLAMPED.0 {
+            let most = CLAMPED.1 * deviation;
+            value = value.clamp(cell.ln_mean - most, cell.ln_mean + most);
+        }
+        let off = value - cell.ln_mean;
+        cell.calls = (before + calls).min(MOST_CALLS);
+        cell.ln_mean += off * calls / cell.calls;
+        if before > 0.0 {
+            // The mean of `calls` spreads as one call does, divided by their number.
+            self.noise.0 += off * off * calls * before / (before + calls);
+            self.noise.1 += 1.0;
+        }
+        let doubled = before == 0.0 || cell.calls.log2().floor() > before.log2().floor();
+        if doubled {
+            self.posterior = None;
+        }
+    }
+
+    /// Standard deviation of a call about the mean of its kind, in logarithms.
+    pub fn deviation(&self) -> f64 {
+        (self.noise.0 / self.noise.1).sqrt().max(LEAST_NOISE)
+    }
+
+    /// Calls seen of a class, over all kinds; older ones beyond the latest few hundred of a kind not counted.
+    pub fn calls(&self, arm: usize) -> f64 {
+        self.cells[arm].iter().map(|cell| cell.calls).sum()
+    }
+
+    /// Calls seen of a class at a kind.
+    pub fn calls_at(&self, arm: usize, kind: usize) -> f64 {
+        self.cells[arm][kind].calls
+    }
+
+    /// Mean logarithm of the time of the calls seen of a class at a kind; `None` before the first.
+    pub fn seen_ln(&self, arm: usize, kind: usize) -> Option<f64> {
+        let cell = self.cells[arm][kind];
+        (cell.calls > 0.0).then_some(cell.ln_mean)
+    }
+
+    /// A class has become slower at all kinds.
+    ///
+    /// # Arguments
+    /// * `by` - logarithm of the factor
+    /// * `calls` - how many calls what is known of it counts for from now on, at most
+    pub fn shift(&mut self, arm: usize, by: f64, calls: f64) {
+        for cell in &mut self.cells[arm] {
+            cell.ln_mean += by;
+            cell.calls = cell.calls.min(calls);
+        }
+        for stored in self.stored[arm].iter_mut().flatten() {
+            *stored += by;
+        }
+        self.posterior = None;
+    }
+
+    /// What is believed of each class at each kind.
+    pub fn posterior(&mut self) -> &Posterior {
+        if self.posterior.is_none() {
+            self.posterior = Some(self.fit());
+        }
+        self.posterior.get_or_insert_with(Posterior::default)
+    }
+
+    fn fit(&self) -> Posterior {
+        let seen: Vec<(usize, usize)> = (0..self.n_arms())
+            .flat_map(|arm| (0..self.n_kinds()).map(move |kind| (arm, kind)))
+            .filter(|&(arm, kind)| self.cells[arm][kind].calls > 0.0)
+            .collect();
+        let noise = self.deviation().powi(2);
+        let n = seen.len();
+        let covariance = DMatrix::from_fn(n, n, |i, j| {
+            let own = match i == j {
+                true => {
+                    let (arm, kind) = seen[i];
+                    noise / self.cells[arm][kind].calls + MEAN_NOISE * MEAN_NOISE
+                }
+                false => 0.0,
+            };
+            self.covariance(seen[i], seen[j]) + own
+        });
+        let off = DVector::from_fn(n, |i, _| {
+            let (arm, kind) = seen[i];
+            self.cells[arm][kind].ln_mean - self.prior(arm, kind)
+        });
+        let cholesky = Cholesky::new(covariance);
+        let (n_arms, n_kinds) = (self.n_arms(), self.n_kinds());
+        let mut posterior = Posterior {
+            ln_mean: vec![vec![0.0; n_kinds]; n_arms],
+            unknown: Vec::with_capacity(n_arms),
+        };
+        for arm in 0..n_arms {
+            let prior =
+                DMatrix::from_fn(n_kinds, n_kinds, |i, j| self.covariance((arm, i), (arm, j)));
+            let mut means = DVector::from_fn(n_kinds, |kind, _| self.prior(arm, kind));
+            let unknown = match &cholesky {
+                Some(cholesky) if n > 0 => {
+                    let to_seen = DMatrix::from_fn(n, n_kinds, |i, kind| {
+                        self.covariance(seen[i], (arm, kind))
+                    });
+                    let told = half_solve(cholesky, to_seen);
+                    let off =
+                        half_solve(cholesky, DMatrix::from_column_slice(n, 1, off.as_slice()));
+                    means += told.tr_mul(&off).column(0);
+                    prior - told.tr_mul(&told)
+                }
+                _ => prior,
+            };
+            posterior.ln_mean[arm].copy_from_slice(means.as_slice());
+            posterior.unknown.push(unknown);
+        }
+        posterior
+    }
+
+    /// What is expected before any call: the stored model, else the mean of those of others, else a time that grows with
+    /// each size.
+    fn prior(&self, arm: usize, kind: usize) -> f64 {
+        if let Some(stored) = self.stored[arm][kind] {
+            return stored;
+        }
+        let others = self.stored.iter().filter_map(|stored| stored[kind]);
+        let (sum, n) = others.fold((0.0, 0.0), |(sum, n), value| (sum + value, n + 1.0));
+        if n > 0.0 {
+            return sum / n;
+        }
+        let x = &self.kinds[kind].x;
+        x.iter().sum::<f64>() / (x.len().max(1) as f64)
+    }
+
+    /// How much what is not known of two classes at two kinds goes together.
+    fn covariance(&self, (a, i): (usize, usize), (b, j): (usize, usize)) -> f64 {
+        let is_stored = |arm: usize, kind: usize| self.stored[arm][kind].is_some();
+        let any_stored = |kind: usize| self.stored.iter().any(|stored| stored[kind].is_some());
+        let shared = match any_stored(i) && any_stored(j) {
+            true => SHARED_STORED,
+            false => SHARED,
+        };
+        let mut sum = self.together(&shared, i, j);
+        if a == b {
+            let own = match is_stored(a, i) && is_stored(b, j) {
+                true => OWN_STORED,
+                false => OWN,
+            };
+            sum += self.together(&own, i, j);
+        }
+        sum
+    }
+
+    fn together(&self, spread: &Spread, i: usize, j: usize) -> f64 {
+        let (one, other) = (&self.kinds[i], &self.kinds[j]);
+        let offset = spread.offset * spread.offset;
+        if one.group != other.group {
+            return COMMON_TO_GROUPS * offset;
+        }
+        // Sizes count from that of the group's first kind, where the offset is.
+        let origin = self.kinds.iter().find(|kind| kind.group == one.group);
+        let origin = origin.map_or(&one.x, |kind| &kind.x);
+        let mut slopes = 0.0;
+        let mut distance = 0.0;
+        for ((x, y), from) in one.x.iter().zip(&other.x).zip(origin) {
+            slopes += (x - from) * (y - from);
+            distance += (x - y) * (x - y);
+        }
+        let near = (-distance / (2.0 * spread.reach * spread.reach)).exp();
+        let rough = if i == j { spread.rough } else { 0.0 };
+        offset + spread.slope.powi(2) * slopes + spread.smooth.powi(2) * near + rough * rough
+    }
+}
+
+/// The triangular factor's solution of several right-hand sides.
+fn half_solve(cholesky: &Cholesky<f64, Dyn>, mut sides: DMatrix<f64>) -> DMatrix<f64> {
+    // The diagonal of a factor is positive, so this does not fail.
+    cholesky.l_dirty().solve_lower_triangular_mut(&mut sides);
+    sides
+}
+
+/// What is believed after the calls seen so far.
+#[derive(Debug, Clone, Default)]
+pub struct Posterior {
+    /// Shape `[n_arms][n_kinds]`.
+    ln_mean: Vec<Vec<f64>>,
+    /// Covariance over kinds, one a class.
+    unknown: Vec<DMatrix<f64>>,
+}
+
+impl Posterior {
+    /// Logarithm of the time of a class at a kind.
+    pub fn ln_mean(&self, arm: usize, kind: usize) -> f64 {
+        self.ln_mean[arm][kind]
+    }
+
+    /// Its variance: what is not known of it.
+    pub fn variance(&self, arm: usize, kind: usize) -> f64 {
+        self.unknown[arm][(kind, kind)].max(0.0)
+    }
+
+    /// Covariance of what is not known of a class at two kinds.
+    pub fn covariance(&self, arm: usize, kind: usize, other: usize) -> f64 {
+        self.unknown[arm][(kind, other)]
+    }
+
+    /// The class that is fastest at a kind, as far as is believed, among those allowed.
+    pub fn fastest(&self, kind: usize, is_allowed: impl Fn(usize) -> bool) -> Option<usize> {
+        let allowed = (0..self.ln_mean.len()).filter(|arm| is_allowed(*arm));
+        allowed.min_by(|a, b| self.ln_mean[*a][kind].total_cmp(&self.ln_mean[*b][kind]))
+    }
+}
+
+/// What choosing a class instead of another one is expected to save, as a share of the other's time, where the logarithm of the
+/// ratio of their times is normal and the choice is made once it is known: the mean of `max(0, 1 − ratio)`.
+///
+/// # Arguments
+/// * `ln_ratio` - its mean
+/// * `deviation` - its standard deviation, ≥ 0
+pub fn expected_saving(ln_ratio: f64, deviation: f64) -> f64 {
+    if deviation < 1e-9 {
+        return (1.0 - ln_ratio.exp()).max(0.0);
+    }
+    let z = -ln_ratio / deviation;
+    let ratio = (ln_ratio + deviation * deviation / 2.0).exp();
+    (below(z) - ratio * below(z - deviation)).max(0.0)
+}
+
+/// Probability that a standard normal number is below.
+fn below(z: f64) -> f64 {
+    0.5 * libm::erfc(-z / std::f64::consts::SQRT_2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(size: f64) -> Kind {
+        Kind {
+            group: 0,
+            x: vec![size.ln()],
+        }
+    }
+
+    #[test]
+    fn one_size_says_little_of_another() {
+        let mut beliefs = Beliefs::new(2);
+        let sizes = [100.0, 10_000.0];
+        let kinds = sizes.map(|size| beliefs.add_kind(kind(size), &[None, None]));
+        for kind in kinds {
+            beliefs.observe(0, kind, 50.0, (sizes[kind] * 1e-9).ln());
+        }
+        beliefs.observe(1, kinds[0], 50.0, (sizes[0] * 0.5e-9).ln());
+        let posterior = beliefs.posterior();
+        let ratio = |kind| (posterior.ln_mean(1, kind) - posterior.ln_mean(0, kind)).exp();
+        assert!((ratio(0) - 0.5).abs() < 0.03, "{}", ratio(0));
+        assert!((0.45..0.75).contains(&ratio(1)), "{}", ratio(1));
+        let deviation = |kind| posterior.variance(1, kind).sqrt();
+        assert!(deviation(0) < 0.05, "{}", deviation(0));
+        assert!(deviation(1) > 0.5, "{}", deviation(1));
+    }
+
+    #[test]
+    fn a_stored_model_is_believed_until_calls_say_otherwise() {
+        let mut beliefs = Beliefs::new(2);
+        let place = beliefs.add_kind(kind(100.0), &[Some(1e-3), Some(2e-3)]);
+        let ratio = |beliefs: &mut Beliefs| {
+            let posterior = beliefs.posterior();
+            (posterior.ln_mean(1, place) - posterior.ln_mean(0, place)).exp()
+        };
+        assert!((ratio(&mut beliefs) - 2.0).abs() < 1e-9);
+        beliefs.observe(0, place, 100.0, 1e-3_f64.ln());
+        beliefs.observe(1, place, 100.0, 0.5e-3_f64.ln());
+        let found = ratio(&mut beliefs);
+        assert!((0.45..0.65).contains(&found), "{found}");
+    }
+
+    #[test]
+    fn a_spike_moves_no_mean() {
+        let mut beliefs = Beliefs::new(1);
+        let place = beliefs.add_kind(kind(10.0), &[None]);
+        for _ in 0..20 {
+            beliefs.observe(0, place, 1.0, 0.0);
+        }
+        beliefs.observe(0, place, 1.0, 10.0);
+        let mean = beliefs.seen_ln(0, place).expect("calls");
+        assert!(mean < 0.03, "{mean}");
+    }
+
+    #[test]
+    fn what_is_saved_is_never_negative_and_grows_with_doubt() {
+        assert!((expected_saving(-(2.0_f64.ln()), 0.0) - 0.5).abs() < 1e-12);
+        assert_eq!(expected_saving(1.0, 0.0), 0.0);
+        let mut last = 0.0;
+        for deviation in [0.1, 0.3, 1.0] {
+            let saving = expected_saving(0.2, deviation);
+            assert!(saving > last, "{deviation}: {saving}");
+            last = saving;
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What was decided, and why.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A decision, as the log of decisions has it: one JSON object a line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Decision {
+    /// The application's step after which it was taken, counted from 1.
+    pub step: u64,
+    /// Part of the run that was done, 0 to 1, as the application reported it.
+    pub fraction: f64,
+    /// The instance it is about.
+    pub site: String,
+    /// What.
+    pub act: Act,
+    /// The class that worked there.
+    pub from: String,
+    /// The class that works there from now on.
+    pub to: String,
+    /// Why.
+    pub reason: String,
+    /// Seconds that trials have cost so far beyond what the classes before them would have taken, over all ranks.
+    pub spent_s: f64,
+    /// Seconds that they may cost.
+    pub budget_s: f64,
+}
+
+impl Decision {
+    /// Whether another class is to work there.
+    pub fn is_swap(&self) -> bool {
+        self.from != self.to
+    }
+}
+
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (step, act, reason) = (self.step, self.act.name(), &self.reason);
+        if self.act == Act::Stop {
+            return write!(f, "step {step}: {act}: {reason}");
+        }
+        let (site, from, to) = (&self.site, &self.from, &self.to);
+        match self.is_swap() {
+            true => write!(f, "step {step}: {site}: {act} {from} to {to}: {reason}"),
+            false => write!(f, "step {step}: {site}: {act} {to}: {reason}"),
+        }
+    }
+}
+
+/// What is decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Act {
+    /// Another class is put in, to be kept if it is faster.
+    Try,
+    /// The class that was put in stays.
+    Keep,
+    /// The one before comes back.
+    Back,
+    /// The class takes another time than it did: what is known of it is corrected.
+    Level,
+    /// The class failed, and is not put in again.
+    Failed,
+    /// Nothing is decided any more.
+    Stop,
+}
+
+impl Act {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Act::Try => "try",
+            Act::Keep => "keep",
+            Act::Back => "back",
+            Act::Level => "level",
+            Act::Failed => "failed",
+            Act::Stop => "stop",
+        }
+    }
+}

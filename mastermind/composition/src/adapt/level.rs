@@ -1,0 +1,130 @@
+//! Whether a class takes another time than it used to, at equal parameters.
+//!
+//! Residuals are gathered in windows of calls. A window whose median is further off than noise explains is a suspicion; the
+//! next one, of other calls, confirms it or does not. So a spike, or a slow stretch shorter than a window, changes nothing.
+
+/// Calls of a window.
+const WINDOW: f64 = 20.0;
+
+/// Smallest change of a level that is looked for, in logarithms: 15 %.
+const LEAST: f64 = 0.14;
+
+/// Standard deviations that are no noise.
+const FAR: f64 = 4.0;
+
+/// What the median of a window is off by although nothing has changed: the machine's state.
+const WOBBLE: f64 = 0.03;
+
+/// How far two windows may differ, as a share of the first one, and still say the same.
+const SAME: f64 = 0.5;
+
+/// What the residuals so far say.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Level {
+    /// As it was.
+    Same,
+    /// Perhaps another: what was seen is not to be believed yet.
+    Suspected,
+    /// Another one, by this logarithm of a factor.
+    Changed(f64),
+}
+
+/// Watches the residuals of one class at one place.
+#[derive(Debug, Clone, Default)]
+pub struct LevelWatch {
+    /// Calls and residual of each batch of the present window.
+    window: Vec<(f64, f64)>,
+    /// Median of the last window, if it was far off.
+    suspicion: Option<f64>,
+}
+
+impl LevelWatch {
+    /// Takes in calls.
+    ///
+    /// # Arguments
+    /// * `calls` - how many
+    /// * `residual` - mean logarithm of their time over what was expected
+    /// * `deviation` - standard deviation of a call
+    pub fn take(&mut self, calls: f64, residual: f64, deviation: f64) -> Level {
+        self.window.push((calls, residual));
+        let n: f64 = self.window.iter().map(|(calls, _)| calls).sum();
+        if n < WINDOW {
+            return self.standing();
+        }
+        let median = weighted_median(&mut self.window);
+        self.window.clear();
+        let noise = (deviation * deviation / n + WOBBLE * WOBBLE).sqrt();
+        if median.abs() <= LEAST.max(FAR * noise) {
+            self.suspicion = None;
+            return Level::Same;
+        }
+        match self.suspicion {
+            Some(first) if (median - first).abs() <= SAME * first.abs() => {
+                self.suspicion = None;
+                Level::Changed(f64::midpoint(first, median))
+            }
+            _ => {
+                self.suspicion = Some(median);
+                Level::Suspected
+            }
+        }
+    }
+
+    fn standing(&self) -> Level {
+        match self.suspicion {
+            Some(_) => Level::Suspected,
+            None => Level::Same,
+        }
+    }
+}
+
+/// The value with half of the weight on either side.
+///
+/// # Arguments
+/// * `weighted` - weight and value, in any order; sorted by this
+pub fn weighted_median(weighted: &mut [(f64, f64)]) -> f64 {
+    weighted.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let half = weighted.iter().map(|(weight, _)| weight).sum::<f64>() / 2.0;
+    let mut sum = 0.0;
+    for (weight, value) in weighted.iter() {
+        sum += weight;
+        if sum >= half {
+            return *value;
+        }
+    }
+    0.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_believed_after_two_windows() {
+        let mut watch = LevelWatch::default();
+        for _ in 0..100 {
+            assert_eq!(watch.take(1.0, 0.01, 0.05), Level::Same);
+        }
+        let told: Vec<_> = (0..40).map(|_| watch.take(1.0, 0.7, 0.05)).collect();
+        assert_eq!(told[18], Level::Same);
+        assert_eq!(told[19], Level::Suspected);
+        let Level::Changed(by) = told[39] else {
+            panic!("{:?}", told[39]);
+        };
+        assert!((by - 0.7).abs() < 1e-9, "{by}");
+    }
+
+    #[test]
+    fn a_slow_stretch_and_spikes_change_nothing() {
+        let mut watch = LevelWatch::default();
+        for call in 0..1000 {
+            let residual = match call {
+                100..115 => 0.8,
+                _ if call % 7 == 0 => 3.0,
+                _ => 0.0,
+            };
+            let level = watch.take(1.0, residual, 0.1);
+            assert!(!matches!(level, Level::Changed(_)), "{call}: {level:?}");
+        }
+    }
+}

@@ -1,0 +1,506 @@
+//! Which class works at each place, decided again and again while the application runs.
+//!
+//! State in, decision out: nothing here reads records or replaces anything. After each of the application's steps the
+//! [`Adapter`] gets the calls of that step, of all ranks ([`Report`]), and says what is to change ([`Decision`]); who asked
+//! tells it whether that could be done ([`Adapter::done`]). Every rank has an `Adapter` of its own and gives it the same
+//! reports, so that all decide the same.
+//!
+//! How it decides:
+//!
+//! * The times of the classes of a site are believed as [`belief`] has it: stored models where there are, corrected by what
+//!   is seen. A state of the machine that all other instances feel as well is taken out.
+//! * A class whose time at equal parameters has changed ([`LevelWatch`]) is corrected at all sizes at once.
+//! * Another class is tried where what it is expected to save in all calls to come, over what is not known of it, exceeds
+//!   what the trial is expected to cost, and that is within the budget.
+//! * What was tried stays if it is faster by more than the hysteresis over all kinds of calls, once enough calls were seen;
+//!   else, or once the budget is spent, the class before comes back. It is the guard.
+//! * Each change doubles the calls that the next one at that site needs.
+
+mod belief;
+mod decision;
+mod dispatch;
+mod level;
+mod site;
+
+use std::collections::BTreeMap;
+
+use mastermind_models::Coordinate;
+
+pub use belief::{Beliefs, Kind, Posterior, expected_saving};
+pub use decision::{Act, Decision};
+pub use dispatch::{Dispatcher, Horizon};
+pub use level::{Level, LevelWatch, weighted_median};
+
+use crate::workload::{Alternatives, Assembly};
+use site::{Seen, Site, Trial, kind_key};
+
+/// What a stored model predicts: class, method (`PORT.METHOD`) and coordinate to seconds a call; `None` without one.
+pub type Predict<'a> = dyn Fn(&str, &str, &Coordinate) -> Option<f64> + Send + Sync + 'a;
+
+/// Trials beyond which no class is tried again.
+const MOST_TRIALS: u32 = 20;
+
+/// Other instances needed to tell the state of the machine.
+const LEAST_OTHERS: usize = 3;
+
+/// Calls of a method of another instance needed to know what it usually takes.
+const LEAST_USUAL: f64 = 20.0;
+
+/// Most calls that this counts for, so that it follows a slow change.
+const MOST_USUAL: f64 = 200.0;
+
+/// Calls of a trial after which one that is far slower ends at once, and what is far slower.
+const CLEARLY: (f64, f64) = (5.0, 1.5);
+
+/// How careful the adapter is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AdaptSettings {
+    /// Part of the run's seconds that trials may cost, 0 to 1.
+    pub explore: f64,
+    /// Calls of a class needed before it is believed, the first time.
+    pub least_calls: u64,
+    /// Part of the time that a class must save to be kept.
+    pub hysteresis: f64,
+    /// Seconds that one replacement takes on each rank.
+    pub swap_s: f64,
+}
+
+impl Default for AdaptSettings {
+    fn default() -> Self {
+        AdaptSettings {
+            explore: 0.02,
+            least_calls: 20,
+            hysteresis: 0.03,
+            swap_s: 1e-3,
+        }
+    }
+}
+
+/// Calls of one method of one instance at one coordinate, of all ranks, since the last report.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Batch {
+    /// The instance.
+    pub instance: String,
+    /// The class that answered.
+    pub class: String,
+    /// `PORT.METHOD`.
+    pub port_method: String,
+    /// Their performance parameters; where several are in one batch, those of one of them.
+    pub coordinate: Coordinate,
+    /// Those that did not fail.
+    pub calls: u64,
+    /// Those that failed.
+    pub failed: u64,
+    /// Middle logarithm of the own time of those that did not, in seconds.
+    pub ln_mean: f64,
+}
+
+/// What happened since the last report.
+#[derive(Debug, Clone, Copy)]
+pub struct Report<'a> {
+    /// Steps of the application so far.
+    pub step: u64,
+    /// Part of the run that is done, 0 to 1; 0 where that is not known.
+    pub fraction: f64,
+    /// Seconds since the run began, of all ranks together.
+    pub elapsed_s: f64,
+    /// Number of ranks.
+    pub ranks: u32,
+    /// The calls.
+    pub batches: &'a [Batch],
+}
+
+/// Decides which class works at each site.
+pub struct Adapter {
+    sites: Vec<Site>,
+    settings: AdaptSettings,
+    predict: Box<Predict<'static>>,
+    /// Instance to kind of call to calls and middle logarithm of their time: tells the state of the machine.
+    usual: BTreeMap<String, BTreeMap<String, (f64, f64)>>,
+    /// What ended trials have cost, seconds over all ranks.
+    spent_s: f64,
+    budget_s: f64,
+}
+
+impl Adapter {
+    /// # Arguments
+    /// * `assembly` - class of each instance as the run begins
+    /// * `alternatives` - classes that may take their places; instances with none are left as they are
+    /// * `predict` - stored models
+    pub fn new(
+        assembly: &Assembly,
+        alternatives: &Alternatives,
+        settings: AdaptSettings,
+        predict: Box<Predict<'static>>,
+    ) -> Self {
+        let sites = alternatives.iter().filter_map(|(instance, classes)| {
+            let current = assembly.get(instance)?;
+            let site = Site::new(instance, current, classes, settings.least_calls);
+            (site.arms.len() > 1).then_some(site)
+        });
+        Adapter {
+            sites: sites.collect(),
+            settings,
+            predict,
+            usual: BTreeMap::new(),
+            spent_s: 0.0,
+            budget_s: 0.0,
+        }
+    }
+
+    /// Instances whose class may change, each with its class now.
+    pub fn classes(&self) -> impl Iterator<Item = (&str, &str)> {
+        let sites = self.sites.iter();
+        sites.map(|site| (site.instance.as_str(), site.class(site.current)))
+    }
+
+    /// Decides. What is to be swapped is to be swapped before the next call.
+    pub fn decide(&mut self, report: &Report<'_>) -> Vec<Decision> {
+        let residuals = self.residuals(report.batches);
+        let machine: Vec<f64> = self
+            .sites
+            .iter()
+            .map(|site| middle_of_others(&residuals, Some(&site.instance)))
+            .collect();
+        self.learn_usual(report.batches, middle_of_others(&residuals, None));
+        let done = report.fraction.clamp(0.0, 1.0);
+        // Where it is not known how much is to come, as much as has been.
+        let (to_come, expected_s) = match done > 0.0 {
+            true => ((1.0 - done) / done, report.elapsed_s / done),
+            false => (1.0, 2.0 * report.elapsed_s),
+        };
+        self.budget_s = self.settings.explore * expected_s;
+        let mut decisions = Vec::new();
+        for index in 0..self.sites.len() {
+            let seen = self.take(index, report.batches, &machine);
+            self.settle(index, report, &seen, &mut decisions);
+        }
+        if self.sites.iter().all(|site| site.trial.is_none()) {
+            let tried = (0..self.sites.len()).filter_map(|index| {
+                let (gain_s, arm, reason) = self.worth_trying(index, to_come, report.ranks)?;
+                Some((gain_s, index, arm, reason))
+            });
+            let best = tried.max_by(|a, b| a.0.total_cmp(&b.0));
+            if let Some((_, index, arm, reason)) = best {
+                decisions.push(self.begin_trial(index, arm, reason, report));
+            }
+        }
+        decisions
+    }
+
+    /// Tells whether a decided swap was made on all ranks. Where it was not, the class before works on, and the other is
+    /// not put in again.
+    ///
+    /// # Returns
+    /// What follows from a swap that was not made.
+    pub fn done(&mut self, decision: &Decision, made: Result<(), String>) -> Option<Decision> {
+        let Err(error) = made else { return None };
+        let index = self.site(&decision.site)?;
+        let site = &mut self.sites[index];
+        let arm = site.arms.iter().position(|arm| arm.class == decision.to)?;
+        site.arms[arm].refused = Some(error.clone());
+        site.current = site
+            .arms
+            .iter()
+            .position(|arm| arm.class == decision.from)
+            .unwrap_or(site.current);
+        site.trial = None;
+        Some(Decision {
+            act: Act::Failed,
+            to: decision.from.clone(),
+            from: decision.from.clone(),
+            reason: format!("{} cannot be put in: {error}", decision.to),
+            ..decision.clone()
+        })
+    }
+
+    fn site(&self, instance: &str) -> Option<usize> {
+        self.sites.iter().position(|site| site.instance == instance)
+    }
+
+    /// How much slower than usual each instance runs now, in logarithms.
+    fn residuals(&self, batches: &[Batch]) -> BTreeMap<String, f64> {
+        let mut residuals: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
+        for batch in batches.iter().filter(|batch| batch.calls > 0) {
+            let key = usual_key(batch);
+            let usual = self.usual.get(&batch.instance);
+            let usual = usual.and_then(|kinds| kinds.get(&key));
+            if let Some((_, ln_mean)) = usual.filter(|(calls, _)| *calls >= LEAST_USUAL) {
+                let of_instance = residuals.entry(batch.instance.clone()).or_default();
+                of_instance.push((batch.calls as f64, batch.ln_mean - ln_mean));
+            }
+        }
+        residuals
+            .into_iter()
+            .map(|(instance, mut all)| (instance, weighted_median(&mut all)))
+            .collect()
+    }
+
+    /// # Arguments
+    /// * `machine` - its state, which is not to become usual
+    fn learn_usual(&mut self, batches: &[Batch], machine: f64) {
+        for batch in batches.iter().filter(|batch| batch.calls > 0) {
+            let kinds = self.usual.entry(batch.instance.clone()).or_default();
+            let (calls, ln_mean) = kinds.entry(usual_key(batch)).or_insert((0.0, 0.0));
+            let new = batch.calls as f64;
+            *calls = (*calls + new).min(MOST_USUAL);
+            *ln_mean += (batch.ln_mean - machine - *ln_mean) * (new / *calls).min(1.0);
+        }
+    }
+
+    fn take(&mut self, index: usize, batches: &[Batch], machine: &[f64]) -> Seen {
+        let mut seen = Seen::default();
+        let site = &mut self.sites[index];
+        for batch in batches {
+            if batch.instance == site.instance {
+                site.take(batch, machine[index], &*self.predict, &mut seen);
+            }
+        }
+        seen
+    }
+
+    /// Ends a trial that has told enough, and takes note of what has changed.
+    fn settle(
+        &mut self,
+        index: usize,
+        report: &Report<'_>,
+        seen: &Seen,
+        decisions: &mut Vec<Decision>,
+    ) {
+        if let Some(factor) = seen.changed {
+            let reason = format!(
+                "{factor:.2} times the time it took at equal parameters, over two times {} calls",
+                self.settings.least_calls
+            );
+            let now = self.sites[index].current;
+            decisions.push(self.decision(index, Act::Level, now, now, reason, report));
+        }
+        if seen.failed > 0 {
+            self.drop_failed(index, report, seen, decisions);
+            return;
+        }
+        let Some(trial) = self.sites[index].trial.clone() else {
+            return;
+        };
+        let spent_s = self.spent_s + trial.excess_s.max(0.0);
+        let site = &mut self.sites[index];
+        let (arm, from) = (site.current, trial.from);
+        let slower = 1.0 + trial.excess_s / trial.baseline_s;
+        if trial.calls >= site.needed {
+            let ratio = site.ratio(arm, from);
+            let keep = ratio < 1.0 - self.settings.hysteresis;
+            let reason = format!(
+                "{ratio:.3} times the time of {} after {} calls",
+                site.class(from),
+                trial.calls
+            );
+            self.end_trial(index, keep, reason, report, decisions);
+        } else if trial.calls >= CLEARLY.0 && slower > CLEARLY.1 {
+            let reason = format!("{slower:.1} times slower after {} calls", trial.calls);
+            self.end_trial(index, false, reason, report, decisions);
+        } else if trial.excess_s > 0.0 && spent_s > self.budget_s {
+            let reason = format!("the budget is spent after {} calls", trial.calls);
+            self.end_trial(index, false, reason, report, decisions);
+        }
+    }
+
+    fn end_trial(
+        &mut self,
+        index: usize,
+        keep: bool,
+        reason: String,
+        report: &Report<'_>,
+        decisions: &mut Vec<Decision>,
+    ) {
+        let site = &mut self.sites[index];
+        let Some(trial) = site.trial.take() else {
+            return;
+        };
+        self.spent_s += trial.excess_s.max(0.0);
+        let arm = site.current;
+        site.needed *= 2.0;
+        let decision = match keep {
+            true => self.decision(index, Act::Keep, arm, arm, reason, report),
+            false => {
+                site.current = trial.from;
+                self.decision(index, Act::Back, arm, trial.from, reason, report)
+            }
+        };
+        decisions.push(decision);
+    }
+
+    /// The class before a failed one comes back, or the one believed to be fastest.
+    fn drop_failed(
+        &mut self,
+        index: usize,
+        report: &Report<'_>,
+        seen: &Seen,
+        decisions: &mut Vec<Decision>,
+    ) {
+        let site = &mut self.sites[index];
+        let failed = site.current;
+        let calls = match seen.failed {
+            1 => "1 call failed".into(),
+            n => format!("{n} calls failed"),
+        };
+        let before = site.trial.take().map(|trial| trial.from);
+        let Some(before) = before else {
+            // The class that the run began with, or one that was kept: its errors are the application's.
+            return;
+        };
+        site.arms[failed].refused = Some(calls.clone());
+        site.current = before;
+        decisions.push(self.decision(index, Act::Failed, failed, before, calls, report));
+    }
+
+    /// The class that is best tried at a site: seconds won, the class, why.
+    fn worth_trying(
+        &mut self,
+        index: usize,
+        to_come: f64,
+        ranks: u32,
+    ) -> Option<(f64, usize, String)> {
+        let settings = self.settings;
+        let left_s = self.budget_s - self.spent_s;
+        let site = &mut self.sites[index];
+        let current = site.current;
+        if site.beliefs.calls(current) < site.needed.min(MOST_USUAL) {
+            return None;
+        }
+        let posterior = site.beliefs.posterior().clone();
+        let current_s = site.to_come_s(&posterior, current, to_come);
+        let calls: f64 = site.calls.iter().sum::<f64>();
+        let a_call_s = site.to_come_s(&posterior, current, 1.0) / calls;
+        let mut best: Option<(f64, usize, String)> = None;
+        for (arm, tried) in site.arms.iter().enumerate() {
+            if arm == current || tried.refused.is_some() || tried.trials >= MOST_TRIALS {
+                continue;
+            }
+            let expected = Expected::of(site, &posterior, arm, to_come, settings.hysteresis);
+            // What was tried and went must have become better, or the present one worse.
+            if tried.trials > 0 && expected.ratio > 1.0 - 2.0 * settings.hysteresis {
+                continue;
+            }
+            // More calls than are to come tell nothing in time.
+            if site.needed > 0.5 * calls * to_come {
+                continue;
+            }
+            let trial_s = site.needed * a_call_s * (expected.ratio - 1.0).max(0.0);
+            let again = f64::from(tried.trials).exp2();
+            let swaps_s = 2.0 * settings.swap_s * f64::from(ranks);
+            let cost_s = again * (trial_s + swaps_s);
+            let gain_s = expected.saved_s - cost_s;
+            if gain_s <= 0.0 || trial_s > left_s || best.as_ref().is_some_and(|b| b.0 >= gain_s) {
+                continue;
+            }
+            let reason = format!(
+                "expected to take {:.2} times the time of {}, within a factor {:.2}; of {current_s:.3} s to come {:.3} s \
+                 may be saved, at a cost of {cost_s:.4} s",
+                expected.ratio,
+                site.class(current),
+                (2.0 * expected.deviation).exp(),
+                expected.saved_s
+            );
+            best = Some((gain_s, arm, reason));
+        }
+        best
+    }
+
+    fn begin_trial(
+        &mut self,
+        index: usize,
+        arm: usize,
+        reason: String,
+        report: &Report<'_>,
+    ) -> Decision {
+        let site = &mut self.sites[index];
+        let from = site.current;
+        site.current = arm;
+        site.arms[arm].trials += 1;
+        site.trial = Some(Trial {
+            from,
+            calls: 0.0,
+            excess_s: 0.0,
+            baseline_s: 0.0,
+        });
+        self.decision(index, Act::Try, from, arm, reason, report)
+    }
+
+    fn decision(
+        &self,
+        index: usize,
+        act: Act,
+        from: usize,
+        to: usize,
+        reason: String,
+        report: &Report<'_>,
+    ) -> Decision {
+        let site = &self.sites[index];
+        Decision {
+            step: report.step,
+            fraction: report.fraction,
+            site: site.instance.clone(),
+            act,
+            from: site.class(from).into(),
+            to: site.class(to).into(),
+            reason,
+            spent_s: self.spent_s,
+            budget_s: self.budget_s,
+        }
+    }
+}
+
+/// What another class is expected to bring.
+struct Expected {
+    /// Mean ratio of its time to that of the present one.
+    ratio: f64,
+    /// Standard deviation of the ratio's logarithm.
+    deviation: f64,
+    /// Seconds, of those to come.
+    saved_s: f64,
+}
+
+impl Expected {
+    fn of(site: &Site, posterior: &Posterior, arm: usize, to_come: f64, least: f64) -> Self {
+        let (mut seconds, mut ratios, mut deviations, mut saved) = (0.0, 0.0, 0.0, 0.0);
+        for (kind, calls) in site.calls.iter().enumerate() {
+            let current = posterior.ln_mean(site.current, kind);
+            let ln_ratio = posterior.ln_mean(arm, kind) - current;
+            let variance = posterior.variance(arm, kind) + posterior.variance(site.current, kind);
+            let weight = calls * current.exp();
+            let deviation = variance.sqrt();
+            seconds += weight;
+            ratios += weight * (ln_ratio + variance.min(1.0) / 2.0).exp();
+            deviations += weight * deviation;
+            // What saves less than the hysteresis is not kept.
+            let saving = expected_saving(ln_ratio - (1.0 - least).ln(), deviation);
+            saved += weight * (1.0 - least) * saving;
+        }
+        Expected {
+            ratio: ratios / seconds,
+            deviation: deviations / seconds,
+            saved_s: to_come * saved,
+        }
+    }
+}
+
+/// The state of the machine as instances feel it, in logarithms; 0 where too few tell.
+///
+/// # Arguments
+/// * `but` - an instance that is not asked
+fn middle_of_others(residuals: &BTreeMap<String, f64>, but: Option<&str>) -> f64 {
+    let asked = residuals.iter().filter(|(i, _)| Some(i.as_str()) != but);
+    let mut asked: Vec<_> = asked.map(|(_, residual)| (1.0, *residual)).collect();
+    if asked.len() < LEAST_OTHERS {
+        return 0.0;
+    }
+    weighted_median(&mut asked)
+}
+
+fn usual_key(batch: &Batch) -> String {
+    let kind = kind_key(&batch.port_method, &batch.coordinate);
+    format!("{} {kind}", batch.class)
+}
+
+#[cfg(test)]
+mod tests;
