@@ -6,8 +6,10 @@
 //! * [`samples`]: the recorded calls as samples, for the fit;
 //! * [`workload`]: the recorded calls as a workload, for the choice;
 //! * [`add_to_call_graph`]: the recorded calls as a call graph;
+//! * [`Adaptation`]: follows the records of a run and has components swapped while it goes on;
 //! * [`Wrapped`]: the same recording in a program that was never written for it.
 
+mod adaptation;
 mod call_graph;
 mod mastermind;
 mod measurement;
@@ -17,6 +19,7 @@ mod summary;
 mod workload;
 mod wrapped;
 
+pub use adaptation::{AdaptConfig, AdaptOutcome, Adaptation, decisions_file, is_decisions_file};
 pub use call_graph::add_to_call_graph;
 pub use mastermind::{CounterChoice, Mastermind, library_hash, mpi_routines, routine_definitions};
 pub use measurement::Measurement;

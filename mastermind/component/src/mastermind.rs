@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use cca_abi::recording::{MethodPointer, ProxyMethod, Recorder};
 use cca_abi::{MethodDescriptor, RSlice};
+use cca_core::KeptWays;
 use cca_loader::{AttachedMpi, MpiProxy, MpiRoutine};
 use cca_ports::{
     CommPort, MPI_GROUP, MonitorPort, MonitoredInstance, MonitoredMethod, PerfParamPort, PortError,
@@ -186,6 +187,22 @@ impl Mastermind {
     pub fn answer_through(&self, perf_param: &PerfParam) {
         if let Some(directory) = self.recorder.directory() {
             perf_param.follow(directory, self.rank());
+        }
+    }
+
+    /// Has calls to an instance of a class that fail answered by what was there before, or no longer.
+    ///
+    /// # Safety
+    /// What `before` keeps is kept until the recording has ended.
+    pub(crate) unsafe fn guard(&self, instance: &str, class: &str, before: Option<&KeptWays>) {
+        for (key, method) in &locked(&self.known).methods {
+            let [of, its_class, port, ..] = key;
+            if of != instance || its_class != class {
+                continue;
+            }
+            let way = before.and_then(|before| before.ports().find(|(name, _)| name == port));
+            // SAFETY: replacing checks that the port of the same name is of the same interface; the caller keeps it.
+            unsafe { method.guard(way.map(|(_, way)| way)) };
         }
     }
 

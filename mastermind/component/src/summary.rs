@@ -42,7 +42,7 @@ pub fn gather(
 }
 
 /// The length, then the bytes.
-fn packed(bytes: &[u8]) -> Vec<f64> {
+pub(crate) fn packed(bytes: &[u8]) -> Vec<f64> {
     let word = |bytes: &[u8]| {
         let mut word = [0; 8];
         word[..bytes.len()].copy_from_slice(bytes);
@@ -53,7 +53,7 @@ fn packed(bytes: &[u8]) -> Vec<f64> {
     words
 }
 
-fn unpacked(words: &[f64]) -> Vec<u8> {
+pub(crate) fn unpacked(words: &[f64]) -> Vec<u8> {
     let Some((length, words)) = words.split_first() else {
         return Vec::new();
     };

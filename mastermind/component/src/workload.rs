@@ -159,7 +159,7 @@ fn coordinate_of_means(method: &MethodDefinition, means: &[f64]) -> Coordinate {
     })
 }
 
-fn coordinate(record: &Record<'_>) -> Coordinate {
+pub(crate) fn coordinate(record: &Record<'_>) -> Coordinate {
     let mut coordinate = Coordinate::new();
     for (parameter, value) in record.method.parameters.iter().zip(record.parameters()) {
         coordinate = match value {

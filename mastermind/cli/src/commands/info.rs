@@ -1,10 +1,15 @@
 //! `mastermind info`: what the logs of a run know of it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::Args;
+use mastermind_component::decisions_file;
+use mastermind_composition::adapt::Decision;
 use mastermind_records::definition::{ClassDefinition, ConnectionDefinition, SwapDefinition};
 use mastermind_records::{Log, Run};
 use serde::Serialize;
@@ -34,6 +39,9 @@ pub struct Told {
     /// Components replaced while the run went on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     swaps: Vec<SwapDefinition>,
+    /// What `run --adapt` decided.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    decisions: Vec<Decision>,
     /// Ranks of the run, and how many of them left logs.
     ranks: u32,
     ranks_with_logs: usize,
@@ -73,7 +81,10 @@ impl Info {
     /// # Errors
     /// There are no records; they cannot be read.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
-        let told = told(&open(&self.records)?);
+        let told = Told {
+            decisions: decisions(&self.records)?,
+            ..told(&open(&self.records)?)
+        };
         if self.json {
             output::json(&told)?;
         } else {
@@ -81,6 +92,19 @@ impl Info {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// What the first rank's log of decisions holds, if there is one; a line that was cut is left out.
+fn decisions(records: &Path) -> anyhow::Result<Vec<Decision>> {
+    let path = decisions_file(records, 0);
+    let text = match fs::read_to_string(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        text => text.with_context(|| format!("cannot read decisions \"{}\"", path.display()))?,
+    };
+    let lines = text.lines();
+    Ok(lines
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect())
 }
 
 /// What the logs of a run tell of it.
@@ -100,6 +124,7 @@ pub fn told(run: &Run) -> Told {
             .logs()
             .first()
             .map_or_else(Vec::new, |log| log.definitions().swaps.clone()),
+        decisions: Vec::new(),
         ranks: definition.ranks,
         ranks_with_logs: run.ranks().len(),
         logs: run.logs().len(),
@@ -231,6 +256,8 @@ pub fn rows(told: &Told) -> Vec<(&'static str, String)> {
         )
     };
     rows.extend(told.swaps.iter().map(swap));
+    let decision = |decision: &Decision| ("decision", decision.to_string());
+    rows.extend(told.decisions.iter().map(decision));
     let connection = |c: &ConnectionDefinition| {
         let how = if c.monitored {
             "recorded"

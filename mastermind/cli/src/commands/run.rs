@@ -1,5 +1,6 @@
 //! `mastermind run`: runs an assembly, alone or on several ranks, recorded or not.
 
+mod adapt;
 mod script;
 
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use cca_core::{Assembly, MonitorSelection};
 use cca_loader::ExitWatch;
 use cca_ports::{CommPort, CounterPort, GoPort, UsesPort};
 use clap::Args;
-use mastermind_component::{CounterChoice, Mastermind};
+use mastermind_component::{Adaptation, CounterChoice, Mastermind};
 use mastermind_measurement::probe_counters;
 
 use crate::errors::WrongUse;
@@ -86,6 +87,13 @@ pub struct Run {
     /// Take another class for an instance
     #[arg(long, value_name = "INSTANCE=CLASS", value_parser = assignment)]
     replace: Vec<(String, String)>,
+    /// Swap components while the run goes on, among the [alternatives], as these models and the run's own records say; every
+    /// decision is told and written beside the records
+    #[arg(long, value_name = "MODELS", requires = "records")]
+    adapt: Option<PathBuf>,
+    /// Part of the run's seconds that trying other components may cost
+    #[arg(long, value_name = "PERCENT", value_parser = adapt::percent, default_value = "2%", requires = "adapt")]
+    explore: f64,
     /// Of a script, the first line that fails or is not understood ends it; without, it is told and passed over
     #[arg(long)]
     strict: bool,
@@ -121,12 +129,23 @@ impl Run {
             false => anyhow!(Quiet),
         })?;
         if Script::is_script(&self.assembly) {
+            if self.adapt.is_some() {
+                bail!(WrongUse(
+                    "cannot adapt an rc script: it has no [alternatives], expected an assembly file"
+                ));
+            }
             return self.execute_script(session, instruments.as_ref());
         }
         let started = Instant::now();
         let (assembly, go) = session.together(self.assemble(&session))?;
         let mastermind = self.record(&session, &assembly, instruments.as_ref())?;
+        let adaptation = session.together(self.adapt(&session, &assembly, mastermind.as_ref()))?;
         let ended = start(&session, &go, &assembly);
+        session.progress.end_steps();
+        if let Some(adaptation) = &adaptation {
+            adapt::tell(&session, &adaptation.outcome());
+        }
+        drop(adaptation);
         if let Err(error) = ended {
             return self.failed(&session, error);
         }
@@ -141,6 +160,11 @@ impl Run {
 
     /// What would be wrong on every rank is told once, before there are ranks.
     fn check_before_launch(&self) -> anyhow::Result<()> {
+        if self.adapt.is_some() && Script::is_script(&self.assembly) {
+            bail!(WrongUse(
+                "cannot adapt an rc script: it has no [alternatives], expected an assembly file"
+            ));
+        }
         if Script::is_script(&self.assembly) {
             // What its lines do, only carrying them out can tell: a line that fails does not end it.
             Script::read(&self.assembly)?;
@@ -154,6 +178,10 @@ impl Run {
         if let Some(recording) = self.recording()? {
             recording.select(&session, &assembly)?;
             recording.check_directory()?;
+        }
+        if let Some(models) = &self.adapt {
+            crate::commands::predict::read_models(models, false)?;
+            adapt::swappable(&assembly)?;
         }
         Ok(())
     }
@@ -210,6 +238,30 @@ impl Run {
         session
             .together(recording.start(session, recorder, &selected, instruments))
             .map(Some)
+    }
+
+    /// Adapts the run, where asked for. Without records nothing can be adapted, which is told.
+    fn adapt(
+        &self,
+        session: &Session,
+        assembly: &Assembly,
+        mastermind: Option<&Arc<Mastermind>>,
+    ) -> anyhow::Result<Option<Arc<Adaptation>>> {
+        let (Some(models), Some(records)) = (&self.adapt, &self.records) else {
+            return Ok(None);
+        };
+        let Some(mastermind) = mastermind else {
+            if session.rank == 0 {
+                crate::output::complain!("warning: nothing is adapted, since nothing is recorded");
+            }
+            return Ok(None);
+        };
+        let directory = match &self.records_local {
+            Some(local) => local_directory(local, session.rank),
+            None => records.clone(),
+        };
+        let explore = self.explore;
+        adapt::begin(session, assembly, mastermind, models, &directory, explore).map(Some)
     }
 
     fn recording(&self) -> anyhow::Result<Option<Recording>> {

@@ -1,16 +1,20 @@
 //! The `cca.Progress` service: a bar on standard error where that is a terminal.
 
 use std::io::IsTerminal;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cca_ports::{PortError, ProgressPort, RStr, Services};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 const STEPS: u64 = 1000;
 
+/// What is done when a step of the application has ended, with the part of the run that is done.
+pub type AtStep = dyn Fn(f64) -> Result<(), PortError> + Send + Sync;
+
 /// A bar of the first rank; the others keep silent.
 pub struct Progress {
     bar: ProgressBar,
+    at_step: Mutex<Option<Arc<AtStep>>>,
 }
 
 impl Progress {
@@ -31,9 +35,26 @@ impl Progress {
         {
             bar.set_style(style);
         }
-        let progress = Arc::new(Progress { bar });
+        let progress = Arc::new(Progress {
+            bar,
+            at_step: Mutex::default(),
+        });
         services.add_provides_port::<dyn ProgressPort, _>("progress", &progress)?;
         Ok(progress)
+    }
+
+    /// Does this from now on whenever progress is reported, on each rank.
+    pub fn at_each_step(&self, at_step: Box<AtStep>) {
+        *self.at_step() = Some(at_step.into());
+    }
+
+    /// Does it no longer.
+    pub fn end_steps(&self) {
+        *self.at_step() = None;
+    }
+
+    fn at_step(&self) -> MutexGuard<'_, Option<Arc<AtStep>>> {
+        self.at_step.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes the bar away.
@@ -49,6 +70,7 @@ impl ProgressPort for Progress {
                 .set_position((fraction.clamp(0.0, 1.0) * STEPS as f64) as u64);
             self.bar.set_message(state.to_string());
         }
-        Ok(())
+        let at_step = self.at_step().clone();
+        at_step.map_or(Ok(()), |at_step| at_step(fraction))
     }
 }

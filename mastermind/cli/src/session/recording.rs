@@ -11,7 +11,9 @@ use anyhow::{Context, anyhow, bail};
 use cca_core::{Assembly, ConnectionId, Framework, MonitorSelection};
 use cca_loader::MpiProxy;
 use clap::ValueEnum;
-use mastermind_component::{CounterChoice, Mastermind, library_hash, routine_definitions};
+use mastermind_component::{
+    CounterChoice, Mastermind, is_decisions_file, library_hash, routine_definitions,
+};
 use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder};
 use mastermind_records::definition::{ClassDefinition, ConnectionDefinition, RunDefinition};
 use mastermind_records::layout::EXTENSION;
@@ -232,6 +234,7 @@ impl Recording {
         logs.iter()
             .try_for_each(fs::remove_file)
             .with_context(|| self.act())?;
+        drop_decisions(&self.directory).with_context(|| self.act())?;
         // That of an earlier run is none of this one.
         match fs::remove_file(self.directory.join(SUMMARY_FILE)) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -348,6 +351,18 @@ impl Recording {
             _ => Ok(mastermind),
         }
     }
+}
+
+/// Removes the decisions of an earlier run.
+fn drop_decisions(directory: &Path) -> std::io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        let name = path.file_name().and_then(|name| name.to_str());
+        if name.is_some_and(is_decisions_file) {
+            fs::remove_file(path)?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether an error is that of a place where no records can be written, so that a run goes on without.

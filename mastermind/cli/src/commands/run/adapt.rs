@@ -1,0 +1,172 @@
+//! `run --adapt`: which instances may be swapped, and what came of it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use cca_core::Assembly;
+use mastermind_component::{AdaptConfig, AdaptOutcome, Adaptation, Mastermind};
+use mastermind_composition::Alternatives;
+use mastermind_composition::adapt::AdaptSettings;
+
+use crate::commands::predict::read_models;
+use crate::output;
+use crate::session::build;
+use crate::session::framework::Session;
+
+/// Name of the instance that swaps.
+const INSTANCE: &str = "adaptation";
+
+/// A percentage, `2` or `2%`, as a part.
+///
+/// # Errors
+/// It is none, or not from 0 to 100.
+pub fn percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).trim();
+    let part = number.parse::<f64>().ok().map(|percent| percent / 100.0);
+    let in_range = part.filter(|part| (0.0..=1.0).contains(part));
+    in_range.ok_or_else(|| format!("\"{text}\", expected a percentage from 0 to 100"))
+}
+
+/// The alternatives that may be put in while the application runs: tried out in a framework of their own.
+///
+/// # Returns
+/// Those of each instance that has some, and why others are left out.
+///
+/// # Errors
+/// The assembly cannot be built; nothing may be swapped.
+pub fn swappable(assembly: &Assembly) -> anyhow::Result<(Alternatives, Vec<String>)> {
+    let session = Session::serial()?;
+    build(&session, assembly, Vec::new(), false)?;
+    let framework = &session.framework;
+    let mut swappable = Alternatives::new();
+    let mut left_out = Vec::new();
+    for (instance, classes) in &assembly.alternatives {
+        let Some(current) = assembly.instances.get(instance) else {
+            continue;
+        };
+        let undeclared = |class: &str| {
+            format!(
+                "\"{instance}\" is not swapped to or from {class}: it neither declares its ports stateless nor provides \
+                 cca.StatefulComponent"
+            )
+        };
+        if !framework.may_be_replaced(instance)? {
+            left_out.push(undeclared(current));
+            continue;
+        }
+        let mut others = Vec::new();
+        for class in classes.iter().filter(|class| *class != current) {
+            if let Err(error) = framework.replace_instance(instance, class) {
+                left_out.push(format!("{class} is not put in at \"{instance}\": {error}"));
+            } else if framework.may_be_replaced(instance)? {
+                others.push(class.clone());
+            } else {
+                left_out.push(undeclared(class));
+            }
+        }
+        if !others.is_empty() {
+            swappable.insert(instance.clone(), others);
+        }
+    }
+    if swappable.is_empty() {
+        let why = match left_out.is_empty() {
+            true => "no [alternatives]".into(),
+            false => left_out.join("; "),
+        };
+        bail!(
+            "cannot adapt assembly \"{}\": nothing may be swapped ({why}), expected an instance with two classes that may",
+            assembly.assembly.name
+        );
+    }
+    Ok((swappable, left_out))
+}
+
+/// Adapts the run from its first step on.
+///
+/// # Arguments
+/// * `models` - the file
+/// * `directory` - where this rank's logs are written
+/// * `explore` - part of the run's seconds that trials may cost
+///
+/// # Errors
+/// The models cannot be read; nothing may be swapped; the framework's.
+pub fn begin(
+    session: &Session,
+    assembly: &Assembly,
+    mastermind: &Arc<Mastermind>,
+    models: &Path,
+    directory: &Path,
+    explore: f64,
+) -> anyhow::Result<Arc<Adaptation>> {
+    let models = read_models(models, false)?;
+    let (alternatives, left_out) = swappable(assembly)?;
+    if session.rank == 0 {
+        for why in left_out {
+            output::complain!("warning: {why}");
+        }
+    }
+    let services =
+        session
+            .framework
+            .services(INSTANCE, "mastermind.Adaptation", env!("CARGO_PKG_VERSION"))?;
+    let config = AdaptConfig {
+        directory: directory.to_path_buf(),
+        rank: session.rank as u32,
+        assembly: assembly.instances.clone(),
+        alternatives,
+        settings: AdaptSettings {
+            explore,
+            ..AdaptSettings::default()
+        },
+    };
+    let adaptation = Adaptation::add(&session.framework, &services, mastermind, &config, models);
+    let adaptation = Arc::new(adaptation.context("cannot adapt the run")?);
+    session.framework.connect_defaults()?;
+    let stepping = Arc::clone(&adaptation);
+    session
+        .progress
+        .at_each_step(Box::new(move |fraction| stepping.step(fraction)));
+    Ok(adaptation)
+}
+
+/// Tells what was decided: all warnings of this rank, and on the first one the decisions.
+pub fn tell(session: &Session, outcome: &AdaptOutcome) {
+    for warning in &outcome.warnings {
+        output::complain!("warning: {warning}");
+    }
+    if session.rank > 0 {
+        return;
+    }
+    if outcome.steps == 0 {
+        output::complain!(
+            "warning: nothing was adapted: the application reported no step through cca.Progress, expected one after each"
+        );
+        return;
+    }
+    for decision in &outcome.decisions {
+        output::line(decision.to_string());
+    }
+    let swaps = outcome.decisions.iter().filter(|d| d.is_swap()).count();
+    output::line(format!(
+        "adapted: {} decisions, {swaps} swaps in {} steps, {:.3} s spent on it; {}",
+        outcome.decisions.len(),
+        outcome.steps,
+        outcome.own_s,
+        outcome.log.display()
+    ));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::percent;
+
+    #[test]
+    fn percentages() {
+        assert_eq!(percent("2%"), Ok(0.02));
+        assert_eq!(percent("0.5"), Ok(0.005));
+        for wrong in ["", "%", "-1%", "101", "two", "nan"] {
+            assert!(percent(wrong).is_err(), "{wrong}");
+        }
+    }
+}

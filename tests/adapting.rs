@@ -1,0 +1,174 @@
+//! `run --adapt`: components are swapped while the application runs, on all ranks at the same step, and back where they
+//! are no better or fail.
+
+use std::path::{Path, PathBuf};
+
+use mastermind_tests::{Scratch, field, mpis, rust_library};
+use serde_json::Value;
+
+/// The case study with a flux of the fixture, which has another one compute for it.
+fn shock(scratch: &Scratch, flux: &str, others: &[&str], more: &str) -> PathBuf {
+    let library = rust_library("adapting");
+    let others: Vec<_> = others.iter().map(|class| format!("\"{class}\"")).collect();
+    let alternatives = format!("flux = [{}]\n#", others.join(", "));
+    let flux = format!("flux = \"{flux}\"\nkernel = \"hydro.EfmFlux\"");
+    let go = format!("{more}\n[go]");
+    scratch.example(
+        "shock/shock.toml",
+        &[&library],
+        &[
+            ("flux = \"hydro.GodunovFlux\"", &flux),
+            ("\"rhs.flux\" = \"flux.flux\"", "\"rhs.flux\" = \"flux.flux\"\n\"flux.kernel\" = \"kernel.flux\""),
+            ("flux = [\"hydro", &format!("{alternatives} flux = [\"hydro")),
+            ("states = [\"hydro", "# states = [\"hydro"),
+            ("cfl = 0.4", "cfl = 0.4\nmax_steps = 60"),
+            ("[go]", &go),
+        ],
+    )
+}
+
+/// Models of the steady and of the slowing flux, the latter before it is slow.
+fn models(scratch: &Scratch) -> String {
+    for class in ["SteadyFlux", "SlowingFlux"] {
+        let assembly = shock(scratch, &format!("test.{class}"), &["test.SteadyFlux"], "");
+        let records = format!("models-{class}");
+        let arguments = ["--set", "driver.max_steps=4", "--records", &records];
+        scratch.verb("run", &assembly, &arguments).well();
+    }
+    let fit = ["fit", "models-SteadyFlux", "models-SlowingFlux", "-o", "models.json"];
+    scratch.mastermind(&fit).well();
+    "models.json".into()
+}
+
+/// What was decided on a rank: its log, and what is in it.
+fn decisions(scratch: &Scratch, records: &str, rank: u32) -> (String, Vec<Value>) {
+    let text = scratch.read(&format!("{records}/decisions.{rank}.jsonl"));
+    let lines = text.lines().map(|line| serde_json::from_str(line));
+    let lines = lines.collect::<Result<_, _>>().expect("a line of JSON");
+    (text, lines)
+}
+
+fn acts(decisions: &[Value]) -> Vec<&str> {
+    let acts = decisions.iter().map(|decision| decision["act"].as_str());
+    acts.map(|act| act.expect("an act")).collect()
+}
+
+fn adapt(scratch: &Scratch, assembly: &Path, models: &str, more: &[&str]) -> String {
+    let records = ["--records", "records", "--overwrite", "--adapt", models];
+    let run = scratch.verb("run", assembly, &[&records, more].concat());
+    run.well()
+}
+
+/// What a field written to `field.csv` holds.
+fn take_field(scratch: &Scratch) -> Vec<f64> {
+    let numbers = field(&scratch.read("field.csv"));
+    std::fs::remove_file(scratch.path("field.csv")).expect("the field");
+    numbers
+}
+
+const FIELD: [&str; 2] = ["--set", "output.csv=field.csv"];
+
+#[test]
+fn a_component_that_becomes_slow_is_replaced_and_nothing_else_changes() {
+    let scratch = Scratch::new();
+    let models = models(&scratch);
+    let slow = "[parameters.flux]\nslow_after = 600";
+    let classes = ["test.SlowingFlux", "test.SteadyFlux"];
+    let assembly = shock(&scratch, classes[0], &classes, slow);
+    scratch.verb("run", &assembly, &FIELD).well();
+    let expected = take_field(&scratch);
+    let told = adapt(&scratch, &assembly, &models, &FIELD);
+    assert_eq!(take_field(&scratch), expected, "{told}");
+    let (_, decided) = decisions(&scratch, "records", 0);
+    // What was tried before it was slow has gone again.
+    let change = decided.iter().position(|d| d["act"] == "level").expect("a level");
+    assert_eq!(acts(&decided[change..]), ["level", "try", "keep"], "{told}");
+    assert_eq!(decided[change + 1]["to"], "test.SteadyFlux");
+    assert!(told.contains("try test.SlowingFlux to test.SteadyFlux"), "{told}");
+    // The records tell who ran, and that it was swapped.
+    let info: Value = {
+        let text = scratch.mastermind(&["info", "records", "--json"]).well();
+        serde_json::from_str(&text).expect("JSON")
+    };
+    let swaps = info["swaps"].as_array().expect("swaps");
+    let last = swaps.last().expect("a swap");
+    assert_eq!(
+        (&last["from"], &last["to"]["class"]),
+        (&Value::from("test.SlowingFlux"), &Value::from("test.SteadyFlux"))
+    );
+    assert_eq!(info["decisions"].as_array().map(Vec::len), Some(decided.len()));
+    let told = scratch.mastermind(&["info", "records"]).well();
+    assert!(told.contains("keep test.SteadyFlux"), "{told}");
+}
+
+#[test]
+fn ranks_swap_at_the_same_step() {
+    let scratch = Scratch::new();
+    let models = models(&scratch);
+    let slow = "[parameters.flux]\nslow_after = 250";
+    let classes = ["test.SlowingFlux", "test.SteadyFlux"];
+    let assembly = shock(&scratch, classes[0], &classes, slow);
+    for mpi in mpis() {
+        let ranks = ["--ranks", "3", "--mpi", mpi.kind.name()];
+        let told = adapt(&scratch, &assembly, &models, &ranks);
+        assert!(told.contains("keep test.SteadyFlux"), "{told}");
+        let (first, decided) = decisions(&scratch, "records", 0);
+        assert!(acts(&decided).ends_with(&["level", "try", "keep"]), "{first}");
+        for rank in 1..3 {
+            assert_eq!(decisions(&scratch, "records", rank).0, first);
+        }
+    }
+}
+
+#[test]
+fn one_that_fails_in_its_first_call_goes_and_the_run_goes_on() {
+    let scratch = Scratch::new();
+    let models = models(&scratch);
+    let classes = ["test.SteadyFlux", "test.FailingFlux"];
+    let assembly = shock(&scratch, classes[0], &classes, "");
+    scratch.verb("run", &assembly, &FIELD).well();
+    let expected = take_field(&scratch);
+    let told = adapt(&scratch, &assembly, &models, &FIELD);
+    assert_eq!(take_field(&scratch), expected);
+    let (text, decided) = decisions(&scratch, "records", 0);
+    assert_eq!(acts(&decided), ["try", "failed"], "{text}");
+    assert!(told.contains("failed test.FailingFlux to test.SteadyFlux"), "{told}");
+}
+
+#[test]
+fn what_one_rank_cannot_make_is_put_in_on_none() {
+    let scratch = Scratch::new();
+    let models = models(&scratch);
+    let classes = ["test.SteadyFlux", "test.OnceFlux"];
+    let assembly = shock(&scratch, classes[0], &classes, "");
+    for mpi in mpis() {
+        let ranks = ["--ranks", "2", "--mpi", mpi.kind.name()];
+        adapt(&scratch, &assembly, &models, &ranks);
+        let (text, decided) = decisions(&scratch, "records", 0);
+        assert_eq!(acts(&decided), ["try", "failed"], "{text}");
+        assert_eq!(decisions(&scratch, "records", 1).0, text);
+        let reason = decided[1]["reason"].as_str().expect("a reason");
+        assert!(reason.contains("it fails on 1 of 2 ranks"), "{reason}");
+    }
+}
+
+#[test]
+fn nothing_to_swap_is_an_error() {
+    let scratch = Scratch::new();
+    let models = models(&scratch);
+    let error = |assembly: &Path| {
+        let arguments = ["--records", "none", "--adapt", &models];
+        scratch.verb("run", assembly, &arguments).error()
+    };
+    let alone = shock(&scratch, "test.SteadyFlux", &["test.SteadyFlux"], "");
+    assert!(error(&alone).contains("nothing may be swapped"), "{}", error(&alone));
+    let silent = shock(&scratch, "test.SilentFlux", &["test.SteadyFlux"], "");
+    let told = error(&silent);
+    assert!(
+        told.contains("test.SilentFlux: it neither declares its ports stateless nor provides cca.StatefulComponent"),
+        "{told}"
+    );
+    let missing = ["--adapt", &models[..]];
+    let told = scratch.verb("run", &alone, &missing).error();
+    assert!(told.contains("--records"), "{told}");
+}
