@@ -48,9 +48,11 @@ fn decisions(scratch: &Scratch, records: &str, rank: u32) -> (String, Vec<Value>
     (text, lines)
 }
 
+/// What was done, without what was only learnt: on a busy machine a level may change for a while.
 fn acts(decisions: &[Value]) -> Vec<&str> {
     let acts = decisions.iter().map(|decision| decision["act"].as_str());
-    acts.map(|act| act.expect("an act")).collect()
+    let acts = acts.map(|act| act.expect("an act"));
+    acts.filter(|act| *act != "level").collect()
 }
 
 fn adapt(scratch: &Scratch, assembly: &Path, models: &str, more: &[&str]) -> String {
@@ -81,9 +83,8 @@ fn a_component_that_becomes_slow_is_replaced_and_nothing_else_changes() {
     assert_eq!(take_field(&scratch), expected, "{told}");
     let (_, decided) = decisions(&scratch, "records", 0);
     // What was tried before it was slow has gone again.
-    let change = decided.iter().position(|d| d["act"] == "level").expect("a level");
-    assert_eq!(acts(&decided[change..]), ["level", "try", "keep"], "{told}");
-    assert_eq!(decided[change + 1]["to"], "test.SteadyFlux");
+    assert!(acts(&decided).ends_with(&["try", "keep"]), "{told}");
+    assert!(told.contains("flux: level test.SlowingFlux: "), "{told}");
     assert!(told.contains("try test.SlowingFlux to test.SteadyFlux"), "{told}");
     // The records tell who ran, and that it was swapped.
     let info: Value = {
@@ -113,7 +114,7 @@ fn ranks_swap_at_the_same_step() {
         let told = adapt(&scratch, &assembly, &models, &ranks);
         assert!(told.contains("keep test.SteadyFlux"), "{told}");
         let (first, decided) = decisions(&scratch, "records", 0);
-        assert!(acts(&decided).ends_with(&["level", "try", "keep"]), "{first}");
+        assert!(acts(&decided).ends_with(&["try", "keep"]), "{first}");
         for rank in 1..3 {
             assert_eq!(decisions(&scratch, "records", rank).0, first);
         }

@@ -27,6 +27,7 @@ use crate::session::gathering::{gather, local_directory};
 use crate::session::recording::{ClockName, Instruments, Recording, cannot_be_written};
 use crate::session::{assignment, build, read_assembly, setting};
 
+use adapt::Adapting;
 pub use script::system;
 
 /// Time for a launcher to pass on what was printed.
@@ -138,8 +139,10 @@ impl Run {
         }
         let started = Instant::now();
         let (assembly, go) = session.together(self.assemble(&session))?;
+        let adapting = session.together(self.prepare_adapting(&assembly))?;
         let mastermind = self.record(&session, &assembly, instruments.as_ref())?;
-        let adaptation = session.together(self.adapt(&session, &assembly, mastermind.as_ref()))?;
+        let adaptation = self.adapt(adapting, &session, &assembly, mastermind.as_ref());
+        let adaptation = session.together(adaptation)?;
         let ended = start(&session, &go, &assembly);
         session.progress.end_steps();
         if let Some(adaptation) = &adaptation {
@@ -179,10 +182,7 @@ impl Run {
             recording.select(&session, &assembly)?;
             recording.check_directory()?;
         }
-        if let Some(models) = &self.adapt {
-            crate::commands::predict::read_models(models, false)?;
-            adapt::swappable(&assembly)?;
-        }
+        self.prepare_adapting(&assembly)?;
         Ok(())
     }
 
@@ -240,14 +240,21 @@ impl Run {
             .map(Some)
     }
 
+    fn prepare_adapting(&self, assembly: &Assembly) -> anyhow::Result<Option<Adapting>> {
+        let models = self.adapt.as_ref();
+        let prepare = |models: &PathBuf| Adapting::prepare(assembly, models, self.explore);
+        models.map(prepare).transpose()
+    }
+
     /// Adapts the run, where asked for. Without records nothing can be adapted, which is told.
     fn adapt(
         &self,
+        adapting: Option<Adapting>,
         session: &Session,
         assembly: &Assembly,
         mastermind: Option<&Arc<Mastermind>>,
     ) -> anyhow::Result<Option<Arc<Adaptation>>> {
-        let (Some(models), Some(records)) = (&self.adapt, &self.records) else {
+        let (Some(adapting), Some(records)) = (adapting, &self.records) else {
             return Ok(None);
         };
         let Some(mastermind) = mastermind else {
@@ -260,8 +267,8 @@ impl Run {
             Some(local) => local_directory(local, session.rank),
             None => records.clone(),
         };
-        let explore = self.explore;
-        adapt::begin(session, assembly, mastermind, models, &directory, explore).map(Some)
+        let begun = adapting.begin(session, assembly, mastermind, &directory);
+        begun.map(Some)
     }
 
     fn recording(&self) -> anyhow::Result<Option<Recording>> {

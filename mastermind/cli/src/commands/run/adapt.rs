@@ -8,6 +8,7 @@ use cca_core::Assembly;
 use mastermind_component::{AdaptConfig, AdaptOutcome, Adaptation, Mastermind};
 use mastermind_composition::Alternatives;
 use mastermind_composition::adapt::AdaptSettings;
+use mastermind_models::ModelSet;
 
 use crate::commands::predict::read_models;
 use crate::output;
@@ -35,7 +36,7 @@ pub fn percent(text: &str) -> Result<f64, String> {
 ///
 /// # Errors
 /// The assembly cannot be built; nothing may be swapped.
-pub fn swappable(assembly: &Assembly) -> anyhow::Result<(Alternatives, Vec<String>)> {
+fn swappable(assembly: &Assembly) -> anyhow::Result<(Alternatives, Vec<String>)> {
     let session = Session::serial()?;
     build(&session, assembly, Vec::new(), false)?;
     let framework = &session.framework;
@@ -82,52 +83,71 @@ pub fn swappable(assembly: &Assembly) -> anyhow::Result<(Alternatives, Vec<Strin
     Ok((swappable, left_out))
 }
 
-/// Adapts the run from its first step on.
-///
-/// # Arguments
-/// * `models` - the file
-/// * `directory` - where this rank's logs are written
-/// * `explore` - part of the run's seconds that trials may cost
-///
-/// # Errors
-/// The models cannot be read; nothing may be swapped; the framework's.
-pub fn begin(
-    session: &Session,
-    assembly: &Assembly,
-    mastermind: &Arc<Mastermind>,
-    models: &Path,
-    directory: &Path,
+/// What a run is adapted by, found to be right before anything is recorded.
+pub struct Adapting {
+    models: ModelSet,
+    alternatives: Alternatives,
+    left_out: Vec<String>,
+    /// Part of the run's seconds that trials may cost.
     explore: f64,
-) -> anyhow::Result<Arc<Adaptation>> {
-    let models = read_models(models, false)?;
-    let (alternatives, left_out) = swappable(assembly)?;
-    if session.rank == 0 {
-        for why in left_out {
-            output::complain!("warning: {why}");
-        }
-    }
-    let services =
-        session
-            .framework
-            .services(INSTANCE, "mastermind.Adaptation", env!("CARGO_PKG_VERSION"))?;
-    let config = AdaptConfig {
-        directory: directory.to_path_buf(),
-        rank: session.rank as u32,
-        assembly: assembly.instances.clone(),
-        alternatives,
-        settings: AdaptSettings {
+}
+
+impl Adapting {
+    /// Reads the models, and tries out what may be swapped.
+    ///
+    /// # Errors
+    /// The models cannot be read; nothing may be swapped.
+    pub fn prepare(assembly: &Assembly, models: &Path, explore: f64) -> anyhow::Result<Self> {
+        let models = read_models(models, false)?;
+        let (alternatives, left_out) = swappable(assembly)?;
+        Ok(Adapting {
+            models,
+            alternatives,
+            left_out,
             explore,
-            ..AdaptSettings::default()
-        },
-    };
-    let adaptation = Adaptation::add(&session.framework, &services, mastermind, &config, models);
-    let adaptation = Arc::new(adaptation.context("cannot adapt the run")?);
-    session.framework.connect_defaults()?;
-    let stepping = Arc::clone(&adaptation);
-    session
-        .progress
-        .at_each_step(Box::new(move |fraction| stepping.step(fraction)));
-    Ok(adaptation)
+        })
+    }
+
+    /// Adapts the run from its first step on.
+    ///
+    /// # Arguments
+    /// * `directory` - where this rank's logs are written
+    ///
+    /// # Errors
+    /// The framework's; the log of decisions cannot be made.
+    pub fn begin(
+        self,
+        session: &Session,
+        assembly: &Assembly,
+        mastermind: &Arc<Mastermind>,
+        directory: &Path,
+    ) -> anyhow::Result<Arc<Adaptation>> {
+        if session.rank == 0 {
+            for why in self.left_out {
+                output::complain!("warning: {why}");
+            }
+        }
+        let framework = &session.framework;
+        let services =
+            framework.services(INSTANCE, "mastermind.Adaptation", env!("CARGO_PKG_VERSION"))?;
+        let config = AdaptConfig {
+            directory: directory.to_path_buf(),
+            rank: session.rank as u32,
+            assembly: assembly.instances.clone(),
+            alternatives: self.alternatives,
+            settings: AdaptSettings {
+                explore: self.explore,
+                ..AdaptSettings::default()
+            },
+        };
+        let adaptation = Adaptation::add(framework, &services, mastermind, &config, self.models);
+        let adaptation = Arc::new(adaptation.context("cannot adapt the run")?);
+        framework.connect_defaults()?;
+        let stepping = Arc::clone(&adaptation);
+        let step = move |fraction| stepping.step(fraction);
+        session.progress.at_each_step(Box::new(step));
+        Ok(adaptation)
+    }
 }
 
 /// Tells what was decided: all warnings of this rank, and on the first one the decisions.
@@ -149,7 +169,7 @@ pub fn tell(session: &Session, outcome: &AdaptOutcome) {
     }
     let swaps = outcome.decisions.iter().filter(|d| d.is_swap()).count();
     output::line(format!(
-        "adapted: {} decisions, {swaps} swaps in {} steps, {:.3} s spent on it; {}",
+        "adapted: {} decisions, of which {swaps} swap, in {} steps, {:.3} s spent on it; {}",
         outcome.decisions.len(),
         outcome.steps,
         outcome.own_s,
