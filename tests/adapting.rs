@@ -169,7 +169,4 @@ fn nothing_to_swap_is_an_error() {
         told.contains("test.SilentFlux: it neither declares its ports stateless nor provides cca.StatefulComponent"),
         "{told}"
     );
-    let missing = ["--adapt", &models[..]];
-    let told = scratch.verb("run", &alone, &missing).error();
-    assert!(told.contains("--records"), "{told}");
 }

@@ -1,5 +1,6 @@
 //! The end-to-end tests, a behaviour a file: `cargo test --release --test end_to_end sod::` runs those of `sod.rs`.
 
+mod adapting;
 mod amr_conservation;
 mod amr_errors;
 mod amr_free_stream;
