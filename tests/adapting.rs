@@ -18,8 +18,14 @@ fn shock(scratch: &Scratch, flux: &str, others: &[&str], more: &str) -> PathBuf 
         &[&library],
         &[
             ("flux = \"hydro.GodunovFlux\"", &flux),
-            ("\"rhs.flux\" = \"flux.flux\"", "\"rhs.flux\" = \"flux.flux\"\n\"flux.kernel\" = \"kernel.flux\""),
-            ("flux = [\"hydro", &format!("{alternatives} flux = [\"hydro")),
+            (
+                "\"rhs.flux\" = \"flux.flux\"",
+                "\"rhs.flux\" = \"flux.flux\"\n\"flux.kernel\" = \"kernel.flux\"",
+            ),
+            (
+                "flux = [\"hydro",
+                &format!("{alternatives} flux = [\"hydro"),
+            ),
             ("states = [\"hydro", "# states = [\"hydro"),
             ("cfl = 0.4", "cfl = 0.4\nmax_steps = 60"),
             ("[go]", &go),
@@ -35,7 +41,13 @@ fn models(scratch: &Scratch) -> String {
         let arguments = ["--set", "driver.max_steps=4", "--records", &records];
         scratch.verb("run", &assembly, &arguments).well();
     }
-    let fit = ["fit", "models-SteadyFlux", "models-SlowingFlux", "-o", "models.json"];
+    let fit = [
+        "fit",
+        "models-SteadyFlux",
+        "models-SlowingFlux",
+        "-o",
+        "models.json",
+    ];
     scratch.mastermind(&fit).well();
     "models.json".into()
 }
@@ -85,7 +97,10 @@ fn a_component_that_becomes_slow_is_replaced_and_nothing_else_changes() {
     // What was tried before it was slow has gone again.
     assert!(acts(&decided).ends_with(&["try", "keep"]), "{told}");
     assert!(told.contains("flux: level test.SlowingFlux: "), "{told}");
-    assert!(told.contains("try test.SlowingFlux to test.SteadyFlux"), "{told}");
+    assert!(
+        told.contains("try test.SlowingFlux to test.SteadyFlux"),
+        "{told}"
+    );
     // The records tell who ran, and that it was swapped.
     let info: Value = {
         let text = scratch.mastermind(&["info", "records", "--json"]).well();
@@ -95,9 +110,15 @@ fn a_component_that_becomes_slow_is_replaced_and_nothing_else_changes() {
     let last = swaps.last().expect("a swap");
     assert_eq!(
         (&last["from"], &last["to"]["class"]),
-        (&Value::from("test.SlowingFlux"), &Value::from("test.SteadyFlux"))
+        (
+            &Value::from("test.SlowingFlux"),
+            &Value::from("test.SteadyFlux")
+        )
     );
-    assert_eq!(info["decisions"].as_array().map(Vec::len), Some(decided.len()));
+    assert_eq!(
+        info["decisions"].as_array().map(Vec::len),
+        Some(decided.len())
+    );
     let told = scratch.mastermind(&["info", "records"]).well();
     assert!(told.contains("keep test.SteadyFlux"), "{told}");
 }
@@ -133,7 +154,10 @@ fn one_that_fails_in_its_first_call_goes_and_the_run_goes_on() {
     assert_eq!(take_field(&scratch), expected);
     let (text, decided) = decisions(&scratch, "records", 0);
     assert_eq!(acts(&decided), ["try", "failed"], "{text}");
-    assert!(told.contains("failed test.FailingFlux to test.SteadyFlux"), "{told}");
+    assert!(
+        told.contains("failed test.FailingFlux to test.SteadyFlux"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -162,7 +186,11 @@ fn nothing_to_swap_is_an_error() {
         scratch.verb("run", assembly, &arguments).error()
     };
     let alone = shock(&scratch, "test.SteadyFlux", &["test.SteadyFlux"], "");
-    assert!(error(&alone).contains("nothing may be swapped"), "{}", error(&alone));
+    assert!(
+        error(&alone).contains("nothing may be swapped"),
+        "{}",
+        error(&alone)
+    );
     let silent = shock(&scratch, "test.SilentFlux", &["test.SteadyFlux"], "");
     let told = error(&silent);
     assert!(

@@ -23,6 +23,7 @@ use mastermind_composition::{Alternatives, Assembly, model_name};
 use mastermind_models::{Coordinate, Metric, ModelSet, predict};
 use mastermind_records::definition::TIMER_CLASS;
 use mastermind_records::{Record, RunFollower};
+use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
 use crate::mastermind::{Mastermind, locked};
@@ -33,14 +34,14 @@ use crate::workload::coordinate;
 /// Records read at once.
 const AT_ONCE: u64 = 4096;
 
-/// Part of the run's time that following and deciding may take; where it takes more it decides after fewer steps.
+/// Part of the run's time that following and deciding may take; where it takes more it is done after several steps.
 const OWN_SHARE: f64 = 0.01;
 
 /// Seconds that it may take in any case: a run of a second is to be adapted too.
 const OWN_LEAST_S: f64 = 0.05;
 
 /// Most steps between two decisions.
-const MOST_STEPS: f64 = 1000.0;
+const MOST_STEPS: f64 = 50.0;
 
 /// What is adapted, and where it is told.
 #[derive(Debug, Clone)]
@@ -82,8 +83,10 @@ struct State {
     decided_at: u64,
     /// Steps until the next decision.
     stride: u64,
-    /// Seconds that following and deciding have taken, without waiting for other ranks and swapping.
+    /// Processor seconds that following and deciding have taken.
     own_s: f64,
+    /// How often that was done.
+    n_decided: u64,
     /// Why nothing is decided any more.
     stopped: Option<String>,
     outcome: AdaptOutcome,
@@ -98,7 +101,7 @@ pub struct AdaptOutcome {
     pub decisions: Vec<Decision>,
     /// Classes that could not be put in on this rank, with the reasons, and whatever else went wrong.
     pub warnings: Vec<String>,
-    /// Seconds that following and deciding took on this rank, without waiting for other ranks and swapping.
+    /// Processor seconds that following and deciding took on this rank.
     pub own_s: f64,
     /// The log of the decisions.
     pub log: PathBuf,
@@ -109,7 +112,9 @@ pub struct AdaptOutcome {
 struct Told {
     step: u64,
     digest: u32,
+    /// Processor seconds of all decisions so far, and how many they were.
     own_s: f64,
+    n_decided: u64,
     elapsed_s: f64,
     fraction: f64,
     batches: Vec<Line>,
@@ -199,6 +204,7 @@ impl Adaptation {
             decided_at: 0,
             stride: 1,
             own_s: 0.0,
+            n_decided: 0,
             stopped: None,
             outcome: AdaptOutcome::default(),
         };
@@ -230,9 +236,10 @@ impl Adaptation {
         let comm = self.comm.get()?;
         let agreed = state.exchange(fraction, &*comm)?;
         let ranks = comm.size()?.max(1) as u32;
-        let begin = Instant::now();
+        let begin_s = processor_s();
         let decided = state.decide(agreed, ranks)?;
-        state.own_s += begin.elapsed().as_secs_f64();
+        state.own_s += processor_s() - begin_s;
+        state.n_decided += 1;
         for decision in &decided {
             if decision.is_swap() {
                 self.swap(&mut state, decision, &*comm)?;
@@ -297,9 +304,9 @@ pub fn is_decisions_file(name: &str) -> bool {
 impl State {
     /// What all ranks have recorded since the last time, the same on each.
     fn exchange(&mut self, fraction: f64, comm: &impl CommPort) -> Result<Agreed, PortError> {
-        let begin = Instant::now();
+        let begin_s = processor_s();
         let followed = self.follow();
-        self.own_s += begin.elapsed().as_secs_f64();
+        self.own_s += processor_s() - begin_s;
         let batches = match followed {
             Ok(batches) => batches,
             Err(error) => {
@@ -311,6 +318,7 @@ impl State {
             step: self.step,
             digest: self.digest.clone().finalize(),
             own_s: self.own_s,
+            n_decided: self.n_decided,
             elapsed_s: self.started.elapsed().as_secs_f64(),
             fraction,
             batches,
@@ -319,8 +327,7 @@ impl State {
         let all = comm.gather(0, RSlice::from_slice(&packed(&own)))?;
         let mut words = Vec::new();
         if !all.is_empty() {
-            let steps = self.step - self.decided_at;
-            let agreed = agree(&all.iter().map(|w| unpacked(w)).collect::<Vec<_>>(), steps);
+            let agreed = agree(&all.iter().map(|w| unpacked(w)).collect::<Vec<_>>());
             words = packed(&serde_json::to_vec(&agreed).map_err(PortError::failed)?);
         }
         let mut length = [words.len() as f64];
@@ -437,12 +444,14 @@ impl State {
     }
 }
 
-/// What follows from what all ranks have told.
-///
-/// # Arguments
-/// * `told` - of each rank, in their order
-/// * `steps` - of the application since the last time
-fn agree(told: &[Vec<u8>], steps: u64) -> Agreed {
+/// Processor time of this thread, seconds.
+fn processor_s() -> f64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + 1e-9 * time.tv_nsec as f64
+}
+
+/// What follows from what all ranks have told, in their order.
+fn agree(told: &[Vec<u8>]) -> Agreed {
     let mut agreed = Agreed {
         step: Err("rank 0 has told nothing".into()),
         fraction: 0.0,
@@ -489,16 +498,22 @@ fn agree(told: &[Vec<u8>], steps: u64) -> Agreed {
         }
     }
     if let Some(first) = first {
-        // What it may take is spendable from the start; then the share is brought down by deciding after more steps.
-        let expected_s = first.elapsed_s / first.fraction.clamp(0.01, 1.0);
-        if first.own_s > OWN_LEAST_S.max(OWN_SHARE * expected_s) {
-            let share = first.own_s / first.elapsed_s.max(1e-9);
-            let stride = steps.max(1) as f64 * share / OWN_SHARE;
-            agreed.stride = stride.clamp(1.0, MOST_STEPS) as u64;
-        }
+        agreed.stride = stride(&first);
     }
     agreed.batches = lines.into_values().map(merged).collect();
     agreed
+}
+
+/// Steps until the next decision. What decisions may take is spendable from the start; after that each is to take its share
+/// of the steps since the last.
+fn stride(told: &Told) -> u64 {
+    let expected_s = told.elapsed_s / told.fraction.clamp(0.01, 1.0);
+    if told.own_s <= OWN_LEAST_S.max(OWN_SHARE * expected_s) {
+        return 1;
+    }
+    let a_decision_s = told.own_s / told.n_decided.max(1) as f64;
+    let a_step_s = told.elapsed_s / told.step.max(1) as f64;
+    (a_decision_s / (OWN_SHARE * a_step_s)).clamp(1.0, MOST_STEPS) as u64
 }
 
 /// What several ranks have recorded of the same calls.
@@ -605,6 +620,7 @@ mod tests {
             step,
             digest,
             own_s: 0.09,
+            n_decided: 2,
             elapsed_s: 2.0,
             fraction: 0.25,
             batches: vec![line],
@@ -614,20 +630,20 @@ mod tests {
 
     #[test]
     fn what_ranks_have_recorded_is_added_up() {
-        let agreed = agree(&[told(4, 0), told(4, 0)], 2);
+        let agreed = agree(&[told(4, 0), told(4, 0)]);
         assert_eq!(agreed.step, Ok(4));
         assert_eq!(agreed.batches.len(), 1);
         assert_eq!(
             (agreed.batches[0].calls, agreed.batches[0].ln_mean),
             (6, -9.0)
         );
-        // Four and a half times the share that it may have.
+        // 45 ms a decision, of steps of 500 ms.
         assert_eq!(agreed.stride, 9);
     }
 
     #[test]
     fn a_rank_that_disagrees_is_told() {
-        let error = |told: &[Vec<u8>]| agree(told, 1).step.expect_err("no agreement");
+        let error = |told: &[Vec<u8>]| agree(told).step.expect_err("no agreement");
         let behind = error(&[told(4, 0), told(4, 0), told(3, 0)]);
         assert_eq!(behind, "rank 2 is at step 3, expected 4");
         let other = error(&[told(4, 0), told(4, 7)]);

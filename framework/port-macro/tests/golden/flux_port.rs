@@ -240,10 +240,51 @@ impl FluxPortProxy {
                 status
             }
         }
+        #[cold]
+        #[inline(never)]
+        unsafe extern "C-unwind" fn guarded(
+            object: *const ::core::ffi::c_void,
+            axis: Axis,
+            left: States<'_>,
+            right: States<'_>,
+            flux: StatesMut<'_>,
+            error: *mut ::cca_abi::ErrorBuffer,
+        ) -> i32 {
+            unsafe {
+                let proxy = &*object.cast::<FluxPortProxy>();
+                if !(true && ::cca_abi::owns_nothing(&axis)
+                    && ::cca_abi::owns_nothing(&left) && ::cca_abi::owns_nothing(&right)
+                    && ::cca_abi::owns_nothing(&flux))
+                {
+                    return recorded(object, axis, left, right, flux, error);
+                }
+                let again = (
+                    0_u8,
+                    ::core::ptr::read(&raw const axis),
+                    ::core::ptr::read(&raw const left),
+                    ::core::ptr::read(&raw const right),
+                    ::core::ptr::read(&raw const flux),
+                );
+                let status = recorded(object, axis, left, right, flux, error);
+                if status == 0 {
+                    return status;
+                }
+                let Some(before) = (*proxy.methods[0usize].0).before() else {
+                    return status;
+                };
+                let (_, axis, left, right, flux) = again;
+                ((*before.vtable.cast::<FluxPortVtable>())
+                    .compute)(before.object, axis, left, right, flux, error)
+            }
+        }
         unsafe {
             let proxy = &*object.cast::<FluxPortProxy>();
-            if (*proxy.methods[0usize].0).is_enabled() {
+            let method = &*proxy.methods[0usize].0;
+            if method.is_simply_enabled() {
                 return recorded(object, axis, left, right, flux, error);
+            }
+            if method.is_enabled() {
+                return guarded(object, axis, left, right, flux, error);
             }
             let target = proxy.target.load();
             ((*target.vtable.cast::<FluxPortVtable>())
@@ -296,10 +337,40 @@ impl FluxPortProxy {
                 status
             }
         }
+        #[cold]
+        #[inline(never)]
+        unsafe extern "C-unwind" fn guarded(
+            object: *const ::core::ffi::c_void,
+            left: States<'_>,
+            out: *mut u64,
+            error: *mut ::cca_abi::ErrorBuffer,
+        ) -> i32 {
+            unsafe {
+                let proxy = &*object.cast::<FluxPortProxy>();
+                if !(true && ::cca_abi::owns_nothing(&left)) {
+                    return recorded(object, left, out, error);
+                }
+                let again = (0_u8, ::core::ptr::read(&raw const left));
+                let status = recorded(object, left, out, error);
+                if status == 0 {
+                    return status;
+                }
+                let Some(before) = (*proxy.methods[1usize].0).before() else {
+                    return status;
+                };
+                let (_, left) = again;
+                ((*before.vtable.cast::<FluxPortVtable>())
+                    .faces)(before.object, left, out, error)
+            }
+        }
         unsafe {
             let proxy = &*object.cast::<FluxPortProxy>();
-            if (*proxy.methods[1usize].0).is_enabled() {
+            let method = &*proxy.methods[1usize].0;
+            if method.is_simply_enabled() {
                 return recorded(object, left, out, error);
+            }
+            if method.is_enabled() {
+                return guarded(object, left, out, error);
             }
             let target = proxy.target.load();
             ((*target.vtable.cast::<FluxPortVtable>())
