@@ -83,8 +83,11 @@ fn the_repository_tells_its_classes_and_takes_more() {
         [
             "test.Adder",
             "test.Failing",
+            "test.Forgetful",
             "test.Maker",
             "test.Relay",
+            "test.Remembering",
+            "test.Stateless",
             "test.Tripler"
         ]
     );

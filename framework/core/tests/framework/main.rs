@@ -6,3 +6,4 @@ mod events;
 mod frameworks;
 mod replacing;
 mod scale;
+mod stateful;
