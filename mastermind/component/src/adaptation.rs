@@ -513,7 +513,9 @@ fn stride(told: &Told) -> u64 {
     }
     let a_decision_s = told.own_s / told.n_decided.max(1) as f64;
     let a_step_s = told.elapsed_s / told.step.max(1) as f64;
-    (a_decision_s / (OWN_SHARE * a_step_s)).clamp(1.0, MOST_STEPS) as u64
+    (a_decision_s / (OWN_SHARE * a_step_s))
+        .round()
+        .clamp(1.0, MOST_STEPS) as u64
 }
 
 /// What several ranks have recorded of the same calls.

@@ -56,11 +56,11 @@ const SHARED_STORED: Spread = Spread {
 
 /// Of a class beside its stored model.
 const OWN_STORED: Spread = Spread {
-    offset: 0.12,
+    offset: 0.15,
     slope: 0.02,
     smooth: 0.1,
     reach: 1.0,
-    rough: 0.05,
+    rough: 0.12,
 };
 
 /// Standard deviation of a call before any was seen, and how many calls that counts for.
