@@ -36,7 +36,8 @@ pub struct TargetKey {
 impl Target {
     /// What is called; it can be as long as the target is kept.
     pub fn pair(&self) -> NonNull<RawPort> {
-        NonNull::from(&self.pair)
+        // It begins with the port.
+        NonNull::from(&self.pair).cast()
     }
 
     /// A target that calls `pair` and keeps `provider`.
