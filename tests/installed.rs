@@ -78,10 +78,28 @@ fn an_installation_finds_its_own_parts() {
         .run(mastermind(&prefix, &new).current_dir(scratch.path(".")))
         .well();
     let manifest = scratch.read("solver/Cargo.toml");
-    assert!(
-        manifest.contains("moved/share/mastermind/source/framework/ports"),
-        "{manifest}"
-    );
+    let paths = manifest.split("path = \"").skip(1);
+    let paths: Vec<_> = paths.filter_map(|rest| rest.split('"').next()).collect();
+    let source = prefix.join("share/mastermind/source");
+    for path in paths.iter().map(Path::new) {
+        assert!(
+            path.starts_with(&source) && path.join("Cargo.toml").is_file(),
+            "{path:?}"
+        );
+    }
+    assert!(paths.len() > 1, "{manifest}");
+    // All that they need of one another is there, too.
+    let solver = scratch.path("solver");
+    let mut metadata = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    metadata.args([
+        "metadata",
+        "--offline",
+        "--format-version",
+        "1",
+        "--manifest-path",
+    ]);
+    let told = scratch.run(metadata.arg(solver.join("Cargo.toml"))).well();
+    assert!(told.contains("demo-solver"), "{told}");
 }
 
 #[test]

@@ -32,10 +32,12 @@ const LIBRARY_PATH: [&str; 2] = ["../../target/release", "../../../../lib/master
 const NOT_COPIED: [&str; 1] = ["kernels"];
 
 /// The crates that `mastermind new` and `mastermind transform` refer to.
-const SOURCES: [&str; 5] = [
+const SOURCES: [&str; 7] = [
     "framework/abi",
     "framework/port-macro",
     "framework/ports",
+    "framework/loader",
+    "framework/core",
     "mastermind/models",
     "mastermind/simulation",
 ];
