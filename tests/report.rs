@@ -128,5 +128,9 @@ fn a_wrapped_program_has_a_report() {
             html.contains("MPI_Allreduce()") && html.contains("calls.c"),
             "{mpi}"
         );
+        // Time in MPI is the program's, and not once more that of its recorded calls: a header and one row.
+        let time = html.split("<h2 id=\"time\">").nth(1).expect("a section");
+        let components = time.split("<h3>").next().expect("a table");
+        assert_eq!(components.matches("<tr>").count(), 2, "{components}");
     }
 }

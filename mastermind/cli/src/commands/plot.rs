@@ -381,7 +381,9 @@ pub fn graph(run: &Run) -> Graph {
             n => format!("{name} on {n} ranks: own time of each component, calls a rank"),
         };
         for path in log.path_times(false) {
-            let Some(method) = definitions.method_of(path.call_path) else {
+            // Time in MPI is that of who called it, also where the calls were recorded one by one.
+            let method = definitions.method_of(path.call_path);
+            let Some(method) = method.filter(|method| !method.is_mpi()) else {
                 continue;
             };
             if path.calls == 0 {

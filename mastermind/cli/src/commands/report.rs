@@ -372,7 +372,9 @@ impl Shares {
                 .into_iter()
                 .filter(|path| path.calls > 0)
             {
-                let Some(method) = definitions.method_of(path.call_path) else {
+                let method = definitions.method_of(path.call_path);
+                // Time in MPI is that of who called it, also where the calls were recorded one by one.
+                let Some(method) = method.filter(|method| !method.is_mpi()) else {
                     continue;
                 };
                 let (classes, ranks) = components.entry(method.instance.clone()).or_default();
