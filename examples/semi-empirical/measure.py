@@ -1,7 +1,7 @@
 """Communication times of this machine, by Mastermind's proxy of MPI: a transpose and a halo exchange on up to 16 ranks,
 oversubscribed.
 
-usage: measure.py MASTERMIND FOLDER [--mpi openmpi|mpich] [--repetitions N]
+usage: measure.py MASTERMIND FOLDER [--mpi openmpi|mpich] [--repetitions N] [--only transpose|halo]
 
 Compiles exchange.c, runs it under `mpirun … mastermind wrap`, and writes FOLDER/transpose.csv and FOLDER/halo.csv, as
 `mastermind correct` takes them; half the points, drawn with a fixed seed, are for training. Of the repetitions the median counts.
@@ -43,15 +43,21 @@ def seconds(options, executable, program, size, ranks, cycles):
 def measure(options, executable, program):
     points = [(size, ranks, cycles) for size in SIZES for ranks in RANKS for cycles in CYCLES]
     train = set(random.Random(1).sample(range(len(points)), len(points) // 2))
-    path = options.folder / f"{program}.csv"
+    times = {point: [] for point in points}
+    # Round by round, so that a slow minute of the machine falls on all points; each round is kept.
+    for repetition in range(options.repetitions):
+        for place, point in enumerate(points):
+            times[point].append(seconds(options, executable, program, *point))
+            if sys.stderr.isatty():
+                print(f"\r{program}: round {repetition + 1}, {place + 1} of {len(points)}", end="", file=sys.stderr)
+        write(options.folder / f"{program}.csv", times, train)
+
+
+def write(path, times, train):
     with open(path, "w") as file:
         print("nx,np,T,t_observed,train", file=file)
-        for place, point in enumerate(points):
-            times = [seconds(options, executable, program, *point) for _ in range(options.repetitions)]
-            print(*point, f"{statistics.median(times):.6g}", int(place in train), sep=",", file=file, flush=True)
-            if sys.stderr.isatty():
-                print(f"\r{program}: {place + 1} of {len(points)}", end="", file=sys.stderr)
-    print(path)
+        for place, (point, repeated) in enumerate(times.items()):
+            print(*point, f"{statistics.median(repeated):.6g}", int(place in train), sep=",", file=file)
 
 
 def main():
@@ -60,12 +66,13 @@ def main():
     parser.add_argument("folder", type=lambda text: pathlib.Path(text).resolve())
     parser.add_argument("--mpi", choices=["openmpi", "mpich"], default="openmpi")
     parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--only", choices=PROGRAMS, help="one of the two")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     executable = options.folder / "exchange"
     source = pathlib.Path(__file__).with_name("exchange.c")
     subprocess.run([f"mpicc.{options.mpi}", "-O2", "-o", executable, source], check=True)
-    for program in PROGRAMS:
+    for program in [options.only] if options.only else PROGRAMS:
         measure(options, executable, program)
 
 

@@ -1,12 +1,14 @@
 //! A semi-empirical model with its error correction term.
 
+use std::rc::Rc;
+
 use fastrand::Rng;
 
 use crate::case::Case;
 use crate::error::Error;
 use crate::scaling::{self, Scaling};
 use crate::search::evaluator::{Evaluator, range_over};
-use crate::search::problem::{Genome, Linear, Problem, complexity};
+use crate::search::problem::{Genome, Linear, Problem};
 use crate::search::refine::refine;
 use crate::search::tree::Tree;
 use crate::search::{Candidate, SearchSettings, search};
@@ -21,15 +23,20 @@ pub struct Settings {
     pub search: SearchSettings,
     /// What is minimised.
     pub residuals: Residuals,
+    /// Relative noise below which nothing is gained by a closer fit.
+    pub noise_floor: f64,
     /// How far a searched parameter may go from its fit, as a share of its value.
     pub parameter_range: f64,
-    /// Candidates of the search, the fittest of each complexity, that are judged by points held out.
-    pub n_validated: usize,
-    /// Price of a node in that judgement, in units of the deviance.
-    pub validated_price: f64,
-    /// The error at points held out, as a share of the base's error at all training points, below which a term is
-    /// accepted where no points are repeated; 1 where they are.
+    /// Weight of [`Settings::noise_floor`] beside repeated observations, in degrees of freedom.
+    pub noise_freedom: f64,
+    /// Least gain in the deviance, less the price of the term, for which it is accepted.
     pub gate: f64,
+    /// Greatest error at points held out, as a share of the base's at the training points.
+    pub held_out: f64,
+    /// Steps of the refinement without a group of points.
+    pub fold_steps: usize,
+    /// What a searched parameter adds to the gate.
+    pub gene_gate: f64,
     /// Factor by which the ratio to the base may leave its range at the training points.
     pub clip: f64,
     /// Factor beyond the range of an input at which the correction's logarithm is halved.
@@ -41,10 +48,13 @@ impl Default for Settings {
         Self {
             search: SearchSettings::default(),
             residuals: Residuals::Relative,
-            parameter_range: 0.3,
-            n_validated: 4,
-            validated_price: 1.0,
-            gate: 0.75,
+            noise_floor: 0.03,
+            parameter_range: 1.0,
+            noise_freedom: 4.0,
+            gate: 1.5,
+            held_out: 0.0,
+            fold_steps: 0,
+            gene_gate: 0.7,
             clip: 1.3,
             reach: 16.0,
         }
@@ -57,16 +67,10 @@ const STRETCH: f64 = 1.5;
 /// Least ratio to the base: a time stays positive where its base is.
 const MIN_RATIO: f64 = 1e-3;
 
-/// Base error by that of repeated observations up to which there is nothing to correct, and degrees of freedom from
-/// which on the latter is taken for known.
-const NOISE_RATIO: f64 = 2.5;
-const MIN_REPEATED: usize = 2;
-
 /// Steps of the last refinement.
 const LAST_STEPS: usize = 20;
 
 /// Steps of the refinement without a group of points, and most groups left out one by one.
-const FOLD_STEPS: usize = 6;
 const MAX_FOLDS: usize = 12;
 
 /// A corrected model.
@@ -104,12 +108,12 @@ pub enum Outcome {
 pub enum Refusal {
     /// No term was found that is finite everywhere near the points.
     NoTerm,
-    /// The base is as near to the observations as repeated observations are to each other: there is nothing to correct.
-    Noise {
-        /// Root mean square relative error of the base.
+    /// What the term gains is no more than any term would by chance, or than its size costs.
+    TooLittle {
+        /// Root mean square relative error of the base at the training points.
         base: f64,
-        /// Relative standard deviation of repeated observations.
-        noise: f64,
+        /// Gain in the deviance less the price of the term.
+        gain: f64,
     },
     /// The term did not beat the base on the points held out.
     HeldOut {
@@ -147,48 +151,35 @@ pub fn correct(
             &specification.evaluate(train, &base.values),
         ),
     };
-    let of_base = relative_error(
-        &train.observed,
-        &specification.evaluate(train, &base.values),
-    );
-    let noise = trial.noise(train);
-    if let Some(noise) = noise
-        && of_base <= NOISE_RATIO * noise
-    {
-        return Ok(Outcome::Refused(Refusal::Noise {
-            base: of_base,
-            noise,
-        }));
-    }
-    // Without repetitions the noise is not known, and the term has more to prove.
-    let gate = match noise {
-        Some(_) => 1.0,
-        None => settings.gate,
-    };
-    let candidates = trial.search(train, seed)?;
-    let mut best: Option<(f64, f64, Genome)> = None;
-    for candidate in candidates.into_iter().take(settings.n_validated) {
-        let error = trial.held_out_error(train, &candidate.genome, seed);
-        let n = trial.groups(train).len() as f64;
-        let price = settings.validated_price * complexity(&candidate.genome.tree);
-        let score = 2.0 * n * error.ln() + price;
-        if score.is_finite() && best.as_ref().is_none_or(|(least, ..)| score < *least) {
-            best = Some((score, error, candidate.genome));
-        }
-    }
-    let Some((_, error, genome)) = best else {
+    let Some(found) = trial.search(train, seed)? else {
         return Ok(Outcome::Refused(Refusal::NoTerm));
     };
-    if error >= gate * of_base {
+    let of_base = trial.error_of_base(train);
+    let gain = found.base_fitness - found.best.fitness;
+    let n_genes = found.best.genome.parameters.genes.len() as f64;
+    if gain <= settings.gate + settings.gene_gate * n_genes {
+        return Ok(Outcome::Refused(Refusal::TooLittle { base: of_base, gain }));
+    }
+    let genome = found.best.genome;
+    if settings.held_out > 0.0 {
+    let held_out = trial.held_out_error(train, &genome, seed);
+    if held_out >= settings.held_out * of_base || held_out.is_nan() {
         return Ok(Outcome::Refused(Refusal::HeldOut {
             base: of_base,
-            corrected: error,
+            corrected: held_out,
         }));
+    }
     }
     Ok(match trial.finish(train, genome)? {
         Some(corrected) => Outcome::Accepted(Box::new(corrected)),
         None => Outcome::Refused(Refusal::NoTerm),
     })
+}
+
+/// What a search found, and what the base is worth by the same measure.
+struct Found {
+    best: Candidate,
+    base_fitness: f64,
 }
 
 struct Trial<'a> {
@@ -246,19 +237,23 @@ impl Trial<'_> {
         groups.into_iter().map(|(_, members)| members).collect()
     }
 
-    /// Relative standard deviation of the scaled times of points that a tree cannot tell apart; `None` where too few are
-    /// repeated.
-    fn noise(&self, table: &Table) -> Option<f64> {
+    /// Mean square of the weighted residuals that is put down to noise: what is expected of times, and what repeated
+    /// observations show.
+    fn noise_squares(&self, table: &Table) -> f64 {
         let scale = scaling::factor(&self.scalings, table);
-        let (mut squares, mut freedom) = (0.0, 0);
+        let freedom = self.settings.noise_freedom;
+        let (mut squares, mut n) = (freedom * self.settings.noise_floor.powi(2), freedom);
         for members in self.groups(table) {
             let times = members.iter().map(|i| table.observed[*i] / scale[*i]);
             let times: Vec<f64> = times.collect();
             let mean = times.iter().sum::<f64>() / times.len() as f64;
             squares += times.iter().map(|t| (t / mean - 1.0).powi(2)).sum::<f64>();
-            freedom += times.len() - 1;
+            n += times.len() as f64 - 1.0;
         }
-        (freedom >= MIN_REPEATED).then(|| (squares / freedom as f64).sqrt())
+        let roots = self.settings.residuals.roots(table);
+        let pairs = roots.iter().zip(&table.observed);
+        let weights: f64 = pairs.map(|(root, y)| (root * y).powi(2)).sum();
+        (squares / n * weights / table.len() as f64).max(f64::MIN_POSITIVE)
     }
 
     fn base_unit(&self, table: &Table) -> f64 {
@@ -307,18 +302,28 @@ impl Trial<'_> {
             scale,
             observed: table.observed.clone(),
             roots: self.settings.residuals.roots(table),
+            noise_squares: self.noise_squares(whole),
         }
     }
 
-    fn search(&self, table: &Table, seed: u64) -> Result<Vec<Candidate>, Error> {
+    fn search(&self, table: &Table, seed: u64) -> Result<Option<Found>, Error> {
         let Some(formula) = self.specification.over(table) else {
-            return Ok(Vec::new());
+            return Ok(None);
         };
         let problem = self.problem(table, table, &formula);
         if problem.inputs.is_empty() {
-            return Ok(Vec::new());
+            return Ok(None);
         }
-        Ok(search(&problem, &self.settings.search, seed))
+        let candidates = search(&problem, &self.settings.search, seed);
+        Ok(candidates.into_iter().next().map(|best| Found {
+            best,
+            base_fitness: problem.fitness_of_base(),
+        }))
+    }
+
+    fn error_of_base(&self, table: &Table) -> f64 {
+        let times = self.specification.evaluate(table, &self.base.values);
+        relative_error(&table.observed, &times)
     }
 
     /// Root mean square relative error at points held out: every group of points that differ in nothing a tree sees is left
@@ -334,7 +339,7 @@ impl Trial<'_> {
                 parts[usize::from(place % n_folds == fold)].extend(members);
             }
             let [kept, left_out] = parts.map(|places| table.at(&places));
-            let Ok(Some(corrected)) = self.refined(&kept, table, genome.clone(), FOLD_STEPS) else {
+            let Ok(Some(corrected)) = self.refined(&kept, table, genome.clone(), self.settings.fold_steps) else {
                 return f64::INFINITY;
             };
             let calculated = corrected.predict(self.specification, &left_out);
@@ -363,15 +368,17 @@ impl Trial<'_> {
         };
         let problem = self.problem(table, whole, &formula);
         let mut workspace = problem.workspace();
+        let genes = genome.parameters.genes.clone();
+        genome.parameters = Rc::new(problem.parameters(genes, &workspace));
         let before = genome.clone();
-        refine(&problem, &mut genome, &mut workspace, n_steps);
+        refine(&problem, &mut genome, &mut workspace, n_steps, self.settings.search.gene_price);
         if range_over(&genome.tree, &problem.limits).is_none() {
             genome = before;
         }
-        let Some(linear) = problem.linear(&genome, &mut workspace) else {
+        let Some(linear) = problem.linear(&genome.tree, &genome.parameters, &mut workspace) else {
             return Ok(None);
         };
-        let unknowns = problem.unknowns(&genome.genes);
+        let unknowns = problem.unknowns(&genome.parameters.genes);
         let base = self.specification.evaluate(table, &unknowns);
         let ratios: Vec<f64> = table
             .observed
@@ -417,7 +424,8 @@ impl Corrected {
             inputs.push(over.collect());
         }
         let mut tree = vec![0.0; table.len()];
-        Evaluator::new(table.len()).evaluate(&self.tree, &inputs, &mut tree);
+        let columns: Vec<&[f64]> = inputs.iter().map(Vec::as_slice).collect();
+        Evaluator::new(table.len()).evaluate(&self.tree, &columns, &mut tree);
         let time = |i: usize| {
             let term = scale[i] * (self.linear.constant + self.linear.factor * tree[i]);
             let ratio = (self.linear.of_base * base[i] + term) / base[i];

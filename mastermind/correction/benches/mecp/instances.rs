@@ -18,17 +18,34 @@ pub enum Form {
     Gyro,
     /// A halo exchange in which the processes of a node share its link.
     Halo,
+    /// A three-dimensional Fourier transform over pencils; settings are chosen on this and the next two.
+    Pencils,
+    /// A wavefront of pipelined blocks.
+    Wavefront,
+    /// A reduction along a tree.
+    Reduction,
 }
 
 impl Form {
-    pub const ALL: [Self; 3] = [Self::Evh1, Self::Gyro, Self::Halo];
+    /// Those that are measured.
+    pub const MEASURED: [Self; 3] = [Self::Evh1, Self::Gyro, Self::Halo];
+
+    /// Those that the settings are chosen on.
+    pub const TUNING: [Self; 3] = [Self::Pencils, Self::Wavefront, Self::Reduction];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Evh1 => "EVH1",
             Self::Gyro => "GYRO",
             Self::Halo => "halo",
+            Self::Pencils => "pencils",
+            Self::Wavefront => "wavefront",
+            Self::Reduction => "reduction",
         }
+    }
+
+    fn is_for_tuning(self) -> bool {
+        Self::TUNING.contains(&self)
     }
 
     pub fn specification(self) -> Specification {
@@ -73,6 +90,38 @@ impl Form {
                 h = { lower = 0.0, upper = 0.5 }
                 bw = { lower = 1e6, upper = 1e11, unit = "B/s", machine = true }"#
             }
+            Self::Pencils => {
+                r#"name = "pencils"
+                observation = "t"
+                inputs = ["n", "p", "s"]
+                formula = "s*(c*n^3/p + sqrt(p)*l + w*n^3/p^u)"
+                [unknowns]
+                c = { lower = 1e-12, upper = 1e-6, unit = "s", machine = true }
+                l = { lower = 1e-9, upper = 1e-2, unit = "s", machine = true }
+                u = { lower = 0.4, upper = 0.8 }
+                w = { lower = 1e-12, upper = 1e-6, unit = "s", machine = true }"#
+            }
+            Self::Wavefront => {
+                r#"name = "wavefront"
+                observation = "t"
+                inputs = ["n", "p", "s"]
+                formula = "s*(c*n^2/p + p^h*(l + w*n))"
+                [unknowns]
+                c = { lower = 1e-12, upper = 1e-4, unit = "s", machine = true }
+                h = { lower = 0.3, upper = 0.7 }
+                l = { lower = 1e-9, upper = 1e-2, unit = "s", machine = true }
+                w = { lower = 1e-12, upper = 1e-4, unit = "s", machine = true }"#
+            }
+            Self::Reduction => {
+                r#"name = "reduction"
+                observation = "t"
+                inputs = ["n", "p", "s"]
+                formula = "s*(l*ln(p) + n*w*ln(p)^h)"
+                [unknowns]
+                h = { lower = 0.2, upper = 1.5 }
+                l = { lower = 1e-9, upper = 1e-2, unit = "s", machine = true }
+                w = { lower = 1e-12, upper = 1e-4, unit = "s", machine = true }"#
+            }
         };
         Specification::from_toml(text).expect("a specification")
     }
@@ -93,6 +142,22 @@ impl Form {
             Self::Gyro => vec![about(2e7, 0.5), about(0.2, 0.3), about(2e-4, 0.5)],
             // bw, h, l.
             Self::Halo => vec![about(1e9, 0.5), about(0.15, 0.3), about(3e-6, 0.5)],
+            // c, l, u, w.
+            Self::Pencils => vec![
+                about(1e-9, 0.5),
+                about(3e-5, 0.5),
+                about(0.6, 0.08),
+                about(5e-10, 0.5),
+            ],
+            // c, h, l, w.
+            Self::Wavefront => vec![
+                about(2e-8, 0.5),
+                about(0.5, 0.1),
+                about(2e-5, 0.5),
+                about(3e-8, 0.5),
+            ],
+            // h, l, w.
+            Self::Reduction => vec![about(0.7, 0.2), about(1e-5, 0.5), about(2e-9, 0.5)],
         }
     }
 
@@ -114,6 +179,21 @@ impl Form {
                 [4.0, 16.0, 64.0, 256.0],
                 [100.0, 250.0],
             ),
+            Self::Pencils => (
+                [64.0, 128.0, 192.0, 384.0],
+                [8.0, 24.0, 96.0, 384.0],
+                [10.0, 30.0],
+            ),
+            Self::Wavefront => (
+                [200.0, 500.0, 1000.0, 3000.0],
+                [4.0, 9.0, 36.0, 144.0],
+                [50.0, 100.0],
+            ),
+            Self::Reduction => (
+                [1000.0, 4000.0, 30000.0, 100000.0],
+                [2.0, 8.0, 48.0, 192.0],
+                [500.0, 1000.0],
+            ),
         };
         let mut points = Vec::new();
         for size in sizes {
@@ -134,29 +214,74 @@ impl Form {
 /// What the base lacks.
 #[derive(Debug, Clone, Copy)]
 struct Contention {
-    /// 0: above a threshold; 1: a power; 2: a logarithm.
-    kind: usize,
-    exponent: f64,
+    crowd: Crowd,
+    /// Power of the size.
     of_size: f64,
-    threshold: f64,
+}
+
+/// How contention goes with the number of those who share something.
+#[derive(Debug, Clone, Copy)]
+enum Crowd {
+    /// Nothing up to a threshold, then a power of the excess.
+    Threshold { threshold: f64, exponent: f64 },
+    Power { exponent: f64 },
+    Logarithm,
+    /// A queue that fills up: grows up to about a capacity.
+    Saturating { capacity: f64, exponent: f64 },
+    /// Each with each other, in part.
+    Pairs { share: f64 },
+    /// A logarithm to a power.
+    Tree { exponent: f64 },
 }
 
 impl Contention {
     fn draw(place: usize, form: Form, rng: &mut Rng) -> Self {
+        if form.is_for_tuning() {
+            return Self::draw_for_tuning(place, rng);
+        }
         let per_node = form == Form::Halo;
+        let exponent = if per_node {
+            0.5 + rng.f64()
+        } else {
+            0.6 + 0.9 * rng.f64()
+        };
+        let of_size = [0.0, 0.5, 1.0][rng.usize(0..3)] * rng.f64();
+        let threshold = if per_node {
+            2.0
+        } else {
+            6.0 + 20.0 * rng.f64()
+        };
+        let crowd = match place % 3 {
+            0 => Crowd::Threshold {
+                threshold,
+                exponent,
+            },
+            1 => Crowd::Power { exponent },
+            _ => Crowd::Logarithm,
+        };
+        Self { crowd, of_size }
+    }
+
+    fn draw_for_tuning(place: usize, rng: &mut Rng) -> Self {
+        let crowd = match place % 4 {
+            0 => Crowd::Saturating {
+                capacity: 10.0 + 60.0 * rng.f64(),
+                exponent: 1.0 + rng.f64(),
+            },
+            1 => Crowd::Pairs {
+                share: 0.05 * rng.f64(),
+            },
+            2 => Crowd::Tree {
+                exponent: 1.0 + 2.0 * rng.f64(),
+            },
+            _ => Crowd::Threshold {
+                threshold: 5.0 + 30.0 * rng.f64(),
+                exponent: 0.5 + 0.5 * rng.f64(),
+            },
+        };
         Self {
-            kind: place % 3,
-            exponent: if per_node {
-                0.5 + rng.f64()
-            } else {
-                0.6 + 0.9 * rng.f64()
-            },
-            of_size: [0.0, 0.5, 1.0][rng.usize(0..3)] * rng.f64(),
-            threshold: if per_node {
-                2.0
-            } else {
-                6.0 + 20.0 * rng.f64()
-            },
+            crowd,
+            of_size: (1.4 * rng.f64() - 0.4).max(0.0),
         }
     }
 
@@ -168,10 +293,19 @@ impl Contention {
         } else {
             point[1]
         };
-        let crowd = match self.kind {
-            0 => (n - self.threshold).max(0.0).powf(self.exponent),
-            1 => n.powf(self.exponent),
-            _ => n.ln(),
+        let crowd = match self.crowd {
+            Crowd::Threshold {
+                threshold,
+                exponent,
+            } => (n - threshold).max(0.0).powf(exponent),
+            Crowd::Power { exponent } => n.powf(exponent),
+            Crowd::Logarithm => n.ln(),
+            Crowd::Saturating { capacity, exponent } => {
+                let filled = (n / capacity).powf(exponent);
+                filled / (1.0 + filled)
+            }
+            Crowd::Pairs { share } => n + share * n * (n - 1.0),
+            Crowd::Tree { exponent } => n.ln().powf(exponent),
         };
         steps * crowd * point[0].powf(self.of_size)
     }

@@ -35,7 +35,10 @@ struct Options {
     n_instances: usize,
     n_trials: u64,
     seed: u64,
-    only: Option<Form>,
+    forms: Vec<Form>,
+    cases: Vec<Case>,
+    splits: Vec<Split>,
+    is_bare: bool,
     settings: Settings,
 }
 
@@ -58,9 +61,29 @@ fn main() -> ExitCode {
         n_instances: number("--instances", 10, 2) as usize,
         n_trials: number("--trials", 30, 1),
         seed: number("--seed", SEED, SEED),
-        only: value("--only").and_then(|name| Form::ALL.into_iter().find(|f| f.name() == name)),
+        forms: Form::MEASURED.to_vec(),
+        cases: Case::ALL.to_vec(),
+        splits: Split::ALL.to_vec(),
+        is_bare: arguments.iter().any(|a| a == "--bare"),
         settings: Settings::default(),
     };
+    if arguments.iter().any(|a| a == "--tuning") {
+        options.forms = Form::TUNING.to_vec();
+    }
+    if let Some(names) = value("--only") {
+        let all = Form::MEASURED.into_iter().chain(Form::TUNING);
+        let is_named = |form: &Form| names.split(',').any(|name| name == form.name());
+        options.forms = all.filter(is_named).collect();
+    }
+    if let Some(numbers) = value("--cases") {
+        options.cases.retain(|case| numbers.contains(&case.number().to_string()));
+    }
+    if let Some(letters) = value("--splits") {
+        options.splits.retain(|split| letters.contains(&split.name()[..1]));
+    }
+    for pair in value("--with").into_iter().flat_map(|pairs| pairs.split(',')) {
+        set(&mut options.settings, pair);
+    }
     if !is_full {
         options.settings.search.population = 200;
         options.settings.search.generations = 10;
@@ -69,6 +92,35 @@ fn main() -> ExitCode {
         let mut ignored = Figures::default();
         measure(&options, if is_full { figures } else { &mut ignored });
     })
+}
+
+/// Sets one of the settings: `node_price=2`.
+fn set(settings: &mut Settings, pair: &str) {
+    let (name, value) = pair.split_once('=').expect("NAME=VALUE");
+    let value: f64 = value.parse().expect("a number");
+    let search = &mut settings.search;
+    match name {
+        "population" => search.population = value as usize,
+        "generations" => search.generations = value as usize,
+        "crossover" => search.crossover = value,
+        "node_price" => search.node_price = value,
+        "gene_price" => search.gene_price = value,
+        "patience" => search.patience = value as usize,
+        "moved_genes" => search.moved_genes = value,
+        "refine_every" => search.refine_every = value as usize,
+        "n_refined" => search.n_refined = value as usize,
+        "n_steps" => search.n_steps = value as usize,
+        "noise_floor" => settings.noise_floor = value,
+        "parameter_range" => settings.parameter_range = value,
+        "noise_freedom" => settings.noise_freedom = value,
+        "fold_steps" => settings.fold_steps = value as usize,
+        "gene_gate" => settings.gene_gate = value,
+        "held_out" => settings.held_out = value,
+        "gate" => settings.gate = value,
+        "clip" => settings.clip = value,
+        "reach" => settings.reach = value,
+        _ => panic!("no setting {name}"),
+    }
 }
 
 /// An instance with one of its halves for training, its base and the errors at the other half.
@@ -157,16 +209,33 @@ fn measure(options: &Options, figures: &mut Figures) {
     println!(
         "form  split           case | better % | worse by 5 % % | median reduction % (control) | by instance"
     );
-    for form in Form::ALL {
-        if options.only.is_some_and(|only| only != form) {
-            continue;
+    if options.is_bare {
+        return pooled(options);
+    }
+    for form in &options.forms {
+        for split in &options.splits {
+            rows(options, *form, *split, figures);
         }
-        for split in Split::ALL {
-            rows(options, form, split, figures);
-        }
-        without_contention(options, form, figures);
+        without_contention(options, *form, figures);
     }
     cost(options, figures);
+}
+
+fn pooled(options: &Options) {
+    let mut line = String::new();
+    for (split, share) in options.splits.iter().map(|s| (*s, 1.0)).chain([(Split::RandomHalf, 0.0)]) {
+        let prepared: Vec<Prepared> = options.forms.iter().flat_map(|f| prepared(options, *f, split, share)).collect();
+        let controls: Vec<f64> = prepared.iter().map(|p| p.error_of_control / p.error_of_base).collect();
+        line += &format!("{:13} {:3.0}", if share == 0.0 { "none" } else { split.name() }, 100.0 * (1.0 - median(&controls)));
+        for case in &options.cases {
+            let all = ratios(options, &prepared, *case).concat();
+            let row = Row::of(&all);
+            let mean = all.iter().map(|r| r.ln()).sum::<f64>() / all.len() as f64;
+            line += &format!(" | {:3.0} {:3.0} {:3.0} {:5.2}", row.better, row.worse, row.reduction, mean);
+        }
+        line += "\n";
+    }
+    print!("{line}");
 }
 
 fn prepared(options: &Options, form: Form, split: Split, share: f64) -> Vec<Prepared> {
@@ -195,7 +264,7 @@ fn rows(options: &Options, form: Form, split: Split, figures: &mut Figures) {
         .map(|p| p.error_of_control / p.error_of_base)
         .collect();
     let control = 100.0 * (1.0 - median(&controls));
-    for case in Case::ALL {
+    for case in options.cases.iter().copied() {
         let by_instance = ratios(options, &prepared, case);
         let row = Row::of(&by_instance.concat());
         let each = by_instance
@@ -241,7 +310,7 @@ fn rows(options: &Options, form: Form, split: Split, figures: &mut Figures) {
 /// With nothing to find, the corrected model is seldom worse than the base.
 fn without_contention(options: &Options, form: Form, figures: &mut Figures) {
     let prepared = prepared(options, form, Split::RandomHalf, 0.0);
-    for case in Case::ALL {
+    for case in options.cases.iter().copied() {
         let row = Row::of(&ratios(options, &prepared, case).concat());
         let (name, number) = (form.name(), case.number());
         println!(

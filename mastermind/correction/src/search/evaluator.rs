@@ -37,7 +37,24 @@ impl Evaluator {
     /// # Arguments
     /// * `inputs` - columns, shape `[n_inputs][n_points]`
     /// * `out` - shape `[n_points]`
-    pub fn evaluate(&mut self, tree: &[Node], inputs: &[Vec<f64>], out: &mut [f64]) {
+    pub fn evaluate(&mut self, tree: &[Node], inputs: &[&[f64]], out: &mut [f64]) {
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has been asked for the only feature that the function needs.
+            return unsafe { self.evaluate_by_fours(tree, inputs, out) };
+        }
+        self.evaluate_columns(tree, inputs, out);
+    }
+
+    /// The same with four values in a register; no multiplication is fused with an addition, so the bits are the same.
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn evaluate_by_fours(&mut self, tree: &[Node], inputs: &[&[f64]], out: &mut [f64]) {
+        self.evaluate_columns(tree, inputs, out);
+    }
+
+    #[inline(always)]
+    fn evaluate_columns(&mut self, tree: &[Node], inputs: &[&[f64]], out: &mut [f64]) {
         let n = self.n_points;
         self.slots.resize((tree.len() + 1) * n, 0.0);
         self.stack.clear();
@@ -57,14 +74,14 @@ impl Evaluator {
         }
         match self.stack.pop() {
             Some(Operand::Scalar(value)) => out.fill(value),
-            Some(Operand::Input(place)) => out.copy_from_slice(&inputs[place]),
+            Some(Operand::Input(place)) => out.copy_from_slice(inputs[place]),
             Some(Operand::Slot(slot)) => out.copy_from_slice(&self.slots[slot * n..][..n]),
             None => out.fill(f64::NAN),
         }
     }
 
     #[inline(always)]
-    fn unary(&mut self, inputs: &[Vec<f64>], f: impl Fn(f64) -> f64) -> Operand {
+    fn unary(&mut self, inputs: &[&[f64]], f: impl Fn(f64) -> f64) -> Operand {
         let n = self.n_points;
         let Some(a) = self.stack.pop() else {
             return Operand::Scalar(f64::NAN);
@@ -74,7 +91,7 @@ impl Evaluator {
             Operand::Scalar(value) => return Operand::Scalar(f(value)),
             Operand::Input(place) => {
                 let out = &mut self.slots[to * n..][..n];
-                let pairs = out.iter_mut().zip(&inputs[place]);
+                let pairs = out.iter_mut().zip(inputs[place]);
                 pairs.for_each(|(out, x)| *out = f(*x));
             }
             // What is on top of the stack lies in the slot of its place.
@@ -88,7 +105,7 @@ impl Evaluator {
 
     /// The left operand is on top of the stack, since trees are read from their end.
     #[inline(always)]
-    fn binary(&mut self, inputs: &[Vec<f64>], f: impl Fn(f64, f64) -> f64) -> Operand {
+    fn binary(&mut self, inputs: &[&[f64]], f: impl Fn(f64, f64) -> f64) -> Operand {
         let n = self.n_points;
         let (Some(a), Some(b)) = (self.stack.pop(), self.stack.pop()) else {
             return Operand::Scalar(f64::NAN);
@@ -107,24 +124,24 @@ impl Evaluator {
                 pairs.for_each(|(out, a)| *out = f(*a, b));
             }
             (Operand::Slot(_), Operand::Input(b)) => {
-                let triples = low.iter_mut().zip(&high[..n]).zip(&inputs[b]);
+                let triples = low.iter_mut().zip(&high[..n]).zip(inputs[b]);
                 triples.for_each(|((out, a), b)| *out = f(*a, *b));
             }
             (Operand::Scalar(a), Operand::Slot(_)) => low.iter_mut().for_each(|b| *b = f(a, *b)),
             (Operand::Input(a), Operand::Slot(_)) => {
-                let pairs = low.iter_mut().zip(&inputs[a]);
+                let pairs = low.iter_mut().zip(inputs[a]);
                 pairs.for_each(|(b, a)| *b = f(*a, *b));
             }
             (Operand::Scalar(a), Operand::Input(b)) => {
-                let pairs = low.iter_mut().zip(&inputs[b]);
+                let pairs = low.iter_mut().zip(inputs[b]);
                 pairs.for_each(|(out, b)| *out = f(a, *b));
             }
             (Operand::Input(a), Operand::Scalar(b)) => {
-                let pairs = low.iter_mut().zip(&inputs[a]);
+                let pairs = low.iter_mut().zip(inputs[a]);
                 pairs.for_each(|(out, a)| *out = f(*a, b));
             }
             (Operand::Input(a), Operand::Input(b)) => {
-                let triples = low.iter_mut().zip(&inputs[a]).zip(&inputs[b]);
+                let triples = low.iter_mut().zip(inputs[a]).zip(inputs[b]);
                 triples.for_each(|((out, a), b)| *out = f(*a, *b));
             }
         }
@@ -231,7 +248,7 @@ mod tests {
         let (mut out, mut n_bounded) = (vec![0.0; 5], 0);
         for place in 0..3000 {
             let tree = gardener.initial(place, &mut rng);
-            evaluator.evaluate(&tree, &inputs, &mut out);
+            evaluator.evaluate(&tree, &[&inputs[0], &inputs[1]], &mut out);
             let range = range_over(&tree, &[[0.2, 4.0]; 2]);
             n_bounded += usize::from(range.is_some());
             for (i, y) in out.iter().enumerate() {

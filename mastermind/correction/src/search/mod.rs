@@ -11,6 +11,7 @@ pub mod refine;
 pub mod tree;
 
 use std::collections::HashSet;
+use std::rc::Rc;
 
 use fastrand::Rng;
 
@@ -36,6 +37,14 @@ pub struct SearchSettings {
     pub gene_price: f64,
     /// Generations without gain after which the search ends.
     pub patience: usize,
+    /// Share of children whose genes are moved or blended.
+    pub moved_genes: f64,
+    /// Generations between refinements.
+    pub refine_every: usize,
+    /// Candidates refined, the fittest.
+    pub n_refined: usize,
+    /// Steps of a refinement.
+    pub n_steps: usize,
 }
 
 impl Default for SearchSettings {
@@ -48,17 +57,16 @@ impl Default for SearchSettings {
             node_price: 1.0,
             gene_price: 0.5,
             patience: 30,
+            moved_genes: 0.1,
+            refine_every: 10,
+            n_refined: 12,
+            n_steps: 5,
         }
     }
 }
 
 /// Best candidates kept as they are, of a thousand.
 const ELITE: usize = 10;
-
-/// Generations between refinements, and candidates refined.
-const REFINE_EVERY: usize = 10;
-const N_REFINED: usize = 12;
-const STEPS: usize = 5;
 
 #[derive(Debug, Clone)]
 struct Individual {
@@ -86,7 +94,7 @@ pub fn search(problem: &Problem<'_>, settings: &SearchSettings, seed: u64) -> Ve
     let mut best = (f64::INFINITY, 0);
     for generation in 1..=settings.generations {
         search.breed();
-        if generation % REFINE_EVERY == 0 {
+        if generation % settings.refine_every == 0 {
             search.refine_best();
         }
         let fitness = search.population[0].fitness;
@@ -139,18 +147,23 @@ impl<'a> Search<'a> {
     fn start(&mut self) {
         let n = self.settings.population;
         let n_genes = self.n_genes();
+        let fitted = self.problem.parameters(vec![0.0; n_genes], &self.workspace);
+        let fitted = Rc::new(fitted);
         let mut all = Vec::with_capacity(n);
         for place in 0..n {
             let tree = match place % 5 {
                 0 => self.gardener.product(&mut self.rng),
                 _ => self.gardener.initial(place, &mut self.rng),
             };
-            let genes = (0..n_genes).map(|_| (0.5 * normal(&mut self.rng)).clamp(-1.0, 1.0));
-            let genes = match place % 2 {
-                0 => vec![0.0; n_genes],
-                _ => genes.collect(),
+            let parameters = match n_genes > 0 && place % 4 == 0 {
+                false => Rc::clone(&fitted),
+                true => {
+                    let mut gene = || (0.5 * normal(&mut self.rng)).clamp(-1.0, 1.0);
+                    let genes = (0..n_genes).map(|_| gene()).collect();
+                    Rc::new(self.problem.parameters(genes, &self.workspace))
+                }
             };
-            all.push(self.judged(Genome { tree, genes }, f64::INFINITY));
+            all.push(self.judged(Genome { tree, parameters }, f64::INFINITY));
         }
         self.population = all;
         self.settle();
@@ -159,7 +172,7 @@ impl<'a> Search<'a> {
     /// A tree fitter than `bar` that is not bounded over the box of inputs is as unfit as can be; of others it does not
     /// matter.
     fn judged(&mut self, genome: Genome, bar: f64) -> Individual {
-        let squares = self.problem.squares(&genome, &mut self.workspace);
+        let squares = self.problem.squares(&genome.tree, &genome.parameters, &mut self.workspace);
         let mut fitness = self.fitness(&genome, squares);
         if fitness < bar && range_over(&genome.tree, &self.problem.limits).is_none() {
             fitness = f64::INFINITY;
@@ -172,9 +185,9 @@ impl<'a> Search<'a> {
     }
 
     fn fitness(&self, genome: &Genome, squares: f64) -> f64 {
-        let n = self.problem.n_points() as f64;
-        let genes: f64 = genome.genes.iter().map(|gene| gene * gene).sum();
-        self.problem.n_distinct * (squares / n + 1e-12).ln()
+        let genes = genome.parameters.genes.iter().map(|gene| gene * gene);
+        let genes: f64 = genes.sum();
+        self.problem.deviance(squares)
             + self.settings.node_price * complexity(&genome.tree)
             + self.settings.gene_price * genes
     }
@@ -187,20 +200,22 @@ impl<'a> Search<'a> {
             }
         }
         self.population
-            .sort_by(|a, b| a.fitness.total_cmp(&b.fitness));
+            .sort_unstable_by(|a, b| a.fitness.total_cmp(&b.fitness).then(a.squares.total_cmp(&b.squares)));
         self.seen.clear();
-        for individual in &mut self.population {
-            if !individual.fitness.is_finite() {
-                break;
-            }
+        let mut repeated = Vec::new();
+        let mut kept = Vec::with_capacity(self.population.len());
+        for mut individual in self.population.drain(..) {
             // The same squares to nine digits: the same function in other words.
             let key = (individual.squares.ln() * 1e9) as i64 as u64;
-            if !self.seen.insert(key) {
+            if individual.fitness.is_finite() && !self.seen.insert(key) {
                 individual.fitness = f64::INFINITY;
+                repeated.push(individual);
+            } else {
+                kept.push(individual);
             }
         }
-        self.population
-            .sort_by(|a, b| a.fitness.total_cmp(&b.fitness));
+        kept.append(&mut repeated);
+        self.population = kept;
         for individual in self.population.iter().take(100) {
             let place = complexity(&individual.genome.tree) as usize;
             let is_better = |old: &Individual| individual.fitness < old.fitness;
@@ -232,8 +247,12 @@ impl<'a> Search<'a> {
             } else {
                 self.gardener.mutated(&a.tree, &mut self.rng)
             };
-            let genes = bred(&a.genes, &b.genes, &mut self.rng);
-            let child = self.judged(Genome { tree, genes }, middle);
+            let mut parameters = Rc::clone(&a.parameters);
+            if !parameters.genes.is_empty() && self.rng.f64() < self.settings.moved_genes {
+                let genes = bred(&a.parameters.genes, &b.parameters.genes, &mut self.rng);
+                parameters = Rc::new(self.problem.parameters(genes, &self.workspace));
+            }
+            let child = self.judged(Genome { tree, parameters }, middle);
             children.push(child);
         }
         self.population.truncate(n_elite);
@@ -243,10 +262,10 @@ impl<'a> Search<'a> {
 
     fn refine_best(&mut self) {
         let mut refined = Vec::new();
-        for place in 0..N_REFINED.min(self.population.len()) {
+        for place in 0..self.settings.n_refined.min(self.population.len()) {
             let mut individual = self.population[place].clone();
             if individual.fitness.is_finite() {
-                self.refine(&mut individual, STEPS);
+                self.refine(&mut individual, self.settings.n_steps);
                 refined.push(individual);
             }
         }
@@ -263,6 +282,7 @@ impl<'a> Search<'a> {
             &mut individual.genome,
             &mut self.workspace,
             n_steps,
+            self.settings.gene_price,
         );
         individual.fitness = self.fitness(&individual.genome, individual.squares);
         let is_bounded = range_over(&individual.genome.tree, &self.problem.limits).is_some();
@@ -275,7 +295,7 @@ impl<'a> Search<'a> {
         let front = std::mem::take(&mut self.front);
         let mut candidates = Vec::new();
         for mut individual in front.into_iter().flatten() {
-            self.refine(&mut individual, 3 * STEPS);
+            self.refine(&mut individual, 3 * self.settings.n_steps);
             if range_over(&individual.genome.tree, &self.problem.limits).is_some() {
                 candidates.push(Candidate {
                     genome: individual.genome,
@@ -288,18 +308,14 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Genes of a child: a blend of the parents' now and then, else those of the first; one in five is moved.
+/// Genes of a child: a blend of the parents', or those of the first with one moved.
 fn bred(a: &[f64], b: &[f64], rng: &mut Rng) -> Vec<f64> {
     let mut genes = a.to_vec();
-    if genes.is_empty() {
-        return genes;
-    }
-    if rng.f64() < 0.3 {
+    if rng.bool() {
         let share = rng.f64();
         let pairs = genes.iter_mut().zip(b);
         pairs.for_each(|(x, y)| *x += share * (y - *x));
-    }
-    if rng.f64() < 0.2 {
+    } else {
         let place = rng.usize(0..genes.len());
         genes[place] = (genes[place] + 0.3 * normal(rng)).clamp(-1.0, 1.0);
     }

@@ -1,5 +1,7 @@
 //! What a tree is judged by: the least squares of the corrected model at the points.
 
+use std::rc::Rc;
+
 use super::evaluator::Evaluator;
 use super::tree::{Node, Tree};
 use crate::case::Case;
@@ -7,6 +9,9 @@ use crate::column_formula::ColumnFormula;
 
 /// Share of the squares below which what is left is rounding.
 const ROUNDING: f64 = 1e-20;
+
+/// Most inputs of a tree.
+pub const MAX_INPUTS: usize = 32;
 
 /// Points, base formula and case of a search.
 ///
@@ -23,7 +28,7 @@ pub struct Problem<'a> {
     pub fitted: Vec<f64>,
     /// How far each may go, shape `[n_unknowns][2]`.
     pub ranges: Vec<[f64; 2]>,
-    /// Inputs of trees; of an integrated term the last is the base over the scale.
+    /// Inputs of trees, at most [`MAX_INPUTS`]; of an integrated term the last is the base over the scale.
     pub inputs: Vec<Vec<f64>>,
     /// Box of the inputs that trees must be bounded on.
     pub limits: Vec<[f64; 2]>,
@@ -37,15 +42,34 @@ pub struct Problem<'a> {
     pub observed: Vec<f64>,
     /// Roots of the weights: the reciprocal of the time under relative residuals.
     pub roots: Vec<f64>,
+    /// Mean square that is put down to noise: nothing is gained below it.
+    pub noise_squares: f64,
 }
 
 /// A candidate: a tree and, where parameters are searched, where each lies in its range.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Genome {
     /// The term but for its factor and constant.
     pub tree: Tree,
+    /// Shared by candidates that have the same.
+    pub parameters: Rc<Parameters>,
+}
+
+/// The base with its parameters at a place in their ranges, and the columns that follow from it.
+#[derive(Debug)]
+pub struct Parameters {
     /// From -1 to 1; empty where parameters are kept.
     pub genes: Vec<f64>,
+    /// The base, seconds.
+    base: Vec<f64>,
+    /// The base over the scale as an input of trees; empty for a term that is added.
+    input: Vec<f64>,
+    /// Weighted base, orthogonal to the constant and of length one; zeros for a term that is added.
+    of_base: Vec<f64>,
+    /// What the constant (and the base) leave of the weighted times.
+    rest: Vec<f64>,
+    /// Its square.
+    rest_squares: f64,
 }
 
 /// The linear constants of a corrected model.
@@ -63,16 +87,11 @@ pub struct Linear {
 #[derive(Debug, Clone)]
 pub struct Workspace {
     evaluator: Evaluator,
-    inputs: Vec<Vec<f64>>,
-    base: Vec<f64>,
     tree: Vec<f64>,
-    /// Weighted orthonormal columns: the constant, the base.
+    /// Roots of the weights times the scale.
+    weights: Vec<f64>,
+    /// The same of length one: the weighted constant.
     constant: Vec<f64>,
-    of_base: Vec<f64>,
-    /// What the constant (and the base) leave of the weighted times.
-    rest: Vec<f64>,
-    is_prepared: bool,
-    genes: Vec<f64>,
 }
 
 fn dot(a: &[f64], b: &[f64]) -> f64 {
@@ -109,6 +128,13 @@ fn normalise(column: &mut [f64], length_before: f64) -> bool {
     is_column
 }
 
+/// The column of length one.
+fn unit(column: &[f64]) -> Vec<f64> {
+    let mut unit = column.to_vec();
+    normalise(&mut unit, dot(column, column));
+    unit
+}
+
 impl Problem<'_> {
     /// Points.
     pub fn n_points(&self) -> usize {
@@ -118,23 +144,13 @@ impl Problem<'_> {
     /// A fresh workspace.
     pub fn workspace(&self) -> Workspace {
         let n = self.n_points();
-        let mut workspace = Workspace {
+        let weights: Vec<f64> = (0..n).map(|i| self.scale[i] * self.roots[i]).collect();
+        Workspace {
             evaluator: Evaluator::new(n),
-            inputs: self.inputs.clone(),
-            base: vec![0.0; n],
             tree: vec![0.0; n],
-            constant: vec![0.0; n],
-            of_base: vec![0.0; n],
-            rest: vec![0.0; n],
-            is_prepared: false,
-            genes: Vec::new(),
-        };
-        let triples = workspace.constant.iter_mut().zip(&self.scale);
-        let triples = triples.zip(&self.roots);
-        triples.for_each(|((out, s), w)| *out = s * w);
-        let length = dot(&workspace.constant, &workspace.constant);
-        normalise(&mut workspace.constant, length);
-        workspace
+            constant: unit(&weights),
+            weights,
+        }
     }
 
     /// Values of the unknowns that genes stand for.
@@ -154,59 +170,50 @@ impl Problem<'_> {
         triples.map(value).collect()
     }
 
-    /// Brings the columns that depend on the genes up to date.
-    fn prepare(&self, genes: &[f64], workspace: &mut Workspace) {
-        if workspace.is_prepared && workspace.genes == genes {
-            return;
-        }
-        let Workspace {
-            inputs,
-            base,
-            constant,
-            of_base,
-            rest,
-            ..
-        } = workspace;
-        self.base.evaluate(&self.unknowns(genes), base);
-        if self.case.is_integrated()
-            && let Some(input) = inputs.last_mut()
-        {
-            for ((x, b), s) in input.iter_mut().zip(&*base).zip(&self.scale) {
-                *x = b / s / self.base_unit;
-            }
-        }
-        let weighted = |column: &mut [f64], values: &[f64]| {
-            let triples = column.iter_mut().zip(&self.roots).zip(values);
-            triples.for_each(|((out, root), value)| *out = root * value);
+    /// The base at a place in the ranges of its parameters.
+    pub fn parameters(&self, genes: Vec<f64>, workspace: &Workspace) -> Parameters {
+        let mut base = Vec::new();
+        self.base.evaluate(&self.unknowns(&genes), &mut base);
+        let weighted = |values: &[f64]| -> Vec<f64> {
+            let pairs = values.iter().zip(&self.roots);
+            pairs.map(|(value, root)| value * root).collect()
         };
-        weighted(of_base, base);
-        weighted(rest, &self.observed);
+        let mut of_base = weighted(&base);
+        let mut rest = weighted(&self.observed);
+        let mut input = Vec::new();
         if self.case.is_integrated() {
-            let length = dot(of_base, of_base);
-            deflate(of_base, constant);
-            normalise(of_base, length);
-            deflate(rest, constant);
-            deflate(rest, of_base);
+            let triples = base.iter().zip(&self.scale);
+            input.extend(triples.map(|(b, s)| b / s / self.base_unit));
+            let length = dot(&of_base, &of_base);
+            deflate(&mut of_base, &workspace.constant);
+            normalise(&mut of_base, length);
+            deflate(&mut rest, &workspace.constant);
+            deflate(&mut rest, &of_base);
         } else {
-            rest.iter_mut().zip(&*of_base).for_each(|(r, b)| *r -= b);
-            deflate(rest, constant);
+            rest.iter_mut().zip(&of_base).for_each(|(r, b)| *r -= b);
+            deflate(&mut rest, &workspace.constant);
         }
-        workspace.is_prepared = true;
-        workspace.genes.clear();
-        workspace.genes.extend_from_slice(genes);
+        Parameters {
+            genes,
+            base,
+            input,
+            of_base,
+            rest_squares: dot(&rest, &rest),
+            rest,
+        }
     }
 
     /// Weighted residuals with the linear constants at their best, into `out`; `false` where a value is not finite.
     pub fn residuals(
         &self,
-        genome: &Genome,
+        tree: &[Node],
+        parameters: &Parameters,
         workspace: &mut Workspace,
         out: &mut Vec<f64>,
     ) -> bool {
-        self.prepare(&genome.genes, workspace);
-        let unit = self.unit_of_tree(&genome.tree, workspace);
+        let unit = self.unit_of_tree(tree, parameters, workspace);
         out.clear();
-        out.extend_from_slice(&workspace.rest);
+        out.extend_from_slice(&parameters.rest);
         if unit == Some(true) {
             deflate(out, &workspace.tree);
         }
@@ -214,78 +221,108 @@ impl Problem<'_> {
     }
 
     /// Weighted sum of squares with the linear constants at their best; infinite where a value is not finite.
-    pub fn squares(&self, genome: &Genome, workspace: &mut Workspace) -> f64 {
-        self.prepare(&genome.genes, workspace);
-        let rest = dot(&workspace.rest, &workspace.rest);
-        match self.unit_of_tree(&genome.tree, workspace) {
+    pub fn squares(
+        &self,
+        tree: &[Node],
+        parameters: &Parameters,
+        workspace: &mut Workspace,
+    ) -> f64 {
+        let rest = parameters.rest_squares;
+        match self.unit_of_tree(tree, parameters, workspace) {
             None => f64::INFINITY,
             Some(false) => rest,
             Some(true) => {
-                let along = dot(&workspace.rest, &workspace.tree);
+                let along = dot(&parameters.rest, &workspace.tree);
                 (rest - along * along).max(ROUNDING * rest)
             }
         }
     }
 
+    /// Deviance of the base as fitted, without a term.
+    pub fn fitness_of_base(&self) -> f64 {
+        let mut base = Vec::new();
+        self.base.evaluate(&self.fitted, &mut base);
+        let residuals = self.observed.iter().zip(&base).zip(&self.roots);
+        let squares = residuals.map(|((y, b), root)| ((y - b) * root).powi(2));
+        self.deviance(squares.sum())
+    }
+
+    /// `n ln` of the mean square and the noise, `n` the points that a tree can tell apart.
+    pub fn deviance(&self, squares: f64) -> f64 {
+        self.n_distinct * (squares / self.n_points() as f64 + self.noise_squares).ln()
+    }
+
     /// Leaves the weighted tree in the workspace, made orthogonal to the other columns and of length one; `Some(false)`
     /// where it follows from them, `None` where it is not finite.
-    fn unit_of_tree(&self, tree: &[Node], workspace: &mut Workspace) -> Option<bool> {
-        let Workspace {
-            evaluator,
-            inputs,
-            tree: column,
-            constant,
-            of_base,
-            ..
-        } = workspace;
-        evaluator.evaluate(tree, inputs, column);
-        for ((g, s), w) in column.iter_mut().zip(&self.scale).zip(&self.roots) {
-            *g *= s * w;
-        }
+    fn unit_of_tree(
+        &self,
+        tree: &[Node],
+        parameters: &Parameters,
+        workspace: &mut Workspace,
+    ) -> Option<bool> {
+        self.evaluate(tree, parameters, workspace);
+        let column = &mut workspace.tree;
+        let pairs = column.iter_mut().zip(&workspace.weights);
+        pairs.for_each(|(g, w)| *g *= w);
         let length = dot(column, column);
         if !(length.is_finite() && length < 1e24) {
             return None;
         }
-        deflate(column, constant);
+        deflate(column, &workspace.constant);
         if self.case.is_integrated() {
-            deflate(column, of_base);
+            deflate(column, &parameters.of_base);
         }
         Some(normalise(column, length * 1e6))
     }
 
+    /// Values of a tree into the workspace.
+    fn evaluate(&self, tree: &[Node], parameters: &Parameters, workspace: &mut Workspace) {
+        let mut inputs: [&[f64]; MAX_INPUTS] = [&[]; MAX_INPUTS];
+        let n_inputs = self.inputs.len() - usize::from(self.case.is_integrated());
+        let columns = self.inputs.iter().take(n_inputs);
+        let slots = inputs.iter_mut().zip(columns);
+        slots.for_each(|(slot, column)| *slot = column);
+        if self.case.is_integrated() {
+            inputs[n_inputs] = &parameters.input;
+        }
+        let Workspace { evaluator, tree: out, .. } = workspace;
+        evaluator.evaluate(tree, &inputs, out);
+    }
+
     /// The linear constants at their least squares; `None` where a value is not finite.
-    pub fn linear(&self, genome: &Genome, workspace: &mut Workspace) -> Option<Linear> {
-        self.prepare(&genome.genes, workspace);
-        let is_own = self.unit_of_tree(&genome.tree, workspace)?;
-        let n = self.n_points();
-        let weights: Vec<f64> = (0..n).map(|i| self.scale[i] * self.roots[i]).collect();
-        let base: Vec<f64> = (0..n).map(|i| workspace.base[i] * self.roots[i]).collect();
-        let mut tree = vec![0.0; n];
-        workspace
-            .evaluator
-            .evaluate(&genome.tree, &workspace.inputs, &mut tree);
-        let weighted: Vec<f64> = tree.iter().zip(&weights).map(|(g, w)| g * w).collect();
-        let observed: Vec<f64> = (0..n).map(|i| self.observed[i] * self.roots[i]).collect();
+    pub fn linear(
+        &self,
+        tree: &[Node],
+        parameters: &Parameters,
+        workspace: &mut Workspace,
+    ) -> Option<Linear> {
+        let is_own = self.unit_of_tree(tree, parameters, workspace)?;
+        let unit_of_tree = workspace.tree.clone();
+        self.evaluate(tree, parameters, workspace);
+        let product = |a: &[f64], b: &[f64]| -> Vec<f64> {
+            a.iter().zip(b).map(|(a, b)| a * b).collect()
+        };
+        let weighted = product(&workspace.tree, &workspace.weights);
+        let base = product(&parameters.base, &self.roots);
+        let observed = product(&self.observed, &self.roots);
         // Back substitution by the orthonormal columns: the tree first, then the base, then the constant.
         let factor = if is_own {
-            dot(&workspace.rest, &workspace.tree) / dot(&weighted, &workspace.tree)
+            dot(&parameters.rest, &unit_of_tree) / dot(&weighted, &unit_of_tree)
         } else {
             0.0
         };
-        let left = |i: usize, of_base: f64| observed[i] - factor * weighted[i] - of_base * base[i];
-        let of_base = if self.case.is_integrated() {
-            let left: Vec<f64> = (0..n).map(|i| left(i, 0.0)).collect();
-            let along = dot(&base, &workspace.of_base);
-            if along == 0.0 {
-                1.0
-            } else {
-                dot(&left, &workspace.of_base) / along
-            }
+        let left = |of_base: f64| -> Vec<f64> {
+            let at = |i: usize| observed[i] - factor * weighted[i] - of_base * base[i];
+            (0..observed.len()).map(at).collect()
+        };
+        let along = dot(&base, &parameters.of_base);
+        let of_base = if self.case.is_integrated() && along != 0.0 {
+            dot(&left(0.0), &parameters.of_base) / along
         } else {
             1.0
         };
-        let left: Vec<f64> = (0..n).map(|i| left(i, of_base)).collect();
-        let constant = dot(&left, &workspace.constant) / dot(&weights, &workspace.constant);
+        let of_constant = dot(&workspace.weights, &workspace.constant);
+        let constant = dot(&left(of_base), &workspace.constant) / of_constant;
         let linear = Linear {
             constant,
             factor,
