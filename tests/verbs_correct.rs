@@ -176,3 +176,167 @@ fn data_that_cannot_be_fitted_are_told_by_line() {
         assert!(told.contains(part), "{told}\nlacks {part}");
     }
 }
+
+#[test]
+fn parameters_of_another_machine_are_fitted_or_set() {
+    let scratch = Scratch::new();
+    let other = example("evh1-other-machine.csv");
+    let of = |options: &[&str]| {
+        let document = correct(
+            &scratch,
+            &[&["--case", "4", "--platform", &other], options].concat(),
+        );
+        document["platform"][0].clone()
+    };
+    let (fitted, set) = (of(&[]), of(&["--set", "g=7e-8,i=4e-5,j=4e-8"]));
+    for (name, value) in [("g", 7e-8), ("i", 4e-5), ("j", 4e-8)] {
+        assert_eq!(set["parameters"][name].as_f64(), Some(value), "{set}");
+        assert_ne!(fitted["parameters"][name].as_f64(), Some(value), "{fitted}");
+    }
+    // What does not belong to the machine is that of the first one in both.
+    assert_eq!(set["parameters"]["h"], fitted["parameters"]["h"]);
+    assert!(fitted["rrmse_test"].as_f64() < Some(0.2), "{fitted}");
+    let (specification, data) = (example("evh1.toml"), example("evh1.csv"));
+    let wrong = |options: &[&str]| {
+        let arguments = [
+            &["correct", &specification, &data, "--case", "4"][..],
+            &SMALL,
+            options,
+        ]
+        .concat();
+        scratch.mastermind(&arguments).stderr
+    };
+    for (options, part) in [
+        (
+            &["--platform", &other, "--set", "q=1"][..],
+            "no such unknown, expected one of g, h, i, j",
+        ),
+        (&["--platform", &other, "--set", "g"], "expected NAME=VALUE"),
+        (&["--set", "g=1"], "--platform"),
+        (&["--platform", "none.csv"], "cannot read \"none.csv\""),
+        (&["--good-enough", "-1"], "expected a number of at least 0"),
+    ] {
+        let told = wrong(options);
+        assert!(told.contains(part), "{told}\nlacks {part}");
+    }
+}
+
+/// Times of a method over its parameter `Q`, with a contention above 2000 that `a + b*Q` lacks.
+fn table_of_a_method(q: &str) -> String {
+    let mut text = format!("{q},t,train\n");
+    for i in 1..=24 {
+        let x = f64::from(400 * i);
+        let noise = 1.0 + 0.01 * f64::from(i * 7 % 5 - 2);
+        let time = (2e-5 + 4e-8 * x + 3e-10 * (x - 2000.0).max(0.0).powf(1.6)) * noise;
+        text += &format!("{x},{time:e},{}\n", i % 2);
+    }
+    text
+}
+
+#[test]
+fn an_assembly_is_chosen_with_a_corrected_model() {
+    let scratch = Scratch::new();
+    let edits = [
+        (
+            "\"hydro.GodunovFlux\", \"hydro.EfmFlux\", \"hydro.EfmFluxC\"",
+            "\"hydro.GodunovFlux\", \"hydro.EfmFlux\"",
+        ),
+        ("end_time = 0.85", "end_time = 0.02"),
+    ];
+    let assembly = scratch.example("shock/shock.toml", &[], &edits);
+    let run = [
+        "--run",
+        "--records",
+        "planned",
+        "--repeat",
+        "1",
+        "--set",
+        "mesh.nx=32",
+    ];
+    scratch.verb("plan", &assembly, &run).well();
+    let mut fit = vec!["fit", "-o", "models.json"];
+    let folders: Vec<String> = (1..=4).map(|run| format!("planned/run{run}-1")).collect();
+    fit.extend(
+        folders
+            .iter()
+            .filter(|folder| scratch.path(folder).exists())
+            .map(String::as_str),
+    );
+    scratch.mastermind(&fit).well();
+    let mut models: Value = serde_json::from_str(&scratch.read("models.json")).expect("JSON");
+    let all = models["models"].as_array_mut().expect("models");
+    let is_flux = |model: &Value| {
+        let method = model["method"].as_str().expect("a name");
+        method.starts_with("hydro.GodunovFlux::") && model["metric"] == "wall"
+    };
+    let place = all.iter().position(is_flux).expect("a model of the flux");
+    let method = all[place]["method"].as_str().expect("a name").to_owned();
+    let (mode, q) = (
+        all[place]["mode"].clone(),
+        all[place]["params"][0]
+            .as_str()
+            .expect("a parameter")
+            .to_owned(),
+    );
+    scratch.write("flux.csv", table_of_a_method(&q));
+    let specification = format!(
+        "name = \"flux\"\nmethod = \"{method}\"\nobservation = \"t\"\ninputs = [\"{q}\"]\nformula = \"a + b*{q}\"\n\
+         [unknowns]\na = {{ lower = 1e-7, upper = 1e-3 }}\nb = {{ lower = 1e-10, upper = 1e-5 }}\n"
+    );
+    scratch.write("flux.toml", specification);
+    let correct = [
+        &[
+            "correct",
+            "flux.toml",
+            "flux.csv",
+            "--case",
+            "4",
+            "-o",
+            "corrected.json",
+            "--json",
+        ][..],
+        &SMALL,
+    ]
+    .concat();
+    let document: Value = serde_json::from_str(&scratch.mastermind(&correct).well()).expect("JSON");
+    assert_eq!(document["trials"][0]["accepted"], true, "{document}");
+    let corrected: Value = serde_json::from_str(&scratch.read("corrected.json")).expect("JSON");
+    let choose = || {
+        let options = [
+            "--models",
+            "models.json",
+            "--records",
+            "planned/run1-1",
+            "--json",
+        ];
+        let text = scratch.verb("choose", &assembly, &options).well();
+        serde_json::from_str::<Value>(&text).expect("JSON")
+    };
+    let before = choose();
+    // The corrected model in place of all of that method, whatever their modes.
+    all.retain(|model| model["method"] != method.as_str());
+    all.push(corrected["models"][0].clone());
+    scratch.write("models.json", models.to_string());
+    let after = choose();
+    assert_eq!(
+        before["best"].as_object().map(|b| b.len()),
+        after["best"].as_object().map(|b| b.len())
+    );
+    let seconds = |document: &Value| document["predicted_s"].as_f64().expect("seconds");
+    assert!(
+        seconds(&after) > 0.0 && seconds(&after).is_finite(),
+        "{after}"
+    );
+    let at = format!("{q}=6000");
+    let predict = |models: &str| -> Value {
+        let text = scratch
+            .mastermind(&[
+                "predict", models, "--method", &method, "--at", &at, "--json",
+            ])
+            .well();
+        serde_json::from_str(&text).expect("JSON")
+    };
+    let value = predict("models.json")["value_s"].as_f64().expect("seconds");
+    let truth = 2e-5 + 4e-8 * 6000.0 + 3e-10 * 4000f64.powf(1.6);
+    assert!((value / truth - 1.0).abs() < 0.05, "{value} {truth} {mode}");
+}

@@ -2,13 +2,11 @@
 
 use std::rc::Rc;
 
-use fastrand::Rng;
-
 use crate::case::Case;
 use crate::error::Error;
 use crate::scaling::{self, Scaling};
 use crate::search::evaluator::{Evaluator, range_over};
-use crate::search::problem::{Genome, Linear, Problem};
+use crate::search::problem::{Genome, Linear, MAX_INPUTS, Problem};
 use crate::search::refine::refine;
 use crate::search::tree::Tree;
 use crate::search::{Candidate, SearchSettings, search};
@@ -23,20 +21,19 @@ pub struct Settings {
     pub search: SearchSettings,
     /// What is minimised.
     pub residuals: Residuals,
-    /// Relative noise below which nothing is gained by a closer fit.
-    pub noise_floor: f64,
-    /// How far a searched parameter may go from its fit, as a share of its value.
-    pub parameter_range: f64,
-    /// Weight of [`Settings::noise_floor`] beside repeated observations, in degrees of freedom.
+    /// Relative noise that is expected of times, and its weight beside what repeated observations show, in degrees of
+    /// freedom: nothing is gained by a fit closer than the noise.
+    pub noise: f64,
+    /// See [`Settings::noise`].
     pub noise_freedom: f64,
-    /// Least gain in the deviance, less the price of the term, for which it is accepted.
+    /// How far a searched parameter may go from its fit, as a share of its value; its bounds hold as well.
+    pub parameter_range: f64,
+    /// Least gain in the deviance, less the price of the term, for which a term is accepted.
     pub gate: f64,
-    /// Greatest error at points held out, as a share of the base's at the training points.
-    pub held_out: f64,
-    /// Steps of the refinement without a group of points.
-    pub fold_steps: usize,
-    /// What a searched parameter adds to the gate.
+    /// What each searched parameter adds to that.
     pub gene_gate: f64,
+    /// Greatest error at points held out, as a share of the base's there.
+    pub held_out: f64,
     /// Factor by which the ratio to the base may leave its range at the training points.
     pub clip: f64,
     /// Factor beyond the range of an input at which the correction's logarithm is halved.
@@ -48,13 +45,12 @@ impl Default for Settings {
         Self {
             search: SearchSettings::default(),
             residuals: Residuals::Relative,
-            noise_floor: 0.03,
-            parameter_range: 1.0,
+            noise: 0.03,
             noise_freedom: 4.0,
+            parameter_range: 2.0,
             gate: 1.5,
-            held_out: 0.0,
-            fold_steps: 0,
             gene_gate: 0.7,
+            held_out: 1.0,
             clip: 1.3,
             reach: 16.0,
         }
@@ -69,9 +65,6 @@ const MIN_RATIO: f64 = 1e-3;
 
 /// Steps of the last refinement.
 const LAST_STEPS: usize = 20;
-
-/// Steps of the refinement without a group of points, and most groups left out one by one.
-const MAX_FOLDS: usize = 12;
 
 /// A corrected model.
 #[derive(Debug, Clone, PartialEq)]
@@ -96,7 +89,7 @@ pub struct Corrected {
 /// What became of a trial.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
-    /// It beat its base on the points held out.
+    /// It beat its base.
     Accepted(Box<Corrected>),
     /// It did not: the base stands.
     Refused(Refusal),
@@ -132,6 +125,9 @@ pub fn relative_error(observed: &[f64], calculated: &[f64]) -> f64 {
 }
 
 /// Corrects a fitted model by one search.
+///
+/// # Errors
+/// [`Error::TooManyInputs`].
 pub fn correct(
     specification: &Specification,
     train: &Table,
@@ -151,24 +147,29 @@ pub fn correct(
             &specification.evaluate(train, &base.values),
         ),
     };
-    let Some(found) = trial.search(train, seed)? else {
+    let n_inputs = trial.terminals(train).len();
+    if n_inputs >= MAX_INPUTS {
+        return Err(Error::TooManyInputs {
+            model: specification.name.clone(),
+            n_inputs,
+            most: MAX_INPUTS - 1,
+        });
+    }
+    let Some(found) = trial.search(train, seed) else {
         return Ok(Outcome::Refused(Refusal::NoTerm));
     };
-    let of_base = trial.error_of_base(train);
     let gain = found.base_fitness - found.best.fitness;
     let n_genes = found.best.genome.parameters.genes.len() as f64;
     if gain <= settings.gate + settings.gene_gate * n_genes {
-        return Ok(Outcome::Refused(Refusal::TooLittle { base: of_base, gain }));
-    }
-    let genome = found.best.genome;
-    if settings.held_out > 0.0 {
-    let held_out = trial.held_out_error(train, &genome, seed);
-    if held_out >= settings.held_out * of_base || held_out.is_nan() {
-        return Ok(Outcome::Refused(Refusal::HeldOut {
-            base: of_base,
-            corrected: held_out,
+        return Ok(Outcome::Refused(Refusal::TooLittle {
+            base: trial.error_of_base(train),
+            gain,
         }));
     }
+    let genome = found.best.genome;
+    let (base, corrected) = trial.errors_held_out(train, &genome, seed);
+    if corrected >= settings.held_out * base {
+        return Ok(Outcome::Refused(Refusal::HeldOut { base, corrected }));
     }
     Ok(match trial.finish(train, genome)? {
         Some(corrected) => Outcome::Accepted(Box::new(corrected)),
@@ -182,11 +183,12 @@ struct Found {
     base_fitness: f64,
 }
 
-struct Trial<'a> {
-    specification: &'a Specification,
-    base: &'a SemiEmpirical,
+/// One search and what it needs.
+pub(crate) struct Trial<'a> {
+    pub(crate) specification: &'a Specification,
+    pub(crate) base: &'a SemiEmpirical,
     case: Case,
-    settings: &'a Settings,
+    pub(crate) settings: &'a Settings,
     scalings: Vec<Scaling>,
 }
 
@@ -224,7 +226,7 @@ impl Trial<'_> {
     }
 
     /// Points that a tree cannot tell apart: those that differ in nothing but inputs that scale the time.
-    fn groups(&self, table: &Table) -> Vec<Vec<usize>> {
+    pub(crate) fn groups(&self, table: &Table) -> Vec<Vec<usize>> {
         let mut groups: Vec<(Vec<f64>, Vec<usize>)> = Vec::new();
         let terminals = self.terminals(table);
         for i in 0..table.len() {
@@ -242,7 +244,7 @@ impl Trial<'_> {
     fn noise_squares(&self, table: &Table) -> f64 {
         let scale = scaling::factor(&self.scalings, table);
         let freedom = self.settings.noise_freedom;
-        let (mut squares, mut n) = (freedom * self.settings.noise_floor.powi(2), freedom);
+        let (mut squares, mut n) = (freedom * self.settings.noise.powi(2), freedom);
         for members in self.groups(table) {
             let times = members.iter().map(|i| table.observed[*i] / scale[*i]);
             let times: Vec<f64> = times.collect();
@@ -306,47 +308,22 @@ impl Trial<'_> {
         }
     }
 
-    fn search(&self, table: &Table, seed: u64) -> Result<Option<Found>, Error> {
-        let Some(formula) = self.specification.over(table) else {
-            return Ok(None);
-        };
+    fn search(&self, table: &Table, seed: u64) -> Option<Found> {
+        let formula = self.specification.over(table)?;
         let problem = self.problem(table, table, &formula);
         if problem.inputs.is_empty() {
-            return Ok(None);
+            return None;
         }
         let candidates = search(&problem, &self.settings.search, seed);
-        Ok(candidates.into_iter().next().map(|best| Found {
-            best,
+        Some(Found {
+            best: candidates.into_iter().next()?,
             base_fitness: problem.fitness_of_base(),
-        }))
+        })
     }
 
     fn error_of_base(&self, table: &Table) -> f64 {
         let times = self.specification.evaluate(table, &self.base.values);
         relative_error(&table.observed, &times)
-    }
-
-    /// Root mean square relative error at points held out: every group of points that differ in nothing a tree sees is left
-    /// out once, and the constants are found from the others.
-    fn held_out_error(&self, table: &Table, genome: &Genome, seed: u64) -> f64 {
-        let mut groups = self.groups(table);
-        Rng::with_seed(seed).shuffle(&mut groups);
-        let n_folds = groups.len().min(MAX_FOLDS);
-        let mut squares = 0.0;
-        for fold in 0..n_folds {
-            let mut parts = [Vec::new(), Vec::new()];
-            for (place, members) in groups.iter().enumerate() {
-                parts[usize::from(place % n_folds == fold)].extend(members);
-            }
-            let [kept, left_out] = parts.map(|places| table.at(&places));
-            let Ok(Some(corrected)) = self.refined(&kept, table, genome.clone(), self.settings.fold_steps) else {
-                return f64::INFINITY;
-            };
-            let calculated = corrected.predict(self.specification, &left_out);
-            let error = relative_error(&left_out.observed, &calculated);
-            squares += error * error * left_out.len() as f64;
-        }
-        (squares / table.len() as f64).sqrt()
     }
 
     /// The corrected model of a tree, its constants at their best over a table.
@@ -356,7 +333,7 @@ impl Trial<'_> {
 
     /// # Arguments
     /// * `whole` - the table whose units the tree has
-    fn refined(
+    pub(crate) fn refined(
         &self,
         table: &Table,
         whole: &Table,
@@ -371,7 +348,13 @@ impl Trial<'_> {
         let genes = genome.parameters.genes.clone();
         genome.parameters = Rc::new(problem.parameters(genes, &workspace));
         let before = genome.clone();
-        refine(&problem, &mut genome, &mut workspace, n_steps, self.settings.search.gene_price);
+        refine(
+            &problem,
+            &mut genome,
+            &mut workspace,
+            n_steps,
+            self.settings.search.gene_price,
+        );
         if range_over(&genome.tree, &problem.limits).is_none() {
             genome = before;
         }

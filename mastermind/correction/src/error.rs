@@ -143,6 +143,18 @@ pub enum Error {
         /// Name of the specification.
         model: String,
     },
+    /// More inputs than a term takes.
+    #[error(
+        "cannot correct \"{model}\": {n_inputs} inputs that vary and do not scale the time, expected at most {most}; hold some, or make constants of them"
+    )]
+    TooManyInputs {
+        /// Name of the specification.
+        model: String,
+        /// Inputs there are.
+        n_inputs: usize,
+        /// Inputs that a term takes.
+        most: usize,
+    },
     /// A parameter of another platform that is no unknown.
     #[error("cannot set \"{name}\" of another platform: no such unknown, expected one of {known}")]
     NoUnknown {

@@ -1,8 +1,8 @@
 //! Corrections of the EVH1 formula: what they gain, that they repeat, and that they are models like any other.
 
 use mastermind_correction::{
-    Case, Outcome, Plan, Residuals, SemiEmpirical, Specification, Table, correct, procedure,
-    relative_error,
+    Case, Corrected, Outcome, Plan, Residuals, SemiEmpirical, Specification, Table, correct,
+    procedure, relative_error,
 };
 use mastermind_models::{Coordinate, Metric, ModelSet, predict};
 use proptest::prelude::*;
@@ -69,23 +69,61 @@ fn without_contention_the_base_is_not_made_worse() {
     let base = SemiEmpirical::fit(&specification, &train, Residuals::Relative).unwrap();
     let error = |times: Vec<f64>| relative_error(&test.observed, &times);
     let of_base = error(specification.evaluate(&test, &base.values));
+    let mut n_refused = 0;
     for case in Case::ALL {
         for seed in 1..=3 {
             let outcome =
                 correct(&specification, &train, &base, case, seed, &plan(1).settings).unwrap();
-            if let Outcome::Accepted(corrected) = outcome {
+            if let Outcome::Accepted(corrected) = &outcome {
                 let of_corrected = error(corrected.predict(&specification, &test));
                 assert!(
-                    of_corrected < 1.25 * of_base,
+                    of_corrected < 1.05 * of_base,
                     "{case:?} {seed}: {of_corrected} {of_base}"
                 );
             }
+            n_refused += usize::from(matches!(outcome, Outcome::Refused(_)));
         }
     }
+    assert!(n_refused >= 10, "{n_refused} of 12 refused");
+    // It is the gates that refuse: without them there is a term.
+    let mut settings = plan(1).settings;
+    (settings.gate, settings.held_out) = (f64::NEG_INFINITY, f64::INFINITY);
+    let open = correct(&specification, &train, &base, Case::Three, 1, &settings).unwrap();
+    assert!(matches!(open, Outcome::Accepted(_)), "{open:?}");
+}
+
+#[test]
+fn more_inputs_than_a_term_takes_are_refused() {
+    let names: Vec<String> = (0..40).map(|k| format!("x{k}")).collect();
+    let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+    let text = format!(
+        "name = \"many\"\nobservation = \"t\"\ninputs = [{}]\nformula = \"a + {}\"\n[unknowns]\na = {{ lower = 0, upper = 9 }}",
+        quoted.join(", "),
+        names.join(" + ")
+    );
+    let specification = Specification::from_toml(&text).unwrap();
+    let mut rng = fastrand::Rng::with_seed(1);
+    let train = Table {
+        inputs: (0..40)
+            .map(|_| (0..50).map(|_| 1.0 + rng.f64()).collect())
+            .collect(),
+        observed: (0..50).map(|_| 50.0 + 40.0 * rng.f64()).collect(),
+        weights: vec![1.0; 50],
+        is_train: vec![true; 50],
+        lines: (2..52).collect(),
+    };
+    let base = SemiEmpirical::fit(&specification, &train, Residuals::Relative).unwrap();
+    let settings = plan(1).settings;
+    let error = correct(&specification, &train, &base, Case::One, 1, &settings).unwrap_err();
+    let told = error.to_string();
+    assert!(
+        told.contains("40 inputs that vary") && told.contains("expected at most 31"),
+        "{told}"
+    );
 }
 
 /// One corrected model a case.
-fn corrected() -> Vec<(Specification, Table, mastermind_correction::Corrected)> {
+fn corrected() -> Vec<(Specification, Table, Corrected)> {
     let (specification, table) = example();
     let train = table.part(true);
     let base = SemiEmpirical::fit(&specification, &train, Residuals::Relative).unwrap();
@@ -162,32 +200,68 @@ fn far_away_the_correction_goes_back_to_the_base() {
     }
 }
 
+/// A machine with the parameters `unknowns` and the contention of the example, no more than the formula lacks; 3 % noise.
+fn machine(specification: &Specification, table: &Table, unknowns: &[f64], seed: u64) -> Table {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let mut normal = || (0..12).map(|_| rng.f64()).sum::<f64>() - 6.0;
+    let base = specification.evaluate(table, unknowns);
+    let time = |(i, base): (usize, &f64)| {
+        let [nx, np, t] = [0, 1, 2].map(|input| table.inputs[input][i]);
+        let contention = 4965.0 * t * 6.5e-7 * (np - 24.0).max(0.0).powf(1.25) * nx.powf(0.6);
+        (base + contention) * (1.0 + NOISE * normal())
+    };
+    Table {
+        observed: base.iter().enumerate().map(time).collect(),
+        ..table.clone()
+    }
+}
+
+const NOISE: f64 = 0.03;
+
+/// The parameters of the first machine are known from a calibration, within 3 %; those of the other are fitted to times of
+/// the other, or known as well. Where the parameters are fitted to times with contention in them, the base takes part of it,
+/// and no term that is added to that base alone can be kept.
 #[test]
 fn another_machine_needs_only_its_own_parameters() {
     let (specification, table) = example();
-    let other = include_str!("../../../examples/semi-empirical/evh1-other-machine.csv");
-    let there = Table::from_csv(other.as_bytes(), &specification).unwrap();
+    let known = [2.45e-8, 1.13, 1.69e-5, 1.62e-7];
+    let mut calibrated = specification.clone();
+    for (unknown, value) in calibrated.unknowns.values_mut().zip(known) {
+        (unknown.lower, unknown.upper) = (0.97 * value, 1.03 * value);
+    }
     let everything = Table {
         is_train: vec![true; table.len()],
-        ..table
+        ..table.clone()
     };
-    let base = SemiEmpirical::fit(&specification, &everything, Residuals::Relative).unwrap();
-    let settings = plan(1).settings;
+    let here = machine(&specification, &everything, &known, 1);
+    let there = machine(&specification, &table, &[7e-8, 1.13, 4e-5, 4e-8], 2);
+    let base = SemiEmpirical::fit(&calibrated, &here, Residuals::Relative).unwrap();
+    let (train, test) = (there.part(true), there.part(false));
+    let error =
+        |model: &Corrected| relative_error(&test.observed, &model.predict(&specification, &test));
     for case in [Case::Two, Case::Four] {
-        let outcome = correct(&specification, &everything, &base, case, 1, &settings).unwrap();
-        let Outcome::Accepted(corrected) = outcome else {
-            panic!("{case:?} refused");
+        let mut errors = Vec::new();
+        for seed in 1..=5 {
+            let outcome =
+                correct(&calibrated, &here, &base, case, seed, &plan(1).settings).unwrap();
+            let Outcome::Accepted(corrected) = outcome else {
+                panic!("{case:?} refused");
+            };
+            let fitted = corrected.on_platform(&specification, &train).unwrap();
+            let set = [("g", 7e-8), ("i", 4e-5), ("j", 4e-8)];
+            let set = corrected.with_machine(&specification, &set).unwrap();
+            println!("{case:?} {seed}: {}", corrected.shown(&specification));
+            errors.push([error(&fitted), error(&set), error(&corrected)]);
+        }
+        let median = |place: usize| {
+            let mut of: Vec<f64> = errors.iter().map(|e| e[place]).collect();
+            of.sort_by(f64::total_cmp);
+            of[of.len() / 2]
         };
-        let moved = corrected
-            .on_platform(&specification, &there.part(true))
-            .unwrap();
-        let test = there.part(false);
-        let error = relative_error(&test.observed, &moved.predict(&specification, &test));
-        let unmoved = relative_error(&test.observed, &corrected.predict(&specification, &test));
-        assert!(
-            error < 0.2 && error < 0.6 * unmoved,
-            "{case:?}: {error}, before {unmoved}"
-        );
+        println!("{errors:?}");
+        assert!(median(0) < 1.5 * NOISE, "{case:?}, fitted: {errors:?}");
+        assert!(median(1) < 1.5 * NOISE, "{case:?}, set: {errors:?}");
+        assert!(median(2) > 4.0 * NOISE, "{case:?}, unmoved: {errors:?}");
     }
 }
 
@@ -198,7 +272,7 @@ proptest! {
     #[test]
     fn predictions_are_finite(nx in 1e-3..1e9f64, np in 1.0..1e9f64, t in 1e-6..1e6f64) {
         thread_local! {
-            static FOUND: Vec<(Specification, Table, mastermind_correction::Corrected)> = corrected();
+            static FOUND: Vec<(Specification, Table, Corrected)> = corrected();
         }
         FOUND.with(|found| {
             for (specification, train, corrected) in found {

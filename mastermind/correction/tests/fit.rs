@@ -199,6 +199,10 @@ fn bad_input_is_told_what_it_is() {
             refused(&spec("a*n", good), "n,t\n1,1\n2,0\n", Residuals::Relative),
             "an observation of 0 in line 3, expected more than 0",
         ),
+        (
+            refused(&spec("a*n", good), "n,t\n1,-1\n2,1\n", Residuals::Relative),
+            "an observation of -1 in line 2, expected more than 0",
+        ),
     ];
     for (message, part) in cases {
         assert!(message.contains(part), "{message}\nlacks {part}");

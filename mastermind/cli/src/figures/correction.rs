@@ -100,7 +100,7 @@ impl Figure for Frequency {
             .margin_top(6)
             .x_label_area_size(58)
             .y_label_area_size(96)
-            .build_cartesian_2d(0.0..width, lowest.max(-100.0)..105.0)?;
+            .build_cartesian_2d(0.0..width, lowest.max(-100.0)..122.0)?;
         let names = |x: &f64| {
             let name = self.rows.get(*x as usize).filter(|_| x.fract() == 0.5);
             name.map_or_else(String::new, |(name, ..)| name.clone())
@@ -138,7 +138,7 @@ impl Figure for Frequency {
         }
         chart
             .configure_series_labels()
-            .position(SeriesLabelPosition::LowerRight)
+            .position(SeriesLabelPosition::UpperRight)
             .background_style(WHITE.mix(0.85))
             .border_style(BLACK.mix(0.3))
             .label_font((FONT, LABEL_SIZE - 3))

@@ -49,7 +49,11 @@ impl Form {
     }
 
     pub fn specification(self) -> Specification {
-        let text = match self {
+        Specification::from_toml(self.text()).expect("a specification")
+    }
+
+    fn text(self) -> &'static str {
+        match self {
             Self::Evh1 => {
                 r#"name = "EVH1"
                 observation = "t"
@@ -122,8 +126,7 @@ impl Form {
                 l = { lower = 1e-9, upper = 1e-2, unit = "s", machine = true }
                 w = { lower = 1e-12, upper = 1e-4, unit = "s", machine = true }"#
             }
-        };
-        Specification::from_toml(text).expect("a specification")
+        }
     }
 
     /// The unknowns of an instance, in the order of their names.
@@ -223,15 +226,27 @@ struct Contention {
 #[derive(Debug, Clone, Copy)]
 enum Crowd {
     /// Nothing up to a threshold, then a power of the excess.
-    Threshold { threshold: f64, exponent: f64 },
-    Power { exponent: f64 },
+    Threshold {
+        threshold: f64,
+        exponent: f64,
+    },
+    Power {
+        exponent: f64,
+    },
     Logarithm,
     /// A queue that fills up: grows up to about a capacity.
-    Saturating { capacity: f64, exponent: f64 },
+    Saturating {
+        capacity: f64,
+        exponent: f64,
+    },
     /// Each with each other, in part.
-    Pairs { share: f64 },
+    Pairs {
+        share: f64,
+    },
     /// A logarithm to a power.
-    Tree { exponent: f64 },
+    Tree {
+        exponent: f64,
+    },
 }
 
 impl Contention {
@@ -315,6 +330,8 @@ impl Contention {
 #[derive(Debug, Clone)]
 pub struct Instance {
     pub specification: Specification,
+    pub form: Form,
+    contention: Contention,
     /// All points, with noise.
     pub table: Table,
 }
@@ -353,8 +370,51 @@ impl Instance {
             .collect();
         Self {
             specification,
+            form,
+            contention,
             table,
         }
+    }
+
+    /// The formula with the form of what it lacks, whose constants are unknown: nothing can be expected to do better.
+    pub fn oracle(&self) -> Specification {
+        let inputs = &self.specification.inputs;
+        let crowd = match self.form {
+            Form::Halo => &inputs[2],
+            _ => &inputs[1],
+        };
+        let (term, mut unknowns) = match self.contention.crowd {
+            Crowd::Threshold { .. } => (
+                format!("max(1e-9, {crowd} - oracle_n)^oracle_e"),
+                "oracle_n = { lower = 0, upper = 60 }\noracle_e = { lower = 0.3, upper = 2 }\n"
+                    .to_owned(),
+            ),
+            Crowd::Power { .. } => (
+                format!("{crowd}^oracle_e"),
+                "oracle_e = { lower = 0.3, upper = 2 }\n".to_owned(),
+            ),
+            _ => (format!("ln({crowd})"), String::new()),
+        };
+        let of_size = match self.contention.of_size > 0.0 {
+            true => {
+                unknowns += "oracle_s = { lower = 0, upper = 1.2 }\n";
+                format!("*{}^oracle_s", inputs[0])
+            }
+            false => String::new(),
+        };
+        let steps = inputs.last().expect("inputs");
+        let text = self.form.text();
+        let formula = format!(
+            "formula = \"{steps}*oracle_c*{term}{of_size} + {}\"",
+            self.specification.formula
+        );
+        let line = text
+            .lines()
+            .find(|line| line.contains("formula ="))
+            .expect("a formula");
+        let text = text.replace(line, &formula);
+        let factor = "oracle_c = { lower = 1e-14, upper = 1e3 }";
+        Specification::from_toml(&format!("{text}\n{unknowns}{factor}")).expect("a specification")
     }
 
     /// The same with training points marked.

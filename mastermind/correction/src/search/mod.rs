@@ -54,7 +54,7 @@ impl Default for SearchSettings {
             generations: 100,
             crossover: 0.9,
             max_depth: 7,
-            node_price: 1.0,
+            node_price: 0.7,
             gene_price: 0.5,
             patience: 30,
             moved_genes: 0.1,
@@ -172,7 +172,9 @@ impl<'a> Search<'a> {
     /// A tree fitter than `bar` that is not bounded over the box of inputs is as unfit as can be; of others it does not
     /// matter.
     fn judged(&mut self, genome: Genome, bar: f64) -> Individual {
-        let squares = self.problem.squares(&genome.tree, &genome.parameters, &mut self.workspace);
+        let squares = self
+            .problem
+            .squares(&genome.tree, &genome.parameters, &mut self.workspace);
         let mut fitness = self.fitness(&genome, squares);
         if fitness < bar && range_over(&genome.tree, &self.problem.limits).is_none() {
             fitness = f64::INFINITY;
@@ -199,8 +201,11 @@ impl<'a> Search<'a> {
                 individual.fitness = f64::INFINITY;
             }
         }
-        self.population
-            .sort_unstable_by(|a, b| a.fitness.total_cmp(&b.fitness).then(a.squares.total_cmp(&b.squares)));
+        self.population.sort_unstable_by(|a, b| {
+            a.fitness
+                .total_cmp(&b.fitness)
+                .then(a.squares.total_cmp(&b.squares))
+        });
         self.seen.clear();
         let mut repeated = Vec::new();
         let mut kept = Vec::with_capacity(self.population.len());
@@ -260,17 +265,25 @@ impl<'a> Search<'a> {
         self.settle();
     }
 
+    /// Refines the fittest, each also with weights for the terms that it is a sum of.
     fn refine_best(&mut self) {
         let mut refined = Vec::new();
         for place in 0..self.settings.n_refined.min(self.population.len()) {
             let mut individual = self.population[place].clone();
-            if individual.fitness.is_finite() {
-                self.refine(&mut individual, self.settings.n_steps);
-                refined.push(individual);
+            if !individual.fitness.is_finite() {
+                continue;
             }
+            if let Some(tree) = tree::with_weights(&individual.genome.tree) {
+                let parameters = Rc::clone(&individual.genome.parameters);
+                let mut weighted = self.judged(Genome { tree, parameters }, f64::INFINITY);
+                self.refine(&mut weighted, self.settings.n_steps);
+                refined.push(weighted);
+            }
+            self.refine(&mut individual, self.settings.n_steps);
+            refined.push(individual);
         }
         let n = self.population.len();
-        self.population.truncate(n - refined.len());
+        self.population.truncate(n.saturating_sub(refined.len()));
         self.population.append(&mut refined);
         self.settle();
     }

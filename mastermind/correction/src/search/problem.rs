@@ -285,7 +285,11 @@ impl Problem<'_> {
         if self.case.is_integrated() {
             inputs[n_inputs] = &parameters.input;
         }
-        let Workspace { evaluator, tree: out, .. } = workspace;
+        let Workspace {
+            evaluator,
+            tree: out,
+            ..
+        } = workspace;
         evaluator.evaluate(tree, &inputs, out);
     }
 
@@ -299,9 +303,8 @@ impl Problem<'_> {
         let is_own = self.unit_of_tree(tree, parameters, workspace)?;
         let unit_of_tree = workspace.tree.clone();
         self.evaluate(tree, parameters, workspace);
-        let product = |a: &[f64], b: &[f64]| -> Vec<f64> {
-            a.iter().zip(b).map(|(a, b)| a * b).collect()
-        };
+        let product =
+            |a: &[f64], b: &[f64]| -> Vec<f64> { a.iter().zip(b).map(|(a, b)| a * b).collect() };
         let weighted = product(&workspace.tree, &workspace.weights);
         let base = product(&parameters.base, &self.roots);
         let observed = product(&self.observed, &self.roots);

@@ -34,7 +34,9 @@ pub fn refine(
         workspace,
         gene_weight: 0.0,
     };
-    let least = fit.problem.squares(&fit.tree, &fit.parameters, fit.workspace);
+    let least = fit
+        .problem
+        .squares(&fit.tree, &fit.parameters, fit.workspace);
     if fit.values().is_empty() || !least.is_finite() {
         return least;
     }
@@ -69,7 +71,11 @@ impl Fit<'_, '_> {
             let kept = Rc::clone(&self.parameters);
             for (j, value) in values.iter().enumerate() {
                 let step = STEP * value.abs().max(0.1);
-                let step = if self.is_gene(j, &values) && *value > 0.5 { -step } else { step };
+                let step = if self.is_gene(j, &values) && *value > 0.5 {
+                    -step
+                } else {
+                    step
+                };
                 self.set(j, value + step, &values);
                 let is_finite = self.residuals(&mut there);
                 self.set(j, *value, &values);
@@ -93,7 +99,11 @@ impl Fit<'_, '_> {
                     damping *= 10.0;
                     continue;
                 };
-                let moved: Vec<f64> = values.iter().zip(&step).map(|(v, s)| limited(v - s)).collect();
+                let moved: Vec<f64> = values
+                    .iter()
+                    .zip(&step)
+                    .map(|(v, s)| limited(v - s))
+                    .collect();
                 self.set_all(&moved);
                 if self.residuals(&mut there) && squares_of(&there) < least {
                     least = squares_of(&there);
@@ -114,7 +124,9 @@ impl Fit<'_, '_> {
 
     /// Those of the points, then those of the genes.
     fn residuals(&mut self, out: &mut Vec<f64>) -> bool {
-        let is_finite = self.problem.residuals(&self.tree, &self.parameters, self.workspace, out);
+        let is_finite = self
+            .problem
+            .residuals(&self.tree, &self.parameters, self.workspace, out);
         let genes = self.parameters.genes.iter();
         out.extend(genes.map(|gene| gene * self.gene_weight));
         is_finite
@@ -126,7 +138,9 @@ impl Fit<'_, '_> {
             Node::Number(value) => Some(*value),
             _ => None,
         });
-        numbers.chain(self.parameters.genes.iter().copied()).collect()
+        numbers
+            .chain(self.parameters.genes.iter().copied())
+            .collect()
     }
 
     fn is_gene(&self, place: usize, values: &[f64]) -> bool {

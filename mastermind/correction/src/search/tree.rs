@@ -54,6 +54,30 @@ pub fn end_of(tree: &[Node], start: usize) -> usize {
     at
 }
 
+/// The same tree with a constant before each term but the last of the sum that it is, for least squares to
+/// find; `None` where there is nothing to add, or no room.
+pub fn with_weights(tree: &[Node]) -> Option<Tree> {
+    let mut weighted = Tree::with_capacity(tree.len() + 4);
+    let mut at = 0;
+    while matches!(tree[at], Node::Add | Node::Subtract) {
+        weighted.push(tree[at]);
+        at += 1;
+        let end = end_of(tree, at);
+        let has_weight = match tree[at] {
+            Node::Number(_) => true,
+            Node::Multiply => matches!(tree[at + 1], Node::Number(_)),
+            _ => false,
+        };
+        if !has_weight {
+            weighted.extend([Node::Multiply, Node::Number(1.0)]);
+        }
+        weighted.extend_from_slice(&tree[at..end]);
+        at = end;
+    }
+    weighted.extend_from_slice(&tree[at..]);
+    (weighted.len() > tree.len() && weighted.len() <= MAX_NODES).then_some(weighted)
+}
+
 /// Makes trees for a number of inputs.
 #[derive(Debug, Clone)]
 pub struct Gardener {
@@ -236,6 +260,20 @@ mod tests {
     /// Whether operators and operands match.
     fn is_whole(tree: &[Node]) -> bool {
         !tree.is_empty() && end_of(tree, 0) == tree.len()
+    }
+
+    #[test]
+    fn each_term_but_the_last_gets_a_weight() {
+        use Node::{Add, Input, Log, Multiply, Number, Subtract};
+        let (x, y) = (Input(0), Input(1));
+        let sum = [Add, x, Subtract, Log, y, x];
+        let weighted = [
+            &[Add, Multiply, Number(1.0), x, Subtract][..],
+            &[Multiply, Number(1.0), Log, y, x],
+        ];
+        assert_eq!(with_weights(&sum), Some(weighted.concat()));
+        assert_eq!(with_weights(&weighted.concat()), None);
+        assert_eq!(with_weights(&[Multiply, x, y]), None);
     }
 
     #[test]

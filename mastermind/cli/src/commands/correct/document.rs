@@ -138,10 +138,9 @@ pub fn refusal(why: &Refusal) -> String {
             100.0 * corrected,
             100.0 * base
         ),
-        Refusal::Noise { base, noise } => format!(
-            "the error of the base, {:.1} %, is little above that of repeated observations, {:.1} %",
-            100.0 * base,
-            100.0 * noise
+        Refusal::TooLittle { base, gain } => format!(
+            "the error of the base is {:.1} %, and the term gains no more than its size costs (by {gain:.1} in the deviance)",
+            100.0 * base
         ),
         _ => "no term is finite everywhere near the points".into(),
     }
