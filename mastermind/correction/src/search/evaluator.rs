@@ -243,7 +243,7 @@ mod tests {
             max_depth: 7,
         };
         let mut rng = fastrand::Rng::with_seed(3);
-        let inputs = vec![vec![0.5, 1.0, 2.0, 3.7, 0.9], vec![0.2, 4.0, 1.1, 2.9, 0.7]];
+        let inputs = [[0.5, 1.0, 2.0, 3.7, 0.9], [0.2, 4.0, 1.1, 2.9, 0.7]];
         let mut evaluator = Evaluator::new(5);
         let (mut out, mut n_bounded) = (vec![0.0; 5], 0);
         for place in 0..3000 {
