@@ -144,9 +144,9 @@ impl Page {
 
     /// Something that is shown when it is asked for, and in print.
     pub fn details(&mut self, summary: &str, fill: impl FnOnce(&mut Self)) {
-        let _ = write!(
+        let _ = writeln!(
             self.body,
-            "<details><summary>{}</summary>\n",
+            "<details><summary>{}</summary>",
             escaped(summary)
         );
         fill(self);
