@@ -55,7 +55,7 @@ fn models(scratch: &Scratch) -> String {
 /// What was decided on a rank: its log, and what is in it.
 fn decisions(scratch: &Scratch, records: &str, rank: u32) -> (String, Vec<Value>) {
     let text = scratch.read(&format!("{records}/decisions.{rank}.jsonl"));
-    let lines = text.lines().map(|line| serde_json::from_str(line));
+    let lines = text.lines().map(serde_json::from_str);
     let lines = lines.collect::<Result<_, _>>().expect("a line of JSON");
     (text, lines)
 }

@@ -235,8 +235,10 @@ fn rows(folder: &Path) -> Calls {
             panic!("{name}");
         };
         let mut reader = csv::Reader::from_path(&path).expect("a file");
-        let n = reader.records().map(|row| row.expect("a row")).count();
-        *rows.entry(format!("{instance}.{method}")).or_default() += n as u64;
+        for row in reader.records() {
+            row.expect("a row");
+            *rows.entry(format!("{instance}.{method}")).or_default() += 1;
+        }
     }
     rows
 }
