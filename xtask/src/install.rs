@@ -236,9 +236,8 @@ fn with_members(text: &str, members: &str) -> String {
     for line in text.lines() {
         if line.starts_with("members =") {
             lines.push(members);
-        } else if line.starts_with("default-members =") || line.starts_with("exclude =") {
-            is_list = !line.trim_end().ends_with(']');
-        } else if is_list {
+        } else if is_list || line.starts_with("default-members =") || line.starts_with("exclude =")
+        {
             is_list = !line.trim_end().ends_with(']');
         } else {
             lines.push(line);
