@@ -221,7 +221,7 @@ fn what_cannot_be_predicted_says_why() {
         ),
         (
             &["--method", "merge", "--at", "n=1"],
-            "cannot predict \"merge\": no model of its wall time, expected copy, sort",
+            "cannot predict \"merge\": no model of it, expected one of copy, sort",
         ),
         (
             &["--method", "sort", "--at", "n=1,order=odd"],

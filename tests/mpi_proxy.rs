@@ -131,7 +131,11 @@ fn csv_tables(records: &str, out: &Path) -> Vec<Vec<Vec<String>>> {
     ]);
     let mut tables = Vec::new();
     for entry in fs::read_dir(out).expect("a folder") {
-        let text = fs::read_to_string(entry.expect("an entry").path()).expect("a table");
+        let path = entry.expect("an entry").path();
+        if path.extension().is_none_or(|extension| extension != "csv") {
+            continue;
+        }
+        let text = fs::read_to_string(path).expect("a table");
         let cells = |line: &str| line.split(',').map(str::to_owned).collect();
         tables.push(text.lines().map(cells).collect());
     }

@@ -229,6 +229,9 @@ fn rows(folder: &Path) -> Calls {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
         let name = path.file_name().expect("a name").to_string_lossy();
+        if !name.ends_with(".csv") {
+            continue;
+        }
         // INSTANCE.PORT.METHOD.RANK.csv
         let parts: Vec<_> = name.split('.').collect();
         let [instance, _, method, ..] = parts[..] else {

@@ -18,6 +18,7 @@ fn two_ranks_measure_a_machine_that_simulate_takes() {
             "calibrate",
             "-o",
             "m.toml",
+            "--force",
             "--mpi",
             name,
             "--rounds",

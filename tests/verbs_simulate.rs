@@ -124,7 +124,9 @@ fn a_schedule_with_a_message_that_nobody_receives_is_an_error() {
         "lost.goal",
         "num_ranks 2\nrank 0 {\nl1: send 8b to 1 tag 3\n}\nrank 1 {\nl1: calc 10\n}\n",
     );
-    let told = scratch.mastermind(&["simulate", "lost.goal"]).error();
+    let machine = example("sweep3d/machine.toml");
+    let simulate = ["simulate", "lost.goal", "--machine", &machine];
+    let told = scratch.mastermind(&simulate).error();
     assert!(
         told.contains("1 of 1 messages were received by nobody"),
         "{told}"

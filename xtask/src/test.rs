@@ -149,7 +149,8 @@ fn hide_mpi(workspace: &Workspace, folder: &Path) -> io::Result<Hidden> {
     if folder.exists() {
         fs::remove_dir_all(folder)?;
     }
-    let (path, binaries) = (folder.join("path"), folder.join("bin"));
+    // A target folder of its own, in which xtask finds what it installs.
+    let (path, binaries) = (folder.join("path"), folder.join("release"));
     fs::create_dir_all(&path)?;
     fs::create_dir_all(&binaries)?;
     for program in on(env::var_os("PATH")).iter().flat_map(files) {

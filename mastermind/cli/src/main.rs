@@ -29,7 +29,12 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 )]
 struct Arguments {
     /// Print completions for a shell, as the verb completions does
-    #[arg(long, value_name = "SHELL", exclusive = true)]
+    #[arg(
+        long,
+        value_name = "SHELL",
+        exclusive = true,
+        hide_possible_values = true
+    )]
     completions: Option<clap_complete::Shell>,
     #[command(subcommand)]
     verb: Option<Verb>,

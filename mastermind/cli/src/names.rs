@@ -199,7 +199,7 @@ pub fn unknown(act: &str, typed: &str, lacking: &str, known: &[Names]) -> anyhow
         more => format!(" and {more} more"),
     };
     if told.is_empty() {
-        told.push("none");
+        told.push("nothing");
     }
     let near: Vec<_> = near.iter().map(|(_, name)| format!("\"{name}\"")).collect();
     let near = match near.is_empty() {
