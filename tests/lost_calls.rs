@@ -209,8 +209,16 @@ fn check_verbs(scratch: &Scratch, part: &str, without: &str) {
             "--force",
         ],
         &["export", part, "--format", "extrap", "-o", "extrap"],
-        &["plot", part, "--kind", "graph"],
-        &["plot", part, "--kind", "mean", "--method", "flux.compute"],
+        &["plot", part, "--kind", "graph", "--force"],
+        &[
+            "plot",
+            part,
+            "--kind",
+            "mean",
+            "--method",
+            "flux.compute",
+            "--force",
+        ],
         &["fit", part],
     ] {
         let ended = scratch.mastermind(arguments);
