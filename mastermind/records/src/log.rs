@@ -223,7 +223,10 @@ impl Log {
         if begin >= there || is_mapped_for_writing(file) {
             return None;
         }
+        let was_cut = self.file.is_cut();
         let (_, scanned) = self.scan(begin, there);
+        // A log that ends meanwhile loses what was prepared behind the count: nothing of it is missing.
+        self.file.set_cut(was_cut);
         self.n_words = begin;
         let now = HeaderWords::read(file)?;
         let is_still = now.get().committed_bytes() == Some(committed);

@@ -51,7 +51,11 @@ impl LogFile {
     }
 
     fn note_cut(&self) {
-        self.is_cut.store(true, Ordering::Relaxed);
+        self.set_cut(true);
+    }
+
+    pub(crate) fn set_cut(&self, is_cut: bool) {
+        self.is_cut.store(is_cut, Ordering::Relaxed);
     }
 
     /// The file, unless it is gone or another has its name.
