@@ -8,10 +8,11 @@
 //! The sequence is a linear congruential generator of full period (D. E. Knuth, "The Art of Computer Programming" 2,
 //! 3.2.1.2, theorem A): multiplier 1 modulo 4, odd increment, modulus 2³⁰; every product is exact in an `f64`.
 
+use super::check::Rule;
 use super::lower::Lowering;
 use super::model::{Element, ElementKind, Model};
 use super::operation::Operation;
-use crate::expression::{Binary, Compiled, Expression, Kind, Scope, Symbol};
+use crate::expression::{Binary, Compiled, Expression, Kind, Scope, Symbol, Unary};
 
 /// The name of the function.
 pub(crate) const CHANCE: &str = "chance";
@@ -69,13 +70,13 @@ impl Lowering<'_> {
             return self.compile(Kind::Truth, condition, scope, at);
         }
         let mut scope = scope.clone();
-        let drawn = self.drawn(condition, &mut scope);
+        let drawn = self.drawn(condition, &mut scope, at);
         self.compile(Kind::Truth, &drawn, &scope, at)
     }
 
     /// The condition with a comparison in the place of each chance, whose draw becomes an operation.
-    fn drawn(&mut self, condition: &Expression, scope: &mut Scope) -> Expression {
-        let mut boxed = |x: &Expression| Box::new(self.drawn(x, scope));
+    fn drawn(&mut self, condition: &Expression, scope: &mut Scope, at: (&str, &str)) -> Expression {
+        let mut boxed = |x: &Expression| Box::new(self.drawn(x, scope, at));
         match condition {
             Expression::Unary(operator, x) => Expression::Unary(*operator, boxed(x)),
             Expression::Binary(operator, a, b) => {
@@ -85,7 +86,18 @@ impl Lowering<'_> {
             Expression::Choice(parts) => {
                 Expression::Choice(Box::new([0, 1, 2].map(|i| *boxed(&parts[i]))))
             }
-            Expression::Call(name, arguments) if name == CHANCE && arguments.len() == 1 => {
+            Expression::Call(name, arguments) if name == CHANCE => {
+                let is_share = |share: &f64| (0.0..=1.0).contains(share);
+                let is_right = match &arguments[..] {
+                    [Expression::Number(share)] => is_share(share),
+                    [other] => !matches!(other, Expression::Unary(Unary::Minus, _)),
+                    _ => false,
+                };
+                if !is_right {
+                    let reason = format!("{condition}, expected chance(p) with p from 0 to 1");
+                    self.find(Rule::Expression, at.0, at.1, reason);
+                    return Expression::Truth(true);
+                }
                 let slot = self.draw();
                 // No name that a user can write.
                 let name = format!("chance {slot}");

@@ -398,3 +398,15 @@ fn a_bar_without_a_fork_is_a_merge() {
         .any(|w| w.rule == Rule::MissingMerge);
     assert!(warned, "{:?}", reading.warnings);
 }
+
+#[test]
+fn a_probability_that_is_none_is_refused() {
+    for (asked, n) in [("1.5", 1), ("-0.1", 1), ("", 1), ("0.5, 0.5", 1), ("1", 0)] {
+        let text = format!(
+            "@startuml\nstart\nif (chance({asked})) then\n:a {{cost = us(1)}};\nendif\nstop\n@enduml\n"
+        );
+        let reading = read_plantuml(&text).expect("a model");
+        let found = check(&reading.model, &ModelSet::default());
+        assert_eq!(found.len(), n, "{asked}: {found:?}");
+    }
+}
