@@ -2,7 +2,9 @@
 //! recording adds to it beside two time-stamp reads and a 40-byte append to plain memory.
 //!
 //! Rounds of all rows are interleaved, and each row's figure is the median of its rounds, so that a change of the
-//! machine's speed touches all alike. Needs the example `probe` built (`cargo xtask bench` does so).
+//! machine's speed touches all alike. Each way is held as its caller holds it, got once before a loop, and has call sites of its
+//! own: one that led to several targets in turn would time how the processor learns where it leads. Needs the example `probe`
+//! built (`cargo xtask bench` does so).
 //!
 //! On a virtual machine another tenant may have the other hardware thread of the core for a while. Plain instructions
 //! then take half as long again, the two time-stamp reads that make most of the floor do not, and a ratio of the two says
@@ -146,9 +148,9 @@ macro_rules! eight {
 
 #[inline(never)]
 fn raw(function: AddOne) {
+    let function = black_box(function);
     for i in 0..N_CALLS / 8 {
         eight!({
-            let function = black_box(function);
             // SAFETY: the probe's function.
             black_box(unsafe { function(black_box(i), black_box(1)) })
         });
@@ -157,9 +159,9 @@ fn raw(function: AddOne) {
 
 #[inline(never)]
 fn bare_table(port: &RawPort) {
+    let port = black_box(*port);
     for i in 0..N_CALLS / 8 {
         eight!({
-            let port = black_box(port);
             let (q, mode) = (black_box(i), black_box(1));
             // SAFETY: the port is one on a probe.
             let _ = black_box(unsafe {
@@ -170,11 +172,17 @@ fn bare_table(port: &RawPort) {
     }
 }
 
+/// Where a port leads: a copy of [`through_port`] for each.
+const STRAIGHT: u8 = 0;
+const RECORDED: u8 = 1;
+const SWITCHED_OFF: u8 = 2;
+
 #[inline(never)]
-fn through_port(port: &PortRef<'_, dyn ProbePort>) {
+fn through_port<const WAY: u8>(port: &PortRef<'_, dyn ProbePort>) {
+    // The copies would be made one again if they were the same.
+    black_box(WAY);
     for i in 0..N_CALLS / 8 {
         eight!({
-            let port = black_box(port);
             let (q, mode) = (black_box(i), black_box(1));
             let _ = black_box(port.add_one(q, mode));
         });
@@ -186,7 +194,6 @@ fn floor(port: &PortRef<'_, dyn ProbePort>, words: &mut [u64]) {
     let mut at = 0;
     for i in 0..N_CALLS / 8 {
         eight!({
-            let port = black_box(port);
             let (q, mode) = (black_box(i), black_box(1));
             // SAFETY: the instruction touches no memory.
             let start = unsafe { std::arch::x86_64::_rdtsc() };
@@ -279,11 +286,11 @@ impl Calls<'_> {
         {
             let raw_ns = timed(|| raw(self.function));
             let table_ns = timed(|| bare_table(self.table));
-            let port_ns = timed(|| through_port(self.bare));
+            let port_ns = timed(|| through_port::<STRAIGHT>(self.bare));
             let floor_ns = timed(|| floor(self.bare, words));
             let between_ns = timed(|| raw(self.function));
-            let recorded_ns = timed(|| through_port(self.recorded));
-            let off_ns = timed(|| through_port(self.silent));
+            let recorded_ns = timed(|| through_port::<RECORDED>(self.recorded));
+            let off_ns = timed(|| through_port::<SWITCHED_OFF>(self.silent));
             let last_ns = timed(|| raw(self.function));
             rounds.push([
                 raw_ns,
