@@ -39,7 +39,7 @@ fn many_threads_take_little_memory_and_no_descriptors() {
     .unwrap();
     let method = ProxyMethod::registered(run.register(MethodDefinition::default()));
     let met = Barrier::new(N_THREADS + 1);
-    std::thread::scope(|scope| {
+    let with_logs = std::thread::scope(|scope| {
         for _ in 0..N_THREADS {
             scope.spawn(|| {
                 for _ in 0..N_CALLS {
@@ -54,9 +54,11 @@ fn many_threads_take_little_memory_and_no_descriptors() {
         }
         met.wait();
         // All of them have their logs open now.
-        assert_eq!(n_descriptors(), before);
+        let with_logs = n_descriptors();
         met.wait();
+        with_logs
     });
+    assert_eq!(with_logs, before);
     let n_calls = N_CALLS * N_THREADS as u64;
     let sums = Profile::of_sums(&run.sums().unwrap());
     assert_eq!((sums.records, sums.lost_records), (n_calls, 0));
