@@ -9,6 +9,8 @@ import itertools
 import math
 import random
 
+import numpy
+
 from extrap.modelers.single_parameter.basic import SingleParameterModeler
 
 FAR = 4  # times the largest parameter
@@ -71,6 +73,8 @@ NOISE = {
     "uniform": lambda rng, s: 1 + s * math.sqrt(3) * rng.uniform(-1, 1),
     "log-normal": lambda rng, s: math.exp(s * rng.gauss(0, 1)),
     "spikes": lambda rng, s: 1 + s * _spiked(rng),
+    # For choosing constants only: one call in twelve is held up, by as much as it takes on average.
+    "bursts": lambda rng, s: (1 + s * rng.gauss(0, 1)) * (1 if rng.random() > 1 / 12 else 1 + rng.expovariate(1)),
 }
 
 
@@ -120,30 +124,45 @@ def terms_function(rng, plan, sizes):
     return exact, sorted(sorted((i, round(e, 6), l) for i, (e, l) in p) for p, _ in products)
 
 
+# The forms of the functions that are no sums of terms: the columns of each, `x` being the parameter and `v` what is no coefficient, and
+# the values of `v` to look among, from the least and the largest size.
+FORMS = {
+    "exponential": (lambda x, v: [numpy.exp(v * x)], lambda low, high: numpy.linspace(0.1, 1.5, 141) / high),
+    "logarithm": (lambda x, v: [x**0, numpy.log(x)], None),
+    "power law": (lambda x, v: [x**v], lambda low, high: numpy.linspace(0.1, 3.0, 291)),
+    "polynomial 2": (lambda x, v: [x**0, x, x**2], None),
+    "polynomial 3": (lambda x, v: [x**0, x, x**2, x**3], None),
+    "steps": (lambda x, v: [x**0, numpy.ceil(x / v)], lambda low, high: (high - low) / numpy.linspace(2.5, 6, 176)),
+    "regimes": (lambda x, v: [x**0, x, numpy.maximum(x - v, 0)], lambda low, high: numpy.geomspace(low, high, 42)[1:-1]),
+    "a + b/p": (lambda x, v: [x**0, 1 / x], None),
+    "a + b/p + c log p": (lambda x, v: [x**0, 1 / x, numpy.log2(x)], None),
+}
+
+
 def suite_function(rng, plan, sizes):
-    """One of the families beside the normal form, each as often."""
+    """One of the families beside the normal form, each as often, and its form."""
     low, high = min(sizes), max(sizes)
     kind = rng.choice(["exponential", "logarithm", "power law", "polynomial", "steps", "regimes", "a + b/p"])
     a, b = rng.uniform(0.5, 5), rng.uniform(1, 10)
     if kind == "exponential":
         rate = rng.uniform(0.3, 1.0) / high
-        return lambda x: a * math.exp(rate * x[0])
+        return lambda x: a * math.exp(rate * x[0]), kind
     if kind == "logarithm":
-        return lambda x: a + b * math.log(x[0]) / math.log(high)
+        return lambda x: a + b * math.log(x[0]) / math.log(high), kind
     if kind == "power law":
         power = rng.uniform(0.2, 2.8)
-        return lambda x: a * (x[0] / low) ** power
+        return lambda x: a * (x[0] / low) ** power, kind
     if kind == "polynomial":
         degree = rng.choice([2, 3])
         parts = [rng.uniform(0.5, 5) for _ in range(degree)]
-        return lambda x: a + sum(c * (x[0] / high) ** (k + 1) for k, c in enumerate(parts))
+        return lambda x: a + sum(c * (x[0] / high) ** (k + 1) for k, c in enumerate(parts)), f"{kind} {degree}"
     if kind == "steps":
         width = (high - low) / rng.uniform(2.5, 6)
-        return lambda x: a + b / 3 * math.ceil(x[0] / width)
+        return lambda x: a + b / 3 * math.ceil(x[0] / width), kind
     if kind == "regimes":
         cut, steep = math.sqrt(low * high), rng.uniform(2, 6)
-        return lambda x: a + b * x[0] / high + (steep * b * (x[0] - cut) / high if x[0] > cut else 0)
-    return lambda x: a / 10 + b * low / x[0]
+        return lambda x: a + b * x[0] / high + (steep * b * (x[0] - cut) / high if x[0] > cut else 0), kind
+    return lambda x: a / 10 + b * low / x[0], kind
 
 
 def strong_function(rng, plan, sizes):
@@ -153,19 +172,19 @@ def strong_function(rng, plan, sizes):
     a = b * low / high * 10 ** rng.uniform(-1, 1)
     if plan.functions == "strong with log":
         c = b * low / high * 10 ** rng.uniform(-1, 0.5)
-        return lambda x: a + b * low / x[0] + c * math.log2(x[0])
-    return lambda x: a + b * low / x[0]
+        return lambda x: a + b * low / x[0] + c * math.log2(x[0]), "a + b/p + c log p"
+    return lambda x: a + b * low / x[0], "a + b/p"
 
 
 def draw(rng, plan, noise):
     sizes = SIZES[plan.n_sizes]
-    terms = None
+    terms = form = None
     if plan.functions == "terms":
         exact, terms = terms_function(rng, plan, sizes)
     elif plan.functions == "suite":
-        exact = suite_function(rng, plan, sizes)
+        exact, form = suite_function(rng, plan, sizes)
     else:
-        exact = strong_function(rng, plan, sizes)
+        exact, form = strong_function(rng, plan, sizes)
 
     def measure(point):
         return max(exact(point) * NOISE[plan.noise](rng, noise), 1e-9)
@@ -183,7 +202,9 @@ def draw(rng, plan, noise):
         "far_values": [measure(far) for _ in range(N_NEAR)],
         "near": near,
         "near_values": [measure(point) for point in near],
+        "near_exact": [exact(point) for point in near],
         "terms": terms,
+        "form": form,
     }
 
 

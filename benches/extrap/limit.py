@@ -1,7 +1,10 @@
-"""What can be reached on kernels in one parameter: a selector that knows how many terms there are, and the noise.
+"""What can be reached on kernels, by those who know more than a user's data tells.
 
-For each choice of terms, constant and coefficients by maximum likelihood with the spread of a measurement proportional to the
-function; the likeliest terms are the guess. The prediction is the median over all choices by likelihood.
+`fit`, of one parameter: a selector that knows how many terms there are, and the noise. For each choice of terms, constant and
+coefficients by maximum likelihood with the spread of a measurement proportional to the function; the likeliest terms are the guess. The
+prediction is the median over all choices by likelihood. `untold`: the same selector, not told whether there are one or two terms.
+`known`: who knows the form, and fits its coefficients and what else is in it. `cover`: the intervals of who knows the function and the
+noise's standard deviation, and takes the noise as normal.
 
 usage: limit.py [--kernels N] [--seed S,S]
 
@@ -17,7 +20,7 @@ import warnings
 
 import numpy
 
-from kernels import TERMS, Plan, kernels, value_of
+from kernels import FORMS, TERMS, Plan, kernels, value_of
 
 PASSES = 8
 UNLIKELY = 4.0  # a negative constant or coefficient, in the logarithm of the likelihood
@@ -69,6 +72,49 @@ def fit(kernel, n_terms):
     """The likeliest terms, as [(exponent, power of the logarithm), …], and the value at the far point."""
     choices, likelihood, there = fits(kernel, n_terms)
     return [TERMS[term] for term in choices[int(likelihood.argmax())]], middle(likelihood, there)
+
+
+def untold(kernel):
+    """The value at the far point by a selector that is not told the number of terms: one and two are as likely, each shared by its
+    choices, and the coefficient more has Schwarz's price."""
+    (_, one, there_one), (_, two, there_two) = (fits(kernel, n_terms) for n_terms in (1, 2))
+    n = numpy.array(kernel["values"]).size
+    two = two - math.log(len(two)) - 0.5 * math.log(n)
+    return middle(numpy.concatenate([one - math.log(len(one)), two]), numpy.concatenate([there_one, there_two]))
+
+
+def known(kernel):
+    """The value at the far point by who knows the form: least squares of what is relative, negative coefficients left as they are."""
+    points, far = (numpy.array(at, dtype=float) for at in (kernel["points"], [kernel["far"]]))
+    mean = numpy.array(kernel["values"]).mean(axis=1)
+
+    def columns(at, v):
+        if kernel["form"] is not None:
+            return numpy.stack(FORMS[kernel["form"]][0](at[:, 0], v), axis=1)
+        products = [numpy.prod([value_of((e, l), at[:, i]) for i, e, l in p], axis=0) for p in kernel["terms"]]
+        return numpy.stack([numpy.ones(len(at)), *products], axis=1)
+
+    values = [None]
+    if kernel["form"] is not None and FORMS[kernel["form"]][1] is not None:
+        values = FORMS[kernel["form"]][1](points[:, 0].min(), points[:, 0].max())
+    scale = mean
+    for _ in range(PASSES):
+        best = (math.inf, None, None, None)
+        for v in values:
+            design = columns(points, v)
+            coefficients = numpy.linalg.lstsq(design / scale[:, None], mean / scale, rcond=None)[0]
+            fitted = design @ coefficients
+            squares = float((((mean - fitted) / scale) ** 2).sum())
+            if squares < best[0]:
+                best = (squares, v, coefficients, fitted)
+        values, scale = [best[1]], numpy.where(best[3] > 1e-3 * mean, best[3], mean)
+    return float((columns(far, best[1]) @ best[2])[0])
+
+
+def cover(case, noise):
+    """Share of the values inside the range, in per cent, within 1.96 standard deviations of the function."""
+    pairs = [pair for kernel in case for pair in zip(kernel["near_values"], kernel["near_exact"])]
+    return 100 * numpy.mean([abs(value / exact - 1) <= 1.96 * noise for value, exact in pairs])
 
 
 def errors_untold(kernel):

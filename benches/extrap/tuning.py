@@ -26,6 +26,8 @@ PLANS = [
     Plan(functions="strong", n_sizes=6, repetitions=4),
     Plan(functions="strong with log", n_sizes=6, repetitions=4),
     Plan(coefficients="tuning", n_sizes=6, repetitions=1),
+    Plan(coefficients="tuning", n_sizes=6, repetitions=4, noise="bursts"),
+    Plan(coefficients="tuning", n_sizes=7, repetitions=6, noise="bursts"),
 ]
 NOISE = [0.0, 0.02, 0.05, 0.10]
 

@@ -238,6 +238,7 @@ fn model_of(
         sigma_family: Some(Family::Written),
         interval_ratio: 1.0,
         total_ratio: 1.0,
+        design_effect: 1.0,
         freedom: Freedom {
             coefficients: freedom,
             sigma: freedom,

@@ -79,3 +79,43 @@ fn few_sizes_do_not_tell() {
     let model = line(12, &mut || 1.0 + 0.05 * random.normal());
     assert_eq!(model.interval_ratio, 1.0);
 }
+
+/// A run on `p` ranks is slower or faster as a whole, and at each size a little, which no formula follows: six sizes on each of five
+/// numbers of ranks are then about five observations of how the time goes with the ranks.
+#[test]
+fn points_that_share_their_error_widen_the_interval() {
+    let mut random = Random(7);
+    let (mut n_wider, mut n_seen) = (0, 0);
+    let coordinate = Coordinate::new().with("p", 64.0).with("x", 4.0);
+    for _ in 0..40 {
+        let parameters = [Parameter::real("p", ""), Parameter::real("x", "")];
+        let mut set = SampleSet::new(Metric::Wall);
+        let method = set.declare("m", &parameters).unwrap();
+        let time_s = |p: f64, x: f64| 1.0 + 0.2 * x + 0.1 * p.log2();
+        for p in [2.0, 4.0, 8.0, 16.0, 32.0] {
+            let shared = 1.0 + 0.1 * random.normal();
+            for x in 1..=6 {
+                let x = f64::from(x);
+                let own = 1.0 + 0.05 * random.normal();
+                for _ in 0..3 {
+                    let seconds = time_s(p, x) * shared * own * (1.0 + 1e-3 * random.normal());
+                    set.push(method, &[p, x], seconds).unwrap();
+                }
+            }
+        }
+        let mut model = fit(&set.finish()[0]).unwrap().remove(0);
+        n_seen += usize::from(model.design_effect > 1.5);
+        let width = |model: &Model| {
+            let p = predict(model, &coordinate).unwrap();
+            p.upper_s - p.lower_s
+        };
+        let (with, value_s) = (width(&model), predict(&model, &coordinate).unwrap().value_s);
+        model.design_effect = 1.0;
+        n_wider += usize::from(with > width(&model));
+        assert_eq!(value_s, predict(&model, &coordinate).unwrap().value_s);
+    }
+    assert!(
+        n_seen >= 30 && n_wider >= 30,
+        "of 40 the effect is seen in {n_seen}, and wider are {n_wider}"
+    );
+}

@@ -55,6 +55,8 @@ pub(crate) struct Candidate {
     pub alternatives: Vec<Alternative>,
     /// Minus the logarithm of the prior probability of its form.
     pub odds_against: f64,
+    /// By how much the points say less than as many independent ones; 1 until it is known, see [`crate::solve::design_effect`].
+    pub design_effect: f64,
     /// The free fit was negative or fell where it must not: this one is the nearest that does not.
     pub held: bool,
 }

@@ -211,6 +211,7 @@ impl Hypothesis {
             alternatives: Vec::new(),
             odds_against: 0.0,
             held: false,
+            design_effect: 1.0,
         })
     }
 

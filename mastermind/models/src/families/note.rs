@@ -67,6 +67,15 @@ pub enum Note {
         /// Their share of the time of all calls, per cent.
         percent: f64,
     },
+    /// Few calls hold most of the time, at coordinates where the others take far less.
+    Uneven {
+        /// How many.
+        n_records: u64,
+        /// Of how many.
+        of: u64,
+        /// Their share of the time of all calls, per cent.
+        percent: f64,
+    },
     /// An unknown of a written formula changes the times as others do together: its value is one of many.
     Entangled {
         /// The unknown.
@@ -154,8 +163,20 @@ impl fmt::Display for Note {
                 write!(
                     f,
                     "{n_records} {calls} far above the others set aside, {percent:.2} % of the time"
-                )
+                )?;
+                if *percent > 50.0 {
+                    f.write_str(": the formula is of the rest; sums over calls count them again")?;
+                }
+                Ok(())
             }
+            Self::Uneven {
+                n_records,
+                of,
+                percent,
+            } => write!(
+                f,
+                "{n_records} of {of} calls hold {percent:.0} % of the time: the mean is mostly theirs, and few calls take it"
+            ),
             Self::Entangled { unknown } => write!(
                 f,
                 "the points do not tell \"{unknown}\" from the other unknowns: its value is one of many"

@@ -14,9 +14,9 @@ use crate::families::paths::Paths;
 use crate::formula::family::Family;
 use crate::samples::points::Points;
 
-/// Forms in the flat list: the terms that rise, those that fall, and one each for a power law, an exponential,
-/// polynomials of three degrees, steps, and regimes.
-pub(crate) const N_FORMS: f64 = 62.0;
+/// Forms in the flat list: the terms that rise, those that fall, one each for a power law, an exponential,
+/// polynomials of three degrees, steps, and regimes, and two sums of work that is divided with what sharing it costs.
+pub(crate) const N_FORMS: f64 = 64.0;
 
 /// Price of each term after the first beside that of choosing it.
 const LN_TERM: f64 = 2.0;

@@ -143,8 +143,8 @@ fn alone(model: &Model, coordinate: &Coordinate) -> Result<(f64, [f64; 2]), Erro
 ///
 /// Student's t of a part is stood for by the normal distribution with the same 95 % interval. The weights
 /// say which formula is right if one of them is; further out than was measured another may be, so the
-/// interval takes them to the power of `1 / (1 + DOUBT · log2 d)`, `d` being [`Model::distance`]. Of the formulas in several
-/// parameters only some were looked at, so beyond the range of `m` of them it also takes what they predict as `m - 1` times as
+/// interval takes them to the power of `1 / (1 + DOUBT · log2 d)`, `d` being [`Model::distance`], and of one by the model's
+/// `design_effect`. Of the formulas in several parameters only some were looked at, so beyond the range of `m` of them it also takes what they predict as `m - 1` times as
 /// far apart again.
 ///
 /// # Source
@@ -174,7 +174,8 @@ fn averaged(model: &Model, coordinate: &Coordinate) -> Result<(f64, [f64; 2]), E
     }
     temper(&mut parts, 1.0);
     let value_s = middle(&mut parts);
-    temper(&mut parts, 1.0 + DOUBT * model.distance(coordinate).log2());
+    let doubt = 1.0 + DOUBT * model.distance(coordinate).log2();
+    temper(&mut parts, model.design_effect * doubt);
     spread(&mut parts, model.n_beyond(coordinate));
     if !parts.iter().all(|part| part.deviation.is_finite()) {
         return Ok((value_s, [0.0, f64::INFINITY]));

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::error::Error;
 use crate::samples::metric::Metric;
 use crate::samples::parameter::{Coordinate, Parameter, ParameterKind, Value};
-use crate::samples::spikes::Histogram;
+use crate::samples::spikes::{Histogram, Spikes, are_the_method};
 use crate::samples::statistic::Statistic;
 
 /// Count, mean and spread of the times at one coordinate; of a counter, of its values in its own unit.
@@ -83,7 +83,7 @@ pub struct Samples {
     /// Times at each coordinate, shape `[n_points]`.
     pub times: Vec<Summary>,
     /// The same without the calls that are set aside: those far above the others at their coordinate,
-    /// as preemption makes them. Equal to `times` where there are none.
+    /// as preemption makes them. Equal to `times` where there are none, and where those come again and hold most of the time.
     pub kept: Vec<Summary>,
     /// The calls at each coordinate apart by time, ascending: what their distribution is told from.
     pub bins: Vec<Vec<Summary>>,
@@ -302,7 +302,7 @@ impl Method {
             let pairs = a.iter().zip(b).map(|(a, b)| a.total_cmp(b));
             pairs.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
         });
-        let usual = usual_distance(&self.points);
+        let spikes = Spikes::of(self.points.iter().map(|(_, calls)| calls), clock_step_s);
         let n = self.points.len();
         let mut samples = Samples {
             method: self.name,
@@ -319,24 +319,17 @@ impl Method {
         for (values, calls) in self.points {
             samples.times.push(calls.all());
             samples.kept.push(match statistic {
-                Statistic::Mean => calls.kept(usual, clock_step_s),
+                Statistic::Mean => spikes.kept(&calls),
                 other => calls.about(other),
             });
             samples.bins.push(calls.bins());
             samples.coordinates.push(values);
         }
+        if statistic == Statistic::Mean && are_the_method(&samples.kept, &samples.times) {
+            samples.kept.clone_from(&samples.times);
+        }
         samples
     }
-}
-
-/// The median over the coordinates of how far the lower quartile of the calls lies from their median.
-fn usual_distance(points: &[(Vec<f64>, Histogram)]) -> f64 {
-    let mut distances: Vec<f64> = points
-        .iter()
-        .filter_map(|(_, calls)| calls.quartile_distance())
-        .collect();
-    distances.sort_by(f64::total_cmp);
-    distances.get(distances.len() / 2).copied().unwrap_or(0.0)
 }
 
 fn check(parameters: &[Parameter], coordinate: &[f64], seconds: f64) -> Result<(), Refused> {

@@ -1,4 +1,8 @@
-//! Calls far above the others at their coordinate: seen in a coarse histogram that streams.
+//! Calls far above the others at their coordinate: seen in a coarse histogram that streams, told by a mixture.
+//!
+//! In: the calls of each coordinate of a method. Out: those that are no spikes. Most calls scatter about the median of their
+//! coordinate as those below it do; a share of them, which is estimated over all coordinates, lies anywhere above. A call is set aside
+//! where it is more likely one of these, so that one call in four is no matter where the other coordinates say how calls scatter.
 
 use std::collections::BTreeMap;
 
@@ -14,18 +18,34 @@ const FINE_BITS: u32 = 9;
 /// Median distance from the median that a normal distribution has, over its standard deviation, reciprocal.
 const MAD: f64 = 1.4826;
 
-/// Quartile distances above the median from which on a call is set aside.
-const DISTANCES: f64 = 10.0;
+/// Relative scatter below which a distance counts as one of this scatter: calls that agree to a per cent are no measure of
+/// the next. Chosen on the bursts of `benches/extrap/tuning.py`.
+const LEAST_SCALE: f64 = 0.02;
 
-/// Times the median below which no call is.
-const LEAST_RATIO: f64 = 2.0;
+/// Spikes spread at least over a doubling.
+const LEAST_RANGE: f64 = std::f64::consts::LN_2;
 
 /// Calls at a coordinate that tell a median.
 const MIN_CALLS: u64 = 3;
 
-/// Share of the calls of a coordinate up to which they are spikes, and not a mode of the method; one
-/// call may always be.
+/// Share of the calls that are spikes, and not a mode of the method: what is expected before any is seen, and at a coordinate as many as
+/// chance makes of it; one call may always be.
 const MOST: f64 = 0.05;
+
+/// Calls that the expectation is worth.
+const EXPECTED_CALLS: f64 = 10.0;
+
+/// Passes of the estimate of the share.
+const PASSES: usize = 20;
+
+/// Calls from which on those that hold most of the time are how the method is.
+const RECURRING: u64 = 3;
+
+/// Share of the time that is most of it.
+const MOST_OF_TIME: f64 = 0.5;
+
+/// Distance of a call that took no time from the median, as a logarithm.
+const NO_TIME: f64 = 5.0;
 
 /// Calls of one coordinate by time: moments of each bin, eight bins for each doubling.
 ///
@@ -75,33 +95,28 @@ impl Histogram {
         sum(&self.bins)
     }
 
-    /// Logarithm of the median over the lower quartile; `None` with too few calls.
-    pub fn quartile_distance(&self) -> Option<f64> {
-        let (median, quartile) = (self.quantile(0.5)?, self.quantile(0.25)?);
-        (quartile > 0.0).then(|| (median / quartile).ln())
-    }
-
-    /// The calls that are no spikes.
-    ///
-    /// # Arguments
-    /// * `distance` - of median and lower quartile, as is usual for the method
-    /// * `step_s` - what the clock advances by at once: two calls of one length may be a step apart, and the median up to one
-    ///   from the length
-    pub fn kept(&self, distance: f64, step_s: f64) -> Summary {
-        let all = self.all();
-        let Some(median) = self.quantile(0.5).filter(|_| all.count >= MIN_CALLS) else {
-            return all;
-        };
-        let own = self.quartile_distance().unwrap_or(0.0);
-        let ratio = (DISTANCES * own.max(distance)).exp().max(LEAST_RATIO);
-        let limit = (median * ratio).max(median + 2.0 * step_s);
-        let kept = self.bins.partition_point(|(_, bin)| bin.min_s <= limit);
-        let n_aside: u64 = self.bins[kept..].iter().map(|(_, bin)| bin.count).sum();
-        let most = (MOST * all.count as f64).max(1.0);
-        if n_aside as f64 > most {
-            return all;
+    /// The median, and the scatter of the calls below it, as a logarithm; `None` with too few calls, or a median of 0.
+    fn lower_scatter(&self) -> Option<(f64, f64)> {
+        let n: u64 = self.bins.iter().map(|(_, bin)| bin.count).sum();
+        if n < MIN_CALLS {
+            return None;
         }
-        sum(&self.bins[..kept])
+        let times: Vec<(f64, u64)> = (self.bins.iter())
+            .map(|(_, bin)| (bin.mean_s, bin.count))
+            .collect();
+        let median = median(&times, n);
+        if median <= 0.0 {
+            return None;
+        }
+        let (mut left, mut squares) = (n / 2, 0.0);
+        for (_, bin) in &self.bins {
+            let taken = bin.count.min(left);
+            left -= taken;
+            let distance = (median / bin.mean_s).ln().min(NO_TIME);
+            let within = bin.m2_s2 / bin.count as f64 / (median * median);
+            squares += taken as f64 * (distance * distance + within);
+        }
+        Some((median, (squares / (n / 2) as f64).sqrt()))
     }
 
     /// All calls about the statistic that stands for them, their spread that of the middle half.
@@ -125,16 +140,129 @@ impl Histogram {
             ..all
         }
     }
+}
 
-    /// About the time that a share of the calls stays below: the mean of the bin it falls into.
-    fn quantile(&self, share: f64) -> Option<f64> {
-        let n: u64 = self.bins.iter().map(|(_, bin)| bin.count).sum();
-        let mut below = 0;
-        self.bins.iter().find_map(|(_, bin)| {
-            below += bin.count;
-            (below as f64 >= share * n as f64).then_some(bin.mean_s)
-        })
+/// What is known of the spikes of a method.
+pub(crate) struct Spikes {
+    /// Scatter of calls about their median that is usual at a coordinate, as a logarithm.
+    usual: f64,
+    /// Share of the calls that are spikes.
+    share: f64,
+    /// How far above the median they lie, at most, as a logarithm.
+    range: f64,
+    /// What the clock advances by at once: two calls of one length may be a step apart, and the median up to one from the length.
+    step_s: f64,
+}
+
+impl Spikes {
+    /// Learns how the calls of a method scatter.
+    ///
+    /// # Arguments
+    /// * `points` - the calls of each coordinate
+    /// * `step_s` - what the clock advances by at once, seconds
+    ///
+    /// # Source
+    /// A.P. Dempster, N.M. Laird, D.B. Rubin, J. R. Statist. Soc. B 39 (1977) 1, for the share (recalled, not looked up); own
+    /// choice of the two densities.
+    pub fn of<'h>(points: impl Iterator<Item = &'h Histogram> + Clone, step_s: f64) -> Self {
+        let known = points.filter_map(|calls| Some((calls, calls.lower_scatter()?)));
+        let mut scatters: Vec<f64> = known.clone().map(|(_, (_, scatter))| scatter).collect();
+        scatters.sort_by(f64::total_cmp);
+        let mut spikes = Self {
+            usual: usual(&scatters),
+            share: MOST,
+            range: LEAST_RANGE,
+            step_s,
+        };
+        let mut n_calls = 0.0;
+        for (calls, (median, _)) in known.clone() {
+            n_calls += calls
+                .bins
+                .iter()
+                .map(|(_, bin)| bin.count as f64)
+                .sum::<f64>();
+            let longest = calls.bins.last().map_or(median, |(_, bin)| bin.mean_s);
+            spikes.range = spikes.range.max((longest / median).ln());
+        }
+        // What is not likelier a spike than one in a thousand others adds nothing.
+        let mut beside: Vec<(f64, f64)> = Vec::new();
+        for (calls, (median, own)) in known {
+            let scale = spikes.scale(own);
+            let above = calls.bins.iter().rev();
+            let likelier = above
+                .map(|(_, bin)| (spikes.ratio(bin.mean_s, median, scale), bin.count as f64))
+                .take_while(|(ratio, _)| *ratio > 1e-3);
+            beside.extend(likelier);
+        }
+        for _ in 0..PASSES {
+            let odds = spikes.share / (1.0 - spikes.share);
+            let expected =
+                |(ratio, count): &(f64, f64)| count * odds * ratio / (1.0 + odds * ratio);
+            let n_spikes: f64 = beside.iter().map(expected).sum();
+            let share = (n_spikes + MOST * EXPECTED_CALLS) / (n_calls + EXPECTED_CALLS);
+            spikes.share = share.min(2.0 * MOST);
+        }
+        spikes
     }
+
+    fn scale(&self, own: f64) -> f64 {
+        own.max(self.usual).max(LEAST_SCALE)
+    }
+
+    /// How much likelier a time is of a spike than of another call: spikes lie anywhere in the range by their logarithm, others as
+    /// Student's t with 3 degrees of freedom, whose tail is as heavy as that of calls.
+    fn ratio(&self, time_s: f64, median: f64, scale: f64) -> f64 {
+        let distance = (time_s / median).ln() / scale;
+        if distance <= 0.0 {
+            return 0.0;
+        }
+        let student =
+            2.0 / (std::f64::consts::PI * 3_f64.sqrt()) / (1.0 + distance * distance / 3.0).powi(2);
+        scale / self.range / student
+    }
+
+    /// The calls of a coordinate that are no spikes.
+    pub fn kept(&self, calls: &Histogram) -> Summary {
+        let all = calls.all();
+        let Some((median, own)) = calls.lower_scatter() else {
+            return all;
+        };
+        let scale = self.scale(own);
+        let odds = self.share / (1.0 - self.share);
+        let is_kept = |bin: &Summary| {
+            bin.min_s <= median + 2.0 * self.step_s
+                || odds * self.ratio(bin.mean_s, median, scale) <= 1.0
+        };
+        let kept = calls.bins.partition_point(|(_, bin)| is_kept(bin));
+        let n_aside: u64 = calls.bins[kept..].iter().map(|(_, bin)| bin.count).sum();
+        let expected = MOST * all.count as f64;
+        let most = (expected + 2.0 * expected.sqrt()).max(1.0);
+        if n_aside as f64 > most {
+            return all;
+        }
+        sum(&calls.bins[..kept])
+    }
+}
+
+/// The root mean square of scatters, ascending, none taken as more than twice their median.
+fn usual(scatters: &[f64]) -> f64 {
+    let most = scatters
+        .get(scatters.len() / 2)
+        .map_or(0.0, |median| 2.0 * median);
+    let squares: f64 = scatters
+        .iter()
+        .map(|scatter| scatter.min(most).powi(2))
+        .sum();
+    (squares / scatters.len().max(1) as f64).sqrt()
+}
+
+/// Whether the calls that are set aside come again and hold most of the time: then they are how the method is, and its mean without them
+/// says nothing.
+pub(crate) fn are_the_method(kept: &[Summary], all: &[Summary]) -> bool {
+    let count = |of: &[Summary]| of.iter().map(|summary| summary.count).sum::<u64>();
+    let total_s = |of: &[Summary]| of.iter().map(Summary::total_s).sum::<f64>();
+    let n_aside = count(all) - count(kept);
+    n_aside >= RECURRING && total_s(kept) < (1.0 - MOST_OF_TIME) * total_s(all)
 }
 
 /// The median of values, ascending, each as often as it says, `n` together; of two in the middle their mean.
@@ -185,24 +313,62 @@ mod tests {
         histogram
     }
 
+    /// What is kept of the calls of a method that has these coordinates.
+    fn kept(points: &[&[f64]], step_s: f64) -> Vec<Summary> {
+        let points: Vec<Histogram> = points.iter().map(|times| histogram(times)).collect();
+        let spikes = Spikes::of(points.iter(), step_s);
+        points.iter().map(|calls| spikes.kept(calls)).collect()
+    }
+
+    fn n_kept(times: &[f64]) -> u64 {
+        kept(&[times], 0.0)[0].count
+    }
+
     #[test]
     fn a_spike_is_set_aside_and_a_mode_is_not() {
         let mut times = vec![1.0; 40];
         times.extend([1.1; 59]);
         times.push(30.0);
-        let spiky = histogram(&times);
-        assert_eq!((spiky.all().count, spiky.all().max_s), (100, 30.0));
-        assert_eq!(
-            (spiky.kept(0.0, 0.0).count, spiky.kept(0.0, 0.0).max_s),
-            (99, 1.1)
-        );
+        assert_eq!(histogram(&times).all().max_s, 30.0);
+        let spiky = kept(&[&times], 0.0)[0];
+        assert_eq!((spiky.count, spiky.max_s), (99, 1.1));
         // One in ten is how the method is.
         times.truncate(90);
         times.extend([30.0; 10]);
-        assert_eq!(histogram(&times).kept(0.0, 0.0).count, 100);
+        assert_eq!(n_kept(&times), 100);
         // A wide spread has no spikes.
         let wide: Vec<f64> = (0..100).map(|i| 1.02_f64.powi(i)).collect();
-        assert_eq!(histogram(&wide).kept(0.0, 0.0).count, 100);
+        assert_eq!(n_kept(&wide), 100);
+    }
+
+    #[test]
+    fn one_spike_in_four_does_not_decide_where_the_others_say_how_calls_scatter() {
+        let scattered = [1.0, 1.03, 0.98, 1.01];
+        let one_slow = [2.0, 2.05, 1.96, 2.9];
+        let found = kept(&[&scattered, &one_slow, &scattered], 0.0);
+        assert_eq!(
+            (found[0].count, found[1].count, found[1].max_s),
+            (4, 3, 2.05)
+        );
+        // The same call among such that scatter as wide is one of them.
+        let wide = [1.0, 1.4, 0.6, 1.5];
+        let found = kept(&[&wide, &one_slow, &wide], 0.0);
+        assert_eq!(found[1].count, 4);
+    }
+
+    #[test]
+    fn calls_that_come_again_and_hold_most_of_the_time_are_the_method() {
+        let mut times = vec![1.0; 628];
+        times.extend([800.0; 12]);
+        let (all, some) = (histogram(&times).all(), kept(&[&times], 0.0)[0]);
+        assert_eq!(some.count, 628, "by number they are spikes");
+        assert!(are_the_method(&[some], &[all]));
+        // One call alone is a spike, whatever it took.
+        times.truncate(628);
+        times.push(8000.0);
+        let (all, some) = (histogram(&times).all(), kept(&[&times], 0.0)[0]);
+        assert_eq!(some.count, 628);
+        assert!(!are_the_method(&[some], &[all]));
     }
 
     #[test]
@@ -228,23 +394,18 @@ mod tests {
 
     #[test]
     fn a_step_of_the_clock_is_no_spike() {
-        // Calls of 0.4 ns on a clock of 10 ns: 4 of 100 hold all the time.
-        let mut times = vec![0.0; 96];
-        times.extend([1e-8; 4]);
-        let calls = histogram(&times);
-        assert_eq!(calls.kept(0.0, 1e-8).count, 100);
-        assert_eq!(
-            calls.kept(0.0, 0.0).count,
-            96,
-            "what it was without the step"
-        );
+        // Calls of about 1 ns on a clock of 10 ns: 4 of 100 are read as one step more.
+        let mut times = vec![1e-8; 96];
+        times.extend([2e-8; 4]);
+        assert_eq!(kept(&[&times], 1e-8)[0].count, 100);
+        assert_eq!(kept(&[&times], 0.0)[0].count, 96, "without the step");
     }
 
     #[test]
     fn one_call_of_few_may_be_a_spike() {
-        assert_eq!(histogram(&[1.0, 1.02, 9.0]).kept(0.05, 0.0).count, 2);
-        assert_eq!(histogram(&[1.0, 9.0]).kept(0.05, 0.0).count, 2);
-        assert_eq!(histogram(&[1.0, 1.02, 9.0]).kept(0.3, 0.0).count, 3);
-        assert_eq!(histogram(&[0.0, 0.0, 0.0]).kept(0.0, 0.0).count, 3);
+        assert_eq!(n_kept(&[1.0, 1.02, 9.0]), 2);
+        assert_eq!(n_kept(&[1.0, 9.0]), 2, "two tell no median");
+        assert_eq!(n_kept(&[0.0, 0.0, 0.0]), 3);
+        assert_eq!(n_kept(&[0.0, 0.0, 1.0]), 3, "of nothing all is far");
     }
 }

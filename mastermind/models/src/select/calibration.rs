@@ -12,6 +12,9 @@ const MIN_POINTS: usize = 40;
 /// Calls at a coordinate, on average, from which on.
 const MIN_CALLS: f64 = 3.0;
 
+/// Share of the calls that are no spikes which an interval holds at most.
+const MOST_OF_OTHERS: f64 = 0.995;
+
 /// Parts that the calls of a bin are taken as.
 const PARTS: usize = 20;
 
@@ -31,6 +34,9 @@ const RANGE: [f64; 2] = [0.2, 5.0];
 /// # Source
 /// V. Vovk, A. Gammerman, G. Shafer, *Algorithmic Learning in a Random World* (2005): the quantile of the distances of what
 /// was left out, its rank for one observation more (recalled, not looked up).
+///
+/// With too few coordinates calls count as normal but for those that were set aside: an interval holds `level` of all calls where
+/// it holds more than that of the others.
 pub(crate) fn interval_ratio(
     points: &Points,
     left_out_s: &[f64],
@@ -38,11 +44,13 @@ pub(crate) fn interval_ratio(
     level: f64,
 ) -> f64 {
     let n_points = points.len() as f64;
-    if points.len() < MIN_POINTS || points.n_records() < MIN_CALLS * n_points {
-        return 1.0;
-    }
     let normal = Normal::standard();
     let wide = normal.inverse_cdf(0.5 + level / 2.0);
+    if points.len() < MIN_POINTS || points.n_records() < MIN_CALLS * n_points {
+        let n_calls: u64 = points.all.iter().map(|all| all.count).sum();
+        let of_others = (level * n_calls as f64 / points.n_records()).min(MOST_OF_OTHERS);
+        return normal.inverse_cdf(0.5 + of_others / 2.0) / wide;
+    }
     let scores: [f64; PARTS] =
         std::array::from_fn(|k| normal.inverse_cdf((k as f64 + 0.5) / PARTS as f64));
     let mut distances = Vec::new();

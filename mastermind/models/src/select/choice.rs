@@ -10,6 +10,7 @@ use crate::families::paths::Paths;
 use crate::families::prior;
 use crate::formula::family::Family;
 use crate::samples::points::Points;
+use crate::solve::design_effect::design_effect;
 use crate::solve::likelihood::{Counts, Distance};
 use crate::solve::limits::Limits;
 
@@ -91,7 +92,26 @@ impl Field<'_> {
         if counts.are_few() && !met || ranked.is_empty() {
             return self.simplest(&ranked);
         }
-        self.likeliest(ranked, explained)
+        let effect = match explained {
+            true => 1.0,
+            false => self.design_effect(ranked[0].1),
+        };
+        self.likeliest(ranked, explained, effect)
+    }
+
+    /// By how much the points say less than as many independent ones, by what a form leaves of them.
+    fn design_effect(&mut self, place: Place) -> f64 {
+        if self.points.varying().len() < 2 {
+            return 1.0;
+        }
+        let fitted_s = match place {
+            Place::Other(i) => Some(self.others[i].fitted_s.clone()),
+            Place::Found(i) => {
+                let candidate = self.found.as_mut().and_then(|f| f.candidate(i, false));
+                candidate.map(|candidate| candidate.fitted_s)
+            }
+        };
+        fitted_s.map_or(1.0, |fitted_s| design_effect(self.points, &fitted_s))
     }
 
     /// What the forms that are no normal forms cost.
@@ -127,13 +147,22 @@ impl Field<'_> {
     }
 
     /// The likeliest form within the limits, and the credible ones.
-    fn likeliest(mut self, ranked: Vec<(f64, Place)>, explained: bool) -> Option<Candidate> {
+    ///
+    /// With points that say less than independent ones the coefficients are known less well, and forms are credible that are
+    /// further behind. The weights stay those of the likelihood, which is what predicts; an interval takes the effect from the
+    /// model.
+    fn likeliest(
+        mut self,
+        ranked: Vec<(f64, Place)>,
+        explained: bool,
+        effect: f64,
+    ) -> Option<Candidate> {
         let mut parts: Vec<(Place, Alternative)> = Vec::new();
         let mut least = None;
         let mut first_beyond = None;
         for (deviance, place) in ranked {
-            if least.is_some_and(|least| deviance - least > INCREDIBLE) || parts.len() == N_AVERAGED
-            {
+            let incredible = |least: f64| deviance - least > effect * INCREDIBLE;
+            if least.is_some_and(incredible) || parts.len() == N_AVERAGED {
                 break;
             }
             let weight = (0.5 * (least.unwrap_or(deviance) - deviance)).exp();
@@ -155,6 +184,11 @@ impl Field<'_> {
             Place::Found(i) => self.found.as_mut()?.candidate(i, explained)?,
             Place::Other(i) => self.others[i].clone(),
         };
+        for (_, part) in &mut parts {
+            widen(&mut part.covariance, effect);
+        }
+        widen(&mut candidate.covariance, effect);
+        candidate.design_effect = effect;
         candidate.alternatives = normalised(parts);
         Some(candidate)
     }
@@ -227,7 +261,7 @@ impl Field<'_> {
         let candidates: Vec<&Candidate> = some.iter().map(|&i| &self.others[i]).collect();
         let shown = match one_standard_error(self.points, &candidates) {
             Some(chosen) => some[chosen],
-            None => return self.likeliest(ranked.to_vec(), false),
+            None => return self.likeliest(ranked.to_vec(), false, 1.0),
         };
         let mut candidate = self.others[shown].clone();
         let deviance = |place: Place| ranked.iter().find(|(_, other)| *other == place);
@@ -235,7 +269,7 @@ impl Field<'_> {
             return Some(candidate);
         };
         if own - ranked[0].0 > UNLIKELY {
-            return self.likeliest(ranked.to_vec(), false);
+            return self.likeliest(ranked.to_vec(), false, 1.0);
         }
         let weigh = |deviance: f64| (0.5 * (own - deviance)).exp();
         let mut parts = vec![(
@@ -256,6 +290,12 @@ impl Field<'_> {
         candidate.alternatives = normalised(parts);
         Some(candidate)
     }
+}
+
+/// Multiplies a covariance.
+fn widen(covariance: &mut Option<Vec<Vec<f64>>>, factor: f64) {
+    let cells = covariance.iter_mut().flatten().flatten();
+    cells.for_each(|cell| *cell *= factor);
 }
 
 /// The alternatives with weights that add up to one; none where the shown one stands alone.

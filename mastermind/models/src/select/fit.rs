@@ -33,6 +33,12 @@ const MAX_POINTS: usize = 4096;
 /// Share of the variance between coordinates below which a fit is poor.
 const POOR: f64 = 0.7;
 
+/// Times the median of its coordinate beyond which a call is long.
+const LONG: f64 = 5.0;
+
+/// Share of the calls up to which they are few.
+const FEW_CALLS: f64 = 0.1;
+
 /// What a user wishes of a fit; by default, nothing.
 #[derive(Debug, Clone, Default)]
 pub struct FitOptions {
@@ -189,6 +195,7 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
         .any(|note| matches!(note, Note::Entangled { .. }));
     notes.extend(poor(points, &best).filter(|_| !is_entangled));
     notes.extend(set_aside(points));
+    notes.extend(uneven(points));
     notes.extend(zero(samples, points));
     Ok(model(samples, points, best, notes))
 }
@@ -258,6 +265,30 @@ fn set_aside(points: &Points) -> Option<Note> {
     (n_records > 0).then(|| Note::SetAside {
         n_records,
         percent: 100.0 * (1.0 - kept_s / total_s),
+    })
+}
+
+/// That few calls hold most of the time, where they are not set aside.
+fn uneven(points: &Points) -> Option<Note> {
+    let (mut n_records, mut of, mut long_s, mut total_s) = (0, 0, 0.0, 0.0);
+    for (bins, all) in points.bins.iter().zip(&points.all) {
+        (of, total_s) = (of + all.count, total_s + all.total_s());
+        let mut below = 0;
+        let median = bins.iter().find(|bin| {
+            below += bin.count;
+            2 * below >= all.count
+        });
+        let limit = median.map_or(0.0, |bin| LONG * bin.mean_s);
+        for bin in bins.iter().filter(|bin| bin.mean_s > limit) {
+            (n_records, long_s) = (n_records + bin.count, long_s + bin.total_s());
+        }
+    }
+    let is_aside = points.n_records() < of as f64;
+    let is_uneven = (n_records as f64) < FEW_CALLS * of as f64 && 2.0 * long_s > total_s;
+    (is_uneven && !is_aside).then(|| Note::Uneven {
+        n_records,
+        of,
+        percent: 100.0 * long_s / total_s,
     })
 }
 
@@ -359,6 +390,7 @@ fn model(samples: &Samples, points: &Points, best: Candidate, notes: Vec<Note>) 
         sigma: deviation.map(|deviation| deviation.formula),
         interval_ratio: ratio,
         total_ratio: 1.0,
+        design_effect: best.design_effect,
         freedom: Freedom {
             coefficients: best.freedom,
             sigma: spare.max(0.0),

@@ -94,6 +94,11 @@ pub struct Model {
     /// many calls are multiplied by it.
     #[serde(default = "one")]
     pub total_ratio: f64,
+    /// By how much the points say less than as many independent ones, ≥ 1, since those with one value of a parameter share
+    /// what the formula is off by. It is in the covariances; the weights of `alternatives` say so
+    /// much less in an interval.
+    #[serde(default = "one")]
+    pub design_effect: f64,
     /// Degrees of freedom.
     #[serde(default)]
     pub freedom: Freedom,

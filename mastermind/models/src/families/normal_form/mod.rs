@@ -123,7 +123,16 @@ fn forms(
                     .usable(0)
                     .map(|term| Form::new(&[Product::single(0, term)])),
             );
-            forms.extend(screen::pairs(basis, &centred));
+            let pairs = screen::pairs(basis, &centred);
+            let is_new = |form: &Form| pairs.iter().all(|pair| pair.key() != form.key());
+            let shared_work = Form::shared_work(0).into_iter().filter(is_new);
+            let usable: Vec<usize> = basis.usable(0).collect();
+            let is_usable = |form: &Form| {
+                let mut parts = form.products().iter().flat_map(|product| product.parts());
+                parts.all(|(_, term)| usable.contains(&term))
+            };
+            forms.extend(shared_work.filter(is_usable));
+            forms.extend(pairs);
         }
         n_params => {
             let n_kept = N_COMBINED[n_params];
@@ -196,7 +205,10 @@ impl Found<'_> {
     fn price_of(&self, form: usize) -> f64 {
         let fit = &self.fits[form];
         let n_terms = fit.form.products().len();
-        let choices = prior::of_choices(fit.form.n_choices(), n_terms);
+        let choices = match fit.form.is_shared_work() {
+            true => prior::of_choices(1, 1),
+            false => prior::of_choices(fit.form.n_choices(), n_terms),
+        };
         let n_negative = fit.coefficients().iter().filter(|c| **c < 0.0).count();
         if n_negative == 0 {
             // A sum of positive terms is positive, and turns at most once, from falling to rising.
@@ -465,6 +477,7 @@ impl Found<'_> {
             odds_against: self.odds_against(form),
             n_free: fit.n + fit.form.n_choices(),
             held: false,
+            design_effect: 1.0,
         })
     }
 

@@ -78,6 +78,13 @@ pub(crate) const LINEAR: usize = 18;
 /// The place of its logarithm.
 pub(crate) const LOGARITHM: usize = 0;
 
+/// The place of its reciprocal.
+const RECIPROCAL: usize = 47;
+
+/// What is beside the reciprocal in the sums that are one form of the list: work that is divided, with what sharing it costs, that
+/// grows with the logarithm of who shares (a tree of messages) or in proportion (one message to each).
+const SHARED_WORK: [usize; 2] = [LOGARITHM, LINEAR];
+
 /// Parameters that one normal form may be in.
 pub(crate) const MAX_PARAMS: usize = 6;
 
@@ -157,6 +164,24 @@ impl Form {
         form.products[form.n] = product;
         form.n += 1;
         Some(form)
+    }
+
+    /// Work that is divided and what sharing it costs: sums that are one choice.
+    pub fn shared_work(param: usize) -> [Self; SHARED_WORK.len()] {
+        let product = |term| Product::single(param, term);
+        SHARED_WORK.map(|cost| Self::new(&[product(RECIPROCAL), product(cost)]))
+    }
+
+    /// Whether it is a sum that is one choice.
+    pub fn is_shared_work(&self) -> bool {
+        let [first, _] = self.products() else {
+            return false;
+        };
+        let param = first.parts().next().map_or(0, |(param, _)| param);
+        let key = self.key();
+        Self::shared_work(param)
+            .iter()
+            .any(|form| form.key() == key)
     }
 
     /// Distinct one-parameter terms in it: what had to be chosen among [`N_TERMS`].
@@ -281,6 +306,26 @@ mod tests {
         assert_eq!(below_one.usable(0).count(), 19, "powers only");
         let at_zero = Basis::new(&[&[0.0, 8.0]], &[true]);
         assert_eq!(at_zero.usable(0).count(), 19, "powers that rise");
+    }
+
+    #[test]
+    fn shared_work_is_one_form() {
+        let (numerator, denominator, log) = TERMS[RECIPROCAL];
+        assert_eq!((numerator, denominator, log), (-1, 1, 0));
+        let [logarithm, linear] = Form::shared_work(1);
+        assert!(logarithm.is_shared_work() && linear.is_shared_work());
+        let reversed = Form::new(&[
+            Product::single(1, LOGARITHM),
+            Product::single(1, RECIPROCAL),
+        ]);
+        assert!(reversed.is_shared_work(), "in either order");
+        let other = Form::new(&[
+            Product::single(0, LOGARITHM),
+            Product::single(1, RECIPROCAL),
+        ]);
+        assert!(!other.is_shared_work(), "of two parameters");
+        let rising = Form::new(&[Product::single(0, LOGARITHM), Product::single(0, LINEAR)]);
+        assert!(!rising.is_shared_work());
     }
 
     #[test]

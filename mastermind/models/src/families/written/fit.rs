@@ -351,6 +351,7 @@ impl<'a> Problem<'a> {
             alternatives: Vec::new(),
             odds_against: 0.0,
             held: false,
+            design_effect: 1.0,
         })
     }
 }
