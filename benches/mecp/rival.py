@@ -1,34 +1,45 @@
-"""Operon and the error correction search on the same 32-point problems: processor seconds of a run of 3000 candidates and 100
-generations, one thread.
+"""Operon and the error correction search on the same problems: processor seconds of a run of 3000 candidates and 100
+generations on 32 points, and side by side how well both correct.
 
-usage: rival.py FOLDER
+usage: rival.py FOLDER [TRIALS]
 
-FOLDER holds what the bench target `mecp` writes with `--problems`: tables, and in ours.txt the processor seconds of our runs by
-case. Operon corrects the same base: it fits the ratio of the observed time to the base, over the inputs and the base. Ends with an
-error where a run of ours takes more than 0.5 s or more than a sixth of Operon's.
+FOLDER holds what the bench target `mecp` writes with `--problems`. Operon corrects the same base: it fits the ratio of the
+observed time to the base at the training points, over the inputs and the base, one thread. Ends with an error where a run of
+ours takes more than 0.5 s or more than a sixth of Operon's.
 """
 
+import collections
 import csv
 import pathlib
+import statistics
 import sys
 import time
+import warnings
 
 import numpy
 from pyoperon.sklearn import SymbolicRegressor
 
 MOST_S = 0.5
 SHARE = 1 / 6
+SPLITS = {"r": "random half", "c": "cells held out", "e": "extrapolation"}
+
+
+def rows(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
 
 
 def problem(path):
-    with open(path, newline="") as file:
-        rows = [[float(field) for field in row] for row in list(csv.reader(file))[1:]]
-    table = numpy.array(rows)
-    return table[:, :4], table[:, 4] / table[:, 3]
+    """Inputs and base, observed time by base, and which points are for training."""
+    table = rows(path)
+    names = [name for name in table[0] if name not in ("t_observed", "train")]
+    column = lambda name: numpy.array([float(row[name]) for row in table])
+    inputs = numpy.stack([column(name) for name in names], axis=1)
+    return inputs, column("t_observed") / column("t_comm"), column("train") == 1
 
 
-def run_s(inputs, ratio, seed):
-    """Processor seconds, and the root mean square relative error of the corrected times."""
+def run(inputs, ratio, seed):
+    """A model, and the processor seconds that it took."""
     model = SymbolicRegressor(
         allowed_symbols="add,sub,mul,div,pow,log,exp,constant,variable",
         population_size=3000,
@@ -45,22 +56,67 @@ def run_s(inputs, ratio, seed):
     )
     start = time.process_time()
     model.fit(inputs, ratio)
-    return time.process_time() - start, float(numpy.sqrt(numpy.mean((model.predict(inputs) / ratio - 1) ** 2)))
+    return model, time.process_time() - start
+
+
+def error(calculated, ratio):
+    """Root mean square of the relative errors of the times."""
+    with numpy.errstate(all="ignore"):
+        found = float(numpy.sqrt(numpy.mean((calculated / ratio - 1) ** 2)))
+    return found if numpy.isfinite(found) else float("inf")
+
+
+def ratios(path, n_trials):
+    """Operon's error at the test points by that of the base, a trial each."""
+    inputs, ratio, is_train = problem(path)
+    of_base = error(numpy.ones_like(ratio[~is_train]), ratio[~is_train])
+    found = []
+    for seed in range(1, n_trials + 1):
+        model, _ = run(inputs[is_train], ratio[is_train], seed)
+        found.append(error(model.predict(inputs[~is_train]), ratio[~is_train]) / of_base)
+    return found
+
+
+def tell(split, name, values):
+    share = lambda is_so: 100 * sum(map(is_so, values)) / len(values)
+    print(f"{SPLITS[split]:15} {name:13} | {share(lambda r: r < 1):8.1f} | {share(lambda r: r > 1.05):14.1f} | "
+          f"{100 * (1 - statistics.median(values)):18.1f} | {max(values):.3g}", flush=True)
+
+
+def accuracy(folder, n_trials):
+    ours = collections.defaultdict(list)
+    for row in rows(folder / "ratios.csv"):
+        ours[row["split"], row["case"]].append(float(row["ratio"]))
+    print("\nEVH1 split      which         | better % | worse by 5 % % | median reduction % | greatest error by the base's")
+    for split in SPLITS:
+        paths = sorted(folder.glob(f"{split}-*.csv"))
+        if not paths:
+            continue
+        tell(split, "Operon", [value for path in paths for value in ratios(path, n_trials)])
+        for (of, case), values in sorted(ours.items()):
+            if of == split:
+                tell(split, f"ours, case {case}", values)
 
 
 def main():
+    warnings.simplefilter("ignore")
     folder = pathlib.Path(sys.argv[1])
-    ours = [float(line) for line in (folder / "ours.txt").read_text().split()]
-    runs = [run_s(*problem(path), seed=1) for path in sorted(folder.glob("problem-*.csv"))]
-    theirs = sum(seconds for seconds, _ in runs) / len(runs)
-    print(f"Operon, 3000 candidates, 100 generations, 32 points: {theirs:.2f} CPU s a run")
+    n_trials = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+    seconds = []
+    for path in sorted(folder.glob("cost-*.csv")):
+        inputs, ratio, _ = problem(path)
+        seconds.append(run(inputs, ratio, seed=1)[1])
+    theirs = statistics.median(seconds)
+    print(f"Operon, 3000 candidates, 100 generations, 32 points: {theirs:.2f} CPU s a run", flush=True)
     missed = 0
-    for case, seconds in enumerate(ours, 1):
-        is_reached = seconds <= MOST_S and seconds <= SHARE * theirs
+    for row in rows(folder / "cost.csv"):
+        ours = float(row["cpu_s"])
+        is_reached = ours <= MOST_S and ours <= SHARE * theirs
         missed += not is_reached
         verdict = "reached " if is_reached else "MISSED  "
-        print(f"must reach: {verdict} case {case}: {seconds:.2f} CPU s a run, at most {MOST_S}; "
-              f"{seconds / theirs:.3f} of Operon's, at most {SHARE:.3f}")
+        print(f"must reach: {verdict} case {row['case']}: {ours:.2f} CPU s a run, at most {MOST_S}; "
+              f"{ours / theirs:.3f} of Operon's, at most {SHARE:.3f}", flush=True)
+    accuracy(folder, n_trials)
     return 1 if missed else 0
 
 

@@ -28,10 +28,9 @@ pub struct Settings {
     pub noise_freedom: f64,
     /// How far a searched parameter may go from its fit, as a share of its value; its bounds hold as well.
     pub parameter_range: f64,
-    /// Least gain in the deviance, less the price of the term, for which a term is accepted.
-    pub gate: f64,
-    /// What each searched parameter adds to that.
-    pub gene_gate: f64,
+    /// Gain in the deviance, less the price of the term, at which 63 % of a correction is taken; nothing is at no gain, all of
+    /// it at several times that.
+    pub evidence: f64,
     /// Greatest error at points held out, as a share of the base's there.
     pub held_out: f64,
     /// Factor by which the ratio to the base may leave its range at the training points.
@@ -48,8 +47,7 @@ impl Default for Settings {
             noise: 0.03,
             noise_freedom: 4.0,
             parameter_range: 2.0,
-            gate: 1.5,
-            gene_gate: 0.7,
+            evidence: 10.0,
             held_out: 1.0,
             clip: 1.3,
             reach: 16.0,
@@ -61,7 +59,7 @@ impl Default for Settings {
 const STRETCH: f64 = 1.5;
 
 /// Least ratio to the base: a time stays positive where its base is.
-const MIN_RATIO: f64 = 1e-3;
+pub(crate) const MIN_RATIO: f64 = 1e-3;
 
 /// Steps of the last refinement.
 const LAST_STEPS: usize = 20;
@@ -73,6 +71,10 @@ pub struct Corrected {
     pub case: Case,
     /// Unknowns of the base: as fitted in cases 1 and 2, as searched in cases 3 and 4.
     pub unknowns: Vec<f64>,
+    /// Unknowns of the base as fitted, from which only a share of the correction counts.
+    pub(crate) fitted: Vec<f64>,
+    /// That share, of the logarithm: `1 - exp(-gain/evidence)`.
+    pub(crate) share: f64,
     pub(crate) scalings: Vec<Scaling>,
     /// Inputs of the tree and what they are divided by.
     pub(crate) terminals: Vec<(usize, f64)>,
@@ -136,50 +138,43 @@ pub fn correct(
     seed: u64,
     settings: &Settings,
 ) -> Result<Outcome, Error> {
-    let trial = Trial {
-        specification,
-        base,
-        case,
-        settings,
-        scalings: scaling::find(
-            specification,
-            train,
-            &specification.evaluate(train, &base.values),
-        ),
-    };
-    let n_inputs = trial.terminals(train).len();
-    if n_inputs >= MAX_INPUTS {
-        return Err(Error::TooManyInputs {
-            model: specification.name.clone(),
-            n_inputs,
-            most: MAX_INPUTS - 1,
-        });
+    let trial = Trial::new(specification, train, base, case, settings)?;
+    match trial.search(train, seed) {
+        Some(found) => trial.outcome(train, &found, seed),
+        None => Ok(Outcome::Refused(Refusal::NoTerm)),
     }
+}
+
+/// As [`correct`], and beside the outcome the best candidate of each complexity that the search ended with, the fittest
+/// first, whatever the gates say of them: what a choice can be made from.
+///
+/// # Errors
+/// [`Error::TooManyInputs`].
+pub fn correct_and_front(
+    specification: &Specification,
+    train: &Table,
+    base: &SemiEmpirical,
+    case: Case,
+    seed: u64,
+    settings: &Settings,
+) -> Result<(Outcome, Vec<Corrected>), Error> {
+    let trial = Trial::new(specification, train, base, case, settings)?;
     let Some(found) = trial.search(train, seed) else {
-        return Ok(Outcome::Refused(Refusal::NoTerm));
+        return Ok((Outcome::Refused(Refusal::NoTerm), Vec::new()));
     };
-    let gain = found.base_fitness - found.best.fitness;
-    let n_genes = found.best.genome.parameters.genes.len() as f64;
-    if gain <= settings.gate + settings.gene_gate * n_genes {
-        return Ok(Outcome::Refused(Refusal::TooLittle {
-            base: trial.error_of_base(train),
-            gain,
-        }));
+    let outcome = trial.outcome(train, &found, seed)?;
+    let mut front = Vec::new();
+    for candidate in found.candidates {
+        let share = trial.share(found.base_fitness - candidate.fitness);
+        front.extend(trial.finish(train, candidate.genome, share)?);
     }
-    let genome = found.best.genome;
-    let (base, corrected) = trial.errors_held_out(train, &genome, seed);
-    if corrected >= settings.held_out * base {
-        return Ok(Outcome::Refused(Refusal::HeldOut { base, corrected }));
-    }
-    Ok(match trial.finish(train, genome)? {
-        Some(corrected) => Outcome::Accepted(Box::new(corrected)),
-        None => Outcome::Refused(Refusal::NoTerm),
-    })
+    Ok((outcome, front))
 }
 
 /// What a search found, and what the base is worth by the same measure.
 struct Found {
-    best: Candidate,
+    /// The fittest first; at least one.
+    candidates: Vec<Candidate>,
     base_fitness: f64,
 }
 
@@ -212,7 +207,62 @@ fn stretched(column: &[f64]) -> [f64; 2] {
     [low - room, high + room]
 }
 
-impl Trial<'_> {
+impl<'a> Trial<'a> {
+    fn new(
+        specification: &'a Specification,
+        train: &Table,
+        base: &'a SemiEmpirical,
+        case: Case,
+        settings: &'a Settings,
+    ) -> Result<Self, Error> {
+        let times = specification.evaluate(train, &base.values);
+        let trial = Self {
+            specification,
+            base,
+            case,
+            settings,
+            scalings: scaling::find(specification, train, &times),
+        };
+        let n_inputs = trial.terminals(train).len();
+        match n_inputs < MAX_INPUTS {
+            true => Ok(trial),
+            false => Err(Error::TooManyInputs {
+                model: specification.name.clone(),
+                n_inputs,
+                most: MAX_INPUTS - 1,
+            }),
+        }
+    }
+
+    /// The fittest candidate behind the gates.
+    fn outcome(&self, train: &Table, found: &Found, seed: u64) -> Result<Outcome, Error> {
+        let Some(best) = found.candidates.first() else {
+            return Ok(Outcome::Refused(Refusal::NoTerm));
+        };
+        let gain = found.base_fitness - best.fitness;
+        if gain <= 0.0 {
+            return Ok(Outcome::Refused(Refusal::TooLittle {
+                base: self.error_of_base(train),
+                gain,
+            }));
+        }
+        let share = self.share(gain);
+        let (base, corrected) = self.errors_held_out(train, &best.genome, share, seed);
+        if corrected >= self.settings.held_out * base {
+            return Ok(Outcome::Refused(Refusal::HeldOut { base, corrected }));
+        }
+        let finished = self.finish(train, best.genome.clone(), share)?;
+        Ok(match finished {
+            Some(corrected) => Outcome::Accepted(Box::new(corrected)),
+            None => Outcome::Refused(Refusal::NoTerm),
+        })
+    }
+
+    /// Share of a correction that its gain is evidence for.
+    fn share(&self, gain: f64) -> f64 {
+        1.0 - (-gain.max(0.0) / self.settings.evidence).exp()
+    }
+
     fn terminals(&self, table: &Table) -> Vec<(usize, f64)> {
         let is_free = |input: &usize| {
             let column = &table.inputs[*input];
@@ -314,9 +364,8 @@ impl Trial<'_> {
         if problem.inputs.is_empty() {
             return None;
         }
-        let candidates = search(&problem, &self.settings.search, seed);
         Some(Found {
-            best: candidates.into_iter().next()?,
+            candidates: search(&problem, &self.settings.search, seed),
             base_fitness: problem.fitness_of_base(),
         })
     }
@@ -327,10 +376,18 @@ impl Trial<'_> {
     }
 
     /// The corrected model of a tree, its constants at their best over a table.
-    fn finish(&self, table: &Table, genome: Genome) -> Result<Option<Corrected>, Error> {
-        self.refined(table, table, genome, LAST_STEPS)
+    fn finish(
+        &self,
+        table: &Table,
+        genome: Genome,
+        share: f64,
+    ) -> Result<Option<Corrected>, Error> {
+        let found = self.refined(table, table, genome, LAST_STEPS)?;
+        Ok(found.map(|corrected| Corrected { share, ..corrected }))
     }
 
+    /// A corrected model of which all counts, its constants at their best over a table.
+    ///
     /// # Arguments
     /// * `whole` - the table whose units the tree has
     pub(crate) fn refined(
@@ -381,6 +438,8 @@ impl Trial<'_> {
         Ok(Some(Corrected {
             case: self.case,
             unknowns,
+            fitted: self.base.values.clone(),
+            share: 1.0,
             scalings: self.scalings.clone(),
             terminals: self.terminals(whole),
             base_unit: problem.base_unit,
@@ -409,20 +468,47 @@ impl Corrected {
         let mut tree = vec![0.0; table.len()];
         let columns: Vec<&[f64]> = inputs.iter().map(Vec::as_slice).collect();
         Evaluator::new(table.len()).evaluate(&self.tree, &columns, &mut tree);
+        let fitted = specification.evaluate(table, &self.fitted);
         let time = |i: usize| {
             let term = scale[i] * (self.linear.constant + self.linear.factor * tree[i]);
             let ratio = (self.linear.of_base * base[i] + term) / base[i];
             // In this order, which the formula has too: never NaN.
             let capped = self.ratio[1].min(ratio);
             let ratio = capped.max(self.ratio[0]);
-            base[i] * ratio.powf(self.trust(&table.point(i)))
+            let trust = self.trust(&table.point(i));
+            if !self.is_moved() {
+                return base[i] * ratio.powf(self.share * trust);
+            }
+            let whole = base[i] * ratio.powf(trust) / fitted[i];
+            let capped = (1.0 / MIN_RATIO).min(whole);
+            fitted[i] * capped.max(MIN_RATIO).powf(self.share)
         };
         (0..table.len()).map(time).collect()
+    }
+
+    /// Whether the base has other parameters than those fitted.
+    pub(crate) fn is_moved(&self) -> bool {
+        self.fitted != self.unknowns
+    }
+
+    /// Share of the correction that counts, of its logarithm: as much as its gain is evidence for.
+    pub fn share(&self) -> f64 {
+        self.share
     }
 
     /// Least and greatest ratio of the corrected time to the base.
     pub fn ratio_range(&self) -> [f64; 2] {
         self.ratio
+    }
+
+    /// Sets an unknown; that of the base as fitted moves by the same factor.
+    pub(crate) fn set_unknown(&mut self, place: usize, value: f64) {
+        let factor = value / self.unknowns[place];
+        self.fitted[place] = match factor.is_finite() {
+            true => factor * self.fitted[place],
+            false => value,
+        };
+        self.unknowns[place] = value;
     }
 
     /// Share of the correction that counts at a point: 1 in the range of the training points, less the further out.

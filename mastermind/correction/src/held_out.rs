@@ -8,7 +8,7 @@
 use fastrand::Rng;
 use nalgebra::{DMatrix, DVector};
 
-use crate::correction::{Trial, relative_error};
+use crate::correction::{MIN_RATIO, Trial, relative_error};
 use crate::search::problem::Genome;
 use crate::table::Table;
 
@@ -19,8 +19,14 @@ const MAX_FOLDS: usize = 12;
 const STEP: f64 = 1e-6;
 
 impl Trial<'_> {
-    /// Root mean square relative errors at points held out: of the base, and of the corrected model.
-    pub(crate) fn errors_held_out(&self, table: &Table, genome: &Genome, seed: u64) -> (f64, f64) {
+    /// Root mean square relative errors at points held out: of the base, and of the base with a share of the correction.
+    pub(crate) fn errors_held_out(
+        &self,
+        table: &Table,
+        genome: &Genome,
+        share: f64,
+        seed: u64,
+    ) -> (f64, f64) {
         let mut groups = self.groups(table);
         Rng::with_seed(seed).shuffle(&mut groups);
         let n_folds = groups.len().min(MAX_FOLDS);
@@ -30,31 +36,42 @@ impl Trial<'_> {
                 of_fold.flatten().copied().collect()
             })
             .collect();
+        let base = self.base_held_out(table, &folds);
+        let Some(whole) = self.corrected_held_out(table, &folds, genome) else {
+            return (relative_error(&table.observed, &base), f64::INFINITY);
+        };
+        let pairs = base.iter().zip(whole);
+        let shared = pairs.map(|(base, whole)| base * (whole / base).max(MIN_RATIO).powf(share));
+        let shared: Vec<f64> = shared.collect();
         (
-            self.base_held_out(table, &folds),
-            self.corrected_held_out(table, &folds, genome),
+            relative_error(&table.observed, &base),
+            relative_error(&table.observed, &shared),
         )
     }
 
-    fn corrected_held_out(&self, table: &Table, folds: &[Vec<usize>], genome: &Genome) -> f64 {
-        let mut squares = 0.0;
+    /// Times of the corrected model, all of the correction counting.
+    fn corrected_held_out(
+        &self,
+        table: &Table,
+        folds: &[Vec<usize>],
+        genome: &Genome,
+    ) -> Option<Vec<f64>> {
+        let mut times = vec![0.0; table.len()];
         for fold in folds {
             let others = (0..table.len()).filter(|i| !fold.contains(i));
             let kept = table.at(&others.collect::<Vec<_>>());
-            let left_out = table.at(fold);
-            let Ok(Some(corrected)) = self.refined(&kept, table, genome.clone(), 0) else {
-                return f64::INFINITY;
-            };
-            let calculated = corrected.predict(self.specification, &left_out);
-            let error = relative_error(&left_out.observed, &calculated);
-            squares += error * error * left_out.len() as f64;
+            let corrected = self.refined(&kept, table, genome.clone(), 0).ok()??;
+            let calculated = corrected.predict(self.specification, &table.at(fold));
+            for (i, time) in fold.iter().zip(calculated) {
+                times[*i] = time;
+            }
         }
-        (squares / table.len() as f64).sqrt()
+        Some(times)
     }
 
-    /// The base's, by its leverages: with residuals `r`, slopes `J` by the unknowns that are at no bound and
+    /// Times of the base, by its leverages: with residuals `r`, slopes `J` by the unknowns that are at no bound and
     /// `H = J (Jᵀ J)⁻¹ Jᵀ`, those of points left out together are `(I - H)⁻¹ r` to first order.
-    fn base_held_out(&self, table: &Table, folds: &[Vec<usize>]) -> f64 {
+    fn base_held_out(&self, table: &Table, folds: &[Vec<usize>]) -> Vec<f64> {
         let times = |unknowns: &[f64]| self.specification.evaluate(table, unknowns);
         let fitted = times(&self.base.values);
         let mut columns = Vec::new();
@@ -83,7 +100,7 @@ impl Trial<'_> {
                 slopes * inverse
             }
         };
-        let mut squares = 0.0;
+        let mut held_out = vec![0.0; table.len()];
         for fold in folds {
             let n = fold.len();
             let own = DMatrix::from_fn(n, n, |i, j| {
@@ -91,8 +108,10 @@ impl Trial<'_> {
             });
             let here = DVector::from_fn(n, |i, _| residuals[fold[i]]);
             let there = own.lu().solve(&here).unwrap_or(here);
-            squares += there.norm_squared();
+            for (i, residual) in fold.iter().zip(&there) {
+                held_out[*i] = table.observed[*i] * (1.0 - residual).max(MIN_RATIO);
+            }
         }
-        (squares / table.len() as f64).sqrt()
+        held_out
     }
 }

@@ -10,12 +10,13 @@
 //!
 //! # The corrected model
 //!
-//! With `b` the base (`t_comm`), `s` the product of the inputs that scale the time trivially, and `g` the tree found,
+//! With `b` the base (`t_comm`), `b₀` the base as fitted, which it is in cases 1 and 2, `s` the product of the inputs that scale the time trivially, and `g` the tree found,
 //!
 //! ```text
 //! case 1, 3 (integrated)   t = d·b + s·(a + c·g(inputs, b/s))
 //! case 2, 4 (added)        t = b + s·(a + c·g(inputs))
-//! prediction               b · clip(t/b) ^ w,    w = 1 / (1 + ln D / ln 16)
+//! near the points          q = b · clip(t/b) ^ w,    w = 1 / (1 + ln D / ln 16)
+//! prediction               b₀ · (q/b₀) ^ s,         s = 1 - exp(-gain/10)
 //! ```
 //!
 //! `a`, `c` and `d` are at their least squares for every tree, the constants within the best trees too; in cases 3 and 4
@@ -29,19 +30,22 @@
 //! A scaling input is one for which the formula is homogeneous whatever its unknowns and in which the data agree: pairs of
 //! points that differ in nothing else.
 //!
-//! # Whether it is returned
+//! # Whether it is returned, and how much of it counts
 //!
-//! The fittest candidate of a search is returned if it passes two gates; else the base is, and the outcome says why.
 //! Fitness is `n ln(mean square + noise²)`, `n` the points that a tree can tell apart, and a price for each node and each
 //! searched parameter. The noise is 3 % of the time, or what repeated observations show: a fit closer than the noise gains
-//! nothing, which is what keeps sixteen points from being followed exactly.
+//! nothing, which is what keeps sixteen points from being followed exactly. An input in an exponent costs three nodes more,
+//! and at the end a candidate pays where the parts of its time cancel: costs are sums of costs, and what is a small difference
+//! of large parts at the points is anything between and beyond them.
 //!
-//! * the fitness must be better than the base's by more than a margin, as no term is by chance where there is nothing to find;
-//! * with groups of points that a tree cannot tell apart left out in turn, and the constants of both found from the others,
-//!   the error there must be below that of the base there.
+//! The gain is the fitness of the base less that of the fittest candidate. Only the share `s` of the correction counts that the
+//! gain is evidence for (a shrinkage estimate): with eight distinct points a term is found that fits, seldom the right one, and
+//! half of a doubtful correction is better than the base far more often than all of it. Without a gain the base is returned.
+//! So it is where the held-out points say no: groups of points that a tree cannot tell apart, which are whole cells, are left
+//! out in turn, the constants of both models found from the others, and the error there must be below that of the base there.
 //!
-//! Keeping points from the search itself, choosing among the candidates by left-out points, and comparing left-out errors with
-//! the error of the base at the points that it was fitted to were tried on generated instances; each cost more than it protected.
+//! Keeping points from the search itself and choosing among the candidates by left-out points were tried on generated
+//! instances, as was a hard margin for the gain; each cost more than it protected.
 //!
 //! # The paper's equations, as read here
 //!
@@ -79,7 +83,9 @@ mod written;
 
 pub use case::Case;
 pub use control::Control;
-pub use correction::{Corrected, Outcome, Refusal, Settings, correct, relative_error};
+pub use correction::{
+    Corrected, Outcome, Refusal, Settings, correct, correct_and_front, relative_error,
+};
 pub use error::Error;
 pub use report::{Errors, Improvement, Plan, Report, Summary, Trial, procedure};
 pub use search::SearchSettings;

@@ -46,7 +46,7 @@ impl Corrected {
                 name: (*name).into(),
                 known: names.join(", "),
             })?;
-            there.unknowns[place] = *value;
+            there.set_unknown(place, *value);
         }
         there.ratio = [1e-3, 1e3];
         Ok(there)
@@ -84,7 +84,8 @@ impl Corrected {
             let bounds: Vec<_> = specification.unknowns.values().collect();
             for place in &free {
                 let value = factor * there.unknowns[*place];
-                there.unknowns[*place] = value.clamp(bounds[*place].lower, bounds[*place].upper);
+                let value = value.clamp(bounds[*place].lower, bounds[*place].upper);
+                there.set_unknown(*place, value);
             }
             fit(&mut there, specification, measured, &free);
             let calculated = there.predict(specification, measured);
@@ -113,7 +114,8 @@ fn fit(there: &mut Corrected, specification: &Specification, measured: &Table, f
         for (j, place) in free.iter().enumerate() {
             let size = model.unknowns[*place].abs().max(1e-12);
             let value = model.unknowns[*place] + size * step(j).clamp(-0.9, 4.0);
-            model.unknowns[*place] = value.clamp(bounds[*place].lower, bounds[*place].upper);
+            let value = value.clamp(bounds[*place].lower, bounds[*place].upper);
+            model.set_unknown(*place, value);
         }
         model
     };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mastermind_models::expression::{Expression, Unary};
 use mastermind_models::{Coefficient, Family, Formula, Freedom, Metric, Model, Written};
 
-use crate::correction::{Corrected, relative_error};
+use crate::correction::{Corrected, MIN_RATIO, relative_error};
 use crate::error::Error;
 use crate::formula_text::{
     add, call, divide, exact, magnitude, multiply, name, number, power, shown, subtract,
@@ -36,17 +36,40 @@ impl Corrected {
         let base = with_constants(specification.expression(), specification);
         let ratio = divide(self.raw(specification, &base), base.clone());
         let [low, high] = self.ratio;
-        let ratio = call("min", vec![number(high), ratio]);
-        let ratio = call("max", vec![number(low), ratio]);
+        let ratio = held([low, high], ratio);
         let distance = self.distance(specification);
-        let trust = divide(
-            number(1.0),
-            add(
-                number(1.0),
-                divide(call("ln", vec![distance]), number(self.reach.ln())),
-            ),
-        );
-        exact(&multiply(base, power(ratio, trust)))
+        let trust = |share: f64| {
+            divide(
+                number(share),
+                add(
+                    number(1.0),
+                    divide(call("ln", vec![distance.clone()]), number(self.reach.ln())),
+                ),
+            )
+        };
+        if !self.is_moved() {
+            return exact(&multiply(base, power(ratio, trust(self.share))));
+        }
+        let fitted = self.as_fitted(&base, specification);
+        let whole = divide(multiply(base, power(ratio, trust(1.0))), fitted.clone());
+        let whole = held([MIN_RATIO, 1.0 / MIN_RATIO], whole);
+        exact(&multiply(fitted, power(whole, number(self.share))))
+    }
+
+    /// The base as fitted, by the unknowns of the base as searched.
+    fn as_fitted(&self, base: &Expression, specification: &Specification) -> Expression {
+        let names = specification.unknown_names();
+        substituted(base, &|known| {
+            let place = names.iter().position(|name| *name == known)?;
+            let factor = self.fitted[place] / self.unknowns[place];
+            if factor == 1.0 {
+                return None;
+            }
+            Some(match factor.is_finite() {
+                true => multiply(number(factor), name(known)),
+                false => number(self.fitted[place]),
+            })
+        })
     }
 
     fn raw(&self, specification: &Specification, base: &Expression) -> Expression {
@@ -251,14 +274,27 @@ fn model_of(
     })
 }
 
+/// An expression held within limits, in the order in which it is never NaN.
+fn held([low, high]: [f64; 2], expression: Expression) -> Expression {
+    let capped = call("min", vec![number(high), expression]);
+    call("max", vec![number(low), capped])
+}
+
 /// An expression with the constants of the specification put in.
 fn with_constants(expression: &Expression, specification: &Specification) -> Expression {
-    let of = |part: &Expression| with_constants(part, specification);
+    substituted(expression, &|known| {
+        specification.constants.get(known).copied().map(number)
+    })
+}
+
+/// An expression with other expressions in the place of names.
+fn substituted(
+    expression: &Expression,
+    of_name: &dyn Fn(&str) -> Option<Expression>,
+) -> Expression {
+    let of = |part: &Expression| substituted(part, of_name);
     match expression {
-        Expression::Name(known) => match specification.constants.get(known) {
-            Some(value) => number(*value),
-            None => expression.clone(),
-        },
+        Expression::Name(known) => of_name(known).unwrap_or_else(|| expression.clone()),
         Expression::Unary(Unary::Minus, x) => Expression::Unary(Unary::Minus, Box::new(of(x))),
         Expression::Binary(operator, a, b) => {
             Expression::Binary(*operator, Box::new(of(a)), Box::new(of(b)))

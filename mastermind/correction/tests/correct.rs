@@ -1,8 +1,8 @@
 //! Corrections of the EVH1 formula: what they gain, that they repeat, and that they are models like any other.
 
 use mastermind_correction::{
-    Case, Corrected, Outcome, Plan, Residuals, SemiEmpirical, Specification, Table, correct,
-    procedure, relative_error,
+    Case, Corrected, Outcome, Plan, Refusal, Residuals, SemiEmpirical, Settings, Specification,
+    Table, correct, procedure, relative_error,
 };
 use mastermind_models::{Coordinate, Metric, ModelSet, predict};
 use proptest::prelude::*;
@@ -69,27 +69,50 @@ fn without_contention_the_base_is_not_made_worse() {
     let base = SemiEmpirical::fit(&specification, &train, Residuals::Relative).unwrap();
     let error = |times: Vec<f64>| relative_error(&test.observed, &times);
     let of_base = error(specification.evaluate(&test, &base.values));
-    let mut n_refused = 0;
-    for case in Case::ALL {
-        for seed in 1..=3 {
-            let outcome =
-                correct(&specification, &train, &base, case, seed, &plan(1).settings).unwrap();
-            if let Outcome::Accepted(corrected) = &outcome {
-                let of_corrected = error(corrected.predict(&specification, &test));
-                assert!(
-                    of_corrected < 1.05 * of_base,
-                    "{case:?} {seed}: {of_corrected} {of_base}"
-                );
+    // The errors of the corrected models by that of the base, and how many were refused.
+    let errors = |settings: &Settings| {
+        let trials = Case::ALL
+            .into_iter()
+            .flat_map(|case| [1, 2, 3].map(|seed| (case, seed)));
+        let of = |(case, seed)| {
+            let outcome = correct(&specification, &train, &base, case, seed, settings).unwrap();
+            match outcome {
+                Outcome::Accepted(corrected) => {
+                    error(corrected.predict(&specification, &test)) / of_base
+                }
+                Outcome::Refused(_) => 1.0,
             }
-            n_refused += usize::from(matches!(outcome, Outcome::Refused(_)));
-        }
-    }
-    assert!(n_refused >= 10, "{n_refused} of 12 refused");
-    // It is the gates that refuse: without them there is a term.
+        };
+        trials.map(of).collect::<Vec<f64>>()
+    };
     let mut settings = plan(1).settings;
-    (settings.gate, settings.held_out) = (f64::NEG_INFINITY, f64::INFINITY);
-    let open = correct(&specification, &train, &base, Case::Three, 1, &settings).unwrap();
-    assert!(matches!(open, Outcome::Accepted(_)), "{open:?}");
+    let usual = errors(&settings);
+    assert!(usual.iter().all(|e| *e < 1.05), "{usual:?}");
+    // It is the price of a term and the share of what little it gains that protect.
+    settings.search.node_price = 0.0;
+    let unpriced = errors(&settings);
+    settings.evidence = 1e-9;
+    let whole = errors(&settings);
+    let mean = |errors: &[f64]| errors.iter().sum::<f64>() / errors.len() as f64;
+    assert!(mean(&usual) < mean(&unpriced), "{usual:?} {unpriced:?}");
+    assert!(
+        mean(&unpriced) < mean(&whole) && mean(&whole) > 1.05,
+        "{unpriced:?} {whole:?}"
+    );
+}
+
+#[test]
+fn a_correction_that_points_held_out_speak_against_is_refused() {
+    let (specification, table) = example();
+    let train = table.part(true);
+    let base = SemiEmpirical::fit(&specification, &train, Residuals::Relative).unwrap();
+    let mut settings = plan(1).settings;
+    settings.held_out = 1e-3;
+    let outcome = correct(&specification, &train, &base, Case::One, 1, &settings).unwrap();
+    let Outcome::Refused(Refusal::HeldOut { base, corrected }) = outcome else {
+        panic!("{outcome:?}");
+    };
+    assert!(corrected < base && base < 1.0, "{corrected} {base}");
 }
 
 #[test]
@@ -181,14 +204,16 @@ fn a_corrected_model_is_a_model_like_any_other() {
 #[test]
 fn far_away_the_correction_goes_back_to_the_base() {
     for (specification, train, corrected) in corrected() {
+        let fitted = SemiEmpirical::fit(&specification, &train, Residuals::Relative).unwrap();
         let highest = train.inputs[1].iter().copied().fold(0.0, f64::max);
         let ratio = |np: f64| {
             let mut far = train.at(&[0]);
             (far.inputs[0][0], far.inputs[1][0]) = (2048.0, np);
-            let base = specification.evaluate(&far, &corrected.unknowns)[0];
-            (corrected.predict(&specification, &far)[0] / base)
-                .ln()
-                .abs()
+            let of = |unknowns: &[f64]| specification.evaluate(&far, unknowns)[0].ln();
+            // Without a term: the base with as much of its own searched parameters as counts.
+            let share = corrected.share();
+            let base = (1.0 - share) * of(&fitted.values) + share * of(&corrected.unknowns);
+            (corrected.predict(&specification, &far)[0].ln() - base).abs()
         };
         let [low, high] = corrected.ratio_range();
         let most = low.ln().abs().max(high.ln().abs());
@@ -200,26 +225,36 @@ fn far_away_the_correction_goes_back_to_the_base() {
     }
 }
 
-/// A machine with the parameters `unknowns` and the contention of the example, no more than the formula lacks; 3 % noise.
-fn machine(specification: &Specification, table: &Table, unknowns: &[f64], seed: u64) -> Table {
-    let mut rng = fastrand::Rng::with_seed(seed);
-    let mut normal = || (0..12).map(|_| rng.f64()).sum::<f64>() - 6.0;
+/// Times of a machine with the parameters `unknowns` and the contention of the example, no more than the formula lacks.
+fn machine_without_noise(
+    specification: &Specification,
+    table: &Table,
+    unknowns: &[f64],
+) -> Vec<f64> {
     let base = specification.evaluate(table, unknowns);
     let time = |(i, base): (usize, &f64)| {
         let [nx, np, t] = [0, 1, 2].map(|input| table.inputs[input][i]);
-        let contention = 4965.0 * t * 6.5e-7 * (np - 24.0).max(0.0).powf(1.25) * nx.powf(0.6);
-        (base + contention) * (1.0 + NOISE * normal())
+        base + 4965.0 * t * 6.5e-7 * (np - 24.0).max(0.0).powf(1.25) * nx.powf(0.6)
     };
+    base.iter().enumerate().map(time).collect()
+}
+
+/// The same with 3 % noise.
+fn machine(specification: &Specification, table: &Table, unknowns: &[f64], seed: u64) -> Table {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let mut normal = || (0..12).map(|_| rng.f64()).sum::<f64>() - 6.0;
+    let exact = machine_without_noise(specification, table, unknowns);
+    let noisy = exact.iter().map(|time| time * (1.0 + NOISE * normal()));
     Table {
-        observed: base.iter().enumerate().map(time).collect(),
+        observed: noisy.collect(),
         ..table.clone()
     }
 }
 
 const NOISE: f64 = 0.03;
 
-/// The parameters of the first machine are known from a calibration, within 3 %; those of the other are fitted to times of
-/// the other, or known as well. Where the parameters are fitted to times with contention in them, the base takes part of it,
+/// Within 1.5 times the noise floor, the median of five trials. The parameters of the first machine are known from a
+/// calibration, within 3 %; those of the other are fitted to times of the other. Where the parameters are fitted to times with contention in them, the base takes part of it,
 /// and no term that is added to that base alone can be kept.
 #[test]
 fn another_machine_needs_only_its_own_parameters() {
@@ -239,22 +274,25 @@ fn another_machine_needs_only_its_own_parameters() {
     let (train, test) = (there.part(true), there.part(false));
     let error =
         |model: &Corrected| relative_error(&test.observed, &model.predict(&specification, &test));
+    let exact = machine_without_noise(&specification, &test, &[7e-8, 1.13, 4e-5, 4e-8]);
+    let floor = relative_error(&test.observed, &exact);
     for case in [Case::Two, Case::Four] {
+        let mut fitted = Vec::new();
         for seed in 1..=5 {
-            let outcome =
-                correct(&calibrated, &here, &base, case, seed, &plan(1).settings).unwrap();
+            let settings = Settings::default();
+            let outcome = correct(&calibrated, &here, &base, case, seed, &settings).unwrap();
             let Outcome::Accepted(corrected) = outcome else {
                 panic!("{case:?} refused");
             };
-            let fitted = corrected.on_platform(&specification, &train).unwrap();
-            let set = [("g", 7e-8), ("i", 4e-5), ("j", 4e-8)];
-            let set = corrected.with_machine(&specification, &set).unwrap();
-            let [fitted, set, unmoved] = [&fitted, &set, &*corrected].map(error);
-            let term = corrected.shown(&specification);
-            assert!(fitted < 1.9 * NOISE, "{case:?}, {seed}: {fitted} of {term}");
-            assert!(set < 2.5 * NOISE, "{case:?}, {seed}: {set} of {term}");
-            assert!(unmoved > 0.5, "{case:?}, {seed}: {unmoved} of {term}");
+            assert!(
+                error(&corrected) > 0.5,
+                "{}",
+                corrected.shown(&specification)
+            );
+            fitted.push(error(&corrected.on_platform(&specification, &train).unwrap()) / floor);
         }
+        fitted.sort_by(f64::total_cmp);
+        assert!(fitted[2] <= 1.5, "{case:?}: {fitted:?}");
     }
 }
 

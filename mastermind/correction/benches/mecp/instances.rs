@@ -332,6 +332,10 @@ pub struct Instance {
     pub specification: Specification,
     pub form: Form,
     contention: Contention,
+    /// Factor of the contention.
+    factor: f64,
+    /// Values of the unknowns of the base, in the order of their names.
+    pub unknowns: Vec<f64>,
     /// All points, with noise.
     pub table: Table,
 }
@@ -349,7 +353,7 @@ impl Instance {
         let contention = Contention::draw(place, form, &mut rng);
         let n = points.len();
         let inputs = (0..specification.inputs.len()).map(|j| points.iter().map(|p| p[j]).collect());
-        let mut table = Table {
+        let table = Table {
             inputs: inputs.collect(),
             observed: vec![1.0; n],
             weights: vec![1.0; n],
@@ -358,22 +362,45 @@ impl Instance {
         };
         let base = specification.evaluate(&table, &unknowns);
         let term: Vec<f64> = points.iter().map(|p| contention.at(p, form)).collect();
-        let factor = share * factor(&base, &term);
-        let exact: Vec<f64> = base
-            .iter()
-            .zip(&term)
-            .map(|(b, c)| b + factor * c)
-            .collect();
-        table.observed = exact
-            .iter()
-            .map(|t| t * (1.0 + NOISE * normal(&mut rng)))
-            .collect();
-        Self {
+        let mut instance = Self {
             specification,
             form,
             contention,
+            factor: share * factor(&base, &term),
+            unknowns,
             table,
+        };
+        instance.observe(&mut rng);
+        instance
+    }
+
+    /// The same contention on a machine with other parameters.
+    pub fn on_another_machine(&self, seed: u64) -> Self {
+        let mut rng = Rng::with_seed(seed);
+        let mut there = self.clone();
+        let drawn = self.form.unknowns(&mut rng);
+        let unknowns = self.specification.unknowns.values();
+        for ((value, drawn), unknown) in there.unknowns.iter_mut().zip(drawn).zip(unknowns) {
+            if unknown.machine {
+                *value = drawn;
+            }
         }
+        there.observe(&mut rng);
+        there
+    }
+
+    /// Times without noise at the points of a table, seconds.
+    pub fn exact(&self, table: &Table) -> Vec<f64> {
+        let base = self.specification.evaluate(table, &self.unknowns);
+        let term = |i: usize| self.factor * self.contention.at(&table.point(i), self.form);
+        base.iter().enumerate().map(|(i, b)| b + term(i)).collect()
+    }
+
+    /// Times with noise.
+    fn observe(&mut self, rng: &mut Rng) {
+        let exact = self.exact(&self.table);
+        let noisy = exact.iter().map(|t| t * (1.0 + NOISE * normal(rng)));
+        self.table.observed = noisy.collect();
     }
 
     /// The formula with the form of what it lacks, whose constants are unknown: nothing can be expected to do better.

@@ -35,6 +35,9 @@ pub struct SearchSettings {
     pub node_price: f64,
     /// Price of a gene at the end of its range, in the same unit.
     pub gene_price: f64,
+    /// Price of a corrected time whose parts cancel, for each unit of the mean logarithm of the sum of their magnitudes by the
+    /// time; paid by the candidates that a search ends with.
+    pub cancellation_price: f64,
     /// Generations without gain after which the search ends.
     pub patience: usize,
     /// Share of children whose genes are moved or blended.
@@ -56,6 +59,7 @@ impl Default for SearchSettings {
             max_depth: 7,
             node_price: 0.7,
             gene_price: 0.5,
+            cancellation_price: 2.0,
             patience: 30,
             moved_genes: 0.1,
             refine_every: 10,
@@ -132,7 +136,7 @@ impl<'a> Search<'a> {
             rng: Rng::with_seed(seed),
             workspace: problem.workspace(),
             population: Vec::new(),
-            front: vec![None; 2 * tree::MAX_NODES + 1],
+            front: vec![None; problem::MAX_COMPLEXITY + 1],
             seen: HashSet::new(),
         }
     }
@@ -184,6 +188,15 @@ impl<'a> Search<'a> {
             squares,
             fitness,
         }
+    }
+
+    /// Price of the parts of the corrected time that cancel.
+    fn cancellation(&mut self, genome: &Genome) -> f64 {
+        let (tree, parameters) = (&genome.tree, &genome.parameters);
+        let found = self
+            .problem
+            .cancellation(tree, parameters, &mut self.workspace);
+        found.map_or(f64::INFINITY, |c| self.settings.cancellation_price * c)
     }
 
     fn fitness(&self, genome: &Genome, squares: f64) -> f64 {
@@ -309,6 +322,7 @@ impl<'a> Search<'a> {
         let mut candidates = Vec::new();
         for mut individual in front.into_iter().flatten() {
             self.refine(&mut individual, 3 * self.settings.n_steps);
+            individual.fitness += self.cancellation(&individual.genome);
             if range_over(&individual.genome.tree, &self.problem.limits).is_some() {
                 candidates.push(Candidate {
                     genome: individual.genome,

@@ -3,12 +3,18 @@
 use std::rc::Rc;
 
 use super::evaluator::Evaluator;
-use super::tree::{Node, Tree};
+use super::tree::{MAX_NODES, Node, Tree, end_of};
 use crate::case::Case;
 use crate::column_formula::ColumnFormula;
 
 /// Share of the squares below which what is left is rounding.
 const ROUNDING: f64 = 1e-20;
+
+/// What an input in an exponent costs beyond the operator, in nodes.
+const EXPONENTIAL: f64 = 3.0;
+
+/// No tree is more complex: not even if all its nodes were exponentials.
+pub const MAX_COMPLEXITY: usize = MAX_NODES * (1 + EXPONENTIAL as usize);
 
 /// Most inputs of a tree.
 pub const MAX_INPUTS: usize = 32;
@@ -293,6 +299,30 @@ impl Problem<'_> {
         evaluator.evaluate(tree, &inputs, out);
     }
 
+    /// How far the parts of a corrected time cancel: mean logarithm of the sum of their magnitudes by the time; 0 where
+    /// all are positive, as costs are.
+    pub fn cancellation(
+        &self,
+        tree: &[Node],
+        parameters: &Parameters,
+        workspace: &mut Workspace,
+    ) -> Option<f64> {
+        let linear = self.linear(tree, parameters, workspace)?;
+        self.evaluate(tree, parameters, workspace);
+        let logarithm = |i: usize| {
+            let parts = [
+                linear.of_base * parameters.base[i],
+                self.scale[i] * linear.constant,
+                self.scale[i] * linear.factor * workspace.tree[i],
+            ];
+            let magnitudes: f64 = parts.iter().map(|part| part.abs()).sum();
+            let time: f64 = parts.iter().sum();
+            (magnitudes / time.abs()).ln()
+        };
+        let n = self.n_points();
+        Some((0..n).map(logarithm).sum::<f64>() / n as f64)
+    }
+
     /// The linear constants at their least squares; `None` where a value is not finite.
     pub fn linear(
         &self,
@@ -338,11 +368,22 @@ impl Problem<'_> {
     }
 }
 
-/// What a tree costs: its nodes, logarithms and exponentials twice.
+/// What a tree costs: its nodes, logarithms twice, and more where an input stands in an exponent.
+///
+/// Costs are seldom exponential: such a tree follows a few points as well as a power does, and runs away between and beyond
+/// them.
 pub fn complexity(tree: &[Node]) -> f64 {
-    let cost = |node: &Node| match node {
-        Node::Log | Node::Exp => 2.0,
+    let cost = |(place, node): (usize, &Node)| match node {
+        Node::Log => 2.0,
+        Node::Exp => 1.0 + EXPONENTIAL,
+        Node::Power if is_open(tree, end_of(tree, place + 1)) => 1.0 + EXPONENTIAL,
         _ => 1.0,
     };
-    tree.iter().map(cost).sum()
+    tree.iter().enumerate().map(cost).sum()
+}
+
+/// Whether the part of a tree that begins at a place has an input.
+fn is_open(tree: &[Node], start: usize) -> bool {
+    let part = &tree[start..end_of(tree, start)];
+    part.iter().any(|node| matches!(node, Node::Input(_)))
 }

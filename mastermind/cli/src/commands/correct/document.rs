@@ -53,6 +53,8 @@ struct Trial {
     term: Option<String>,
     /// Least and greatest ratio of the corrected time to the base.
     ratio: Option<[f64; 2]>,
+    /// Share of the correction that counts, of its logarithm.
+    share: Option<f64>,
     #[serde(flatten)]
     errors: Errors,
     accepted: bool,
@@ -121,6 +123,7 @@ fn trial(specification: &Specification, trial: &mastermind_correction::Trial) ->
         expression: corrected.map_or_else(|| "t_comm".into(), |c| c.shown(specification)),
         term: corrected.map(|c| c.term(specification)),
         ratio: corrected.map(|c| c.ratio_range()),
+        share: corrected.map(|c| c.share()),
         errors: trial.errors,
         accepted: corrected.is_some(),
         refused: match &trial.outcome {

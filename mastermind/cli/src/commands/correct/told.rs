@@ -35,12 +35,13 @@ pub fn tell(specification: &Specification, report: &Report, elsewhere: &[Elsewhe
             };
             let [low, high] = corrected.ratio_range();
             output::line(format!(
-                "\nbest at the training points: case {}, seed {}\n  {}\n  held from {:.2} to {:.2} times the base",
+                "\nbest at the training points: case {}, seed {}\n  {}\n  held from {:.2} to {:.2} times the base; the gain is evidence for {:.0} % of this correction, which is what counts",
                 best.case.number(),
                 best.seed,
                 corrected.shown(specification),
                 low,
-                high
+                high,
+                100.0 * corrected.share()
             ));
         }
         None => {

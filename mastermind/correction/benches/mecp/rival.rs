@@ -1,0 +1,89 @@
+//! The same problems for a rival: tables with the base beside, what ours reaches on them, and what a run costs.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use mastermind_correction::{Residuals, SemiEmpirical, Settings, Table};
+use rayon::prelude::*;
+
+use crate::instances::{Form, Instance, Split};
+use crate::{Options, Prepared, median, prepared};
+
+/// Writes `FOLDER/cost-K.csv`, problems of 32 training points; `FOLDER/SPLIT-K.csv`, the instances by split; and of ours
+/// `cost.csv`, processor seconds a run by case, and `ratios.csv`, the error of each trial by that of the base.
+pub fn write_problems(folder: &Path, options: &Options) {
+    for place in 0..3 {
+        let instance = Instance::draw(Form::Evh1, place, options.seed, 1.0);
+        let base = fitted(&instance);
+        write(folder, "cost", place, &instance, &base);
+    }
+    let mut cost = String::from("case,cpu_s\n");
+    for case in &options.cases {
+        let times: Vec<f64> = (0..3)
+            .map(|place| crate::run_s(place, *case, &Settings::default()))
+            .collect();
+        let _ = writeln!(cost, "{},{}", case.number(), median(&times));
+    }
+    fs::write(folder.join("cost.csv"), cost).expect("a file");
+    let mut ratios = String::from("split,place,case,ratio\n");
+    for split in &options.splits {
+        let prepared = prepared(options, Form::Evh1, *split, 1.0);
+        for (place, problem) in prepared.iter().enumerate() {
+            write(
+                folder,
+                letter(*split),
+                place,
+                &problem.instance,
+                &problem.base,
+            );
+        }
+        for case in &options.cases {
+            let of = |problem: &Prepared| -> Vec<f64> {
+                let seeds = 1..=options.n_trials;
+                seeds
+                    .map(|seed| problem.ratio(*case, seed, &options.settings))
+                    .collect()
+            };
+            let all: Vec<Vec<f64>> = prepared.par_iter().map(of).collect();
+            for (place, ratio) in all
+                .iter()
+                .enumerate()
+                .flat_map(|(k, r)| r.iter().map(move |r| (k, r)))
+            {
+                let _ = writeln!(
+                    ratios,
+                    "{},{place},{},{ratio}",
+                    letter(*split),
+                    case.number()
+                );
+            }
+        }
+    }
+    fs::write(folder.join("ratios.csv"), ratios).expect("a file");
+}
+
+fn letter(split: Split) -> &'static str {
+    &split.name()[..1]
+}
+
+fn fitted(instance: &Instance) -> SemiEmpirical {
+    let (specification, table) = (&instance.specification, &instance.table);
+    SemiEmpirical::fit(specification, table, Residuals::Relative).expect("a fit")
+}
+
+/// Inputs, base, observed time, and whether for training.
+fn write(folder: &Path, name: &str, place: usize, instance: &Instance, base: &SemiEmpirical) {
+    let (specification, table): (_, &Table) = (&instance.specification, &instance.table);
+    let times = specification.evaluate(table, &base.values);
+    let mut text = format!(
+        "{},t_comm,t_observed,train\n",
+        specification.inputs.join(",")
+    );
+    for (i, time) in times.iter().enumerate() {
+        let point: Vec<String> = table.point(i).iter().map(f64::to_string).collect();
+        let (observed, is_train) = (table.observed[i], u8::from(table.is_train[i]));
+        let _ = writeln!(text, "{},{time:?},{observed:?},{is_train}", point.join(","));
+    }
+    fs::write(folder.join(format!("{name}-{place}.csv")), text).expect("a file");
+}
