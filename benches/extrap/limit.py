@@ -3,7 +3,8 @@
 `fit`, of one parameter: a selector that knows how many terms there are, and the noise. For each choice of terms, constant and
 coefficients by maximum likelihood with the spread of a measurement proportional to the function; the likeliest terms are the guess. The
 prediction is the median over all choices by likelihood. `untold`: the same selector, not told whether there are one or two terms.
-`known`: who knows the form, and fits its coefficients and what else is in it. `cover`: the intervals of who knows the function and the
+`family_untold`: one
+that is not told the family, for functions of other families. `known`: who knows the form, and fits its coefficients and what else is in it. `cover`: the intervals of who knows the function and the
 noise's standard deviation, and takes the noise as normal.
 
 usage: limit.py [--kernels N] [--seed S,S]
@@ -83,15 +84,44 @@ def untold(kernel):
     return middle(numpy.concatenate([one - math.log(len(one)), two]), numpy.concatenate([there_one, there_two]))
 
 
+def likely(kernel, fitted, n_free):
+    """The logarithm of the likelihood of fitted means, `n_free` numbers having Schwarz's price."""
+    values = numpy.array(kernel["values"])
+    if (fitted <= 0).any():
+        return -math.inf
+    squares = ((values / fitted[:, None] - 1) ** 2).sum()
+    n, repetitions = values.size, values.shape[1]
+    return -n / 2 * math.log(squares / n + 1e-20) - repetitions * numpy.log(fitted).sum() - n_free / 2 * math.log(n)
+
+
+def family_untold(kernel):
+    """The value at the far point by a selector among the forms of the other families, terms that rise and those that fall, each as likely
+    before anything is measured."""
+    likelihoods, there = [], []
+    forms = [(kernel | {"form": name}, FORMS[name][1] is not None) for name in FORMS]
+    terms = [[[(0, e, l)]] for e, l in TERMS] + [[[(0, -e, l)]] for e, l in TERMS if e > 0 and l == 0]
+    for told, is_searched in forms + [(kernel | {"form": None, "terms": term}, False) for term in terms]:
+        value, fitted, n_coefficients = known_fit(told)
+        likelihoods.append(likely(kernel, fitted, n_coefficients + is_searched))
+        there.append(value)
+    return middle(numpy.array(likelihoods), numpy.array(there))
+
+
 def known(kernel):
-    """The value at the far point by who knows the form: least squares of what is relative, negative coefficients left as they are."""
+    """The value at the far point by who knows the form."""
+    return known_fit(kernel)[0]
+
+
+def known_fit(kernel):
+    """The value at the far point, the fitted means and the number of coefficients: least squares of what is relative, negative coefficients
+    left as they are."""
     points, far = (numpy.array(at, dtype=float) for at in (kernel["points"], [kernel["far"]]))
     mean = numpy.array(kernel["values"]).mean(axis=1)
 
     def columns(at, v):
         if kernel["form"] is not None:
             return numpy.stack(FORMS[kernel["form"]][0](at[:, 0], v), axis=1)
-        products = [numpy.prod([value_of((e, l), at[:, i]) for i, e, l in p], axis=0) for p in kernel["terms"]]
+        products = [numpy.prod([at[:, i] ** e * numpy.log2(at[:, i]) ** l for i, e, l in p], axis=0) for p in kernel["terms"]]
         return numpy.stack([numpy.ones(len(at)), *products], axis=1)
 
     values = [None]
@@ -108,7 +138,7 @@ def known(kernel):
             if squares < best[0]:
                 best = (squares, v, coefficients, fitted)
         values, scale = [best[1]], numpy.where(best[3] > 1e-3 * mean, best[3], mean)
-    return float((columns(far, best[1]) @ best[2])[0])
+    return float((columns(far, best[1]) @ best[2])[0]), best[3], len(best[2])
 
 
 def cover(case, noise):

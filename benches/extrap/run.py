@@ -8,7 +8,7 @@ and makes the other. None of the sets here was one that a constant of ours was c
 An error is the median over the kernels of a row of the error at 4 x the range. `limit` is `limit.py`: of terms of one parameter a selector
 that knows the noise and the number of terms, elsewhere who knows the form. A row is `reached` where all its targets are; `at the limit`
 where what it misses is within one standard error of the target, by resampling the kernels; `beyond the limit` where the best that can be
-done without knowing the answer (a selector that is not told the number of terms; of coverage, who knows the function and takes the noise as
+done without knowing the answer (a selector that is not told the number of terms, or the family; of coverage, who knows the function and takes the noise as
 normal) misses the target on the same kernels too, and ours is within one standard error of it; else `missed`, which makes the exit code 1.
 """
 
@@ -78,10 +78,12 @@ class Row:
             self.limit_error = self.errors([value for _, value in guesses])
 
     def best_error(self):
-        """Errors of the best selector without the answer: of terms of one parameter one that is not told how many there are."""
+        """Errors of the best selector without the answer: of terms of one parameter one that is not told how many there are, of other
+        families one that is not told which; in several parameters who knows the form."""
         if self._best_error is None:
-            one_parameter = self.plan.functions == "terms" and self.plan.n_params == 1
-            self._best_error = self.errors([limit.untold(kernel) for kernel in self.case]) if one_parameter else self.limit_error
+            selector = limit.untold if self.plan.functions == "terms" else limit.family_untold
+            one_parameter = self.plan.n_params == 1
+            self._best_error = self.errors([selector(kernel) for kernel in self.case]) if one_parameter else self.limit_error
         return self._best_error
 
     def errors(self, answers):
@@ -149,7 +151,7 @@ def misses(row, targets, index):
         best = -row.limit_exact.astype(float)
         for what, base in (("exact of the limit", best + 0.02), ("exact of Extra-P", theirs)):
             if (by := beyond(mine, base, 1.0, mean)) > 0:
-                found.append(Miss(what, by, f"{-100 * mean(best):.1f} %", beyond(best, base, 1.0, mean), beyond(mine, best, 1.0, mean)))
+                found.append(Miss(what, by, f"{100 * abs(mean(best)):.1f} %", beyond(best, base, 1.0, mean), beyond(mine, best, 1.0, mean)))
     if "of_limit" in targets:
         check_error(f"error of the limit x {targets['of_limit']}", row.limit_error, targets["of_limit"])
     if "of_rival" in targets:

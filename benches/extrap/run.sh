@@ -1,6 +1,6 @@
 #!/bin/sh
 # Extra-P against Mastermind on one machine in one run. Needs python3 with venv, and a package index for
-# the first run. Options are those of run.py; after --real, folders of measurements for real.py.
+# the first run. Options are those of run.py; after --real, folders of measurements for real.py, by default those measured here.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -19,5 +19,6 @@ script=run.py
 if [ "${1-}" = --real ]; then
     shift
     script=real.py
+    [ $# -gt 0 ] || set -- "$here/measured"
 fi
 exec env OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 "$python" "$here/$script" "$executable" "$work" "$@"

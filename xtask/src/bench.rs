@@ -160,17 +160,22 @@ fn bytes(folder: &Path) -> std::io::Result<u64> {
     Ok(sum)
 }
 
-/// The table of model fitting: 10⁸ records to models, then Extra-P and ours on the same functions.
+/// The table of model fitting: 10⁸ records to models, then Extra-P and ours on the same measurements and functions.
 pub fn extrap(workspace: &Workspace) -> Result<(), StepError> {
     run_step(
         "bench summarise",
         &mut workspace.cargo(&["bench", "-p", "mastermind-models", "--bench", "summarise"]),
     )?;
-    let mut script = Command::new("sh");
-    script
-        .arg(workspace.root.join("benches/extrap/run.sh"))
-        .env("CARGO_TARGET_DIR", &workspace.target);
-    run_step("Extra-P and ours", &mut script)
+    let script = |arguments: &[&str]| {
+        let mut script = Command::new("sh");
+        script
+            .arg(workspace.root.join("benches/extrap/run.sh"))
+            .args(arguments)
+            .env("CARGO_TARGET_DIR", &workspace.target);
+        script
+    };
+    run_step("Extra-P and ours on measurements", &mut script(&["--real"]))?;
+    run_step("Extra-P and ours", &mut script(&[]))
 }
 
 /// The policies that choose while a program runs, replayed on measured times.

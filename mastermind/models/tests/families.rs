@@ -349,6 +349,27 @@ fn spikes_are_set_aside_and_told_but_belong_to_the_total() {
     assert_eq!(model.n_records, 400);
 }
 
+/// As in an application that waits in one call of fifty for all others: 12 of 640 calls with nearly all of the time.
+#[test]
+fn few_calls_that_hold_most_of_the_time_are_fitted_and_told() {
+    let calls: Vec<(Vec<f64>, f64)> = (0..640_u32)
+        .map(|i| {
+            let q = 1e3 * f64::from(i % 8 + 1);
+            let factor = if i % 53 == 5 { 800.0 } else { 1.0 };
+            (vec![q], 1e-9 * q * factor)
+        })
+        .collect();
+    let total: f64 = calls.iter().map(|(_, seconds)| seconds).sum();
+    let model = chosen(&samples(&["q"], calls.clone()));
+    let is_told = |note: &Note| matches!(note, Note::Uneven { n_records: 12 | 13, of: 640, percent } if *percent > 90.0);
+    assert!(model.notes.iter().any(is_told), "{:?}", model.notes);
+    let of_formula: f64 = calls.iter().map(|(q, _)| at(&model, q[0])).sum();
+    assert!(
+        (of_formula / total - 1.0).abs() < 0.5,
+        "calls alone give {of_formula} of {total} s"
+    );
+}
+
 /// A quartic through noise falls somewhere; asked not to, another form is taken.
 #[test]
 fn what_is_asked_to_be_monotone_is() {

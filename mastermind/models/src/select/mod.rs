@@ -6,5 +6,6 @@ pub(crate) mod between_runs;
 pub(crate) mod calibration;
 pub(crate) mod choice;
 pub(crate) mod fit;
+mod layout;
 pub(crate) mod model;
 pub(crate) mod sigma;

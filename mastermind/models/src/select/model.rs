@@ -11,6 +11,7 @@ use crate::formula::family::Family;
 use crate::formula::sum::Formula;
 use crate::samples::metric::Metric;
 use crate::samples::parameter::{Coordinate, Value};
+use crate::select::layout::json;
 
 /// A fitted number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -256,7 +257,7 @@ impl ModelSet {
     /// # Errors
     /// [`Error::Json`] should a name not be writable, which no text is.
     pub fn to_json(&self) -> Result<String, Error> {
-        Ok(serde_json::to_string_pretty(self)?)
+        Ok(json(self)?)
     }
 
     /// The model of `method` and `metric` for the mode that `coordinate` names.

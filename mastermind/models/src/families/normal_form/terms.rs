@@ -174,14 +174,21 @@ impl Form {
 
     /// Whether it is a sum that is one choice.
     pub fn is_shared_work(&self) -> bool {
-        let [first, _] = self.products() else {
+        let [first, second] = self.products() else {
             return false;
         };
-        let param = first.parts().next().map_or(0, |(param, _)| param);
-        let key = self.key();
-        Self::shared_work(param)
-            .iter()
-            .any(|form| form.key() == key)
+        let single = |product: &Product| {
+            let mut parts = product.parts();
+            parts.next().filter(|_| parts.next().is_none())
+        };
+        let (Some((p, i)), Some((q, j))) = (single(first), single(second)) else {
+            return false;
+        };
+        let cost = match (i, j) {
+            (RECIPROCAL, cost) | (cost, RECIPROCAL) => cost,
+            _ => return false,
+        };
+        p == q && SHARED_WORK.contains(&cost)
     }
 
     /// Distinct one-parameter terms in it: what had to be chosen among [`N_TERMS`].
