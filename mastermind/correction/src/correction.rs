@@ -28,8 +28,8 @@ pub struct Settings {
     pub noise_freedom: f64,
     /// How far a searched parameter may go from its fit, as a share of its value; its bounds hold as well.
     pub parameter_range: f64,
-    /// Gain in the deviance, less the price of the term, at which 63 % of a correction is taken; nothing is at no gain, all of
-    /// it at several times that.
+    /// Gain in the deviance, less the price of the term, at which 63 % of a correction counts; nothing of it does at no gain,
+    /// all of it at several times that.
     pub evidence: f64,
     /// Greatest error at points held out, as a share of the base's there.
     pub held_out: f64,
@@ -47,7 +47,7 @@ impl Default for Settings {
             noise: 0.03,
             noise_freedom: 4.0,
             parameter_range: 2.0,
-            evidence: 10.0,
+            evidence: 6.0,
             held_out: 1.0,
             clip: 1.3,
             reach: 16.0,
