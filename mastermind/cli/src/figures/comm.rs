@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-use super::style::{Axis, FONT, LABEL_SIZE, colour, marker, number};
+use super::style::{Axis, AxisUnit, FONT, LABEL_SIZE, colour, marker, number};
 use super::{DrawError, Figure};
 
 /// One call.
@@ -86,7 +86,7 @@ impl Comm {
         };
         let is_log = Axis::spans_decades(times.iter().copied());
         let (y, above) = Axis::of_times(times, is_log);
-        let highest = y.range().end;
+        let (highest, unit) = (y.range().end, AxisUnit::of(&y));
         let (margin, size) = if only.is_some() {
             (16, LABEL_SIZE)
         } else {
@@ -106,22 +106,21 @@ impl Comm {
                 },
                 (FONT, NARROW_TITLE_SIZE),
             ),
-            None => builder.caption("all ranks", (FONT, 16)),
+            None => builder.caption(format!("all ranks [{}]", unit.symbol), (FONT, 16)),
         };
         let mut chart = builder.build_cartesian_2d(x, y)?;
         chart
             .configure_mesh()
             .x_label_formatter(&number)
-            .y_label_formatter(&number)
+            .y_label_formatter(&|us| unit.number(us))
             .label_style((FONT, size))
             .axis_desc_style((FONT, size))
             .light_line_style(TRANSPARENT)
             .bold_line_style(BLACK.mix(0.08))
             .x_desc(if only.is_some() { &self.x_label } else { "" })
-            .y_desc(if only.is_some() {
-                "time in MPI of a call [us]"
-            } else {
-                ""
+            .y_desc(match only {
+                Some(_) => format!("time in MPI of a call [{}]", unit.symbol),
+                None => String::new(),
             })
             .draw()?;
         let step = n.div_ceil(MOST_POINTS) | 1;

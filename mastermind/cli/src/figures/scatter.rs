@@ -5,7 +5,7 @@ use plotters::prelude::*;
 
 use super::fitted::{CurvePoint, band, line};
 use super::legend::{self, Entry, Mark};
-use super::style::{Axis, FONT, LABEL_SIZE, TITLE_SIZE, colour, marker, number};
+use super::style::{Axis, AxisUnit, FONT, LABEL_SIZE, TITLE_SIZE, colour, marker, number};
 use super::{DrawError, Figure};
 
 /// One call.
@@ -102,7 +102,7 @@ impl Scatter {
 impl Figure for Scatter {
     fn draw<DB: DrawingBackend>(&self, area: &DrawingArea<DB, Shift>) -> Result<(), DrawError<DB>> {
         let (x, y, above) = self.axes();
-        let highest = y.range().end;
+        let (highest, unit) = (y.range().end, AxisUnit::of(&y));
         // Odd, so that alternating modes are both drawn.
         let step = self.points.len().div_ceil(self.most_points) | 1;
         let title = format!("{}  ({})", self.title, self.note(step, above));
@@ -117,13 +117,13 @@ impl Figure for Scatter {
         chart
             .configure_mesh()
             .x_label_formatter(&number)
-            .y_label_formatter(&number)
+            .y_label_formatter(&|us| unit.number(us))
             .label_style((FONT, LABEL_SIZE))
             .axis_desc_style((FONT, LABEL_SIZE))
             .light_line_style(TRANSPARENT)
             .bold_line_style(BLACK.mix(0.08))
             .x_desc(&self.x_label)
-            .y_desc("time of a call [us]")
+            .y_desc(format!("time of a call [{}]", unit.symbol))
             .draw()?;
         for (mode, curve) in &self.curves {
             let polygon = band(curve, &y);

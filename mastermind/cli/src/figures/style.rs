@@ -247,6 +247,35 @@ impl Ranged for Axis {
     }
 }
 
+/// A unit that times in microseconds are shown in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AxisUnit {
+    /// Its symbol.
+    pub symbol: &'static str,
+    /// Microseconds.
+    us: f64,
+}
+
+impl AxisUnit {
+    /// The unit in which the middle of an axis is a number of one to three digits.
+    pub fn of(axis: &Axis) -> Self {
+        let Range { start, end } = axis.range;
+        let middle = match axis.is_log {
+            true => (start * end).sqrt(),
+            false => end / 2.0,
+        };
+        let units = [("s", 1e6), ("ms", 1e3), ("µs", 1.0), ("ns", 1e-3)];
+        let found = units.into_iter().find(|(_, us)| middle >= *us);
+        let (symbol, us) = found.unwrap_or(units[3]);
+        AxisUnit { symbol, us }
+    }
+
+    /// A time as it stands at an axis.
+    pub fn number(self, us: &f64) -> String {
+        number(&(us / self.us))
+    }
+}
+
 /// A number as it stands at an axis: `0.5`, `1500`, `120 000`, `2e6`.
 pub fn number(value: &f64) -> String {
     let size = value.abs();
@@ -303,6 +332,20 @@ mod tests {
             axis.map(&30.0, (0, 1000)) > 0,
             axis.map(&700.0, (0, 1000)) < 1000
         );
+    }
+
+    #[test]
+    fn times_are_shown_in_a_unit_that_fits() {
+        let unit = |low: f64, high: f64, is_log| {
+            let axis = Axis::new([low, high].into_iter(), is_log);
+            let unit = AxisUnit::of(&axis);
+            (unit.symbol, unit.number(&high))
+        };
+        assert_eq!(unit(0.0, 0.5, false), ("ns", "500".into()));
+        assert_eq!(unit(0.0, 900.0, false), ("µs", "900".into()));
+        assert_eq!(unit(0.0, 25_000.0, false), ("ms", "25".into()));
+        assert_eq!(unit(0.0, 3e7, false), ("s", "30".into()));
+        assert_eq!(unit(10.0, 1e6, true), ("ms", "1000".into()));
     }
 
     #[test]
