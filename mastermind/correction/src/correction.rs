@@ -31,6 +31,8 @@ pub struct Settings {
     /// Gain in the deviance, less the price of the term, at which 63 % of a correction counts; nothing of it does at no gain,
     /// all of it at several times that.
     pub evidence: f64,
+    /// What each searched parameter takes from that gain: with nothing to find, a search of them gains something.
+    pub gene_gate: f64,
     /// Greatest error at points held out, as a share of the base's there.
     pub held_out: f64,
     /// Factor by which the ratio to the base may leave its range at the training points.
@@ -48,6 +50,7 @@ impl Default for Settings {
             noise_freedom: 4.0,
             parameter_range: 2.0,
             evidence: 6.0,
+            gene_gate: 0.5,
             held_out: 1.0,
             clip: 1.3,
             reach: 16.0,
@@ -164,9 +167,9 @@ pub fn correct_and_front(
     };
     let outcome = trial.outcome(train, &found, seed)?;
     let mut front = Vec::new();
-    for candidate in found.candidates {
-        let share = trial.share(found.base_fitness - candidate.fitness);
-        front.extend(trial.finish(train, candidate.genome, share)?);
+    for candidate in &found.candidates {
+        let share = trial.share(trial.gain(&found, candidate));
+        front.extend(trial.finish(train, candidate.genome.clone(), share)?);
     }
     Ok((outcome, front))
 }
@@ -239,7 +242,7 @@ impl<'a> Trial<'a> {
         let Some(best) = found.candidates.first() else {
             return Ok(Outcome::Refused(Refusal::NoTerm));
         };
-        let gain = found.base_fitness - best.fitness;
+        let gain = self.gain(found, best);
         if gain <= 0.0 {
             return Ok(Outcome::Refused(Refusal::TooLittle {
                 base: self.error_of_base(train),
@@ -256,6 +259,12 @@ impl<'a> Trial<'a> {
             Some(corrected) => Outcome::Accepted(Box::new(corrected)),
             None => Outcome::Refused(Refusal::NoTerm),
         })
+    }
+
+    /// What a candidate gains on the base, less what the search of parameters gains by chance.
+    fn gain(&self, found: &Found, candidate: &Candidate) -> f64 {
+        let n_genes = candidate.genome.parameters.genes.len() as f64;
+        found.base_fitness - candidate.fitness - self.settings.gene_gate * n_genes
     }
 
     /// Share of a correction that its gain is evidence for.

@@ -38,7 +38,7 @@
 //! and at the end a candidate pays where the parts of its time cancel: costs are sums of costs, and what is a small difference
 //! of large parts at the points is anything between and beyond them.
 //!
-//! The gain is the fitness of the base less that of the fittest candidate. Only the share `v` of the correction counts that the
+//! The gain is the fitness of the base less that of the fittest candidate, and a half for each searched parameter. Only the share `v` of the correction counts that the
 //! gain is evidence for (a shrinkage estimate): with eight distinct points a term is found that fits, seldom the right one, and
 //! half of a doubtful correction is better than the base far more often than all of it. Without a gain the base is returned.
 //! So it is where the held-out points say no: groups of points that a tree cannot tell apart, which are whole cells, are left
