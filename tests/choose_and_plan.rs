@@ -84,6 +84,46 @@ fn planned_runs_give_the_models_of_every_alternative() {
     assert!(!chosen["pareto"].as_array().expect("a set").is_empty());
 
     assert_eq!(chosen["between_runs"], Value::Null);
+    assert_eq!(chosen["interval_s"], Value::from(vec![Value::Null; 2]));
+    let told = choose(&[]).well();
+    assert!(
+        told.contains("spread between runs unknown: no interval"),
+        "{told}"
+    );
+    assert!(
+        told.contains("seconds are those of the wall in the runs"),
+        "{told}"
+    );
+    let mut medians = vec!["fit", "-o", "medians.json", "--statistic", "median"];
+    medians.extend(folders.iter().map(String::as_str));
+    scratch.mastermind(&medians).well();
+    let told = scratch.verb(
+        "choose",
+        &assembly,
+        &["--models", "medians.json", "--records", "planned/run1-1"],
+    );
+    let told = told.well();
+    assert!(
+        told.contains("seconds are those of the processor: "),
+        "{told}"
+    );
+    // One assembly repeated once says too little, unless more is known from before.
+    for run in 1..=2 {
+        let (from, to) = (format!("planned/run1-{run}"), format!("once/run1-{run}"));
+        std::fs::create_dir_all(scratch.path("once")).expect("a folder");
+        std::os::unix::fs::symlink(scratch.path(&from), scratch.path(&to)).expect("a link");
+    }
+    let told = choose(&["--runs", "once"]).well();
+    assert!(
+        told.contains(
+            "spread between runs hardly known, 1 degrees of freedom, expected 3: no interval"
+        ),
+        "{told}"
+    );
+    let earlier = json(&choose(&["--json", "--runs", "once", "--earlier", "planned"]).well());
+    assert_eq!(earlier["between_runs"]["freedom"], 5.0);
+    let upper = earlier["interval_s"][1].as_f64().expect("an end");
+    assert!(upper < 20.0 * times[0], "{earlier}");
     let spread = json(&choose(&["--json", "--runs", "planned"]).well());
     assert_eq!(
         (

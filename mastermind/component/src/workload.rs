@@ -1,15 +1,18 @@
 //! Recorded calls as a workload.
 
+mod times;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use mastermind_composition::{Call, Workload};
-use mastermind_models::{Coordinate, Metric};
+use mastermind_models::{Coordinate, Metric, Value as ModelValue};
 use mastermind_records::definition::{
     MethodDefinition, ParameterDefinition, ParameterKind, TIMER_CLASS,
 };
 use mastermind_records::{ExclusiveTimes, Log, PathTimes, Record, Run, UnrecordedCalls, Value};
 
+use self::times::Times;
 use crate::samples::{is_of_component, port_method, value};
 
 /// The calls of a run, those of one method, instance and coordinate together. Calls that failed are left out, timers, and
@@ -28,8 +31,7 @@ pub fn workload(run: &Run, metric: Metric) -> Workload {
                     false => exclusive_ns,
                 };
                 if let Some(seconds) = value(&record, own_ns, &metric) {
-                    let words = record.values[..record.method.parameters.len()].to_vec();
-                    calls.add(record.method, words, 1, seconds, || coordinate(&record));
+                    calls.add_record(&record, seconds);
                 }
             }
             for lost in log.unrecorded() {
@@ -39,7 +41,7 @@ pub fn workload(run: &Run, metric: Metric) -> Workload {
     }
     Workload {
         metric,
-        calls: calls.calls,
+        calls: calls.so_far(),
     }
 }
 
@@ -70,13 +72,63 @@ impl OwnShares {
 /// What tells calls apart: instance, class, port and method, and the words of the parameters.
 type Key = (String, String, String, Vec<u64>);
 
+/// Steps of a size's doubling in which calls are of about one length.
+const STEPS_A_DOUBLING: f64 = 4.0;
+
+/// Times the median of about the same calls above which a call has waited for the processor.
+const WAITED: f64 = 2.0;
+
 #[derive(Default)]
-struct Calls {
+pub(crate) struct Calls {
     calls: Vec<Call>,
     index: HashMap<Key, usize>,
+    /// Some of the times of each of them.
+    times: Vec<Times>,
+    /// The same of calls of about one size, for those of which there are too few, and which of these each of `calls` is.
+    about: Vec<Times>,
+    about_of: Vec<usize>,
+    about_index: HashMap<String, usize>,
 }
 
 impl Calls {
+    /// All calls so far, those of one method, instance and coordinate together.
+    pub(crate) fn so_far(&self) -> Vec<Call> {
+        let calls = self.calls.iter().zip(&self.times);
+        let told = calls
+            .zip(&self.about_of)
+            .map(|((call, times), about)| Call {
+                processor_s: processor_s(call, times, &self.about[*about]),
+                ..call.clone()
+            });
+        told.collect()
+    }
+
+    /// The number of the calls of about one size that a call is among.
+    fn about(&mut self, call: &Call) -> usize {
+        let mut key = format!("{} {} {}", call.instance, call.class, call.port_method);
+        for (name, value) in &call.coordinate.values {
+            key += &match value {
+                ModelValue::Label(label) => format!(" {name}={label}"),
+                ModelValue::Number(x) if *x > 0.0 => {
+                    format!(" {name}~{:.0}", STEPS_A_DOUBLING * x.log2())
+                }
+                ModelValue::Number(x) => format!(" {name}={x}"),
+            };
+        }
+        let n_known = self.about.len();
+        let about = *self.about_index.entry(key).or_insert(n_known);
+        if about == n_known {
+            self.about.push(Times::default());
+        }
+        about
+    }
+
+    /// Adds a recorded call.
+    pub(crate) fn add_record(&mut self, record: &Record<'_>, seconds: f64) {
+        let words = record.values[..record.method.parameters.len()].to_vec();
+        self.add(record.method, words, 1, seconds, || coordinate(record));
+    }
+
     fn add(
         &mut self,
         method: &MethodDefinition,
@@ -90,14 +142,23 @@ impl Calls {
         let key = (instance.clone(), class.clone(), port_method.clone(), words);
         let at = *self.index.entry(key).or_insert(self.calls.len());
         if at == self.calls.len() {
-            self.calls.push(Call {
+            let call = Call {
                 instance,
                 class,
                 port_method,
                 coordinate: coordinate(),
                 count: 0,
                 measured_s: 0.0,
-            });
+                processor_s: 0.0,
+            };
+            let about = self.about(&call);
+            self.about_of.push(about);
+            self.calls.push(call);
+            self.times.push(Times::default());
+        }
+        if count == 1 {
+            self.times[at].take(seconds);
+            self.about[self.about_of[at]].take(seconds);
         }
         self.calls[at].count += count;
         self.calls[at].measured_s += seconds;
@@ -136,6 +197,19 @@ impl Calls {
             ns as f64 * 1e-9,
             || coordinate_of_means(method, means),
         );
+    }
+}
+
+/// Processor time of calls: their number times the median of one. Where they are too few for that, as recorded, unless they took
+/// far longer than others of about their size.
+fn processor_s(call: &Call, times: &Times, about: &Times) -> f64 {
+    let count = call.count as f64;
+    if let Some(median_s) = times.median_s() {
+        return count * median_s;
+    }
+    match about.median_s() {
+        Some(median_s) if call.measured_s > WAITED * count * median_s => count * median_s,
+        _ => call.measured_s,
     }
 }
 

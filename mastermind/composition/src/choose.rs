@@ -14,7 +14,7 @@ use crate::optimise::{
 };
 use crate::predicted::{Predicted, predict_calls};
 use crate::requirement::{Attributes, Requirement};
-use crate::workload::{Alternatives, Assembly, Call, Workload};
+use crate::workload::{Alternatives, Assembly, Call, Recorded, Workload};
 
 /// The best assembly, and what the others would take.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -29,15 +29,19 @@ pub struct Choice {
     pub predicted_s: f64,
     /// The same in the current assembly, seconds.
     pub current_s: f64,
-    /// 95 % interval of `predicted_s`, seconds, in which the calls of `spread_unknown` take what is predicted. Of one fresh run where the spread between runs is known; else of the calls of the recorded run,
-    /// which share its state, so that another run is often outside.
-    pub interval_s: [f64; 2],
+    /// Ends of the 95 % interval of the total of one fresh run, seconds, in which the calls of `spread_unknown` take what is
+    /// predicted. None, two `null` in JSON, where the spread between runs is unknown: the calls of one run share its state, so
+    /// that their own spread says little of the next run.
+    #[serde(serialize_with = "ends")]
+    pub interval_s: Option<[f64; 2]>,
     /// Models of the best assembly that do not tell how much calls spread, such as those of a method that was called once.
     pub spread_unknown: Vec<String>,
     /// Predicted seconds of their calls.
     pub spread_unknown_s: f64,
     /// The spread between runs, where it is known.
     pub between_runs: Option<BetweenRuns>,
+    /// What the calls of the workload took when they were recorded.
+    pub measured: Recorded,
     /// What was left out of the search: nothing, since it is exact.
     pub pruned: Vec<String>,
     /// No other allowed assembly is predicted to be faster; else `gap` says by how much one might be.
@@ -56,6 +60,12 @@ pub struct Choice {
     /// One row for each class of each instance that was called, instances ascending, the classes
     /// in the order of the alternatives.
     pub instances: Vec<Row>,
+}
+
+/// The ends of an interval, or two `null`: a reader finds two values in any case.
+fn ends<S: serde::Serializer>(ends: &Option<[f64; 2]>, serializer: S) -> Result<S::Ok, S::Error> {
+    ends.map_or([f64::NAN; 2], |ends| ends)
+        .serialize(serializer)
 }
 
 /// An assembly among the best.
@@ -272,15 +282,14 @@ impl Place<'_> {
     }
 }
 
-/// The interval of one fresh run, or, where its spread is unknown, of calls that are independent.
-fn interval_s(sum: &Predicted, between_runs: Option<&BetweenRuns>) -> [f64; 2] {
-    match between_runs {
-        Some(between_runs) if sum.time_s > 0.0 => {
-            let relative = sum.uncertainty.variance_s2() / sum.time_s.powi(2);
-            between_runs.interval_s(sum.time_s, relative, mastermind_models::LEVEL)
-        }
-        _ => sum.interval_s(),
+/// The interval of one fresh run, where its spread is known.
+fn interval_s(sum: &Predicted, between_runs: Option<&BetweenRuns>) -> Option<[f64; 2]> {
+    let between_runs = between_runs.filter(|between_runs| between_runs.is_known())?;
+    if sum.time_s <= 0.0 {
+        return Some([0.0, 0.0]);
     }
+    let relative = sum.uncertainty.variance_s2() / sum.time_s.powi(2);
+    Some(between_runs.interval_s(sum.time_s, relative, mastermind_models::LEVEL))
 }
 
 /// The sites with what each of their classes takes.
@@ -299,6 +308,7 @@ struct Composition<'a> {
     /// Models without which nothing can be chosen.
     refused: Vec<Lacking>,
     without_model: Vec<Lacking>,
+    measured: Recorded,
 }
 
 impl<'a> Composition<'a> {
@@ -330,6 +340,7 @@ impl<'a> Composition<'a> {
             strict: options.strict,
             refused: Vec::new(),
             without_model: Vec::new(),
+            measured: workload.recorded(),
         };
         for (instance, class) in current {
             let calls = calls.remove(instance.as_str()).unwrap_or_default();
@@ -486,6 +497,7 @@ impl<'a> Composition<'a> {
             spread_unknown: sum.unknown.into_iter().collect(),
             spread_unknown_s: sum.unknown_s,
             between_runs: options.between_runs,
+            measured: self.measured,
             pruned: Vec::new(),
             proved: found.proved(),
             gap: found.gap(),

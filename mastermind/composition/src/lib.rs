@@ -26,11 +26,11 @@ mod requirement;
 mod scaling;
 mod workload;
 
-pub use between_runs::{BetweenRuns, EarlierSpread};
+pub use between_runs::{BetweenRuns, EarlierSpread, LEAST_FREEDOM};
 pub use call_graph::{CallGraph, Calls, Distribution, OwnTime, Vertex, VertexId};
 pub use choose::{Choice, ChooseOptions, Doubt, Ranked, Row, choose, choose_with, problem_of};
 pub use error::{Error, Lacking};
 pub use plan::{Plan, plan};
 pub use requirement::{Attributes, Requirement, RequirementError};
 pub use scaling::{ScaledWorkload, Settings, SizedRun, scale_workload};
-pub use workload::{Alternatives, Assembly, Call, Workload, model_name};
+pub use workload::{Alternatives, Assembly, Call, Recorded, Workload, model_name};

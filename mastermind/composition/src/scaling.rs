@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mastermind_models::{Coordinate, Value};
 
 use crate::error::Error;
-use crate::workload::{Call, Workload};
+use crate::workload::{Call, Recorded, Workload};
 
 /// Slots that the calls of a method are cut into.
 const SLOTS: usize = 32;
@@ -204,7 +204,7 @@ struct Key {
 #[derive(Debug, Clone)]
 struct Group {
     count: f64,
-    measured_s: f64,
+    measured: Recorded,
     /// Mean of each parameter in each slot.
     slots: Vec<Vec<f64>>,
 }
@@ -230,7 +230,8 @@ impl Group {
                 port_method: port_method.clone(),
                 coordinate,
                 count,
-                measured_s: self.measured_s / n_slots as f64,
+                measured_s: self.measured.wall_s / n_slots as f64,
+                processor_s: self.measured.processor_s / n_slots as f64,
             }
         };
         let calls = (0..n_slots).zip(&self.slots).map(slot);
@@ -241,7 +242,7 @@ impl Group {
 /// The methods of runs at one point, means over the runs.
 fn groups(runs: &[&Workload]) -> BTreeMap<Key, Group> {
     let mut calls: BTreeMap<Key, Vec<(Vec<f64>, f64)>> = BTreeMap::new();
-    let mut measured_s: BTreeMap<Key, f64> = BTreeMap::new();
+    let mut measured: BTreeMap<Key, Recorded> = BTreeMap::new();
     let share = 1.0 / runs.len() as f64;
     for call in runs.iter().flat_map(|run| &run.calls) {
         let mut key = Key {
@@ -263,22 +264,23 @@ fn groups(runs: &[&Workload]) -> BTreeMap<Key, Group> {
                 Value::Label(label) => key.labels.push((name.to_owned(), label.clone())),
             }
         }
-        *measured_s.entry(key.clone()).or_default() += call.measured_s * share;
+        let sum = measured.entry(key.clone()).or_default();
+        sum.wall_s += call.measured_s * share;
+        sum.processor_s += call.processor_s * share;
         calls
             .entry(key)
             .or_default()
             .push((values, call.count as f64 * share));
     }
     let grouped = calls.into_iter().map(|(key, calls)| {
-        let measured_s = measured_s.get(&key).copied().unwrap_or(0.0);
-        let group = cut(calls, measured_s);
+        let group = cut(calls, measured.get(&key).copied().unwrap_or_default());
         (key, group)
     });
     grouped.collect()
 }
 
 /// Cuts calls, sorted by their parameters together, into slots of equal numbers of calls.
-fn cut(mut calls: Vec<(Vec<f64>, f64)>, measured_s: f64) -> Group {
+fn cut(mut calls: Vec<(Vec<f64>, f64)>, measured: Recorded) -> Group {
     let size = |values: &[f64]| values.iter().map(|v| v.abs().ln_1p()).sum::<f64>();
     calls.sort_by(|a, b| size(&a.0).total_cmp(&size(&b.0)));
     let count: f64 = calls.iter().map(|(_, n)| n).sum();
@@ -306,7 +308,7 @@ fn cut(mut calls: Vec<(Vec<f64>, f64)>, measured_s: f64) -> Group {
     }
     Group {
         count,
-        measured_s,
+        measured,
         slots,
     }
 }
@@ -325,7 +327,10 @@ impl Law {
         let counts: Vec<f64> = groups.iter().map(|g| g.count).collect();
         let (count, off) = self.value(&counts)?;
         *misfit = misfit.max(off);
-        let measured: Vec<f64> = groups.iter().map(|g| g.measured_s).collect();
+        let measured = |of: fn(&Recorded) -> f64| {
+            let values: Vec<f64> = groups.iter().map(|g| of(&g.measured)).collect();
+            self.value(&values).map_or(0.0, |(value, _)| value)
+        };
         let slots = (0..groups[0].slots.len()).map(|slot| {
             let n_parameters = groups[0].slots[slot].len();
             let mean = |parameter: usize| {
@@ -336,7 +341,10 @@ impl Law {
         });
         Some(Group {
             count,
-            measured_s: self.value(&measured).map_or(0.0, |(value, _)| value),
+            measured: Recorded {
+                wall_s: measured(|m| m.wall_s),
+                processor_s: measured(|m| m.processor_s),
+            },
             slots: slots.collect::<Option<_>>()?,
         })
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use mastermind_models::{Coordinate, Metric};
+use serde::Serialize;
 
 /// Instance name to class name.
 pub type Assembly = BTreeMap<String, String>;
@@ -25,6 +26,9 @@ pub struct Call {
     pub count: u64,
     /// Time of all these calls, seconds, in the workload's metric.
     pub measured_s: f64,
+    /// The same as processor time: about their number times the median of one, which calls that waited for the processor do
+    /// not move.
+    pub processor_s: f64,
 }
 
 /// The calls of a run.
@@ -37,6 +41,33 @@ pub struct Workload {
     pub metric: Metric,
     /// The calls, in any order; the same coordinate may come several times.
     pub calls: Vec<Call>,
+}
+
+impl Workload {
+    /// What all calls took together.
+    pub fn recorded(&self) -> Recorded {
+        let sum = |of: fn(&Call) -> f64| self.calls.iter().map(of).sum();
+        Recorded {
+            processor_s: sum(|call| call.processor_s),
+            wall_s: sum(|call| call.measured_s),
+        }
+    }
+}
+
+/// What calls took when they were recorded.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Recorded {
+    /// Processor time, seconds: of each kind of call its number times the median of one.
+    pub processor_s: f64,
+    /// Wall time, seconds, with what calls waited for the processor.
+    pub wall_s: f64,
+}
+
+impl Recorded {
+    /// Wall seconds for each processor second; None without any.
+    pub fn wall_ratio(&self) -> Option<f64> {
+        (self.processor_s > 0.0).then(|| self.wall_s / self.processor_s)
+    }
 }
 
 /// Name of the model of a method of a class: `hydro.GodunovFlux::flux.compute`.

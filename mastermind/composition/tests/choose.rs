@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use mastermind_composition::{
-    Alternatives, Assembly, Call, Choice, ChooseOptions, Error, Requirement, Workload, choose,
-    choose_with, model_name, problem_of,
+    Alternatives, Assembly, BetweenRuns, Call, Choice, ChooseOptions, Error, Requirement, Workload,
+    choose, choose_with, model_name, problem_of,
 };
-use mastermind_models::{Coordinate, Metric, Model, ModelSet, Parameter, SampleSet, fit, predict};
+use mastermind_models::{
+    Coordinate, Metric, Model, ModelSet, Parameter, SampleSet, Statistic, fit, predict,
+};
 use proptest::prelude::*;
 
 /// Model `a + b q` of a method, measured from q = 1 to 9, each call off by `± spread` in turn.
@@ -42,6 +44,7 @@ fn call(
         coordinate,
         count,
         measured_s,
+        processor_s: 0.9 * measured_s,
     }
 }
 
@@ -134,7 +137,16 @@ fn by_hand() {
 fn the_interval_by_hand() {
     let (workload, alternatives, current) = shock();
     let (s, models) = (0.1, models(0.1));
-    let choice = choose(&workload, &alternatives, &current, &models).unwrap();
+    // Of runs that do not differ.
+    let options = ChooseOptions {
+        between_runs: Some(BetweenRuns {
+            deviation: 0.0,
+            freedom: 1e6,
+            runs: 5,
+        }),
+        ..ChooseOptions::default()
+    };
+    let choice = choose_with(&workload, &alternatives, &current, &models, &options).unwrap();
     let coefficients = |method: &str, n: f64, sum: f64| {
         let model = models.models.iter().find(|m| m.method == method).unwrap();
         let c = model.covariance.as_ref().unwrap();
@@ -144,11 +156,74 @@ fn the_interval_by_hand() {
     let variance = calls
         + coefficients("hydro.EfmFlux::flux.compute", 11.0, 28.0)
         + coefficients("hydro.Muscl::states.compute", 3.0, 12.0);
-    let half = choice.interval_s[1] - choice.predicted_s;
-    let t = half / variance.sqrt();
+    let [low, high] = choice.interval_s.unwrap();
+    let relative = variance.sqrt() / choice.predicted_s;
+    let t = (high / choice.predicted_s).ln() / relative;
     // Student's t between 9 degrees of freedom and the normal distribution.
     assert!((1.96..2.262).contains(&t), "{t}");
-    close(choice.predicted_s - choice.interval_s[0], half);
+    close(low * high, choice.predicted_s.powi(2));
+}
+
+/// Calls of one run say nothing of the next one, nor does one repeated run of use.
+#[test]
+fn without_repeated_runs_there_is_no_interval() {
+    let (workload, alternatives, current) = shock();
+    let models = models(0.1);
+    let interval = |between_runs| {
+        let options = ChooseOptions {
+            between_runs,
+            ..ChooseOptions::default()
+        };
+        let choice = choose_with(&workload, &alternatives, &current, &models, &options).unwrap();
+        assert_eq!(choice.measured.wall_s, 96.0 + 12.5);
+        assert!((choice.measured.wall_ratio().unwrap() - 1.0 / 0.9).abs() < 1e-12);
+        (
+            serde_json::to_value(&choice).unwrap()["interval_s"].clone(),
+            choice.interval_s,
+        )
+    };
+    let none = (serde_json::json!([null, null]), None);
+    assert_eq!(interval(None), none);
+    let totals = |n: usize| BetweenRuns::pooled(&[vec![1.0; n], vec![1.1]], None);
+    assert_eq!(interval(totals(2)), none);
+    assert!(interval(totals(4)).1.is_some());
+}
+
+/// A third of the calls waited for the processor: of medians a total has none of that, of means all.
+#[test]
+fn a_total_of_medians_is_of_undisturbed_calls() {
+    let total_s = |statistic: Statistic| {
+        let mut set = SampleSet::new(Metric::Wall).with_statistic(statistic);
+        let parameters = [Parameter::integer("q", "double")];
+        let method = set.declare("A::p.m", &parameters).unwrap();
+        for q in 1..=9 {
+            let q = f64::from(q);
+            for seconds in [q, q, q, q, 61.0 * q, 61.0 * q] {
+                set.push(method, &[q], seconds).unwrap();
+            }
+        }
+        let models = ModelSet {
+            models: fit(&set.finish()[0]).unwrap(),
+        };
+        let workload = Workload {
+            metric: Metric::Wall,
+            calls: vec![call("a", "A", "p.m", 5.0, 100, 500.0)],
+        };
+        let current = assembly(&[("a", "A")]);
+        let choice = choose(&workload, &Alternatives::new(), &current, &models).unwrap();
+        choice.predicted_s
+    };
+    let ratio = |statistic| total_s(statistic) / 500.0;
+    assert!(
+        (ratio(Statistic::Median) - 1.0).abs() < 1e-6,
+        "{}",
+        ratio(Statistic::Median)
+    );
+    assert!(
+        (ratio(Statistic::Mean) / 21.0 - 1.0).abs() < 1e-6,
+        "{}",
+        ratio(Statistic::Mean)
+    );
 }
 
 #[test]
@@ -158,7 +233,8 @@ fn json_has_the_fields_of_the_contract() {
     let json = serde_json::to_value(&choice).unwrap();
     assert_eq!(json["assemblies"], "4");
     assert_eq!(json["best"]["flux"], "hydro.EfmFlux");
-    assert!(json["interval_s"][1].is_number() && json["pruned"].as_array().unwrap().is_empty());
+    assert_eq!(json["interval_s"].as_array().unwrap().len(), 2);
+    assert!(json["pruned"].as_array().unwrap().is_empty());
     assert_eq!(json["instances"][0]["measured_s"], 96.0);
 }
 
@@ -255,7 +331,7 @@ fn the_count_is_exact() {
         choice.assemblies,
         "265613988875874769338781322035779626829233452653394495974574961739092490901302182994384699044001"
     );
-    assert_eq!((choice.predicted_s, choice.interval_s), (0.0, [0.0, 0.0]));
+    assert_eq!((choice.predicted_s, choice.interval_s), (0.0, None));
 }
 
 /// Time of the workload in one assembly, straight from the models.

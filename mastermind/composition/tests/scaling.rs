@@ -17,6 +17,7 @@ fn call(instance: &str, coordinate: Coordinate, count: u64, measured_s: f64) -> 
         coordinate,
         count,
         measured_s,
+        processor_s: 0.5 * measured_s,
     }
 }
 

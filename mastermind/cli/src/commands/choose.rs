@@ -12,11 +12,12 @@ use clap::Args;
 use mastermind_component::workload;
 use mastermind_composition::optimise::cfn;
 use mastermind_composition::{
-    Choice, ChooseOptions, Doubt, Ranked, Requirement, Row, ScaledWorkload, choose_with, problem_of,
+    BetweenRuns, Choice, ChooseOptions, Doubt, LEAST_FREEDOM, Ranked, Requirement, Row,
+    ScaledWorkload, choose_with, problem_of,
 };
 use mastermind_models::Metric;
 
-use self::runs::Runs;
+use self::runs::{Runs, Seconds, earlier_spread};
 use crate::commands::predict::read_models;
 use crate::commands::profile::tell_missing_records;
 use crate::destination::Force;
@@ -28,6 +29,9 @@ const EXPORTED_DECIMALS: usize = 9;
 
 /// Relative distance of a number of calls from a power of the settings up to which nothing is said.
 const TOLERATED_MISFIT: f64 = 0.1;
+
+/// Degrees of freedom that earlier runs count for at most.
+const MOST_EARLIER: f64 = 20.0;
 
 /// Choose the best assembly for a recorded workload.
 #[derive(Args)]
@@ -65,6 +69,10 @@ pub struct Choose {
     /// the interval of the predicted time
     #[arg(long, value_name = "DIR")]
     runs: Option<PathBuf>,
+    /// A folder of runs of any assemblies recorded on this machine before: how much repeated ones differ there is weighed in,
+    /// as 20 runs at most
+    #[arg(long, value_name = "DIR")]
+    earlier: Option<PathBuf>,
     /// Refuse where an alternative has no model, instead of choosing among the others
     #[arg(long)]
     strict: bool,
@@ -122,8 +130,9 @@ impl Choose {
             warn_of_scaling(&scaled);
             calls = scaled.workload;
         }
+        let seconds = Seconds::of(&models);
         let options = ChooseOptions {
-            between_runs: runs.as_ref().and_then(Runs::spread),
+            between_runs: self.spread(runs.as_ref(), seconds)?,
             n_best: self.best.get(),
             requirements: self.require.clone(),
             attributes: assembly.attributes.clone(),
@@ -144,9 +153,19 @@ impl Choose {
         if self.json {
             output::json(&choice)?;
         } else {
-            tell(&choice);
+            tell(&choice, seconds);
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// How much runs differ, as far as repeated ones tell.
+    fn spread(&self, runs: Option<&Runs>, seconds: Seconds) -> anyhow::Result<Option<BetweenRuns>> {
+        let earlier = self.earlier.as_deref();
+        let earlier = earlier.map(|folder| earlier_spread(folder, seconds));
+        let earlier = earlier.transpose()?;
+        let totals_s = runs.map_or_else(Vec::new, |runs| runs.totals_s(seconds));
+        let earlier = earlier.flatten().map(|e| e.as_earlier(MOST_EARLIER));
+        Ok(BetweenRuns::pooled(&totals_s, earlier))
     }
 
     fn write(&self, assembly: &Assembly, choice: &Choice, path: &Path) -> anyhow::Result<()> {
@@ -193,7 +212,7 @@ fn warn(text: String) {
     output::tell(&format!("warning: {text}"));
 }
 
-fn tell(choice: &Choice) {
+fn tell(choice: &Choice, seconds: Seconds) {
     let rows = choice
         .instances
         .iter()
@@ -209,12 +228,14 @@ fn tell(choice: &Choice) {
         "",
     ];
     output::line(output::table(&header, &[2, 3, 5], rows));
-    let [lower, upper] = choice.interval_s;
     output::line(format!(
-        "{} assemblies; best {:.4} s predicted ({lower:.4} to {upper:.4}), the current one {:.4} s",
-        choice.assemblies, choice.predicted_s, choice.current_s
+        "{} assemblies; best {:.4} s predicted{}, the current one {:.4} s",
+        choice.assemblies,
+        choice.predicted_s,
+        interval(choice),
+        choice.current_s
     ));
-    if !choice.spread_unknown.is_empty() {
+    if choice.interval_s.is_some() && !choice.spread_unknown.is_empty() {
         output::line(format!(
             "the spread of calls is unknown for {}, {:.4} s together: the interval is as if they took that",
             choice.spread_unknown.join(", "),
@@ -222,6 +243,9 @@ fn tell(choice: &Choice) {
         ));
     }
     output::line(spread_line(choice));
+    if let Some(line) = seconds_line(choice, seconds) {
+        output::line(line);
+    }
     let changed = choice
         .instances
         .iter()
@@ -253,18 +277,47 @@ fn tell(choice: &Choice) {
     });
 }
 
-/// What the interval of the total is about.
+fn interval(choice: &Choice) -> String {
+    let ends = choice.interval_s;
+    ends.map_or_else(String::new, |[lower, upper]| {
+        format!(" ({lower:.4} to {upper:.4})")
+    })
+}
+
+/// What the interval of the total is about, or why there is none.
 fn spread_line(choice: &Choice) -> String {
     match &choice.between_runs {
-        Some(between) => format!(
+        Some(between) if choice.interval_s.is_some() => format!(
             "the interval is that of one fresh run: runs differ by {:.1} % ({} degrees of freedom)",
             100.0 * between.deviation,
             between.freedom
         ),
-        None => "spread between runs unknown: the interval is that of calls in the recorded run's state, and other runs are \
-                 often outside it; --runs DIR tells it from repeated runs"
+        Some(between) => format!(
+            "spread between runs hardly known, {} degrees of freedom, expected {LEAST_FREEDOM}: no interval; --runs DIR with more \
+             repeated runs tells it, or --earlier DIR",
+            between.freedom
+        ),
+        None => "spread between runs unknown: no interval; --runs DIR tells it from repeated runs, --earlier DIR from those of \
+                 other assemblies"
             .into(),
     }
+}
+
+/// Which seconds are predicted, and what the others are.
+fn seconds_line(choice: &Choice, seconds: Seconds) -> Option<String> {
+    let ratio = choice.measured.wall_ratio()?;
+    let (processor_s, wall_s) = (choice.measured.processor_s, choice.measured.wall_s);
+    Some(match seconds {
+        Seconds::Processor => format!(
+            "seconds are those of the processor: {processor_s:.4} s of them took {wall_s:.4} s of wall time as recorded, {ratio:.3} \
+             times as much; the best assembly would take {:.4} s in a run as disturbed as that",
+            ratio * choice.predicted_s
+        ),
+        Seconds::Wall => format!(
+            "seconds are those of the wall in the runs that the models are of; the calls recorded here took {wall_s:.4} s of them, \
+             {processor_s:.4} s of the processor, which models of medians predict (fit --statistic median)"
+        ),
+    })
 }
 
 /// Whether the models tell the best assembly from the next one, and which run would.

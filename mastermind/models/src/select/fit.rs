@@ -401,12 +401,13 @@ fn model(samples: &Samples, points: &Points, best: Candidate, notes: Vec<Note>) 
         n_refused: samples.n_refused,
         notes,
     };
-    model.total_ratio = total_ratio(&model, points);
+    model.total_ratio = total_ratio(&model, points, samples.statistic);
     model
 }
 
-/// Time of all calls by what predictions give them; 1 where that is nothing.
-fn total_ratio(model: &Model, points: &Points) -> f64 {
+/// Time of all calls by what predictions give them; 1 where that is nothing. Of medians it is their number times the median:
+/// what disturbed calls took beyond does not belong to such a total.
+fn total_ratio(model: &Model, points: &Points, statistic: Statistic) -> f64 {
     let value_s = |formula: &Formula, i: usize| {
         let value = formula.evaluate(|name| points.number(i, name));
         value.unwrap_or(f64::NAN)
@@ -427,7 +428,13 @@ fn total_ratio(model: &Model, points: &Points) -> f64 {
         count * middle(&mut parts).max(0.0)
     });
     let predicted_s: f64 = predicted.sum();
-    let total_s: f64 = points.all.iter().map(|summary| summary.total_s()).sum();
+    let total_s: f64 = match statistic {
+        Statistic::Mean => points.all.iter().map(|summary| summary.total_s()).sum(),
+        Statistic::Median | Statistic::Minimum => {
+            let pairs = points.mean_s.iter().zip(&points.all);
+            pairs.map(|(time_s, all)| time_s * all.count as f64).sum()
+        }
+    };
     let ratio = total_s / predicted_s;
     if ratio.is_finite() && ratio > 0.0 {
         ratio

@@ -10,7 +10,7 @@ use mastermind_component::workload;
 use mastermind_composition::{
     BetweenRuns, ScaledWorkload, Settings, SizedRun, Workload, scale_workload,
 };
-use mastermind_models::Metric;
+use mastermind_models::{Metric, ModelSet, Note, Statistic};
 use mastermind_records::Run;
 
 use crate::by_settings::{RANKS, full_name, settings};
@@ -28,6 +28,36 @@ struct Recorded {
     workload: Workload,
 }
 
+/// How much repeated runs of a folder differ, whatever was run; None where no run was repeated.
+///
+/// # Errors
+/// As [`Runs::read`].
+pub fn earlier_spread(directory: &Path, seconds: Seconds) -> anyhow::Result<Option<BetweenRuns>> {
+    let runs = Runs::read_of(directory, None)?;
+    Ok(BetweenRuns::pooled(&runs.totals_s(seconds), None))
+}
+
+/// Which seconds models predict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seconds {
+    /// Those of the processor, which models of medians predict.
+    Processor,
+    /// Those of the wall, with what calls waited for the processor, which models of means predict.
+    Wall,
+}
+
+impl Seconds {
+    /// What a set of models predicts.
+    pub fn of(models: &ModelSet) -> Self {
+        let is_of_median = |note: &Note| matches!(note, Note::Statistic { statistic } if *statistic != Statistic::Mean);
+        let mut models = models.models.iter();
+        match models.all(|model| model.notes.iter().any(is_of_median)) {
+            true => Self::Processor,
+            false => Self::Wall,
+        }
+    }
+}
+
 /// The runs in the folders of a folder.
 pub struct Runs(Vec<Recorded>);
 
@@ -37,6 +67,11 @@ impl Runs {
     /// # Errors
     /// The folder cannot be read, or a folder in it holds no records; there are none; one has no calls of the assembly.
     pub fn read(directory: &Path, assembly: &Assembly) -> anyhow::Result<Self> {
+        Self::read_of(directory, Some(assembly))
+    }
+
+    /// Reads runs of an assembly, or of whatever was run.
+    fn read_of(directory: &Path, assembly: Option<&Assembly>) -> anyhow::Result<Self> {
         let act = || format!("cannot read runs in \"{}\"", directory.display());
         let mut runs = Vec::new();
         for entry in fs::read_dir(directory).with_context(act)? {
@@ -61,15 +96,21 @@ impl Runs {
         Ok(Self(runs))
     }
 
-    /// How much the totals of repeated runs differ; None where no run was repeated.
-    pub fn spread(&self) -> Option<BetweenRuns> {
+    /// For each assembly and settings the total of each run, seconds.
+    ///
+    /// # Arguments
+    /// * `seconds` - which
+    pub fn totals_s(&self, seconds: Seconds) -> Vec<Vec<f64>> {
         let mut totals_s: BTreeMap<_, Vec<f64>> = BTreeMap::new();
         for run in &self.0 {
             let kind = (&run.classes, &run.parameters, run.ranks);
-            totals_s.entry(kind).or_default().push(run.total_s());
+            let recorded = run.workload.recorded();
+            totals_s.entry(kind).or_default().push(match seconds {
+                Seconds::Processor => recorded.processor_s,
+                Seconds::Wall => recorded.wall_s,
+            });
         }
-        let totals_s: Vec<Vec<f64>> = totals_s.into_values().collect();
-        BetweenRuns::pooled(&totals_s, None)
+        totals_s.into_values().collect()
     }
 
     /// The workload at other settings, from the runs that have the classes of a run.
@@ -87,7 +128,7 @@ impl Runs {
         set: &[(String, String)],
         ranks: Option<u32>,
     ) -> anyhow::Result<ScaledWorkload> {
-        let like = Recorded::of(like, assembly);
+        let like = Recorded::of(like, Some(assembly));
         let mut wanted = like.settings.clone();
         for (key, value) in set {
             let name = full_name(&wanted, key)
@@ -110,14 +151,17 @@ impl Runs {
 }
 
 impl Recorded {
-    fn of(run: &Run, assembly: &Assembly) -> Self {
+    /// # Arguments
+    /// * `assembly` - whose instances count; all where there is none
+    fn of(run: &Run, assembly: Option<&Assembly>) -> Self {
+        let is_own = |instance: &String| {
+            assembly.is_none_or(|assembly| assembly.instances.contains_key(instance))
+        };
         let mut workload = workload(run, Metric::Wall);
-        workload
-            .calls
-            .retain(|call| assembly.instances.contains_key(&call.instance));
+        workload.calls.retain(|call| is_own(&call.instance));
         let definition = run.logs().first().map(|log| &log.definitions().run);
         let classes = definition.into_iter().flat_map(|run| &run.classes);
-        let own = classes.filter(|c| assembly.instances.contains_key(&c.instance));
+        let own = classes.filter(|c| is_own(&c.instance));
         Self {
             classes: own.map(|c| (c.instance.clone(), c.class.clone())).collect(),
             parameters: definition.map_or_else(BTreeMap::new, |run| run.parameters.clone()),
@@ -128,6 +172,6 @@ impl Recorded {
     }
 
     fn total_s(&self) -> f64 {
-        self.workload.calls.iter().map(|call| call.measured_s).sum()
+        self.workload.recorded().wall_s
     }
 }

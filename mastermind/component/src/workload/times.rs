@@ -1,0 +1,87 @@
+//! The middle of many times in bounded memory.
+
+/// Times kept at most; of more, every other is kept, and so on.
+const MOST_KEPT: usize = 512;
+
+/// Fewest times that have a middle: of two, either may be the disturbed one.
+const LEAST: usize = 3;
+
+/// Some of the times of calls that are alike, evenly spread over all of them.
+#[derive(Debug, Clone)]
+pub struct Times {
+    kept: Vec<f64>,
+    /// One of so many is kept.
+    every: u64,
+    taken: u64,
+}
+
+impl Default for Times {
+    fn default() -> Self {
+        Times {
+            kept: Vec::new(),
+            every: 1,
+            taken: 0,
+        }
+    }
+}
+
+impl Times {
+    /// Takes one in.
+    pub fn take(&mut self, seconds: f64) {
+        if self.taken % self.every == 0 {
+            if self.kept.len() == MOST_KEPT {
+                let mut at = 0;
+                self.kept.retain(|_| {
+                    at += 1;
+                    at % 2 == 1
+                });
+                self.every *= 2;
+            }
+            // After the halving this one may be between two that are kept.
+            if self.taken % self.every == 0 {
+                self.kept.push(seconds);
+            }
+        }
+        self.taken += 1;
+    }
+
+    /// Their median, seconds; None where there are too few.
+    pub fn median_s(&self) -> Option<f64> {
+        let n = self.kept.len();
+        if n < LEAST {
+            return None;
+        }
+        let mut sorted = self.kept.clone();
+        sorted.sort_by(f64::total_cmp);
+        Some(f64::midpoint(sorted[(n - 1) / 2], sorted[n / 2]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_spread_over_all() {
+        let mut times = Times::default();
+        for k in 0..100_000 {
+            times.take(f64::from(k));
+        }
+        assert!((MOST_KEPT / 2..=MOST_KEPT).contains(&times.kept.len()));
+        let median = times.median_s().expect("a median");
+        assert!((median / 50_000.0 - 1.0).abs() < 0.01, "{median}");
+    }
+
+    #[test]
+    fn a_call_that_waited_for_the_processor_does_not_count() {
+        let mut times = Times::default();
+        for seconds in [1.0, 1.0] {
+            times.take(seconds);
+        }
+        assert_eq!(times.median_s(), None);
+        for seconds in [90.0, 1.5, 1.1] {
+            times.take(seconds);
+        }
+        assert_eq!(times.median_s(), Some(1.1));
+    }
+}
