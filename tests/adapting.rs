@@ -198,3 +198,108 @@ fn nothing_to_swap_is_an_error() {
         "{told}"
     );
 }
+
+/// One that reports more steps than another: where the application goes on all the same nothing is adapted any more, where
+/// it waits for ever the run ends and says why.
+#[test]
+fn ranks_that_report_other_numbers_of_steps_are_told() {
+    let scratch = Scratch::new();
+    let models = models(&scratch);
+    let classes = ["test.SteadyFlux", "test.SlowingFlux"];
+    let uneven = "[parameters.uneven]\nfirst = 3\nothers = 5\n";
+    let assembly = shock(&scratch, classes[0], &classes, uneven);
+    let text = scratch.read("shock.toml");
+    let text = text.replace("[instances]", "[instances]\nuneven = \"test.UnevenSteps\"");
+    let text = text.replace(
+        "[connections]",
+        "[connections]\n\"uneven.onward\" = \"driver.go\"",
+    );
+    scratch.write(
+        "shock.toml",
+        text.replace("port = \"driver.go\"", "port = \"uneven.go\""),
+    );
+    for mpi in mpis() {
+        let ranks = [
+            "--ranks",
+            "2",
+            "--mpi",
+            mpi.kind.name(),
+            "--adapt-patience",
+            "3",
+        ];
+        let records = ["--records", "records", "--overwrite", "--adapt", &models];
+        let run =
+            |more: &[&str]| scratch.verb("run", &assembly, &[&records[..], &ranks, more].concat());
+        let ended = run(&[]);
+        let expected = "warning: nothing is adapted any more: the application has ended on rank 0 after 3 reported steps and \
+                        reports step 4 on rank 1, expected as many on each";
+        assert!(ended.stderr.contains(expected), "{ended:#?}");
+        ended.well();
+        let ended = run(&[
+            "--set",
+            "uneven.first=0",
+            "--set",
+            "uneven.others=1",
+            "--set",
+            "uneven.goes_on=true",
+        ]);
+        let expected = "of the application has ended on this rank, and for 3 s not on another one";
+        assert!(ended.stderr.contains(expected), "{ended:#?}");
+        ended.error();
+    }
+}
+
+/// A class that no model tells anything of is named, and tried all the same.
+#[test]
+fn a_class_without_a_model_is_named() {
+    let scratch = Scratch::new();
+    let models = models(&scratch);
+    let assembly = shock(&scratch, "test.SteadyFlux", &["test.KnowingFlux"], "");
+    let records = ["--records", "records", "--adapt", &models];
+    let ended = scratch.verb("run", &assembly, &records);
+    let expected = "warning: no model of test.KnowingFlux, which may work at \"flux\": what it takes is learnt in the run";
+    assert!(ended.stderr.contains(expected), "{ended:#?}");
+    let told = ended.well();
+    assert!(
+        told.contains("try test.SteadyFlux to test.KnowingFlux"),
+        "{told}"
+    );
+}
+
+/// In a box of walls nothing goes in or out, whichever class computes.
+#[test]
+fn mass_and_energy_stay_where_components_are_swapped() {
+    let scratch = Scratch::new();
+    let models = models(&scratch);
+    let slow = "[parameters.flux]\nslow_after = 250";
+    let classes = ["test.SlowingFlux", "hydro.GodunovFlux"];
+    let assembly = shock(&scratch, classes[0], &classes, slow);
+    let walls = [
+        "bc.left=reflecting",
+        "bc.right=reflecting",
+        "statistics.csv=sums.csv",
+        "driver.statistics_every=10",
+    ];
+    let walls: Vec<_> = walls.iter().flat_map(|set| ["--set", set]).collect();
+    let told = adapt(&scratch, &assembly, &models, &walls);
+    assert!(told.contains("keep hydro.GodunovFlux"), "{told}");
+    let sums = scratch.read("sums.csv");
+    let mut lines = sums.lines();
+    let names: Vec<_> = lines.next().expect("a header").split(',').collect();
+    let lines: Vec<Vec<f64>> = lines
+        .map(|line| {
+            line.split(',')
+                .map(|n| n.parse().expect("a number"))
+                .collect()
+        })
+        .collect();
+    assert!(lines.len() > 1, "{sums}");
+    for name in ["mass", "energy"] {
+        let at = names.iter().position(|n| *n == name).expect("a column");
+        let (first, last) = (lines[0][at], lines[lines.len() - 1][at]);
+        assert!(
+            (last / first - 1.0).abs() < 1e-12,
+            "{name}: {first} to {last}"
+        );
+    }
+}

@@ -253,3 +253,52 @@ fn a_component_asks_what_was_recorded() {
     let without = ["--set", "asking.is_recorded=false"];
     scratch.verb("run", &file, &without).well();
 }
+
+/// `cca.PerfModel` is there for who registers it, in Rust and in C, and knows the calls made so far.
+#[test]
+fn a_component_asks_what_models_say() {
+    let scratch = scratch();
+    let assembly = |name: &str, more: &str, go: &str| {
+        let text = format!(
+            "[assembly]\nname = \"{name}\"\npath = [{:?}, {:?}]\n\n\
+             [instances]\nfirst = \"test.Red\"\ncaller = \"test.Caller\"\n{more}\n\
+             [connections]\n\"caller.work\" = \"first.work\"\n{go}\n\
+             [alternatives]\nfirst = [\"test.Red\", \"test.Blue\"]\n\n",
+            scratch.text(LIBRARY),
+            scratch.text("libasking.so"),
+        );
+        scratch.write(&format!("{name}.toml"), text)
+    };
+    if c_library(&scratch, "asking", "asking", &[]).is_none() {
+        return;
+    }
+    let calling = assembly("calling", "", "[go]\nport = \"caller.go\"");
+    for class in ["test.Red", "test.Blue"] {
+        let replaced = format!("first={class}");
+        let arguments = ["--records", class, "--replace", &replaced];
+        scratch.verb("run", &calling, &arguments).well();
+    }
+    let fit = ["fit", "test.Red", "test.Blue", "-o", "models.json"];
+    scratch.mastermind(&fit).well();
+    let asked = |file: &std::path::Path| {
+        let models = [
+            "--records",
+            "asked",
+            "--overwrite",
+            "--models",
+            "models.json",
+        ];
+        scratch.verb("run", file, &models).well();
+        let told = scratch
+            .verb("run", file, &["--records", "asked", "--overwrite"])
+            .error();
+        assert!(
+            told.contains("no models, expected run --records DIR --models FILE"),
+            "{told}"
+        );
+    };
+    let go = "\"asking.work\" = \"first.work\"\n[go]\nport = \"asking.go\"";
+    asked(&assembly("rust", "asking = \"test.AskingModels\"", go));
+    let go = "\"asking.work\" = \"caller.go\"\n[go]\nport = \"asking.go\"";
+    asked(&assembly("c", "asking = \"test.AskingC\"", go));
+}

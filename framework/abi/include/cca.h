@@ -185,6 +185,28 @@ typedef struct {
     int32_t (*replace_instance)(const void *object, cca_text instance, cca_text class_name, cca_error *error);
 } cca_replacement_service;
 
+/* cca.PerfModel 1.0, led to whoever registers a uses port of it: what models say while the run goes on. predict: a call of
+ * CLASS::PORT.METHOD at "q=4000,axis=y". total: the own time of all calls recorded so far on this rank, were an instance of
+ * another class (both empty: as it is). best: the class that would be fastest at an instance for these calls; the text lives
+ * as long as the process. */
+#define CCA_PERF_MODEL_NAME "cca.PerfModel"
+#define CCA_PERF_MODEL_VERSION "1.0"
+#define CCA_PERF_MODEL_HASH UINT64_C(0xeb0005d0a0e6c06e)
+/* Seconds, with the ends of the 95 % interval; extrapolated: not 0 where a parameter lies outside the measured range. */
+typedef struct {
+    double value_s;
+    double lower_s;
+    double upper_s;
+    uint8_t extrapolated;
+} cca_predicted_time;
+typedef struct {
+    cca_vtable_header header;
+    int32_t (*predict)(const void *object, cca_text method, cca_text at, cca_predicted_time *time, cca_error *error);
+    int32_t (*total)(const void *object, cca_text instance, cca_text class_name, cca_predicted_time *time,
+                     cca_error *error);
+    int32_t (*best)(const void *object, cca_text instance, cca_text *class_name, cca_error *error);
+} cca_perf_model;
+
 /* The table of the services that set_services gets. */
 static inline const cca_services *cca_services_table(cca_port services) {
     return (const cca_services *)(const void *)services.vtable;

@@ -46,6 +46,7 @@ mod measurement;
 mod monitor;
 mod parameter;
 mod parameter_set;
+mod perf_model;
 mod perf_param;
 mod plain;
 mod progress;
@@ -77,6 +78,7 @@ pub use measurement::{
 pub use monitor::{MonitorPort, MonitoredInstance, MonitoredMethod, RecorderPointer};
 pub use parameter::{Bounds, ParameterDescription, ParameterPort, ParameterValue};
 pub use parameter_set::{Parameter, ParameterBuilder, ParameterSet, ParameterType};
+pub use perf_model::{PerfModelPort, PerfModelPortVtable, PredictedTime};
 pub use perf_param::{Invocation, MethodTotals, PerfParamPort};
 pub use plain::{KeptValue, PlainParameter, PlainValue, plain_kind};
 pub use progress::ProgressPort;

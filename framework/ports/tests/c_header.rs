@@ -14,8 +14,9 @@ use cca_abi::{
     VtableHeader,
 };
 use cca_ports::{
-    CommPort, CommPortVtable, GoPort, GoPortVtable, PlainParameter, PlainValue, Reduction,
-    ReplacementServicePort, ReplacementServicePortVtable, ServicesPortVtable, plain_kind,
+    CommPort, CommPortVtable, GoPort, GoPortVtable, PerfModelPort, PerfModelPortVtable,
+    PlainParameter, PlainValue, PredictedTime, Reduction, ReplacementServicePort,
+    ReplacementServicePortVtable, ServicesPortVtable, plain_kind,
 };
 
 /// A C expression and what Rust says of the same thing.
@@ -44,6 +45,8 @@ fn rows() -> Vec<(&'static str, usize)> {
             wait_some, abort
         },
         "cca_replacement_service": ReplacementServicePortVtable { header, reconnect, replace_instance },
+        "cca_perf_model": PerfModelPortVtable { header, predict, total, best },
+        "cca_predicted_time": PredictedTime { value_s, lower_s, upper_s, extrapolated },
         "cca_component_vtable": ComponentVtable { size, set_services, release_services, destroy },
         "cca_component": RawComponent { object, vtable },
         "cca_class": ClassDescriptor { version, doc, create },
@@ -89,6 +92,11 @@ fn rows() -> Vec<(&'static str, usize)> {
         (
             "CCA_REPLACEMENT_SERVICE_HASH",
             <dyn ReplacementServicePort>::descriptor().hash as usize,
+        ),
+        ("sizeof(cca_predicted_time)", size_of::<PredictedTime>()),
+        (
+            "CCA_PERF_MODEL_HASH",
+            <dyn PerfModelPort>::descriptor().hash as usize,
         ),
         ("sizeof(cca_class)", size_of::<ClassDescriptor>()),
         ("sizeof(cca_library)", size_of::<LibraryDescriptor>()),

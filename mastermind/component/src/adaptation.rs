@@ -5,12 +5,15 @@
 //! recorded since the last time; every rank decides by itself from the same numbers, so that all swap at the same call, and
 //! what they have decided so far is compared each time. Each decision is a line of JSON in a file beside the logs.
 
+mod pace;
+mod patience;
+
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use cca_core::{Framework, KeptWays};
 use cca_ports::{
@@ -26,6 +29,9 @@ use mastermind_records::{Record, RunFollower};
 use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
+use self::pace::{Meetings, Pace, Spent};
+pub use self::patience::AtDeadlock;
+use self::patience::Patience;
 use crate::mastermind::{Mastermind, locked};
 use crate::samples::port_method;
 use crate::summary::{packed, unpacked};
@@ -33,15 +39,6 @@ use crate::workload::coordinate;
 
 /// Records read at once.
 const AT_ONCE: u64 = 4096;
-
-/// Part of the run's time that following and deciding may take; where it takes more it is done after several steps.
-const OWN_SHARE: f64 = 0.01;
-
-/// Seconds that it may take in any case: a run of a second is to be adapted too.
-const OWN_LEAST_S: f64 = 0.05;
-
-/// Most steps between two decisions.
-const MOST_STEPS: f64 = 50.0;
 
 /// What is adapted, and where it is told.
 #[derive(Debug, Clone)]
@@ -56,6 +53,8 @@ pub struct AdaptConfig {
     pub alternatives: Alternatives,
     /// How careful it is.
     pub settings: AdaptSettings,
+    /// Longest time that one step of the application may keep other ranks waiting.
+    pub patience: Duration,
 }
 
 /// Adapts a run.
@@ -65,6 +64,8 @@ pub struct Adaptation {
     comm: UsesPort<dyn CommPort>,
     replacement: UsesPort<dyn ReplacementServicePort>,
     state: Mutex<State>,
+    /// Where there are other ranks to wait for.
+    patience: Option<Patience>,
     /// What was replaced: calls that fail in what was put in are answered by it, and one may be under way until the end.
     kept: Mutex<Vec<KeptWays>>,
 }
@@ -81,8 +82,11 @@ struct State {
     /// Steps of the application so far, and at the last decision.
     step: u64,
     decided_at: u64,
-    /// Steps until the next decision.
-    stride: u64,
+    /// When the ranks meet until then.
+    meetings: Meetings,
+    pace: Pace,
+    /// A trial or a suspicion is not to wait.
+    is_urgent: bool,
     /// Processor seconds that following and deciding have taken.
     own_s: f64,
     /// How often that was done.
@@ -111,6 +115,8 @@ pub struct AdaptOutcome {
 #[derive(Serialize, Deserialize)]
 struct Told {
     step: u64,
+    /// The application has ended here, and reports no more steps.
+    has_ended: bool,
     digest: u32,
     /// Processor seconds of all decisions so far, and how many they were.
     own_s: f64,
@@ -140,6 +146,7 @@ struct Agreed {
     fraction: f64,
     elapsed_s: f64,
     stride: u64,
+    asked_every: u64,
     batches: Vec<Line>,
 }
 
@@ -157,6 +164,7 @@ impl Adaptation {
     ///
     /// # Arguments
     /// * `models` - of the classes, as `fit` makes them
+    /// * `at_deadlock` - called where ranks wait for one another and none goes on; None with one rank
     ///
     /// # Errors
     /// The framework's; the log of decisions cannot be made.
@@ -166,7 +174,10 @@ impl Adaptation {
         mastermind: &Arc<Mastermind>,
         config: &AdaptConfig,
         models: ModelSet,
+        at_deadlock: Option<Box<AtDeadlock>>,
     ) -> Result<Self, PortError> {
+        let patience = at_deadlock.map(|act| Patience::new(config.patience, act));
+        let patience = patience.transpose().map_err(PortError::failed)?;
         let path = decisions_file(&config.directory, config.rank);
         let log = File::create(&path).map_err(|error| {
             PortError::failed(format_args!(
@@ -202,7 +213,12 @@ impl Adaptation {
             started: Instant::now(),
             step: 0,
             decided_at: 0,
-            stride: 1,
+            meetings: Meetings {
+                stride: 1,
+                asked_every: 1,
+            },
+            pace: Pace::new(),
+            is_urgent: false,
             own_s: 0.0,
             n_decided: 0,
             stopped: None,
@@ -212,6 +228,7 @@ impl Adaptation {
             framework: framework.another_handle(),
             mastermind: Arc::clone(mastermind),
             kept: Mutex::default(),
+            patience,
             comm: services.register_uses_port("comm")?,
             replacement: services.register_uses_port("replacement")?,
             state: Mutex::new(state),
@@ -228,26 +245,93 @@ impl Adaptation {
     pub fn step(&self, fraction: f64) -> Result<(), PortError> {
         let mut state = locked(&self.state);
         state.step += 1;
+        let is_long = state.pace.step_ended();
+        let decided = match state.stopped {
+            Some(_) => Ok(()),
+            None => self.meet(&mut state, fraction, is_long),
+        };
+        state.pace.step_begins();
+        decided
+    }
+
+    /// Decides where a decision is due, or any rank wants one brought forward.
+    fn meet(&self, state: &mut State, fraction: f64, is_long: bool) -> Result<(), PortError> {
         // Who does not know reports anything.
         let fraction = if fraction.is_finite() { fraction } else { 0.0 };
-        if state.stopped.is_some() || state.step < state.decided_at + state.stride {
+        let steps = state.step - state.decided_at;
+        let is_due = steps >= state.meetings.stride || state.is_urgent;
+        let is_asked = is_due || steps % state.meetings.asked_every == 0;
+        if !is_asked {
             return Ok(());
         }
+        let is_wanted = is_due || (is_long && state.spent(fraction).has_room());
         let comm = self.comm.get()?;
-        let agreed = state.exchange(fraction, &*comm)?;
         let ranks = comm.size()?.max(1) as u32;
+        if !self.is_wanted(state.step, is_wanted, &*comm)? {
+            return Ok(());
+        }
+        let agreed = self.exchange(state, fraction, false, &*comm)?;
         let begin_s = processor_s();
         let decided = state.decide(agreed, ranks)?;
         state.own_s += processor_s() - begin_s;
         state.n_decided += 1;
         for decision in &decided {
             if decision.is_swap() {
-                self.swap(&mut state, decision, &*comm)?;
+                self.swap(state, decision, &*comm)?;
             } else if decision.act == Act::Keep {
                 self.guard(&decision.site, &decision.to, None);
             }
         }
         Ok(())
+    }
+
+    /// Whether any rank wants to decide; collective.
+    fn is_wanted(
+        &self,
+        step: u64,
+        is_wanted: bool,
+        comm: &impl CommPort,
+    ) -> Result<bool, PortError> {
+        let Some(patience) = &self.patience else {
+            return Ok(is_wanted);
+        };
+        let mut wanted = [f64::from(u8::from(is_wanted))];
+        let ask = || comm.all_reduce(Reduction::Max, RSliceMut::from_mut_slice(&mut wanted));
+        patience.wait_for(step, ask)?;
+        Ok(wanted[0] > 0.0)
+    }
+
+    /// The application has ended on this rank. Collective: a rank that still reports steps is told so, and all go on unadapted.
+    ///
+    /// # Errors
+    /// The communicator's.
+    pub fn end(&self) -> Result<(), PortError> {
+        let mut state = locked(&self.state);
+        if state.stopped.is_some() || self.patience.is_none() {
+            return Ok(());
+        }
+        let comm = self.comm.get()?;
+        self.is_wanted(state.step, true, &*comm)?;
+        let agreed = self.exchange(&mut state, 1.0, true, &*comm)?;
+        if let Err(why) = agreed.step {
+            state.stop(why, agreed.fraction);
+        }
+        Ok(())
+    }
+
+    fn exchange(
+        &self,
+        state: &mut State,
+        fraction: f64,
+        has_ended: bool,
+        comm: &impl CommPort,
+    ) -> Result<Agreed, PortError> {
+        let step = state.step;
+        let mut exchange = || state.exchange(fraction, has_ended, comm);
+        match &self.patience {
+            Some(patience) => patience.wait_for(step, &mut exchange),
+            None => exchange(),
+        }
     }
 
     /// Carries a swap out. A class on trial is guarded by the one before it.
@@ -303,7 +387,12 @@ pub fn is_decisions_file(name: &str) -> bool {
 
 impl State {
     /// What all ranks have recorded since the last time, the same on each.
-    fn exchange(&mut self, fraction: f64, comm: &impl CommPort) -> Result<Agreed, PortError> {
+    fn exchange(
+        &mut self,
+        fraction: f64,
+        has_ended: bool,
+        comm: &impl CommPort,
+    ) -> Result<Agreed, PortError> {
         let begin_s = processor_s();
         let followed = self.follow();
         self.own_s += processor_s() - begin_s;
@@ -316,6 +405,7 @@ impl State {
         };
         let told = Told {
             step: self.step,
+            has_ended,
             digest: self.digest.clone().finalize(),
             own_s: self.own_s,
             n_decided: self.n_decided,
@@ -323,11 +413,17 @@ impl State {
             fraction,
             batches,
         };
+        if comm.size()? <= 1 {
+            return Ok(agree(vec![Ok(told)]));
+        }
         let own = serde_json::to_vec(&told).map_err(PortError::failed)?;
         let all = comm.gather(0, RSlice::from_slice(&packed(&own)))?;
         let mut words = Vec::new();
         if !all.is_empty() {
-            let agreed = agree(&all.iter().map(|w| unpacked(w)).collect::<Vec<_>>());
+            let told = all.iter().map(|words| {
+                serde_json::from_slice(&unpacked(words)).map_err(|error| error.to_string())
+            });
+            let agreed = agree(told.collect());
             words = packed(&serde_json::to_vec(&agreed).map_err(PortError::failed)?);
         }
         let mut length = [words.len() as f64];
@@ -355,9 +451,22 @@ impl State {
         Ok(gathered.lines())
     }
 
+    fn spent(&self, fraction: f64) -> Spent {
+        Spent {
+            own_s: self.own_s,
+            n_decided: self.n_decided,
+            elapsed_s: self.started.elapsed().as_secs_f64(),
+            step: self.step,
+            fraction,
+        }
+    }
+
     fn decide(&mut self, agreed: Agreed, ranks: u32) -> Result<Vec<Decision>, PortError> {
         self.decided_at = self.step;
-        self.stride = agreed.stride;
+        self.meetings = Meetings {
+            stride: agreed.stride,
+            asked_every: agreed.asked_every,
+        };
         let step = match agreed.step {
             Ok(step) => step,
             Err(why) => {
@@ -373,6 +482,7 @@ impl State {
             ranks,
             batches: &batches,
         });
+        self.is_urgent = self.adapter.is_in_doubt();
         for decision in &decided {
             self.note(decision.clone());
         }
@@ -451,18 +561,19 @@ fn processor_s() -> f64 {
 }
 
 /// What follows from what all ranks have told, in their order.
-fn agree(told: &[Vec<u8>]) -> Agreed {
+fn agree(told: Vec<Result<Told, String>>) -> Agreed {
     let mut agreed = Agreed {
         step: Err("rank 0 has told nothing".into()),
         fraction: 0.0,
         elapsed_s: 0.0,
         stride: 1,
+        asked_every: 1,
         batches: Vec::new(),
     };
     let mut lines: BTreeMap<String, Vec<Line>> = BTreeMap::new();
     let mut first: Option<Told> = None;
-    for (rank, bytes) in told.iter().enumerate() {
-        let told: Told = match serde_json::from_slice(bytes) {
+    for (rank, told) in told.into_iter().enumerate() {
+        let told = match told {
             Ok(told) => told,
             Err(error) => {
                 agreed.step = Err(format!(
@@ -483,6 +594,17 @@ fn agree(told: &[Vec<u8>]) -> Agreed {
             first = Some(told);
             continue;
         };
+        if told.has_ended != first.has_ended {
+            let [(ended, at), (other, on)] = match told.has_ended {
+                true => [(rank, told.step), (0, first.step)],
+                false => [(0, first.step), (rank, told.step)],
+            };
+            agreed.step = Err(format!(
+                "the application has ended on rank {ended} after {at} reported steps and reports step {on} on rank {other}, \
+                 expected as many on each"
+            ));
+            return agreed;
+        }
         if told.step != first.step {
             let (found, expected) = (told.step, first.step);
             agreed.step = Err(format!(
@@ -498,24 +620,18 @@ fn agree(told: &[Vec<u8>]) -> Agreed {
         }
     }
     if let Some(first) = first {
-        agreed.stride = stride(&first);
+        let spent = Spent {
+            own_s: first.own_s,
+            n_decided: first.n_decided,
+            elapsed_s: first.elapsed_s,
+            step: first.step,
+            fraction: first.fraction,
+        };
+        let meetings = spent.meetings();
+        (agreed.stride, agreed.asked_every) = (meetings.stride, meetings.asked_every);
     }
     agreed.batches = lines.into_values().map(merged).collect();
     agreed
-}
-
-/// Steps until the next decision. What decisions may take is spendable from the start; after that each is to take its share
-/// of the steps since the last.
-fn stride(told: &Told) -> u64 {
-    let expected_s = told.elapsed_s / told.fraction.clamp(0.01, 1.0);
-    if told.own_s <= OWN_LEAST_S.max(OWN_SHARE * expected_s) {
-        return 1;
-    }
-    let a_decision_s = told.own_s / told.n_decided.max(1) as f64;
-    let a_step_s = told.elapsed_s / told.step.max(1) as f64;
-    (a_decision_s / (OWN_SHARE * a_step_s))
-        .round()
-        .clamp(1.0, MOST_STEPS) as u64
 }
 
 /// What several ranks have recorded of the same calls.
@@ -608,7 +724,7 @@ impl Gathered {
 mod tests {
     use super::*;
 
-    fn told(step: u64, digest: u32) -> Vec<u8> {
+    fn told(step: u64, digest: u32) -> Result<Told, String> {
         let line = Line {
             instance: "flux".into(),
             class: "A".into(),
@@ -618,21 +734,21 @@ mod tests {
             failed: 0,
             ln_mean: -9.0 - f64::from(digest),
         };
-        let told = Told {
+        Ok(Told {
             step,
+            has_ended: false,
             digest,
             own_s: 0.09,
             n_decided: 2,
             elapsed_s: 2.0,
             fraction: 0.25,
             batches: vec![line],
-        };
-        serde_json::to_vec(&told).expect("JSON")
+        })
     }
 
     #[test]
     fn what_ranks_have_recorded_is_added_up() {
-        let agreed = agree(&[told(4, 0), told(4, 0)]);
+        let agreed = agree(vec![told(4, 0), told(4, 0)]);
         assert_eq!(agreed.step, Ok(4));
         assert_eq!(agreed.batches.len(), 1);
         assert_eq!(
@@ -645,15 +761,23 @@ mod tests {
 
     #[test]
     fn a_rank_that_disagrees_is_told() {
-        let error = |told: &[Vec<u8>]| agree(told).step.expect_err("no agreement");
-        let behind = error(&[told(4, 0), told(4, 0), told(3, 0)]);
+        let error = |told| agree(told).step.expect_err("no agreement");
+        let behind = error(vec![told(4, 0), told(4, 0), told(3, 0)]);
         assert_eq!(behind, "rank 2 is at step 3, expected 4");
-        let other = error(&[told(4, 0), told(4, 7)]);
+        let other = error(vec![told(4, 0), told(4, 7)]);
         assert_eq!(
             other,
             "rank 1 has other models, alternatives or decisions than rank 0"
         );
-        let garbled = error(&[told(4, 0), b"{".to_vec()]);
+        let garbled = error(vec![told(4, 0), Err("an end".into())]);
         assert!(garbled.starts_with("rank 1 tells nothing that is understood"));
+        let ended = told(9, 0).map(|told| Told {
+            has_ended: true,
+            ..told
+        });
+        assert_eq!(
+            error(vec![told(4, 0), ended]),
+            "the application has ended on rank 1 after 9 reported steps and reports step 4 on rank 0, expected as many on each"
+        );
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! * [`Mastermind`]: provides the `cca.Monitor` port that proxies record through (the paper's section 4.3);
 //! * [`PerfParam`]: provides `cca.PerfParam`, which answers what they have recorded so far;
+//! * [`PerfModel`]: provides `cca.PerfModel`, which answers what models say;
 //! * [`Measurement`]: provides `cca.Measurement`, timers and events for components (section 4.1);
 //! * [`samples`]: the recorded calls as samples, for the fit;
 //! * [`workload`]: the recorded calls as a workload, for the choice;
@@ -13,16 +14,20 @@ mod adaptation;
 mod call_graph;
 mod mastermind;
 mod measurement;
+mod perf_model;
 mod record_objects;
 mod samples;
 mod summary;
 mod workload;
 mod wrapped;
 
-pub use adaptation::{AdaptConfig, AdaptOutcome, Adaptation, decisions_file, is_decisions_file};
+pub use adaptation::{
+    AdaptConfig, AdaptOutcome, Adaptation, AtDeadlock, decisions_file, is_decisions_file,
+};
 pub use call_graph::add_to_call_graph;
 pub use mastermind::{CounterChoice, Mastermind, library_hash, mpi_routines, routine_definitions};
 pub use measurement::Measurement;
+pub use perf_model::PerfModel;
 pub use record_objects::PerfParam;
 pub use samples::{NotCounted, counted, method_name, samples};
 pub use workload::workload;

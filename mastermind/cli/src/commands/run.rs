@@ -88,6 +88,9 @@ pub struct Run {
     /// Take another class for an instance
     #[arg(long, value_name = "INSTANCE=CLASS", value_parser = assignment)]
     replace: Vec<(String, String)>,
+    /// Answer the components that ask cca.PerfModel by these models, and those of --adapt where only these are given
+    #[arg(long, value_name = "FILE", requires = "records")]
+    models: Option<PathBuf>,
     /// Swap components while the run goes on, among the [alternatives], as these models and the run's own records say; every
     /// decision is told and written beside the records
     #[arg(long, value_name = "MODELS", requires = "records")]
@@ -95,6 +98,9 @@ pub struct Run {
     /// Part of the run's seconds that trying other components may cost
     #[arg(long, value_name = "PERCENT", value_parser = adapt::percent, default_value = "2%", requires = "adapt")]
     explore: f64,
+    /// Seconds that a rank waits for another one to report a step, before the run is ended with an error
+    #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = clap::value_parser!(u32).range(1..), requires = "adapt")]
+    adapt_patience: u32,
     /// Of a script, the first line that fails or is not understood ends it; without, it is told and passed over
     #[arg(long)]
     strict: bool,
@@ -142,8 +148,12 @@ impl Run {
         let adapting = session.together(self.prepare_adapting(&assembly))?;
         let mastermind = self.record(&session, &assembly, instruments.as_ref())?;
         let adaptation = self.adapt(adapting, &session, &assembly, mastermind.as_ref());
+        session.together(self.answer(&session, &assembly, mastermind.is_some()))?;
         let adaptation = session.together(adaptation)?;
-        let ended = start(&session, &go, &assembly);
+        let ended = start(&session, &go, &assembly).and_then(|()| {
+            let ended = adaptation.as_ref().map(|adaptation| adaptation.end());
+            Ok(ended.transpose().map(|_| ())?)
+        });
         session.progress.end_steps();
         if let Some(adaptation) = &adaptation {
             adapt::tell(&session, &adaptation.outcome());
@@ -242,8 +252,37 @@ impl Run {
 
     fn prepare_adapting(&self, assembly: &Assembly) -> anyhow::Result<Option<Adapting>> {
         let models = self.adapt.as_ref();
-        let prepare = |models: &PathBuf| Adapting::prepare(assembly, models, self.explore);
+        let patience = Duration::from_secs(u64::from(self.adapt_patience));
+        let prepare =
+            |models: &PathBuf| Adapting::prepare(assembly, models, self.explore, patience);
         models.map(prepare).transpose()
+    }
+
+    /// Has `cca.PerfModel` answer, where there are models and the run is recorded.
+    fn answer(
+        &self,
+        session: &Session,
+        assembly: &Assembly,
+        is_recorded: bool,
+    ) -> anyhow::Result<()> {
+        let models = self.models.as_ref().or(self.adapt.as_ref());
+        if let (Some(models), Some(records), true) = (models, &self.records, is_recorded) {
+            session.perf_model.answer(
+                crate::commands::predict::read_models(models, false)?,
+                assembly.instances.clone(),
+                assembly.alternatives.clone(),
+                (&self.rank_directory(session, records), session.rank as u32),
+            );
+        }
+        Ok(())
+    }
+
+    /// Where the logs of this rank are while they are written.
+    fn rank_directory(&self, session: &Session, records: &Path) -> PathBuf {
+        match &self.records_local {
+            Some(local) => local_directory(local, session.rank),
+            None => records.to_path_buf(),
+        }
     }
 
     /// Adapts the run, where asked for. Without records nothing can be adapted, which is told.
@@ -263,10 +302,7 @@ impl Run {
             }
             return Ok(None);
         };
-        let directory = match &self.records_local {
-            Some(local) => local_directory(local, session.rank),
-            None => records.clone(),
-        };
+        let directory = self.rank_directory(session, records);
         let begun = adapting.begin(session, assembly, mastermind, &directory);
         begun.map(Some)
     }

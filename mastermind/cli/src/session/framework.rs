@@ -7,7 +7,7 @@ use cca_comm::{Launched, MpiKind, MpiSize, Provided, SerialCommunicator, compare
 use cca_core::{Framework, Repository};
 use cca_loader::Library;
 use cca_ports::{CommPort, PortError, RSliceMut, Reduction};
-use mastermind_component::{Measurement, PerfParam};
+use mastermind_component::{Measurement, PerfModel, PerfParam};
 
 use super::back_end;
 use super::progress::Progress;
@@ -19,11 +19,17 @@ pub const COMM: &str = "comm";
 const PROGRESS: &str = "progress";
 
 /// Instances of the services that every assembly finds.
-pub const SERVICES: [&str; 4] = [COMM, PROGRESS, Measurement::PORT, PerfParam::PORT];
+pub const SERVICES: [&str; 5] = [
+    COMM,
+    PROGRESS,
+    Measurement::PORT,
+    PerfParam::PORT,
+    PerfModel::PORT,
+];
 
 /// A framework, and this rank's place among the ranks.
 pub struct Session {
-    /// The framework, with `comm`, `progress`, `measurement` and `perf_param` provided by default.
+    /// The framework, with `comm`, `progress`, `measurement`, `perf_param` and `perf_model` provided by default.
     pub framework: Framework,
     /// This rank.
     pub rank: i32,
@@ -37,6 +43,8 @@ pub struct Session {
     pub measurement: Arc<Measurement>,
     /// What was recorded so far, for the components; in a run that is not recorded it says so.
     pub perf_param: Arc<PerfParam>,
+    /// What models say, for the components; in a run without models it says so.
+    pub perf_model: Arc<PerfModel>,
 }
 
 impl Session {
@@ -107,6 +115,13 @@ impl Session {
         )?;
         let perf_param = PerfParam::add(&services)?;
         framework.provide_by_default(PerfParam::PORT, PerfParam::PORT)?;
+        let services = framework.services(
+            PerfModel::PORT,
+            "mastermind.PerfModel",
+            env!("CARGO_PKG_VERSION"),
+        )?;
+        let perf_model = PerfModel::add(&services)?;
+        framework.provide_by_default(PerfModel::PORT, PerfModel::PORT)?;
         Ok(Session {
             framework,
             rank,
@@ -115,6 +130,7 @@ impl Session {
             progress,
             measurement,
             perf_param,
+            perf_model,
         })
     }
 

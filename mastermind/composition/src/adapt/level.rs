@@ -70,6 +70,11 @@ impl LevelWatch {
         }
     }
 
+    /// Whether the last window was far off.
+    pub fn is_suspecting(&self) -> bool {
+        self.suspicion.is_some()
+    }
+
     fn standing(&self) -> Level {
         match self.suspicion {
             Some(_) => Level::Suspected,

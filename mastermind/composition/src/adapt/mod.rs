@@ -188,6 +188,13 @@ impl Adapter {
         decisions
     }
 
+    /// Whether more calls are wanted soon: a trial goes on, or a class is suspected to have changed.
+    pub fn is_in_doubt(&self) -> bool {
+        self.sites
+            .iter()
+            .any(|site| site.trial.is_some() || site.is_suspected())
+    }
+
     /// Tells whether a decided swap was made on all ranks. Where it was not, the class before works on, and the other is
     /// not put in again.
     ///

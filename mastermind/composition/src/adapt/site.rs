@@ -104,6 +104,11 @@ impl Site {
         }
     }
 
+    /// Whether the class that works here is suspected to have changed.
+    pub fn is_suspected(&self) -> bool {
+        self.arms[self.current].watch.is_suspecting()
+    }
+
     pub fn class(&self, arm: usize) -> &str {
         &self.arms[arm].class
     }

@@ -1,11 +1,13 @@
 //! `run --adapt`: which instances may be swapped, and what came of it.
 
 use std::path::Path;
+use std::process;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use cca_core::Assembly;
-use mastermind_component::{AdaptConfig, AdaptOutcome, Adaptation, Mastermind};
+use mastermind_component::{AdaptConfig, AdaptOutcome, Adaptation, AtDeadlock, Mastermind};
 use mastermind_composition::Alternatives;
 use mastermind_composition::adapt::AdaptSettings;
 use mastermind_models::ModelSet;
@@ -83,6 +85,26 @@ fn swappable(assembly: &Assembly) -> anyhow::Result<(Alternatives, Vec<String>)>
     Ok((swappable, left_out))
 }
 
+/// Classes of which no model tells anything before they are tried.
+fn without_models(
+    assembly: &Assembly,
+    alternatives: &Alternatives,
+    models: &ModelSet,
+) -> Vec<String> {
+    let mut unknown = Vec::new();
+    for (instance, others) in alternatives {
+        for class in others.iter().chain(assembly.instances.get(instance)) {
+            let prefix = format!("{class}::");
+            if !models.models.iter().any(|m| m.method.starts_with(&prefix)) {
+                unknown.push(format!(
+                    "no model of {class}, which may work at \"{instance}\": what it takes is learnt in the run"
+                ));
+            }
+        }
+    }
+    unknown
+}
+
 /// What a run is adapted by, found to be right before anything is recorded.
 pub struct Adapting {
     models: ModelSet,
@@ -90,6 +112,7 @@ pub struct Adapting {
     left_out: Vec<String>,
     /// Part of the run's seconds that trials may cost.
     explore: f64,
+    patience: Duration,
 }
 
 impl Adapting {
@@ -97,14 +120,25 @@ impl Adapting {
     ///
     /// # Errors
     /// The models cannot be read; nothing may be swapped.
-    pub fn prepare(assembly: &Assembly, models: &Path, explore: f64) -> anyhow::Result<Self> {
+    ///
+    /// # Arguments
+    /// * `explore` - part of the run's seconds that trials may cost
+    /// * `patience` - longest time that a rank waits for the others to report a step
+    pub fn prepare(
+        assembly: &Assembly,
+        models: &Path,
+        explore: f64,
+        patience: Duration,
+    ) -> anyhow::Result<Self> {
         let models = read_models(models, false)?;
-        let (alternatives, left_out) = swappable(assembly)?;
+        let (alternatives, mut left_out) = swappable(assembly)?;
+        left_out.extend(without_models(assembly, &alternatives, &models));
         Ok(Adapting {
             models,
             alternatives,
             left_out,
             explore,
+            patience,
         })
     }
 
@@ -139,8 +173,14 @@ impl Adapting {
                 explore: self.explore,
                 ..AdaptSettings::default()
             },
+            patience: self.patience,
         };
-        let adaptation = Adaptation::add(framework, &services, mastermind, &config, self.models);
+        let (rank, size) = (session.rank, session.size);
+        let give_up = move |why: &str| give_up(rank, size, why);
+        let give_up = (size > 1).then(|| Box::new(give_up) as Box<AtDeadlock>);
+        let models = self.models;
+        let adaptation =
+            Adaptation::add(framework, &services, mastermind, &config, models, give_up);
         let adaptation = Arc::new(adaptation.context("cannot adapt the run")?);
         framework.connect_defaults()?;
         let stepping = Arc::clone(&adaptation);
@@ -148,6 +188,12 @@ impl Adapting {
         session.progress.at_each_step(Box::new(step));
         Ok(adaptation)
     }
+}
+
+/// Ends the run: the rank that is waited for waits as well, and the launcher ends it.
+fn give_up(rank: i32, size: i32, why: &str) {
+    output::complain!("error: cannot adapt rank {rank} of {size}: {why}; run it without --adapt");
+    process::exit(1);
 }
 
 /// Tells what was decided: all warnings of this rank, and on the first one the decisions.
