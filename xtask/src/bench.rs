@@ -178,13 +178,28 @@ pub fn extrap(workspace: &Workspace) -> Result<(), StepError> {
     run_step("Extra-P and ours", &mut script(&[]))
 }
 
-/// The policies that choose while a program runs, replayed on measured times.
+/// The policies that choose while a program runs, replayed on measured times; then a run of which a component becomes slow.
 pub fn adapt(workspace: &Workspace) -> Result<(), StepError> {
+    let script = |name: &str| {
+        let mut script = Command::new("sh");
+        script
+            .arg(workspace.root.join("benches/adapt").join(name))
+            .env("CARGO_TARGET_DIR", &workspace.target);
+        script
+    };
+    let replaced = "a component that becomes slow is replaced";
+    let replaced = run_step(replaced, &mut script("replaced.sh"));
+    run_step("policies that choose on line", &mut script("run.sh"))?;
+    replaced
+}
+
+/// Every assembly of the case study, predicted and then run.
+pub fn assemblies(workspace: &Workspace) -> Result<(), StepError> {
     let mut script = Command::new("sh");
     script
-        .arg(workspace.root.join("benches/adapt/run.sh"))
+        .arg(workspace.root.join("benches/case-study/run.sh"))
         .env("CARGO_TARGET_DIR", &workspace.target);
-    run_step("policies that choose on line", &mut script)
+    run_step("every assembly, predicted and run", &mut script)
 }
 
 /// The tables of the error correction, and what a run costs beside Operon's.
