@@ -79,6 +79,8 @@ struct State {
     /// Of all lines of the log so far.
     digest: crc32fast::Hasher,
     started: Instant,
+    /// Processor seconds of this rank at that time.
+    began_s: f64,
     /// Steps of the application so far, and at the last decision.
     step: u64,
     decided_at: u64,
@@ -121,6 +123,8 @@ struct Told {
     /// Processor seconds of all decisions so far, and how many they were.
     own_s: f64,
     n_decided: u64,
+    /// Processor seconds of the run.
+    run_s: f64,
     elapsed_s: f64,
     fraction: f64,
     batches: Vec<Line>,
@@ -211,6 +215,7 @@ impl Adaptation {
             path,
             digest,
             started: Instant::now(),
+            began_s: clock_s(ClockId::ProcessCPUTime),
             step: 0,
             decided_at: 0,
             meetings: Meetings {
@@ -409,6 +414,7 @@ impl State {
             digest: self.digest.clone().finalize(),
             own_s: self.own_s,
             n_decided: self.n_decided,
+            run_s: self.run_s(),
             elapsed_s: self.started.elapsed().as_secs_f64(),
             fraction,
             batches,
@@ -451,11 +457,16 @@ impl State {
         Ok(gathered.lines())
     }
 
+    /// Processor seconds of this rank since it is adapted, of all its threads.
+    fn run_s(&self) -> f64 {
+        clock_s(ClockId::ProcessCPUTime) - self.began_s
+    }
+
     fn spent(&self, fraction: f64) -> Spent {
         Spent {
             own_s: self.own_s,
             n_decided: self.n_decided,
-            elapsed_s: self.started.elapsed().as_secs_f64(),
+            run_s: self.run_s(),
             step: self.step,
             fraction,
         }
@@ -556,7 +567,11 @@ impl State {
 
 /// Processor time of this thread, seconds.
 fn processor_s() -> f64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
+    clock_s(ClockId::ThreadCPUTime)
+}
+
+fn clock_s(clock: ClockId) -> f64 {
+    let time = clock_gettime(clock);
     time.tv_sec as f64 + 1e-9 * time.tv_nsec as f64
 }
 
@@ -623,7 +638,7 @@ fn agree(told: Vec<Result<Told, String>>) -> Agreed {
         let spent = Spent {
             own_s: first.own_s,
             n_decided: first.n_decided,
-            elapsed_s: first.elapsed_s,
+            run_s: first.run_s,
             step: first.step,
             fraction: first.fraction,
         };
@@ -740,6 +755,7 @@ mod tests {
             digest,
             own_s: 0.09,
             n_decided: 2,
+            run_s: 2.0,
             elapsed_s: 2.0,
             fraction: 0.25,
             batches: vec![line],

@@ -45,8 +45,8 @@ pub struct Spent {
     /// Processor seconds of all decisions so far, and how many they were.
     pub own_s: f64,
     pub n_decided: u64,
-    /// Seconds and steps since the run began.
-    pub elapsed_s: f64,
+    /// Processor seconds and steps since the run began.
+    pub run_s: f64,
     pub step: u64,
     /// Part of the run that is done.
     pub fraction: f64,
@@ -55,8 +55,8 @@ pub struct Spent {
 impl Spent {
     /// What decisions may take is spendable from the start; after that each is to take its share of the steps since the last.
     pub fn meetings(&self) -> Meetings {
-        let a_step_s = self.elapsed_s / self.step.max(1) as f64;
-        let expected_s = self.elapsed_s / self.fraction.clamp(0.01, 1.0);
+        let a_step_s = self.run_s / self.step.max(1) as f64;
+        let expected_s = self.run_s / self.fraction.clamp(0.01, 1.0);
         let asked_every = (ASKING_S / (ASKING_SHARE * a_step_s)).ceil();
         let stride = match self.own_s <= OWN_LEAST_S.max(OWN_SHARE * expected_s) {
             true => 1.0,
@@ -73,7 +73,7 @@ impl Spent {
 
     /// Whether decisions may be brought forward.
     pub fn has_room(&self) -> bool {
-        self.own_s <= OWN_LEAST_S + ALARMED_SHARE * self.elapsed_s
+        self.own_s <= OWN_LEAST_S + ALARMED_SHARE * self.run_s
     }
 }
 
@@ -144,7 +144,7 @@ mod tests {
         let spent = Spent {
             own_s: 0.09,
             n_decided: 2,
-            elapsed_s: 2.0,
+            run_s: 2.0,
             step: 4,
             fraction: 0.25,
         };
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!((meetings.stride, meetings.asked_every), (9, 1));
         assert!(spent.has_room());
         let short = Spent {
-            elapsed_s: 0.004,
+            run_s: 0.004,
             ..spent
         };
         assert_eq!(short.meetings().asked_every, 8);
