@@ -135,7 +135,11 @@ fn ranks_swap_at_the_same_step() {
         let told = adapt(&scratch, &assembly, &models, &ranks);
         assert!(told.contains("keep test.SteadyFlux"), "{told}");
         let (first, decided) = decisions(&scratch, "records", 0);
-        assert!(acts(&decided).ends_with(&["try", "keep"]), "{first}");
+        let acts = acts(&decided);
+        assert!(
+            acts.windows(2).any(|acts| acts == ["try", "keep"]),
+            "{first}"
+        );
         for rank in 1..3 {
             assert_eq!(decisions(&scratch, "records", rank).0, first);
         }
