@@ -172,21 +172,3 @@ fn intervals_cover() {
     let share = inside.count() as f64 / 2000.0;
     assert!(share > 0.9, "{share}");
 }
-
-/// Work that is divided, with messages along a tree: the sum is one form of the list, so five sizes tell it from one falling power.
-#[test]
-fn divided_work_with_its_messages_comes_back() {
-    let time_s = |p: f64| 0.05 + 10.0 / p + 0.02 * p.log2();
-    let mut n_near = 0;
-    for seed in 0..20 {
-        let sizes = [(4.0, 5), (12.0, 5), (32.0, 5), (92.0, 5), (256.0, 5)];
-        let model = fit(&calls(&sizes, time_s, 0.03, seed)).unwrap().remove(0);
-        let far = Coordinate::new().with("q", 1024.0);
-        let found = predict(&model, &far).unwrap();
-        n_near += usize::from(close(found.value_s, time_s(1024.0), 0.25));
-    }
-    assert!(
-        n_near >= 16,
-        "{n_near} of 20 within a quarter at 4 × the range"
-    );
-}
