@@ -28,11 +28,9 @@ pub struct Settings {
     pub noise_freedom: f64,
     /// How far a searched parameter may go from its fit, as a share of its value; its bounds hold as well.
     pub parameter_range: f64,
-    /// Gain in the deviance, less the price of the term, at which 63 % of a correction counts; nothing of it does at no gain,
-    /// all of it at several times that.
+    /// Gain in the deviance, less the price of the term, at which half of a correction counts; next to nothing of it does at a
+    /// small gain, all of it at several times that.
     pub evidence: f64,
-    /// What each searched parameter takes from that gain: with nothing to find, a search of them gains something.
-    pub gene_gate: f64,
     /// Greatest error at points held out, as a share of the base's there.
     pub held_out: f64,
     /// Factor by which the ratio to the base may leave its range at the training points.
@@ -49,8 +47,7 @@ impl Default for Settings {
             noise: 0.03,
             noise_freedom: 4.0,
             parameter_range: 2.0,
-            evidence: 6.0,
-            gene_gate: 0.5,
+            evidence: 5.0,
             held_out: 1.0,
             clip: 1.3,
             reach: 16.0,
@@ -76,7 +73,7 @@ pub struct Corrected {
     pub unknowns: Vec<f64>,
     /// Unknowns of the base as fitted, from which only a share of the correction counts.
     pub(crate) fitted: Vec<f64>,
-    /// That share, of the logarithm: `1 - exp(-gain/evidence)`.
+    /// That share, of the logarithm: `gain² / (gain² + evidence²)`.
     pub(crate) share: f64,
     pub(crate) scalings: Vec<Scaling>,
     /// Inputs of the tree and what they are divided by.
@@ -168,7 +165,7 @@ pub fn correct_and_front(
     let outcome = trial.outcome(train, &found, seed)?;
     let mut front = Vec::new();
     for candidate in &found.candidates {
-        let share = trial.share(trial.gain(&found, candidate));
+        let share = trial.share(found.base_fitness - candidate.fitness);
         front.extend(trial.finish(train, candidate.genome.clone(), share)?);
     }
     Ok((outcome, front))
@@ -242,7 +239,7 @@ impl<'a> Trial<'a> {
         let Some(best) = found.candidates.first() else {
             return Ok(Outcome::Refused(Refusal::NoTerm));
         };
-        let gain = self.gain(found, best);
+        let gain = found.base_fitness - best.fitness;
         if gain <= 0.0 {
             return Ok(Outcome::Refused(Refusal::TooLittle {
                 base: self.error_of_base(train),
@@ -261,15 +258,10 @@ impl<'a> Trial<'a> {
         })
     }
 
-    /// What a candidate gains on the base, less what the search of parameters gains by chance.
-    fn gain(&self, found: &Found, candidate: &Candidate) -> f64 {
-        let n_genes = candidate.genome.parameters.genes.len() as f64;
-        found.base_fitness - candidate.fitness - self.settings.gene_gate * n_genes
-    }
-
     /// Share of a correction that its gain is evidence for.
     fn share(&self, gain: f64) -> f64 {
-        1.0 - (-gain.max(0.0) / self.settings.evidence).exp()
+        let (signal, noise) = (gain.max(0.0).powi(2), self.settings.evidence.powi(2));
+        signal / (signal + noise)
     }
 
     fn terminals(&self, table: &Table) -> Vec<(usize, f64)> {

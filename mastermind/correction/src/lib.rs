@@ -16,7 +16,7 @@
 //! case 1, 3 (integrated)   t = d·b + s·(a + c·g(inputs, b/s))
 //! case 2, 4 (added)        t = b + s·(a + c·g(inputs))
 //! near the points          q = b · clip(t/b) ^ w,    w = 1 / (1 + ln D / ln 16)
-//! prediction               b₀ · (q/b₀) ^ v,         v = 1 - exp(-gain/6)
+//! prediction               b₀ · (q/b₀) ^ v,         v = gain² / (gain² + 5²)
 //! ```
 //!
 //! `a`, `c` and `d` are at their least squares for every tree, the constants within the best trees too; in cases 3 and 4
@@ -38,7 +38,7 @@
 //! and at the end a candidate pays where the parts of its time cancel: costs are sums of costs, and what is a small difference
 //! of large parts at the points is anything between and beyond them.
 //!
-//! The gain is the fitness of the base less that of the fittest candidate, and a half for each searched parameter. Only the share `v` of the correction counts that the
+//! The gain is the fitness of the base less that of the fittest candidate. Only the share `v` of the correction counts that the
 //! gain is evidence for (a shrinkage estimate): with eight distinct points a term is found that fits, seldom the right one, and
 //! half of a doubtful correction is better than the base far more often than all of it. Without a gain the base is returned.
 //! So it is where the held-out points say no: groups of points that a tree cannot tell apart, which are whole cells, are left

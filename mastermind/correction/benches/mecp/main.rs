@@ -137,7 +137,6 @@ fn set(settings: &mut Settings, pair: &str) {
         "noise_freedom" => settings.noise_freedom = value,
         "held_out" => settings.held_out = value,
         "evidence" => settings.evidence = value,
-        "gene_gate" => settings.gene_gate = value,
         "clip" => settings.clip = value,
         "reach" => settings.reach = value,
         _ => panic!("no setting {name}"),
