@@ -265,7 +265,7 @@ impl Adaptation {
         let fraction = if fraction.is_finite() { fraction } else { 0.0 };
         let steps = state.step - state.decided_at;
         let is_due = steps >= state.meetings.stride || state.is_urgent;
-        let is_asked = is_due || steps % state.meetings.asked_every == 0;
+        let is_asked = is_due || steps.is_multiple_of(state.meetings.asked_every);
         if !is_asked {
             return Ok(());
         }

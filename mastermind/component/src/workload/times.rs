@@ -28,7 +28,7 @@ impl Default for Times {
 impl Times {
     /// Takes one in.
     pub fn take(&mut self, seconds: f64) {
-        if self.taken % self.every == 0 {
+        if self.taken.is_multiple_of(self.every) {
             if self.kept.len() == MOST_KEPT {
                 let mut at = 0;
                 self.kept.retain(|_| {
@@ -38,7 +38,7 @@ impl Times {
                 self.every *= 2;
             }
             // After the halving this one may be between two that are kept.
-            if self.taken % self.every == 0 {
+            if self.taken.is_multiple_of(self.every) {
                 self.kept.push(seconds);
             }
         }
