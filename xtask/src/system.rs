@@ -75,6 +75,8 @@ pub struct System {
     pub cpp_compiler: bool,
     /// Whether there is gfortran: the tests of components in Fortran need it.
     pub fortran_compiler: bool,
+    /// Whether there is make: what `new component` makes in C, C++ and Fortran is built with it.
+    pub make: bool,
     /// Whether bindgen finds libclang and the headers that belong to it.
     pub libclang: bool,
 }
@@ -87,6 +89,7 @@ impl System {
             c_compiler: on_path("cc"),
             cpp_compiler: on_path("c++"),
             fortran_compiler: on_path("gfortran"),
+            make: on_path("make"),
             libclang: has_libclang(),
         }
     }
@@ -109,6 +112,9 @@ impl System {
         }
         if !self.fortran_compiler {
             packages.push("gfortran".to_owned());
+        }
+        if !self.make {
+            packages.push("make".to_owned());
         }
         packages.extend(
             self.missing_mpis()
@@ -147,7 +153,7 @@ pub fn prepare(install: bool) -> Result<System, StepError> {
             }
             _ => println!(
                 "to install them: use this system's packages (or modules) for Open MPI or MPICH, \
-                 libclang, gfortran, and compilers of C and C++ named cc and c++"
+                 libclang, make, gfortran, and compilers of C and C++ named cc and c++"
             ),
         }
     }
@@ -402,6 +408,7 @@ mod tests {
             c_compiler: true,
             cpp_compiler: true,
             fortran_compiler: true,
+            make: true,
             libclang: false,
         };
         let libclang = ["libclang1-14".to_owned()];

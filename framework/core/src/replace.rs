@@ -57,7 +57,8 @@ impl Framework {
     /// Puts a new instance of a class of the framework's repository in the place of an instance, while any number of threads
     /// call it: the next call of each goes to the new one, a call in flight ends on the old one. The new one has the name,
     /// the connections, the properties, the values of the parameters that both have, and the state that the old one saves
-    /// (`cca.StatefulComponent`). The old one says goodbye and is destroyed when no caller can be inside it any more.
+    /// (`cca.StatefulComponent`). Connections and values that it has no port or key for are kept for one that comes later and has.
+    /// The old one says goodbye and is destroyed when no caller can be inside it any more.
     ///
     /// # Errors
     /// No such instance or class; an instance that is no component; a port that is connected and that the class lacks or
@@ -126,13 +127,16 @@ impl Framework {
         Ok(())
     }
 
-    /// The values of the parameters that both have.
+    /// The values of the parameters that both have, or that one before them had; the others are kept for who comes later.
     fn hand_over_parameters(
         &self,
         old: &ComponentId,
         new: &ComponentId,
     ) -> Result<(), FrameworkError> {
-        let mut values: BTreeMap<(String, String), ParameterValue> = BTreeMap::new();
+        let mut values = {
+            let state = self.shared.lock();
+            state.exactly(old)?.left_behind.parameters.clone()
+        };
         for (name, port) in self.parameter_ports_of(old)? {
             for (description, value) in self.read_parameters(old, &name, &port)? {
                 values.insert((name.clone(), description.key.into()), value);
@@ -150,6 +154,7 @@ impl Framework {
                 set.map_err(|error| parameter_error(error, &new.name, &key.1))?;
             }
         }
+        self.shared.lock().entry_mut(new)?.left_behind.parameters = values;
         Ok(())
     }
 
@@ -249,7 +254,8 @@ impl Framework {
         })
     }
 
-    /// Leads each uses port of the new instance to where the old one's of that name leads, or to a service.
+    /// Leads each uses port of the new instance to where the old one's of that name leads, or led for one before it, or to a
+    /// service.
     fn connect_as(&self, old: &ComponentId, new: &ComponentId) -> Result<(), FrameworkError> {
         let uses: Vec<_> = {
             let state = self.shared.lock();
@@ -267,10 +273,15 @@ impl Framework {
                     // A service that the component has got already.
                     continue;
                 }
-                let known = state.exactly(old)?.uses.get(&uses);
+                let before = state.exactly(old)?;
+                let known = before.uses.get(&uses);
                 let connection = known.and_then(|known| known.connection.as_ref());
-                let found = connection.map(|found| destination(&state, new, &uses, found));
-                (known.is_some(), found.transpose()?)
+                let found = match (connection, before.left_behind.connections.get(&uses)) {
+                    (Some(found), _) => Some(destination(&state, new, &uses, found)?),
+                    (None, Some(end)) if known.is_none() => left_behind(&state, new, &uses, end),
+                    (None, _) => None,
+                };
+                (known.is_some(), found)
             };
             match found {
                 Some((connection, port)) => {
@@ -285,6 +296,16 @@ impl Framework {
                 }
             }
         }
+        let mut state = self.shared.lock();
+        let mut left = state.exactly(old)?.left_behind.connections.clone();
+        for (uses, port) in &state.exactly(old)?.uses {
+            if let Some(found) = &port.connection {
+                left.insert(uses.clone(), (found.provider.clone(), found.port.clone()));
+            }
+        }
+        let entry = state.entry_mut(new)?;
+        left.retain(|uses, _| !entry.uses.contains_key(uses));
+        entry.left_behind.connections = left;
         Ok(())
     }
 
@@ -383,6 +404,26 @@ fn destination(
         false => Arc::clone(&old.provided),
     };
     Ok((connection, port))
+}
+
+/// Where a uses port led that one before the old instance had; `None` if that is not there any more.
+fn left_behind(
+    state: &State,
+    new: &ComponentId,
+    uses: &str,
+    (provider, provides): &(String, String),
+) -> Option<(ConnectionId, Arc<Provided>)> {
+    let port = match *provider == *new.name {
+        true => state.entry(new).ok()?.provides.get(provides)?,
+        false => state.provides(provider, provides).ok()?,
+    };
+    let connection = ConnectionId {
+        user: new.name.to_string(),
+        uses: uses.into(),
+        provider: provider.clone(),
+        provides: provides.clone(),
+    };
+    Some((connection, Arc::clone(&port.port)))
 }
 
 /// The connections that lead to the old instance, all of which the new one must fit.

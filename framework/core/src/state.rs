@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 
 use cca_abi::{InterfaceDescriptor, OwnedPort};
 use cca_loader::Instance;
-use cca_ports::{ComponentId, TypeMap};
+use cca_ports::{ComponentId, ParameterValue, TypeMap};
 
 use crate::connector::Connector;
 use crate::error::{FrameworkError, names};
@@ -70,6 +70,17 @@ pub struct Entry {
     pub releases: Vec<Arc<Provided>>,
     pub provides: BTreeMap<String, Provides>,
     pub uses: BTreeMap<String, Uses>,
+    /// What those before it in its place had.
+    pub left_behind: LeftBehind,
+}
+
+/// What instances that were replaced had, and their successors have no place for: one that comes back finds it again.
+#[derive(Clone, Default)]
+pub struct LeftBehind {
+    /// Provider and its port, by uses port.
+    pub connections: BTreeMap<String, (String, String)>,
+    /// Values of parameters, by port and key.
+    pub parameters: BTreeMap<(String, String), ParameterValue>,
 }
 
 /// What an instance is made of.
@@ -317,6 +328,7 @@ impl Entry {
             releases: Vec::new(),
             provides: BTreeMap::new(),
             uses: BTreeMap::new(),
+            left_behind: LeftBehind::default(),
         }
     }
 

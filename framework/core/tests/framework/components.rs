@@ -242,3 +242,21 @@ impl NumberPort for Tripler {
         Ok(3 * self.own.get() + rest)
     }
 }
+
+/// A number that is always the same: it uses nothing and takes no parameter.
+#[component(class = "test.Seven", version = "1.0")]
+pub struct Seven;
+
+impl Component for Seven {
+    fn set_services(services: &Services) -> Result<Arc<Self>, PortError> {
+        let seven = Arc::new(Seven);
+        services.add_provides_port::<dyn NumberPort, _>("number", &seven)?;
+        Ok(seven)
+    }
+}
+
+impl NumberPort for Seven {
+    fn number(&self) -> Result<i64, PortError> {
+        Ok(7)
+    }
+}

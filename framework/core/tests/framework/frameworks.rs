@@ -87,6 +87,7 @@ fn the_repository_tells_its_classes_and_takes_more() {
             "test.Maker",
             "test.Relay",
             "test.Remembering",
+            "test.Seven",
             "test.Stateless",
             "test.Tripler"
         ]

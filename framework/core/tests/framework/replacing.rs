@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use cca_abi::ProvidedBy;
 use cca_core::Framework;
@@ -120,6 +121,28 @@ fn an_instance_is_replaced_in_its_place() {
     framework.disconnect("host", "n").unwrap();
     framework.disconnect("a", "next").unwrap();
     assert_eq!(number(&framework, "a"), 5);
+}
+
+/// Connections and values that a class has no place for are there again for one that has.
+#[test]
+fn who_comes_back_finds_what_was_left_behind() {
+    let (framework, _host, uses) = chain();
+    let own = toml::Value::Integer(5);
+    framework.set_parameter("a", "own", &own).unwrap();
+    let number = || uses.get().unwrap().number().unwrap();
+    let replace = |instance: &str, class: &str| framework.replace_instance(instance, class);
+    replace("a", "test.Seven").unwrap();
+    replace("a", "test.Seven").unwrap();
+    assert_eq!(number(), 7);
+    replace("b", "test.Tripler").unwrap();
+    replace("a", "test.Adder").unwrap();
+    // Its own, and three times that of "b".
+    assert_eq!(number(), 8);
+    // What is not there any more cannot be led to; an optional port stays unconnected only if it was.
+    replace("a", "test.Seven").unwrap();
+    framework.destroy_instance("b", Duration::ZERO).unwrap();
+    assert!(replace("a", "test.Adder").is_err());
+    assert_eq!(number(), 7);
 }
 
 #[test]
