@@ -1,6 +1,7 @@
 //! The real binary, run on assemblies of a folder of its own.
 
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -146,15 +147,26 @@ impl Scratch {
         // Files, not pipes: a launcher's helpers may keep these open.
         let place = tempfile::tempdir().expect("a folder");
         let file = |name| File::create(place.path().join(name)).expect("a file");
-        let mut child = command
+        command
             .current_dir(self.folder.path())
             .env_remove("RUST_BACKTRACE")
             .stdin(Stdio::null())
             .stdout(file("stdout"))
-            .stderr(file("stderr"))
-            .spawn()
-            .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+            .stderr(file("stderr"));
         let started = Instant::now();
+        let mut child = loop {
+            match command.spawn() {
+                Ok(child) => break child,
+                // A copy of the binary, as long as a child that another test has just forked holds the file it was written to.
+                Err(error)
+                    if error.kind() == ErrorKind::ExecutableFileBusy
+                        && started.elapsed() < PATIENCE =>
+                {
+                    thread::yield_now();
+                }
+                Err(error) => panic!("{command:?}: {error}"),
+            }
+        };
         let text = |name| {
             let bytes = fs::read(place.path().join(name)).expect("output");
             String::from_utf8_lossy(&bytes).into_owned()

@@ -37,9 +37,6 @@ const LOOKS_FOR_MPI: [&str; 6] = [
 const WITH: &str = "MASTERMIND_TEST_WITH";
 const WITHOUT: &str = "MASTERMIND_TEST_WITHOUT";
 
-/// How many tests run at a time, as Rust's test programs take it.
-const THREADS: &str = "RUST_TEST_THREADS";
-
 /// Runs all checks: first what takes seconds, then what builds. The first that fails ends it, but for the tests themselves: all
 /// of them run, and what failed is told at the end.
 pub fn test(workspace: &Workspace, system: &System) -> Result<(), StepError> {
@@ -61,9 +58,8 @@ pub fn test(workspace: &Workspace, system: &System) -> Result<(), StepError> {
     build::build_with_tests(workspace, system)?;
     let with = there(system).join(" ");
     let mut failed = Vec::new();
-    let threads = test_threads();
     let mut run = |title: &str, command: &mut Command| {
-        command.env(WITH, &with).env(THREADS, &threads);
+        command.env(WITH, &with);
         failed.extend(run_step(title, command).err());
     };
     run("tests", &mut workspace.cargo(&TEST));
@@ -77,12 +73,6 @@ pub fn test(workspace: &Workspace, system: &System) -> Result<(), StepError> {
         0 => Ok(()),
         _ => Err(StepError::Several { failed }),
     }
-}
-
-/// One test more at a time than there are processors: the end-to-end tests wait for each other's files and ranks as well.
-fn test_threads() -> OsString {
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    env::var_os(THREADS).unwrap_or_else(|| (processors + 1).to_string().into())
 }
 
 /// The rules that the sources keep, which nothing need be built for.
