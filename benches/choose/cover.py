@@ -76,6 +76,8 @@ def trial(options, number, disturbed):
         replaced = [word for instance, name in chosen["best"].items() for word in ("--replace", f"{instance}={name}")]
         verb(program, "run", assembly, "--records", target, *replaced, *SETTINGS)
         told = json.loads(verb(program, "choose", assembly, "--models", models, "--records", target, "--json"))
+    if chosen["interval_s"][0] is None:
+        sys.exit("no interval: too few runs were repeated; more --repeat")
     measured = sum(row["measured_s"] for row in told["instances"] if row["measured_s"] is not None)
     return chosen["interval_s"], chosen["predicted_s"], measured
 

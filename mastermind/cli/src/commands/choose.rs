@@ -309,8 +309,8 @@ fn seconds_line(choice: &Choice, seconds: Seconds) -> Option<String> {
     let (processor_s, wall_s) = (choice.measured.processor_s, choice.measured.wall_s);
     Some(match seconds {
         Seconds::Processor => format!(
-            "seconds are those of the processor: {processor_s:.4} s of them took {wall_s:.4} s of wall time as recorded, {ratio:.3} \
-             times as much; the best assembly would take {:.4} s in a run as disturbed as that",
+            "seconds are those of the processor: {processor_s:.4} s of them, numbers of calls times the median of one, took {wall_s:.4} s \
+             of wall time as recorded, {ratio:.3} times as much; the best assembly would take {:.4} s in a run as disturbed as that",
             ratio * choice.predicted_s
         ),
         Seconds::Wall => format!(

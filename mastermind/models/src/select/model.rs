@@ -95,9 +95,8 @@ pub struct Model {
     /// many calls are multiplied by it.
     #[serde(default = "one")]
     pub total_ratio: f64,
-    /// By how much the points say less than as many independent ones, ≥ 1, since those with one value of a parameter share
-    /// what the formula is off by. It is in the covariances; the weights of `alternatives` say so
-    /// much less in an interval.
+    /// How many points count as one, ≥ 1, since those with one value of a parameter share what the formula is off by. The
+    /// covariances contain it; an interval takes the weights of `alternatives` to the power of its inverse.
     #[serde(default = "one")]
     pub design_effect: f64,
     /// Degrees of freedom.
