@@ -218,25 +218,56 @@ fn files_open_by_saying_what_they_are_for() {
     });
 }
 
-/// A file that is neither a module of the program of the end-to-end tests nor a program of its own would never run.
+/// A file that is neither a module of a program of tests nor a program of its own would never run.
 #[test]
-fn every_end_to_end_test_is_run() {
-    let folder = root().join("tests");
-    let read = |name: &str| fs::read_to_string(folder.join(name)).expect("a file");
-    let (modules, programs) = (read("end_to_end.rs"), read("Cargo.toml"));
-    let has_line = |text: &str, line: String| text.lines().any(|found| found == line);
-    let files = fs::read_dir(&folder).expect("the tests");
-    let mut missing = Vec::new();
-    for path in files.map(|entry| entry.expect("an entry").path()) {
-        let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        let is_source = path.extension().is_some_and(|ending| ending == "rs");
-        let is_run = has_line(&modules, format!("mod {name};"))
-            || has_line(&programs, format!("path = \"{name}.rs\""));
-        if is_source && !is_run {
-            missing.push(name.into_owned());
+fn every_test_is_run() {
+    let (mut missing, mut packages) = (Vec::new(), 0);
+    for manifest in manifests() {
+        let text = fs::read_to_string(&manifest).expect("a manifest");
+        if !text.lines().any(|line| line == "autotests = false") {
+            continue;
+        }
+        packages += 1;
+        let folder = manifest.parent().expect("a package");
+        let paths = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("path = \"")?.strip_suffix('"'));
+        let programs: Vec<PathBuf> = paths.map(|path| folder.join(path)).collect();
+        let read = |program: &PathBuf| fs::read_to_string(program).expect("a program");
+        let modules: String = programs.iter().map(read).collect();
+        let tests = if folder.ends_with("tests") {
+            folder.to_owned()
+        } else {
+            folder.join("tests")
+        };
+        for path in files_in(&tests) {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            let is_folder = path.join("mod.rs").exists();
+            let is_source = path.extension().is_some_and(|ending| ending == "rs");
+            let line = format!("mod {name};");
+            let is_run = programs.contains(&path) || modules.lines().any(|found| found == line);
+            if (is_source || is_folder) && !is_run {
+                missing.push(path.display().to_string());
+            }
         }
     }
+    assert!(packages > 5, "{packages} packages");
     assert!(missing.is_empty(), "tests that never run: {missing:?}");
+}
+
+/// The manifests of the packages of the workspace.
+fn manifests() -> Vec<PathBuf> {
+    let folders = ROOMS.iter().map(|room| root().join(room));
+    let inner = folders.clone().flat_map(|folder| files_in(&folder));
+    let manifests = folders.chain(inner).map(|folder| folder.join("Cargo.toml"));
+    manifests.filter(|manifest| manifest.exists()).collect()
+}
+
+fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    entries
+        .map(|entry| entry.expect("an entry").path())
+        .collect()
 }
 
 #[test]

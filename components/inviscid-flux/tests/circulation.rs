@@ -1,10 +1,8 @@
 //! The vorticity that the shock leaves on the interface (case study, section 5.1).
 
-mod serial;
-
+use crate::serial::{Flux, Solver, cells};
 use hydro_boundary_conditions::Boundary;
 use hydro_initial_condition::{ShockInterface, ShockInterfaceParameters};
-use serial::{Flux, Solver, cells};
 
 /// Predicted circulation of the whole interface: Mach 1.5, density ratio 3, 30 degrees.
 const PREDICTED: f64 = -0.307438;

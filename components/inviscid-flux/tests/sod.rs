@@ -1,12 +1,10 @@
 //! Sod's problem against its exact solution (case study, table of section 4.5).
 
-mod serial;
-
+use crate::serial::{Flux, GAMMA, Solver, cells};
 use hydro_boundary_conditions::Boundary;
 use hydro_godunov_flux::riemann::Riemann;
 use hydro_initial_condition::RiemannProblem;
 use hydro_ports::NVAR;
-use serial::{Flux, GAMMA, Solver, cells};
 
 const END: f64 = 0.2;
 const SOD: RiemannProblem = RiemannProblem::SOD;

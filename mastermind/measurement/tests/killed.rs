@@ -129,7 +129,7 @@ fn every_confirmed_call_is_there() {
         let directory = tempfile::tempdir().unwrap();
         std::fs::create_dir(directory.path().join("records")).unwrap();
         let mut program = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "program", "--nocapture"])
+            .args(["--exact", "killed::program", "--nocapture"])
             .env(PROGRAM, directory.path())
             .stdout(Stdio::null())
             .spawn()

@@ -1,6 +1,6 @@
 //! Times that a formula gives, to the nanosecond.
 
-use crate::common::{machine, outcome, run};
+use crate::engine::common::{machine, outcome, run};
 use mastermind_simulation::engine::SimulationError;
 use mastermind_simulation::machine::{Link, Machine, Queue, Rendezvous, read_machine};
 

@@ -4,7 +4,7 @@ use mastermind_simulation::engine::Outcome;
 use mastermind_simulation::machine::{Link, Machine};
 use mastermind_simulation::program::Collectives;
 
-use crate::common::outcome;
+use crate::engine::common::outcome;
 
 /// L 2500, o 1500, g 1000, G 1; no message asks first.
 fn machine(collectives: Collectives) -> Machine {

@@ -3,7 +3,7 @@
 use mastermind_simulation::analytic::Sweep3d;
 use mastermind_simulation::machine::{Link, Machine};
 
-use crate::common::outcome;
+use crate::engine::common::outcome;
 
 const BLOCK_NS: u64 = 1_000_000;
 
@@ -134,7 +134,8 @@ fn an_iteration_is_eq_8() {
     let simulated = |sweep: &Sweep3d| {
         let Sweep3d { columns, rows, .. } = *sweep;
         let (k, angles, bytes) = (sweep.k_blocks, sweep.angle_groups, sweep.bytes as u32);
-        let text = crate::wavefront::sweep(columns, rows, k, angles, bytes, sweep.block_ns as u32);
+        let text =
+            crate::engine::wavefront::sweep(columns, rows, k, angles, bytes, sweep.block_ns as u32);
         let machine = Machine {
             inter: sweep.link,
             intra: sweep.link,

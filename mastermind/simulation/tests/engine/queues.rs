@@ -3,7 +3,7 @@
 use mastermind_simulation::engine::Outcome;
 use mastermind_simulation::machine::{Link, Machine, Queue, Waiting};
 
-use crate::common::outcome;
+use crate::engine::common::outcome;
 
 /// Nodes of so many processors, links that take no processor time.
 fn node(nodes: u32, processors: u32, queue: Queue) -> Machine {
@@ -219,7 +219,7 @@ fn waiting_that_is_in_vain_is_a_deadlock() {
             ..node(1, 1, Queue::RoundRobin { quantum_ns })
         };
         let flow = r#"{ recv = "never", from = "(process + 1) % processes" }"#;
-        let error = crate::common::run(&model(flow), &machine, 3).expect_err("a deadlock");
+        let error = crate::engine::common::run(&model(flow), &machine, 3).expect_err("a deadlock");
         assert!(
             error.to_string().contains("3 processes wait for ever"),
             "{error}"

@@ -4,8 +4,8 @@ use mastermind_simulation::engine::{simulate, simulate_traced};
 use mastermind_simulation::machine::{Link, Machine};
 use proptest::prelude::*;
 
-use crate::common::{machine, outcome, program};
-use crate::wavefront::sweep;
+use crate::engine::common::{machine, outcome, program};
+use crate::engine::wavefront::sweep;
 
 /// LogGP L 2500, o 1500, g 1000 ns, G 1 ns/byte: the default machine, a process a node.
 #[test]

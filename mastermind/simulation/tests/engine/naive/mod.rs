@@ -10,7 +10,7 @@ mod threads;
 use mastermind_simulation::machine::{Link, Machine, Pieces, Queue, Rendezvous};
 use proptest::prelude::*;
 
-use crate::common::outcome;
+use crate::engine::common::outcome;
 use interpreter::{Naive, Step};
 use lines::line;
 use random::{model, round};

@@ -2,10 +2,10 @@
 
 mod closed_forms;
 mod collectives;
-mod common;
+pub(crate) mod common;
 mod lapw0;
 mod naive;
 mod poems;
 mod queues;
 mod sweep;
-mod wavefront;
+pub(crate) mod wavefront;

@@ -1,10 +1,6 @@
 //! GOAL schedules: what is read, what is refused, and when each ends.
 
-#[path = "../engine/common.rs"]
-mod common;
 mod sweep;
-#[path = "../engine/wavefront.rs"]
-mod wavefront;
 
 use std::io::Read;
 
@@ -12,6 +8,8 @@ use mastermind_simulation::engine::SimulationError;
 use mastermind_simulation::goal::{ScheduleOutcome, read_goal, read_goal_of, simulate_schedule};
 use mastermind_simulation::machine::{Link, Machine, Rendezvous};
 use proptest::prelude::*;
+
+use crate::engine::{common, wavefront};
 
 /// L 2500, o 1500, g 1000, G 1; messages of more than 100 kB ask first.
 fn machine() -> Machine {

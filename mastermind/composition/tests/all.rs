@@ -1,0 +1,7 @@
+//! The integration tests of this crate, a subject a file: `cargo test --release -p mastermind-composition --test all call_graph::` runs those of one.
+
+mod call_graph;
+mod choose;
+mod optimise;
+mod plan;
+mod scaling;

@@ -1,0 +1,4 @@
+//! The integration tests of this crate, a subject a file: `cargo test --release -p mastermind-correction --test all correct::` runs those of one.
+
+mod correct;
+mod fit;

@@ -1,0 +1,16 @@
+//! The integration tests of this crate, a subject a file: `cargo test --release -p mastermind-models --test all clock_step::` runs those of one.
+
+mod clock_step;
+mod contradictions;
+mod edges;
+mod families;
+mod inputs;
+mod intervals;
+mod many_parameters;
+mod normal_form;
+mod planted;
+mod rendering;
+mod rooms;
+mod shown;
+mod suggest;
+mod written_formulas;

@@ -1,0 +1,4 @@
+//! The integration tests of this crate, a subject a file: `cargo test --release -p proxy-generate --test all golden::` runs those of one.
+
+mod golden;
+mod random;
