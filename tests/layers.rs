@@ -49,6 +49,7 @@ const MASTERMIND: [(&str, &[&str]); 10] = [
             "mastermind-simulation",
             "mastermind-component",
             "proxy-generate",
+            "proxy-reach",
         ],
     ),
 ];

@@ -10,7 +10,7 @@
  *
  * Whoever loads the library (libmastermind_preload) reaches it through cca_proxy_v1(). The arrays with `_v1` in their
  * names are for libproxy_audit, which counts the definitions of each name that the program has mapped: where there are
- * several, a call goes to the one that its caller would have reached without the proxy.
+ * several (two libraries, or two versions in one), the proxy stands for one of them, and calls of the others go past it.
  */
 #ifndef CCA_PROXY_H
 #define CCA_PROXY_H
@@ -27,7 +27,7 @@
 
 #include "cca_recording.h"
 
-#define CCA_PROXY_VERSION 1u
+#define CCA_PROXY_VERSION 2u
 #define CCA_EXPORTED __attribute__((visibility("default")))
 /* Seen by others, but never replaced by the equal name of another proxy. */
 #define CCA_SEEN __attribute__((visibility("protected")))
@@ -68,7 +68,8 @@ typedef struct {
     const char *interface;
     const cca_proxy_function *functions;
     uint64_t n_functions;
-    /* Has `callback` called once, in the thread that is the first to call, before that call begins. */
+    /* Has `callback` called before the first call of each function begins, by every thread that comes by; it does its work
+     * once, and lets others wait meanwhile. */
     void (*before_first_call)(void (*callback)(void));
     /* Path of the program's own library, as far as one is loaded; null if none is. */
     const char *(*own_library)(void);
@@ -90,12 +91,18 @@ extern void *const cca_missing[CCA_N_FUNCTIONS] __attribute__((visibility("hidde
 extern CCA_SEEN const char cca_proxy_names_v1[];
 /* Where each symbol of the proxy leads. */
 extern CCA_SEEN void *cca_proxy_entries_v1[CCA_N_FUNCTIONS];
-/* Where each leads at first, and always for a name with several definitions. */
+/* Where each leads at first. */
 extern CCA_SEEN void *const cca_proxy_resolvers_v1[CCA_N_FUNCTIONS];
 /* How many definitions of each name are mapped, the proxy's apart; 0 if nobody counts. */
 CCA_SEEN uint32_t cca_proxy_counts_v1[CCA_N_FUNCTIONS];
 /* The program's own library, as far as it is known. */
 CCA_SEEN void *cca_proxy_targets_v1[CCA_N_FUNCTIONS];
+
+/* The definition that each stands for, as the dynamic linker bound it; null if nobody tells. Of a name with several
+ * definitions calls of the others do not come here. */
+CCA_SEEN void *cca_proxy_homes_v1[CCA_N_FUNCTIONS];
+/* Whether that is a function which gives the address of the one to call (IFUNC). */
+CCA_SEEN uint32_t cca_proxy_home_is_ifunc_v1[CCA_N_FUNCTIONS];
 
 static const cca_implementation cca_own_unrecorded = { cca_proxy_targets_v1, NULL, NULL, NULL, 0 };
 static const cca_implementation *cca_current = &cca_own_unrecorded;
@@ -130,8 +137,11 @@ static int cca_search_object(struct dl_phdr_info *info, size_t size, void *searc
     return wanted->found != NULL;
 }
 
-/* Where the caller's call would go without the proxy; null if there is no such function. */
+/* Where calls go without the proxy; null if there is no such function. */
 static void *cca_target_of(uint32_t index, const void *caller) {
+    void *home = __atomic_load_n(&cca_proxy_homes_v1[index], __ATOMIC_ACQUIRE);
+    if (home != NULL && __atomic_load_n(&cca_proxy_home_is_ifunc_v1[index], __ATOMIC_ACQUIRE)) return ((void *(*)(void))home)();
+    if (home != NULL) return home;
     const char *name = cca_proxy_functions[index].name;
     void *found = dlsym(RTLD_NEXT, name);
     if (found != NULL && !cca_is_own(found)) return found;
@@ -152,33 +162,14 @@ __attribute__((noreturn, used)) static void cca_end_missing(uint32_t index) {
     abort();
 }
 
-/* Where calls of a function with several definitions went, by caller. */
-typedef struct {
-    const void *caller;
-    void *target;
-    uint32_t index;
-} cca_known_caller;
-
-#define CCA_N_CALLERS 1024u
-static const cca_known_caller *cca_callers[CCA_N_CALLERS];
-
 static __attribute__((noinline, cold)) void *cca_find_target(uint32_t index, const void *caller) {
-    uint32_t hash = ((uint32_t)(uintptr_t)caller * UINT32_C(0x9E3779B9) + index * UINT32_C(0x85EBCA6B)) >> 22;
-    int is_ambiguous = __atomic_load_n(&cca_proxy_counts_v1[index], __ATOMIC_ACQUIRE) > 1;
-    const cca_known_caller *known = __atomic_load_n(&cca_callers[hash], __ATOMIC_ACQUIRE);
-    if (is_ambiguous && known != NULL && known->caller == caller && known->index == index) return known->target;
+    void *home = __atomic_load_n(&cca_proxy_homes_v1[index], __ATOMIC_ACQUIRE);
     void *target = cca_target_of(index, caller);
     if (target == NULL) cca_end_missing(index);
-    if (!is_ambiguous) {
-        __atomic_store_n(&cca_proxy_targets_v1[index], target, __ATOMIC_RELEASE);
-    } else if (known == NULL) {
-        cca_known_caller *fresh = malloc(sizeof *fresh);
-        if (fresh != NULL) {
-            *fresh = (cca_known_caller){ caller, target, index };
-            if (!__atomic_compare_exchange_n(&cca_callers[hash], &known, fresh, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
-                free(fresh);
-        }
-    }
+    __atomic_store_n(&cca_proxy_targets_v1[index], target, __ATOMIC_SEQ_CST);
+    /* Its library was unmapped, or another came, meanwhile. */
+    if (__atomic_load_n(&cca_proxy_homes_v1[index], __ATOMIC_SEQ_CST) != home)
+        __atomic_store_n(&cca_proxy_targets_v1[index], NULL, __ATOMIC_SEQ_CST);
     return target;
 }
 
@@ -188,22 +179,25 @@ static inline void *cca_function(const cca_implementation *now, uint32_t index, 
     return __builtin_expect(function != NULL, 1) ? function : cca_find_target(index, caller);
 }
 
+static int cca_is_recorded(const cca_implementation *now, uint32_t index) {
+    return now->methods != NULL && cca_recorders[index] != NULL;
+}
+
 /* Where the symbol leads, while this implementation is in use. */
 static void *cca_entry(const cca_implementation *now, uint32_t index) {
-    if (now->methods != NULL && cca_recorders[index] != NULL) return cca_recorders[index];
+    if (cca_is_recorded(now, index)) return cca_recorders[index];
     void *function = __atomic_load_n(&now->functions[index], __ATOMIC_ACQUIRE);
     return function != NULL ? function : cca_proxy_resolvers_v1[index];
 }
 
-/* The first call of a function, and each of one with several definitions that is not recorded. */
+/* The first call of a function, and the first after its library was unmapped. */
 __attribute__((used)) static void *cca_enter(uint32_t index, const void *caller) {
-    void (*callback)(void) = __atomic_exchange_n(&cca_callback, NULL, __ATOMIC_ACQ_REL);
+    void (*callback)(void) = __atomic_load_n(&cca_callback, __ATOMIC_ACQUIRE);
     if (callback != NULL) callback();
     const cca_implementation *now = cca_now();
-    if (now->methods != NULL && cca_recorders[index] != NULL) return cca_recorders[index];
-    void *function = cca_function(now, index, caller);
-    /* Not where each caller has its own. Whoever changes the implementation meanwhile writes all entries after it. */
-    while (__atomic_load_n(&now->functions[index], __ATOMIC_ACQUIRE) != NULL) {
+    void *function = cca_is_recorded(now, index) ? cca_recorders[index] : cca_function(now, index, caller);
+    /* Whoever changes the implementation meanwhile writes all entries after it. */
+    while (cca_is_recorded(now, index) || __atomic_load_n(&now->functions[index], __ATOMIC_ACQUIRE) != NULL) {
         __atomic_store_n(&cca_proxy_entries_v1[index], cca_entry(now, index), __ATOMIC_SEQ_CST);
         const cca_implementation *after = __atomic_load_n(&cca_current, __ATOMIC_SEQ_CST);
         if (after == now) break;

@@ -113,7 +113,8 @@ impl LibraryProxy {
         unsafe { slice(self.functions.functions, n) }
     }
 
-    /// Has `callback` called once, in the thread that is the first to call a function, before that call begins.
+    /// Has `callback` called before the first call of each function begins, by every thread that comes by: it does its work
+    /// once, and lets others wait meanwhile, or their calls go unrecorded.
     pub fn before_first_call(&self, callback: extern "C" fn()) {
         (self.functions.before_first_call)(Some(callback));
     }

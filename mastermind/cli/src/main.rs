@@ -3,6 +3,7 @@
 //! `commands/` has one file a verb; each returns what its exit code is to be, or an error, which is worded here.
 
 mod by_settings;
+mod call_site;
 mod commands;
 mod destination;
 mod errors;

@@ -22,6 +22,10 @@ use crate::mastermind::{mpi_routines, routine_definitions};
 /// The environment variable through which `mastermind wrap` reaches the library that it preloads; a [`WrapConfig`] in JSON.
 pub const WRAP_VARIABLE: &str = "MASTERMIND_WRAP";
 
+/// The environment variable with the path of the file in which the processes of the program say what they map and start;
+/// `proxies/audit` has its format.
+pub const TRACE_VARIABLE: &str = "MASTERMIND_WRAP_TRACE";
+
 /// Name of the abstract socket on which a wrapped process listens to `mastermind use`.
 pub fn control_name(process: u32) -> String {
     format!("mastermind: use in {process}")
@@ -48,6 +52,8 @@ pub struct WrapConfig {
     pub mpi_events: bool,
     /// Paths of the generated proxies of C libraries.
     pub libraries: Vec<PathBuf>,
+    /// Whether the address that a call of a C library returns to is recorded.
+    pub call_sites: bool,
     /// Where the calls of an interface go from the start, if not to the program's own library.
     pub uses: Vec<UseConfig>,
 }
@@ -193,7 +199,7 @@ impl Wrapped {
             method: "main".into(),
             ..MethodDefinition::default()
         }));
-        let mut libraries = Libraries::new(libraries);
+        let mut libraries = Libraries::new(libraries, config.call_sites);
         libraries.record(&recorder)?;
         for UseConfig { interface, library } in &config.uses {
             libraries.use_library(&recorder, interface, library)?;

@@ -11,7 +11,7 @@ use std::{mem, ptr, thread};
 
 use mastermind_component::control_name;
 
-use crate::RUNNING;
+use crate::{RUNNING, opening};
 
 /// Longest line that is read, bytes.
 const MAX_LINE_BYTES: u64 = 8192;
@@ -91,7 +91,7 @@ fn swap(line: &str) -> String {
     let Some(wrapped) = running.as_mut() else {
         return "error the program has ended its recording".into();
     };
-    match wrapped.use_library(interface, Path::new(library)) {
+    match opening(|| wrapped.use_library(interface, Path::new(library))) {
         Ok(missing) if missing.is_empty() => "used".into(),
         Ok(missing) => format!("used {}", missing.join(" ")),
         Err(error) => {

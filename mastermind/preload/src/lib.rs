@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! loaded                 reads what `wrap` left in the environment, has the proxies call before the first call
+//! a program is started   notes it, for `wrap` to tell of those that it cannot see into (`started.rs`)
 //! first call             of MPI, or of a proxied library: starts the recording; not before, so that a shell or a launcher in
 //!                        between leaves no records; `mastermind use` is listened to (`control.rs`)
 //! exit                   ends it
@@ -11,15 +12,18 @@
 //! for `wrap` to tell, and the program goes on without a measurement.
 
 use std::ffi::c_int;
-use std::panic::catch_unwind;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread::yield_now;
+use std::time::{Duration, Instant};
 
 use cca_comm::launched;
 use cca_loader::{LibraryProxy, MpiProxy};
 use mastermind_component::{WRAP_VARIABLE, WrapConfig, Wrapped};
 
 mod control;
+mod started;
 
 /// What `wrap` asked for, and the proxies it preloaded.
 struct Asked {
@@ -32,6 +36,25 @@ static ASKED: OnceLock<Asked> = OnceLock::new();
 static RUNNING: Mutex<Option<Wrapped>> = Mutex::new(None);
 /// Whether a recording was started, by whichever proxy's first call.
 static IS_STARTED: AtomicBool = AtomicBool::new(false);
+/// The thread that is starting it; 0 before, [`DONE`] after.
+static STARTER: AtomicUsize = AtomicUsize::new(0);
+static STARTING_PROCESS: AtomicU32 = AtomicU32::new(0);
+/// No thread.
+const DONE: usize = usize::MAX;
+
+/// Not 0 while libraries are opened for `--use` and `mastermind use`: the library that the dynamic linker asks about each
+/// object (`proxies/audit`) looks here, and leaves their calls alone.
+#[used]
+#[unsafe(export_name = "mastermind_preload_opens_v1")]
+pub static OPENS: AtomicU32 = AtomicU32::new(0);
+
+/// Runs `open`, and says meanwhile that libraries are opened for it.
+fn opening<T>(open: impl FnOnce() -> T) -> T {
+    OPENS.fetch_add(1, Ordering::AcqRel);
+    let opened = open();
+    OPENS.fetch_sub(1, Ordering::AcqRel);
+    opened
+}
 
 /// Called by the dynamic linker when the library is loaded.
 #[used]
@@ -41,6 +64,7 @@ static ON_LOAD: extern "C" fn() = on_load;
 extern "C" fn on_load() {
     // Into the program no panic goes.
     let _ = catch_unwind(|| {
+        started::prepare();
         let Some(text) = variable(WRAP_VARIABLE) else {
             return;
         };
@@ -68,7 +92,8 @@ extern "C" fn on_load() {
 }
 
 extern "C" fn start() {
-    let _ = catch_unwind(|| {
+    let mut is_starter = false;
+    let _ = catch_unwind(AssertUnwindSafe(|| {
         let Some(Asked {
             config,
             mpi,
@@ -78,12 +103,16 @@ extern "C" fn start() {
             return;
         };
         if IS_STARTED.swap(true, Ordering::AcqRel) {
+            wait_for_start();
             return;
         }
+        is_starter = true;
+        STARTING_PROCESS.store(std::process::id(), Ordering::Release);
+        STARTER.store(thread(), Ordering::Release);
         let launched = launched(variable).ok().flatten();
         let rank = launched.map_or(0, |launched| launched.rank as u32);
         let ranks = launched.and_then(|launched| launched.size).unwrap_or(1);
-        match Wrapped::start(config, mpi, libraries, rank, ranks as u32) {
+        match opening(|| Wrapped::start(config, mpi, libraries, rank, ranks as u32)) {
             Ok(wrapped) => {
                 *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = Some(wrapped);
                 if !libraries.is_empty() {
@@ -94,7 +123,37 @@ extern "C" fn start() {
             }
             Err(error) => tell(config, rank, &error.to_string()),
         }
-    });
+    }));
+    if is_starter {
+        STARTER.store(DONE, Ordering::Release);
+    }
+}
+
+/// What tells this thread from others.
+fn thread() -> usize {
+    // SAFETY: a number of the calling thread.
+    unsafe { libc::pthread_self() as usize }
+}
+
+/// Lets a thread wait that calls while another starts the recording, so that its call is recorded too. Not for ever: the
+/// other may wait for this one, as where a library that is opened for `--use` starts threads.
+fn wait_for_start() {
+    const PATIENCE: Duration = Duration::from_secs(2);
+    let begin = Instant::now();
+    loop {
+        let starter = STARTER.load(Ordering::Acquire);
+        // A child that was forked meanwhile has no such thread.
+        let is_child = STARTING_PROCESS.load(Ordering::Acquire) != std::process::id();
+        // The same thread, by a call that starting itself makes.
+        if starter == DONE
+            || (starter != 0 && is_child)
+            || starter == thread()
+            || begin.elapsed() > PATIENCE
+        {
+            return;
+        }
+        yield_now();
+    }
 }
 
 extern "C" fn end() {

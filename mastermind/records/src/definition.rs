@@ -202,9 +202,14 @@ pub struct ParameterDefinition {
 }
 
 impl ParameterDefinition {
-    /// Whether a time can grow with it: not with the number of a rank.
+    /// Whether a time can grow with it: not with the number of a rank, or with an address.
     pub fn is_size(&self) -> bool {
-        self.unit != RANK_UNIT
+        self.unit != RANK_UNIT && !self.is_call_site()
+    }
+
+    /// Whether it is the address that the call returns to.
+    pub fn is_call_site(&self) -> bool {
+        self.unit == CALL_SITE_UNIT
     }
 }
 
@@ -400,6 +405,9 @@ pub const MPI_CLASS: &str = "MPI";
 
 /// Unit of a parameter that names a rank: no size that a time could grow with.
 pub const RANK_UNIT: &str = "rank";
+
+/// Unit of a parameter that is the address a call returns to, the last of its method's parameters.
+pub const CALL_SITE_UNIT: &str = "address";
 
 #[cfg(test)]
 mod tests {

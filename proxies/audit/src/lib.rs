@@ -1,4 +1,4 @@
-//! Keeps proxies from giving names that the program's libraries lack.
+//! Keeps proxies from giving names that the program's libraries lack, and sends them the calls that preloading alone misses.
 //!
 //! The proxy of MPI exports every function of MPI-4 and of Fortran's bindings. A program that asks first whether its MPI has a
 //! function (a weak reference, `dlsym`) would find it there, call it, and end, since an older MPI has none to forward it to.
@@ -10,55 +10,46 @@
 //! any other library          the names that it defines as well are shown again
 //! ```
 //!
-//! The same holds for the generated proxies of C libraries, which are told as well how many definitions of a name there are.
-//! So a name is seen where it would be seen without the proxy. No call is slowed: only `la_objopen` is here, and the
-//! dynamic linker audits no calls where there is neither `la_pltenter` nor `la_pltexit`.
+//! So a name is seen where it would be seen without the proxy. The generated proxies of C libraries are told as well how many
+//! definitions of a name there are.
+//!
+//! What is bound past the order of search is led to the proxy as it is bound (`la_symbind64`, `bound.rs`): `dlsym` in a handle,
+//! and the calls of a plug-in that was opened with `RTLD_DEEPBIND`. What cannot be led there, and every object that is mapped,
+//! is written into the file that `wrap` names (`trace.rs`); `wrap` tells from it which calls go round the proxies.
+//!
+//! No call is slowed: the dynamic linker audits no calls where there is neither `la_pltenter` nor `la_pltexit`.
 //!
 //! It runs in a link-map namespace of its own, with its own C library, and touches the program only by
 //! the tables of the proxies.
 
 #![cfg(all(target_os = "linux", target_pointer_width = "64"))]
 
+mod arrays;
+mod bound;
+mod mapped;
 mod object;
 mod proxy;
+mod slots;
+mod trace;
 
-use std::ffi::{c_long, c_uint};
-use std::sync::{Mutex, PoisonError};
+use std::ffi::{CStr, c_char, c_long, c_uint};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use mapped::{Mapped, Role, Seen};
 use object::{LinkMap, Object};
-use proxy::Proxy;
 
 /// The newest version of the interface that is known here (`LAV_CURRENT` since glibc 2.35).
 const AUDIT_VERSION: c_uint = 2;
 /// The namespace of the program (`LM_ID_BASE`).
 const PROGRAM: c_long = 0;
+/// What is bound to the object is audited (`LA_FLG_BINDTO`), if what it is bound from is (`LA_FLG_BINDFROM`).
+const BIND_TO: c_uint = 1;
+const BIND_FROM: c_uint = 2;
 
-/// What is mapped, as far as it matters.
-struct Seen {
-    proxies: Vec<Proxy>,
-    /// The program itself, which is mapped before the proxies.
-    program: Option<Object>,
-}
+static SEEN: Mutex<Seen> = Mutex::new(Seen::new());
 
-static SEEN: Mutex<Seen> = Mutex::new(Seen {
-    proxies: Vec::new(),
-    program: None,
-});
-
-impl Seen {
-    fn add(&mut self, object: Object) {
-        if let Some(mut proxy) = Proxy::hide(&object) {
-            if let Some(program) = &self.program {
-                proxy.show_names_of(program);
-            }
-            self.proxies.push(proxy);
-            return;
-        }
-        self.program.get_or_insert(object);
-        for proxy in &mut self.proxies {
-            proxy.show_names_of(&object);
-        }
-    }
+fn seen() -> MutexGuard<'static, Seen> {
+    SEEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Called by the dynamic linker when it loads this library, with its version of the interface.
@@ -70,19 +61,89 @@ pub extern "C" fn la_version(version: c_uint) -> c_uint {
 /// Called by the dynamic linker for each object that it has mapped; nothing is bound to it yet.
 ///
 /// # Safety
-/// `map` describes the object, as the dynamic linker has it.
+/// `map` describes the object, as the dynamic linker has it, and `cookie` is the object's own word.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn la_objopen(
     map: *const LinkMap,
     namespace: c_long,
-    _cookie: *mut usize,
+    cookie: *mut usize,
 ) -> c_uint {
     // SAFETY: null is no object; else required of the caller.
-    let object = unsafe { map.as_ref().and_then(|map| Object::of(map)) };
-    if let Some(object) = object.filter(|_| namespace == PROGRAM) {
-        let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.add(object);
+    let found = unsafe { map.as_ref().map(|map| (map.path(), Object::of(map))) };
+    let Some((path, Some(object))) = found else {
+        return 0;
+    };
+    if namespace != PROGRAM {
+        trace::elsewhere(&path);
+        // SAFETY: required of the caller.
+        unsafe { *cookie = 0 };
+        return 0;
     }
-    // No binding of this object is audited.
+    let mut seen = seen();
+    let mapped: &'static Mapped = Box::leak(Box::new(seen.classify(object, path)));
+    // SAFETY: required of the caller; what was leaked is read as long as the process lives.
+    unsafe { *cookie = std::ptr::from_ref(mapped) as usize };
+    trace::mapped(mapped);
+    seen.add(mapped)
+}
+
+/// Called by the dynamic linker when it binds a name of one object to the definition in another; gives the address to bind to.
+///
+/// # Safety
+/// `symbol` holds the address that was found, the cookies are those of [`la_objopen`], and `name` is the symbol's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn la_symbind64(
+    symbol: *const libc::Elf64_Sym,
+    _place: c_uint,
+    from: *const usize,
+    to: *const usize,
+    flags: *const c_uint,
+    name: *const c_char,
+) -> usize {
+    // SAFETY: required of the caller.
+    unsafe {
+        let address = (*symbol).st_value as usize;
+        let mapped = |cookie: *const usize| (*cookie as *const Mapped).as_ref();
+        let (Some(from), Some(to)) = (mapped(from), mapped(to)) else {
+            return address;
+        };
+        bound::bind(CStr::from_ptr(name), address, from, to, *flags)
+    }
+}
+
+/// Called by the dynamic linker when an object is about to go, or the process to end.
+///
+/// # Safety
+/// `cookie` is that of [`la_objopen`]; the object is still mapped.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn la_objclose(cookie: *const usize) -> c_uint {
+    // SAFETY: required of the caller.
+    if let Some(mapped) = unsafe { (*cookie as *const Mapped).as_ref() } {
+        seen().close(mapped);
+    }
     0
+}
+
+/// Called by the dynamic linker before and after it changes what is mapped.
+///
+/// # Safety
+/// None is needed: nothing is read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn la_activity(_cookie: *const usize, flag: c_uint) {
+    /// Objects will be removed (`LA_ACT_DELETE`).
+    const DELETE: c_uint = 2;
+    if flag == DELETE {
+        seen().forget_closed();
+    }
+}
+
+/// The role of an object from which and to which bindings are audited.
+fn flags(role: Role, defines_proxied: bool) -> c_uint {
+    match role {
+        // The first of all: which names are proxied is not known yet.
+        Role::Main => BIND_FROM | BIND_TO,
+        Role::Program if defines_proxied => BIND_FROM | BIND_TO,
+        Role::Program => BIND_FROM,
+        Role::Proxy | Role::Own => 0,
+    }
 }

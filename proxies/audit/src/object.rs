@@ -11,6 +11,18 @@ pub struct LinkMap {
     dynamic: *const Dynamic,
 }
 
+impl LinkMap {
+    /// Path of the object's file; empty for the program itself.
+    pub(crate) fn path(&self) -> String {
+        if self.name.is_null() {
+            return String::new();
+        }
+        // SAFETY: the dynamic linker's text.
+        let name = unsafe { CStr::from_ptr(self.name) };
+        name.to_string_lossy().into_owned()
+    }
+}
+
 /// An entry of the dynamic section (`Elf64_Dyn`).
 #[repr(C)]
 #[derive(Debug)]
@@ -20,16 +32,20 @@ struct Dynamic {
 }
 
 const DT_NULL: i64 = 0;
+const DT_PLTRELSZ: i64 = 2;
 const DT_HASH: i64 = 4;
 const DT_STRTAB: i64 = 5;
 const DT_SYMTAB: i64 = 6;
+const DT_RELA: i64 = 7;
+const DT_RELASZ: i64 = 8;
+const DT_JMPREL: i64 = 23;
 const DT_GNU_HASH: i64 = 0x6FFF_FEF5;
 
 /// A name to look for, with both hashes of it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Name {
-    text: &'static CStr,
-    gnu: u32,
+    pub(crate) text: &'static CStr,
+    pub(crate) gnu: u32,
     sysv: u32,
 }
 
@@ -50,7 +66,37 @@ pub(crate) struct Object {
     symbols: *mut libc::Elf64_Sym,
     strings: *const c_char,
     table: HashTable,
+    relocations: [Relocations; 2],
 }
+
+/// A table of relocations, and its bytes.
+#[derive(Clone, Copy, Debug)]
+struct Relocations {
+    first: *const libc::Elf64_Rela,
+    bytes: usize,
+}
+
+/// A word that the dynamic linker writes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Relocation {
+    /// Where, from the object's address on.
+    pub(crate) offset: usize,
+    pub(crate) kind: u32,
+    /// Place in the symbol table.
+    pub(crate) symbol: usize,
+    pub(crate) addend: usize,
+}
+
+/// Where a function lies that an object defines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Definition {
+    pub(crate) address: usize,
+    /// Whether what lies there gives the address when it is called.
+    pub(crate) is_ifunc: bool,
+}
+
+/// The type of a symbol whose value is a function that gives the address (`STT_GNU_IFUNC`).
+const IFUNC: u8 = 10;
 
 #[derive(Clone, Copy, Debug)]
 enum HashTable {
@@ -60,6 +106,8 @@ enum HashTable {
 
 // SAFETY: the tables are read only, but for values that `Proxy` writes under a lock.
 unsafe impl Send for Object {}
+// SAFETY: as above.
+unsafe impl Sync for Object {}
 
 impl Object {
     /// `None` if it has no dynamic symbols.
@@ -68,34 +116,44 @@ impl Object {
     /// The dynamic linker's own description of an object that is mapped.
     pub(crate) unsafe fn of(map: &LinkMap) -> Option<Self> {
         let (mut symbols, mut strings, mut gnu, mut sysv) = (None, None, None, None);
+        let (mut rela, mut jmprel, mut rela_bytes, mut jmprel_bytes) = (None, None, 0, 0);
         let mut entry = map.dynamic;
         // SAFETY: the section ends with DT_NULL, as the ELF specification has it.
         while let Some(Dynamic { tag, value }) = unsafe { entry.as_ref() } {
-            let place = match *tag {
-                DT_NULL => break,
-                DT_SYMTAB => &mut symbols,
-                DT_STRTAB => &mut strings,
-                DT_GNU_HASH => &mut gnu,
-                DT_HASH => &mut sysv,
-                _ => &mut None,
-            };
-            // The dynamic linker has added the address, but not where the section cannot be written (the vDSO).
             let value = *value as usize;
-            *place = Some(if value < map.address {
+            // The dynamic linker has added the address, but not where the section cannot be written (the vDSO).
+            let pointer = if value < map.address {
                 value + map.address
             } else {
                 value
-            });
+            };
+            match *tag {
+                DT_NULL => break,
+                DT_SYMTAB => symbols = Some(pointer),
+                DT_STRTAB => strings = Some(pointer),
+                DT_GNU_HASH => gnu = Some(pointer),
+                DT_HASH => sysv = Some(pointer),
+                DT_RELA => rela = Some(pointer),
+                DT_JMPREL => jmprel = Some(pointer),
+                DT_RELASZ => rela_bytes = value,
+                DT_PLTRELSZ => jmprel_bytes = value,
+                _ => {}
+            }
             // SAFETY: not the last.
             entry = unsafe { entry.add(1) };
         }
         let gnu = gnu.map(|at| HashTable::Gnu(at as *const u32));
         let sysv = || sysv.map(|at| HashTable::SysV(at as *const u32));
+        let table = |first: Option<usize>, bytes| Relocations {
+            first: first.unwrap_or_default() as *const _,
+            bytes: first.map_or(0, |_| bytes),
+        };
         Some(Self {
             address: map.address,
             symbols: symbols? as *mut libc::Elf64_Sym,
             strings: strings? as *const c_char,
             table: gnu.or_else(sysv)?,
+            relocations: [table(rela, rela_bytes), table(jmprel, jmprel_bytes)],
         })
     }
 
@@ -118,6 +176,80 @@ impl Object {
                 HashTable::SysV(table) => self.find_by_sysv_hash(table, name),
             };
             found.map(|at| self.symbols.add(at as usize))
+        }
+    }
+
+    /// What the object defines by this name at different addresses: one, or one a version.
+    pub(crate) fn definitions_of(&self, name: &Name) -> Vec<Definition> {
+        let definitions = self.definitions(name).map(|symbol| {
+            // SAFETY: a symbol of an object that is mapped.
+            let symbol = unsafe { &*symbol };
+            Definition {
+                address: self.address + symbol.st_value as usize,
+                is_ifunc: symbol.st_info & 0xF == IFUNC,
+            }
+        });
+        let mut definitions: Vec<_> = definitions.collect();
+        definitions.sort_unstable();
+        definitions.dedup();
+        definitions
+    }
+
+    /// Whether a definition of this name lies at an address, or says when asked that it does (`IFUNC`).
+    pub(crate) fn defines_at(&self, name: &'static CStr, address: usize) -> bool {
+        self.definitions(&Name::new(name)).any(|symbol| {
+            // SAFETY: a symbol of an object that is mapped.
+            let symbol = unsafe { &*symbol };
+            symbol.st_info & 0xF == IFUNC || self.address + symbol.st_value as usize == address
+        })
+    }
+
+    /// Whether a symbol of this name has an address.
+    pub(crate) fn has_symbol_at(&self, name: &'static CStr, address: usize) -> bool {
+        let definitions = self.definitions_of(&Name::new(name));
+        definitions
+            .iter()
+            .any(|definition| definition.address == address)
+    }
+
+    fn definitions(&self, name: &Name) -> impl Iterator<Item = *mut libc::Elf64_Sym> {
+        // SAFETY: the tables are those of an object that is mapped.
+        let found: Vec<_> = unsafe {
+            match self.table {
+                HashTable::Gnu(table) => self.all_by_gnu_hash(table, name).collect(),
+                HashTable::SysV(table) => self.find_by_sysv_hash(table, name).into_iter().collect(),
+            }
+        };
+        let symbols = self.symbols;
+        // SAFETY: as above.
+        found
+            .into_iter()
+            .map(move |at: u32| unsafe { symbols.add(at as usize) })
+    }
+
+    /// The words that the dynamic linker writes into the object.
+    pub(crate) fn relocations(&self) -> impl Iterator<Item = Relocation> {
+        let entries = self.relocations.into_iter().flat_map(|table| {
+            let n = table.bytes / size_of::<libc::Elf64_Rela>();
+            // SAFETY: as many as the object says.
+            (0..n).map(move |at| unsafe { table.first.add(at).read_unaligned() })
+        });
+        entries.map(|entry| Relocation {
+            offset: entry.r_offset as usize,
+            kind: entry.r_info as u32,
+            symbol: (entry.r_info >> 32) as usize,
+            addend: entry.r_addend as usize,
+        })
+    }
+
+    /// The name of a symbol, by its place in the table.
+    pub(crate) fn name_of(&self, symbol: usize) -> &'static CStr {
+        // SAFETY: the place is that of a relocation of the object, which is looked at while it is mapped.
+        unsafe {
+            CStr::from_ptr(
+                self.strings
+                    .add((*self.symbols.add(symbol)).st_name as usize),
+            )
         }
     }
 
@@ -152,15 +284,23 @@ impl Object {
 
     unsafe fn find_by_gnu_hash(&self, table: *const u32, name: &Name) -> Option<u32> {
         // SAFETY: required of the caller.
-        unsafe {
+        unsafe { self.all_by_gnu_hash(table, name).next() }
+    }
+
+    unsafe fn all_by_gnu_hash(&self, table: *const u32, name: &Name) -> impl Iterator<Item = u32> {
+        let name = *name;
+        // SAFETY: required of the caller.
+        let chain = unsafe {
             let gnu = GnuHash::of(table);
-            if gnu.n_buckets == 0 || !gnu.may_hold(name.gnu) {
-                return None;
-            }
-            gnu.chain(name.gnu % gnu.n_buckets)
-                .find(|(at, hash)| hash | 1 == name.gnu | 1 && self.is(*at, name))
-                .map(|(at, _)| at)
-        }
+            let may_hold = gnu.n_buckets != 0 && gnu.may_hold(name.gnu);
+            may_hold.then(|| gnu.chain(name.gnu % gnu.n_buckets))
+        };
+        let all = chain.into_iter().flatten();
+        // SAFETY: required of the caller.
+        let is_it = move |(at, hash): &(u32, u32)| unsafe {
+            hash | 1 == name.gnu | 1 && self.is(*at, &name)
+        };
+        all.filter(is_it).map(|(at, _)| at)
     }
 
     unsafe fn find_by_sysv_hash(&self, table: *const u32, name: &Name) -> Option<u32> {
@@ -234,7 +374,7 @@ impl GnuHash {
     }
 
     /// Symbols of a bucket, with their hashes but for the lowest bit.
-    unsafe fn chain(&self, bucket: u32) -> impl Iterator<Item = (u32, u32)> {
+    unsafe fn chain(&self, bucket: u32) -> impl Iterator<Item = (u32, u32)> + use<> {
         // SAFETY: required of the caller; the last hash of a chain has the lowest bit.
         let mut at = unsafe { *self.buckets.add(bucket as usize) };
         let (first, chains) = (self.first_symbol, self.chains);
@@ -251,7 +391,7 @@ impl GnuHash {
     }
 }
 
-fn gnu_hash(name: &[u8]) -> u32 {
+pub(crate) fn gnu_hash(name: &[u8]) -> u32 {
     name.iter().fold(5381, |hash: u32, byte| {
         hash.wrapping_mul(33).wrapping_add(u32::from(*byte))
     })

@@ -1,27 +1,31 @@
 //! A proxy, whose names come and go.
 
-use std::ffi::{CStr, c_char};
+use std::ffi::CStr;
 use std::ptr;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
+use crate::arrays::{Arrays, Definitions};
 use crate::object::{Name, Object};
 
 /// The symbol by which the proxy of MPI is known; the same as `cca_abi::recording::MPI_PROXY_SYMBOL`.
 const MPI_PROXY: &CStr = c"proxy_mpi_v1";
 /// The symbol by which the proxy of a C library is known; the same as `cca_abi::recording::LIBRARY_PROXY_SYMBOL`.
-const LIBRARY_PROXY: &CStr = c"cca_proxy_v1";
+pub(crate) const LIBRARY_PROXY: &CStr = c"cca_proxy_v1";
 
-/// A name of the proxy that nothing can be bound to.
+/// A name of the proxy, which nothing can be bound to while it is hidden.
 struct HiddenName {
     name: Name,
     symbol: *mut libc::Elf64_Sym,
     value: u64,
+    is_shown: bool,
 }
 
 /// A proxy, mapped for good.
 pub(crate) struct Proxy {
     pages: Pages,
-    hidden: Vec<HiddenName>,
+    names: Vec<HiddenName>,
+    /// All names, with the addresses of the proxy's symbols.
+    stubs: Vec<(Name, usize)>,
     definitions: Option<Definitions>,
 }
 
@@ -29,13 +33,20 @@ pub(crate) struct Proxy {
 unsafe impl Send for Proxy {}
 
 impl Proxy {
+    /// Whether an object is a proxy.
+    pub(crate) fn is_one(object: &Object) -> bool {
+        [MPI_PROXY, LIBRARY_PROXY]
+            .iter()
+            .any(|symbol| object.defines(&Name::new(symbol)))
+    }
+
     /// Hides all names that a proxy gives; `None` if the object is no proxy, or cannot be written.
     pub(crate) fn hide(object: &Object) -> Option<Self> {
         let definitions = Definitions::of(object);
         let names: Vec<Name> = if object.defines(&Name::new(MPI_PROXY)) {
             names_of_mpi(object)
         } else {
-            definitions.as_ref()?.names.clone()
+            definitions.as_ref()?.names().to_vec()
         };
         let hidden = names.into_iter().filter_map(|name| {
             let symbol = object.find(&name)?;
@@ -45,37 +56,141 @@ impl Proxy {
                 name,
                 symbol,
                 value,
+                is_shown: true,
             })
         });
-        let hidden: Vec<_> = hidden.collect();
+        let mut hidden: Vec<_> = hidden.collect();
+        let stub = |hidden: &HiddenName| (hidden.name, object.address() + hidden.value as usize);
+        let stubs = hidden.iter().map(stub).collect();
         let pages = Pages::of(object, &hidden)?;
-        pages.write(|| hidden.iter().for_each(|name| name.set(0)));
+        pages.write(|| hidden.iter_mut().for_each(HiddenName::hide));
         Some(Self {
             pages,
-            hidden,
+            names: hidden,
+            stubs,
             definitions,
         })
     }
 
-    /// Shows those of the hidden names that the object defines as well, and counts its definitions.
-    pub(crate) fn show_names_of(&mut self, object: &Object) {
+    /// Another object was mapped: counts its definitions, and shows what is to be seen by now.
+    ///
+    /// # Returns
+    /// Whether the object defines any of the proxy's names.
+    pub(crate) fn show_names_of(&mut self, object: &Object) -> bool {
+        let is_defined = |hidden: &HiddenName| object.defines(&hidden.name);
+        if !self.names.iter().any(is_defined) {
+            return false;
+        }
         if let Some(definitions) = &self.definitions {
             definitions.count(object);
+            self.show_those_of_one_definition();
+            return true;
         }
-        let is_defined = |name: &HiddenName| object.defines(&name.name);
-        if !self.hidden.iter().any(is_defined) {
-            return;
-        }
-        let hidden = &mut self.hidden;
+        let names = &mut self.names;
         self.pages.write(|| {
-            hidden.retain(|name| {
-                let shown = is_defined(name);
-                if shown {
-                    name.set(name.value);
-                }
-                !shown
-            });
+            let defined = names.iter_mut().filter(|name| is_defined(name));
+            defined.for_each(HiddenName::show);
         });
+        true
+    }
+
+    /// A name is seen while the program has one definition of it. Of several it is not said which the caller would have
+    /// found, so it finds its own, and only calls of the one that the proxy stands for are led here as they are bound.
+    fn show_those_of_one_definition(&mut self) {
+        let Some(definitions) = &self.definitions else {
+            return;
+        };
+        let names = &mut self.names;
+        self.pages.write(|| {
+            for name in names {
+                match definitions.n_definitions(&name.name) {
+                    1 => name.show(),
+                    _ => name.hide(),
+                }
+            }
+        });
+    }
+
+    /// The proxied functions, as `bound` has them.
+    pub(crate) fn proxied(&self) -> impl Iterator<Item = Proxied> {
+        let definitions = self.definitions.as_ref();
+        self.stubs.iter().map(move |(name, stub)| {
+            let place = definitions.and_then(|definitions| definitions.place(name));
+            Proxied {
+                name: *name,
+                stub: *stub,
+                arrays: definitions
+                    .zip(place)
+                    .map(|(definitions, place)| (definitions.arrays, place)),
+            }
+        })
+    }
+
+    /// An object is about to be unmapped: nothing leads there any more.
+    pub(crate) fn forget<'a>(
+        &mut self,
+        object: &Object,
+        others: impl Iterator<Item = &'a Object> + Clone,
+    ) {
+        if let Some(definitions) = &self.definitions {
+            definitions.forget(object, others);
+            self.show_those_of_one_definition();
+        }
+    }
+}
+
+/// A function of a proxy.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Proxied {
+    name: Name,
+    /// Address of the proxy's symbol.
+    stub: usize,
+    /// What the proxy of a C library has, and the function's place in it.
+    arrays: Option<(Arrays, usize)>,
+}
+
+impl Proxied {
+    pub(crate) fn hash(&self) -> u32 {
+        self.name.gnu
+    }
+
+    pub(crate) fn is(&self, name: &CStr) -> bool {
+        self.name.text == name
+    }
+
+    pub(crate) fn name(&self) -> &'static CStr {
+        self.name.text
+    }
+
+    pub(crate) fn stub(&self) -> usize {
+        self.stub
+    }
+
+    /// Definitions that are mapped; one for MPI, which a process has once.
+    pub(crate) fn n_definitions(&self) -> u32 {
+        let count =
+            |(arrays, place): (Arrays, usize)| arrays.n_definitions(place).load(Ordering::Acquire);
+        self.arrays.map_or(1, count)
+    }
+
+    /// Whether the proxy stands for the definition at an address of an object; if it stands for none yet, it does from now on.
+    ///
+    /// # Arguments
+    /// * `address` - where it is to be called: of an IFUNC, what that gave
+    pub(crate) fn stands_for(&self, address: usize, definer: &Object) -> bool {
+        let Some((arrays, place)) = self.arrays else {
+            return true;
+        };
+        if self.n_definitions() <= 1 {
+            return true;
+        }
+        let home = arrays.home(place);
+        let claimed = home.compare_exchange(0, address, Ordering::AcqRel, Ordering::Acquire);
+        let Err(home) = claimed else {
+            return true;
+        };
+        let is_ifunc = arrays.home_is_ifunc(place).load(Ordering::Acquire) != 0;
+        home == address || (is_ifunc && definer.has_symbol_at(self.name.text, home))
     }
 }
 
@@ -87,60 +202,21 @@ fn names_of_mpi(object: &Object) -> Vec<Name> {
     of_mpi.map(|(name, _)| Name::new(name)).collect()
 }
 
-/// The arrays of the proxy of a C library, as `cca_proxy.h` has them, in the order of its names.
-struct Definitions {
-    names: Vec<Name>,
-    counts: *mut u32,
-    targets: *mut usize,
-    entries: *mut usize,
-    resolvers: *const usize,
-}
-
-impl Definitions {
-    fn of(object: &Object) -> Option<Self> {
-        object.find(&Name::new(LIBRARY_PROXY))?;
-        let mut at = object.address_of(c"cca_proxy_names_v1")? as *const c_char;
-        let mut names = Vec::new();
-        // SAFETY: texts one after the other, the last empty, in a library that stays mapped.
-        unsafe {
-            while *at != 0 {
-                let name = CStr::from_ptr(at);
-                names.push(Name::new(name));
-                at = at.add(name.count_bytes() + 1);
-            }
-        }
-        Some(Self {
-            names,
-            counts: object.address_of(c"cca_proxy_counts_v1")? as *mut u32,
-            targets: object.address_of(c"cca_proxy_targets_v1")? as *mut usize,
-            entries: object.address_of(c"cca_proxy_entries_v1")? as *mut usize,
-            resolvers: object.address_of(c"cca_proxy_resolvers_v1")? as *const usize,
-        })
-    }
-
-    /// Counts what an object defines. Where a name has its second definition, calls are sent by their callers from now on.
-    fn count(&self, object: &Object) {
-        for (place, name) in self.names.iter().enumerate() {
-            if !object.defines(name) {
-                continue;
-            }
-            // SAFETY: as many of each as there are names, in memory of the proxy that can be written; its threads read them
-            // whole words at a time.
-            unsafe {
-                let count = &*self.counts.add(place).cast::<AtomicU32>();
-                let resolver = *self.resolvers.add(place);
-                // Before the proxy is relocated, its entries are not in use, and will be the resolvers.
-                if count.fetch_add(1, Ordering::AcqRel) >= 1 && resolver != 0 {
-                    let word = |array: *mut usize| &*array.add(place).cast::<AtomicUsize>();
-                    word(self.targets).store(0, Ordering::Release);
-                    word(self.entries).store(resolver, Ordering::Release);
-                }
-            }
-        }
-    }
-}
-
 impl HiddenName {
+    fn show(&mut self) {
+        if !self.is_shown {
+            self.set(self.value);
+            self.is_shown = true;
+        }
+    }
+
+    fn hide(&mut self) {
+        if self.is_shown {
+            self.set(0);
+            self.is_shown = false;
+        }
+    }
+
     fn set(&self, value: u64) {
         // SAFETY: the symbol lies in pages that are writable now. Other threads may look it up: they find either value.
         unsafe { ptr::write_volatile(&raw mut (*self.symbol).st_value, value) };

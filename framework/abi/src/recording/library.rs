@@ -8,7 +8,7 @@ use super::{ProxyMethod, Recorder};
 pub const LIBRARY_PROXY_SYMBOL: &str = "cca_proxy_v1";
 
 /// Version of [`LibraryProxyFunctions`].
-pub const LIBRARY_PROXY_VERSION: u64 = 1;
+pub const LIBRARY_PROXY_VERSION: u64 = 2;
 
 /// The type of that function.
 pub type LibraryProxyEntry = extern "C" fn() -> *const LibraryProxyFunctions;
@@ -61,7 +61,7 @@ pub struct LibraryProxyFunctions {
     pub functions: *const LibraryProxyFunction,
     /// Number of them.
     pub n_functions: u64,
-    /// Calls `callback` once, in the thread that is the first to call a function, before that call begins.
+    /// Has `callback` called before the first call of each function begins, by every thread that comes by.
     pub before_first_call: extern "C" fn(callback: Option<extern "C" fn()>),
     /// Path of the library that the program's calls go to of themselves, as far as one is loaded; null if none is.
     pub own_library: extern "C" fn() -> *const c_char,

@@ -9,6 +9,8 @@ use mastermind_records::{Profile as Table, ProfileSums, Row, Run, SELF_COST};
 
 use crate::output;
 
+mod call_sites;
+
 /// Most methods that are told by name where calls have no record.
 const MOST_METHODS_TOLD: usize = 10;
 
@@ -27,6 +29,9 @@ pub struct Profile {
     /// Read the summary that the run wrote at its end, not the logs of all its ranks
     #[arg(long, conflicts_with = "per_rank")]
     summary: bool,
+    /// Show the recorded calls by the places that make them, from a run of `wrap --call-sites`
+    #[arg(long, conflicts_with_all = ["summary", "per_rank"])]
+    call_sites: bool,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -38,6 +43,9 @@ impl Profile {
     /// # Errors
     /// There are no records; they cannot be read.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
+        if self.call_sites {
+            return self.show_call_sites();
+        }
         let (mut profile, has_ended) = if self.summary {
             (Table::of_sums(&ProfileSums::read(&self.records)?), true)
         } else {
@@ -88,6 +96,21 @@ impl Profile {
             output::line(
                 "the run has not ended, or was killed: calls that were open are not in the table",
             );
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Profile {
+    fn show_call_sites(&self) -> anyhow::Result<ExitCode> {
+        let run = open(&self.records)?;
+        let mut rows = call_sites::rows(&run, &self.records)?;
+        tell_missing_records(&run, "they are not in the table");
+        rows.truncate(self.top.unwrap_or(usize::MAX));
+        if self.json {
+            output::json(&serde_json::json!({ "call_sites": rows }))?;
+        } else {
+            output::line(call_sites::text(&rows));
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -12,7 +12,9 @@ use anyhow::{Context, anyhow, bail};
 use cca_comm::Launched;
 use cca_loader::LibraryProxy;
 use clap::Args;
-use mastermind_component::{MESSAGE_EXTENSION, UseConfig, WRAP_VARIABLE, WrapConfig};
+use mastermind_component::{
+    MESSAGE_EXTENSION, TRACE_VARIABLE, UseConfig, WRAP_VARIABLE, WrapConfig,
+};
 use mastermind_records::LogIdentity;
 use mastermind_records::layout::EXTENSION;
 use rustix::fs::Access;
@@ -20,7 +22,14 @@ use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 
+mod round_about;
+mod trace;
+
+use round_about::Interface;
+use trace::Trace;
+
 use super::run::size;
+use crate::call_site;
 use crate::errors;
 use crate::session::back_end;
 use crate::session::libraries_folder;
@@ -53,9 +62,13 @@ pub struct Wrap {
     /// Record each call of MPI, with its bytes, its peer and its number of ranks; else calls and time of each function
     #[arg(long)]
     mpi_events: bool,
-    /// A proxy that `mastermind proxy` made: each call of its functions is recorded, with its parameters
+    /// A proxy that `mastermind proxy` made: each call of its functions is recorded, with its parameters; calls that go round
+    /// it are named at the end, with the reason
     #[arg(long, value_name = "LIB")]
     proxy: Vec<PathBuf>,
+    /// Record with each call of a proxied function where it comes from: function, file and line, for `profile --call-sites`
+    #[arg(long)]
+    call_sites: bool,
     /// Send the calls of a proxy's interface to another library
     #[arg(long = "use", value_name = "INTERFACE=LIB", value_parser = library_of_interface)]
     uses: Vec<UseConfig>,
@@ -84,16 +97,55 @@ impl Wrap {
             Err(error) if cannot_be_written(&error) => return self.unrecorded(error),
             config => config?,
         };
-        check_libraries(&config, self.strict)?;
+        let interfaces = check_libraries(&config, self.strict)?;
         prepare(&config, launched.as_ref(), self.overwrite)?;
-        let status = self.command(&config).and_then(run);
+        let trace = trace_file(&config, launched.as_ref());
+        let status = self.command(&config, &trace).and_then(run);
+        let found = Trace::take(&trace);
         if status.is_err() {
             // If it is empty.
             let _ = fs::remove_dir(&config.directory);
         }
         let status = status?;
         tell(&config, launched.as_ref());
+        if self.call_sites {
+            self.write_call_sites(&config, &found, launched.as_ref());
+        }
+        if launched.is_none_or(|launched| launched.rank == 0) {
+            self.tell_round_about(&found, &interfaces);
+        }
         Ok(passed_on(status))
+    }
+
+    /// Leaves beside the logs of this rank where their calls come from.
+    fn write_call_sites(&self, config: &WrapConfig, found: &Trace, launched: Option<&Launched>) {
+        let rank = launched.map(|launched| launched.rank as u32);
+        let mapped = |process, address| found.object_at(process, address);
+        if let Err(error) = call_site::write(&config.directory, rank, &mapped) {
+            let error = error.context("the records have addresses only");
+            crate::output::complain!("{}", errors::warning(&error));
+        }
+    }
+
+    /// Tells which calls are not in the records, since they go round the proxies.
+    fn tell_round_about(&self, trace: &Trace, interfaces: &[Interface]) {
+        if interfaces.is_empty() {
+            return;
+        }
+        let program = round_about::found(Path::new(&self.program[0]));
+        let lines = round_about::lines(program.as_deref(), trace, interfaces);
+        if lines.is_empty() {
+            return;
+        }
+        let names: Vec<_> = interfaces
+            .iter()
+            .map(|interface| interface.name.as_str())
+            .collect();
+        crate::output::complain!(
+            "note: calls of {} that are not in the records\n  {}",
+            names.join(", "),
+            lines.join("\n  ")
+        );
     }
 
     /// Runs the program where no records can be written: a measurement never ends what it measures.
@@ -124,11 +176,12 @@ impl Wrap {
             limit_bytes: self.records_limit,
             mpi_events: self.mpi_events,
             libraries,
+            call_sites: self.call_sites,
             uses: self.uses.clone(),
         })
     }
 
-    fn command(&self, config: &WrapConfig) -> anyhow::Result<Command> {
+    fn command(&self, config: &WrapConfig, trace: &Path) -> anyhow::Result<Command> {
         let libraries = libraries_folder()?;
         let (own, audit) = (libraries.join(PRELOADED), libraries.join(AUDIT));
         let mut preloaded = vec![&config.proxy, &own];
@@ -147,7 +200,8 @@ impl Wrap {
             .args(&self.program[1..])
             .env("LD_PRELOAD", before("LD_PRELOAD", &preloaded))
             .env("LD_AUDIT", before("LD_AUDIT", &[&audit]))
-            .env(WRAP_VARIABLE, serde_json::to_string(config)?);
+            .env(WRAP_VARIABLE, serde_json::to_string(config)?)
+            .env(TRACE_VARIABLE, trace);
         // SAFETY: one system call, which allocates nothing and takes no lock.
         unsafe {
             command.pre_exec(|| {
@@ -213,8 +267,19 @@ fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
     Ok(path)
 }
 
+/// Makes the file in which the processes of the program say what they map; where it cannot be made, they say nothing.
+fn trace_file(config: &WrapConfig, launched: Option<&Launched>) -> PathBuf {
+    let rank = launched.map_or(0, |launched| launched.rank);
+    let path = config.directory.join(format!("rank{rank:04}.mapped"));
+    let _ = fs::write(&path, "");
+    path
+}
+
 /// Opens proxies and libraries as the program will, and tells what does not fit.
-fn check_libraries(config: &WrapConfig, strict: bool) -> anyhow::Result<()> {
+///
+/// # Returns
+/// The interfaces of the proxies.
+fn check_libraries(config: &WrapConfig, strict: bool) -> anyhow::Result<Vec<Interface>> {
     let proxies = config.libraries.iter().map(|path| LibraryProxy::open(path));
     let proxies = proxies.collect::<Result<Vec<_>, _>>()?;
     for UseConfig { interface, library } in &config.uses {
@@ -247,7 +312,15 @@ fn check_libraries(config: &WrapConfig, strict: bool) -> anyhow::Result<()> {
             )
         );
     }
-    Ok(())
+    let interfaces = proxies.iter().map(|proxy| Interface {
+        name: proxy.interface().to_owned(),
+        functions: proxy
+            .functions()
+            .into_iter()
+            .map(|function| function.name)
+            .collect(),
+    });
+    Ok(interfaces.collect())
 }
 
 /// The libraries, and after them those that the variable holds already.
@@ -296,6 +369,7 @@ fn prepare(
     }
     check_ended(directory, &logs)?;
     let _ = fs::remove_file(config.message_file(rank));
+    let _ = fs::remove_file(call_site::file(directory, rank));
     let act = || format!("cannot drop records in \"{}\"", directory.display());
     logs.iter().try_for_each(fs::remove_file).with_context(act)
 }

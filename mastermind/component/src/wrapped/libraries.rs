@@ -8,7 +8,7 @@ use cca_loader::{Alternative, LibraryFunction, LibraryProxy};
 use mastermind_measurement::RunRecorder;
 use mastermind_records::Definition;
 use mastermind_records::definition::{
-    ClassDefinition, MethodDefinition, ParameterDefinition, SwapDefinition,
+    CALL_SITE_UNIT, ClassDefinition, MethodDefinition, ParameterDefinition, SwapDefinition,
 };
 
 use super::WrapError;
@@ -17,6 +17,9 @@ use super::WrapError;
 pub(super) struct Libraries {
     all: Vec<Wrapped>,
 }
+
+/// Name of the parameter that is the address a call returns to.
+const CALL_SITE: &str = "call site";
 
 /// One proxy.
 struct Wrapped {
@@ -28,6 +31,8 @@ struct Wrapped {
     known: Vec<Known>,
     /// `None` for the program's own.
     target: Option<Alternative>,
+    /// Whether the address that a call returns to is recorded.
+    call_sites: bool,
 }
 
 /// A library that calls went to.
@@ -42,12 +47,13 @@ struct Known {
 unsafe impl Send for Known {}
 
 impl Libraries {
-    pub(super) fn new(proxies: &[LibraryProxy]) -> Self {
+    pub(super) fn new(proxies: &[LibraryProxy], call_sites: bool) -> Self {
         let wrapped = proxies.iter().map(|proxy| Wrapped {
             functions: proxy.functions(),
             class: String::new(),
             known: Vec::new(),
             target: None,
+            call_sites,
             proxy: proxy.clone(),
         });
         Self {
@@ -147,7 +153,8 @@ impl Wrapped {
         let are_sent = !methods.is_empty()
             && unsafe {
                 let recorder = recorder.recorder();
-                self.proxy.use_functions(target, &methods, recorder, false)
+                self.proxy
+                    .use_functions(target, &methods, recorder, self.call_sites)
             };
         are_sent
             .then_some(())
@@ -180,6 +187,11 @@ impl Wrapped {
 
     fn method(&self, function: &LibraryFunction) -> MethodDefinition {
         let parameters = function.parameters.iter();
+        let call_site = self.call_sites.then(|| ParameterDefinition {
+            name: CALL_SITE.into(),
+            unit: CALL_SITE_UNIT.into(),
+            ..ParameterDefinition::default()
+        });
         MethodDefinition {
             instance: self.proxy.interface().into(),
             class: self.class.clone(),
@@ -193,6 +205,7 @@ impl Wrapped {
                     unit: parameter.unit.clone(),
                     labels: parameter.labels.clone(),
                 })
+                .chain(call_site)
                 .collect(),
             ..MethodDefinition::default()
         }

@@ -1,0 +1,151 @@
+//! What the processes of a wrapped program wrote down: what they mapped, what they started, and what was bound round a proxy.
+//! `proxies/audit` (`trace.rs`) and `mastermind/preload` (`started.rs`) have the format.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// References that were bound to another library than the proxy.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Bound {
+    /// How: `dlsym`, `call` or `slot`, as `proxies/audit` has them.
+    pub how: String,
+    /// Who refers.
+    pub from: PathBuf,
+    /// The function.
+    pub function: String,
+    /// Whose function it is.
+    pub to: PathBuf,
+}
+
+/// All of it, each once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trace {
+    /// Programs that ran with the proxies.
+    pub programs: BTreeSet<PathBuf>,
+    /// Libraries that they mapped.
+    pub objects: BTreeSet<PathBuf>,
+    /// Those that they mapped by `dlmopen`.
+    pub elsewhere: BTreeSet<PathBuf>,
+    /// Programs that were started, as their starters called them, and whether with the environment of `wrap`.
+    pub started: BTreeMap<(PathBuf, bool), usize>,
+    /// Times that each was bound.
+    pub bound: BTreeMap<Bound, usize>,
+    /// What a process has mapped, by address.
+    maps: BTreeMap<u32, Map>,
+}
+
+/// The objects of a process by the addresses that they were moved by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Map {
+    objects: BTreeMap<u64, PathBuf>,
+    n_programs: usize,
+}
+
+impl Trace {
+    /// Reads the file and removes it; what cannot be read is as if nothing had been written.
+    pub fn take(path: &Path) -> Self {
+        let text = fs::read(path).unwrap_or_default();
+        let _ = fs::remove_file(path);
+        let mut trace = Self::default();
+        String::from_utf8_lossy(&text)
+            .lines()
+            .for_each(|line| trace.add(line));
+        trace
+    }
+
+    /// The object that an address of a process lies in, and what it was moved by; nothing if the process ran one program after
+    /// the other, since it is not known which of them had the address.
+    pub fn object_at(&self, process: u32, address: u64) -> Option<(&Path, u64)> {
+        let map = self.maps.get(&process).filter(|map| map.n_programs == 1)?;
+        let (moved_by, path) = map.objects.range(..=address).next_back()?;
+        Some((path, *moved_by))
+    }
+
+    fn map(&mut self, process: &str, path: &str, moved_by: &str) {
+        if let (Ok(process), Ok(moved_by)) = (process.parse(), u64::from_str_radix(moved_by, 16)) {
+            let map = self.maps.entry(process).or_default();
+            map.objects.insert(moved_by, path.into());
+        }
+    }
+
+    fn add(&mut self, line: &str) {
+        let fields: Vec<&str> = line.split('\t').collect();
+        match fields[..] {
+            ["program", process, path, moved_by] => {
+                self.programs.insert(path.into());
+                self.map(process, path, moved_by);
+                if let Some(map) = process
+                    .parse()
+                    .ok()
+                    .and_then(|process| self.maps.get_mut(&process))
+                {
+                    map.n_programs += 1;
+                }
+            }
+            ["object", process, path, moved_by] => {
+                self.objects.insert(path.into());
+                self.map(process, path, moved_by);
+            }
+            ["elsewhere", _, path] => drop(self.elsewhere.insert(path.into())),
+            ["started", _, folder, path, how] => {
+                // A name without a folder is one of `PATH`.
+                let path = match path.contains('/') {
+                    true => Path::new(folder).join(path),
+                    false => path.into(),
+                };
+                *self.started.entry((path, how == "kept")).or_default() += 1;
+            }
+            [how @ ("dlsym" | "call" | "slot"), _, from, function, to] => {
+                let bound = Bound {
+                    how: how.into(),
+                    from: from.into(),
+                    function: function.into(),
+                    to: to.into(),
+                };
+                *self.bound.entry(bound).or_default() += 1;
+            }
+            // The first of a program's objects has no name; a line that was cut has too few fields.
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_and_what_is_cut_is_left_out() {
+        let mut trace = Trace::default();
+        for line in [
+            "program\t7\t/bin/a\t1000",
+            "object\t7\t/lib/b.so\t7f00",
+            "object\t8\t/lib/b.so\t8f00",
+            "elsewhere\t7\t/lib/c.so",
+            "started\t7\t/home\t./d\tcleared",
+            "started\t7\t/home\te\tkept",
+            "started\t7\t/home\te\tkept",
+            "slot\t7\t/lib/b.so\tf\t/lib/g.so",
+            "dlsym\t7\t/lib",
+        ] {
+            trace.add(line);
+        }
+        assert_eq!(trace.programs, BTreeSet::from(["/bin/a".into()]));
+        assert_eq!(trace.objects, BTreeSet::from(["/lib/b.so".into()]));
+        let started = [(("/home/./d".into(), false), 1), (("e".into(), true), 2)];
+        assert_eq!(trace.started, BTreeMap::from(started));
+        let b = Path::new("/lib/b.so");
+        assert_eq!(trace.object_at(7, 0x7f10), Some((b, 0x7f00)));
+        assert_eq!(
+            trace.object_at(7, 0x7e00),
+            Some((Path::new("/bin/a"), 0x1000))
+        );
+        // Its program is not known, or there were two.
+        assert_eq!(trace.object_at(8, 0x8f10), None);
+        trace.add("program\t7\t/bin/c\t2000");
+        assert_eq!(trace.object_at(7, 0x7f10), None);
+        let bound: Vec<_> = trace.bound.keys().map(|bound| &bound.function).collect();
+        assert_eq!(bound, ["f"]);
+    }
+}

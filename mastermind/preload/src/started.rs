@@ -1,0 +1,282 @@
+//! Which programs the process starts, for `wrap` to tell of those that it cannot see into.
+//!
+//! A program that is linked statically, runs with the rights of another user, or is started without the environment of `wrap`
+//! gets no library preloaded, and leaves no word itself. So the functions of the C library that start programs have a line
+//! written first into the file of `proxies/audit` (`trace.rs`), and are then called as they are:
+//!
+//! ```text
+//! started    PROCESS  FOLDER  PATH  kept | cleared
+//! ```
+//!
+//! They may be called between `fork` and the new program, where hardly anything is allowed: no memory is allocated and no lock
+//! taken.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::io::{Cursor, Write};
+use std::ptr;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use crate::variable;
+use mastermind_component::TRACE_VARIABLE;
+
+type Text = *const c_char;
+type Texts = *const *const c_char;
+
+/// Longest line; a longer one is not written.
+const MAX_LINE_BYTES: usize = 3 * 4096;
+/// Longest file, bytes; the same as in `proxies/audit`.
+const MAX_BYTES: u64 = 16 << 20;
+/// By which the environment of `wrap` is known.
+const PRELOADED: &[u8] = b"libmastermind_preload.so";
+
+/// The file, if `wrap` named one.
+static FILE: OnceLock<CString> = OnceLock::new();
+
+unsafe extern "C" {
+    static environ: Texts;
+}
+
+/// A function of the C library that this library stands before.
+struct Real {
+    name: &'static CStr,
+    address: AtomicPtr<c_void>,
+}
+
+impl Real {
+    const fn new(name: &'static CStr) -> Self {
+        Self {
+            name,
+            address: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    fn address(&self) -> *mut c_void {
+        let known = self.address.load(Ordering::Acquire);
+        if !known.is_null() {
+            return known;
+        }
+        // SAFETY: a name of the C library.
+        let found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
+        self.address.store(found, Ordering::Release);
+        found
+    }
+}
+
+static EXECVE: Real = Real::new(c"execve");
+static EXECV: Real = Real::new(c"execv");
+static EXECVP: Real = Real::new(c"execvp");
+static EXECVPE: Real = Real::new(c"execvpe");
+static SPAWN: Real = Real::new(c"posix_spawn");
+static SPAWNP: Real = Real::new(c"posix_spawnp");
+
+/// Learns the file and the addresses, which may not be looked for later.
+pub(crate) fn prepare() {
+    if let Some(path) = variable(TRACE_VARIABLE).and_then(|path| CString::new(path).ok()) {
+        let _ = FILE.set(path);
+    }
+    for real in [&EXECVE, &EXECV, &EXECVP, &EXECVPE, &SPAWN, &SPAWNP] {
+        real.address();
+    }
+}
+
+/// Whether the environment has the library preloaded.
+///
+/// # Safety
+/// Null, or texts of C ended by null.
+unsafe fn keeps(environment: Texts) -> bool {
+    // SAFETY: required of the caller.
+    unsafe {
+        let mut at = environment;
+        while !at.is_null() && !(*at).is_null() {
+            let text = CStr::from_ptr(*at).to_bytes();
+            if text.starts_with(b"LD_PRELOAD=") {
+                return text.windows(PRELOADED.len()).any(|part| part == PRELOADED);
+            }
+            at = at.add(1);
+        }
+    }
+    false
+}
+
+/// Writes the line of a program that is about to be started.
+///
+/// # Safety
+/// `path` is null or a text, `environment` as in [`keeps`].
+unsafe fn note(path: Text, environment: Texts) {
+    let Some(file) = FILE.get().filter(|_| !path.is_null()) else {
+        return;
+    };
+    // SAFETY: required of the caller; plain calls of the system on buffers of this function's own.
+    unsafe {
+        let mut folder = [0u8; 4096];
+        let known = libc::getcwd(folder.as_mut_ptr().cast(), folder.len());
+        let folder = if known.is_null() {
+            c""
+        } else {
+            CStr::from_ptr(known)
+        };
+        let kept: &[u8] = if keeps(environment) {
+            b"kept"
+        } else {
+            b"cleared"
+        };
+        let mut line = [0u8; MAX_LINE_BYTES];
+        let mut cursor = Cursor::new(&mut line[..]);
+        let fields = [folder.to_bytes(), CStr::from_ptr(path).to_bytes(), kept];
+        let mut is_whole = write!(cursor, "started\t{}", libc::getpid()).is_ok();
+        for field in fields {
+            is_whole &= !field.iter().any(|byte| matches!(byte, b'\t' | b'\n'));
+            is_whole &= cursor.write_all(b"\t").is_ok() && cursor.write_all(field).is_ok();
+        }
+        is_whole &= cursor.write_all(b"\n").is_ok();
+        let n_bytes = cursor.position() as usize;
+        if is_whole {
+            append(file, &line[..n_bytes]);
+        }
+    }
+}
+
+/// Appends to the file as far as it may grow; leaves `errno` as it was.
+fn append(file: &CStr, line: &[u8]) {
+    // SAFETY: plain calls of the system; the file is this function's own.
+    unsafe {
+        let errno = *libc::__errno_location();
+        let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CLOEXEC;
+        let file = libc::open(file.as_ptr(), flags);
+        if file >= 0 {
+            let mut status: libc::stat = std::mem::zeroed();
+            let mut limit: libc::rlimit = std::mem::zeroed();
+            let known = libc::fstat(file, &mut status) == 0
+                && libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) == 0;
+            // The signal of a file that is too large would end the program.
+            if known && status.st_size as u64 + line.len() as u64 <= limit.rlim_cur.min(MAX_BYTES) {
+                libc::write(file, line.as_ptr().cast(), line.len());
+            }
+            libc::close(file);
+        }
+        *libc::__errno_location() = errno;
+    }
+}
+
+/// Without the C library's function, as if there were no such call of the system.
+fn none() -> c_int {
+    // SAFETY: the thread's own word.
+    unsafe { *libc::__errno_location() = libc::ENOSYS };
+    -1
+}
+
+/// The C library's `execve`.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn execve(path: Text, arguments: Texts, environment: Texts) -> c_int {
+    type Function = unsafe extern "C" fn(Text, Texts, Texts) -> c_int;
+    // SAFETY: required of the caller; the function of that name has that type.
+    unsafe {
+        note(path, environment);
+        let real: Option<Function> = std::mem::transmute(EXECVE.address());
+        real.map_or_else(none, |real| real(path, arguments, environment))
+    }
+}
+
+/// The C library's `execvpe`.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn execvpe(path: Text, arguments: Texts, environment: Texts) -> c_int {
+    type Function = unsafe extern "C" fn(Text, Texts, Texts) -> c_int;
+    // SAFETY: as for `execve`.
+    unsafe {
+        note(path, environment);
+        let real: Option<Function> = std::mem::transmute(EXECVPE.address());
+        real.map_or_else(none, |real| real(path, arguments, environment))
+    }
+}
+
+/// The C library's `execv`.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn execv(path: Text, arguments: Texts) -> c_int {
+    type Function = unsafe extern "C" fn(Text, Texts) -> c_int;
+    // SAFETY: as for `execve`.
+    unsafe {
+        note(path, environ);
+        let real: Option<Function> = std::mem::transmute(EXECV.address());
+        real.map_or_else(none, |real| real(path, arguments))
+    }
+}
+
+/// The C library's `execvp`.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn execvp(path: Text, arguments: Texts) -> c_int {
+    type Function = unsafe extern "C" fn(Text, Texts) -> c_int;
+    // SAFETY: as for `execve`.
+    unsafe {
+        note(path, environ);
+        let real: Option<Function> = std::mem::transmute(EXECVP.address());
+        real.map_or_else(none, |real| real(path, arguments))
+    }
+}
+
+type Spawn = unsafe extern "C" fn(
+    *mut libc::pid_t,
+    Text,
+    *const c_void,
+    *const c_void,
+    Texts,
+    Texts,
+) -> c_int;
+
+/// The C library's `posix_spawn`.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn posix_spawn(
+    process: *mut libc::pid_t,
+    path: Text,
+    actions: *const c_void,
+    attributes: *const c_void,
+    arguments: Texts,
+    environment: Texts,
+) -> c_int {
+    // SAFETY: as for `execve`.
+    unsafe {
+        note(path, environment);
+        let real: Option<Spawn> = std::mem::transmute(SPAWN.address());
+        real.map_or(libc::ENOSYS, |real| {
+            real(process, path, actions, attributes, arguments, environment)
+        })
+    }
+}
+
+/// The C library's `posix_spawnp`.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn posix_spawnp(
+    process: *mut libc::pid_t,
+    path: Text,
+    actions: *const c_void,
+    attributes: *const c_void,
+    arguments: Texts,
+    environment: Texts,
+) -> c_int {
+    // SAFETY: as for `execve`.
+    unsafe {
+        note(path, environment);
+        let real: Option<Spawn> = std::mem::transmute(SPAWNP.address());
+        real.map_or(libc::ENOSYS, |real| {
+            real(process, path, actions, attributes, arguments, environment)
+        })
+    }
+}

@@ -1,0 +1,87 @@
+//! Names that are bound past the order of search are led to the proxy.
+//!
+//! Preloading is an order of search: a proxy comes before the library that it stands for. Two ways of binding do not follow that
+//! order: `dlsym` in a handle of a library, which Python's `ctypes` does too, and plug-ins opened with `RTLD_DEEPBIND`, which look into
+//! their own libraries first. The dynamic linker asks at both (`la_symbind64`), and gets the proxy's own symbol instead:
+//!
+//! * where the program has one definition of the name, this is what the proxy stands for;
+//! * where it has several, two libraries or two versions in one, the proxy stands for the one that was there first or that was
+//!   bound first. The names are hidden then, so that everyone finds what it would find without the proxy; bindings to that one
+//!   are led to the proxy, the others stay what they are and are told (`trace.rs`).
+//!
+//! Which definition a call goes to is settled as it is bound, never as it is made: a function that ends with a call jumps there,
+//! and the address it returns to lies in another object.
+
+use std::ffi::{CStr, c_uint};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use crate::mapped::{Mapped, Role};
+use crate::object::gnu_hash;
+use crate::proxy::{Proxied, Proxy};
+use crate::trace;
+
+/// The binding was asked for by `dlsym` (`LA_SYMB_DLSYM`).
+const BY_DLSYM: c_uint = 8;
+
+/// All names of all proxies, by their hashes. It is replaced as a whole and never freed: a signal handler may bind a name while
+/// its thread is here, so there is no lock.
+static NAMES: AtomicPtr<Vec<(u32, Proxied)>> = AtomicPtr::new(ptr::null_mut());
+
+/// Makes the names of these proxies known.
+pub(crate) fn publish(proxies: &[Proxy]) {
+    let all = proxies.iter().flat_map(Proxy::proxied);
+    let mut names: Vec<_> = all.map(|proxied| (proxied.hash(), proxied)).collect();
+    names.sort_by_key(|(hash, _)| *hash);
+    NAMES.store(Box::into_raw(Box::new(names)), Ordering::Release);
+}
+
+/// The proxied function of a name.
+pub(crate) fn proxied(name: &CStr) -> Option<&'static Proxied> {
+    // SAFETY: null, or what was leaked by `publish`.
+    let names = unsafe { NAMES.load(Ordering::Acquire).as_ref() }?;
+    let hash = gnu_hash(name.to_bytes());
+    let first = names.partition_point(|(other, _)| *other < hash);
+    let same = names[first..]
+        .iter()
+        .take_while(|(other, _)| *other == hash);
+    same.map(|(_, proxied)| proxied)
+        .find(|proxied| proxied.is(name))
+}
+
+/// The address that a reference is bound to.
+///
+/// # Arguments
+/// * `address` - where the definition lies that was found
+/// * `from`, `to` - the object that refers to the name, and the one that defines it
+/// * `flags` - how it is bound
+pub(crate) fn bind(
+    name: &CStr,
+    address: usize,
+    from: &Mapped,
+    to: &Mapped,
+    flags: c_uint,
+) -> usize {
+    let is_proxy = |mapped: &Mapped| matches!(mapped.role, Role::Proxy | Role::Own);
+    if is_proxy(from) || is_proxy(to) {
+        return address;
+    }
+    let Some(proxied) = proxied(name) else {
+        return address;
+    };
+    // A program that is not position independent has an entry of its own for a function whose address it takes. It defines
+    // nothing, and everyone is to find that address.
+    if !to.object.defines_at(proxied.name(), address) {
+        return address;
+    }
+    if proxied.stands_for(address, &to.object) {
+        return proxied.stub();
+    }
+    let how = if flags & BY_DLSYM != 0 {
+        "dlsym"
+    } else {
+        "call"
+    };
+    trace::bound_elsewhere(how, from, name, to);
+    address
+}
