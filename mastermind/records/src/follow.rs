@@ -20,12 +20,19 @@
 //! ```
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use crate::error::RecordsError;
 use crate::exclusive::{Exclusive, ExclusiveTimes, LogPlace};
 use crate::log::Log;
 use crate::records::Record;
 use crate::run::log_paths;
+
+/// Logs that are kept open: a run may have more than a process may open files.
+const MAX_OPEN_LOGS: usize = 16;
+
+/// A directory that was changed so long ago has another time once it is changed again, however coarse its times are.
+const SETTLED: Duration = Duration::from_secs(1);
 
 /// Follows the logs of a directory, of one rank or all, while the program that writes them runs.
 ///
@@ -36,6 +43,8 @@ pub struct RunFollower {
     directory: PathBuf,
     rank: Option<u32>,
     logs: Vec<FollowedLog>,
+    /// When the directory was changed, as it was when all logs in it were found.
+    listed: Option<SystemTime>,
 }
 
 /// A log, and how far it has been given out.
@@ -66,6 +75,7 @@ impl RunFollower {
             directory: directory.into(),
             rank,
             logs: Vec::new(),
+            listed: None,
         }
     }
 
@@ -78,17 +88,34 @@ impl RunFollower {
         for followed in &mut self.logs {
             followed.log.refresh()?;
         }
+        self.find_logs()
+    }
+
+    /// Looks for logs that came, unless the directory is as it was.
+    fn find_logs(&mut self) -> Result<(), RecordsError> {
+        let changed = self.directory.metadata().and_then(|m| m.modified());
+        let changed = changed.ok();
+        if self.listed.is_some() && self.listed == changed {
+            return Ok(());
+        }
+        let is_settled = |at: &SystemTime| at.elapsed().is_ok_and(|elapsed| elapsed > SETTLED);
+        self.listed = changed.filter(is_settled);
         for path in log_paths(&self.directory, self.rank)? {
             if self.logs.iter().any(|followed| followed.log.path() == path) {
                 continue;
             }
-            if let Ok(log) = Log::open(&path) {
-                self.logs.push(FollowedLog {
-                    log,
-                    place: LogPlace::default(),
-                    n_read: 0,
-                });
+            let Ok(mut log) = Log::open(&path) else {
+                self.listed = None;
+                continue;
+            };
+            if self.logs.len() < MAX_OPEN_LOGS {
+                log.keep_open();
             }
+            self.logs.push(FollowedLog {
+                log,
+                place: LogPlace::default(),
+                n_read: 0,
+            });
         }
         Ok(())
     }

@@ -59,6 +59,8 @@ pub struct Log {
     callers: BTreeSet<u32>,
     /// The sums over the first words, where they are known already: those words are not read.
     known: Option<RetiredSums>,
+    /// Where the words begin that were read last, and these, while the log is followed.
+    latest: Option<(usize, Vec<u64>)>,
 }
 
 impl Log {
@@ -108,6 +110,7 @@ impl Log {
             unrecorded: Vec::new(),
             callers: BTreeSet::new(),
             known: None,
+            latest: None,
         };
         if let Some(known) = known {
             log.definitions = known.definitions;
@@ -482,7 +485,16 @@ impl Log {
     }
 
     pub(crate) fn raw_records_from(&self, word: usize) -> RawRecords<'_> {
-        RawRecords::new(self.file.window(word, self.n_words), word, &self.gaps)
+        let mut window = self.file.window(word, self.n_words);
+        if let Some((_, words)) = self.latest.as_ref().filter(|(begin, _)| *begin == word) {
+            window = window.with_words(words);
+        }
+        RawRecords::new(window, word, &self.gaps)
+    }
+
+    /// Keeps the file open, for who reads it again and again.
+    pub(crate) fn keep_open(&mut self) {
+        self.file.keep_open();
     }
 
     /// Takes in what was committed since the log was opened or refreshed; only that is read.
@@ -494,13 +506,17 @@ impl Log {
             let gone = std::io::Error::from(std::io::ErrorKind::NotFound);
             RecordsError::io("follow record log", &self.path)(gone)
         })?;
-        let Some(header) = HeaderWords::read(&file) else {
+        let Some(header) = HeaderWords::read_first_page(&file) else {
             return Ok(());
         };
         let header = header.get();
         let bytes = file.metadata().map_or(0, |metadata| metadata.len());
         let there = bytes.saturating_sub(self.file.entries_at()) as usize / WORD;
-        let claimed = header.cells.committed.load(Ordering::Acquire) / WORD as u64;
+        // Where it changes just then, the next time.
+        let Some(committed) = header.committed_bytes() else {
+            return Ok(());
+        };
+        let claimed = committed / WORD as u64;
         let end = there.min(usize::try_from(claimed).unwrap_or(usize::MAX));
         if end > self.n_words {
             self.take_in(end);
@@ -520,6 +536,7 @@ impl Log {
         let mut window = self.file.window(begin, end);
         let scanned = scan(&mut window, begin, &mut self.definitions);
         self.n_words = window.end();
+        self.latest = window.into_words(begin).map(|words| (begin, words));
         self.n_records += scanned.n_records;
         self.last = scanned.last.or(self.last);
         self.add_damage(&scanned);
@@ -597,6 +614,13 @@ impl HeaderWords {
         Some(header)
     }
 
+    /// As it is just then, without the sums: of one that grows, and is looked at often.
+    fn read_first_page(file: &File) -> Option<Self> {
+        let mut header = Self(vec![0; PAGE_BYTES / WORD]);
+        let n_words = read_words(file, 0, &mut header.0);
+        (n_words == header.0.len()).then_some(header)
+    }
+
     /// Whether nothing of it changed that belongs together while it was read.
     fn is_settled(&self, file: &File) -> bool {
         let header = self.get();
@@ -613,7 +637,7 @@ impl HeaderWords {
     }
 
     fn get(&self) -> &LogHeader {
-        // SAFETY: the words are aligned as the header is, and at least as many; every bit pattern of it is valid.
+        // SAFETY: the words are aligned as the header is, and at least a page, which it fits into; every bit pattern of it is valid.
         unsafe { &*self.0.as_ptr().cast() }
     }
 

@@ -12,13 +12,15 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 const WORD: usize = size_of::<u64>();
 /// Words of a window: they fit into a core's second cache.
 const WINDOW_WORDS: usize = 1 << 15;
 
-/// A log's file, which is opened anew by whoever reads it: a run may have more logs than a process may open files.
+/// A log's file, which is opened anew by whoever reads it, since a run may have more logs than a process may open files; one that
+/// is followed may be kept open.
 #[derive(Debug)]
 pub(crate) struct LogFile {
     path: PathBuf,
@@ -28,6 +30,7 @@ pub(crate) struct LogFile {
     entries_at: u64,
     /// Whether it had less, at a later reading, than was committed when it was opened.
     is_cut: AtomicBool,
+    kept: Option<Arc<File>>,
 }
 
 impl LogFile {
@@ -38,7 +41,13 @@ impl LogFile {
             identity: (metadata.dev(), metadata.ino()),
             entries_at,
             is_cut: AtomicBool::new(false),
+            kept: None,
         })
+    }
+
+    /// Keeps the file open from now on.
+    pub(crate) fn keep_open(&mut self) {
+        self.kept = self.open();
     }
 
     /// Where its entries begin, bytes.
@@ -59,15 +68,19 @@ impl LogFile {
     }
 
     /// The file, unless it is gone or another has its name.
-    pub(crate) fn open(&self) -> Option<File> {
+    pub(crate) fn open(&self) -> Option<Arc<File>> {
+        if let Some(kept) = &self.kept {
+            let is_there = kept.metadata().is_ok_and(|metadata| metadata.nlink() > 0);
+            return is_there.then(|| Arc::clone(kept));
+        }
         let file = File::open(&self.path).ok()?;
         let metadata = file.metadata().ok()?;
-        ((metadata.dev(), metadata.ino()) == self.identity).then_some(file)
+        ((metadata.dev(), metadata.ino()) == self.identity).then(|| Arc::new(file))
     }
 
     /// A window on the words `begin..end` of the entries.
     pub(crate) fn window(&self, begin: usize, end: usize) -> Window<'_> {
-        let file = self.open();
+        let file = self.kept.clone().or_else(|| self.open());
         if file.is_none() && begin < end {
             self.note_cut();
         }
@@ -103,7 +116,7 @@ pub(crate) fn read_words(file: &File, at: u64, words: &mut [u64]) -> usize {
 #[derive(Debug)]
 pub(crate) struct Window<'f> {
     of: &'f LogFile,
-    file: Option<File>,
+    file: Option<Arc<File>>,
     /// Place of the first word in memory.
     first: usize,
     words: Vec<u64>,
@@ -115,6 +128,18 @@ impl Window<'_> {
     /// Where the words end: earlier than they did if the file was cut meanwhile.
     pub(crate) fn end(&self) -> usize {
         self.end
+    }
+
+    /// A window on words that were read just before: they are not read again.
+    pub(crate) fn with_words(mut self, words: &[u64]) -> Self {
+        self.words = words.to_vec();
+        self
+    }
+
+    /// The words from `begin` on, if all of them are in memory.
+    pub(crate) fn into_words(mut self, begin: usize) -> Option<Vec<u64>> {
+        let is_whole = self.first == begin && self.first + self.words.len() == self.end;
+        is_whole.then(|| std::mem::take(&mut self.words))
     }
 
     /// The words from `at` on that are in memory: at least `least`, unless they end before. Places before the window's

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use mastermind_records::definition::{CallPathDefinition, MethodDefinition};
 use mastermind_records::{
-    Calibration, ChunkPreparer, ChunkSizes, Definition, Exclusive, ExclusiveTimes, LogIdentity,
-    LogWriter, Record, RecordWords, Run, RunFollower,
+    Calibration, ChunkPreparer, ChunkSizes, Definition, Exclusive, ExclusiveTimes, Log,
+    LogIdentity, LogWriter, Record, RecordWords, Run, RunFollower,
 };
 
 /// Calls of the outer method.
@@ -119,6 +120,30 @@ fn every_record_is_read_once_as_it_comes() {
         assert!(!whole.is_empty());
         assert_eq!(*read, whole);
     }
+}
+
+/// A directory that has not changed for long is not listed again; a log that comes into it is found all the same.
+#[test]
+fn a_log_that_comes_late_is_found() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut old = writer(directory.path(), 0);
+    define(&mut old, 1);
+    let long_ago = SystemTime::now() - Duration::from_secs(3600);
+    let opened = std::fs::File::open(directory.path()).unwrap();
+    opened.set_modified(long_ago).unwrap();
+    let mut follower = RunFollower::new(directory.path(), None);
+    for n_records in 1..4_u64 {
+        append(&mut old, 1, 10 * n_records, 1);
+        follower.refresh().unwrap();
+        let found: Vec<_> = follower.logs().map(Log::n_records).collect();
+        assert_eq!(found, [n_records]);
+    }
+    let mut late = writer(directory.path(), 1);
+    define(&mut late, 1);
+    append(&mut late, 1, 50, 1);
+    follower.refresh().unwrap();
+    let found: Vec<_> = follower.logs().map(Log::n_records).collect();
+    assert_eq!(found, [3, 1]);
 }
 
 /// A log that another run's has taken the name of is not read on as if it were the same.
