@@ -5,10 +5,11 @@
 //! recorded since the last time; every rank decides by itself from the same numbers, so that all swap at the same call, and
 //! what they have decided so far is compared each time. Each decision is a line of JSON in a file beside the logs.
 
+mod exchange;
+mod gathering;
 mod pace;
 mod patience;
 
-use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -19,26 +20,26 @@ use cca_core::{Framework, KeptWays};
 use cca_ports::{
     CommPort, PortError, RSlice, RSliceMut, Reduction, ReplacementServicePort, Services, UsesPort,
 };
-use mastermind_composition::adapt::{
-    Act, AdaptSettings, Adapter, Batch, Decision, Report, weighted_median,
-};
+use mastermind_composition::adapt::{Act, AdaptSettings, Adapter, Batch, Decision, Report};
 use mastermind_composition::{Alternatives, Assembly, model_name};
 use mastermind_models::{Coordinate, Metric, ModelSet, predict};
+use mastermind_records::RunFollower;
 use mastermind_records::definition::TIMER_CLASS;
-use mastermind_records::{Record, RunFollower};
 use rustix::time::{ClockId, clock_gettime};
-use serde::{Deserialize, Serialize};
 
+use self::exchange::{Agreed, Agreement, Told};
+use self::gathering::Gathering;
 use self::pace::{Meetings, Pace, Spent};
 pub use self::patience::AtDeadlock;
 use self::patience::Patience;
 use crate::mastermind::{Mastermind, locked};
-use crate::samples::port_method;
 use crate::summary::{packed, unpacked};
-use crate::workload::coordinate;
 
 /// Records read at once.
 const AT_ONCE: u64 = 4096;
+
+/// Share of the latest decision in what one is taken to cost.
+const LATEST_DECISION: f64 = 0.25;
 
 /// What is adapted, and where it is told.
 #[derive(Debug, Clone)]
@@ -73,6 +74,8 @@ pub struct Adaptation {
 struct State {
     rank: u32,
     follower: RunFollower,
+    gathering: Gathering,
+    agreement: Agreement,
     adapter: Adapter,
     log: File,
     path: PathBuf,
@@ -89,10 +92,9 @@ struct State {
     pace: Pace,
     /// A trial or a suspicion is not to wait.
     is_urgent: bool,
-    /// Processor seconds that following and deciding have taken.
+    /// Processor seconds that following and deciding have taken, and that one decision takes now.
     own_s: f64,
-    /// How often that was done.
-    n_decided: u64,
+    a_decision_s: Option<f64>,
     /// Why nothing is decided any more.
     stopped: Option<String>,
     outcome: AdaptOutcome,
@@ -111,47 +113,6 @@ pub struct AdaptOutcome {
     pub own_s: f64,
     /// The log of the decisions.
     pub log: PathBuf,
-}
-
-/// What a rank tells the others.
-#[derive(Serialize, Deserialize)]
-struct Told {
-    step: u64,
-    /// The application has ended here, and reports no more steps.
-    has_ended: bool,
-    digest: u32,
-    /// Processor seconds of all decisions so far, and how many they were.
-    own_s: f64,
-    n_decided: u64,
-    /// Processor seconds of the run.
-    run_s: f64,
-    elapsed_s: f64,
-    fraction: f64,
-    batches: Vec<Line>,
-}
-
-/// A [`Batch`] on its way.
-#[derive(Clone, Serialize, Deserialize)]
-struct Line {
-    instance: String,
-    class: String,
-    port_method: String,
-    coordinate: Coordinate,
-    calls: u64,
-    failed: u64,
-    ln_mean: f64,
-}
-
-/// What all ranks go on with.
-#[derive(Serialize, Deserialize)]
-struct Agreed {
-    /// Steps of the application; `None` where a rank disagrees.
-    step: Result<u64, String>,
-    fraction: f64,
-    elapsed_s: f64,
-    stride: u64,
-    asked_every: u64,
-    batches: Vec<Line>,
 }
 
 impl Drop for Adaptation {
@@ -210,6 +171,8 @@ impl Adaptation {
         let state = State {
             rank: config.rank,
             follower: RunFollower::new(&config.directory, Some(config.rank)),
+            gathering: Gathering::default(),
+            agreement: Agreement::default(),
             adapter,
             log,
             path,
@@ -222,10 +185,10 @@ impl Adaptation {
                 stride: 1,
                 asked_every: 1,
             },
-            pace: Pace::new(),
+            pace: Pace::new(clock_s(ClockId::ProcessCPUTime)),
             is_urgent: false,
             own_s: 0.0,
-            n_decided: 0,
+            a_decision_s: None,
             stopped: None,
             outcome: AdaptOutcome::default(),
         };
@@ -250,12 +213,13 @@ impl Adaptation {
     pub fn step(&self, fraction: f64) -> Result<(), PortError> {
         let mut state = locked(&self.state);
         state.step += 1;
-        let is_long = state.pace.step_ended();
+        let is_long = state.pace.step_ended(clock_s(ClockId::ProcessCPUTime));
         let decided = match state.stopped {
             Some(_) => Ok(()),
             None => self.meet(&mut state, fraction, is_long),
         };
-        state.pace.step_begins();
+        state.gathering.step_ended(self.mastermind.now());
+        state.pace.step_begins(clock_s(ClockId::ProcessCPUTime));
         decided
     }
 
@@ -275,11 +239,10 @@ impl Adaptation {
         if !self.is_wanted(state.step, is_wanted, &*comm)? {
             return Ok(());
         }
+        let before_s = state.own_s;
         let agreed = self.exchange(state, fraction, false, &*comm)?;
-        let begin_s = processor_s();
-        let decided = state.decide(agreed, ranks)?;
-        state.own_s += processor_s() - begin_s;
-        state.n_decided += 1;
+        let decided = state.timed(|state| state.decide(agreed, ranks));
+        state.took(state.own_s - before_s);
         for decision in &decided {
             if decision.is_swap() {
                 self.swap(state, decision, &*comm)?;
@@ -398,63 +361,71 @@ impl State {
         has_ended: bool,
         comm: &impl CommPort,
     ) -> Result<Agreed, PortError> {
-        let begin_s = processor_s();
-        let followed = self.follow();
-        self.own_s += processor_s() - begin_s;
-        let batches = match followed {
-            Ok(batches) => batches,
-            Err(error) => {
-                self.outcome.warnings.push(error);
-                Vec::new()
-            }
-        };
-        let told = Told {
-            step: self.step,
-            has_ended,
-            digest: self.digest.clone().finalize(),
-            own_s: self.own_s,
-            n_decided: self.n_decided,
-            run_s: self.run_s(),
-            elapsed_s: self.started.elapsed().as_secs_f64(),
-            fraction,
-            batches,
-        };
+        let told = self.timed(|state| state.tell(fraction, has_ended));
         if comm.size()? <= 1 {
-            return Ok(agree(vec![Ok(told)]));
+            return Ok(self.timed(|state| state.agreement.agree(vec![Ok(told)])));
         }
-        let own = serde_json::to_vec(&told).map_err(PortError::failed)?;
-        let all = comm.gather(0, RSlice::from_slice(&packed(&own)))?;
+        let own = self.timed(|_| serde_json::to_vec(&told).map(|told| packed(&told)));
+        let all = comm.gather(0, RSlice::from_slice(&own.map_err(PortError::failed)?))?;
         let mut words = Vec::new();
         if !all.is_empty() {
-            let told = all.iter().map(|words| {
-                serde_json::from_slice(&unpacked(words)).map_err(|error| error.to_string())
+            let agreed = self.timed(|state| {
+                let told = all.iter().map(|words| {
+                    serde_json::from_slice(&unpacked(words)).map_err(|error| error.to_string())
+                });
+                let agreed = state.agreement.agree(told.collect());
+                serde_json::to_vec(&agreed).map(|agreed| packed(&agreed))
             });
-            let agreed = agree(told.collect());
-            words = packed(&serde_json::to_vec(&agreed).map_err(PortError::failed)?);
+            words = agreed.map_err(PortError::failed)?;
         }
         let mut length = [words.len() as f64];
         comm.broadcast(0, RSliceMut::from_mut_slice(&mut length))?;
         words.resize(length[0] as usize, 0.0);
         comm.broadcast(0, RSliceMut::from_mut_slice(&mut words))?;
-        serde_json::from_slice(&unpacked(&words)).map_err(PortError::failed)
+        let agreed = self.timed(|_| serde_json::from_slice(&unpacked(&words)));
+        agreed.map_err(PortError::failed)
     }
 
-    /// What this rank has recorded since the last time.
-    fn follow(&mut self) -> Result<Vec<Line>, String> {
+    /// What this rank has to tell the others.
+    fn tell(&mut self, fraction: f64, has_ended: bool) -> Told {
+        let followed = self.follow();
+        self.outcome.warnings.extend(followed.err());
+        let (new_kinds, lines) = self.gathering.tell(self.step);
+        Told {
+            step: self.step,
+            has_ended,
+            digest: self.digest.clone().finalize(),
+            spent: self.spent(fraction),
+            elapsed_s: self.started.elapsed().as_secs_f64(),
+            new_kinds,
+            lines,
+        }
+    }
+
+    /// Does something on the account of following and deciding.
+    fn timed<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        let begin_s = processor_s();
+        let done = work(self);
+        self.own_s += processor_s() - begin_s;
+        done
+    }
+
+    /// Reads what this rank has recorded since the last time.
+    fn follow(&mut self) -> Result<(), String> {
         let refreshed = self.follower.refresh();
         refreshed.map_err(|error| format!("cannot follow the records: {error}"))?;
-        let mut gathered = Gathered::default();
+        let gathering = &mut self.gathering;
         while let Some(log) = self.follower.next_log() {
             let read = self.follower.read_on(AT_ONCE, |record, own| {
                 if record.method.class != TIMER_CLASS && !record.method.is_mpi() {
-                    gathered.add(log, record, own.wall_ns);
+                    gathering.add(log, record, own.wall_ns);
                 }
             });
             if read.is_none() {
                 break;
             }
         }
-        Ok(gathered.lines())
+        Ok(())
     }
 
     /// Processor seconds of this rank since it is adapted, of all its threads.
@@ -465,27 +436,33 @@ impl State {
     fn spent(&self, fraction: f64) -> Spent {
         Spent {
             own_s: self.own_s,
-            n_decided: self.n_decided,
+            a_decision_s: self.a_decision_s.unwrap_or(0.0),
             run_s: self.run_s(),
             step: self.step,
             fraction,
         }
     }
 
-    fn decide(&mut self, agreed: Agreed, ranks: u32) -> Result<Vec<Decision>, PortError> {
+    /// Takes note of what following and deciding has just taken, processor seconds.
+    fn took(&mut self, seconds: f64) {
+        let before = self.a_decision_s.unwrap_or(seconds);
+        self.a_decision_s = Some(before + LATEST_DECISION * (seconds - before));
+    }
+
+    fn decide(&mut self, agreed: Agreed, ranks: u32) -> Vec<Decision> {
         self.decided_at = self.step;
-        self.meetings = Meetings {
-            stride: agreed.stride,
-            asked_every: agreed.asked_every,
-        };
+        self.meetings = agreed.spent.meetings();
         let step = match agreed.step {
             Ok(step) => step,
             Err(why) => {
                 self.stop(why, agreed.fraction);
-                return Ok(Vec::new());
+                return Vec::new();
             }
         };
-        let batches: Vec<Batch> = agreed.batches.into_iter().map(Batch::from).collect();
+        for kind in &agreed.new_kinds {
+            self.adapter.add_kind(kind);
+        }
+        let batches: Vec<Batch> = agreed.lines.into_iter().map(Batch::from).collect();
         let decided = self.adapter.decide(&Report {
             step,
             fraction: agreed.fraction,
@@ -497,7 +474,7 @@ impl State {
         for decision in &decided {
             self.note(decision.clone());
         }
-        Ok(decided)
+        decided
     }
 
     /// Has another class put in, on all ranks or on none.
@@ -573,227 +550,4 @@ fn processor_s() -> f64 {
 fn clock_s(clock: ClockId) -> f64 {
     let time = clock_gettime(clock);
     time.tv_sec as f64 + 1e-9 * time.tv_nsec as f64
-}
-
-/// What follows from what all ranks have told, in their order.
-fn agree(told: Vec<Result<Told, String>>) -> Agreed {
-    let mut agreed = Agreed {
-        step: Err("rank 0 has told nothing".into()),
-        fraction: 0.0,
-        elapsed_s: 0.0,
-        stride: 1,
-        asked_every: 1,
-        batches: Vec::new(),
-    };
-    let mut lines: BTreeMap<String, Vec<Line>> = BTreeMap::new();
-    let mut first: Option<Told> = None;
-    for (rank, told) in told.into_iter().enumerate() {
-        let told = match told {
-            Ok(told) => told,
-            Err(error) => {
-                agreed.step = Err(format!(
-                    "rank {rank} tells nothing that is understood: {error}"
-                ));
-                return agreed;
-            }
-        };
-        for line in &told.batches {
-            let at = &line.coordinate;
-            let key = format!("{} {} {} {at}", line.instance, line.class, line.port_method);
-            lines.entry(key).or_default().push(line.clone());
-        }
-        let Some(first) = &first else {
-            agreed.step = Ok(told.step);
-            agreed.fraction = told.fraction;
-            agreed.elapsed_s = told.elapsed_s;
-            first = Some(told);
-            continue;
-        };
-        if told.has_ended != first.has_ended {
-            let [(ended, at), (other, on)] = match told.has_ended {
-                true => [(rank, told.step), (0, first.step)],
-                false => [(0, first.step), (rank, told.step)],
-            };
-            agreed.step = Err(format!(
-                "the application has ended on rank {ended} after {at} reported steps and reports step {on} on rank {other}, \
-                 expected as many on each"
-            ));
-            return agreed;
-        }
-        if told.step != first.step {
-            let (found, expected) = (told.step, first.step);
-            agreed.step = Err(format!(
-                "rank {rank} is at step {found}, expected {expected}"
-            ));
-            return agreed;
-        }
-        if told.digest != first.digest {
-            agreed.step = Err(format!(
-                "rank {rank} has other models, alternatives or decisions than rank 0"
-            ));
-            return agreed;
-        }
-    }
-    if let Some(first) = first {
-        let spent = Spent {
-            own_s: first.own_s,
-            n_decided: first.n_decided,
-            run_s: first.run_s,
-            step: first.step,
-            fraction: first.fraction,
-        };
-        let meetings = spent.meetings();
-        (agreed.stride, agreed.asked_every) = (meetings.stride, meetings.asked_every);
-    }
-    agreed.batches = lines.into_values().map(merged).collect();
-    agreed
-}
-
-/// What several ranks have recorded of the same calls.
-fn merged(lines: Vec<Line>) -> Line {
-    let calls: u64 = lines.iter().map(|line| line.calls).sum();
-    let failed = lines.iter().map(|line| line.failed).sum();
-    let seen = lines.iter().filter(|line| line.calls > 0);
-    let sum: f64 = seen.map(|line| line.calls as f64 * line.ln_mean).sum();
-    let mut merged = lines.into_iter().next().unwrap_or_else(|| Line {
-        instance: String::new(),
-        class: String::new(),
-        port_method: String::new(),
-        coordinate: Coordinate::new(),
-        calls: 0,
-        failed: 0,
-        ln_mean: 0.0,
-    });
-    merged.ln_mean = if calls > 0 { sum / calls as f64 } else { 0.0 };
-    (merged.calls, merged.failed) = (calls, failed);
-    merged
-}
-
-impl From<Line> for Batch {
-    fn from(line: Line) -> Self {
-        Batch {
-            instance: line.instance,
-            class: line.class,
-            port_method: line.port_method,
-            coordinate: line.coordinate,
-            calls: line.calls,
-            failed: line.failed,
-            ln_mean: line.ln_mean,
-        }
-    }
-}
-
-/// Calls by log, method and parameters.
-#[derive(Default)]
-struct Gathered {
-    places: HashMap<(usize, u32, Vec<u64>), usize>,
-    lines: Vec<Line>,
-    /// Logarithms of the seconds of the calls of each line.
-    times: Vec<Vec<f64>>,
-}
-
-impl Gathered {
-    fn add(&mut self, log: usize, record: &Record<'_>, own_ns: u64) {
-        let method = record.method;
-        let words = &record.values[..method.parameters.len().min(record.values.len())];
-        let key = (log, method.id, words.to_vec());
-        let place = *self.places.entry(key).or_insert_with(|| {
-            let mut coordinate = coordinate(record);
-            for parameter in method.parameters.iter().filter(|p| !p.is_size()) {
-                coordinate.values.remove(&parameter.name);
-            }
-            self.lines.push(Line {
-                instance: method.instance.clone(),
-                class: method.class.clone(),
-                port_method: port_method(method),
-                coordinate,
-                calls: 0,
-                failed: 0,
-                ln_mean: 0.0,
-            });
-            self.times.push(Vec::new());
-            self.lines.len() - 1
-        });
-        let line = &mut self.lines[place];
-        if record.failed {
-            line.failed += 1;
-            return;
-        }
-        line.calls += 1;
-        // A call that took no step of the clock took some of it.
-        self.times[place].push((own_ns.max(1) as f64 * 1e-9).ln());
-    }
-
-    fn lines(self) -> Vec<Line> {
-        let with_times = self.lines.into_iter().zip(self.times);
-        let lines = with_times.map(|(line, times)| {
-            let mut weighted: Vec<_> = times.into_iter().map(|time| (1.0, time)).collect();
-            let ln_mean = weighted_median(&mut weighted);
-            Line { ln_mean, ..line }
-        });
-        lines.collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn told(step: u64, digest: u32) -> Result<Told, String> {
-        let line = Line {
-            instance: "flux".into(),
-            class: "A".into(),
-            port_method: "flux.compute".into(),
-            coordinate: Coordinate::new().with("q", 100.0),
-            calls: 3,
-            failed: 0,
-            ln_mean: -9.0 - f64::from(digest),
-        };
-        Ok(Told {
-            step,
-            has_ended: false,
-            digest,
-            own_s: 0.09,
-            n_decided: 2,
-            run_s: 2.0,
-            elapsed_s: 2.0,
-            fraction: 0.25,
-            batches: vec![line],
-        })
-    }
-
-    #[test]
-    fn what_ranks_have_recorded_is_added_up() {
-        let agreed = agree(vec![told(4, 0), told(4, 0)]);
-        assert_eq!(agreed.step, Ok(4));
-        assert_eq!(agreed.batches.len(), 1);
-        assert_eq!(
-            (agreed.batches[0].calls, agreed.batches[0].ln_mean),
-            (6, -9.0)
-        );
-        // 45 ms a decision, of steps of 500 ms.
-        assert_eq!(agreed.stride, 9);
-    }
-
-    #[test]
-    fn a_rank_that_disagrees_is_told() {
-        let error = |told| agree(told).step.expect_err("no agreement");
-        let behind = error(vec![told(4, 0), told(4, 0), told(3, 0)]);
-        assert_eq!(behind, "rank 2 is at step 3, expected 4");
-        let other = error(vec![told(4, 0), told(4, 7)]);
-        assert_eq!(
-            other,
-            "rank 1 has other models, alternatives or decisions than rank 0"
-        );
-        let garbled = error(vec![told(4, 0), Err("an end".into())]);
-        assert!(garbled.starts_with("rank 1 tells nothing that is understood"));
-        let ended = told(9, 0).map(|told| Told {
-            has_ended: true,
-            ..told
-        });
-        assert_eq!(
-            error(vec![told(4, 0), ended]),
-            "the application has ended on rank 1 after 9 reported steps and reports step 4 on rank 0, expected as many on each"
-        );
-    }
 }

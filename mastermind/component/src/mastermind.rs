@@ -173,6 +173,11 @@ impl Mastermind {
         choice.map_or_else(Vec::new, |choice| choice.counters.clone())
     }
 
+    /// Reads the clock of the records, in ticks.
+    pub(crate) fn now(&self) -> u64 {
+        self.recorder.now()
+    }
+
     pub(crate) fn recorder(&self) -> &Recorder {
         self.recorder.recorder()
     }

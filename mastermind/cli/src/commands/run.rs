@@ -19,6 +19,7 @@ use clap::Args;
 use mastermind_component::{Adaptation, CounterChoice, Mastermind};
 use mastermind_measurement::probe_counters;
 
+use crate::commands::predict::read_models;
 use crate::errors::WrongUse;
 use crate::output;
 use crate::session::back_end::{self, MpiName};
@@ -145,10 +146,12 @@ impl Run {
         }
         let started = Instant::now();
         let (assembly, go) = session.together(self.assemble(&session))?;
-        let adapting = session.together(self.prepare_adapting(&assembly))?;
+        let mut adapting = session.together(self.prepare_adapting(&assembly))?;
         let mastermind = self.record(&session, &assembly, instruments.as_ref())?;
+        let is_recorded = mastermind.is_some();
+        let answer = self.answer(&session, &assembly, adapting.as_mut(), is_recorded);
         let adaptation = self.adapt(adapting, &session, &assembly, mastermind.as_ref());
-        session.together(self.answer(&session, &assembly, mastermind.is_some()))?;
+        session.together(answer)?;
         let adaptation = session.together(adaptation)?;
         let ended = start(&session, &go, &assembly).and_then(|()| {
             let ended = adaptation.as_ref().map(|adaptation| adaptation.end());
@@ -263,12 +266,17 @@ impl Run {
         &self,
         session: &Session,
         assembly: &Assembly,
+        adapting: Option<&mut Adapting>,
         is_recorded: bool,
     ) -> anyhow::Result<()> {
-        let models = self.models.as_ref().or(self.adapt.as_ref());
-        if let (Some(models), Some(records), true) = (models, &self.records, is_recorded) {
+        let models = match &self.models {
+            _ if !is_recorded => None,
+            Some(models) => Some(read_models(models, false)?),
+            None => adapting.map(Adapting::take_models),
+        };
+        if let (Some(models), Some(records)) = (models, &self.records) {
             session.perf_model.answer(
-                crate::commands::predict::read_models(models, false)?,
+                models,
                 assembly.instances.clone(),
                 assembly.alternatives.clone(),
                 (&self.rank_directory(session, records), session.rank as u32),

@@ -1,19 +1,21 @@
 //! When is it worth deciding? Decisions take their share of the run, and are brought forward where steps take longer than usual.
 //!
 //! A class that becomes slow costs what its calls take until the next decision. Steps that take far longer than those before
-//! tell it at the price of reading a clock; what is less far off costs little until the next decision that is due.
+//! tell it at the price of reading a clock, that of the process's processor time, since on a busy machine any step may wait; what is
+//! less far off costs little until the next decision that is due.
 
 use std::collections::VecDeque;
-use std::time::Instant;
 
-/// Part of the run's time that following and deciding may take; where it takes more it is done after several steps.
-const OWN_SHARE: f64 = 0.01;
+use serde::{Deserialize, Serialize};
 
-/// Part of it that it may take where steps take longer than usual.
-const ALARMED_SHARE: f64 = 0.02;
+/// Part of the run's processor seconds that following and deciding may take.
+const OWN_SHARE: f64 = 0.0075;
 
-/// Seconds that it may take in any case: a run of a second is to be adapted too.
-const OWN_LEAST_S: f64 = 0.05;
+/// Part of these that decisions may take which are due; the rest is for those that are brought forward.
+const DUE_SHARE: f64 = 0.005;
+
+/// Least part of the run that is believed to be done, so that a first report does not promise a run without end.
+const LEAST_FRACTION: f64 = 0.01;
 
 /// Most steps between two decisions.
 const MOST_STEPS: f64 = 50.0;
@@ -40,30 +42,37 @@ pub struct Meetings {
 }
 
 /// What deciding has taken, of which run.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spent {
-    /// Processor seconds of all decisions so far, and how many they were.
+    /// Processor seconds of all decisions so far, and of one now.
     pub own_s: f64,
-    pub n_decided: u64,
+    pub a_decision_s: f64,
     /// Processor seconds and steps since the run began.
     pub run_s: f64,
     pub step: u64,
-    /// Part of the run that is done.
+    /// Part of the run that is done; 0 where that is not known.
     pub fraction: f64,
 }
 
 impl Spent {
-    /// What decisions may take is spendable from the start; after that each is to take its share of the steps since the last.
+    /// The run as it is expected to be in the end, as a multiple of what was. Where nobody tells, as much is to come as was.
+    fn whole(&self) -> f64 {
+        match self.fraction > 0.0 {
+            true => 1.0 / self.fraction.clamp(LEAST_FRACTION, 1.0),
+            false => 2.0,
+        }
+    }
+
+    /// The decisions that are due share what they may still take among the steps to come.
     pub fn meetings(&self) -> Meetings {
-        let a_step_s = self.run_s / self.step.max(1) as f64;
-        let expected_s = self.run_s / self.fraction.clamp(0.01, 1.0);
+        let steps = self.step.max(1) as f64;
+        let a_step_s = self.run_s / steps;
         let asked_every = (ASKING_S / (ASKING_SHARE * a_step_s)).ceil();
-        let stride = match self.own_s <= OWN_LEAST_S.max(OWN_SHARE * expected_s) {
-            true => 1.0,
-            false => {
-                let a_decision_s = self.own_s / self.n_decided.max(1) as f64;
-                (a_decision_s / (OWN_SHARE * a_step_s)).round()
-            }
+        let steps_to_come = steps * (self.whole() - 1.0);
+        let left_s = DUE_SHARE * self.run_s * self.whole() - self.own_s;
+        let stride = match left_s > 0.0 {
+            true => (self.a_decision_s * steps_to_come / left_s).ceil(),
+            false => MOST_STEPS,
         };
         Meetings {
             stride: stride.clamp(1.0, MOST_STEPS) as u64,
@@ -73,23 +82,26 @@ impl Spent {
 
     /// Whether decisions may be brought forward.
     pub fn has_room(&self) -> bool {
-        self.own_s <= OWN_LEAST_S + ALARMED_SHARE * self.run_s
+        self.own_s + self.a_decision_s <= OWN_SHARE * self.run_s * self.whole()
     }
 }
 
 /// Lengths of the application's steps.
 #[derive(Debug)]
 pub struct Pace {
-    last: Instant,
-    /// The latest, seconds.
+    /// Processor seconds of the process when the present step began.
+    began_s: f64,
+    /// The latest, processor seconds.
     lengths_s: VecDeque<f64>,
     was_long: bool,
 }
 
 impl Pace {
-    pub fn new() -> Self {
+    /// # Arguments
+    /// * `now_s` - processor seconds of the process
+    pub fn new(now_s: f64) -> Self {
         Pace {
-            last: Instant::now(),
+            began_s: now_s,
             lengths_s: VecDeque::with_capacity(USUAL),
             was_long: false,
         }
@@ -99,14 +111,13 @@ impl Pace {
     ///
     /// # Returns
     /// Whether it and the one before took far longer than usual.
-    pub fn step_ended(&mut self) -> bool {
-        let length_s = self.last.elapsed().as_secs_f64();
-        self.take(length_s)
+    pub fn step_ended(&mut self, now_s: f64) -> bool {
+        self.take(now_s - self.began_s)
     }
 
     /// The next step begins: what was done between steps does not count.
-    pub fn step_begins(&mut self) {
-        self.last = Instant::now();
+    pub fn step_begins(&mut self, now_s: f64) {
+        self.began_s = now_s;
     }
 
     fn take(&mut self, length_s: f64) -> bool {
@@ -128,7 +139,7 @@ mod tests {
 
     #[test]
     fn two_long_steps_are_alarming_and_after_a_while_they_are_usual() {
-        let mut pace = Pace::new();
+        let mut pace = Pace::new(0.0);
         assert!((0..40).all(|_| !pace.take(1.0)));
         assert!(!pace.take(3.0), "a spike");
         assert!((0..40).all(|k| !pace.take(1.0 + 0.02 * f64::from(k % 3))));
@@ -138,19 +149,25 @@ mod tests {
         assert!((10..20).contains(&alarmed), "{alarmed}");
     }
 
-    /// 45 ms a decision, of steps of 500 ms; asking takes 20 us.
+    /// 4 ms a decision, of steps of 500 ms, of which 12 are to come: 40 ms are due to decisions, and 8 ms are spent.
     #[test]
     fn decisions_take_their_share() {
         let spent = Spent {
-            own_s: 0.09,
-            n_decided: 2,
+            own_s: 0.008,
+            a_decision_s: 0.004,
             run_s: 2.0,
             step: 4,
             fraction: 0.25,
         };
         let meetings = spent.meetings();
-        assert_eq!((meetings.stride, meetings.asked_every), (9, 1));
+        assert_eq!((meetings.stride, meetings.asked_every), (2, 1));
         assert!(spent.has_room());
+        let spendthrift = Spent {
+            own_s: 0.05,
+            ..spent
+        };
+        assert_eq!(spendthrift.meetings().stride, 50, "more than the due share");
+        assert!(spendthrift.has_room(), "less than the whole one");
         let short = Spent {
             run_s: 0.004,
             ..spent
@@ -158,9 +175,44 @@ mod tests {
         assert_eq!(short.meetings().asked_every, 8);
         assert!(!short.has_room());
         let cheap = Spent {
-            own_s: 0.01,
+            a_decision_s: 0.002,
             ..spent
         };
         assert_eq!(cheap.meetings().stride, 1);
+        // As much is to come as was: 4 steps, for which 12 ms are left.
+        let unknown = Spent {
+            fraction: 0.0,
+            a_decision_s: 0.0065,
+            ..spent
+        };
+        assert_eq!(unknown.meetings().stride, 3);
+    }
+
+    /// Whatever a decision costs, all of them come to their share of the run.
+    #[test]
+    fn all_decisions_keep_to_their_share() {
+        for a_decision_s in [1e-5, 1e-4, 1e-3] {
+            let mut spent = Spent {
+                a_decision_s,
+                ..Spent::default()
+            };
+            let (n_steps, mut next) = (2000, 1);
+            for step in 1..=n_steps {
+                (spent.step, spent.run_s) = (step, spent.run_s + 1e-3);
+                spent.fraction = step as f64 / n_steps as f64;
+                if step >= next {
+                    spent.own_s += a_decision_s;
+                    next = step + spent.meetings().stride;
+                }
+            }
+            let least = a_decision_s * n_steps as f64 / MOST_STEPS;
+            let share_s = (DUE_SHARE * spent.run_s).max(least);
+            assert!(
+                spent.own_s < 1.1 * share_s,
+                "{a_decision_s}: {}",
+                spent.own_s
+            );
+            assert!(spent.own_s > 0.8 * share_s.min(a_decision_s * n_steps as f64));
+        }
     }
 }

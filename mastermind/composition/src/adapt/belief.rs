@@ -5,6 +5,8 @@
 //! something of that class at other sizes, the less the further they are, and how much a class grows with size is not
 //! believed after one size.
 
+use std::sync::Arc;
+
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
 
 /// A kind of call: calls of one kind are taken as alike.
@@ -99,7 +101,7 @@ pub struct Beliefs {
     cells: Vec<Vec<Cell>>,
     /// Sum of squared deviations of calls from their cells' means, and how many.
     noise: (f64, f64),
-    posterior: Option<Posterior>,
+    posterior: Option<Arc<Posterior>>,
 }
 
 impl Beliefs {
@@ -210,11 +212,10 @@ impl Beliefs {
     }
 
     /// What is believed of each class at each kind.
-    pub fn posterior(&mut self) -> &Posterior {
-        if self.posterior.is_none() {
-            self.posterior = Some(self.fit());
-        }
-        self.posterior.get_or_insert_with(Posterior::default)
+    pub fn posterior(&mut self) -> Arc<Posterior> {
+        let known = self.posterior.take();
+        let posterior = known.unwrap_or_else(|| Arc::new(self.fit()));
+        Arc::clone(self.posterior.insert(posterior))
     }
 
     fn fit(&self) -> Posterior {

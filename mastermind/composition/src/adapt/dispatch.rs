@@ -96,10 +96,10 @@ impl Dispatcher {
         for arm in (0..n_arms).filter(|arm| *arm != best[kind]) {
             let value: f64 = (0..calls.len())
                 .map(|other| {
-                    to_come * calls[other] * worth(posterior, &best, arm, (kind, other), noise)
+                    to_come * calls[other] * worth(&posterior, &best, arm, (kind, other), noise)
                 })
                 .sum();
-            let gain = value - cost(posterior, arm, best[kind], kind);
+            let gain = value - cost(&posterior, arm, best[kind], kind);
             if gain > most {
                 most = gain;
                 chosen = (arm, true);

@@ -19,35 +19,27 @@
 mod belief;
 mod decision;
 mod dispatch;
+mod kinds;
 mod level;
 mod site;
-
-use std::collections::BTreeMap;
 
 use mastermind_models::Coordinate;
 
 pub use belief::{Beliefs, Kind, Posterior, expected_saving};
 pub use decision::{Act, Decision};
 pub use dispatch::{Dispatcher, Horizon};
+pub use kinds::CallKind;
 pub use level::{Level, LevelWatch, weighted_median};
 
 use crate::workload::{Alternatives, Assembly};
-use site::{Seen, Site, Trial, kind_key};
+use kinds::{Kinds, MOST_USUAL};
+use site::{Calls, Seen, Site, Trial};
 
 /// What a stored model predicts: class, method (`PORT.METHOD`) and coordinate to seconds a call; `None` without one.
 pub type Predict<'a> = dyn Fn(&str, &str, &Coordinate) -> Option<f64> + Send + Sync + 'a;
 
 /// Trials beyond which no class is tried again.
 const MOST_TRIALS: u32 = 20;
-
-/// Other instances needed to tell the state of the machine.
-const LEAST_OTHERS: usize = 3;
-
-/// Calls of a method of another instance needed to know what it usually takes.
-const LEAST_USUAL: f64 = 20.0;
-
-/// Most calls that this counts for, so that it follows a slow change.
-const MOST_USUAL: f64 = 200.0;
 
 /// Calls of a trial after which one that is far slower ends at once, and what is far slower.
 const CLEARLY: (f64, f64) = (5.0, 1.5);
@@ -76,17 +68,11 @@ impl Default for AdaptSettings {
     }
 }
 
-/// Calls of one method of one instance at one coordinate, of all ranks, since the last report.
-#[derive(Debug, Clone, PartialEq)]
+/// Calls of one kind, of all ranks, of one step or of several that follow one another.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Batch {
-    /// The instance.
-    pub instance: String,
-    /// The class that answered.
-    pub class: String,
-    /// `PORT.METHOD`.
-    pub port_method: String,
-    /// Their performance parameters; where several are in one batch, those of one of them.
-    pub coordinate: Coordinate,
+    /// Number of the kind, as [`Adapter::add_kind`] told it.
+    pub kind: usize,
     /// Those that did not fail.
     pub calls: u64,
     /// Those that failed.
@@ -106,7 +92,7 @@ pub struct Report<'a> {
     pub elapsed_s: f64,
     /// Number of ranks.
     pub ranks: u32,
-    /// The calls.
+    /// The calls, in the order of the steps that they were made in.
     pub batches: &'a [Batch],
 }
 
@@ -115,8 +101,7 @@ pub struct Adapter {
     sites: Vec<Site>,
     settings: AdaptSettings,
     predict: Box<Predict<'static>>,
-    /// Instance to kind of call to calls and middle logarithm of their time: tells the state of the machine.
-    usual: BTreeMap<String, BTreeMap<String, (f64, f64)>>,
+    kinds: Kinds,
     /// What ended trials have cost, seconds over all ranks.
     spent_s: f64,
     budget_s: f64,
@@ -142,7 +127,7 @@ impl Adapter {
             sites: sites.collect(),
             settings,
             predict,
-            usual: BTreeMap::new(),
+            kinds: Kinds::default(),
             spent_s: 0.0,
             budget_s: 0.0,
         }
@@ -154,15 +139,23 @@ impl Adapter {
         sites.map(|site| (site.instance.as_str(), site.class(site.current)))
     }
 
+    /// A kind of call that reports may be about from now on.
+    ///
+    /// # Returns
+    /// Its number: 0 for the first, and one more for each that follows.
+    pub fn add_kind(&mut self, kind: &CallKind) -> usize {
+        self.kinds.add(kind, &self.sites)
+    }
+
     /// Decides. What is to be swapped is to be swapped before the next call.
     pub fn decide(&mut self, report: &Report<'_>) -> Vec<Decision> {
-        let residuals = self.residuals(report.batches);
-        let machine: Vec<f64> = self
-            .sites
-            .iter()
-            .map(|site| middle_of_others(&residuals, Some(&site.instance)))
+        let residuals = self.kinds.residuals(report.batches);
+        let sites = self.sites.iter();
+        let machine: Vec<f64> = sites
+            .map(|site| self.kinds.machine(&residuals, Some(&site.instance)))
             .collect();
-        self.learn_usual(report.batches, middle_of_others(&residuals, None));
+        let of_all = self.kinds.machine(&residuals, None);
+        self.kinds.learn(report.batches, of_all);
         let done = report.fraction.clamp(0.0, 1.0);
         // Where it is not known how much is to come, as much as has been.
         let (to_come, expected_s) = match done > 0.0 {
@@ -225,43 +218,32 @@ impl Adapter {
         self.sites.iter().position(|site| site.instance == instance)
     }
 
-    /// How much slower than usual each instance runs now, in logarithms.
-    fn residuals(&self, batches: &[Batch]) -> BTreeMap<String, f64> {
-        let mut residuals: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
-        for batch in batches.iter().filter(|batch| batch.calls > 0) {
-            let key = usual_key(batch);
-            let usual = self.usual.get(&batch.instance);
-            let usual = usual.and_then(|kinds| kinds.get(&key));
-            if let Some((_, ln_mean)) = usual.filter(|(calls, _)| *calls >= LEAST_USUAL) {
-                let of_instance = residuals.entry(batch.instance.clone()).or_default();
-                of_instance.push((batch.calls as f64, batch.ln_mean - ln_mean));
-            }
-        }
-        residuals
-            .into_iter()
-            .map(|(instance, mut all)| (instance, weighted_median(&mut all)))
-            .collect()
-    }
-
-    /// # Arguments
-    /// * `machine` - its state, which is not to become usual
-    fn learn_usual(&mut self, batches: &[Batch], machine: f64) {
-        for batch in batches.iter().filter(|batch| batch.calls > 0) {
-            let kinds = self.usual.entry(batch.instance.clone()).or_default();
-            let (calls, ln_mean) = kinds.entry(usual_key(batch)).or_insert((0.0, 0.0));
-            let new = batch.calls as f64;
-            *calls = (*calls + new).min(MOST_USUAL);
-            *ln_mean += (batch.ln_mean - machine - *ln_mean) * (new / *calls).min(1.0);
-        }
-    }
-
     fn take(&mut self, index: usize, batches: &[Batch], machine: &[f64]) -> Seen {
         let mut seen = Seen::default();
         let site = &mut self.sites[index];
         for batch in batches {
-            if batch.instance == site.instance {
-                site.take(batch, machine[index], &*self.predict, &mut seen);
+            let Some(known) = self.kinds.known.get_mut(batch.kind) else {
+                continue;
+            };
+            let Some((_, arm)) = known.place.filter(|(place, _)| *place == index) else {
+                continue;
+            };
+            if arm == site.current {
+                seen.failed += batch.failed;
             }
+            if batch.calls == 0 || !batch.ln_mean.is_finite() {
+                continue;
+            }
+            let kind = known.of_site;
+            let kind = kind.unwrap_or_else(|| site.kind(&known.kind, &*self.predict));
+            known.of_site = Some(kind);
+            let calls = Calls {
+                arm,
+                kind,
+                calls: batch.calls as f64,
+                ln_mean: batch.ln_mean - machine[index],
+            };
+            site.take(calls, &mut seen);
         }
         seen
     }
@@ -374,7 +356,7 @@ impl Adapter {
         if site.beliefs.calls(current) < site.needed.min(MOST_USUAL) {
             return None;
         }
-        let posterior = site.beliefs.posterior().clone();
+        let posterior = site.beliefs.posterior();
         let current_s = site.to_come_s(&posterior, current, to_come);
         let calls: f64 = site.calls.iter().sum::<f64>();
         let a_call_s = site.to_come_s(&posterior, current, 1.0) / calls;
@@ -489,24 +471,6 @@ impl Expected {
             saved_s: to_come * saved,
         }
     }
-}
-
-/// The state of the machine as instances feel it, in logarithms; 0 where too few tell.
-///
-/// # Arguments
-/// * `but` - an instance that is not asked
-fn middle_of_others(residuals: &BTreeMap<String, f64>, but: Option<&str>) -> f64 {
-    let asked = residuals.iter().filter(|(i, _)| Some(i.as_str()) != but);
-    let mut asked: Vec<_> = asked.map(|(_, residual)| (1.0, *residual)).collect();
-    if asked.len() < LEAST_OTHERS {
-        return 0.0;
-    }
-    weighted_median(&mut asked)
-}
-
-fn usual_key(batch: &Batch) -> String {
-    let kind = kind_key(&batch.port_method, &batch.coordinate);
-    format!("{} {kind}", batch.class)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use mastermind_models::{Coordinate, Value};
 
 use super::belief::{Beliefs, Kind, Posterior};
 use super::level::{Level, LevelWatch};
-use super::{Batch, Predict};
+use super::{CallKind, Predict};
 
 /// Steps of a size's logarithm to base 2 in which calls count as one kind.
 const KINDS_AN_OCTAVE: f64 = 8.0;
@@ -72,6 +72,17 @@ pub struct Site {
     groups: BTreeMap<String, usize>,
 }
 
+/// Calls of one kind that a class of the site has answered.
+#[derive(Debug, Clone, Copy)]
+pub struct Calls {
+    pub arm: usize,
+    /// Number among the kinds of the site.
+    pub kind: usize,
+    pub calls: f64,
+    /// Middle logarithm of their seconds, without the state of the machine.
+    pub ln_mean: f64,
+}
+
 /// What a site has seen of its class since the last decision.
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
@@ -113,24 +124,20 @@ impl Site {
         &self.arms[arm].class
     }
 
+    /// The number of a class.
+    pub fn arm(&self, class: &str) -> Option<usize> {
+        self.arms.iter().position(|arm| arm.class == class)
+    }
+
     /// Takes in calls of this instance.
-    ///
-    /// # Arguments
-    /// * `machine` - logarithm of how much slower than usual the machine is now
-    pub fn take(&mut self, batch: &Batch, machine: f64, predict: &Predict<'_>, seen: &mut Seen) {
-        let Some(arm) = self.arms.iter().position(|arm| arm.class == batch.class) else {
-            return;
-        };
-        if arm == self.current {
-            seen.failed += batch.failed;
-        }
-        let calls = batch.calls as f64;
-        if batch.calls == 0 || !batch.ln_mean.is_finite() {
-            return;
-        }
-        let kind = self.kind(batch, predict);
+    pub fn take(&mut self, taken: Calls, seen: &mut Seen) {
+        let Calls {
+            arm,
+            kind,
+            calls,
+            ln_mean,
+        } = taken;
         self.calls[kind] += calls;
-        let ln_mean = batch.ln_mean - machine;
         if let Some(trial) = self.trial.as_mut().filter(|_| arm == self.current) {
             let baseline_s = calls * self.beliefs.posterior().ln_mean(trial.from, kind).exp();
             trial.calls += calls;
@@ -153,14 +160,15 @@ impl Site {
         self.beliefs.observe(arm, kind, calls, ln_mean);
     }
 
-    fn kind(&mut self, batch: &Batch, predict: &Predict<'_>) -> usize {
-        let key = kind_key(&batch.port_method, &batch.coordinate);
+    /// The number of a kind of call among those of the site.
+    pub fn kind(&mut self, call: &CallKind, predict: &Predict<'_>) -> usize {
+        let key = kind_key(&call.port_method, &call.coordinate);
         if let Some(known) = self.kinds.get(&key) {
             return *known;
         }
-        let mut group = batch.port_method.clone();
+        let mut group = call.port_method.clone();
         let mut x = Vec::new();
-        for (name, value) in &batch.coordinate.values {
+        for (name, value) in &call.coordinate.values {
             match value {
                 Value::Label(label) => group.push_str(&format!(" {name}={label}")),
                 // To the base e, as the beliefs have it.
@@ -170,7 +178,7 @@ impl Site {
         let n_groups = self.groups.len();
         let group = *self.groups.entry(group).or_insert(n_groups);
         let stored = self.arms.iter().map(|arm| {
-            let predicted = predict(&arm.class, &batch.port_method, &batch.coordinate);
+            let predicted = predict(&arm.class, &call.port_method, &call.coordinate);
             predicted.filter(|seconds| *seconds > 0.0)
         });
         let stored: Vec<_> = stored.collect();
@@ -191,7 +199,7 @@ impl Site {
 
     /// The ratio of the seconds of one class to those of another over all kinds of calls seen here.
     pub fn ratio(&mut self, arm: usize, other: usize) -> f64 {
-        let posterior = self.beliefs.posterior().clone();
+        let posterior = self.beliefs.posterior();
         self.to_come_s(&posterior, arm, 1.0) / self.to_come_s(&posterior, other, 1.0)
     }
 }

@@ -23,6 +23,7 @@ impl Noise {
 /// A site "flux" with classes "A", "B", …, beside four instances that never change.
 struct World {
     adapter: Adapter,
+    kinds: Vec<CallKind>,
     noise: Noise,
     class: usize,
     step: u64,
@@ -56,6 +57,7 @@ impl World {
                 settings(explore),
                 Box::new(predict),
             ),
+            kinds: Vec::new(),
             noise: Noise(seed),
             class: 0,
             step: 0,
@@ -66,11 +68,19 @@ impl World {
 
     fn batch(&mut self, instance: &str, class: &str, size: f64, mean_s: f64) -> Batch {
         let ln_mean = mean_s.ln() + 0.08 * self.noise.normal() / (CALLS as f64).sqrt();
-        Batch {
+        let kind = CallKind {
             instance: instance.into(),
             class: class.into(),
             port_method: format!("{instance}.compute"),
             coordinate: Coordinate::new().with("n", size),
+        };
+        let known = self.kinds.iter().position(|known| *known == kind);
+        let kind = known.unwrap_or_else(|| {
+            self.kinds.push(kind.clone());
+            self.adapter.add_kind(&kind)
+        });
+        Batch {
+            kind,
             calls: CALLS,
             failed: 0,
             ln_mean,

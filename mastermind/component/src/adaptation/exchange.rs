@@ -1,0 +1,322 @@
+//! What the ranks tell one another, and what follows from it for all of them.
+
+use std::collections::{BTreeMap, HashMap};
+
+use mastermind_composition::adapt::{Batch, CallKind};
+use serde::{Deserialize, Serialize};
+
+use super::pace::Spent;
+
+/// What a rank tells the others.
+#[derive(Serialize, Deserialize)]
+pub struct Told {
+    pub step: u64,
+    /// The application has ended here, and reports no more steps.
+    pub has_ended: bool,
+    pub digest: u32,
+    pub spent: Spent,
+    pub elapsed_s: f64,
+    /// Kinds of calls that were not told before; they are numbered in their order.
+    pub new_kinds: Vec<CallKind>,
+    /// By step.
+    pub lines: Vec<Line>,
+}
+
+/// Calls of one kind in one step, or in several that follow one another.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(from = "LineWords", into = "LineWords")]
+pub struct Line {
+    /// The last of these.
+    pub step: u64,
+    /// Number of the kind.
+    pub kind: usize,
+    /// Those that did not fail.
+    pub calls: u64,
+    pub failed: u64,
+    /// Middle logarithm of their seconds.
+    pub ln_mean: f64,
+}
+
+/// A line without names.
+type LineWords = (u64, usize, u64, u64, f64);
+
+impl From<LineWords> for Line {
+    fn from((step, kind, calls, failed, ln_mean): LineWords) -> Self {
+        Line {
+            step,
+            kind,
+            calls,
+            failed,
+            ln_mean,
+        }
+    }
+}
+
+impl From<Line> for LineWords {
+    fn from(line: Line) -> Self {
+        (line.step, line.kind, line.calls, line.failed, line.ln_mean)
+    }
+}
+
+impl From<Line> for Batch {
+    fn from(line: Line) -> Self {
+        Batch {
+            kind: line.kind,
+            calls: line.calls,
+            failed: line.failed,
+            ln_mean: line.ln_mean,
+        }
+    }
+}
+
+/// What all ranks go on with.
+#[derive(Serialize, Deserialize)]
+pub struct Agreed {
+    /// Steps of the application; why not where a rank disagrees.
+    pub step: Result<u64, String>,
+    pub fraction: f64,
+    pub elapsed_s: f64,
+    /// As the first rank has it.
+    pub spent: Spent,
+    /// Kinds that are new to all, numbered as the first rank has met them.
+    pub new_kinds: Vec<CallKind>,
+    /// By step, of all ranks together.
+    pub lines: Vec<Line>,
+}
+
+/// What the first rank knows of the kinds that the ranks have told.
+#[derive(Default)]
+pub struct Agreement {
+    by_key: HashMap<String, usize>,
+    /// Number for all of each kind of a rank, by rank.
+    of_rank: Vec<Vec<usize>>,
+}
+
+impl Agreement {
+    /// What follows from what all ranks have told, in their order.
+    pub fn agree(&mut self, told: Vec<Result<Told, String>>) -> Agreed {
+        let mut agreed = Agreed {
+            step: Err("rank 0 has told nothing".into()),
+            fraction: 0.0,
+            elapsed_s: 0.0,
+            spent: Spent::default(),
+            new_kinds: Vec::new(),
+            lines: Vec::new(),
+        };
+        self.of_rank.resize_with(told.len(), Vec::new);
+        let mut first: Option<Told> = None;
+        let mut lines = Lines::default();
+        for (rank, told) in told.into_iter().enumerate() {
+            let told = match told {
+                Ok(told) => told,
+                Err(error) => {
+                    agreed.step = Err(format!(
+                        "rank {rank} tells nothing that is understood: {error}"
+                    ));
+                    return agreed;
+                }
+            };
+            self.know(rank, &told.new_kinds, &mut agreed.new_kinds);
+            let of_rank = &self.of_rank[rank];
+            for line in &told.lines {
+                let Some(kind) = of_rank.get(line.kind) else {
+                    agreed.step = Err(format!(
+                        "rank {rank} tells calls of kind {}, expected one below {}",
+                        line.kind,
+                        of_rank.len()
+                    ));
+                    return agreed;
+                };
+                lines.add(Line {
+                    kind: *kind,
+                    ..*line
+                });
+            }
+            if let Some(first) = &first {
+                if let Some(why) = disagreement(rank, &told, first) {
+                    agreed.step = Err(why);
+                    return agreed;
+                }
+            } else {
+                agreed.step = Ok(told.step);
+                (agreed.fraction, agreed.elapsed_s) = (told.spent.fraction, told.elapsed_s);
+                agreed.spent = told.spent;
+                first = Some(told);
+            }
+        }
+        agreed.lines = lines.merged();
+        agreed
+    }
+
+    /// Takes note of the kinds that are new on a rank, and of those that no rank had before.
+    fn know(&mut self, rank: usize, new: &[CallKind], new_to_all: &mut Vec<CallKind>) {
+        for kind in new {
+            let n_known = self.by_key.len();
+            let number = *self.by_key.entry(kind.key()).or_insert(n_known);
+            if number == n_known {
+                new_to_all.push(kind.clone());
+            }
+            self.of_rank[rank].push(number);
+        }
+    }
+}
+
+/// Why a rank cannot go on with the first one.
+fn disagreement(rank: usize, told: &Told, first: &Told) -> Option<String> {
+    if told.has_ended != first.has_ended {
+        let [(ended, at), (other, on)] = match told.has_ended {
+            true => [(rank, told.step), (0, first.step)],
+            false => [(0, first.step), (rank, told.step)],
+        };
+        return Some(format!(
+            "the application has ended on rank {ended} after {at} reported steps and reports step {on} on rank {other}, \
+             expected as many on each"
+        ));
+    }
+    if told.step != first.step {
+        let (found, expected) = (told.step, first.step);
+        return Some(format!(
+            "rank {rank} is at step {found}, expected {expected}"
+        ));
+    }
+    (told.digest != first.digest)
+        .then(|| format!("rank {rank} has other models, alternatives or decisions than rank 0"))
+}
+
+/// Lines of several ranks; those of one step and kind become one.
+#[derive(Default)]
+struct Lines {
+    lines: Vec<Line>,
+    places: BTreeMap<(u64, usize), usize>,
+}
+
+impl Lines {
+    fn add(&mut self, line: Line) {
+        let place = self.places.entry((line.step, line.kind));
+        let place = *place.or_insert(self.lines.len());
+        let Some(sum) = self.lines.get_mut(place) else {
+            self.lines.push(line);
+            return;
+        };
+        let calls = sum.calls + line.calls;
+        if calls > 0 {
+            let (one, other) = (sum.calls as f64, line.calls as f64);
+            sum.ln_mean = (one * sum.ln_mean + other * line.ln_mean) / calls as f64;
+        }
+        sum.calls = calls;
+        sum.failed += line.failed;
+    }
+
+    fn merged(self) -> Vec<Line> {
+        let places = self.places.into_values();
+        places.map(|place| self.lines[place]).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mastermind_models::Coordinate;
+
+    use super::*;
+
+    fn kind(q: f64) -> CallKind {
+        CallKind {
+            instance: "flux".into(),
+            class: "A".into(),
+            port_method: "flux.compute".into(),
+            coordinate: Coordinate::new().with("q", q),
+        }
+    }
+
+    fn line(step: u64, kind: usize, ln_mean: f64) -> Line {
+        Line {
+            step,
+            kind,
+            calls: 3,
+            failed: 1,
+            ln_mean,
+        }
+    }
+
+    fn told(step: u64, digest: u32, sizes: &[f64], lines: &[Line]) -> Result<Told, String> {
+        Ok(Told {
+            step,
+            has_ended: false,
+            digest,
+            spent: Spent::default(),
+            elapsed_s: 2.0,
+            new_kinds: sizes.iter().map(|q| kind(*q)).collect(),
+            lines: lines.to_vec(),
+        })
+    }
+
+    /// Each rank numbers the kinds as it meets them.
+    #[test]
+    fn what_ranks_have_recorded_is_added_up() {
+        let mut agreement = Agreement::default();
+        let one = told(4, 0, &[100.0, 900.0], &[line(4, 0, -9.0), line(4, 1, -5.0)]);
+        let other = told(4, 0, &[900.0, 100.0], &[line(3, 0, -4.0), line(4, 0, -6.0)]);
+        let agreed = agreement.agree(vec![one, other]);
+        assert_eq!(agreed.step, Ok(4));
+        assert_eq!(agreed.new_kinds, [kind(100.0), kind(900.0)]);
+        let both = Line {
+            calls: 6,
+            failed: 2,
+            ..line(4, 1, -5.5)
+        };
+        assert_eq!(agreed.lines, [line(3, 1, -4.0), line(4, 0, -9.0), both]);
+        // Later on kinds have their numbers.
+        let one = told(5, 0, &[], &[line(5, 1, -5.0)]);
+        let other = told(5, 0, &[500.0], &[line(5, 0, -5.0), line(5, 2, -7.0)]);
+        let agreed = agreement.agree(vec![one, other]);
+        assert_eq!(agreed.new_kinds, [kind(500.0)]);
+        let numbers: Vec<_> = agreed.lines.iter().map(|line| line.kind).collect();
+        assert_eq!(numbers, [1, 2]);
+    }
+
+    #[test]
+    fn what_goes_from_rank_to_rank_comes_back() {
+        let sent = told(4, 7, &[100.0], &[line(4, 0, -9.25)]).expect("told");
+        let text = serde_json::to_string(&sent).expect("JSON");
+        let back: Told = serde_json::from_str(&text).expect("what was sent");
+        assert_eq!(back.lines, sent.lines, "{text}");
+        assert_eq!(back.new_kinds, sent.new_kinds);
+        assert!(text.contains("[4,0,3,1,-9.25]"), "{text}");
+    }
+
+    #[test]
+    fn a_rank_that_disagrees_is_told() {
+        let told = |step, digest| told(step, digest, &[], &[]);
+        let error = |told| {
+            Agreement::default()
+                .agree(told)
+                .step
+                .expect_err("no agreement")
+        };
+        let behind = error(vec![told(4, 0), told(4, 0), told(3, 0)]);
+        assert_eq!(behind, "rank 2 is at step 3, expected 4");
+        let other = error(vec![told(4, 0), told(4, 7)]);
+        assert_eq!(
+            other,
+            "rank 1 has other models, alternatives or decisions than rank 0"
+        );
+        let garbled = error(vec![told(4, 0), Err("an end".into())]);
+        assert!(garbled.starts_with("rank 1 tells nothing that is understood"));
+        let unknown = told(4, 0).map(|told| Told {
+            lines: vec![line(4, 0, 1.0)],
+            ..told
+        });
+        assert_eq!(
+            error(vec![told(4, 0), unknown]),
+            "rank 1 tells calls of kind 0, expected one below 0"
+        );
+        let ended = told(9, 0).map(|told| Told {
+            has_ended: true,
+            ..told
+        });
+        assert_eq!(
+            error(vec![told(4, 0), ended]),
+            "the application has ended on rank 1 after 9 reported steps and reports step 4 on rank 0, expected as many on each"
+        );
+    }
+}

@@ -1,0 +1,258 @@
+//! What a rank has recorded since the last decision, by step and kind of call.
+//!
+//! A kind is looked up by the words of its record, so that names and coordinates are made once, not at every decision. The
+//! latest steps are kept apart: a class that has become slow shows in them, and would not in the middle of many.
+
+use std::collections::HashMap;
+
+use mastermind_composition::adapt::CallKind;
+use mastermind_records::Record;
+use mastermind_records::definition::MethodDefinition;
+use rustc_hash::FxHashMap;
+
+use super::exchange::Line;
+use crate::samples::port_method;
+use crate::workload::coordinate;
+
+/// Steps that are told one by one; those before them are told together.
+const N_APART: usize = 4;
+
+/// Words of parameters of a method that are remembered; one whose parameters never recur is not to fill the memory.
+const MAX_WORDS: usize = 4096;
+
+/// Kinds of calls by number, and the calls since they were told.
+#[derive(Default)]
+pub struct Gathering {
+    /// By log and method.
+    methods: FxHashMap<(usize, u32), KnownMethod>,
+    kinds: Vec<CallKind>,
+    by_key: HashMap<String, usize>,
+    /// Kinds that the other ranks know of.
+    n_told: usize,
+    /// When the steps before the present one ended, clock ticks.
+    step_ends: [u64; N_APART],
+    /// By kind, and for each by step.
+    calls: Vec<[Calls; N_APART + 1]>,
+    /// Kind and step of those that there are.
+    touched: Vec<(usize, usize)>,
+    /// Of the record that is looked up.
+    words: Vec<u64>,
+}
+
+/// A method of a log.
+struct KnownMethod {
+    /// Places of the parameters that are sizes or labels.
+    sizes: Vec<usize>,
+    /// Number of the kind by the words of these.
+    kinds: FxHashMap<Box<[u64]>, usize>,
+}
+
+#[derive(Default)]
+struct Calls {
+    own_ns: Vec<u64>,
+    failed: u64,
+}
+
+impl Gathering {
+    /// A step has ended, and the next one begins.
+    pub fn step_ended(&mut self, ticks: u64) {
+        self.step_ends.rotate_left(1);
+        self.step_ends[N_APART - 1] = ticks;
+    }
+
+    /// Adds a call.
+    ///
+    /// # Arguments
+    /// * `log` - number of its log
+    /// * `own_ns` - its own time, nanoseconds
+    pub fn add(&mut self, log: usize, record: &Record<'_>, own_ns: u64) {
+        let end = record.start_ticks + record.wall_ticks;
+        let step = self.step_ends.iter().filter(|at| **at <= end).count();
+        let kind = self.kind(log, record);
+        let calls = &mut self.calls[kind][step];
+        if calls.own_ns.is_empty() && calls.failed == 0 {
+            self.touched.push((step, kind));
+        }
+        match record.failed {
+            true => calls.failed += 1,
+            // A call that took no step of the clock took some of it.
+            false => calls.own_ns.push(own_ns.max(1)),
+        }
+    }
+
+    /// The calls since the last time, and the kinds that are new among them.
+    ///
+    /// # Arguments
+    /// * `now` - number of the step that has ended
+    pub fn tell(&mut self, now: u64) -> (Vec<CallKind>, Vec<Line>) {
+        self.touched.sort_unstable();
+        let told = self.touched.drain(..).map(|(step, kind)| {
+            let calls = &mut self.calls[kind][step];
+            let line = Line {
+                step: (now + step as u64).saturating_sub(N_APART as u64),
+                kind,
+                calls: calls.own_ns.len() as u64,
+                failed: std::mem::take(&mut calls.failed),
+                ln_mean: ln_middle(&mut calls.own_ns),
+            };
+            calls.own_ns.clear();
+            line
+        });
+        let lines = told.collect();
+        let new = self.kinds[self.n_told..].to_vec();
+        self.n_told = self.kinds.len();
+        (new, lines)
+    }
+
+    /// The number of a record's kind.
+    fn kind(&mut self, log: usize, record: &Record<'_>) -> usize {
+        let method = record.method;
+        let known = self.methods.entry((log, method.id));
+        let known = known.or_insert_with(|| KnownMethod::new(method));
+        let words = known.sizes.iter().map(|at| record.values.get(*at));
+        self.words.clear();
+        self.words.extend(words.flatten());
+        if let Some(kind) = known.kinds.get(&self.words[..]) {
+            return *kind;
+        }
+        let kind = call_kind(record);
+        let number = *self.by_key.entry(kind.key()).or_insert(self.kinds.len());
+        if number == self.kinds.len() {
+            self.kinds.push(kind);
+            self.calls.push(Default::default());
+        }
+        if known.kinds.len() >= MAX_WORDS {
+            known.kinds.clear();
+        }
+        known.kinds.insert(self.words[..].into(), number);
+        number
+    }
+}
+
+impl KnownMethod {
+    fn new(method: &MethodDefinition) -> Self {
+        let parameters = method.parameters.iter().enumerate();
+        let sizes = parameters.filter(|(_, parameter)| parameter.is_size());
+        KnownMethod {
+            sizes: sizes.map(|(at, _)| at).collect(),
+            kinds: FxHashMap::default(),
+        }
+    }
+}
+
+fn call_kind(record: &Record<'_>) -> CallKind {
+    let method = record.method;
+    let mut coordinate = coordinate(record);
+    for parameter in method.parameters.iter().filter(|p| !p.is_size()) {
+        coordinate.values.remove(&parameter.name);
+    }
+    CallKind {
+        instance: method.instance.clone(),
+        class: method.class.clone(),
+        port_method: port_method(method),
+        coordinate,
+    }
+}
+
+/// Logarithm of the middle of some times, in seconds; the shorter of two, 0 without any.
+fn ln_middle(ns: &mut [u64]) -> f64 {
+    if ns.is_empty() {
+        return 0.0;
+    }
+    let middle = (ns.len() - 1) / 2;
+    let (_, ns, _) = ns.select_nth_unstable(middle);
+    (*ns as f64 * 1e-9).ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::error::Error;
+    use std::sync::Arc;
+
+    use mastermind_records::definition::{CallPathDefinition, ParameterDefinition};
+    use mastermind_records::{
+        Calibration, ChunkPreparer, ChunkSizes, Definition, LogIdentity, LogWriter, RecordWords,
+        RunFollower,
+    };
+
+    use super::*;
+
+    /// Adds what the logs have got since.
+    fn follow(gathering: &mut Gathering, run: &mut RunFollower) -> Result<(), Box<dyn Error>> {
+        run.refresh()?;
+        while let Some(log) = run.next_log() {
+            run.read_on(100, |record, own| gathering.add(log, record, own.wall_ns));
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn the_latest_steps_are_apart_and_calls_of_about_one_size_together()
+    -> Result<(), Box<dyn Error>> {
+        let directory = tempfile::tempdir()?;
+        let identity = LogIdentity { rank: 0, thread: 0 };
+        let (start, sizes) = (Calibration::default(), ChunkSizes::default());
+        let preparer = Arc::new(ChunkPreparer::start(None)?);
+        let mut log = LogWriter::create(directory.path(), identity, start, sizes, &preparer)?;
+        let size = ParameterDefinition {
+            name: "q".into(),
+            ..ParameterDefinition::default()
+        };
+        log.define(&Definition::Method(MethodDefinition {
+            id: 1,
+            instance: "flux".into(),
+            class: "A".into(),
+            parameters: vec![size],
+            ..MethodDefinition::default()
+        }))?;
+        log.define(&Definition::CallPath(CallPathDefinition {
+            id: 1,
+            parent: 0,
+            method: 1,
+        }))?;
+        let mut run = RunFollower::new(directory.path(), Some(0));
+        let mut gathering = Gathering::default();
+        let mut call = |at: u64, q: u64, wall: u64| {
+            log.append(RecordWords {
+                path: 1,
+                start: at,
+                wall,
+                values: &[q],
+                ..RecordWords::default()
+            })
+        };
+        // A step of 1000 ticks of a nanosecond holds two calls of one kind and one of another; in the last one they take longer.
+        for step in 1..=7 {
+            let wall = if step == 7 { 70 } else { step };
+            for (place, q) in [1000, 1001, 5000].into_iter().enumerate() {
+                assert!(call(1000 * step + 100 * place as u64, q, wall));
+            }
+            if step < 7 {
+                gathering.step_ended(1000 * step + 999);
+            }
+        }
+        follow(&mut gathering, &mut run)?;
+        let (new, lines) = gathering.tell(7);
+        assert_eq!(new.len(), 2, "{new:?}");
+        let told: Vec<_> = lines.iter().map(|l| (l.step, l.kind, l.calls)).collect();
+        let apart = (4..=7).flat_map(|step| [(step, 0, 2), (step, 1, 1)]);
+        let expected: Vec<_> = [(3, 0, 6), (3, 1, 3)].into_iter().chain(apart).collect();
+        assert_eq!(told, expected);
+        let middles: Vec<_> = lines
+            .iter()
+            .map(|l| (l.ln_mean.exp() * 1e9).round())
+            .collect();
+        assert_eq!(
+            middles,
+            [2.0, 2.0, 4.0, 4.0, 5.0, 5.0, 6.0, 6.0, 70.0, 70.0]
+        );
+        // What was told is not told again.
+        gathering.step_ended(7999);
+        assert!(call(8000, 1000, 1));
+        follow(&mut gathering, &mut run)?;
+        let (new, lines) = gathering.tell(8);
+        let told: Vec<_> = lines.iter().map(|l| (l.step, l.kind, l.calls)).collect();
+        assert_eq!((new.len(), told), (0, vec![(8, 0, 1)]));
+        Ok(())
+    }
+}

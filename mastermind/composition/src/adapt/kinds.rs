@@ -1,0 +1,131 @@
+//! The kinds of calls that reports are about, by number: names are looked up once, when a kind is seen first.
+
+use mastermind_models::Coordinate;
+use serde::{Deserialize, Serialize};
+
+use super::Batch;
+use super::level::weighted_median;
+use super::site::{Site, kind_key};
+
+/// Other instances needed to tell the state of the machine.
+const LEAST_OTHERS: usize = 3;
+
+/// Calls of a method of an instance needed to know what it usually takes.
+const LEAST_USUAL: f64 = 20.0;
+
+/// Most calls that this counts for, so that it follows a slow change.
+pub const MOST_USUAL: f64 = 200.0;
+
+/// Calls of one method of one instance at one coordinate, answered by one class.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CallKind {
+    /// The instance.
+    pub instance: String,
+    /// The class that answered.
+    pub class: String,
+    /// `PORT.METHOD`.
+    pub port_method: String,
+    /// Their performance parameters.
+    pub coordinate: Coordinate,
+}
+
+impl CallKind {
+    /// The same for calls that count as alike: of sizes of about one length.
+    pub fn key(&self) -> String {
+        let kind = kind_key(&self.port_method, &self.coordinate);
+        format!("{} {} {kind}", self.instance, self.class)
+    }
+}
+
+/// What is kept of a kind.
+#[derive(Debug)]
+pub struct KnownKind {
+    pub kind: CallKind,
+    /// The site that it is called at, and the class there.
+    pub place: Option<(usize, usize)>,
+    /// Its number among the kinds of the site, once one of its calls was seen.
+    pub of_site: Option<usize>,
+    /// Number of the instance.
+    instance: usize,
+    /// Calls so far, up to [`MOST_USUAL`].
+    calls: f64,
+    /// What they usually take: middle logarithm of the seconds of a call.
+    usual_ln: f64,
+}
+
+/// All kinds so far, and what their calls usually take: that tells the state of the machine.
+#[derive(Debug, Default)]
+pub struct Kinds {
+    pub known: Vec<KnownKind>,
+    instances: Vec<String>,
+}
+
+impl Kinds {
+    /// A kind that is new.
+    ///
+    /// # Returns
+    /// Its number: how many there were.
+    pub fn add(&mut self, kind: &CallKind, sites: &[Site]) -> usize {
+        let known = self.instances.iter().position(|i| *i == kind.instance);
+        let instance = known.unwrap_or(self.instances.len());
+        if known.is_none() {
+            self.instances.push(kind.instance.clone());
+        }
+        let site = sites.iter().position(|s| s.instance == kind.instance);
+        let place = site.and_then(|site| Some((site, sites[site].arm(&kind.class)?)));
+        self.known.push(KnownKind {
+            kind: kind.clone(),
+            place,
+            of_site: None,
+            instance,
+            calls: 0.0,
+            usual_ln: 0.0,
+        });
+        self.known.len() - 1
+    }
+
+    /// How much slower than usual each instance runs now, in logarithms; by number of the instance.
+    pub fn residuals(&self, batches: &[Batch]) -> Vec<Option<f64>> {
+        let mut residuals = vec![Vec::new(); self.instances.len()];
+        for batch in batches.iter().filter(|batch| batch.calls > 0) {
+            let known = self.known.get(batch.kind);
+            if let Some(known) = known.filter(|known| known.calls >= LEAST_USUAL) {
+                let residual = (batch.calls as f64, batch.ln_mean - known.usual_ln);
+                residuals[known.instance].push(residual);
+            }
+        }
+        let told = residuals.into_iter();
+        told.map(|mut all| (!all.is_empty()).then(|| weighted_median(&mut all)))
+            .collect()
+    }
+
+    /// The state of the machine as instances feel it, in logarithms; 0 where too few tell.
+    ///
+    /// # Arguments
+    /// * `but` - an instance that is not asked
+    pub fn machine(&self, residuals: &[Option<f64>], but: Option<&str>) -> f64 {
+        let asked = self.instances.iter().zip(residuals);
+        let asked = asked.filter(|(instance, _)| Some(instance.as_str()) != but);
+        let mut asked: Vec<_> = asked
+            .filter_map(|(_, residual)| Some((1.0, (*residual)?)))
+            .collect();
+        match asked.len() < LEAST_OTHERS {
+            true => 0.0,
+            false => weighted_median(&mut asked),
+        }
+    }
+
+    /// # Arguments
+    /// * `machine` - its state, which is not to become usual
+    pub fn learn(&mut self, batches: &[Batch], machine: f64) {
+        for batch in batches.iter().filter(|batch| batch.calls > 0) {
+            let Some(known) = self.known.get_mut(batch.kind) else {
+                continue;
+            };
+            let new = batch.calls as f64;
+            known.calls = (known.calls + new).min(MOST_USUAL);
+            let off = batch.ln_mean - machine - known.usual_ln;
+            known.usual_ln += off * (new / known.calls).min(1.0);
+        }
+    }
+}
