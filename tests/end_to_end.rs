@@ -47,6 +47,7 @@ mod record_directories;
 mod refraction;
 mod report;
 mod run_errors;
+mod shipped_models;
 mod sod;
 mod split;
 mod summaries;

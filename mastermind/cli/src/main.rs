@@ -14,6 +14,7 @@ mod measurements;
 mod names;
 mod output;
 mod session;
+mod shipped;
 
 use std::process::ExitCode;
 

@@ -38,8 +38,13 @@ struct Told {
     file: String,
     /// The oracle's seconds over the policy's.
     share: BTreeMap<&'static str, f64>,
+    /// The same for one that is told after each call what all classes would have taken: what could be known.
+    all_told: f64,
     /// Of the kinds that are not called: by how much what is believed to be fastest is slower than what is.
     unseen_regret: Vec<f64>,
+    /// One call of each of these kinds: the oracle's seconds over those of the class believed to be fastest at each, and over those
+    /// of the class that would have been the best single one for all calls.
+    apart: [f64; 2],
     /// Seconds that our choices took, a call.
     choice_s: f64,
 }
@@ -199,6 +204,21 @@ fn seconds(sequence: &Sequence, policy: &mut dyn Policy) -> f64 {
         .sum()
 }
 
+/// Seconds of the class believed to be fastest at each call, where every class's time of each call is told after it.
+fn all_told_s(sequence: &Sequence) -> f64 {
+    let mut ours = Ours::new(sequence, Horizon::Unknown, false);
+    let calls = sequence.calls.iter().zip(&sequence.times);
+    let seconds = calls.map(|(kind, times)| {
+        let kind = ours.known(*kind);
+        let chosen = ours.dispatcher.fastest(kind);
+        for (arm, seconds) in times.iter().enumerate() {
+            ours.dispatcher.observe(arm, kind, *seconds);
+        }
+        times[chosen]
+    });
+    seconds.sum()
+}
+
 fn replay(file: &str) -> Result<Told, Box<dyn Error>> {
     let sequence: Sequence = serde_json::from_str(&fs::read_to_string(file)?)?;
     let best = |kind: usize| least(sequence.middle[kind].iter().copied());
@@ -234,19 +254,27 @@ fn replay(file: &str) -> Result<Told, Box<dyn Error>> {
     for (name, policy) in &mut others {
         share.insert(name, oracle / seconds(&sequence, &mut **policy));
     }
-    let mut unseen_regret = Vec::new();
+    let n_arms = sequence.times[0].len();
+    let of_arm = |arm: usize| sequence.times.iter().map(|times| times[arm]).sum::<f64>();
+    let single = least((0..n_arms).map(of_arm));
+    let (mut unseen_regret, mut apart_s) = (Vec::new(), [0.0; 3]);
     for kind in 0..sequence.kinds.len() {
         if ours.known[kind].is_none() {
             let place = ours.known(kind);
             let arm = ours.dispatcher.fastest(place);
             let middle = &sequence.middle[kind];
             unseen_regret.push(middle[arm] / middle[best(kind)] - 1.0);
+            let chosen = [best(kind), arm, single];
+            let sums = apart_s.iter_mut().zip(chosen);
+            sums.for_each(|(sum, arm)| *sum += middle[arm]);
         }
     }
     Ok(Told {
         file: file.into(),
         share,
+        all_told: oracle / all_told_s(&sequence),
         unseen_regret,
+        apart: [apart_s[0] / apart_s[1], apart_s[0] / apart_s[2]],
         choice_s,
     })
 }

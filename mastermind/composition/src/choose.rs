@@ -8,12 +8,14 @@ use serde::Serialize;
 
 use crate::between_runs::BetweenRuns;
 use crate::error::{Error, Lacking};
+use crate::interaction::Interaction;
 use crate::optimise::{
     Comparison, Found, Problem, ProblemError, SearchOptions, compare_assemblies, optimise,
     pareto_front,
 };
 use crate::predicted::{Predicted, predict_calls};
 use crate::requirement::{Attributes, Requirement};
+use crate::score::{Seconds, is_stale, recorded_with};
 use crate::workload::{Alternatives, Assembly, Call, Recorded, Workload};
 
 /// The best assembly, and what the others would take.
@@ -40,6 +42,12 @@ pub struct Choice {
     pub spread_unknown_s: f64,
     /// The spread between runs, where it is known.
     pub between_runs: Option<BetweenRuns>,
+    /// Seconds that instances of the best assembly take beyond what each does by itself: below 0 where they save some. Part of
+    /// `predicted_s`.
+    pub together_s: f64,
+    /// Which classes take longer, or less long, beside which.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub interactions: Vec<Interaction>,
     /// What the calls of the workload took when they were recorded.
     pub measured: Recorded,
     /// What was left out of the search: nothing, since it is exact.
@@ -107,6 +115,10 @@ pub struct ChooseOptions {
     pub strict: bool,
     /// How much totals differ from run to run.
     pub between_runs: Option<BetweenRuns>,
+    /// What classes cost beside one another.
+    pub interactions: Vec<Interaction>,
+    /// Which of the seconds that the workload took the models predict, so that they are scored; None where it was not run.
+    pub scored: Option<Seconds>,
 }
 
 /// One class in the place of one instance.
@@ -134,6 +146,8 @@ pub struct Row {
     pub clamped: bool,
     /// There is no model, and `predicted_s` is what was measured: an instance without alternatives.
     pub measured_only: bool,
+    /// The calls took another time than a fresh run of what the model was fitted to would: it is out of date.
+    pub stale: bool,
 }
 
 /// Chooses the class of each instance so that the predicted time of the workload is smallest: [`choose_with`] without wishes,
@@ -157,7 +171,7 @@ pub fn choose(
 /// Chooses the class of each instance so that the predicted time of the workload is smallest.
 ///
 /// The time of an assembly is `Σ count · T(class of the instance, coordinate)` over the recorded
-/// calls; requirements forbid classes, or pairs of them. The current class of an instance is one of its candidates, listed or
+/// calls, and what interactions add to the time of a class beside another one; requirements forbid classes, or pairs of them. The current class of an instance is one of its candidates, listed or
 /// not. Of equal assemblies the one with more of the current classes, then of those listed first, is taken.
 /// Predicted times are expected ones, so that the assembly of least time is also the one of least expected regret.
 ///
@@ -272,13 +286,13 @@ impl Place<'_> {
             extrapolated: predicted.extrapolated,
             clamped: predicted.clamped,
             measured_only,
+            stale: false,
         }
     }
 
     /// Time of the calls if all of them went to `class`, seconds.
     fn measured_s(&self, class: &str) -> Option<f64> {
-        let same = self.calls.iter().all(|call| call.class == class);
-        same.then(|| self.calls.iter().map(|call| call.measured_s).sum())
+        recorded_with(self.calls, class).map(|recorded| recorded.wall_s)
     }
 }
 
@@ -292,6 +306,13 @@ fn interval_s(sum: &Predicted, between_runs: Option<&BetweenRuns>) -> Option<[f6
     Some(between_runs.interval_s(sum.time_s, relative, mastermind_models::LEVEL))
 }
 
+/// What two sites cost together.
+struct Together {
+    /// Site and class of each.
+    sites: [(usize, usize); 2],
+    seconds: f64,
+}
+
 /// The sites with what each of their classes takes.
 struct Composition<'a> {
     alternatives: &'a Alternatives,
@@ -303,12 +324,16 @@ struct Composition<'a> {
     /// For each site its rows and predictions; none where it was not called.
     rows: Vec<Vec<(Row, Predicted)>>,
     problem: Problem,
+    /// What two sites cost together with one class each.
+    together: Vec<Together>,
     /// Whether every candidate must have its models.
     strict: bool,
     /// Models without which nothing can be chosen.
     refused: Vec<Lacking>,
     without_model: Vec<Lacking>,
     measured: Recorded,
+    /// What each instance took, where all of its calls were recorded with its current class.
+    measured_of: BTreeMap<&'a str, Recorded>,
 }
 
 impl<'a> Composition<'a> {
@@ -337,10 +362,12 @@ impl<'a> Composition<'a> {
             classes: Vec::new(),
             rows: Vec::new(),
             problem: Problem::new(),
+            together: Vec::new(),
             strict: options.strict,
             refused: Vec::new(),
             without_model: Vec::new(),
             measured: workload.recorded(),
+            measured_of: BTreeMap::new(),
         };
         for (instance, class) in current {
             let calls = calls.remove(instance.as_str()).unwrap_or_default();
@@ -349,6 +376,9 @@ impl<'a> Composition<'a> {
                 current: class,
                 calls: &calls,
             };
+            if let Some(recorded) = recorded_with(&calls, class).filter(|_| !calls.is_empty()) {
+                composition.measured_of.insert(instance, recorded);
+            }
             let classes = candidates(alternatives.get(instance), class);
             composition.add(&place, instance, classes, workload, models)?;
         }
@@ -357,6 +387,9 @@ impl<'a> Composition<'a> {
             refused.sort();
             refused.dedup();
             return Err(Error::Lacking(refused));
+        }
+        for interaction in &options.interactions {
+            composition.join(interaction)?;
         }
         for requirement in &options.requirements {
             composition.require(requirement, &options.attributes)?;
@@ -409,6 +442,52 @@ impl<'a> Composition<'a> {
         self.classes.push(classes);
         self.rows.push(rows);
         Ok(())
+    }
+
+    /// Adds what an instance takes more beside a class of another one.
+    fn join(&mut self, interaction: &Interaction) -> Result<(), Error> {
+        let place = |instance: &String, class: &String| {
+            let site = self.instances.iter().position(|i| *i == instance)?;
+            let class = self.classes[site].iter().position(|c| *c == class)?;
+            Some((site, class))
+        };
+        let own = place(&interaction.instance, &interaction.class);
+        let other = place(&interaction.beside, &interaction.beside_class);
+        let (Some(own), Some(other)) = (own, other) else {
+            return Ok(());
+        };
+        let mut rows = self.rows[own.0].iter();
+        let row = rows.find(|(row, _)| row.class == interaction.class);
+        let Some((_, predicted)) = row else {
+            return Ok(());
+        };
+        let seconds = predicted.time_s * interaction.ln_ratio.exp_m1();
+        let n_others = self.classes[other.0].len();
+        let mut costs = vec![0.0; self.classes[own.0].len() * n_others];
+        costs[own.1 * n_others + other.1] = seconds;
+        self.problem.add_pair(own.0, other.0, &costs)?;
+        self.together.push(Together {
+            sites: [own, other],
+            seconds,
+        });
+        Ok(())
+    }
+
+    /// What the sites of an assembly cost together, seconds.
+    fn together_s(&self, choice: &[usize]) -> f64 {
+        let is_so = |at: &Together| at.sites.iter().all(|(site, c)| choice[*site] == *c);
+        let so = self.together.iter().filter(|at| is_so(at));
+        so.map(|at| at.seconds).sum()
+    }
+
+    /// Index of the current class of each site.
+    fn current_choice(&self) -> Vec<usize> {
+        let sites = self.instances.iter().zip(&self.classes);
+        let place = |(instance, classes): (&&str, &Vec<&str>)| {
+            let current = &self.current[*instance];
+            classes.iter().position(|class| class == current)
+        };
+        sites.map(|site| place(site).unwrap_or(0)).collect()
     }
 
     /// Forbids what does not meet a requirement.
@@ -481,6 +560,10 @@ impl<'a> Composition<'a> {
                 instances.push(row);
             }
         }
+        self.score(&mut instances, options);
+        let together_s = self.together_s(&best.choice);
+        sum.time_s += together_s;
+        current_s += self.together_s(&self.current_choice());
         let mut assembly = self.current.clone();
         assembly.extend(self.assembly(&best.choice));
         let ranked = ranked.iter().map(|f| self.ranked(f, None)).collect();
@@ -497,6 +580,8 @@ impl<'a> Composition<'a> {
             spread_unknown: sum.unknown.into_iter().collect(),
             spread_unknown_s: sum.unknown_s,
             between_runs: options.between_runs,
+            together_s,
+            interactions: options.interactions.clone(),
             measured: self.measured,
             pruned: Vec::new(),
             proved: found.proved(),
@@ -507,6 +592,26 @@ impl<'a> Composition<'a> {
             without_model,
             instances,
         })
+    }
+
+    /// Marks instances whose models are out of date.
+    fn score(&self, rows: &mut [Row], options: &ChooseOptions) {
+        let (Some(seconds), Some(between_runs)) = (options.scored, &options.between_runs) else {
+            return;
+        };
+        let current_s = rows
+            .iter()
+            .filter(|row| row.current)
+            .map(|row| row.predicted_s)
+            .sum();
+        let predicted = self.rows.iter().flatten().map(|(_, predicted)| predicted);
+        for (row, predicted) in rows.iter_mut().zip(predicted) {
+            let measured = self.measured_of.get(row.instance.as_str());
+            if let Some(measured) = measured.filter(|_| row.current && !row.measured_only) {
+                let (measured_s, n_scored) = (measured.of(seconds), self.measured_of.len());
+                row.stale = is_stale(predicted, measured_s, current_s, between_runs, n_scored);
+            }
+        }
     }
 
     fn infeasible(&self, error: ProblemError, options: &ChooseOptions) -> Error {

@@ -4,6 +4,7 @@
 //! * an [`Assembly`] says which class each instance has, [`Alternatives`] which it might have;
 //! * [`choose`] predicts the time of the calls for every assembly that these allow and gives the
 //!   best one, with a row for each class of each instance; [`choose_with`] takes wishes;
+//! * [`interactions`] are what joined instances cost together, beyond what each does by itself;
 //! * [`BetweenRuns`] is how much totals differ from run to run, and what interval a fresh one lies in;
 //! * a [`CallGraph`] has who called whom, how often, with which parameters, and the own time of each method by call path;
 //! * [`scale_workload`] gives the workload of settings that were not run;
@@ -19,18 +20,22 @@ mod between_runs;
 mod call_graph;
 mod choose;
 mod error;
+mod interaction;
 pub mod optimise;
 mod plan;
 mod predicted;
 mod requirement;
 mod scaling;
+mod score;
 mod workload;
 
 pub use between_runs::{BetweenRuns, EarlierSpread, LEAST_FREEDOM};
 pub use call_graph::{CallGraph, Calls, Distribution, OwnTime, Vertex, VertexId};
 pub use choose::{Choice, ChooseOptions, Doubt, Ranked, Row, choose, choose_with, problem_of};
 pub use error::{Error, Lacking};
+pub use interaction::{Interaction, RunTimes, SiteTime, interactions};
 pub use plan::{Plan, plan};
 pub use requirement::{Attributes, Requirement, RequirementError};
 pub use scaling::{ScaledWorkload, Settings, SizedRun, scale_workload};
+pub use score::Seconds;
 pub use workload::{Alternatives, Assembly, Call, Recorded, Workload, model_name};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use mastermind_composition::{
-    Alternatives, Assembly, BetweenRuns, Call, Choice, ChooseOptions, Error, Requirement, Workload,
-    choose, choose_with, model_name, problem_of,
+    Alternatives, Assembly, BetweenRuns, Call, Choice, ChooseOptions, Error, Interaction,
+    Requirement, Seconds, Workload, choose, choose_with, model_name, problem_of,
 };
 use mastermind_models::{
     Coordinate, Metric, Model, ModelSet, Parameter, SampleSet, Statistic, fit, predict,
@@ -129,6 +129,83 @@ fn by_hand() {
         (Some(96.0), None, Some(12.5))
     );
     assert!(!efm.extrapolated && !efm.clamped && efm.chosen && states.chosen);
+}
+
+/// EFM, 72 alone, takes half as much again beside MUSCL: 108, so that Godunov's 95 is better, whatever each takes by itself.
+#[test]
+fn what_classes_cost_beside_one_another_counts() {
+    let (workload, alternatives, mut current) = shock();
+    let interaction = |class: &str, beside_class: &str, ratio: f64| Interaction {
+        instance: "flux".into(),
+        class: class.into(),
+        beside: "states".into(),
+        beside_class: beside_class.into(),
+        ln_ratio: ratio.ln(),
+        runs: 5,
+    };
+    let mut options = ChooseOptions {
+        interactions: vec![
+            interaction("hydro.EfmFlux", "hydro.Muscl", 1.5),
+            // Of a class that no site may have.
+            interaction("hydro.EfmFlux", "hydro.Other", 9.0),
+        ],
+        ..ChooseOptions::default()
+    };
+    let models = models(0.0);
+    let choose = |current: &Assembly, options: &ChooseOptions| {
+        choose_with(&workload, &alternatives, current, &models, options).unwrap()
+    };
+    let choice = choose(&current, &options);
+    assert_eq!(choice.best["flux"], "hydro.GodunovFlux");
+    close(choice.predicted_s, 107.0);
+    close(choice.together_s, 0.0);
+    current.insert("flux".into(), "hydro.EfmFlux".into());
+    close(choose(&current, &options).current_s, 72.0 + 36.0 + 12.0);
+    // Where it is less, the better one is so all the same.
+    options.interactions[0].ln_ratio = 1.25_f64.ln();
+    let choice = choose(&current, &options);
+    assert_eq!(choice.best["flux"], "hydro.EfmFlux");
+    close(choice.predicted_s, 72.0 + 18.0 + 12.0);
+    close(choice.together_s, 18.0);
+}
+
+/// Runs differ by 2 %: 96 measured for 95 predicted is such a run, and 12.5 for 12; twice as much is none.
+#[test]
+fn a_run_scores_its_models() {
+    let (mut workload, alternatives, current) = shock();
+    let models = models(0.01);
+    let mut options = ChooseOptions {
+        between_runs: Some(BetweenRuns {
+            deviation: 0.02,
+            freedom: 20.0,
+            runs: 5,
+        }),
+        scored: Some(Seconds::Wall),
+        ..ChooseOptions::default()
+    };
+    let stale = |workload: &Workload, options: &ChooseOptions| -> Vec<String> {
+        let choice = choose_with(workload, &alternatives, &current, &models, options).unwrap();
+        let stale = choice.instances.into_iter().filter(|row| row.stale);
+        stale.map(|row| row.class).collect()
+    };
+    assert!(stale(&workload, &options).is_empty());
+    for call in &mut workload.calls[..2] {
+        call.measured_s *= 2.0;
+    }
+    assert_eq!(stale(&workload, &options), ["hydro.GodunovFlux"]);
+    // In processor seconds, 0.9 times as many, it is the other one too.
+    options.scored = Some(Seconds::Processor);
+    workload.calls[0].processor_s = 71.0;
+    workload.calls[1].processor_s = 25.0;
+    assert_eq!(stale(&workload, &options), ["hydro.Muscl"]);
+    // What was not run, or runs whose spread is unknown, tell nothing.
+    options.scored = None;
+    assert!(stale(&workload, &options).is_empty());
+    options = ChooseOptions {
+        scored: Some(Seconds::Wall),
+        ..ChooseOptions::default()
+    };
+    assert!(stale(&workload, &options).is_empty());
 }
 
 /// What is left is `Σ count σ² + gᵀ C g` a model, with `g = (number of calls, Σ count q)` and C the covariance of the line's

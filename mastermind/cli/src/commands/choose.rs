@@ -12,17 +12,20 @@ use clap::Args;
 use mastermind_component::workload;
 use mastermind_composition::optimise::cfn;
 use mastermind_composition::{
-    BetweenRuns, Choice, ChooseOptions, Doubt, LEAST_FREEDOM, Ranked, Requirement, Row,
-    ScaledWorkload, choose_with, problem_of,
+    BetweenRuns, Choice, ChooseOptions, Doubt, Interaction, LEAST_FREEDOM, Ranked, Requirement,
+    Row, ScaledWorkload, Seconds, choose_with, interactions, problem_of,
 };
 use mastermind_models::Metric;
+use serde::Serialize;
 
-use self::runs::{Runs, Seconds, earlier_spread};
+use self::runs::{Runs, earlier_spread, predicted_seconds};
+use crate::commands::plan::joined;
 use crate::commands::predict::read_models;
 use crate::commands::profile::tell_missing_records;
 use crate::destination::Force;
 use crate::output;
 use crate::session::setting;
+use crate::shipped::{ShippedModels, add_shipped, tell_shipped};
 
 /// Digits behind the point of the seconds in an exported problem: nanoseconds.
 const EXPORTED_DECIMALS: usize = 9;
@@ -41,7 +44,7 @@ const MOST_EARLIER: f64 = 20.0;
 pub struct Choose {
     /// The assembly file, with its [alternatives]
     assembly: PathBuf,
-    /// Models, as fit writes them
+    /// Models, as fit writes them; where they lack some, those in LIB.models.json beside a library LIB.so are taken
     #[arg(long, value_name = "FILE")]
     models: PathBuf,
     /// The records of the workload
@@ -89,6 +92,16 @@ pub struct Choose {
     json: bool,
 }
 
+/// The choice as JSON.
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    choice: &'a Choice,
+    /// Classes predicted by models that came with their libraries.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    shipped_models: &'a [ShippedModels],
+}
+
 impl Choose {
     /// Predicts and chooses.
     ///
@@ -98,7 +111,9 @@ impl Choose {
         let outputs = [self.output.as_deref(), self.export.as_deref()];
         self.force.check(outputs, self.json)?;
         let assembly = Assembly::read(&self.assembly)?;
-        let models = read_models(&self.models, self.shown)?;
+        let mut models = read_models(&self.models, self.shown)?;
+        let shipped = add_shipped(&mut models, &assembly, self.shown)?;
+        tell_shipped(&shipped);
         let run = super::profile::open(&self.records)?;
         let mut calls = workload(&run, Metric::Wall);
         tell_missing_records(
@@ -121,16 +136,17 @@ impl Choose {
         let runs = runs
             .map(|folder| Runs::read(folder, &assembly))
             .transpose()?;
-        if let Some(runs) = runs
-            .as_ref()
-            .filter(|_| !self.set.is_empty() || self.ranks.is_some())
-        {
+        let is_scaled = !self.set.is_empty() || self.ranks.is_some();
+        if let Some(runs) = runs.as_ref().filter(|_| is_scaled) {
             let ranks = self.ranks.map(NonZeroU32::get);
             let scaled = runs.scaled(&run, &assembly, &self.set, ranks)?;
             warn_of_scaling(&scaled);
             calls = scaled.workload;
         }
-        let seconds = Seconds::of(&models);
+        let seconds = predicted_seconds(&models);
+        let interactions = runs.as_ref().map_or_else(Vec::new, |runs| {
+            interactions(&runs.times_like(&run), &joined(&assembly))
+        });
         let options = ChooseOptions {
             between_runs: self.spread(runs.as_ref(), seconds)?,
             n_best: self.best.get(),
@@ -138,6 +154,8 @@ impl Choose {
             attributes: assembly.attributes.clone(),
             pareto: self.pareto.clone(),
             strict: self.strict,
+            interactions,
+            scored: (!is_scaled).then_some(seconds),
         };
         let (alternatives, instances) = (&assembly.alternatives, &assembly.instances);
         let choice = choose_with(&calls, alternatives, instances, &models, &options)?;
@@ -151,7 +169,10 @@ impl Choose {
             self.write(&assembly, &choice, path)?;
         }
         if self.json {
-            output::json(&choice)?;
+            output::json(&Document {
+                choice: &choice,
+                shipped_models: &shipped,
+            })?;
         } else {
             tell(&choice, seconds);
         }
@@ -188,6 +209,13 @@ fn requirement(text: &str) -> Result<Requirement, String> {
 fn say_left_out(choice: &Choice) {
     for lacking in &choice.without_model {
         warn(format!("not chosen from: {lacking}"));
+    }
+    for row in choice.instances.iter().filter(|row| row.stale) {
+        warn(format!(
+            "models of {} are stale: \"{}\" took a time that no fresh run of what they were fitted to takes; fit them anew, with these \
+             records",
+            row.class, row.instance
+        ));
     }
 }
 
@@ -242,6 +270,7 @@ fn tell(choice: &Choice, seconds: Seconds) {
             choice.spread_unknown_s
         ));
     }
+    choice.interactions.iter().for_each(tell_interaction);
     output::line(spread_line(choice));
     if let Some(line) = seconds_line(choice, seconds) {
         output::line(line);
@@ -282,6 +311,22 @@ fn interval(choice: &Choice) -> String {
     ends.map_or_else(String::new, |[lower, upper]| {
         format!(" ({lower:.4} to {upper:.4})")
     })
+}
+
+/// What a class takes more or less beside another one.
+fn tell_interaction(told: &Interaction) {
+    let Interaction {
+        instance,
+        class,
+        beside,
+        beside_class,
+        ..
+    } = told;
+    output::line(format!(
+        "{instance} as {class} takes {:+.1} % beside {beside} as {beside_class}, in {} runs",
+        100.0 * told.ln_ratio.exp_m1(),
+        told.runs
+    ));
 }
 
 /// What the interval of the total is about, or why there is none.
@@ -370,6 +415,7 @@ fn cells(row: &Row) -> Vec<String> {
         (row.current, "current"),
         (row.extrapolated, "extrapolated"),
         (row.clamped, "clamped at 0"),
+        (row.stale, "stale"),
     ] {
         if marked {
             marks.push(mark);

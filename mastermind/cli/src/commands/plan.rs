@@ -167,7 +167,7 @@ impl Plan {
 }
 
 /// Instances that are connected, and those that one instance uses together.
-fn joined(assembly: &Assembly) -> BTreeSet<[String; 2]> {
+pub fn joined(assembly: &Assembly) -> BTreeSet<[String; 2]> {
     let mut joined = BTreeSet::new();
     for (uses, provides) in &assembly.connections {
         joined.insert([uses.instance.clone(), provides.instance.clone()]);

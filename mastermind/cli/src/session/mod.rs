@@ -75,6 +75,15 @@ pub fn default_path() -> anyhow::Result<Vec<PathBuf>> {
     Ok(path)
 }
 
+/// Libraries of an assembly, and folders that they are looked for in, first those that the user names; without any that are not
+/// there.
+pub fn library_path(assembly: &Assembly) -> Vec<PathBuf> {
+    let mut path = component_path();
+    path.extend(assembly.assembly.path.iter().cloned());
+    path.retain(|entry| entry.exists());
+    path
+}
+
 /// A change given as `LEFT=RIGHT`.
 ///
 /// # Errors

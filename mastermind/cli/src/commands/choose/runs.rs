@@ -8,7 +8,8 @@ use anyhow::{Context, anyhow, bail};
 use cca_core::Assembly;
 use mastermind_component::workload;
 use mastermind_composition::{
-    BetweenRuns, ScaledWorkload, Settings, SizedRun, Workload, scale_workload,
+    BetweenRuns, RunTimes, ScaledWorkload, Seconds, Settings, SiteTime, SizedRun, Workload,
+    scale_workload,
 };
 use mastermind_models::{Metric, ModelSet, Note, Statistic};
 use mastermind_records::Run;
@@ -37,24 +38,13 @@ pub fn earlier_spread(directory: &Path, seconds: Seconds) -> anyhow::Result<Opti
     Ok(BetweenRuns::pooled(&runs.totals_s(seconds), None))
 }
 
-/// Which seconds models predict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Seconds {
-    /// Those of the processor, which models of medians predict.
-    Processor,
-    /// Those of the wall, with what calls waited for the processor, which models of means predict.
-    Wall,
-}
-
-impl Seconds {
-    /// What a set of models predicts.
-    pub fn of(models: &ModelSet) -> Self {
-        let is_of_median = |note: &Note| matches!(note, Note::Statistic { statistic } if *statistic != Statistic::Mean);
-        let mut models = models.models.iter();
-        match models.all(|model| model.notes.iter().any(is_of_median)) {
-            true => Self::Processor,
-            false => Self::Wall,
-        }
+/// Which seconds a set of models predicts.
+pub fn predicted_seconds(models: &ModelSet) -> Seconds {
+    let is_of_median = |note: &Note| matches!(note, Note::Statistic { statistic } if *statistic != Statistic::Mean);
+    let mut models = models.models.iter();
+    match models.all(|model| model.notes.iter().any(is_of_median)) {
+        true => Seconds::Processor,
+        false => Seconds::Wall,
     }
 }
 
@@ -105,12 +95,23 @@ impl Runs {
         for run in &self.0 {
             let kind = (&run.classes, &run.parameters, run.ranks);
             let recorded = run.workload.recorded();
-            totals_s.entry(kind).or_default().push(match seconds {
-                Seconds::Processor => recorded.processor_s,
-                Seconds::Wall => recorded.wall_s,
-            });
+            totals_s.entry(kind).or_default().push(recorded.of(seconds));
         }
         totals_s.into_values().collect()
+    }
+
+    /// What the instances took in each run of about the settings of one: with its ranks, and its parameters as far as it has
+    /// the same.
+    pub fn times_like(&self, like: &Run) -> Vec<RunTimes> {
+        let like = Recorded::of(like, None);
+        let is_like = |run: &&Recorded| {
+            let mut shared = run
+                .parameters
+                .iter()
+                .filter_map(|(key, value)| Some((value, like.parameters.get(key)?)));
+            run.ranks == like.ranks && shared.all(|(value, other)| value == other)
+        };
+        self.0.iter().filter(is_like).map(Recorded::times).collect()
     }
 
     /// The workload at other settings, from the runs that have the classes of a run.
@@ -169,6 +170,20 @@ impl Recorded {
             settings: settings(run),
             workload,
         }
+    }
+
+    /// Processor seconds of each instance.
+    fn times(&self) -> RunTimes {
+        let mut times = RunTimes::new();
+        for call in &self.workload.calls {
+            let time = times.entry(call.instance.clone());
+            let time = time.or_insert_with(|| SiteTime {
+                class: call.class.clone(),
+                seconds: 0.0,
+            });
+            time.seconds += call.processor_s;
+        }
+        times
     }
 
     fn total_s(&self) -> f64 {

@@ -1,5 +1,6 @@
 //! `run --adapt`: which instances may be swapped, and what came of it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process;
 use std::sync::Arc;
@@ -10,12 +11,13 @@ use cca_core::Assembly;
 use mastermind_component::{AdaptConfig, AdaptOutcome, Adaptation, AtDeadlock, Mastermind};
 use mastermind_composition::Alternatives;
 use mastermind_composition::adapt::AdaptSettings;
-use mastermind_models::ModelSet;
+use mastermind_models::{Model, ModelSet};
 
 use crate::commands::predict::read_models;
 use crate::output;
 use crate::session::build;
 use crate::session::framework::Session;
+use crate::shipped::{ShippedModels, add_shipped, tell_shipped};
 
 /// Name of the instance that swaps.
 const INSTANCE: &str = "adaptation";
@@ -105,9 +107,27 @@ fn without_models(
     unknown
 }
 
+/// The models of the classes that may be swapped, and of those in their places: others decide nothing.
+fn of_sites(assembly: &Assembly, alternatives: &Alternatives, models: &ModelSet) -> ModelSet {
+    let sites = alternatives.iter();
+    let classes: BTreeSet<&String> = sites
+        .flat_map(|(instance, others)| others.iter().chain(assembly.instances.get(instance)))
+        .collect();
+    let is_of_sites = |model: &&Model| {
+        let class = model.method.split_once("::").map(|(class, _)| class);
+        class.is_some_and(|class| classes.iter().any(|known| *known == class))
+    };
+    ModelSet {
+        models: models.models.iter().filter(is_of_sites).cloned().collect(),
+    }
+}
+
 /// What a run is adapted by, found to be right before anything is recorded.
 pub struct Adapting {
     models: ModelSet,
+    /// Those of classes that may be swapped.
+    of_sites: ModelSet,
+    shipped: Vec<ShippedModels>,
     alternatives: Alternatives,
     left_out: Vec<String>,
     /// Part of the run's seconds that trials may cost.
@@ -130,16 +150,24 @@ impl Adapting {
         explore: f64,
         patience: Duration,
     ) -> anyhow::Result<Self> {
-        let models = read_models(models, false)?;
+        let mut models = read_models(models, false)?;
+        let shipped = add_shipped(&mut models, assembly, false)?;
         let (alternatives, mut left_out) = swappable(assembly)?;
         left_out.extend(without_models(assembly, &alternatives, &models));
         Ok(Adapting {
+            of_sites: of_sites(assembly, &alternatives, &models),
             models,
+            shipped,
             alternatives,
             left_out,
             explore,
             patience,
         })
+    }
+
+    /// The models, all of them, for who asks while the run goes on; the adaptation has its own.
+    pub fn take_models(&mut self) -> ModelSet {
+        std::mem::take(&mut self.models)
     }
 
     /// Adapts the run from its first step on.
@@ -157,6 +185,7 @@ impl Adapting {
         directory: &Path,
     ) -> anyhow::Result<Arc<Adaptation>> {
         if session.rank == 0 {
+            tell_shipped(&self.shipped);
             for why in self.left_out {
                 output::complain!("warning: {why}");
             }
@@ -178,7 +207,7 @@ impl Adapting {
         let (rank, size) = (session.rank, session.size);
         let give_up = move |why: &str| give_up(rank, size, why);
         let give_up = (size > 1).then(|| Box::new(give_up) as Box<AtDeadlock>);
-        let models = self.models;
+        let models = self.of_sites;
         let adaptation =
             Adaptation::add(framework, &services, mastermind, &config, models, give_up);
         let adaptation = Arc::new(adaptation.context("cannot adapt the run")?);

@@ -1,0 +1,64 @@
+//! Whether a run agrees with the models: each run scores its own prediction.
+
+use mastermind_models::LEVEL;
+
+use crate::between_runs::BetweenRuns;
+use crate::predicted::Predicted;
+use crate::workload::{Call, Recorded};
+
+/// Part of the whole predicted time below which an instance is not scored.
+const LEAST_SHARE: f64 = 0.01;
+
+/// Which seconds models predict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Seconds {
+    /// Those of the processor, which models of medians predict.
+    Processor,
+    /// Those of the wall, with what calls waited for the processor, which models of means predict.
+    Wall,
+}
+
+impl Recorded {
+    /// What calls took of these seconds.
+    pub fn of(&self, seconds: Seconds) -> f64 {
+        match seconds {
+            Seconds::Processor => self.processor_s,
+            Seconds::Wall => self.wall_s,
+        }
+    }
+}
+
+/// What the calls of an instance took, if all of them went to one class.
+pub(crate) fn recorded_with(calls: &[&Call], class: &str) -> Option<Recorded> {
+    let same = calls.iter().all(|call| call.class == class);
+    let sum = |of: fn(&Call) -> f64| calls.iter().map(|call| of(call)).sum();
+    same.then(|| Recorded {
+        processor_s: sum(|call| call.processor_s),
+        wall_s: sum(|call| call.measured_s),
+    })
+}
+
+/// Whether an instance took a time that a fresh run of what its model was fitted to would not take: the model is out of date.
+///
+/// # Arguments
+/// * `measured_s` - what its calls took in the run
+/// * `whole_s` - predicted time of all instances
+/// * `n_scored` - instances that are looked at: one in twenty runs is to name any of them by chance
+pub(crate) fn is_stale(
+    predicted: &Predicted,
+    measured_s: f64,
+    whole_s: f64,
+    between_runs: &BetweenRuns,
+    n_scored: usize,
+) -> bool {
+    if !between_runs.is_known()
+        || !predicted.unknown.is_empty()
+        || predicted.time_s < LEAST_SHARE * whole_s
+    {
+        return false;
+    }
+    let relative = predicted.uncertainty.variance_s2() / predicted.time_s.powi(2);
+    let level = 1.0 - (1.0 - LEVEL) / n_scored.max(1) as f64;
+    let [low, high] = between_runs.interval_s(predicted.time_s, relative, level);
+    !(low..=high).contains(&measured_s)
+}
