@@ -171,7 +171,11 @@ def main():
             told = json.loads(subprocess.run([replay, path], check=True, capture_output=True, text=True).stdout)
             share = told["share"] | mabwiser(replayed)
             by_share = ", ".join(f"{n} {100 * s:.1f}" for n, s in sorted(share.items(), key=lambda p: -p[1]))
-            print(f"{family}, {mix}: % of the oracle: {by_share}; {1e6 * told['choice_s']:.2f} us a choice", flush=True)
+            print(
+                f"{family}, {mix}: % of the oracle: {by_share}; {1e6 * told['choice_s']:.2f} us a choice; "
+                f"{100 * told['all_told']:.1f} if every class's time were told after each call",
+                flush=True,
+            )
             rivals = [s for n, s in share.items() if not n.startswith("ours")]
             floor = floors.get((family, mix), 0.98 if "slower" in mix else 0.0)
             if share["ours"] < floor:
@@ -187,6 +191,13 @@ def main():
                     f"{family}: at unseen sizes slower by {100 * numpy.median(told['unseen_regret']):.1f} % in the "
                     f"median, {100 * numpy.quantile(told['unseen_regret'], 0.95):.0f} % at the 95th percentile"
                 )
+                ours, single = told["apart"]
+                print(
+                    f"{family}: a call of each size kept apart: {100 * ours:.1f} % of the oracle by the class believed to be "
+                    f"fastest at each, {100 * single:.1f} % by the best single one"
+                )
+                if ours < 0.95:
+                    missed.append(f"{family}: {ours:.3f} of the oracle at sizes kept apart, at least 0.95")
     print(f"ours first in {n_first} of {rows} rows")
     if n_first < 5:
         missed.append(f"first in {n_first} of {rows} rows, at least 5")

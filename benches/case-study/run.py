@@ -1,5 +1,10 @@
-"""Plans, records, fits, predicts every assembly, runs each, and judges."""
+"""Plans, records, fits, predicts every assembly, runs each, and judges.
 
+What was measured is kept beside the records (`measured.json`), so that a study that was stopped goes on where it was; with other
+programs it begins anew.
+"""
+
+import hashlib
 import itertools
 import json
 import multiprocessing
@@ -13,6 +18,9 @@ import sys
 WORK, ROOT, TARGET = (pathlib.Path(path) for path in sys.argv[1:4])
 # Runs of each planned assembly, and fresh ones of each assembly: of the latter half beside a second busy program.
 PLANNED, FRESH, SINGLE = 5, 5, 100
+# Earlier runs of each of two other programs on this machine, of which every other one beside a second busy program: what the
+# machine's states are known to do to a run.
+EARLIER = 11
 # End of the simulated time: half a second to a second of processor time a run.
 END = {"shock": 0.85, "shock-amr": 0.2}
 SITES = {"shock": ["flux", "states"], "shock-amr": ["flux", "states", "icc"]}
@@ -24,6 +32,35 @@ def mastermind(*arguments):
     if ended.returncode:
         sys.exit(f"{' '.join(command)}: {ended.returncode}\n{ended.stdout}{ended.stderr}")
     return ended.stdout
+
+
+class Measured:
+    """What was measured so far, by name, in a file."""
+
+    def __init__(self):
+        self.path = WORK / "measured.json"
+        programs = [TARGET / "mastermind", *sorted(TARGET.glob("lib*.so")), pathlib.Path(__file__)]
+        digest = hashlib.sha256()
+        for program in programs:
+            digest.update(program.read_bytes())
+        self.values = {"programs": digest.hexdigest()}
+        if self.path.exists():
+            known = json.loads(self.path.read_text())
+            if known["programs"] == self.values["programs"]:
+                self.values = known
+                print(f"{len(known) - 1} measurements are known, {self.path}", flush=True)
+                return
+        for entry in WORK.iterdir():
+            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+
+    def get(self, name, measure):
+        """What was measured by this name, or is measured now."""
+        if name not in self.values:
+            self.values[name] = measure()
+            new = self.path.with_suffix(".new")
+            new.write_text(json.dumps(self.values))
+            new.rename(self.path)
+        return self.values[name]
 
 
 class Study:
@@ -67,15 +104,21 @@ def spin():
         pass
 
 
-def fresh_s(path, folder, disturbed=False):
-    """Processor seconds of a fresh run, of its components."""
+def run(path, folder, *options, disturbed=False):
+    """Runs and records, beside as many busy programs as there are processors or alone."""
+    shutil.rmtree(WORK / folder, ignore_errors=True)
     n_others = multiprocessing.cpu_count() if disturbed else 0
     others = [multiprocessing.Process(target=spin, daemon=True) for _ in range(n_others)]
     for other in others:
         other.start()
-    mastermind("run", path, "--records", folder)
+    mastermind("run", path, "--records", folder, *options)
     for other in others:
         other.terminate()
+
+
+def fresh_s(path, folder, disturbed=False):
+    """Processor seconds of a fresh run, of its components."""
+    run(path, folder, disturbed=disturbed)
     told = json.loads(mastermind("choose", path, "--models", MODELS[path], "--records", folder, "--json"))
     shutil.rmtree(WORK / folder)
     return told["measured"]["processor_s"]
@@ -85,24 +128,46 @@ def fresh_s(path, folder, disturbed=False):
 MODELS = {}
 
 
-def study(name, missed):
-    study = Study(name)
-    planned, models = f"planned-{name}", f"{name}.json"
+def earlier(measured):
+    """Runs of other programs, every other one disturbed."""
+    heat = (ROOT / "examples/heat/heat.toml").read_text().replace("../../target/release", str(TARGET))
+    sod = (ROOT / "examples/sod/sod.toml").read_text().replace("../../target/release", str(TARGET))
+    for name, text in (("heat", heat), ("sod", sod)):
+        path = WORK / f"{name}.toml"
+        path.write_text(text)
+        for turn in range(EARLIER):
+            folder = f"earlier/{name}-{turn}"
+            measured.get(folder, lambda: run(path, folder, disturbed=turn % 2 == 1))
+    return "earlier"
+
+
+def plan_and_fit(study, planned, models):
+    """Runs what `plan` asks for, and fits the models."""
+    shutil.rmtree(WORK / planned, ignore_errors=True)
     plan = mastermind("plan", study.path, "--run", "--records", planned, "--repeat", PLANNED)
-    print(f"{name}: {plan.splitlines()[-1]}", flush=True)
     folders = sorted(str(path.relative_to(WORK)) for path in (WORK / planned).iterdir())
     mastermind("fit", *folders, "-o", models, "--force", "--statistic", "median")
+    return plan.splitlines()[-1]
+
+
+def study(name, measured, missed):
+    study = Study(name)
+    before = earlier(measured)
+    planned, models = f"planned-{name}", f"{name}.json"
+    plan = measured.get(planned, lambda: plan_and_fit(study, planned, models))
+    print(f"{name}: {plan}", flush=True)
     predictions = {}
     for label, path in study.assemblies():
         MODELS[path] = models
-        options = ["--models", models, "--records", f"{planned}/run1-1", "--runs", planned, "--json"]
+        options = ["--models", models, "--records", f"{planned}/run1-1", "--runs", planned, "--earlier", before, "--json"]
         told = json.loads(mastermind("choose", path, *options))
         predictions[label] = (path, told["predicted_s"], told["interval_s"], told["between_runs"])
     widest = max((high / low) ** 0.5 - 1 for _, _, (low, high), _ in predictions.values())
     errors, means = {}, {}
-    for _ in range(FRESH):
+    for turn in range(FRESH):
         for label, (path, *_) in predictions.items():
-            means.setdefault(label, []).append(fresh_s(path, f"fresh-{name}"))
+            fresh = measured.get(f"{name} {label} {turn}", lambda: fresh_s(path, f"fresh-{name}"))
+            means.setdefault(label, []).append(fresh)
     for label, (path, predicted_s, (low, high), between) in predictions.items():
         mean_s = statistics.mean(means[label])
         errors[label] = predicted_s / mean_s - 1
@@ -136,46 +201,73 @@ def study(name, missed):
     return predictions
 
 
-def coverage(predictions, missed):
+def coverage(predictions, measured, missed):
     """Fresh single runs of all assemblies in turns, every other one disturbed."""
     inside = [0, 0]
     for turn, (path, _, (low, high), _) in zip(range(SINGLE), itertools.cycle(predictions)):
-        seconds = fresh_s(path, "single", disturbed=turn % 2 == 1)
+        disturbed = turn % 2 == 1
+        seconds = measured.get(f"single {turn}", lambda: fresh_s(path, "single", disturbed))
         inside[turn % 2] += low <= seconds <= high
     print(f"interval covers {sum(inside)} of {SINGLE} fresh runs: {inside[0]} quiet ones, {inside[1]} disturbed ones")
     if sum(inside) < 0.9 * SINGLE:
         missed.append(f"the interval covers {sum(inside)} of {SINGLE} fresh runs, at least {0.9 * SINGLE:.0f}")
 
 
-def larger(missed):
-    """Twice the base grid, from smaller runs."""
-    study = Study("shock")
-    path = study.variant({}, {})
-    grid = lambda nx: ["--set", f"mesh.nx={nx}", "--set", f"mesh.ny={nx // 3}"]
-    for nx in (48, 72, 96):
+def smaller(measured, name, settings):
+    """Runs an assembly with each of some settings, twice, and fits models of them all."""
+    path = Study("shock").variant({}, {})
+    for label, options in settings.items():
         for turn in range(2):
-            mastermind("run", path, "--records", f"sizes/{nx}-{turn}", *grid(nx))
-    inputs = [f"sizes/{nx}-{turn}" for nx in (48, 72, 96) for turn in range(2)]
-    mastermind("fit", *inputs, "-o", "sizes.json", "--force", "--statistic", "median")
-    options = ["--models", "sizes.json", "--records", "sizes/96-0", "--runs", "sizes", "--json"]
-    predicted_s = json.loads(mastermind("choose", path, *options, *grid(192)))["predicted_s"]
-    fresh = []
-    for _ in range(FRESH):
-        mastermind("run", path, "--records", "large", "--overwrite", *grid(192))
-        told = json.loads(mastermind("choose", path, "--models", "sizes.json", "--records", "large", "--json"))
-        fresh.append(told["measured"]["processor_s"])
-    error = predicted_s / statistics.mean(fresh) - 1
-    print(f"twice the grid: predicted {predicted_s:.3f} s, fresh {statistics.mean(fresh):.3f} s, off by {100 * error:+.1f} %")
+            folder = f"{name}/{label}-{turn}"
+            measured.get(folder, lambda: run(path, folder, *options))
+    inputs = [f"{name}/{label}-{turn}" for label in settings for turn in range(2)]
+    fit = lambda: mastermind("fit", *inputs, "-o", f"{name}.json", "--force", "--statistic", "median")
+    measured.get(f"{name}.json", fit)
+    return path, inputs
+
+
+def predict_larger(what, name, settings, wanted, measured, missed):
+    """A workload that was not run, from smaller runs: beside the mean of fresh ones."""
+    path, inputs = smaller(measured, name, settings)
+    options = ["--models", f"{name}.json", "--records", inputs[-1], "--runs", name, "--json", *wanted]
+    predicted_s = json.loads(mastermind("choose", path, *options))["predicted_s"]
+
+    def fresh_s():
+        run(path, "large", *wanted)
+        told = json.loads(mastermind("choose", path, "--models", f"{name}.json", "--records", "large", "--json"))
+        return told["measured"]["processor_s"]
+
+    fresh = [measured.get(f"{name} fresh {turn}", fresh_s) for turn in range(FRESH)]
+    mean_s = statistics.mean(fresh)
+    error = predicted_s / mean_s - 1
+    print(
+        f"{what}: predicted {predicted_s:.3f} s, fresh {mean_s:.3f} s ({min(fresh):.3f} to {max(fresh):.3f}), "
+        f"off by {100 * error:+.1f} %",
+        flush=True,
+    )
     if abs(error) > 0.15:
-        missed.append(f"twice the grid: off by {error:.3f}, at most 0.15")
+        missed.append(f"{what}: off by {error:.3f}, at most 0.15")
+
+
+def grid(nx):
+    return ["--set", f"mesh.nx={nx}", "--set", f"mesh.ny={nx // 3}"]
+
+
+def larger(measured, missed):
+    """Twice the base grid, and another number of ranks, from smaller runs."""
+    sizes = {str(nx): grid(nx) for nx in (48, 72, 96)}
+    predict_larger("twice the grid", "sizes", sizes, grid(192), measured, missed)
+    counts = {f"{n}-ranks-{nx}": ["--ranks", str(n), *grid(nx)] for n in (1, 2) for nx in (48, 72)}
+    predict_larger("4 ranks", "ranks", counts, ["--ranks", "4", *grid(96)], measured, missed)
 
 
 def main():
     missed, predictions = [], []
+    measured = Measured()
     for name in SITES:
-        predictions += study(name, missed).values()
-    coverage(predictions, missed)
-    larger(missed)
+        predictions += study(name, measured, missed).values()
+    coverage(predictions, measured, missed)
+    larger(measured, missed)
     for line in missed:
         print(f"MISSED {line}")
     sys.exit(1 if missed else 0)

@@ -7,7 +7,6 @@ here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
 target=${CARGO_TARGET_DIR:-$root/target}
 work=$target/case-study
-rm -rf "$work"
 mkdir -p "$work"
 cd "$root"
 cargo build --quiet --release
