@@ -1,5 +1,6 @@
 //! Models that came with a component: they count where none were fitted here, and are told.
 
+use std::fs;
 use std::os::unix::fs::symlink;
 
 use mastermind_tests::{Scratch, bin_dir};
@@ -9,7 +10,7 @@ use serde_json::Value;
 fn models_beside_a_library_count_until_there_are_own_ones() {
     let scratch = Scratch::new();
     // A vendor's folder: one flux, and what it took at the vendor's.
-    scratch.write("vendor/README", "");
+    fs::create_dir(scratch.path("vendor")).expect("a folder");
     let library = "libhydro_efm_flux.so";
     let vendors = scratch.path(&format!("vendor/{library}"));
     let own = bin_dir().join(library);
@@ -69,7 +70,7 @@ fn models_beside_a_library_count_until_there_are_own_ones() {
         error.contains("cannot read models \"") && error.contains("libhydro_efm_flux.models.json"),
         "{error}"
     );
-    std::fs::remove_file(&vendors).expect("the link");
+    fs::remove_file(&vendors).expect("the link");
     let ended = choose("own.json", &[]);
     let lacking = "warning: not chosen from: ";
     assert!(ended.stderr.contains(lacking), "{ended:#?}");

@@ -60,7 +60,7 @@ pub struct Log {
     /// The sums over the first words, where they are known already: those words are not read.
     known: Option<RetiredSums>,
     /// Where the words begin that were read last, and these, while the log is followed.
-    latest: Option<(usize, Vec<u64>)>,
+    latest: (usize, Vec<u64>),
 }
 
 impl Log {
@@ -110,7 +110,7 @@ impl Log {
             unrecorded: Vec::new(),
             callers: BTreeSet::new(),
             known: None,
-            latest: None,
+            latest: (0, Vec::new()),
         };
         if let Some(known) = known {
             log.definitions = known.definitions;
@@ -486,7 +486,8 @@ impl Log {
 
     pub(crate) fn raw_records_from(&self, word: usize) -> RawRecords<'_> {
         let mut window = self.file.window(word, self.n_words);
-        if let Some((_, words)) = self.latest.as_ref().filter(|(begin, _)| *begin == word) {
+        let (begin, words) = &self.latest;
+        if *begin == word && begin + words.len() == self.n_words {
             window = window.with_words(words);
         }
         RawRecords::new(window, word, &self.gaps)
@@ -533,10 +534,11 @@ impl Log {
     fn take_in(&mut self, end: usize) {
         let begin = self.n_words;
         self.definitions.believe_at_most(end);
-        let mut window = self.file.window(begin, end);
+        let memory = std::mem::take(&mut self.latest.1);
+        let mut window = self.file.window(begin, end).with_memory(memory);
         let scanned = scan(&mut window, begin, &mut self.definitions);
         self.n_words = window.end();
-        self.latest = window.into_words(begin).map(|words| (begin, words));
+        self.latest = window.into_words();
         self.n_records += scanned.n_records;
         self.last = scanned.last.or(self.last);
         self.add_damage(&scanned);

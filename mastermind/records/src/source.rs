@@ -8,6 +8,7 @@
 //!   └─ Window        some of these words in memory; moves on as it is asked for later ones
 //! ```
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -89,7 +90,7 @@ impl LogFile {
             end: if file.is_none() { begin } else { end },
             file,
             first: begin,
-            words: Vec::new(),
+            words: Cow::Owned(Vec::new()),
         }
     }
 }
@@ -119,27 +120,33 @@ pub(crate) struct Window<'f> {
     file: Option<Arc<File>>,
     /// Place of the first word in memory.
     first: usize,
-    words: Vec<u64>,
+    words: Cow<'f, [u64]>,
     /// Where the words end that there are to be read.
     end: usize,
 }
 
-impl Window<'_> {
+impl<'f> Window<'f> {
     /// Where the words end: earlier than they did if the file was cut meanwhile.
     pub(crate) fn end(&self) -> usize {
         self.end
     }
 
     /// A window on words that were read just before: they are not read again.
-    pub(crate) fn with_words(mut self, words: &[u64]) -> Self {
-        self.words = words.to_vec();
-        self
+    pub(crate) fn with_words(self, words: &'f [u64]) -> Self {
+        let words = Cow::Borrowed(words);
+        Window { words, ..self }
     }
 
-    /// The words from `begin` on, if all of them are in memory.
-    pub(crate) fn into_words(mut self, begin: usize) -> Option<Vec<u64>> {
-        let is_whole = self.first == begin && self.first + self.words.len() == self.end;
-        is_whole.then(|| std::mem::take(&mut self.words))
+    /// The same with memory that was used before.
+    pub(crate) fn with_memory(self, mut memory: Vec<u64>) -> Self {
+        memory.clear();
+        let words = Cow::Owned(memory);
+        Window { words, ..self }
+    }
+
+    /// The memory, and the place of its first word.
+    pub(crate) fn into_words(self) -> (usize, Vec<u64>) {
+        (self.first, self.words.into_owned())
     }
 
     /// The words from `at` on that are in memory: at least `least`, unless they end before. Places before the window's
@@ -165,16 +172,21 @@ impl Window<'_> {
     fn load(&mut self, at: usize, least: usize) {
         self.first = at;
         let wanted = least.max(WINDOW_WORDS).min(self.end.saturating_sub(at));
-        self.words.resize(wanted, 0);
+        // What was given is not copied to be overwritten.
+        if let Cow::Borrowed(_) = self.words {
+            self.words = Cow::Owned(Vec::new());
+        }
+        let words = self.words.to_mut();
+        words.resize(wanted, 0);
         let Some(file) = &self.file else {
-            self.words.clear();
+            words.clear();
             return;
         };
         let from = self.of.entries_at + (at * WORD) as u64;
-        let n_read = read_words(file, from, &mut self.words);
+        let n_read = read_words(file, from, words);
         if n_read < wanted {
             self.of.note_cut();
-            self.words.truncate(n_read);
+            words.truncate(n_read);
             self.end = at + n_read;
         }
     }

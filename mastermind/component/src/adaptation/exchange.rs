@@ -175,6 +175,12 @@ fn disagreement(rank: usize, told: &Told, first: &Told) -> Option<String> {
     }
     if told.step != first.step {
         let (found, expected) = (told.step, first.step);
+        if told.has_ended {
+            return Some(format!(
+                "the application has ended on rank 0 after {expected} reported steps and on rank {rank} after {found}, expected as \
+                 many on each"
+            ));
+        }
         return Some(format!(
             "rank {rank} is at step {found}, expected {expected}"
         ));
@@ -310,10 +316,17 @@ mod tests {
             error(vec![told(4, 0), unknown]),
             "rank 1 tells calls of kind 0, expected one below 0"
         );
-        let ended = told(9, 0).map(|told| Told {
-            has_ended: true,
-            ..told
-        });
+        let ends = |step| {
+            told(step, 0).map(|told| Told {
+                has_ended: true,
+                ..told
+            })
+        };
+        assert_eq!(
+            error(vec![ends(3), ends(5)]),
+            "the application has ended on rank 0 after 3 reported steps and on rank 1 after 5, expected as many on each"
+        );
+        let ended = ends(9);
         assert_eq!(
             error(vec![told(4, 0), ended]),
             "the application has ended on rank 1 after 9 reported steps and reports step 4 on rank 0, expected as many on each"

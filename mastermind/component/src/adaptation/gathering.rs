@@ -109,9 +109,11 @@ impl Gathering {
         let method = record.method;
         let known = self.methods.entry((log, method.id));
         let known = known.or_insert_with(|| KnownMethod::new(method));
-        let words = known.sizes.iter().map(|at| record.values.get(*at));
+        let values = &record.values[..];
         self.words.clear();
-        self.words.extend(words.flatten());
+        for at in &known.sizes {
+            self.words.extend(values.get(*at));
+        }
         if let Some(kind) = known.kinds.get(&self.words[..]) {
             return *kind;
         }

@@ -14,6 +14,9 @@ const OWN_SHARE: f64 = 0.0075;
 /// Part of these that decisions may take which are due; the rest is for those that are brought forward.
 const DUE_SHARE: f64 = 0.005;
 
+/// Processor seconds that decisions may take in any case: a run of a fifth of a second is to be adapted too.
+const LEAST_S: f64 = 0.002;
+
 /// Least part of the run that is believed to be done, so that a first report does not promise a run without end.
 const LEAST_FRACTION: f64 = 0.01;
 
@@ -71,6 +74,7 @@ impl Spent {
         let steps_to_come = steps * (self.whole() - 1.0);
         let left_s = DUE_SHARE * self.run_s * self.whole() - self.own_s;
         let stride = match left_s > 0.0 {
+            _ if self.own_s + self.a_decision_s <= LEAST_S => 1.0,
             true => (self.a_decision_s * steps_to_come / left_s).ceil(),
             false => MOST_STEPS,
         };
@@ -82,7 +86,7 @@ impl Spent {
 
     /// Whether decisions may be brought forward.
     pub fn has_room(&self) -> bool {
-        self.own_s + self.a_decision_s <= OWN_SHARE * self.run_s * self.whole()
+        self.own_s + self.a_decision_s <= LEAST_S.max(OWN_SHARE * self.run_s * self.whole())
     }
 }
 
@@ -174,6 +178,13 @@ mod tests {
         };
         assert_eq!(short.meetings().asked_every, 8);
         assert!(!short.has_room());
+        let first = Spent {
+            own_s: 0.001,
+            a_decision_s: 0.001,
+            ..short
+        };
+        assert!(first.has_room());
+        assert_eq!(first.meetings().stride, 1);
         let cheap = Spent {
             a_decision_s: 0.002,
             ..spent
