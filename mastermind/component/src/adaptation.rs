@@ -20,14 +20,14 @@ use cca_core::{Framework, KeptWays};
 use cca_ports::{
     CommPort, PortError, RSlice, RSliceMut, Reduction, ReplacementServicePort, Services, UsesPort,
 };
-use mastermind_composition::adapt::{Act, AdaptSettings, Adapter, Batch, Decision, Report};
+use mastermind_composition::adapt::{Act, AdaptSettings, Adapter, Decision, Report};
 use mastermind_composition::{Alternatives, Assembly, model_name};
 use mastermind_models::{Coordinate, Metric, ModelSet, predict};
 use mastermind_records::RunFollower;
 use mastermind_records::definition::TIMER_CLASS;
 use rustix::time::{ClockId, clock_gettime};
 
-use self::exchange::{Agreed, Agreement, Told};
+use self::exchange::{Agreed, Agreement, Told, batches};
 use self::gathering::Gathering;
 use self::pace::{Meetings, Pace, Spent};
 pub use self::patience::AtDeadlock;
@@ -462,7 +462,7 @@ impl State {
         for kind in &agreed.new_kinds {
             self.adapter.add_kind(kind);
         }
-        let batches: Vec<Batch> = agreed.lines.into_iter().map(Batch::from).collect();
+        let batches = batches(&agreed.lines);
         let decided = self.adapter.decide(&Report {
             step,
             fraction: agreed.fraction,

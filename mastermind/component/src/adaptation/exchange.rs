@@ -84,6 +84,16 @@ pub struct Agreed {
     pub lines: Vec<Line>,
 }
 
+/// Steps whose calls say nothing of later ones: memory is touched and code read for the first time, which would be held against the
+/// class that the run begins with.
+const WARM_UP_STEPS: u64 = 1;
+
+/// What is decided on.
+pub fn batches(lines: &[Line]) -> Vec<Batch> {
+    let warm = lines.iter().filter(|line| line.step > WARM_UP_STEPS);
+    warm.copied().map(Batch::from).collect()
+}
+
 /// What the first rank knows of the kinds that the ranks have told.
 #[derive(Default)]
 pub struct Agreement {
@@ -278,6 +288,13 @@ mod tests {
         assert_eq!(agreed.new_kinds, [kind(500.0)]);
         let numbers: Vec<_> = agreed.lines.iter().map(|line| line.kind).collect();
         assert_eq!(numbers, [1, 2]);
+    }
+
+    #[test]
+    fn the_first_step_is_not_held_against_its_class() {
+        let decided = batches(&[line(1, 0, -3.0), line(2, 0, -5.0), line(2, 1, -6.0)]);
+        let told: Vec<_> = decided.iter().map(|b| (b.kind, b.ln_mean)).collect();
+        assert_eq!(told, [(0, -5.0), (1, -6.0)]);
     }
 
     #[test]
