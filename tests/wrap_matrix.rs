@@ -75,6 +75,7 @@ const CASES: &[Case] = &[
     seen("a name that is not there", "plain", &["@/lazy", "weak"], 1),
     seen("threads", "plain", &["@/lazy", "threads"], 400),
     seen("a handler of a signal", "plain", &["@/lazy", "signal"], 2),
+    seen("a handler of the end", "plain", &["@/lazy", "exit"], 401),
     seen("a jump out of a callback", "plain", &["@/lazy", "jump"], 1),
     seen("a forked child", "plain", &["@/lazy", "fork"], 3),
     seen(

@@ -287,6 +287,13 @@ impl Shared {
                 directory: self.config.directory.clone(),
             });
         }
+        if LEASES.try_with(|_| ()).is_err() {
+            // The thread is ending, and has run the destructor that gives its log back; what it still calls, as handlers of
+            // `atexit` do, goes into that log: it passes on only when the system does not know the thread any more.
+            return self.given_back_by(gettid()).ok_or(RecordsError::NoLogs {
+                directory: self.config.directory.clone(),
+            });
+        }
         let log = match self.take_free() {
             Some(log) => log,
             None => self
@@ -471,6 +478,13 @@ impl Shared {
             unsafe { (*(*log.0).context()).hide_from_thread() };
             logs.free.push((log, thread));
         }
+    }
+
+    /// The log that a thread has given back and that nobody has taken since.
+    fn given_back_by(&self, thread: Pid) -> Option<LogPointer> {
+        let logs = locked(&self.logs);
+        let own = logs.free.iter().find(|(_, other)| *other == thread);
+        own.map(|(log, _)| *log)
     }
 
     /// A log whose thread is gone, with the lease for the calling thread.

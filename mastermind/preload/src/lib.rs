@@ -80,6 +80,9 @@ extern "C" fn on_load() {
                     mpi,
                     libraries,
                 });
+                // Handlers run in the reverse order: those of the program, which may call too, come before.
+                // SAFETY: the function lives as long as the process: the library is never closed.
+                let _: c_int = unsafe { libc::atexit(end) };
                 asked.mpi.before_first_call(start);
                 asked
                     .libraries
@@ -118,8 +121,6 @@ extern "C" fn start() {
                 if !libraries.is_empty() {
                     control::listen();
                 }
-                // SAFETY: the function lives as long as the process: the library is never closed.
-                let _: c_int = unsafe { libc::atexit(end) };
             }
             Err(error) => tell(config, rank, &error.to_string()),
         }
