@@ -95,6 +95,8 @@ struct State {
     /// Processor seconds that following and deciding have taken, and that one decision takes now.
     own_s: f64,
     a_decision_s: Option<f64>,
+    /// Of decisions that were brought forward.
+    alarmed_s: f64,
     /// Why nothing is decided any more.
     stopped: Option<String>,
     outcome: AdaptOutcome,
@@ -189,6 +191,7 @@ impl Adaptation {
             is_urgent: false,
             own_s: 0.0,
             a_decision_s: None,
+            alarmed_s: 0.0,
             stopped: None,
             outcome: AdaptOutcome::default(),
         };
@@ -242,7 +245,7 @@ impl Adaptation {
         let before_s = state.own_s;
         let agreed = self.exchange(state, fraction, false, &*comm)?;
         let decided = state.timed(|state| state.decide(agreed, ranks));
-        state.took(state.own_s - before_s);
+        state.took(state.own_s - before_s, is_due);
         for decision in &decided {
             if decision.is_swap() {
                 self.swap(state, decision, &*comm)?;
@@ -437,6 +440,7 @@ impl State {
         Spent {
             own_s: self.own_s,
             a_decision_s: self.a_decision_s.unwrap_or(0.0),
+            alarmed_s: self.alarmed_s,
             run_s: self.run_s(),
             step: self.step,
             fraction,
@@ -444,7 +448,8 @@ impl State {
     }
 
     /// Takes note of what following and deciding has just taken, processor seconds.
-    fn took(&mut self, seconds: f64) {
+    fn took(&mut self, seconds: f64, was_due: bool) {
+        self.alarmed_s += if was_due { 0.0 } else { seconds };
         let before = self.a_decision_s.unwrap_or(seconds);
         self.a_decision_s = Some(before + LATEST_DECISION * (seconds - before));
     }

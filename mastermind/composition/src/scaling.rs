@@ -3,7 +3,8 @@
 //!
 //! The calls of a method are sorted by size and cut into slots of equal numbers of calls, so that the first slot of a small run
 //! stands for what the first slot of a large one does. The number of calls, and each parameter's mean in each slot, are then
-//! powers of the settings: `log y = a + Σ bᵢ log sᵢ`, by least squares over the runs.
+//! powers of the settings: `log y = a + Σ bᵢ log sᵢ`, by least squares over the runs. Patches with ghost cells are none,
+//! `(s + g)(s + h)`: where one setting varies and a sum of 1, `s` and `s²` with no negative part is nearer to the runs, it is taken.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,6 +18,12 @@ const SLOTS: usize = 32;
 
 /// Relative difference up to which settings that vary together are taken for one.
 const TOGETHER: f64 = 0.02;
+
+/// Largest relative distance from a power of the settings up to which nothing else is tried.
+const NO_POWER: f64 = 0.005;
+
+/// Part of the power's distance that another form must keep to.
+const NEARER: f64 = 0.5;
 
 /// Numerical settings of a run by name: parameters of the assembly, `mesh.nx`, and `ranks`.
 pub type Settings = BTreeMap<String, f64>;
@@ -370,7 +377,35 @@ impl Law {
             .iter()
             .zip(&logs)
             .map(|(row, log)| (told(row) - log).abs().exp_m1());
-        Some((told(&self.at).exp(), off.fold(0.0, f64::max)))
+        let off = off.fold(0.0, f64::max);
+        let sum = self.sum_of_powers(values).filter(|_| off > NO_POWER);
+        let nearer = sum.filter(|(_, distance)| *distance < NEARER * off);
+        Some(nearer.unwrap_or_else(|| (told(&self.at).exp(), off)))
+    }
+
+    /// The same as `a + b s + c s²` of the one setting that varies, by least squares of relative distances; None where a part would
+    /// be below 0, or there are fewer than three values of it.
+    fn sum_of_powers(&self, values: &[f64]) -> Option<(f64, f64)> {
+        let [_, at] = self.at[..] else { return None };
+        // In units of what is wanted, so that the parts are about equal.
+        let scaled = |row: &Vec<f64>| (row[1] - at).exp();
+        let rows = self.rows.iter().zip(values);
+        let sum = Law {
+            rows: rows
+                .map(|(row, y)| {
+                    [1.0, scaled(row), scaled(row).powi(2)]
+                        .map(|x| x / y)
+                        .to_vec()
+                })
+                .collect(),
+            at: vec![1.0; 3],
+        };
+        let parts = sum.solve(&vec![1.0; values.len()])?;
+        let whole: f64 = parts.iter().sum();
+        let is_growing = parts.iter().all(|part| *part >= -1e-9 * whole) && whole > 0.0;
+        let told = |row: &Vec<f64>| row.iter().zip(&parts).map(|(x, b)| x * b).sum::<f64>();
+        let off = sum.rows.iter().map(|row| (told(row) - 1.0).abs());
+        is_growing.then(|| (whole, off.fold(0.0, f64::max)))
     }
 
     /// The point nearest to what is wanted.

@@ -103,6 +103,37 @@ fn a_larger_mesh_and_more_ranks_are_told_from_smaller_runs() {
     close(&known.workload, &runs[2].workload, 0.01);
 }
 
+/// Patches with two rows of ghost cells are no power of the mesh: by one they would be told 13 % too small at twice the largest.
+#[test]
+fn patches_with_ghost_cells_are_told_exactly() {
+    let run = |nx: f64| {
+        let q = (nx / 4.0 + 4.0) * (nx / 6.0 + 4.0);
+        let at = Coordinate::new().with("q", q);
+        SizedRun {
+            settings: settings(nx, nx / 3.0, 1.0),
+            workload: Workload {
+                metric: Metric::Wall,
+                calls: vec![call("flux", at, (2.0 * nx) as u64, 0.0)],
+            },
+        }
+    };
+    let runs = [48.0, 72.0, 96.0].map(run);
+    let wanted = run(192.0);
+    let scaled = scale_workload(&runs, &wanted.settings).unwrap();
+    close(&scaled.workload, &wanted.workload, 1e-6);
+    // What falls, and what varies by chance, is a power as before.
+    let falling = |nx: f64| {
+        let mut run = run(nx);
+        let q = 1e6 / nx + 3.0 * (nx / 24.0 % 2.0);
+        run.workload.calls[0].coordinate = Coordinate::new().with("q", q);
+        run
+    };
+    let runs = [48.0, 72.0, 96.0].map(falling);
+    let scaled = scale_workload(&runs, &wanted.settings).unwrap();
+    let q = scaled.workload.calls[0].coordinate.number("q").unwrap();
+    assert!((q / (1e6 / 192.0) - 1.0).abs() < 0.01, "{q}");
+}
+
 #[test]
 fn what_the_runs_do_not_tell_is_an_error() {
     let sizes = [48.0, 96.0, 144.0];

@@ -8,11 +8,12 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-/// Part of the run's processor seconds that following and deciding may take.
-const OWN_SHARE: f64 = 0.0075;
-
-/// Part of these that decisions may take which are due; the rest is for those that are brought forward.
+/// Part of the run's processor seconds that decisions may take which are due.
 const DUE_SHARE: f64 = 0.005;
+
+/// Part that those may take which are brought forward. It is theirs alone: they are worth most where reading many records has taken
+/// what there was.
+const ALARMED_SHARE: f64 = 0.0025;
 
 /// Processor seconds that decisions may take in any case: a run of a fifth of a second is to be adapted too.
 const LEAST_S: f64 = 0.002;
@@ -50,6 +51,8 @@ pub struct Spent {
     /// Processor seconds of all decisions so far, and of one now.
     pub own_s: f64,
     pub a_decision_s: f64,
+    /// Of those that were brought forward.
+    pub alarmed_s: f64,
     /// Processor seconds and steps since the run began.
     pub run_s: f64,
     pub step: u64,
@@ -86,7 +89,8 @@ impl Spent {
 
     /// Whether decisions may be brought forward.
     pub fn has_room(&self) -> bool {
-        self.own_s + self.a_decision_s <= LEAST_S.max(OWN_SHARE * self.run_s * self.whole())
+        let share_s = ALARMED_SHARE * self.run_s * self.whole();
+        self.alarmed_s + self.a_decision_s <= LEAST_S.max(share_s)
     }
 }
 
@@ -159,6 +163,7 @@ mod tests {
         let spent = Spent {
             own_s: 0.008,
             a_decision_s: 0.004,
+            alarmed_s: 0.0,
             run_s: 2.0,
             step: 4,
             fraction: 0.25,
@@ -171,7 +176,15 @@ mod tests {
             ..spent
         };
         assert_eq!(spendthrift.meetings().stride, 50, "more than the due share");
-        assert!(spendthrift.has_room(), "less than the whole one");
+        assert!(
+            spendthrift.has_room(),
+            "what is brought forward has its own"
+        );
+        let alarmed = Spent {
+            alarmed_s: 0.018,
+            ..spent
+        };
+        assert!(!alarmed.has_room(), "20 ms");
         let short = Spent {
             run_s: 0.004,
             ..spent
