@@ -29,7 +29,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use self::exchange::{Agreed, Agreement, Told, batches};
 use self::gathering::Gathering;
-use self::pace::{Meetings, Pace, Spent};
+use self::pace::{Alarm, Meetings, Pace, Spent};
 pub use self::patience::AtDeadlock;
 use self::patience::Patience;
 use crate::mastermind::{Mastermind, locked};
@@ -216,10 +216,10 @@ impl Adaptation {
     pub fn step(&self, fraction: f64) -> Result<(), PortError> {
         let mut state = locked(&self.state);
         state.step += 1;
-        let is_long = state.pace.step_ended(clock_s(ClockId::ProcessCPUTime));
+        let alarm = state.pace.step_ended(clock_s(ClockId::ProcessCPUTime));
         let decided = match state.stopped {
             Some(_) => Ok(()),
-            None => self.meet(&mut state, fraction, is_long),
+            None => self.meet(&mut state, fraction, alarm),
         };
         state.gathering.step_ended(self.mastermind.now());
         state.pace.step_begins(clock_s(ClockId::ProcessCPUTime));
@@ -227,7 +227,7 @@ impl Adaptation {
     }
 
     /// Decides where a decision is due, or any rank wants one brought forward.
-    fn meet(&self, state: &mut State, fraction: f64, is_long: bool) -> Result<(), PortError> {
+    fn meet(&self, state: &mut State, fraction: f64, alarm: Alarm) -> Result<(), PortError> {
         // Who does not know reports anything.
         let fraction = if fraction.is_finite() { fraction } else { 0.0 };
         let steps = state.step - state.decided_at;
@@ -236,7 +236,11 @@ impl Adaptation {
         if !is_asked {
             return Ok(());
         }
-        let is_wanted = is_due || (is_long && state.spent(fraction).has_room());
+        let is_wanted = match alarm {
+            Alarm::FarTooLong => true,
+            Alarm::Long => is_due || state.spent(fraction).has_room(),
+            Alarm::None => is_due,
+        };
         let comm = self.comm.get()?;
         let ranks = comm.size()?.max(1) as u32;
         if !self.is_wanted(state.step, is_wanted, &*comm)? {

@@ -30,6 +30,20 @@ const USUAL: usize = 31;
 /// A step that takes so many times the usual is out of the ordinary, if the one before was too.
 const ALARMING: f64 = 1.3;
 
+/// One that takes so many times the usual costs more than a decision, whatever was spent: it is usual after a few.
+const FAR_TOO_LONG: f64 = 2.0;
+
+/// How long steps take beside the usual.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Alarm {
+    /// As usual, or one that is out of the ordinary alone.
+    None,
+    /// Two in turn are out of the ordinary: worth a decision where there is room.
+    Long,
+    /// They are far too long: worth one in any case.
+    FarTooLong,
+}
+
 /// Seconds that the ranks take to ask one another whether any is alarmed: a reduction of two numbers in a node.
 const ASKING_S: f64 = 20e-6;
 
@@ -101,7 +115,8 @@ pub struct Pace {
     began_s: f64,
     /// The latest, processor seconds.
     lengths_s: VecDeque<f64>,
-    was_long: bool,
+    /// How the last one was, by itself.
+    last: Alarm,
 }
 
 impl Pace {
@@ -111,15 +126,15 @@ impl Pace {
         Pace {
             began_s: now_s,
             lengths_s: VecDeque::with_capacity(USUAL),
-            was_long: false,
+            last: Alarm::None,
         }
     }
 
     /// A step has ended.
     ///
     /// # Returns
-    /// Whether it and the one before took far longer than usual.
-    pub fn step_ended(&mut self, now_s: f64) -> bool {
+    /// How long it and the one before both took, at least.
+    pub fn step_ended(&mut self, now_s: f64) -> Alarm {
         self.take(now_s - self.began_s)
     }
 
@@ -128,16 +143,20 @@ impl Pace {
         self.began_s = now_s;
     }
 
-    fn take(&mut self, length_s: f64) -> bool {
+    fn take(&mut self, length_s: f64) -> Alarm {
         let mut sorted: Vec<f64> = self.lengths_s.iter().copied().collect();
         sorted.sort_by(f64::total_cmp);
         let usual_s = sorted.get(sorted.len() / 2);
-        let is_long = usual_s.is_some_and(|usual_s| length_s > ALARMING * usual_s);
+        let alarm = usual_s.map_or(Alarm::None, |usual_s| match length_s / usual_s {
+            ratio if ratio > FAR_TOO_LONG => Alarm::FarTooLong,
+            ratio if ratio > ALARMING => Alarm::Long,
+            _ => Alarm::None,
+        });
         if self.lengths_s.len() == USUAL {
             self.lengths_s.pop_front();
         }
         self.lengths_s.push_back(length_s);
-        std::mem::replace(&mut self.was_long, is_long) && is_long
+        std::mem::replace(&mut self.last, alarm).min(alarm)
     }
 }
 
@@ -148,12 +167,14 @@ mod tests {
     #[test]
     fn two_long_steps_are_alarming_and_after_a_while_they_are_usual() {
         let mut pace = Pace::new(0.0);
-        assert!((0..40).all(|_| !pace.take(1.0)));
-        assert!(!pace.take(3.0), "a spike");
-        assert!((0..40).all(|k| !pace.take(1.0 + 0.02 * f64::from(k % 3))));
-        assert!(!pace.take(1.5));
-        assert!(pace.take(1.5));
-        let alarmed = (0..40).filter(|_| pace.take(1.5)).count();
+        let mut is = |alarm, length_s| pace.take(length_s) == alarm;
+        assert!((0..40).all(|_| is(Alarm::None, 1.0)));
+        assert!(is(Alarm::None, 3.0), "a spike");
+        assert!((0..40).all(|k| is(Alarm::None, 1.0 + 0.02 * f64::from(k % 3))));
+        assert!(is(Alarm::None, 1.5));
+        assert!(is(Alarm::Long, 5.0), "the one before was not far too long");
+        assert!(is(Alarm::FarTooLong, 5.0));
+        let alarmed = (0..40).filter(|_| is(Alarm::Long, 1.5)).count();
         assert!((10..20).contains(&alarmed), "{alarmed}");
     }
 
