@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# NumPy's own BLAS, another one, and another one put under the program while it runs: the same results, other times.
+#
+#     examples/numpy-blas/run.sh FOLDER [MASTERMIND]
+#
+# Needs Debian's python3-numpy, libblas-dev (its libblas3 is the reference BLAS) and libopenblas0-pthread.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+mastermind=$(realpath "${2:-$here/../../target/release/mastermind}")
+mkdir -p "$1"
+cd "$1"
+libraries=/usr/lib/x86_64-linux-gnu
+reference=$libraries/blas/libblas.so.3
+openblas=$libraries/openblas-pthread/libblas.so.3
+export OPENBLAS_NUM_THREADS=1
+"$mastermind" proxy cblas.h --markup "$here/cblas.toml" -o . --force > proxy.txt
+run() { # NAME OPTIONS
+    name=$1; shift
+    "$mastermind" wrap --proxy libcblas_proxy.so --records "$name" --overwrite "$@" -- \
+        /usr/bin/python3 "$here/program.py" "$name.npy"
+}
+run reference --use cblas="$reference" > reference.txt
+run openblas --use cblas="$openblas" > openblas.txt
+
+# Another library as soon as the program has done five rounds.
+coproc wrapped { run swapped --use cblas="$reference"; }
+process=$wrapped_PID
+while read -r line; do
+    if [ "$line" = "round 4" ]; then "$mastermind" use "$process" cblas="$openblas"; fi
+done <&"${wrapped[0]}"
+wait "$process"
+
+/usr/bin/python3 - <<'END'
+import numpy
+first = numpy.load("reference.npy")
+for name in ["openblas", "swapped"]:
+    difference = numpy.max(numpy.abs(numpy.load(f"{name}.npy") / first - 1))
+    print(f"{name}: results differ by at most {difference:.1e} of a result")
+    assert difference < 1e-12, name
+END
+"$mastermind" compare reference openblas
+"$mastermind" profile swapped
