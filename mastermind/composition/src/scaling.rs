@@ -338,22 +338,44 @@ impl Law {
             let values: Vec<f64> = groups.iter().map(|g| of(&g.measured)).collect();
             self.value(&values).map_or(0.0, |(value, _)| value)
         };
-        let slots = (0..groups[0].slots.len()).map(|slot| {
-            let n_parameters = groups[0].slots[slot].len();
-            let mean = |parameter: usize| {
-                let means: Vec<f64> = groups.iter().map(|g| g.slots[slot][parameter]).collect();
-                Some(self.value(&means)?.0)
-            };
-            (0..n_parameters).map(mean).collect::<Option<Vec<f64>>>()
-        });
+        let n_parameters = groups[0].slots.first().map_or(0, Vec::len);
+        let parameters: Option<Vec<Vec<f64>>> = (0..n_parameters)
+            .map(|parameter| self.parameter(groups, parameter))
+            .collect();
+        let parameters = parameters?;
+        let slots = (0..groups[0].slots.len())
+            .map(|slot| parameters.iter().map(|of_slots| of_slots[slot]).collect());
         Some(Group {
             count,
             measured: Recorded {
                 wall_s: measured(|m| m.wall_s),
                 processor_s: measured(|m| m.processor_s),
             },
-            slots: slots.collect::<Option<_>>()?,
+            slots: slots.collect(),
         })
+    }
+
+    /// A parameter in each slot at what is wanted. How large patches are is rounded, all of them together are not: so the slots
+    /// are scaled each by itself, and then all by one factor to the mean over all calls.
+    fn parameter(&self, groups: &[&Group], parameter: usize) -> Option<Vec<f64>> {
+        let n_slots = groups[0].slots.len();
+        let mean = |slots: &[Vec<f64>]| {
+            slots.iter().map(|slot| slot[parameter]).sum::<f64>() / slots.len() as f64
+        };
+        let of_slot = |slot: usize| {
+            let values: Vec<f64> = groups.iter().map(|g| g.slots[slot][parameter]).collect();
+            Some(self.value(&values)?.0)
+        };
+        let mut slots = (0..n_slots).map(of_slot).collect::<Option<Vec<f64>>>()?;
+        let means: Vec<f64> = groups.iter().map(|g| mean(&g.slots)).collect();
+        let (whole, found) = (
+            self.value(&means)?.0,
+            slots.iter().sum::<f64>() / n_slots as f64,
+        );
+        if whole > 0.0 && found > 0.0 {
+            slots.iter_mut().for_each(|slot| *slot *= whole / found);
+        }
+        Some(slots)
     }
 
     /// A quantity at what is wanted, and the largest relative distance of a point from the law.

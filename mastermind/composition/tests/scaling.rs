@@ -121,6 +121,24 @@ fn patches_with_ghost_cells_are_told_exactly() {
     let wanted = run(192.0);
     let scaled = scale_workload(&runs, &wanted.settings).unwrap();
     close(&scaled.workload, &wanted.workload, 1e-6);
+    // Patches of two sizes, rounded one way or the other: each by itself is told wrongly, all together are not.
+    let rounded = |nx: f64| {
+        let mut run = run(nx);
+        let q = run.workload.calls[0].coordinate.number("q").unwrap();
+        let off = if nx == 72.0 { 0.1 * q } else { 0.0 };
+        let calls = [0.5 * q - off, 1.5 * q + off].map(|q| {
+            let at = Coordinate::new().with("q", q);
+            call("flux", at, (2.0 * nx) as u64, 0.0)
+        });
+        run.workload.calls = calls.into();
+        run
+    };
+    let scaled = scale_workload(&[48.0, 72.0, 96.0].map(rounded), &wanted.settings).unwrap();
+    let [found, expected] = [&scaled.workload, &rounded(192.0).workload].map(|w| costs(w)[0]);
+    assert!(
+        (found / expected - 1.0).abs() < 1e-3,
+        "{found}, expected {expected}"
+    );
     // What falls, and what varies by chance, is a power as before.
     let falling = |nx: f64| {
         let mut run = run(nx);
