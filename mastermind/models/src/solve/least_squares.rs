@@ -1,7 +1,7 @@
 //! Weighted linear least squares by an orthogonal factorisation.
 //!
 //! `linregress` gives the plain table but no weights, leverages or covariance (ARCHITECTURE,
-//! "What not to write ourselves"); the tests hold this module against it at unit weights.
+//! "What not to write ourselves"); the tests hold this module against NIST's certified values.
 
 /// Relative length below which a column counts as a combination of those before it.
 const RANK_TOLERANCE: f64 = 1e-10;
@@ -177,7 +177,6 @@ pub(crate) fn norm(v: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use linregress::fit_low_level_regression_model;
 
     const X: [f64; 6] = [1e3, 2e3, 5e3, 1e4, 4e4, 2.5e5];
     const Y: [f64; 6] = [3.1e-6, 4.2e-6, 6.0e-6, 1.4e-5, 4.1e-5, 2.6e-4];
@@ -186,16 +185,51 @@ mod tests {
         (a - b).abs() <= relative * b.abs()
     }
 
+    /// Longley's data, whose columns nearly depend on each other, and the certified values for them: Statistical Reference
+    /// Datasets, National Institute of Standards and Technology. The answer, then six columns.
+    const LONGLEY: [[f64; 7]; 16] = [
+        [60323.0, 83.0, 234289.0, 2356.0, 1590.0, 107608.0, 1947.0],
+        [61122.0, 88.5, 259426.0, 2325.0, 1456.0, 108632.0, 1948.0],
+        [60171.0, 88.2, 258054.0, 3682.0, 1616.0, 109773.0, 1949.0],
+        [61187.0, 89.5, 284599.0, 3351.0, 1650.0, 110929.0, 1950.0],
+        [63221.0, 96.2, 328975.0, 2099.0, 3099.0, 112075.0, 1951.0],
+        [63639.0, 98.1, 346999.0, 1932.0, 3594.0, 113270.0, 1952.0],
+        [64989.0, 99.0, 365385.0, 1870.0, 3547.0, 115094.0, 1953.0],
+        [63761.0, 100.0, 363112.0, 3578.0, 3350.0, 116219.0, 1954.0],
+        [66019.0, 101.2, 397469.0, 2904.0, 3048.0, 117388.0, 1955.0],
+        [67857.0, 104.6, 419180.0, 2822.0, 2857.0, 118734.0, 1956.0],
+        [68169.0, 108.4, 442769.0, 2936.0, 2798.0, 120445.0, 1957.0],
+        [66513.0, 110.8, 444546.0, 4681.0, 2637.0, 121950.0, 1958.0],
+        [68655.0, 112.6, 482704.0, 3813.0, 2552.0, 123366.0, 1959.0],
+        [69564.0, 114.2, 502601.0, 3931.0, 2514.0, 125368.0, 1960.0],
+        [69331.0, 115.7, 518173.0, 4806.0, 2572.0, 127852.0, 1961.0],
+        [70551.0, 116.9, 554894.0, 4007.0, 2827.0, 130081.0, 1962.0],
+    ];
+    /// Coefficients with their standard errors, the constant first.
+    const CERTIFIED: [[f64; 2]; 7] = [
+        [-3482258.63459582, 890420.383607373],
+        [15.0618722713733, 84.9149257747669],
+        [-0.0358191792925910, 0.0334910077722432],
+        [-2.02022980381683, 0.488399681651699],
+        [-1.03322686717359, 0.214274163161675],
+        [-0.0511041056535807, 0.226073200069370],
+        [1829.15146461355, 455.478499142212],
+    ];
+
     #[test]
-    fn agrees_with_linregress_at_unit_weights() {
-        let rows: Vec<f64> = X.iter().zip(&Y).flat_map(|(&x, &y)| [y, 1.0, x]).collect();
-        let theirs = fit_low_level_regression_model(&rows, X.len(), 3).unwrap();
-        let ours = solve(&[vec![1.0; 6], X.to_vec()], &Y, &[1.0; 6]).unwrap();
-        let variance = dot(&ours.residuals, &ours.residuals) / 4.0;
-        for j in 0..2 {
-            assert!(close(ours.coefficients[j], theirs.parameters()[j], 1e-8));
-            let error = (ours.unscaled_covariance[j][j] * variance).sqrt();
-            assert!(close(error, theirs.se()[j], 1e-8));
+    fn agrees_with_certified_values() {
+        let column = |place: usize| LONGLEY.map(|row| row[place]).to_vec();
+        let columns: Vec<_> = [vec![1.0; 16]]
+            .into_iter()
+            .chain((1..7).map(column))
+            .collect();
+        let ours = solve(&columns, &column(0), &[1.0; 16]).unwrap();
+        let variance = dot(&ours.residuals, &ours.residuals) / 9.0;
+        assert!(close(variance.sqrt(), 304.854073561965, 1e-8));
+        for (place, [coefficient, error]) in CERTIFIED.into_iter().enumerate() {
+            assert!(close(ours.coefficients[place], coefficient, 1e-6));
+            let found = (ours.unscaled_covariance[place][place] * variance).sqrt();
+            assert!(close(found, error, 1e-6));
         }
     }
 
