@@ -97,6 +97,8 @@ pub fn rust_library(name: &str) -> PathBuf {
         .args(["build", "--offline", "--quiet", "--manifest-path"])
         .arg(folder.join("Cargo.toml"))
         .env("CARGO_TARGET_DIR", &target)
+        // As for the crates that the binary makes, so that what both depend on is the same.
+        .env("CARGO_PROFILE_DEV_DEBUG", "false")
         .env_remove("RUSTFLAGS");
     let status = command.status().expect("cargo");
     assert!(status.success(), "{command:?}");
