@@ -48,6 +48,7 @@ mod refraction;
 mod report;
 mod run_errors;
 mod shipped_models;
+mod sidl;
 mod sod;
 mod split;
 mod summaries;

@@ -64,7 +64,7 @@ typedef struct {
 /* One monitored method: switched by the recorder, which owns it. */
 typedef struct {
     uint64_t word;
-    uint32_t state; /* 0: off; 1: on; with 2: counters too; with 4: guarded, which only proxies in Rust are */
+    uint32_t state; /* 0: off; 1: on; with 2: counters too; with 4: guarded, see cca_port_proxy.h */
     void *before;
 } cca_proxy_method;
 
@@ -184,7 +184,7 @@ static __attribute__((noinline, cold, unused)) uint64_t cca_begin_slowly(cca_rec
 static inline int cca_recording_begin(cca_recording *call, const cca_recorder *recorder, const cca_proxy_method *method,
                                       const uint64_t *words, uint32_t n_words) {
     uint32_t state = __atomic_load_n(&method->state, __ATOMIC_RELAXED);
-    if (state == 0) return 0;
+    if ((state & 1) == 0) return 0;
     cca_recording_context *context = cca_thread_context(recorder);
     if (context == NULL) return 0;
     uint64_t method_word = __atomic_load_n(&method->word, __ATOMIC_RELAXED);
@@ -203,7 +203,7 @@ static inline int cca_recording_begin(cca_recording *call, const cca_recorder *r
     if (__builtin_expect(state == 1 && (head & CCA_WORD_OTHER_CLOCK) == 0, 1)) {
         call->start = cca_time_stamp_counter();
     } else {
-        if (state != 1) head |= CCA_WORD_COUNTED;
+        if (state & 2) head |= CCA_WORD_COUNTED;
         call->start = cca_begin_slowly(context, head);
     }
     call->head = head;

@@ -20,6 +20,7 @@ mod error;
 mod guard;
 mod interface;
 mod layout;
+mod owned;
 
 mod port;
 pub mod recording;
@@ -47,6 +48,7 @@ pub use error::{ErrorBuffer, ErrorCode, PortError};
 pub use guard::{call, call_connected, guard, guard_value, panic_message};
 pub use interface::{Interface, ProvidedBy};
 pub use layout::compare_layouts;
+pub use owned::{OwnedArray, OwnedText, ReleaseArray};
 pub use port::{
     InterfaceDescriptor, InterfacePointer, MAX_TEXT_BYTES, MethodDescriptor, NewProxy, OwnedPort,
     PerfDescriptor, RawPort, VtableHeader, checked_text, hash_signature, missing_function,

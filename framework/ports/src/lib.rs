@@ -33,6 +33,7 @@
 
 cca_abi::shared_types!();
 
+mod array;
 mod builder;
 mod comm;
 mod component;
@@ -55,12 +56,14 @@ mod services;
 mod state;
 mod type_map;
 
+pub use array::{Array, ArrayShape, GivenArray, LentArray, LentArrayMut};
 pub use builder::{
     AbstractFrameworkPort, BuilderServicePort, ComponentClassDescription, ComponentId,
     ComponentRepositoryPort, PortConnection,
 };
 pub use cca_abi::{
-    ErrorCode, OwnedPort, PortError, RSlice, RSliceMut, RStr, RString, RVec, StableAbi,
+    ErrorCode, OwnedArray, OwnedPort, OwnedText, PortError, RSlice, RSliceMut, RStr, RString, RVec,
+    StableAbi,
 };
 pub use cca_port_macro::{PerfValue, component, port};
 pub use comm::{CommPort, CommPortVtable, Completion, Reduction};

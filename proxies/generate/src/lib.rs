@@ -20,6 +20,7 @@ mod expression;
 mod markup;
 mod parse;
 mod plan;
+pub mod sidl;
 mod source;
 mod suggest;
 mod text;

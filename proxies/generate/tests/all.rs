@@ -2,3 +2,4 @@
 
 mod golden;
 mod random;
+mod sidl;

@@ -139,11 +139,7 @@ impl New {
         }
         let values = values(&names, &crate_name, &place, begin.language);
         for (path, template) in files(is_port, begin.language, &names.stem) {
-            let mut text = template.to_string();
-            for (key, value) in &values {
-                text = text.replace(&format!("@{key}@"), value);
-            }
-            write(&folder.join(path), &text, begin.force)?;
+            write(&folder.join(path), &filled(template, &values), begin.force)?;
         }
         if let Some(lock) = &place.lock {
             // With other versions of what both are made of, the library would not be that of this program.
@@ -161,6 +157,41 @@ fn write(path: &Path, text: &str, force: Force) -> anyhow::Result<()> {
         fs::create_dir_all(folder).with_context(act)?;
     }
     force.write("file", path, text)
+}
+
+fn filled(template: &str, values: &[(&'static str, String)]) -> String {
+    let mut text = template.to_string();
+    for (key, value) in values {
+        text = text.replace(&format!("@{key}@"), value);
+    }
+    text
+}
+
+/// What a crate of ports in a new folder is made of beside its source.
+pub struct PortCrate {
+    /// `Cargo.toml`.
+    pub manifest: String,
+    /// The versions that it is to be built with, so that its types are those of this program.
+    pub lock: Option<PathBuf>,
+}
+
+impl PortCrate {
+    /// # Arguments
+    /// * `name` - the crate's
+    /// * `folder` - the crate's, not there yet
+    /// * `framework` - the folder `framework` of the sources, if it was said
+    ///
+    /// # Errors
+    /// The sources are nowhere.
+    pub fn of(name: &str, folder: &Path, framework: Option<&Path>) -> anyhow::Result<Self> {
+        let place = Place::of(folder, &FRAMEWORK.find(framework)?)?;
+        let names = Names::of("demo.Port")?;
+        let values = values(&names, name, &place, Language::Rust);
+        Ok(PortCrate {
+            manifest: filled(template!("port.toml"), &values),
+            lock: place.lock,
+        })
+    }
 }
 
 /// The files of a folder, each with its template.
@@ -346,10 +377,7 @@ mod tests {
         ] {
             let values = values(&names, "demo-solver", &Place::default(), language);
             for (path, template) in files(is_port, language, "demo_solver") {
-                let mut text = template.to_string();
-                for (key, value) in &values {
-                    text = text.replace(&format!("@{key}@"), value);
-                }
+                let text = filled(template, &values);
                 assert!(
                     !text.contains('@') || text.contains("-o $@"),
                     "{path}:\n{text}"

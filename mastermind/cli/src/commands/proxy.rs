@@ -1,4 +1,6 @@
-//! `mastermind proxy`: a proxy of a C library, from its header.
+//! `mastermind proxy`: a proxy of a C library, from its header; ports, from SIDL (`proxy/sidl.rs`).
+
+mod sidl;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,6 +14,7 @@ use proxy_generate::{Header, Interface, Markup, Treatment, generate, suggest_mar
 use serde::Serialize;
 
 use crate::destination::{Force, is_standard_output};
+use crate::errors::WrongUse;
 use crate::output;
 
 /// What generated source includes, beside the header.
@@ -29,15 +32,16 @@ const HEADERS: [(&str, &str); 2] = [
 /// Options that source and header are read with alike.
 const LANGUAGE: [&str; 4] = ["-std=gnu11", "-D_GNU_SOURCE", "-U_FORTIFY_SOURCE", "-w"];
 
-/// Make a proxy of a C library from its header.
+/// Make a proxy of a C library from its header, or ports with their proxies from SIDL.
 #[derive(Args)]
 #[command(
     after_help = "Example: mastermind proxy zlib.h --suggest-markup > zlib.toml\n         \
                         mastermind proxy zlib.h --markup zlib.toml -o proxies\n         \
-                        mastermind wrap --proxy proxies/libzlib_proxy.so -- PROGRAM"
+                        mastermind wrap --proxy proxies/libzlib_proxy.so -- PROGRAM\n         \
+                        mastermind proxy solver.sidl -o solver-ports"
 )]
 pub struct Proxy {
-    /// The header: a file, or a name that the C compiler finds
+    /// The header: a file, or a name that the C compiler finds; or a file of SIDL, whose name ends in .sidl
     header: String,
     /// Which arguments are performance parameters, which functions to skip [default: all functions, no parameters]
     #[arg(long, value_name = "F.toml")]
@@ -48,7 +52,7 @@ pub struct Proxy {
     /// Write a first mark-up instead
     #[arg(long)]
     suggest_markup: bool,
-    /// A folder with headers
+    /// A folder with headers, or with the files of SIDL that define what this one uses
     #[arg(short = 'I', long = "include", value_name = "DIR")]
     include: Vec<PathBuf>,
     /// A macro that the header needs, NAME or NAME=VALUE
@@ -57,6 +61,12 @@ pub struct Proxy {
     /// The C compiler
     #[arg(long, value_name = "PROGRAM", default_value = "cc")]
     compiler: String,
+    /// For SIDL: the ports in Rust (a crate) or C (a header and a source) only [default: both]
+    #[arg(long, value_name = "LANGUAGE")]
+    language: Option<sidl::Language>,
+    /// For SIDL: the folder `framework` of the sources, for Rust [default: the one that this program was built from]
+    #[arg(long, value_name = "DIR")]
+    framework: Option<PathBuf>,
     /// Write the source, and do not build it
     #[arg(long)]
     source_only: bool,
@@ -91,6 +101,14 @@ impl Proxy {
     /// # Errors
     /// The header cannot be read; the mark-up does not fit it; there is no C compiler; the files cannot be written.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
+        if sidl::is_sidl(&self.header) {
+            return self.make_ports();
+        }
+        if self.language.is_some() || self.framework.is_some() {
+            bail!(WrongUse(
+                "cannot choose a language: the proxy of a C library is in C, expected a file of SIDL (.sidl)"
+            ));
+        }
         if self.suggest_markup {
             self.force.check([Some(&*self.output)], self.json)?;
         }

@@ -1,0 +1,244 @@
+//! `mastermind proxy FILE.sidl`: ports in Rust and C, each with the proxy that measures its calls.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::ValueEnum;
+use proxy_generate::sidl::{Library, SidlFile, read};
+use serde::Serialize;
+
+use super::super::new::{CCA_H, PortCrate};
+use super::{HEADERS, Proxy, run};
+use crate::destination::is_standard_output;
+use crate::errors::WrongUse;
+use crate::output;
+
+/// What the source in C includes, beside `cca.h` and `cca_recording.h`.
+const CCA_PORT_PROXY_H: &str =
+    include_str!("../../../../../framework/abi/include/cca_port_proxy.h");
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Language {
+    Rust,
+    C,
+}
+
+/// What was made, for `--json`.
+#[derive(Serialize)]
+struct Made {
+    ports: Vec<String>,
+    rust: Option<PathBuf>,
+    c: Option<PathBuf>,
+    left_out: Vec<LeftOut>,
+}
+
+#[derive(Serialize)]
+struct LeftOut {
+    name: String,
+    reason: String,
+}
+
+/// Whether the argument names a file of SIDL.
+pub fn is_sidl(name: &str) -> bool {
+    let ending = Path::new(name).extension();
+    ending.is_some_and(|ending| ending.eq_ignore_ascii_case("sidl"))
+}
+
+/// The text of a file.
+fn text_of(path: &Path) -> anyhow::Result<String> {
+    let act = || format!("cannot read SIDL \"{}\"", path.display());
+    let bytes = fs::read(path).with_context(act)?;
+    // Comments of old files are in any encoding.
+    Ok(String::from_utf8(bytes).unwrap_or_else(|error| {
+        error
+            .into_bytes()
+            .iter()
+            .map(|byte| char::from(*byte))
+            .collect()
+    }))
+}
+
+impl Proxy {
+    /// Writes the ports of a file of SIDL.
+    ///
+    /// # Errors
+    /// It is not SIDL, or defines no port; the files cannot be written; the C compiler refuses what was made.
+    pub(super) fn make_ports(&self) -> anyhow::Result<ExitCode> {
+        if self.markup.is_some() || self.suggest_markup {
+            bail!(WrongUse(
+                "cannot use a mark-up with SIDL: its comments hold it, expected @perf NAME=EXPRESSION there"
+            ));
+        }
+        if is_standard_output(&self.output) {
+            bail!(
+                "cannot make ports of \"{}\": no folder, expected one; use -o DIR",
+                self.header
+            );
+        }
+        let library = self.read_sidl()?;
+        if library.ports.is_empty() {
+            let reasons: Vec<_> = library
+                .left
+                .iter()
+                .map(|left| format!("{}: {}", left.name, left.reason))
+                .collect();
+            bail!(
+                "cannot make ports of \"{}\": no interface with a method, expected one{}{}",
+                self.header,
+                if reasons.is_empty() { "" } else { "; " },
+                reasons.join("; ")
+            );
+        }
+        let stem = Path::new(&self.header)
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let wanted = |language| self.language.is_none_or(|only| only == language);
+        let rust = if wanted(Language::Rust) {
+            self.write_rust(&library, &stem)?
+        } else {
+            None
+        };
+        let c = match wanted(Language::C) {
+            true => Some(self.write_c(&library, &stem)?),
+            false => None,
+        };
+        let made = Made {
+            ports: library.ports.iter().map(|port| port.name.clone()).collect(),
+            rust,
+            c,
+            left_out: library
+                .left
+                .into_iter()
+                .map(|left| LeftOut {
+                    name: left.name,
+                    reason: left.reason,
+                })
+                .collect(),
+        };
+        self.tell_ports(&made)?;
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn read_sidl(&self) -> anyhow::Result<Library> {
+        let own = Path::new(&self.header);
+        let text = text_of(own)?;
+        let canonical = own.canonicalize().ok();
+        let mut others = Vec::new();
+        for folder in &self.include {
+            let act = || format!("cannot read folder \"{}\"", folder.display());
+            let mut paths = Vec::new();
+            for entry in fs::read_dir(folder).with_context(act)? {
+                paths.push(entry.with_context(act)?.path());
+            }
+            paths.sort();
+            for path in paths {
+                let name = path.display().to_string();
+                if is_sidl(&name) && path.canonicalize().ok() != canonical {
+                    others.push((name, text_of(&path)?));
+                }
+            }
+        }
+        let others: Vec<_> = others
+            .iter()
+            .map(|(name, text)| SidlFile { name, text })
+            .collect();
+        let name = own.file_name().unwrap_or_default().to_string_lossy();
+        let file = SidlFile {
+            name: &name,
+            text: &text,
+        };
+        Ok(read(file, &others)?)
+    }
+
+    /// The crate; none where nobody asked for Rust and the framework's sources are not there.
+    fn write_rust(&self, library: &Library, stem: &str) -> anyhow::Result<Option<PathBuf>> {
+        let folder = self.output.join("rust");
+        let name = format!(
+            "{}-ports",
+            stem.to_lowercase().replace(['_', '.', ' '], "-")
+        );
+        let made = match PortCrate::of(&name, &folder, self.framework.as_deref()) {
+            Ok(made) => made,
+            Err(error) if self.language.is_none() && self.framework.is_none() => {
+                output::tell(&format!("warning: no ports in Rust: {error:#}\n"));
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        self.write_file(&folder, "Cargo.toml", &made.manifest)?;
+        self.write_file(&folder.join("src"), "lib.rs", &library.rust())?;
+        if let Some(lock) = &made.lock {
+            fs::copy(lock, folder.join("Cargo.lock"))
+                .with_context(|| format!("cannot copy \"{}\"", lock.display()))?;
+        }
+        Ok(Some(folder))
+    }
+
+    fn write_c(&self, library: &Library, stem: &str) -> anyhow::Result<PathBuf> {
+        let folder = self.output.join("c");
+        let made = library.c(stem);
+        let file = made.file_stem;
+        self.write_file(&folder, &format!("{file}_ports.h"), &made.header)?;
+        self.write_file(&folder, &format!("{file}_ports.c"), &made.source)?;
+        let headers = HEADERS
+            .iter()
+            .filter(|(name, _)| *name == "cca_recording.h")
+            .copied();
+        for (name, text) in
+            headers.chain([("cca.h", CCA_H), ("cca_port_proxy.h", CCA_PORT_PROXY_H)])
+        {
+            // The same for all ports of a folder.
+            if fs::read_to_string(folder.join(name)).ok().as_deref() != Some(text) {
+                self.write_file(&folder, name, text)?;
+            }
+        }
+        if !self.source_only {
+            let source = folder.join(format!("{file}_ports.c"));
+            let mut command = self.compiler(&[]);
+            command.args(["-fsyntax-only", "-fPIC"]).arg(&source);
+            run(&mut command, "").with_context(|| {
+                format!(
+                    "cannot compile \"{}\"; --source-only leaves it",
+                    source.display()
+                )
+            })?;
+        }
+        Ok(folder)
+    }
+
+    fn write_file(&self, folder: &Path, name: &str, text: &str) -> anyhow::Result<()> {
+        fs::create_dir_all(folder)
+            .with_context(|| format!("cannot make folder \"{}\"", folder.display()))?;
+        self.force.write("file", &folder.join(name), text)
+    }
+
+    fn tell_ports(&self, made: &Made) -> anyhow::Result<()> {
+        if self.json {
+            return output::json(made);
+        }
+        output::line(format!("{}: {} ports", self.header, made.ports.len()));
+        for port in &made.ports {
+            output::line(format!("  {port}"));
+        }
+        for left in &made.left_out {
+            output::line(format!("  left out: {}: {}", left.name, left.reason));
+        }
+        if let Some(rust) = &made.rust {
+            output::line(format!(
+                "Rust: {}, a crate that components depend on",
+                rust.display()
+            ));
+        }
+        if let Some(c) = &made.c {
+            output::line(format!(
+                "C: {}, whose source is compiled with a component",
+                c.display()
+            ));
+        }
+        Ok(())
+    }
+}

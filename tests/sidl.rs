@@ -1,0 +1,188 @@
+//! Ports from SIDL: a component in C and one in C++ that were built with nothing but what `proxy` makes of it are joined and
+//! measured; the ports in Rust are the same ones.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use mastermind_records::Run;
+use mastermind_tests::{Scratch, cargo, root, succeeds};
+
+/// Makes the ports of the example.
+fn made(scratch: &Scratch) -> PathBuf {
+    let sidl = root()
+        .join("examples/sidl/solver.sidl")
+        .display()
+        .to_string();
+    let framework = root().join("framework").display().to_string();
+    scratch
+        .mastermind(&["proxy", &sidl, "-o", "made", "--framework", &framework])
+        .well();
+    scratch.path("made")
+}
+
+/// Compiles a component of the fixtures, with the description of the ports.
+fn library(scratch: &Scratch, c: &Path, compiler: &str, standard: &str, source: &str) -> PathBuf {
+    let strict = ["-O2", "-Wall", "-Wextra", "-Werror", "-fPIC"];
+    let ports = scratch.path("solver_ports.o");
+    let mut command = Command::new("cc");
+    command
+        .args(strict)
+        .arg("-std=gnu11")
+        .arg("-c")
+        .arg("-o")
+        .arg(&ports)
+        .arg(c.join("solver_ports.c"));
+    succeeds(&mut command);
+    let name = source.split('.').next().unwrap_or(source);
+    let library = scratch.path(&format!("lib{name}.so"));
+    let mut command = Command::new(compiler);
+    command
+        .args(strict)
+        .arg(standard)
+        .arg("-shared")
+        .arg("-I")
+        .arg(c)
+        .arg("-o")
+        .arg(&library);
+    command
+        .arg(root().join("tests/fixtures").join(source))
+        .arg(&ports)
+        .arg("-lm");
+    succeeds(&mut command);
+    library
+}
+
+#[test]
+fn components_in_c_and_cpp_are_joined_and_measured() {
+    let scratch = Scratch::new();
+    let c = made(&scratch).join("c");
+    let libraries = [
+        library(&scratch, &c, "cc", "-std=gnu11", "jacobi.c"),
+        library(&scratch, &c, "c++", "-std=c++17", "solving.cpp"),
+    ];
+    let paths = libraries.map(|path| format!("{:?}", path.display().to_string()));
+    let assembly = format!(
+        "[assembly]\nname = \"solving\"\npath = [{}]\n\n[instances]\nsolver = \"demo.Jacobi\"\ndriver = \"demo.Solving\"\n\n\
+         [connections]\n\"driver.solver\" = \"solver.solver\"\n\n[go]\nport = \"driver.go\"\n",
+        paths.join(", ")
+    );
+    let file = scratch.write("solving.toml", assembly);
+    scratch.verb("check", &file, &[]).well();
+    scratch.verb("run", &file, &[]).well();
+    let told = scratch.verb("run", &file, &["--records", "records"]).well();
+    assert!(!told.contains("no proxy"), "{told}");
+    let run = Run::open(&scratch.path("records")).expect("records");
+    let of = |method: &str| -> Vec<String> {
+        let logs = run.logs().iter();
+        let records = logs.flat_map(|log| log.records());
+        let found = records.filter(|record| record.method.method == method);
+        found
+            .map(|record| {
+                let names = record
+                    .method
+                    .parameters
+                    .iter()
+                    .map(|parameter| &parameter.name);
+                let values = names.zip(record.parameters());
+                let texts = values.map(|(name, value)| format!("{name}={}", value.as_f64()));
+                texts.collect::<Vec<_>>().join(" ")
+            })
+            .collect()
+    };
+    let solved = of("solve");
+    assert_eq!(solved.len(), 21, "{solved:?}");
+    assert_eq!(solved[19], one(&[("n", "20"), ("storage", "full")]));
+    assert_eq!(of("norm"), [one(&[("q", "3"), ("work", "6"), ("p", "2")])]);
+    assert_eq!(
+        of("sort_numbers"),
+        [one(&[("values", "3"), ("sorted", "3")])]
+    );
+    assert_eq!(of("scale_table"), [one(&[("table", "6")])]);
+    assert_eq!(of("get_effort").len(), 20);
+    let profile = scratch.mastermind(&["profile", "records"]).well();
+    assert!(profile.contains("solver.solver.solve"), "{profile}");
+}
+
+/// The crate builds, and what C has for the hash of each interface is what `#[port]` makes of it.
+#[test]
+fn the_ports_in_rust_are_those_in_c() {
+    let scratch = Scratch::new();
+    let made = made(&scratch);
+    let header = fs::read_to_string(made.join("c/solver_ports.h")).expect("the header");
+    let hash = |name: &str| {
+        let line = header
+            .lines()
+            .find(|line| line.contains(&format!("#define {name}_HASH")));
+        let text = line
+            .and_then(|line| line.split("0x").nth(1))
+            .expect("a hash");
+        text.trim_end_matches(')').to_owned()
+    };
+    let test = format!(
+        "use cca_abi::Interface;\nuse solver_ports::{{NamedPort, SolverPort}};\n\n\
+         #[test]\nfn hashes() {{\n    assert_eq!(<dyn NamedPort>::descriptor().hash, 0x{});\n    \
+         assert_eq!(<dyn SolverPort>::descriptor().hash, 0x{});\n}}\n",
+        hash("DEMO_NAMED"),
+        hash("DEMO_SOLVER")
+    );
+    let rust = made.join("rust");
+    fs::create_dir_all(rust.join("tests")).expect("a folder");
+    fs::write(rust.join("tests/hashes.rs"), test).expect("a test");
+    cargo(&["test"], &rust);
+}
+
+#[test]
+fn what_is_wrong_is_told() {
+    let scratch = Scratch::new();
+    let file = |name: &str, text: &str| scratch.write(name, text).display().to_string();
+    let bad = file(
+        "bad.sidl",
+        "package p {\n  interface A { void f(int n); };\n}\n",
+    );
+    let empty = file(
+        "empty.sidl",
+        "package p { interface A { void f(in array<> a); }; }",
+    );
+    let fine = file("fine.sidl", "package p { interface A { void f(); }; }");
+    for (arguments, expected) in [
+        (
+            vec![bad.as_str(), "-o", "x"],
+            "line 2 has \"int\", expected in, out or inout",
+        ),
+        (
+            vec![empty.as_str(), "-o", "x"],
+            "no interface with a method, expected one; p.A.f: \"a\" is an array of any type",
+        ),
+        (vec![fine.as_str()], "no folder, expected one; use -o DIR"),
+        (
+            vec![fine.as_str(), "-o", "x", "--suggest-markup"],
+            "expected @perf NAME=EXPRESSION",
+        ),
+        (
+            vec!["nowhere.sidl", "-o", "x"],
+            "cannot read SIDL \"nowhere.sidl\"",
+        ),
+        (
+            vec!["stdlib.h", "-o", "x", "--language", "c"],
+            "expected a file of SIDL",
+        ),
+        (
+            vec![fine.as_str(), "-o", "x", "-I", "nowhere"],
+            "cannot read folder \"nowhere\"",
+        ),
+    ] {
+        let error = scratch
+            .mastermind(&[&["proxy"], &arguments[..]].concat())
+            .error();
+        assert!(error.contains(expected), "{arguments:?}: {error}");
+        assert!(!scratch.path("x").exists());
+    }
+    scratch
+        .mastermind(&["proxy", &fine, "-o", "x", "--language", "c"])
+        .well();
+    let again = scratch
+        .mastermind(&["proxy", &fine, "-o", "x", "--language", "c"])
+        .error();
+    assert!(again.contains("--force"), "{again}");
+}
