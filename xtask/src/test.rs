@@ -111,7 +111,7 @@ fn serial(workspace: &Workspace) -> Result<Command, StepError> {
     let mut command = workspace.cargo(&[&TEST[..], &["--test", END_TO_END]].concat());
     command
         .arg("--")
-        .args(looking.iter().map(|name| format!("{name}::")))
+        .args(&looking)
         .env("PATH", &hidden.path)
         .env("MASTERMIND_TEST_BIN_DIR", &hidden.binaries)
         .env(WITHOUT, MpiKind::ALL.map(MpiKind::name).join(" "));
@@ -122,7 +122,7 @@ fn serial(workspace: &Workspace) -> Result<Command, StepError> {
     Ok(command)
 }
 
-/// Names of the files of end-to-end tests that look for MPI.
+/// The end-to-end tests that look for MPI, and the functions of their files that do, as filters.
 fn looking_for_mpi(folder: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for file in files(&folder.to_owned()) {
@@ -130,12 +130,53 @@ fn looking_for_mpi(folder: &Path) -> io::Result<Vec<String>> {
             Some(extension) if extension == "rs" => fs::read_to_string(&file)?,
             _ => continue,
         };
-        if LOOKS_FOR_MPI.iter().any(|words| text.contains(words)) {
-            names.extend(file.file_stem().map(|name| name.to_string_lossy().into()));
-        }
+        let module = file.file_stem().unwrap_or_default().to_string_lossy();
+        let functions = looking_functions(&text).into_iter();
+        names.extend(functions.map(|function| format!("{module}::{function}")));
     }
     names.sort();
     Ok(names)
+}
+
+/// The functions of a source that look for MPI, or name one that does; all of them, where what stands before the first does.
+fn looking_functions(text: &str) -> Vec<&str> {
+    let mut functions: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut before = Vec::new();
+    for line in text.lines() {
+        let code = line.trim_start();
+        let code = code.strip_prefix("pub ").unwrap_or(code);
+        let name = code
+            .strip_prefix("fn ")
+            .and_then(|rest| rest.split(['(', '<']).next());
+        match (name, functions.last_mut()) {
+            // Its own name would name it.
+            (Some(name), _) => functions.push((
+                name,
+                vec![code.split_once('(').map_or("", |(_, rest)| rest)],
+            )),
+            (None, Some((_, lines))) => lines.push(line),
+            (None, None) => before.push(line),
+        }
+    }
+    let looks = |line: &&str| LOOKS_FOR_MPI.iter().any(|words| line.contains(words));
+    let everywhere = before.iter().any(looks);
+    let (mut looking, mut others): (Vec<_>, Vec<_>) = functions
+        .into_iter()
+        .partition(|(_, lines)| everywhere || lines.iter().any(looks));
+    let mut next = 0;
+    while let Some((name, _)) = looking.get(next).cloned() {
+        let names_it = |line: &&str| {
+            line.split(|c: char| !c.is_alphanumeric() && c != '_')
+                .any(|word| word == name)
+        };
+        let (more, rest) = others
+            .into_iter()
+            .partition(|(_, lines)| lines.iter().any(names_it));
+        looking.extend::<Vec<_>>(more);
+        others = rest;
+        next += 1;
+    }
+    looking.into_iter().map(|(name, _)| name).collect()
 }
 
 /// What a machine without MPI would offer.
@@ -226,18 +267,30 @@ mod tests {
     fn tests_that_look_for_mpi_are_known_by_their_source() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests");
         let names = looking_for_mpi(&folder).unwrap();
+        let has = |name: &str| names.iter().any(|found| found.starts_with(name));
         for name in [
-            "call_paths",
-            "launchers",
-            "mpi_proxy",
-            "verbs_calibrate",
-            "amr_ranks",
+            "call_paths::",
+            "launchers::",
+            "mpi_proxy::",
+            "verbs_calibrate::",
+            "amr_ranks::under_mpi",
         ] {
-            assert!(names.contains(&name.to_string()), "{name} of {names:?}");
+            assert!(has(name), "{name} of {names:?}");
         }
-        for name in ["sod", "tidy", "fit_and_predict", "toggled"] {
-            assert!(!names.contains(&name.to_string()), "{name} of {names:?}");
+        for name in ["sod::", "tidy::", "fit_and_predict::", "toggled::"] {
+            assert!(!has(name), "{name} of {names:?}");
         }
+        assert!(names.len() > 50, "{names:?}");
+    }
+
+    #[test]
+    fn a_function_looks_that_names_one_that_does() {
+        let text = "const A: u8 = 0;\n\nfn ranks(a: u8) {\n    verb(&[\"--ranks\"]);\n}\n\nfn check() {\n    ranks(1)\n}\n\n\
+                    #[test]\nfn one() {\n    [1].map(|_| check());\n}\n\n#[test]\nfn two() {\n    checked()\n}\n";
+        assert_eq!(looking_functions(text), ["ranks", "check", "one"]);
+        let all = format!("const A: &str = \"doctor\";\n{text}");
+        assert_eq!(looking_functions(&all).len(), 4);
+        assert!(looking_functions("fn f() {}").is_empty());
     }
 
     #[test]
