@@ -132,6 +132,46 @@ fn the_ports_in_rust_are_those_in_c() {
     cargo(&["test"], &rust);
 }
 
+/// The ports of this project, said in SIDL: both languages take what is made of them.
+#[test]
+fn the_ports_of_this_project_are_made_of_sidl() {
+    let scratch = Scratch::new();
+    let sidl = root()
+        .join("examples/sidl/ports.sidl")
+        .display()
+        .to_string();
+    let framework = root().join("framework").display().to_string();
+    let told = scratch
+        .mastermind(&["proxy", &sidl, "-o", "made", "--framework", &framework])
+        .well();
+    assert!(
+        told.contains("ports.sidl: 10 ports") && !told.contains("left out"),
+        "{told}"
+    );
+    let made = scratch.path("made");
+    cargo(&["check"], &made.join("rust"));
+    let strict = ["-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"];
+    succeeds(
+        Command::new("cc")
+            .args(strict)
+            .arg(made.join("c/ports_ports.c")),
+    );
+    let strict = [
+        "-std=c++11",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-fsyntax-only",
+        "-x",
+        "c++",
+    ];
+    succeeds(
+        Command::new("c++")
+            .args(strict)
+            .arg(made.join("c/ports_ports.h")),
+    );
+}
+
 #[test]
 fn what_is_wrong_is_told() {
     let scratch = Scratch::new();
