@@ -39,6 +39,10 @@ pub fn source(library: &Library, file: &str) -> CSource {
     for port in &library.ports {
         // `a.BC` and `a.b.C` would be one name.
         let mut stem = stem(&port.name);
+        // What begins like that is of `cca.h`.
+        if stem.starts_with("cca_") {
+            stem.insert_str(0, "sidl_");
+        }
         while !stems.insert(stem.clone()) {
             stem += "_port";
         }
