@@ -120,7 +120,7 @@ pub fn parse(name: &str, text: &str) -> Result<File, SidlError> {
             if parser.takes("version") {
                 parser.version()?;
             }
-            parser.expect(";")?;
+            parser.must(";")?;
         } else if !(parser.takes("final") || parser.takes(";")) {
             return Err(parser.error("package, import or require"));
         }
@@ -181,7 +181,7 @@ impl Parser<'_> {
         found
     }
 
-    fn expect(&mut self, text: &str) -> Result<(), SidlError> {
+    fn must(&mut self, text: &str) -> Result<(), SidlError> {
         match self.takes(text) {
             true => Ok(()),
             false => Err(self.error(&format!("\"{text}\""))),
@@ -236,7 +236,7 @@ impl Parser<'_> {
             true => Some(self.version()?),
             false => outer_version.map(str::to_owned),
         };
-        self.expect("{")?;
+        self.must("{")?;
         let place = packages.len();
         packages.push(Package {
             name: name.clone(),
@@ -282,7 +282,7 @@ impl Parser<'_> {
     }
 
     fn enumeration(&mut self) -> Result<SymbolKind, SidlError> {
-        self.expect("{")?;
+        self.must("{")?;
         let (mut values, mut next) = (Vec::new(), 0_i64);
         while !self.takes("}") {
             let name = self.name("the name of a value")?;
@@ -304,13 +304,13 @@ impl Parser<'_> {
     }
 
     fn members(&mut self) -> Result<SymbolKind, SidlError> {
-        self.expect("{")?;
+        self.must("{")?;
         let mut members = Vec::new();
         while !self.takes("}") {
             let ty = self.ty()?;
             let (ty, name) = self.declared(ty)?;
             members.push((ty, name));
-            self.expect(";")?;
+            self.must(";")?;
         }
         Ok(SymbolKind::Struct(members))
     }
@@ -323,7 +323,7 @@ impl Parser<'_> {
         {
             parents.extend(self.list()?);
         }
-        self.expect("{")?;
+        self.must("{")?;
         while !self.takes("}") {
             if self.takes(";") {
                 continue;
@@ -347,9 +347,9 @@ impl Parser<'_> {
             if !self.is(0, "]") {
                 name += &self.name("an overload extension")?;
             }
-            self.expect("]")?;
+            self.must("]")?;
         }
-        self.expect("(")?;
+        self.must("(")?;
         let mut arguments = Vec::new();
         while !self.takes(")") {
             arguments.push(self.argument()?);
@@ -372,7 +372,7 @@ impl Parser<'_> {
                     if !self.is(0, "]") {
                         self.name("an overload extension")?;
                     }
-                    self.expect("]")?;
+                    self.must("]")?;
                 }
             } else {
                 break;
@@ -422,7 +422,7 @@ impl Parser<'_> {
         let Type::Raw(element, dimension, _) = ty else {
             return Ok((ty, name));
         };
-        self.expect("(")?;
+        self.must("(")?;
         let mut extents = vec![String::new()];
         let mut open = 0;
         while open > 0 || !self.is(0, ")") {
@@ -441,7 +441,7 @@ impl Parser<'_> {
                 Kind::Literal(_) | Kind::End => return Err(self.error("the extents of the array")),
             }
         }
-        self.expect(")")?;
+        self.must(")")?;
         if extents.len() != dimension as usize || extents.iter().any(String::is_empty) {
             return Err(self.error(&format!("{dimension} extents of \"{name}\"")));
         }
@@ -453,7 +453,7 @@ impl Parser<'_> {
         if !["array", "rarray", "iterator"].contains(&word.as_str()) || !self.is(0, "<") {
             return Ok(Type::Named(word));
         }
-        self.expect("<")?;
+        self.must("<")?;
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(self.error("fewer types within types"));
@@ -473,7 +473,7 @@ impl Parser<'_> {
                 _ => return Err(self.error("1 to 7 dimensions, row-major or column-major")),
             }
         }
-        self.expect(">")?;
+        self.must(">")?;
         self.depth -= 1;
         match (word.as_str(), element) {
             ("array", element) => Ok(Type::Array(element, dimension)),
@@ -499,7 +499,7 @@ impl Parser<'_> {
                     Kind::End => String::new(),
                 });
             }
-            self.expect(";")?;
+            self.must(";")?;
             assertions.push(joined(&words));
             if self.is(0, "}")
                 || self.is(0, "ensure")
