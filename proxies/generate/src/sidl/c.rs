@@ -194,7 +194,7 @@ fn array_types(library: &Library, file: &str) -> String {
                 | Ty::Array(Element::Text, _, Access::Given)
         )
     };
-    if types.iter().any(|ty| is_text(ty)) {
+    if types.iter().any(is_text) {
         let _ = write!(
             text,
             "\n/* A text that the caller gets and gives back by `release`, which may be null. */\n\

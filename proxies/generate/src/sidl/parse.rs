@@ -423,24 +423,21 @@ impl Parser<'_> {
             return Ok((ty, name));
         };
         self.must("(")?;
-        let mut extents = vec![String::new()];
-        let mut open = 0;
+        let (mut extents, mut extent, mut open) = (Vec::new(), String::new(), 0);
         while open > 0 || !self.is(0, ")") {
-            let token = self.advance();
-            match token.kind {
-                Kind::Sign(",") if open == 0 => extents.push(String::new()),
+            match self.advance().kind {
+                Kind::Sign(",") if open == 0 => extents.push(std::mem::take(&mut extent)),
                 Kind::Sign(sign) => {
                     open += usize::from(sign == "(");
                     open -= usize::from(sign == ")");
-                    extents.last_mut().map(|extent| *extent += sign);
+                    extent += sign;
                 }
-                Kind::Word(word) => drop(extents.last_mut().map(|extent| *extent += &word)),
-                Kind::Integer(n) => {
-                    extents.last_mut().map(|extent| *extent += &n.to_string());
-                }
+                Kind::Word(word) => extent += &word,
+                Kind::Integer(n) => extent += &n.to_string(),
                 Kind::Literal(_) | Kind::End => return Err(self.error("the extents of the array")),
             }
         }
+        extents.push(extent);
         self.must(")")?;
         if extents.len() != dimension as usize || extents.iter().any(String::is_empty) {
             return Err(self.error(&format!("{dimension} extents of \"{name}\"")));
