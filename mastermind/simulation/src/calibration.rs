@@ -259,6 +259,23 @@ fn lines(
         }
     }
     lines.sort_by_key(|line| line.above_bytes);
+    for place in 0..lines.len() {
+        let Line {
+            above_bytes,
+            slope_ns,
+            ..
+        } = lines[place];
+        if slope_ns < 0.0 {
+            // More bytes do not take less time: some sizes of the range were disturbed.
+            let until = lines
+                .get(place + 1)
+                .map_or(u64::MAX, |next| next.above_bytes);
+            let range = times
+                .iter()
+                .filter(|times| (above_bytes..=until).contains(&times.bytes));
+            lines[place] = middle_line(&range.copied().collect::<Vec<_>>(), above_bytes);
+        }
+    }
     Ok(lines)
 }
 

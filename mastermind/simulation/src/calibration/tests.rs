@@ -106,6 +106,19 @@ fn a_line_is_found_whatever_disturbs_some_sizes() {
     assert!(line.slope_ns == 0.0 && line.constant_ns > 0.0, "{line:?}");
 }
 
+/// Where small messages were disturbed more than larger ones, no machine comes of it that gains time by bytes.
+#[test]
+fn times_that_fall_at_first_give_no_negative_slope() {
+    let mut times = measured(&known(), 0.0);
+    for times in times.iter_mut().filter(|times| times.bytes <= 256) {
+        let ns = 4000.0 - 10.0 * times.bytes as f64;
+        times.one_way_ns.iter_mut().for_each(|time| *time = ns);
+    }
+    let link = fit_link(&times, Some(4096)).expect("a link").link;
+    assert!(link.gap_per_byte_ns >= 0.0, "{link:?}");
+    assert!(link.overhead_per_byte_ns >= 0.0, "{link:?}");
+}
+
 #[test]
 fn without_messages_that_ask_first_the_largest_is_the_threshold() {
     let times: Vec<_> = measured(&known(), 0.0)
