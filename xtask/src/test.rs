@@ -37,6 +37,9 @@ const LOOKS_FOR_MPI: [&str; 6] = [
 const WITH: &str = "MASTERMIND_TEST_WITH";
 const WITHOUT: &str = "MASTERMIND_TEST_WITHOUT";
 
+/// How many tests run at a time, as the harness of tests is told.
+const AT_ONCE: &str = "RUST_TEST_THREADS";
+
 /// Runs all checks: first what takes seconds, then what builds. The first that fails ends it, but for the tests themselves: all
 /// of them run, and what failed is told at the end.
 pub fn test(workspace: &Workspace, system: &System) -> Result<(), StepError> {
@@ -57,9 +60,10 @@ pub fn test(workspace: &Workspace, system: &System) -> Result<(), StepError> {
     }
     build::build_with_tests(workspace, system)?;
     let with = there(system).join(" ");
+    let at_once = tests_at_once();
     let mut failed = Vec::new();
     let mut run = |title: &str, command: &mut Command| {
-        command.env(WITH, &with);
+        command.env(WITH, &with).env(AT_ONCE, &at_once);
         failed.extend(run_step(title, command).err());
     };
     run("tests", &mut workspace.cargo(&TEST));
@@ -73,6 +77,13 @@ pub fn test(workspace: &Workspace, system: &System) -> Result<(), StepError> {
         0 => Ok(()),
         _ => Err(StepError::Several { failed }),
     }
+}
+
+/// One test more at a time than there are processors, unless the user says otherwise: many wait for programs that they start
+/// (138 s in place of 163 s on two processors).
+fn tests_at_once() -> OsString {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    env::var_os(AT_ONCE).unwrap_or_else(|| (processors + 1).to_string().into())
 }
 
 /// The rules that the sources keep, which nothing need be built for.
