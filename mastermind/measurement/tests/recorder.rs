@@ -453,6 +453,8 @@ fn logs_keep_what_is_spent_in_mpi_while_the_run_goes_on() {
     // As a killed program leaves them.
     let read = Run::open(directory.path()).unwrap();
     assert_eq!(read.damage().cloned().collect::<Vec<_>>(), []);
+    // What comes later belongs to who opens the run later.
+    spend(&run, &[(1, 1)]);
     let read = read.mpi_routines(0);
     let read: Vec<_> = read.iter().map(|r| (&*r.name, r.calls, r.ns)).collect();
     let expected = [

@@ -54,6 +54,8 @@ pub struct Log {
     last: Option<(u32, u64)>,
     open: Vec<OpenCallInfo>,
     damage: Vec<Damage>,
+    /// What the thread had spent in MPI when the log was opened; the functions that were called.
+    mpi_totals: Vec<MpiRoutineDefinition>,
     unrecorded: Vec<UnrecordedCalls>,
     /// Call paths from which such calls were made.
     callers: BTreeSet<u32>,
@@ -107,6 +109,7 @@ impl Log {
             last: None,
             open: Vec::new(),
             damage: Vec::new(),
+            mpi_totals: Vec::new(),
             unrecorded: Vec::new(),
             callers: BTreeSet::new(),
             known: None,
@@ -122,6 +125,7 @@ impl Log {
         }
         let there = bytes.len().saturating_sub(entries_at) as usize / WORD;
         log.read_entries(&file, header.get(), there);
+        log.read_mpi_totals(&file);
         if entries_at == HEADER_BYTES as u64 {
             log.read_unrecorded(&header);
         } else {
@@ -433,8 +437,36 @@ impl Log {
         self.file.is_cut()
     }
 
-    /// What the thread of this log has spent in MPI, as kept while the run goes on; the functions that were called.
-    pub(crate) fn mpi_totals(&self) -> Vec<MpiRoutineDefinition> {
+    /// What the thread of this log had spent in MPI when the log was opened; the functions that were called. Empty where a
+    /// definition tells what the whole rank spent.
+    pub(crate) fn mpi_totals(&self) -> &[MpiRoutineDefinition] {
+        &self.mpi_totals
+    }
+
+    /// Reads what the thread has spent in MPI so far.
+    ///
+    /// Once the rank's program has defined what it spent, that counts; what the log keeps goes on, with the calls that gather
+    /// the sums of all ranks. So that it is from before the definition, the definition is looked for once more behind it.
+    fn read_mpi_totals(&mut self, file: &File) {
+        if self.definitions.mpi_routines.is_some() {
+            return;
+        }
+        let kept = self.kept_mpi_totals();
+        if kept.is_empty() {
+            return;
+        }
+        let committed = HeaderWords::read(file).and_then(|header| header.get().committed_bytes());
+        let end = usize::try_from(committed.unwrap_or_default() / WORD as u64);
+        let mut later = Definitions::of_at_most(self.n_words);
+        let mut window = self.file.window(self.n_words, end.unwrap_or_default());
+        scan(&mut window, self.n_words, &mut later);
+        match later.mpi_routines {
+            Some(defined) => self.definitions.mpi_routines = Some(defined),
+            None => self.mpi_totals = kept,
+        }
+    }
+
+    fn kept_mpi_totals(&self) -> Vec<MpiRoutineDefinition> {
         let Some(kept) = &self.definitions.mpi_totals else {
             return Vec::new();
         };
@@ -695,4 +727,53 @@ fn is_mapped_for_writing(file: &File) -> bool {
         let _ = flock(file, FlockOperation::NonBlockingUnlock);
     }
     is_locked
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::definition::{Definition, MpiRoutinesDefinition, MpiTotalsDefinition};
+    use crate::preparer::ChunkPreparer;
+    use crate::writer::{ChunkSizes, LogWriter};
+
+    #[test]
+    fn totals_that_are_defined_while_a_log_is_opened_count() {
+        let directory = tempfile::tempdir().unwrap();
+        let identity = LogIdentity { rank: 0, thread: 0 };
+        let preparer = Arc::new(ChunkPreparer::start(None).unwrap());
+        let (start, sizes) = (Calibration::default(), ChunkSizes::default());
+        let writer = LogWriter::create(directory.path(), identity, start, sizes, &preparer);
+        let mut writer = writer.unwrap();
+        let kept = writer.keep(2).unwrap();
+        let totals = MpiTotalsDefinition {
+            word: kept.word,
+            functions: vec!["MPI_Allgather".into()],
+            before: Vec::new(),
+        };
+        writer.define(&Definition::MpiTotals(totals)).unwrap();
+        let routine = |calls| MpiRoutineDefinition {
+            name: "MPI_Allgather".into(),
+            calls,
+            ticks: 7,
+        };
+        let call = |calls| {
+            // SAFETY: two words are kept, and nobody else writes them.
+            unsafe { std::slice::from_raw_parts_mut(kept.start, 2) }.copy_from_slice(&[calls, 7]);
+        };
+        call(2);
+        let file = File::open(writer.path()).unwrap();
+        let mut log = Log::open(writer.path()).unwrap();
+        assert_eq!(log.mpi_totals(), [routine(2)]);
+        // As by a log that is just being opened, whose entries have been read.
+        let routines = vec![routine(2)];
+        let defined = MpiRoutinesDefinition { routines };
+        let definition = Definition::MpiRoutines(defined.clone());
+        writer.define(&definition).unwrap();
+        call(4);
+        log.read_mpi_totals(&file);
+        assert_eq!(log.definitions().mpi_routines, Some(defined));
+        assert_eq!(log.mpi_totals(), [routine(2)]);
+    }
 }

@@ -128,8 +128,8 @@ impl Run {
         })
     }
 
-    /// What a rank has spent in MPI, by function, over its threads: as told at the end of the run, else as its logs kept it
-    /// until then. Times in nanoseconds.
+    /// What a rank has spent in MPI, by function, over its threads: as told at the end of the run, else as its logs had it
+    /// when they were opened. Times in nanoseconds.
     pub fn mpi_routines(&self, rank: u32) -> Vec<MpiRoutine> {
         let mut routines = BTreeMap::<String, MpiRoutine>::new();
         let mut add = |log: &Log, routine: &MpiRoutineDefinition| {
