@@ -39,6 +39,7 @@ mod names;
 mod odd_files;
 mod output;
 mod proxies;
+mod python;
 mod ranks_agree;
 mod rc_ccaffeine;
 mod rc_script;

@@ -47,6 +47,11 @@ fn the_pages_on_choice_simulation_and_ports() {
 }
 
 #[test]
+fn the_page_on_python() {
+    follow(&["python.md"]);
+}
+
+#[test]
 fn the_readme() {
     guide::follow(&root().join("README.md"));
 }

@@ -19,7 +19,7 @@ const FRAMEWORK: [&str; 6] = [
 const FOR_COMPONENTS: [&str; 3] = ["cca-abi", "cca-port-macro", "cca-ports"];
 
 /// The crates of `mastermind/` and what each may use, `cca-*` aside.
-const MASTERMIND: [(&str, &[&str]); 10] = [
+const MASTERMIND: [(&str, &[&str]); 11] = [
     ("mastermind-records", &[]),
     ("mastermind-export", &["mastermind-records"]),
     ("mastermind-measurement", &["mastermind-records"]),
@@ -38,6 +38,16 @@ const MASTERMIND: [(&str, &[&str]); 10] = [
     ),
     ("mastermind-preload", &["mastermind-component"]),
     (
+        "mastermind-python",
+        &[
+            "mastermind-export",
+            "mastermind-records",
+            "mastermind-models",
+            "mastermind-composition",
+            "mastermind-component",
+        ],
+    ),
+    (
         "mastermind-cli",
         &[
             "mastermind-measurement",
@@ -55,12 +65,13 @@ const MASTERMIND: [(&str, &[&str]); 10] = [
 ];
 
 /// Crates of others that have one home here.
-const HOMES: [(&str, &str); 5] = [
+const HOMES: [(&str, &str); 6] = [
     ("abi_stable", "cca-abi"),
     ("anyhow", "mastermind-cli"),
     ("libloading", "cca-loader"),
     ("mpi", "cca-comm-mpi"),
     ("parquet", "mastermind-export"),
+    ("pyo3", "mastermind-python"),
 ];
 
 fn metadata() -> Metadata {
@@ -99,6 +110,7 @@ fn may_use(room: &str, user: &str, used: &str) -> bool {
         "mastermind" => {
             let framework = match user {
                 "mastermind-component" | "mastermind-cli" => FRAMEWORK.contains(&used),
+                "mastermind-python" => used == "cca-core",
                 "mastermind-preload" => matches!(used, "cca-loader" | "cca-comm"),
                 "mastermind-measurement" | "mastermind-records" => used == "cca-abi",
                 _ => false,

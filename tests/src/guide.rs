@@ -11,13 +11,14 @@
 //! ````
 //!
 //! In what is printed, a line `...` stands for any number of lines, `[..]` for anything within a line; blanks count as one. A page
-//! that needs MPI says `<!-- needs: mpi -->`, and is passed over where there is none.
+//! that needs MPI says `<!-- needs: mpi -->`, and is passed over where there is none; one with `<!-- needs: python -->` finds the Python
+//! package.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::{Scratch, bin_dir, root};
+use crate::{Scratch, bin_dir, python_package, root};
 
 /// A block that means something.
 enum Block {
@@ -48,6 +49,9 @@ pub fn follow(page: &Path) {
     let scratch = Scratch::new();
     std::os::unix::fs::symlink(root().join("examples"), scratch.path("examples"))
         .expect("the examples");
+    if text.contains("<!-- needs: python -->") && !python_package(&scratch) {
+        return;
+    }
     let mut n_commands = 0;
     for block in blocks(&text) {
         match block {
@@ -79,6 +83,7 @@ fn check(scratch: &Scratch, spoken: &Spoken, [fails, times]: [bool; 2], page: &P
         .env("PATH", format!("{}:{path}", bin_dir().display()))
         // The examples name the usual target folder; this may be another.
         .env("CCA_COMPONENT_PATH", bin_dir())
+        .env("PYTHONPATH", scratch.path(""))
         // As a container's only user may have to.
         .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
         .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")

@@ -10,6 +10,7 @@ mod made;
 mod missing;
 mod mpi_programs;
 mod program;
+mod python;
 mod ranks;
 
 pub use adaptive::{
@@ -25,6 +26,7 @@ pub use mpi_programs::{
     back_end_library, compile_mpi, ended, mpi_fixture, mpirun, mpis_with, output,
 };
 pub use program::{Ended, Scratch, field};
+pub use python::python_package;
 pub use ranks::{RankComm, on_ranks};
 
 use std::env;

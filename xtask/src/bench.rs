@@ -205,6 +205,15 @@ pub fn assemblies(workspace: &Workspace) -> Result<(), StepError> {
     run_step("every assembly, predicted and run", &mut script)
 }
 
+/// The Python package from its wheel.
+pub fn python(workspace: &Workspace) -> Result<(), StepError> {
+    let mut script = Command::new("sh");
+    script
+        .arg(workspace.root.join("benches/python/run.sh"))
+        .env("CARGO_TARGET_DIR", &workspace.target);
+    run_step("the Python package", &mut script)
+}
+
 /// The tables of the error correction, and what a run costs beside Operon's.
 pub fn mecp(workspace: &Workspace) -> Result<(), StepError> {
     let mut script = Command::new("sh");

@@ -23,7 +23,7 @@ use crate::system::System;
 use crate::workspace::Workspace;
 
 /// Libraries in the folder of the build that nobody loads afterwards.
-const NOT_INSTALLED: [&str; 1] = ["libcca_port_macro.so"];
+const NOT_INSTALLED: [&str; 2] = ["libcca_port_macro.so", "lib_mastermind.so"];
 
 /// Where the examples look for libraries, in the sources and after installation.
 const LIBRARY_PATH: [&str; 2] = ["../../target/release", "../../../../lib/mastermind"];

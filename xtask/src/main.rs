@@ -21,7 +21,7 @@ use steps::StepError;
 use system::System;
 use workspace::Workspace;
 
-const USAGE: &str = "usage: cargo xtask demo|choice|prediction|test|bench|extrap|mecp|adapt|assemblies|build|install|dist|system [--no-install] [--full]
+const USAGE: &str = "usage: cargo xtask demo|choice|prediction|test|bench|extrap|mecp|adapt|assemblies|python|build|install|dist|system [--no-install] [--full]
 
   demo          build, run the shock problem, fit, and choose an implementation
   choice        the last part of the demo by itself; fails if a prediction does
@@ -34,6 +34,7 @@ const USAGE: &str = "usage: cargo xtask demo|choice|prediction|test|bench|extrap
   adapt         how near to an oracle the choice of an implementation comes while it is learnt what each takes, beside
                 other policies, as extrap; and what a run takes where a component becomes slow
   assemblies    every assembly of the case study predicted before it is run, in processor seconds; about ten minutes
+  python        the Python package: wheel, notebooks, tables in pandas, Polars and DuckDB, 10^7 records; as extrap
   build         the binary, the component libraries, the MPI back ends
   install       all of them with headers, examples, completions and manual pages, into --prefix DIR
   dist          the same as an archive in target/dist, to be unpacked anywhere
@@ -115,6 +116,10 @@ fn run(
         "mecp" => Workspace::find().and_then(|workspace| bench::mecp(&workspace)),
         "adapt" => Workspace::find().and_then(|workspace| bench::adapt(&workspace)),
         "assemblies" => Workspace::find().and_then(|workspace| bench::assemblies(&workspace)),
+        "python" => prepared().and_then(|(workspace, system)| {
+            build::build(&workspace, &system)?;
+            bench::python(&workspace)
+        }),
         other => Err(StepError::Usage {
             found: other.to_owned(),
             usage: USAGE,

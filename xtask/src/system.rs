@@ -77,6 +77,8 @@ pub struct System {
     pub fortran_compiler: bool,
     /// Whether there is make: what `new component` makes in C, C++ and Fortran is built with it.
     pub make: bool,
+    /// Whether there is python3: the tests of the Python package need it.
+    pub python: bool,
     /// Whether bindgen finds libclang and the headers that belong to it.
     pub libclang: bool,
 }
@@ -90,6 +92,7 @@ impl System {
             cpp_compiler: on_path("c++"),
             fortran_compiler: on_path("gfortran"),
             make: on_path("make"),
+            python: on_path("python3"),
             libclang: has_libclang(),
         }
     }
@@ -115,6 +118,9 @@ impl System {
         }
         if !self.make {
             packages.push("make".to_owned());
+        }
+        if !self.python {
+            packages.push("python3".to_owned());
         }
         packages.extend(
             self.missing_mpis()
@@ -153,7 +159,7 @@ pub fn prepare(install: bool) -> Result<System, StepError> {
             }
             _ => println!(
                 "to install them: use this system's packages (or modules) for Open MPI or MPICH, \
-                 libclang, make, gfortran, and compilers of C and C++ named cc and c++"
+                 libclang, make, gfortran, python3, and compilers of C and C++ named cc and c++"
             ),
         }
     }
@@ -409,6 +415,7 @@ mod tests {
             cpp_compiler: true,
             fortran_compiler: true,
             make: true,
+            python: true,
             libclang: false,
         };
         let libclang = ["libclang1-14".to_owned()];

@@ -103,7 +103,9 @@ fn rules(workspace: &Workspace) -> Result<(), StepError> {
 /// What the tests are not to pass over, as they name it.
 fn there(system: &System) -> Vec<&'static str> {
     let mpis = back_ends(system).map(|mpi| mpi.kind.name());
-    let compilers = ["cc", "c++"].into_iter().filter(|name| on_path(name));
+    let compilers = ["cc", "c++", "python3"]
+        .into_iter()
+        .filter(|name| on_path(name));
     mpis.chain(compilers).collect()
 }
 

@@ -12,8 +12,8 @@ use mastermind_models::{
 use serde::Serialize;
 
 use crate::measurements::{Reading, each_call};
-use crate::names;
 use crate::output;
+use mastermind_component::names;
 
 /// How the predictions of one model hold against calls that were not fitted.
 #[derive(Serialize)]

@@ -11,7 +11,6 @@ mod figures;
 mod held_out;
 mod help;
 mod measurements;
-mod names;
 mod output;
 mod session;
 mod shipped;

@@ -17,7 +17,7 @@ use mastermind_records::{RecordsError, Run};
 
 use crate::by_settings::BySettings;
 use crate::commands::profile;
-use crate::names::{self, Names};
+use mastermind_component::names::{self, Names};
 
 /// How inputs other than records are read.
 #[derive(Args, Clone, Default)]
@@ -434,7 +434,7 @@ pub fn select(
     }
     let meant = names::meant(name, &known);
     if meant.is_empty() {
-        return Err(names::unknown("fit", name, "no calls recorded", &known));
+        return Err(names::unknown("fit", name, "no calls recorded", &known).into());
     }
     let mut place = 0;
     found.retain(|_| {

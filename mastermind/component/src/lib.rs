@@ -6,6 +6,7 @@
 //! * [`Measurement`]: provides `cca.Measurement`, timers and events for components (section 4.1);
 //! * [`samples`]: the recorded calls as samples, for the fit;
 //! * [`workload`]: the recorded calls as a workload, for the choice;
+//! * [`names`]: what a method is called, in every verb;
 //! * [`add_to_call_graph`]: the recorded calls as a call graph;
 //! * [`Adaptation`]: follows the records of a run and has components swapped while it goes on;
 //! * [`Wrapped`]: the same recording in a program that was never written for it.
@@ -14,6 +15,7 @@ mod adaptation;
 mod call_graph;
 mod mastermind;
 mod measurement;
+pub mod names;
 mod perf_model;
 mod record_objects;
 mod samples;

@@ -39,7 +39,8 @@ impl ArrowTable {
         columns: &Columns,
         metadata: &[(&str, &str)],
     ) -> Result<Self, ExportError> {
-        let fields: Vec<_> = columns.columns.iter().map(field).collect();
+        let fields = columns.columns.iter();
+        let fields: Vec<_> = fields.map(|column| field(column, DataType::Utf8)).collect();
         let metadata = metadata.iter();
         let metadata = metadata.map(|(key, value)| (key.to_string(), value.to_string()));
         let schema = Schema::new_with_metadata(fields, metadata.collect::<HashMap<_, _>>());
@@ -66,11 +67,15 @@ impl ArrowTable {
     }
 }
 
-fn field(column: &Column) -> Field {
+/// The field of a column.
+///
+/// # Arguments
+/// * `text` - how texts are kept
+pub(crate) fn field(column: &Column, text: DataType) -> Field {
     let kind = match column.shape {
         Shape::Delta | Shape::Few => DataType::Int64,
         Shape::Real => DataType::Float64,
-        Shape::Text => DataType::Utf8,
+        Shape::Text => text,
         Shape::Flag => DataType::Boolean,
     };
     let metadata = [("unit", column.unit.as_str()), ("about", column.about)];

@@ -102,6 +102,9 @@ const LAST: [(&str, Shape, bool, &str, &str); 3] = [
 /// Place of the first parameter.
 pub(crate) const N_FIRST: usize = FIRST.len();
 
+/// Number of columns behind the last parameter or counter.
+pub(crate) const N_LAST: usize = LAST.len();
+
 /// The columns, and where the parameters and counters of each method go.
 pub(crate) struct Columns {
     pub(crate) columns: Vec<Column>,

@@ -42,6 +42,20 @@ pub enum ExportError {
         /// Why not.
         source: csv::Error,
     },
+    /// A column that the table does not have.
+    #[error("cannot read column \"{name}\": not there, expected one of {known}")]
+    NoColumn {
+        /// As it was asked for.
+        name: String,
+        /// The columns.
+        known: String,
+    },
+    /// A column that was asked for twice.
+    #[error("cannot read column \"{name}\": asked for twice, expected each once")]
+    ColumnTwice {
+        /// The column.
+        name: String,
+    },
     /// A folder that holds a dataset already, with which the new one would be mixed.
     #[error("cannot write records \"{}\": not empty, expected an empty or a new folder", path.display())]
     NotEmpty {

@@ -3,6 +3,7 @@
 //! * [`LogWriter`] writes the log of one thread, in a memory-mapped file that a killed process leaves readable;
 //! * [`Log`] reads one, [`Run`] all logs of a directory, and both say what is damaged;
 //! * [`RunFollower`] reads the logs of a running program as they grow, each record once;
+//! * [`RunInfo`] is what the logs know of a run apart from its calls;
 //! * [`Profile`] sums a run up, [`compare()`] holds two side by side; [`write_csv`] exports one.
 //!
 //! What a record is made of, word by word, is [`cca_abi::recording::word`]; the file around it is [`layout`].
@@ -20,6 +21,7 @@ mod effect;
 mod error;
 mod exclusive;
 mod follow;
+mod info;
 pub mod layout;
 mod log;
 mod path_totals;
@@ -45,6 +47,7 @@ pub use effect::{Effect, LEVEL as EFFECT_LEVEL};
 pub use error::RecordsError;
 pub use exclusive::{Exclusive, ExclusiveTimes};
 pub use follow::{RunFollower, Stretch};
+pub use info::{ClockInfo, RunInfo};
 pub use layout::{Calibration, LogIdentity};
 pub use log::{Log, OpenCallInfo, RunningSums, is_being_written};
 pub use path_totals::PathTimes;

@@ -18,7 +18,7 @@ use mastermind_composition::{
 use mastermind_models::Metric;
 use serde::Serialize;
 
-use self::runs::{Runs, earlier_spread, predicted_seconds};
+use self::runs::{Runs, earlier_spread};
 use crate::commands::plan::joined;
 use crate::commands::predict::read_models;
 use crate::commands::profile::tell_missing_records;
@@ -143,7 +143,7 @@ impl Choose {
             warn_of_scaling(&scaled);
             calls = scaled.workload;
         }
-        let seconds = predicted_seconds(&models);
+        let seconds = Seconds::predicted_by(&models);
         let interactions = runs.as_ref().map_or_else(Vec::new, |runs| {
             interactions(&runs.times_like(&run), &joined(&assembly))
         });

@@ -12,9 +12,8 @@ use mastermind_export::{
     ExportError, ExtrapFormat, TableFormat, write_extrap, write_parquet, write_perfetto,
     write_table,
 };
-use mastermind_records::{Run, write_csv};
+use mastermind_records::{Run, RunInfo, write_csv};
 
-use crate::commands::info;
 use crate::commands::profile::tell_missing_records;
 use crate::destination::{Force, is_standard_output};
 use crate::errors::WrongUse;
@@ -166,7 +165,7 @@ impl Export {
                 self.output.join(format!("records.{}", format.ending()))
             }
         };
-        let about = serde_json::to_string(&info::told(run))?;
+        let about = serde_json::to_string(&RunInfo::of(run))?;
         let name = name_of(&self.records);
         self.through_file(&path, |out| {
             write_table(run, &name, &about, out, table).map(drop)

@@ -1,6 +1,5 @@
 //! `mastermind info`: what the logs of a run know of it.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -11,7 +10,7 @@ use clap::Args;
 use mastermind_component::decisions_file;
 use mastermind_composition::adapt::Decision;
 use mastermind_records::definition::{ClassDefinition, ConnectionDefinition, SwapDefinition};
-use mastermind_records::{Log, Run};
+use mastermind_records::{ClockInfo, RunInfo};
 use serde::Serialize;
 
 use super::profile::open;
@@ -30,49 +29,12 @@ pub struct Info {
 
 /// A run, as its logs tell it.
 #[derive(Serialize)]
-pub struct Told {
-    pub assembly: String,
-    /// Values of the parameters by `INSTANCE.PORT.KEY`.
-    parameters: BTreeMap<String, String>,
-    classes: Vec<ClassDefinition>,
-    connections: Vec<ConnectionDefinition>,
-    /// Components replaced while the run went on.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    swaps: Vec<SwapDefinition>,
+struct Told {
+    #[serde(flatten)]
+    info: RunInfo,
     /// What `run --adapt` decided.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     decisions: Vec<Decision>,
-    /// Ranks of the run, and how many of them left logs.
-    ranks: u32,
-    ranks_with_logs: usize,
-    logs: usize,
-    hosts: BTreeSet<String>,
-    /// Start of the first rank, nanoseconds since 1970-01-01 UTC.
-    started_unix_ns: Option<u64>,
-    /// Where MPI time comes from, if it was measured.
-    mpi: Option<String>,
-    clocks: Vec<ClockTold>,
-    /// Counters that were read, with their units.
-    counters: BTreeMap<String, String>,
-    /// Counters that could not be read, with the reasons.
-    missing_counters: BTreeMap<String, BTreeSet<String>>,
-    finished: bool,
-    records: u64,
-    lost_records: u64,
-    /// What cannot be read.
-    damage: Vec<String>,
-}
-
-/// A clock, and what a recorded call costs by it; one for all ranks whose clocks are alike.
-#[derive(Serialize)]
-pub struct ClockTold {
-    name: String,
-    ticks_per_second: f64,
-    /// What it advances by at once.
-    step_ns: Option<f64>,
-    /// What a recorded call with two parameters costs.
-    record_ns: Option<f64>,
-    ranks: Vec<u32>,
 }
 
 impl Info {
@@ -82,13 +44,13 @@ impl Info {
     /// There are no records; they cannot be read.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         let told = Told {
+            info: RunInfo::of(&open(&self.records)?),
             decisions: decisions(&self.records)?,
-            ..told(&open(&self.records)?)
         };
         if self.json {
             output::json(&told)?;
         } else {
-            output::line(text(&told));
+            output::line(text(&told.info, &told.decisions));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -107,130 +69,42 @@ fn decisions(records: &Path) -> anyhow::Result<Vec<Decision>> {
         .collect())
 }
 
-/// What the logs of a run tell of it.
-pub fn told(run: &Run) -> Told {
-    // Each log says the same of the run.
-    let definition = run.logs().first().map(|log| &log.definitions().run);
-    let definition = definition.cloned().unwrap_or_default();
-    let definitions = || run.logs().iter().map(Log::definitions);
-    let started = definitions().map(|definitions| definitions.run.started_unix_ns);
-    let (counters, missing_counters) = counters(run);
-    Told {
-        assembly: definition.assembly,
-        parameters: definition.parameters,
-        classes: definition.classes,
-        connections: definition.connections,
-        swaps: run
-            .logs()
-            .first()
-            .map_or_else(Vec::new, |log| log.definitions().swaps.clone()),
-        decisions: Vec::new(),
-        ranks: definition.ranks,
-        ranks_with_logs: run.ranks().len(),
-        logs: run.logs().len(),
-        hosts: definitions()
-            .map(|definitions| definitions.run.host.clone())
-            .collect(),
-        started_unix_ns: started.filter(|ns| *ns > 0).min(),
-        mpi: definition.mpi,
-        clocks: clocks(run),
-        counters,
-        missing_counters,
-        finished: run.is_finished(),
-        records: run.n_records(),
-        lost_records: run.dropped(),
-        damage: run.damage().map(ToString::to_string).collect(),
-    }
-}
-
-/// The clocks of the ranks, those alike together: the rates of two ranks of one machine differ in the last digits.
-fn clocks(run: &Run) -> Vec<ClockTold> {
-    let mut clocks = Vec::<ClockTold>::new();
-    for log in run.logs() {
-        let (definitions, rank) = (log.definitions(), log.identity().rank);
-        let Some(clock) = &definitions.clock else {
-            continue;
-        };
-        let step_ns = clock.step_ns();
-        let near = |a: f64, b: f64| (a / b - 1.0).abs() < 0.1;
-        let alike = |told: &&mut ClockTold| {
-            told.name == clock.name
-                && near(told.ticks_per_second, clock.ticks_per_second)
-                && told.step_ns.is_some() == step_ns.is_some()
-                && told.step_ns.zip(step_ns).is_none_or(|(a, b)| near(a, b))
-        };
-        match clocks.iter_mut().find(alike) {
-            Some(told) => told.ranks.push(rank),
-            None => clocks.push(ClockTold {
-                name: clock.name.clone(),
-                ticks_per_second: clock.ticks_per_second,
-                step_ns,
-                record_ns: definitions.cost.map(|cost| cost.record_ns),
-                ranks: vec![rank],
-            }),
-        }
-    }
-    clocks.iter_mut().for_each(|told| told.ranks.dedup());
-    clocks
-}
-
-/// Counters that were read, with units, and those that were not, with reasons.
-fn counters(run: &Run) -> (BTreeMap<String, String>, BTreeMap<String, BTreeSet<String>>) {
-    let (mut read, mut missing) = (BTreeMap::new(), BTreeMap::<String, BTreeSet<_>>::new());
-    let methods = run
-        .logs()
-        .iter()
-        .flat_map(|log| log.definitions().methods());
-    for counter in methods.flat_map(|method| &method.counters) {
-        match &counter.unavailable {
-            None => drop(read.insert(counter.name.clone(), counter.unit.clone())),
-            Some(why) => drop(
-                missing
-                    .entry(counter.name.clone())
-                    .or_default()
-                    .insert(why.clone()),
-            ),
-        }
-    }
-    (read, missing)
-}
-
 /// A run in a line: ranks, host, start, records.
-pub fn summary(told: &Told) -> String {
-    let ranks = match told.ranks {
+pub fn summary(info: &RunInfo) -> String {
+    let ranks = match info.ranks {
         1 => "1 rank".to_owned(),
         n => format!("{n} ranks"),
     };
-    let hosts = Vec::from_iter(told.hosts.iter().cloned()).join(", ");
-    let started = told
+    let hosts = Vec::from_iter(info.hosts.iter().cloned()).join(", ");
+    let started = info
         .started_unix_ns
         .map_or_else(String::new, |ns| format!(", {}", time(ns)));
-    let lost = told.lost_records;
+    let lost = info.lost_records;
     format!(
         "{ranks} on {hosts}{started}; {} calls recorded, {lost} lost",
-        told.records
+        info.records
     )
 }
 
 /// What is told of a run, line by line.
-pub fn rows(told: &Told) -> Vec<(&'static str, String)> {
+pub fn rows(info: &RunInfo, decisions: &[Decision]) -> Vec<(&'static str, String)> {
     let mut rows = vec![
-        ("assembly", told.assembly.clone()),
-        ("ranks", ranks(told)),
+        ("assembly", info.assembly.clone()),
+        ("ranks", ranks(info)),
         (
             "host",
-            Vec::from_iter(told.hosts.iter().cloned()).join(", "),
+            Vec::from_iter(info.hosts.iter().cloned()).join(", "),
         ),
     ];
-    if let Some(ns) = told.started_unix_ns {
+    if let Some(ns) = info.started_unix_ns {
         rows.push(("started", time(ns)));
     }
-    let mpi = told.mpi.clone();
+    let mpi = info.mpi.clone();
     rows.push(("time in MPI", mpi.unwrap_or_else(|| "not measured".into())));
     rows.extend(
-        told.clocks
+        info.clocks
             .iter()
-            .map(|clock| ("clock", clock_text(clock, told))),
+            .map(|clock| ("clock", clock_text(clock, info))),
     );
     let of_class = |class: &ClassDefinition| {
         let ClassDefinition {
@@ -245,9 +119,9 @@ pub fn rows(told: &Told) -> Vec<(&'static str, String)> {
             format!("{instance} = {class} {version}, {library} ({library_hash})"),
         )
     };
-    rows.extend(told.classes.iter().map(of_class));
+    rows.extend(info.classes.iter().map(of_class));
     let parameter = |(key, value): (&String, &String)| ("parameter", format!("{key} = {value}"));
-    rows.extend(told.parameters.iter().map(parameter));
+    rows.extend(info.parameters.iter().map(parameter));
     let swap = |swap: &SwapDefinition| {
         let to = &swap.to;
         (
@@ -255,9 +129,9 @@ pub fn rows(told: &Told) -> Vec<(&'static str, String)> {
             format!("{}: {} by {}", to.instance, swap.from, to.class),
         )
     };
-    rows.extend(told.swaps.iter().map(swap));
+    rows.extend(info.swaps.iter().map(swap));
     let decision = |decision: &Decision| ("decision", decision.to_string());
-    rows.extend(told.decisions.iter().map(decision));
+    rows.extend(decisions.iter().map(decision));
     let connection = |c: &ConnectionDefinition| {
         let how = if c.monitored {
             "recorded"
@@ -271,22 +145,22 @@ pub fn rows(told: &Told) -> Vec<(&'static str, String)> {
         );
         ("connection", joined)
     };
-    rows.extend(told.connections.iter().map(connection));
+    rows.extend(info.connections.iter().map(connection));
     let counter = |(name, unit): (&String, &String)| match unit.as_str() {
         "" => ("counter", name.clone()),
         unit => ("counter", format!("{name} [{unit}]")),
     };
-    rows.extend(told.counters.iter().map(counter));
-    for (name, why) in &told.missing_counters {
+    rows.extend(info.counters.iter().map(counter));
+    for (name, why) in &info.missing_counters {
         let why = Vec::from_iter(why.iter().cloned()).join("; ");
         rows.push(("counter", format!("{name} not read: {why}")));
     }
-    let (records, lost) = (told.records, told.lost_records);
+    let (records, lost) = (info.records, info.lost_records);
     rows.push((
         "records",
-        format!("{records} in {} logs, {lost} lost", told.logs),
+        format!("{records} in {} logs, {lost} lost", info.logs),
     ));
-    if !told.finished {
+    if !info.finished {
         rows.push(("end", "has not ended, or was killed".into()));
     }
     rows
@@ -297,20 +171,20 @@ fn time(unix_ns: u64) -> String {
     humantime::format_rfc3339_seconds(time).to_string()
 }
 
-fn text(told: &Told) -> String {
-    let rows = rows(told).into_iter();
+fn text(info: &RunInfo, decisions: &[Decision]) -> String {
+    let rows = rows(info, decisions).into_iter();
     let rows = rows.map(|(what, found)| vec![what.to_string(), found]);
     output::table(&["WHAT", "FOUND"], &[], rows)
 }
 
-fn ranks(told: &Told) -> String {
-    match told.ranks_with_logs {
-        n if n == told.ranks as usize => n.to_string(),
-        n => format!("{}, of which {n} left logs", told.ranks),
+fn ranks(info: &RunInfo) -> String {
+    match info.ranks_with_logs {
+        n if n == info.ranks as usize => n.to_string(),
+        n => format!("{}, of which {n} left logs", info.ranks),
     }
 }
 
-fn clock_text(clock: &ClockTold, told: &Told) -> String {
+fn clock_text(clock: &ClockInfo, info: &RunInfo) -> String {
     let mut text = format!("{} at {:.1} MHz", clock.name, clock.ticks_per_second / 1e6);
     match clock.step_ns {
         Some(ns) => text += &format!(", in steps of {ns:.3} ns"),
@@ -319,7 +193,7 @@ fn clock_text(clock: &ClockTold, told: &Told) -> String {
     if let Some(ns) = clock.record_ns {
         text += &format!("; a record costs {ns:.1} ns");
     }
-    if clock.ranks.len() < told.ranks_with_logs {
+    if clock.ranks.len() < info.ranks_with_logs {
         let ranks: Vec<_> = clock.ranks.iter().map(ToString::to_string).collect();
         text += &format!("; ranks {}", ranks.join(", "));
     }

@@ -20,8 +20,8 @@ use crate::figures::scatter::{self, Scatter};
 use crate::figures::style::Axis;
 use crate::figures::{Format, save};
 use crate::measurements::{self, Measured, Reading};
-use crate::names::{self, Names};
 use crate::output;
+use mastermind_component::names::{self, Names};
 
 mod mean;
 
@@ -325,7 +325,7 @@ fn calls<'r>(run: &'r Run, typed: &str) -> anyhow::Result<(String, Vec<Call<'r>>
         }
     }
     if calls.is_empty() {
-        return Err(names::unknown("draw", typed, NO_CALLS, &known));
+        return Err(names::unknown("draw", typed, NO_CALLS, &known).into());
     }
     Ok((name.to_owned(), calls))
 }

@@ -13,8 +13,8 @@ use serde::Serialize;
 use crate::commands::fit::Printed;
 use crate::held_out;
 use crate::measurements::{Measured, Reading};
-use crate::names::{self, Names};
 use crate::output;
+use mastermind_component::names::{self, Names};
 
 /// Predict the time of a call, or check predictions against measurements that were not fitted.
 #[derive(Args)]

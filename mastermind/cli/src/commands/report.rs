@@ -25,15 +25,15 @@ use mastermind_composition::{ChooseOptions, choose_with};
 use mastermind_models::{
     FitOptions, Metric, Model, ModelSet, SampleSet, SuggestOptions, fit_with, suggest,
 };
-use mastermind_records::{Profile, Run};
+use mastermind_records::{Profile, Run, RunInfo};
 
 use self::page::{Cell, Page};
 use crate::commands::predict::read_models;
 use crate::commands::{graph, info, plot};
 use crate::destination::Force;
 use crate::figures;
-use crate::names::Names;
 use crate::output;
+use mastermind_component::names::Names;
 
 /// Calls that a picture of a method shows at most: the page is to be mailed.
 const MOST_POINTS: usize = 600;
@@ -86,7 +86,7 @@ impl Report {
     }
 
     fn page(&self, run: &Run) -> anyhow::Result<String> {
-        let told = info::told(run);
+        let told = RunInfo::of(run);
         let mut page = Page::new(&told.assembly, &info::summary(&told));
         let shares = Shares::of(run);
         shares.components(&mut page, &self.command("profile", ""));
@@ -98,7 +98,7 @@ impl Report {
         self.next(&mut page, &models);
         self.swap(&mut page, run, &models, &shares)?;
         page.section("run", "The run", &self.command("info", ""));
-        let rows = info::rows(&told).into_iter();
+        let rows = info::rows(&told, &[]).into_iter();
         page.table(
             &["what", "found"],
             rows.map(|(what, found)| vec![Cell::Text(what.into()), Cell::Text(found)]),

@@ -11,8 +11,8 @@ use clap::Args;
 use mastermind_models::{Metric, Model, ModelSet, SuggestOptions, Suggestion, Value, suggest};
 use serde::Serialize;
 
-use crate::names::{self, Names};
 use crate::output;
+use mastermind_component::names::{self, Names};
 
 /// Suggest the points whose measurement makes a model's predictions surest for what it costs.
 #[derive(Args)]
@@ -83,12 +83,7 @@ impl Suggest {
             let known: BTreeSet<_> = of_time.map(|model| model.method.as_str()).collect();
             let known: Vec<_> = known.into_iter().map(Names::of_model).collect();
             let act = "suggest points for";
-            return Err(names::unknown(
-                act,
-                &self.method,
-                "no model of its time",
-                &known,
-            ));
+            return Err(names::unknown(act, &self.method, "no model of its time", &known).into());
         }
         let options = SuggestOptions {
             n: self.n,

@@ -23,7 +23,7 @@ use super::MAIN;
 use super::back_end;
 use super::framework::{SERVICES, Session};
 use super::gathering::local_directory;
-use crate::names::{self, Names};
+use mastermind_component::names::{self, Names};
 
 /// Name of the Mastermind's instance.
 const INSTANCE: &str = "mastermind";

@@ -11,7 +11,7 @@ use mastermind_composition::{
     BetweenRuns, RunTimes, ScaledWorkload, Seconds, Settings, SiteTime, SizedRun, Workload,
     scale_workload,
 };
-use mastermind_models::{Metric, ModelSet, Note, Statistic};
+use mastermind_models::Metric;
 use mastermind_records::Run;
 
 use crate::by_settings::{RANKS, full_name, settings};
@@ -36,16 +36,6 @@ struct Recorded {
 pub fn earlier_spread(directory: &Path, seconds: Seconds) -> anyhow::Result<Option<BetweenRuns>> {
     let runs = Runs::read_of(directory, None)?;
     Ok(BetweenRuns::pooled(&runs.totals_s(seconds), None))
-}
-
-/// Which seconds a set of models predicts.
-pub fn predicted_seconds(models: &ModelSet) -> Seconds {
-    let is_of_median = |note: &Note| matches!(note, Note::Statistic { statistic } if *statistic != Statistic::Mean);
-    let mut models = models.models.iter();
-    match models.all(|model| model.notes.iter().any(is_of_median)) {
-        true => Seconds::Processor,
-        false => Seconds::Wall,
-    }
 }
 
 /// The runs in the folders of a folder.

@@ -11,7 +11,7 @@ use mastermind_records::Run;
 use crate::figures::fitted::CurvePoint;
 use crate::figures::mean::{Mean, Point, Series};
 use crate::figures::style::Axis;
-use crate::names::{self, Names};
+use mastermind_component::names::{self, Names};
 
 /// Points of a curve.
 const STEPS: usize = 240;

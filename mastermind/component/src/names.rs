@@ -12,11 +12,11 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::anyhow;
-use mastermind_component::method_name;
 use mastermind_models::ModelSet;
 use mastermind_records::Run;
 use mastermind_records::definition::MethodDefinition;
+
+use crate::samples::method_name;
 
 /// Names that are told where a method is not known.
 const MAX_TOLD: usize = 40;
@@ -26,6 +26,11 @@ const MAX_NEAREST: usize = 3;
 
 /// Letters of which at most one in this many may differ in a name that is near.
 const LETTERS_A_SLIP: usize = 3;
+
+/// A name that means no method, or several.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NameError(String);
 
 /// The names of one method, the one to be shown first.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -138,7 +143,7 @@ pub fn meant(typed: &str, known: &[Names]) -> Vec<usize> {
 ///
 /// # Errors
 /// It means none, with the nearest and the known ones; or several, with those.
-pub fn one(act: &str, typed: &str, lacking: &str, known: &[Names]) -> anyhow::Result<usize> {
+pub fn one(act: &str, typed: &str, lacking: &str, known: &[Names]) -> Result<usize, NameError> {
     match meant(typed, known)[..] {
         [place] => Ok(place),
         [] => Err(unknown(act, typed, lacking, known)),
@@ -147,11 +152,11 @@ pub fn one(act: &str, typed: &str, lacking: &str, known: &[Names]) -> anyhow::Re
                 .iter()
                 .map(|place| format!("\"{}\"", known[*place].shown()))
                 .collect();
-            Err(anyhow!(
+            Err(NameError(format!(
                 "cannot {act} \"{typed}\": {} methods of this name, expected one; name {}",
                 several.len(),
                 names.join(" or ")
-            ))
+            )))
         }
     }
 }
@@ -184,7 +189,7 @@ pub fn of_run(run: &Run) -> Vec<Names> {
 }
 
 /// That a name means no method: the nearest of the known ones, and the known ones as far as there are few.
-pub fn unknown(act: &str, typed: &str, lacking: &str, known: &[Names]) -> anyhow::Error {
+pub fn unknown(act: &str, typed: &str, lacking: &str, known: &[Names]) -> NameError {
     let mut near: Vec<_> = known
         .iter()
         .map(|names| (names.distance(typed), names.shown()))
@@ -206,10 +211,10 @@ pub fn unknown(act: &str, typed: &str, lacking: &str, known: &[Names]) -> anyhow
         true => String::new(),
         false => format!("; the nearest is {}", near.join(", ")),
     };
-    anyhow!(
+    NameError(format!(
         "cannot {act} \"{typed}\": {lacking}, expected one of {}{more}{near}",
         told.join(", ")
-    )
+    ))
 }
 
 #[cfg(test)]

@@ -1,0 +1,129 @@
+"""The rows of run.sh, in a folder with the records `shock` and `many`.
+
+usage: check.py PYTHON_OF_A_FRESH_ENVIRONMENT NOTEBOOKS WHEEL
+"""
+
+import json
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import time
+
+import duckdb
+import mastermind
+import nbclient
+import nbformat
+import pandas
+import polars
+import pyarrow
+
+WHEEL_MB = 10
+SECONDS = 0.5
+MEMORY = 1.2
+ROUNDS = 7
+
+missed = []
+
+
+def row(what, found, limit, reached):
+    print(f"{'reached' if reached else 'MISSED '}  {what}: {found}, {limit}", flush=True)
+    if not reached:
+        missed.append(what)
+
+
+def resident_bytes():
+    """What this process has in memory."""
+    pages = int(pathlib.Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize()
+
+
+def notebooks(folder):
+    """Each notebook in a kernel of its own; figures are left as pictures beside this run."""
+    for path in sorted(folder.glob("*.ipynb")):
+        notebook = nbformat.read(path, as_version=4)
+        for old in ["ring.records", "godunov", "efm", "sweep-godunov", "sweep-efm", "workload", "workload-minmod"]:
+            subprocess.run(["rm", "-rf", old], check=True)
+        for old in ["models.json", "all-models.json", "workload.parquet"]:
+            pathlib.Path(old).unlink(missing_ok=True)
+        try:
+            nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3").execute()
+            error = None
+        except nbclient.exceptions.CellExecutionError as raised:
+            error = str(raised).splitlines()[-1]
+        pictures = [o["data"]["image/png"] for c in notebook.cells for o in c.get("outputs", []) if "image/png" in o.get("data", {})]
+        for number, picture in enumerate(pictures):
+            import base64
+
+            pathlib.Path(f"{path.stem}-{number}.png").write_bytes(base64.b64decode(picture))
+        row(f"notebook {path.name}", error or f"executed, {len(pictures)} figures", "no error expected", error is None)
+
+
+def tables():
+    """Rows, columns and sums as the log has them, whoever reads the stream or the exported files."""
+    subprocess.run(["mastermind", "export", "shock", "-o", "shock.parquet", "--force"], check=True, stdout=subprocess.DEVNULL)
+    csv = subprocess.run(["mastermind", "export", "shock", "--format", "csv", "-o", "-"], check=True, stdout=subprocess.PIPE, text=True).stdout
+    pathlib.Path("shock.csv").write_text(csv)
+    run = mastermind.open("shock")
+    profile = json.loads(subprocess.run(["mastermind", "profile", "shock", "--json"], check=True, stdout=subprocess.PIPE).stdout)
+    whole = {"rows": len(run), "columns": len(run.records().columns)}
+    stream = run.records()
+    tables = {
+        "pandas, stream": stream.to_pandas(),
+        "pandas, Parquet": pandas.read_parquet("shock.parquet"),
+        "pandas, CSV": pandas.read_csv("shock.csv"),
+        "Polars, stream": polars.DataFrame(stream),
+        "Polars, Parquet": polars.read_parquet("shock.parquet"),
+        "Polars, CSV": polars.read_csv("shock.csv"),
+        "DuckDB, stream": duckdb.sql("select * from stream"),
+        "DuckDB, Parquet": duckdb.sql("select * from 'shock.parquet'"),
+        "DuckDB, CSV": duckdb.sql("select * from 'shock.csv'"),
+    }
+    expected = None
+    for name, table in tables.items():
+        if name.startswith("DuckDB"):
+            table = table.df()
+        n = {"rows": len(table), "columns": len(table.columns)}
+        # Labels of a mode are text, absent numbers are absent.
+        axes = sorted({str(axis) for axis in table["axis"] if isinstance(axis, str)})
+        sums = [int(table[c].sum()) for c in ["wall_ns", "seq", "q"]] + [axes]
+        expected = expected or sums
+        row(f"{name}: rows, columns, sums", f"{n['rows']} x {n['columns']}", "as in the log", n == whole and sums == expected)
+    calls = sum(r["calls"] for r in profile["rows"] if r["name"] != "(measurement)")
+    row("calls of the profile", int(calls), f"{whole['rows']} records", int(calls) == whole["rows"])
+
+
+def many():
+    """10^7 records as an Arrow table in this process."""
+    run = mastermind.open("many")
+    for what, columns in [("all columns", None), ("method, n, wall_ns", ["method", "n", "wall_ns"])]:
+        seconds, ratio = [], []
+        for _ in range(ROUNDS):
+            before = resident_bytes()
+            start = time.perf_counter()
+            table = pyarrow.table(run.records(columns))
+            seconds.append(time.perf_counter() - start)
+            ratio.append((resident_bytes() - before) / table.nbytes)
+            rows = table.num_rows
+            del table
+            pyarrow.default_memory_pool().release_unused()
+        least = min(seconds)
+        row(f"{rows} records, {what}", f"{least:.3f} s", f"at most {SECONDS} s", least <= SECONDS and rows >= 10**7)
+        row(f"memory, {what}", f"{max(ratio):.2f} of the columns", f"at most {MEMORY}", max(ratio) <= MEMORY)
+
+
+def main():
+    fresh, folder, wheel = sys.argv[1:]
+    megabytes = os.path.getsize(wheel) / 1e6
+    row("wheel", f"{megabytes:.1f} MB", f"below {WHEEL_MB} MB", megabytes < WHEEL_MB)
+    script = "import mastermind, sys; r = mastermind.open('shock'); print(len(r.records(['seq']).to_dict()['seq']) == len(r) > 0)"
+    told = subprocess.run([fresh, "-c", script], stdout=subprocess.PIPE, text=True).stdout.strip()
+    row("without any other package", told, "True expected", told == "True")
+    many()
+    tables()
+    notebooks(pathlib.Path(folder))
+    sys.exit(1 if missed else 0)
+
+
+main()

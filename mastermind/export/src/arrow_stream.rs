@@ -1,0 +1,203 @@
+//! Records as Arrow record batches, made while they are asked for.
+//!
+//! A run's logs are decoded ahead of who reads them, each by a thread of its own, a few batches and logs at a time; the batches come in
+//! the order of the one table. Texts are dictionaries, of all that the run has defined, the same in every batch.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::num::NonZero;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread;
+
+use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
+use mastermind_records::Run;
+use mastermind_records::definition::MethodDefinition;
+
+use crate::arrow_table::field;
+use crate::batch::{Batches, Dictionaries, Source};
+use crate::columns::{Columns, N_FIRST, N_LAST};
+use crate::error::ExportError;
+
+/// Batches of a log that are ready before they are asked for.
+const BATCHES_AHEAD: usize = 2;
+
+/// Whether calls of a method are wanted.
+pub type MethodFilter = Box<dyn Fn(&MethodDefinition) -> bool + Send + Sync>;
+
+/// Which records, and what of them.
+#[derive(Default)]
+pub struct Selection {
+    /// Names of columns, in the order in which they are wanted; all where there are none.
+    pub columns: Option<Vec<String>>,
+    /// Whether calls of a method are wanted; of all where there is none.
+    pub methods: Option<MethodFilter>,
+    /// Ranks; all where there are none.
+    pub ranks: Option<BTreeSet<u32>>,
+}
+
+/// What all threads know.
+pub(crate) struct Plan {
+    pub(crate) run: Arc<Run>,
+    pub(crate) columns: Columns,
+    /// Where the values of each wanted column come from.
+    pub(crate) sources: Vec<Source>,
+    pub(crate) dictionaries: Dictionaries,
+    pub(crate) schema: SchemaRef,
+    is_wanted: Option<MethodFilter>,
+}
+
+impl Plan {
+    pub(crate) fn is_wanted(&self, method: &MethodDefinition) -> bool {
+        self.is_wanted.as_ref().is_none_or(|wanted| wanted(method))
+    }
+}
+
+/// The wanted records of a run, a batch at a time.
+pub struct RecordBatches {
+    plan: Arc<Plan>,
+    /// Logs that nobody decodes yet: index among those of the run, and the first sequence number.
+    waiting: VecDeque<(usize, u64)>,
+    decoding: VecDeque<Receiver<Result<RecordBatch, ArrowError>>>,
+    n_at_once: usize,
+}
+
+impl RecordBatches {
+    /// # Arguments
+    /// * `name` - of the run, for the column `run`
+    /// * `about` - what is known of the run, a JSON document, for the schema's metadata
+    ///
+    /// # Errors
+    /// [`ExportError::NoColumn`], [`ExportError::ColumnTwice`].
+    pub fn new(
+        run: Arc<Run>,
+        name: &str,
+        about: &str,
+        selection: Selection,
+    ) -> Result<Self, ExportError> {
+        let columns = Columns::of(&run);
+        let wanted = match &selection.columns {
+            None => (0..columns.columns.len()).collect(),
+            Some(names) => places(&columns, names)?,
+        };
+        let dictionaries = Dictionaries::of(&run, name);
+        let is_parameter =
+            |place: &usize| (N_FIRST..columns.columns.len() - N_LAST).contains(place);
+        let source = |place: &usize| match is_parameter(place) {
+            true => Source::Value(*place, columns.columns[*place].shape),
+            false => Source::named(&columns.columns[*place].name),
+        };
+        let text = || DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+        let fields: Vec<_> = wanted
+            .iter()
+            .map(|place| field(&columns.columns[*place], text()))
+            .collect();
+        let described = columns.described().to_string();
+        let metadata = [
+            ("mastermind.run", about),
+            ("mastermind.columns", &described),
+        ];
+        let metadata = metadata.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let schema = Schema::new_with_metadata(fields, HashMap::from(metadata));
+        let is_of_rank = |rank| {
+            selection
+                .ranks
+                .as_ref()
+                .is_none_or(|ranks| ranks.contains(&rank))
+        };
+        let ranks = run.ranks().into_iter().filter(|rank| is_of_rank(*rank));
+        let waiting = ranks.flat_map(|rank| first_seqs(&run, rank)).collect();
+        Ok(Self {
+            plan: Arc::new(Plan {
+                sources: wanted.iter().map(source).collect(),
+                dictionaries,
+                schema: Arc::new(schema),
+                is_wanted: selection.methods,
+                columns,
+                run,
+            }),
+            waiting,
+            decoding: VecDeque::new(),
+            n_at_once: thread::available_parallelism().map_or(1, NonZero::get),
+        })
+    }
+
+    /// Sets threads to the next logs.
+    ///
+    /// # Errors
+    /// A thread cannot be started.
+    fn begin(&mut self) -> std::io::Result<()> {
+        while self.decoding.len() < self.n_at_once {
+            let Some((log, first_seq)) = self.waiting.pop_front() else {
+                return Ok(());
+            };
+            let (ready, batches) = sync_channel(BATCHES_AHEAD);
+            let plan = Arc::clone(&self.plan);
+            thread::Builder::new()
+                .name("mastermind-decode".into())
+                .spawn(move || {
+                    let mut batches = Batches::new(&plan, log, first_seq);
+                    // Until there are no more, or nobody wants them any more.
+                    while batches
+                        .next()
+                        .is_some_and(|batch| ready.send(batch).is_ok())
+                    {}
+                })?;
+            self.decoding.push_back(batches);
+        }
+        Ok(())
+    }
+}
+
+impl Iterator for RecordBatches {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Err(error) = self.begin() {
+                self.waiting.clear();
+                self.decoding.clear();
+                return Some(Err(ArrowError::IoError(
+                    "cannot start thread".into(),
+                    error,
+                )));
+            }
+            match self.decoding.front()?.recv() {
+                Ok(batch) => return Some(batch),
+                Err(_) => drop(self.decoding.pop_front()),
+            }
+        }
+    }
+}
+
+impl RecordBatchReader for RecordBatches {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.plan.schema)
+    }
+}
+
+/// The logs of a rank by their index among those of the run, each with its first sequence number.
+fn first_seqs(run: &Run, rank: u32) -> Vec<(usize, u64)> {
+    let logs = run.logs().iter().enumerate();
+    let of_rank = logs.filter(|(_, log)| log.identity().rank == rank);
+    let indices = of_rank.map(|(index, _)| index);
+    indices
+        .zip(run.logs_of(rank).map(|(_, first_seq)| first_seq))
+        .collect()
+}
+
+/// Places of the columns of these names.
+fn places(columns: &Columns, names: &[String]) -> Result<Vec<usize>, ExportError> {
+    let known = || columns.columns.iter().map(|column| column.name.as_str());
+    let place = |(n, name): (usize, &String)| {
+        if names[..n].contains(name) {
+            return Err(ExportError::ColumnTwice { name: name.clone() });
+        }
+        let place = known().position(|known| known == name);
+        place.ok_or_else(|| ExportError::NoColumn {
+            name: name.clone(),
+            known: known().collect::<Vec<_>>().join(", "),
+        })
+    };
+    names.iter().enumerate().map(place).collect()
+}

@@ -1,0 +1,454 @@
+//! The records of one log as batches of columns.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::builder::{Float64Builder, Int32Builder, Int64Builder, PrimitiveBuilder};
+use arrow_array::types::ArrowPrimitiveType;
+use arrow_array::{
+    ArrayRef, BooleanArray, DictionaryArray, Int32Array, Int64Array, RecordBatch,
+    RecordBatchOptions, StringArray,
+};
+use arrow_schema::ArrowError;
+use mastermind_records::definition::MethodDefinition;
+use mastermind_records::{Log, Record, Records, Run, Value};
+
+use crate::arrow_stream::Plan;
+use crate::parquet_table::Shape;
+
+/// Records of a batch.
+const BATCH: usize = 1 << 16;
+
+/// Where the values of a column come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    Run,
+    Rank,
+    Thread,
+    Instance,
+    Class,
+    Port,
+    Method,
+    Seq,
+    Start,
+    Wall,
+    Mpi,
+    Compute,
+    CallPath,
+    ParentSeq,
+    Failed,
+    /// A parameter or counter: its place among all columns.
+    Value(usize, Shape),
+}
+
+impl Source {
+    /// Of a column that every table has.
+    pub(crate) fn named(name: &str) -> Self {
+        match name {
+            "run" => Self::Run,
+            "rank" => Self::Rank,
+            "thread" => Self::Thread,
+            "instance" => Self::Instance,
+            "class" => Self::Class,
+            "port" => Self::Port,
+            "method" => Self::Method,
+            "seq" => Self::Seq,
+            "start_ns" => Self::Start,
+            "wall_ns" => Self::Wall,
+            "mpi_ns" => Self::Mpi,
+            "compute_ns" => Self::Compute,
+            "callpath" => Self::CallPath,
+            "parent_seq" => Self::ParentSeq,
+            _ => Self::Failed,
+        }
+    }
+}
+
+/// Texts of which columns hold the number.
+#[derive(Default)]
+struct Dictionary {
+    numbers: HashMap<String, i32>,
+    texts: Vec<String>,
+    /// All of them, once they are known.
+    array: Option<Arc<StringArray>>,
+}
+
+impl Dictionary {
+    fn of<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
+        let mut dictionary = Self::default();
+        for text in texts {
+            dictionary.number(text);
+        }
+        dictionary.array = Some(Arc::new(StringArray::from(dictionary.texts.clone())));
+        dictionary
+    }
+
+    fn number(&mut self, text: &str) -> i32 {
+        if let Some(number) = self.numbers.get(text) {
+            return *number;
+        }
+        let number = self.texts.len() as i32;
+        self.numbers.insert(text.to_owned(), number);
+        self.texts.push(text.to_owned());
+        number
+    }
+
+    fn known(&self, text: &str) -> Option<i32> {
+        self.numbers.get(text).copied()
+    }
+
+    fn column(&self, keys: Int32Array) -> Result<ArrayRef, ArrowError> {
+        let array = self.array.clone();
+        let texts = array.unwrap_or_else(|| Arc::new(StringArray::from(self.texts.clone())));
+        Ok(Arc::new(DictionaryArray::try_new(keys, texts)?))
+    }
+}
+
+/// The texts of a run.
+pub(crate) struct Dictionaries {
+    run: Dictionary,
+    instances: Dictionary,
+    classes: Dictionary,
+    ports: Dictionary,
+    methods: Dictionary,
+    call_paths: Dictionary,
+}
+
+impl Dictionaries {
+    pub(crate) fn of(run: &Run, name: &str) -> Self {
+        let definitions = || run.logs().iter().map(Log::definitions);
+        let methods = || definitions().flat_map(|definitions| definitions.methods());
+        let paths = definitions().flat_map(|definitions| {
+            let paths = definitions.call_paths();
+            paths.map(|path| definitions.call_path_name(path.id))
+        });
+        let paths: Vec<_> = paths.collect();
+        Self {
+            run: Dictionary::of([name]),
+            instances: Dictionary::of(methods().map(|method| &*method.instance)),
+            classes: Dictionary::of(methods().map(|method| &*method.class)),
+            ports: Dictionary::of(methods().map(|method| &*method.port)),
+            methods: Dictionary::of(methods().map(|method| &*method.method)),
+            call_paths: Dictionary::of(paths.iter().map(String::as_str)),
+        }
+    }
+}
+
+impl Dictionaries {
+    /// That of a column of texts.
+    fn of_column(&self, source: Source) -> &Dictionary {
+        match source {
+            Source::Instance => &self.instances,
+            Source::Class => &self.classes,
+            Source::Port => &self.ports,
+            Source::Method => &self.methods,
+            Source::CallPath => &self.call_paths,
+            _ => &self.run,
+        }
+    }
+}
+
+/// What the records of a call path have in common.
+struct Path<'r> {
+    is_wanted: bool,
+    /// Its call path's name.
+    name: String,
+    method: &'r MethodDefinition,
+    /// Columns of its parameters and counters, among those of the batch, in their order.
+    values: Vec<Option<usize>>,
+}
+
+/// What records have in common, a place a record.
+struct Rows {
+    call_paths: Vec<u32>,
+    seq: Vec<i64>,
+    start_ns: Vec<i64>,
+    wall_ns: Vec<i64>,
+    /// [`UNKNOWN`] where it was not measured.
+    mpi_ns: Vec<i64>,
+    /// [`UNKNOWN`] where there is none.
+    parent_seq: Vec<i64>,
+    failed: Vec<bool>,
+}
+
+impl Path<'_> {
+    /// Its text in a column; `None` in that of the run, which has one.
+    fn text(&self, source: Source) -> Option<&str> {
+        match source {
+            Source::Instance => Some(&self.method.instance),
+            Source::Class => Some(&self.method.class),
+            Source::Port => Some(&self.method.port),
+            Source::Method => Some(&self.method.method),
+            Source::CallPath => Some(&self.name),
+            _ => None,
+        }
+    }
+}
+
+/// No time and no number, which are not negative.
+const UNKNOWN: i64 = -1;
+
+impl Rows {
+    fn new() -> Self {
+        let numbers = || Vec::with_capacity(BATCH);
+        Self {
+            call_paths: Vec::with_capacity(BATCH),
+            seq: numbers(),
+            start_ns: numbers(),
+            wall_ns: numbers(),
+            mpi_ns: numbers(),
+            parent_seq: numbers(),
+            failed: Vec::with_capacity(BATCH),
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, record: &Record<'_>) {
+        // Nanoseconds and counts beyond i64 do not happen in this century; the bits stay all the same.
+        let or_unknown = |value: Option<u64>| value.map_or(UNKNOWN, u64::cast_signed);
+        self.call_paths.push(record.call_path);
+        self.seq.push(record.seq.cast_signed());
+        self.start_ns.push(record.start_ns.cast_signed());
+        self.wall_ns.push(record.wall_ns.cast_signed());
+        self.mpi_ns.push(or_unknown(record.mpi_ns));
+        self.parent_seq.push(or_unknown(record.parent_seq));
+        self.failed.push(record.failed);
+    }
+
+    fn len(&self) -> usize {
+        self.call_paths.len()
+    }
+
+    fn compute_ns(&self) -> Vec<i64> {
+        let times = self.wall_ns.iter().zip(&self.mpi_ns);
+        let compute = times.map(|(&wall, &mpi)| match mpi {
+            UNKNOWN => UNKNOWN,
+            mpi => wall.saturating_sub(mpi).max(0),
+        });
+        compute.collect()
+    }
+}
+
+/// A column in which numbers may be [`UNKNOWN`].
+fn known(numbers: Vec<i64>) -> ArrayRef {
+    let nulls = match numbers.contains(&UNKNOWN) {
+        true => Some(numbers.iter().map(|number| *number != UNKNOWN).collect()),
+        false => None,
+    };
+    Arc::new(Int64Array::new(numbers.into(), nulls))
+}
+
+/// Parameters or counters of one column, as far as they are known.
+enum Values {
+    Integers(Int64Builder),
+    Reals(Float64Builder),
+    Labels(Int32Builder, Dictionary),
+}
+
+impl Values {
+    fn new(shape: Shape) -> Self {
+        match shape {
+            Shape::Real => Self::Reals(Float64Builder::new()),
+            Shape::Text => Self::Labels(Int32Builder::new(), Dictionary::default()),
+            _ => Self::Integers(Int64Builder::new()),
+        }
+    }
+
+    #[inline]
+    fn put(&mut self, row: usize, value: Value<'_>) {
+        match (self, value) {
+            (Self::Integers(values), Value::Integer(value)) => at(values, row, value),
+            (Self::Reals(values), Value::Real(value)) => at(values, row, value),
+            (Self::Labels(keys, labels), Value::Label(_, Some(label))) => {
+                at(keys, row, labels.number(label));
+            }
+            (Self::Labels(keys, labels), Value::Label(word, None)) => {
+                at(keys, row, labels.number(&word.to_string()));
+            }
+            _ => {}
+        }
+    }
+
+    /// The column of so many rows; the labels stay known.
+    fn finish(&mut self, rows: usize) -> Result<ArrayRef, ArrowError> {
+        Ok(match self {
+            Self::Integers(values) => Arc::new(filled(values, rows).finish()),
+            Self::Reals(values) => Arc::new(filled(values, rows).finish()),
+            Self::Labels(keys, labels) => labels.column(filled(keys, rows).finish())?,
+        })
+    }
+}
+
+/// The wanted records of a log, a batch at a time.
+pub(crate) struct Batches<'p> {
+    plan: &'p Plan,
+    log: &'p Log,
+    records: Records<'p>,
+    paths: Vec<Option<Path<'p>>>,
+    /// Of those columns that hold parameters or counters.
+    values: Vec<Option<Values>>,
+    cut_is_told: bool,
+}
+
+impl<'p> Batches<'p> {
+    pub(crate) fn new(plan: &'p Plan, log: usize, first_seq: u64) -> Self {
+        let log = &plan.run.logs()[log];
+        let sources = plan.sources.iter();
+        let values = sources.map(|source| match source {
+            Source::Value(_, shape) => Some(Values::new(*shape)),
+            _ => None,
+        });
+        Self {
+            plan,
+            log,
+            records: log.records_from(first_seq),
+            paths: Vec::new(),
+            values: values.collect(),
+            cut_is_told: false,
+        }
+    }
+
+    /// The next batch; `None` behind the last.
+    ///
+    /// # Errors
+    /// The log lost records since it was opened.
+    pub(crate) fn next(&mut self) -> Option<Result<RecordBatch, ArrowError>> {
+        let mut rows = Rows::new();
+        while rows.len() < BATCH {
+            let Some(record) = self.records.next() else {
+                break;
+            };
+            let place = record.call_path as usize;
+            if self.paths.get(place).is_none_or(Option::is_none) {
+                self.learn(&record);
+            }
+            let Some(Some(path)) = self.paths.get(place) else {
+                continue;
+            };
+            if !path.is_wanted {
+                continue;
+            }
+            if !path.values.is_empty() {
+                put(&mut self.values, &record, path, rows.len());
+            }
+            rows.push(&record);
+        }
+        if rows.len() > 0 {
+            return Some(self.batch(rows));
+        }
+        let is_new = self.log.was_cut() && !std::mem::replace(&mut self.cut_is_told, true);
+        is_new.then(|| {
+            let path = self.log.path().display();
+            let cut = format!("cannot read record log \"{path}\" to its end: cut while it was read, expected it to stay");
+            Err(ArrowError::ExternalError(cut.into()))
+        })
+    }
+
+    #[cold]
+    fn learn(&mut self, record: &Record<'p>) {
+        let place = record.call_path as usize;
+        if self.paths.len() <= place {
+            self.paths.resize_with(place + 1, || None);
+        }
+        let plan = self.plan;
+        let column = |place: usize| {
+            let is_there = |source: &Source| matches!(source, Source::Value(at, _) if *at == place);
+            plan.sources.iter().position(is_there)
+        };
+        let values = plan.columns.places_of(record.method).into_iter();
+        let mut values: Vec<_> = values.map(column).collect();
+        if values.iter().all(Option::is_none) {
+            values.clear();
+        }
+        self.paths[place] = Some(Path {
+            is_wanted: plan.is_wanted(record.method),
+            name: self.log.definitions().call_path_name(record.call_path),
+            method: record.method,
+            values,
+        });
+    }
+
+    fn batch(&mut self, mut rows: Rows) -> Result<RecordBatch, ArrowError> {
+        let n = rows.len();
+        let mut columns: Vec<ArrayRef> = Vec::with_capacity(self.values.len());
+        for (place, source) in self.plan.sources.iter().enumerate() {
+            let column: ArrayRef = match (source, &mut self.values[place]) {
+                (_, Some(values)) => values.finish(n)?,
+                (Source::Seq, _) => Arc::new(Int64Array::from(std::mem::take(&mut rows.seq))),
+                (Source::Start, _) => {
+                    Arc::new(Int64Array::from(std::mem::take(&mut rows.start_ns)))
+                }
+                (Source::Wall, _) => Arc::new(Int64Array::from(rows.wall_ns.clone())),
+                (Source::Mpi, _) => known(rows.mpi_ns.clone()),
+                (Source::Compute, _) => known(rows.compute_ns()),
+                (Source::ParentSeq, _) => known(std::mem::take(&mut rows.parent_seq)),
+                (Source::Failed, _) => {
+                    Arc::new(BooleanArray::from(std::mem::take(&mut rows.failed)))
+                }
+                (given, _) => self.given(*given, &rows.call_paths)?,
+            };
+            columns.push(column);
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(n));
+        RecordBatch::try_new_with_options(Arc::clone(&self.plan.schema), columns, &options)
+    }
+
+    /// A column that the log and the call paths tell.
+    fn given(&self, source: Source, call_paths: &[u32]) -> Result<ArrayRef, ArrowError> {
+        let identity = self.log.identity();
+        let same = |number: u32| Arc::new(Int64Array::from_value(number.into(), call_paths.len()));
+        let dictionary = match source {
+            Source::Rank => return Ok(same(identity.rank)),
+            Source::Thread => return Ok(same(identity.thread)),
+            source => self.plan.dictionaries.of_column(source),
+        };
+        let number = |path: &Option<Path<'_>>| match path {
+            None => Ok(-1),
+            Some(path) => {
+                let known = path
+                    .text(source)
+                    .map_or(Some(0), |text| dictionary.known(text));
+                known.ok_or(ArrowError::DictionaryKeyOverflowError)
+            }
+        };
+        let numbers = self.paths.iter().map(number);
+        let numbers: Vec<i32> = numbers.collect::<Result<_, _>>()?;
+        let keys = call_paths.iter().map(|path| numbers[*path as usize]);
+        dictionary.column(keys.collect::<Vec<_>>().into())
+    }
+}
+
+/// Takes the parameters and counters of a record.
+#[inline]
+fn put(columns: &mut [Option<Values>], record: &Record<'_>, path: &Path<'_>, row: usize) {
+    let counted = |value: Option<u64>| value.map(|value| Value::Integer(value.cast_signed()));
+    let values = record.parameters().map(Some);
+    let values = values.chain(record.counters().map(counted));
+    for (column, value) in path.values.iter().zip(values) {
+        if let (Some(column), Some(value)) = (column, value)
+            && let Some(Some(column)) = columns.get_mut(*column)
+        {
+            column.put(row, value);
+        }
+    }
+}
+
+/// Appends the value of a row; rows before that have none are absent.
+#[inline]
+fn at<T: ArrowPrimitiveType>(values: &mut PrimitiveBuilder<T>, row: usize, value: T::Native) {
+    let missing = row.saturating_sub(values.values_slice().len());
+    if missing > 0 {
+        values.append_nulls(missing);
+    }
+    values.append_value(value);
+}
+
+/// With the rows behind the last value.
+fn filled<T: ArrowPrimitiveType>(
+    values: &mut PrimitiveBuilder<T>,
+    rows: usize,
+) -> &mut PrimitiveBuilder<T> {
+    let missing = rows.saturating_sub(values.values_slice().len());
+    values.append_nulls(missing);
+    values
+}

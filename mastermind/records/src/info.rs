@@ -1,0 +1,155 @@
+//! What the logs of a run know of it, apart from its calls.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use crate::definition::{ClassDefinition, ConnectionDefinition, SwapDefinition};
+use crate::log::Log;
+use crate::run::Run;
+
+/// A run, as its logs tell it.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunInfo {
+    /// Name of the assembly, or of the program.
+    pub assembly: String,
+    /// Values of the parameters by `INSTANCE.PORT.KEY`.
+    pub parameters: BTreeMap<String, String>,
+    /// Instances and their classes.
+    pub classes: Vec<ClassDefinition>,
+    /// Which uses port leads where.
+    pub connections: Vec<ConnectionDefinition>,
+    /// Components replaced while the run went on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub swaps: Vec<SwapDefinition>,
+    /// Ranks of the run.
+    pub ranks: u32,
+    /// How many of them left logs.
+    pub ranks_with_logs: usize,
+    /// Number of logs, one a rank and thread.
+    pub logs: usize,
+    /// Where it ran.
+    pub hosts: BTreeSet<String>,
+    /// Start of the first rank, nanoseconds since 1970-01-01 UTC.
+    pub started_unix_ns: Option<u64>,
+    /// Where MPI time comes from, if it was measured.
+    pub mpi: Option<String>,
+    /// One for all ranks whose clocks are alike.
+    pub clocks: Vec<ClockInfo>,
+    /// Counters that were read, with their units.
+    pub counters: BTreeMap<String, String>,
+    /// Counters that could not be read, with the reasons.
+    pub missing_counters: BTreeMap<String, BTreeSet<String>>,
+    /// Whether it ended and ended its logs.
+    pub finished: bool,
+    /// Number of records.
+    pub records: u64,
+    /// Calls without a record.
+    pub lost_records: u64,
+    /// What cannot be read.
+    pub damage: Vec<String>,
+}
+
+/// A clock, and what a recorded call costs by it.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClockInfo {
+    /// Which one.
+    pub name: String,
+    /// Its rate.
+    pub ticks_per_second: f64,
+    /// What it advances by at once.
+    pub step_ns: Option<f64>,
+    /// What a recorded call with two parameters costs.
+    pub record_ns: Option<f64>,
+    /// Ranks that have it.
+    pub ranks: Vec<u32>,
+}
+
+impl RunInfo {
+    /// Gathers it from the definitions; no record is read.
+    pub fn of(run: &Run) -> Self {
+        // Each log says the same of the run.
+        let definition = run.logs().first().map(|log| &log.definitions().run);
+        let definition = definition.cloned().unwrap_or_default();
+        let definitions = || run.logs().iter().map(Log::definitions);
+        let started = definitions().map(|definitions| definitions.run.started_unix_ns);
+        let (counters, missing_counters) = counters(run);
+        Self {
+            assembly: definition.assembly,
+            parameters: definition.parameters,
+            classes: definition.classes,
+            connections: definition.connections,
+            swaps: run
+                .logs()
+                .first()
+                .map_or_else(Vec::new, |log| log.definitions().swaps.clone()),
+            ranks: definition.ranks,
+            ranks_with_logs: run.ranks().len(),
+            logs: run.logs().len(),
+            hosts: definitions()
+                .map(|definitions| definitions.run.host.clone())
+                .collect(),
+            started_unix_ns: started.filter(|ns| *ns > 0).min(),
+            mpi: definition.mpi,
+            clocks: clocks(run),
+            counters,
+            missing_counters,
+            finished: run.is_finished(),
+            records: run.n_records(),
+            lost_records: run.dropped(),
+            damage: run.damage().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+/// The clocks of the ranks, those alike together: the rates of two ranks of one machine differ in the last digits.
+fn clocks(run: &Run) -> Vec<ClockInfo> {
+    let mut clocks = Vec::<ClockInfo>::new();
+    for log in run.logs() {
+        let (definitions, rank) = (log.definitions(), log.identity().rank);
+        let Some(clock) = &definitions.clock else {
+            continue;
+        };
+        let step_ns = clock.step_ns();
+        let near = |a: f64, b: f64| (a / b - 1.0).abs() < 0.1;
+        let alike = |known: &&mut ClockInfo| {
+            known.name == clock.name
+                && near(known.ticks_per_second, clock.ticks_per_second)
+                && known.step_ns.is_some() == step_ns.is_some()
+                && known.step_ns.zip(step_ns).is_none_or(|(a, b)| near(a, b))
+        };
+        match clocks.iter_mut().find(alike) {
+            Some(known) => known.ranks.push(rank),
+            None => clocks.push(ClockInfo {
+                name: clock.name.clone(),
+                ticks_per_second: clock.ticks_per_second,
+                step_ns,
+                record_ns: definitions.cost.map(|cost| cost.record_ns),
+                ranks: vec![rank],
+            }),
+        }
+    }
+    clocks.iter_mut().for_each(|clock| clock.ranks.dedup());
+    clocks
+}
+
+/// Counters that were read, with units, and those that were not, with reasons.
+fn counters(run: &Run) -> (BTreeMap<String, String>, BTreeMap<String, BTreeSet<String>>) {
+    let (mut read, mut missing) = (BTreeMap::new(), BTreeMap::<String, BTreeSet<_>>::new());
+    let methods = run
+        .logs()
+        .iter()
+        .flat_map(|log| log.definitions().methods());
+    for counter in methods.flat_map(|method| &method.counters) {
+        match &counter.unavailable {
+            None => drop(read.insert(counter.name.clone(), counter.unit.clone())),
+            Some(why) => drop(
+                missing
+                    .entry(counter.name.clone())
+                    .or_default()
+                    .insert(why.clone()),
+            ),
+        }
+    }
+    (read, missing)
+}

@@ -1,0 +1,249 @@
+//! The Python package: the notebooks run, the table is that of the command line, what is missing is told, wrong use is one clear error.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+
+use mastermind_tests::{Scratch, bin_dir, mastermind, mpis_with, python_package, root, succeeds};
+use serde_json::Value;
+
+/// Executes the code of a notebook, as a kernel would; what a cell needs beyond the standard library is in its tags.
+const RUNNER: &str = r#"
+import importlib.util, json, subprocess, sys
+
+def shell(command):
+    subprocess.run(command, shell=True, check=True)
+
+names = {"shell": shell}
+for cell in json.load(open(sys.argv[1]))["cells"]:
+    needs = [tag.removeprefix("needs:") for tag in cell["metadata"].get("tags", [])]
+    missing = [name for name in needs if importlib.util.find_spec(name) is None]
+    if cell["cell_type"] != "code" or missing:
+        continue
+    code = [f"shell({line[1:].rstrip()!r})\n" if line.startswith("!") else line for line in cell["source"]]
+    exec(compile("".join(code), cell["id"], "exec"), names)
+"#;
+
+/// A folder with the package and the examples; none where there is no Python.
+fn package() -> Option<Scratch> {
+    let scratch = Scratch::new();
+    symlink(root().join("examples"), scratch.path("examples")).unwrap();
+    python_package(&scratch).then_some(scratch)
+}
+
+fn python(scratch: &Scratch) -> Command {
+    let folder = scratch.path("");
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut command = Command::new("python3");
+    command
+        .current_dir(&folder)
+        .env("PYTHONPATH", &folder)
+        .env("PATH", format!("{}:{path}", bin_dir().display()))
+        .env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+        .env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    command
+}
+
+/// What a script prints, as JSON.
+fn asked(scratch: &Scratch, script: &str) -> Value {
+    let script = format!("import json, mastermind\n{script}");
+    let told = succeeds(python(scratch).args(["-W", "error", "-c", &script]));
+    serde_json::from_str(&told).unwrap_or_else(|error| panic!("{error}: {told}"))
+}
+
+fn notebook(name: &str) {
+    let Some(scratch) = package() else { return };
+    let path = root().join("mastermind/python/notebooks").join(name);
+    let needs: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    let needs = needs["metadata"]["mastermind"]["needs"].to_string();
+    if needs.contains("mpi") && mpis_with("mpicc").is_empty() {
+        return;
+    }
+    succeeds(python(&scratch).args(["-c", RUNNER]).arg(path));
+}
+
+#[test]
+fn the_notebook_of_the_application_scientist() {
+    notebook("application.ipynb");
+}
+
+#[test]
+fn the_notebook_of_the_component_author() {
+    notebook("component.ipynb");
+}
+
+#[test]
+fn the_notebook_of_the_performance_engineer() {
+    notebook("engineer.ipynb");
+}
+
+/// A short run of the shock tube, in `records`.
+fn recorded(scratch: &Scratch) {
+    let run = ["run", "examples/sod/sod.toml", "--records", "records"];
+    let short = ["--set", "driver.max_steps=10"];
+    mastermind(&[&run[..], &short].concat(), &scratch.path(""));
+}
+
+#[test]
+fn the_table_is_that_of_the_command_line() {
+    let Some(scratch) = package() else { return };
+    recorded(&scratch);
+    let csv = mastermind(
+        &["export", "records", "--format", "csv", "-o", "-"],
+        &scratch.path(""),
+    );
+    let mut rows = csv::Reader::from_reader(csv.as_bytes());
+    let names: Vec<_> = rows.headers().unwrap().iter().map(str::to_owned).collect();
+    let rows: Vec<_> = rows.records().map(Result::unwrap).collect();
+    let table = asked(
+        &scratch,
+        "print(json.dumps(mastermind.open('records').records().to_dict()))",
+    );
+    assert!(rows.len() > 1000);
+    for (column, name) in names.iter().enumerate() {
+        let values = table[name].as_array().unwrap();
+        assert_eq!(values.len(), rows.len(), "{name}");
+        for (row, value) in rows.iter().zip(values) {
+            let text = match value {
+                Value::Null => String::new(),
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            assert_eq!(row[column], text, "{name}");
+        }
+    }
+    assert_eq!(table.as_object().unwrap().len(), names.len());
+}
+
+#[test]
+fn columns_methods_and_ranks_that_are_wanted() {
+    let Some(scratch) = package() else { return };
+    recorded(&scratch);
+    let found = asked(
+        &scratch,
+        "r = mastermind.open('records')
+all = r.records(['method', 'axis', 'q', 'wall_ns']).to_dict()
+some = r.records(['wall_ns', 'axis'], methods=['flux.compute', 'states.states.compute'], ranks=[0]).to_dict()
+wanted = [i for i, m in enumerate(all['method']) if m == 'compute']
+print(json.dumps([list(some), some['wall_ns'] == [all['wall_ns'][i] for i in wanted], some['axis'] == [all['axis'][i] for i in wanted],
+  len(r.records(ranks=[7]).to_dict()['rank']), r.records().columns == list(r.records().to_dict()), len(some['axis'])]))",
+    );
+    let expected = serde_json::json!([["wall_ns", "axis"], true, true, 0, true, 320]);
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn predictions_are_those_of_the_command_line() {
+    let Some(scratch) = package() else { return };
+    let run = ["run", "examples/sweep/sweep.toml", "--records", "records"];
+    let short = [
+        "--set",
+        "driver.largest=4000",
+        "--set",
+        "driver.repetitions=3",
+    ];
+    mastermind(&[&run[..], &short].concat(), &scratch.path(""));
+    mastermind(&["fit", "records", "-o", "models.json"], &scratch.path(""));
+    let asked = asked(
+        &scratch,
+        "m = mastermind.open('records').fit()
+m.save('saved.json')
+f = m.of('flux.compute')[0]
+p = f.predict(q=[1000, 3000.0], **f.mode)
+print(json.dumps([p, f.mode, mastermind.load_models('saved.json').to_dict() == mastermind.load_models('models.json').to_dict()]))",
+    );
+    assert_eq!(asked[2], true);
+    for (place, q) in ["1000", "3000"].iter().enumerate() {
+        let mode: Vec<_> = asked[1].as_object().unwrap().iter().collect();
+        let mode: String = mode
+            .iter()
+            .map(|(k, v)| format!(",{k}={}", v.as_str().unwrap()))
+            .collect();
+        let at = format!("q={q}{mode}");
+        let words = [
+            "predict",
+            "models.json",
+            "--method",
+            "flux.compute",
+            "--at",
+            &at,
+            "--json",
+        ];
+        let told: Value = serde_json::from_str(&mastermind(&words, &scratch.path(""))).unwrap();
+        for (key, column) in [
+            ("value_s", "value"),
+            ("lower_s", "lower"),
+            ("upper_s", "upper"),
+        ] {
+            assert_eq!(told[key], asked[0][column][place], "{key} at {at}");
+        }
+    }
+}
+
+#[test]
+fn what_a_run_lacks_is_a_warning() {
+    let Some(scratch) = package() else { return };
+    recorded(&scratch);
+    let log = fs::read_dir(scratch.path("records")).unwrap().flatten();
+    let log = log
+        .map(|entry| entry.path())
+        .find(|path| path.extension().is_some_and(|e| e == "mmr"));
+    cut(&log.expect("a log"));
+    let script = "import warnings, mastermind
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter('always')
+    r = mastermind.open('records')
+assert r.missing and len(told) == len(r.missing) and told[0].category is mastermind.IncompleteRun, (r.missing, told)
+assert len(r.records(['seq']).to_dict()['seq']) == len(r)";
+    succeeds(python(&scratch).args(["-c", script]));
+}
+
+/// Takes the last tenth of a file away.
+fn cut(path: &Path) {
+    let file = fs::OpenOptions::new().write(true).open(path).unwrap();
+    let bytes = file.metadata().unwrap().len();
+    file.set_len(bytes - bytes / 10).unwrap();
+}
+
+#[test]
+fn wrong_use_is_one_clear_error() {
+    let Some(scratch) = package() else { return };
+    recorded(&scratch);
+    let errors = asked(
+        &scratch,
+        "r = mastermind.open('records')
+told = []
+for act in [lambda: mastermind.open('nowhere'), lambda: r.records(['nothing']), lambda: r.records(['seq', 'seq']), lambda: r.records(methods=['flx.compute']),
+            lambda: r.fit('nothing'), lambda: r.fit(metric='cycles'), lambda: r.fit(statistic='mode'), lambda: r.fit(formula='a *'),
+            lambda: r.fit('flux.compute', modes='apart')[0].predict(p=1), lambda: r.fit('flux.compute', modes='apart')[0].predict(q=[1, 2], axis='z'),
+            lambda: mastermind.load_models('records'), lambda: mastermind.choose('nowhere.toml', r.fit(), r)]:
+    try:
+        act()
+        told.append('no error')
+    except (ValueError, OSError) as error:
+        told.append(str(error))
+print(json.dumps(told))",
+    );
+    let starts = [
+        "cannot read records \"nowhere\"",
+        "cannot read column \"nothing\": not there, expected one of run, rank",
+        "cannot read column \"seq\": asked for twice",
+        "cannot read \"flx.compute\": no calls recorded, expected one of",
+        "cannot fit \"nothing\": no calls recorded",
+        "cannot fit cycles: no counter of that name, expected wall, mpi, compute",
+        "cannot take statistic \"mode\": unknown, expected mean, median, min",
+        "",
+        "cannot predict \"hydro.GodunovFlux::flux.compute\"",
+        "cannot predict \"hydro.GodunovFlux::flux.compute\"",
+        "",
+        "cannot read assembly \"nowhere.toml\"",
+    ];
+    for (told, start) in errors.as_array().unwrap().iter().zip(starts) {
+        let told = told.as_str().unwrap();
+        assert!(
+            told.starts_with(start) && told != "no error",
+            "{told}\nexpected {start}"
+        );
+    }
+}
