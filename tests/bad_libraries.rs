@@ -29,7 +29,7 @@ fn a_file_that_is_no_library() {
     assert_golden("library-passwd", &errors.concat());
     let folder = scratch.path("libraries");
     std::fs::create_dir(&folder).expect("a folder");
-    std::fs::write(folder.join("libcut.so"), "\x7fELF cca_component_v1").expect("a file");
+    std::fs::write(folder.join("libcut.so"), "\x7fELF cca_component_v2").expect("a file");
     let error = scratch.verb(
         "run",
         &scratch.example("sod/sod.toml", &[&folder], &[]),
@@ -64,7 +64,7 @@ fn a_library_of_something_else() {
         return skip("libm", "no libm.so.6");
     };
     for error in errors(&Scratch::new(), &libm) {
-        let end = ": no function cca_component_v1, expected a component library\n";
+        let end = ": no function cca_component_v2, expected a component library\n";
         assert!(
             error.starts_with("error: cannot open library \""),
             "{error}"

@@ -116,8 +116,8 @@ static int32_t create(cca_component *component, cca_error *error) {
 }
 static const cca_class CLASSES[] = {{CCA_TEXT("test.InC"), CCA_TEXT("1.0"), CCA_TEXT("In C."), create}};
 static const cca_library LIBRARY = {CCA_ABI_VERSION, 1, CLASSES, {NULL, 0}};
-const cca_library *cca_component_v1(void);
-const cca_library *cca_component_v1(void) { return &LIBRARY; }
+const cca_library *cca_component_v2(void);
+const cca_library *cca_component_v2(void) { return &LIBRARY; }
 "#;
 
 #[test]

@@ -99,5 +99,5 @@ static const cca_class CLASSES[] = {
 
 static const cca_library LIBRARY = {CCA_ABI_VERSION, 1, CLASSES, {NULL, 0}};
 
-const cca_library *cca_component_v1(void);
-const cca_library *cca_component_v1(void) { return &LIBRARY; }
+const cca_library *cca_component_v2(void);
+const cca_library *cca_component_v2(void) { return &LIBRARY; }

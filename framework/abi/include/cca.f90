@@ -1,6 +1,6 @@
 ! The door for components in Fortran: cca.h as a module, Fortran 2008 with ISO_C_BINDING.
 !
-! A component library exports cca_component_v1, a function bind(c) that returns c_loc of a cca_library. What that leads to
+! A component library exports cca_component_v2, a function bind(c) that returns c_loc of a cca_library. What that leads to
 ! has the attributes target and save: libraries are never closed. Texts are lent: cca_text_of() points into its argument,
 ! which must be a target that lives as long as the text is used (for names in descriptions: as long as the process).
 module cca
@@ -8,7 +8,7 @@ module cca
     implicit none
     private
 
-    integer(c_int32_t), parameter, public :: CCA_ABI_VERSION = 1
+    integer(c_int32_t), parameter, public :: CCA_ABI_VERSION = 2
 
     integer(c_int32_t), parameter, public :: CCA_OK = 0, CCA_FAILED = 1, CCA_BAD_PARAMETER = 17
 
@@ -55,6 +55,7 @@ module cca
         type(c_ptr) :: layouts = c_null_ptr
         integer(c_size_t) :: n_layouts = 0
         type(c_funptr) :: new_proxy = c_null_funptr
+        type(c_funptr) :: new_dispatcher = c_null_funptr
     end type
 
     ! A port with the share of its object that it owns; release may be null.

@@ -1,6 +1,6 @@
-/* The door for components in C: the layouts of cca-abi, version 1.
+/* The door for components in C: the layouts of cca-abi, version 2.
  *
- * A component library exports `const cca_library *cca_component_v1(void)`. Everything that the
+ * A component library exports `const cca_library *cca_component_v2(void)`. Everything that the
  * function leads to (names, tables, descriptions) must live as long as the process: libraries are
  * never closed.
  *
@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-#define CCA_ABI_VERSION 1u
+#define CCA_ABI_VERSION 2u
 
 /* A text with its length; UTF-8, no terminating zero. CCA_TEXT is for string literals. */
 typedef struct {
@@ -90,6 +90,7 @@ typedef struct {
     const void *layouts;
     size_t n_layouts;
     void (*new_proxy)(void);
+    void (*new_dispatcher)(void);
 } cca_interface;
 
 /* A port with the share of its object that it owns; `release` may be null. */

@@ -1,4 +1,4 @@
-/* What the proxies of ports that were generated in C have in common: the descriptions of cca-abi, and small functions. */
+/* What the proxies and dispatchers of ports that were generated in C have in common: the descriptions of cca-abi, and small functions. */
 #ifndef CCA_PORT_PROXY_H
 #define CCA_PORT_PROXY_H
 
@@ -10,6 +10,8 @@
 
 /* What the word of a parameter holds: ParameterKind of cca-abi. */
 enum { CCA_PARAMETER_INTEGER = 0, CCA_PARAMETER_REAL = 1, CCA_PARAMETER_ENUMERATION = 2 };
+
+static void cca_release_made(const void *object) { free((void *)(uintptr_t)object); }
 
 /* PerfDescriptor of cca-abi. */
 typedef struct {
@@ -32,6 +34,69 @@ typedef struct {
     cca_parameter_descriptions parameters;
 } cca_method_description;
 
+/* DecisionNode of cca-abi: between which of its bounds a parameter's value lies, and where to go on then. */
+typedef struct {
+    uint32_t parameter;
+    uint32_t is_real;
+    size_t n_bounds; /* at least 1 */
+    const int64_t *bounds;
+    const uint32_t *next; /* n_bounds + 1 places of providers, or CCA_INNER_NODE and the place of a node */
+} cca_decision_node;
+
+#define CCA_INNER_NODE (UINT32_C(1) << 31)
+
+/* Decision of cca-abi: the tree of a method, null where all calls go to the first provider. */
+typedef struct {
+    const cca_decision_node *nodes;
+} cca_decision;
+
+typedef struct {
+    const cca_decision *data;
+    size_t length;
+} cca_decisions;
+
+/* What a dispatcher holds. */
+typedef struct {
+    const cca_slot *const *providers;
+    cca_decision decisions[];
+} cca_dispatcher;
+
+/* What a call of a method goes to, by its parameters. */
+static inline cca_port cca_decided(const cca_dispatcher *dispatcher, size_t method, const uint64_t *words) {
+    const cca_decision_node *nodes = dispatcher->decisions[method].nodes, *node = nodes;
+    uint32_t place = 0;
+    while (node != NULL) {
+        int64_t key = (int64_t)words[node->parameter];
+        if (node->is_real) key ^= (int64_t)((uint64_t)(key >> 63) >> 1);
+        const int64_t *first = node->bounds;
+        for (size_t left = node->n_bounds; left > 1;) {
+            size_t half = left / 2;
+            first += first[half - 1] <= key ? half : 0;
+            left -= half;
+        }
+        place = node->next[(size_t)(first - node->bounds) + (*first <= key)];
+        node = (place & CCA_INNER_NODE) != 0 ? nodes + (place & ~CCA_INNER_NODE) : NULL;
+    }
+    return cca_target(dispatcher->providers[place]);
+}
+
+/* Makes a dispatcher for `n` methods. */
+static inline int32_t cca_new_dispatcher(const cca_slot *const *providers, cca_decisions decisions, size_t n,
+                                         const cca_vtable_header *table, const cca_interface *interface,
+                                         cca_owned_port *dispatcher, cca_error *error) {
+    if (decisions.length != n)
+        return cca_fail(error, "cannot make a dispatcher: its source is of another version, expected this one's; make it again");
+    cca_dispatcher *made = (cca_dispatcher *)malloc(sizeof *made + n * sizeof *made->decisions);
+    if (made == NULL) return cca_fail(error, "cannot make a dispatcher: no memory");
+    made->providers = providers;
+    for (size_t place = 0; place < n; place++) made->decisions[place] = decisions.data[place];
+    dispatcher->port.object = made;
+    dispatcher->port.vtable = table;
+    dispatcher->release = cca_release_made;
+    dispatcher->interface = interface;
+    return CCA_OK;
+}
+
 /* The recorder's methods of a proxy, in the table's order. */
 typedef struct {
     const cca_proxy_method *const *data;
@@ -39,8 +104,6 @@ typedef struct {
 } cca_proxy_methods;
 
 static const cca_text cca_bool_labels[] __attribute__((unused)) = { CCA_TEXT("false"), CCA_TEXT("true") };
-
-static void cca_release_proxy(const void *object) { free((void *)(uintptr_t)object); }
 
 /* What answers a call that fails while a replacement is on trial; null without. */
 static inline const cca_port *cca_before(const cca_proxy_method *method) {

@@ -16,6 +16,7 @@
 //!     methods: RSlice::EMPTY,
 //!     layouts: RSlice::EMPTY,
 //!     new_proxy: None,
+//!     new_dispatcher: None,
 //! };
 //! assert!(c_header(&FROM_C).contains("#define DEMO_SUM_HASH UINT64_C(0x000000000000002a)"));
 //! ```

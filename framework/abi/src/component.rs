@@ -5,10 +5,10 @@ use core::ffi::c_void;
 use crate::{ErrorBuffer, RStr, RawPort};
 
 /// Name of the function that every component library exports; the number is [`ABI_VERSION`].
-pub const ENTRY_SYMBOL: &str = "cca_component_v1";
+pub const ENTRY_SYMBOL: &str = "cca_component_v2";
 
 /// Version of the layouts in this crate.
-pub const ABI_VERSION: u32 = 1;
+pub const ABI_VERSION: u32 = 2;
 
 /// Whose structural layouts a Rust library carries; layouts of another are not comparable.
 pub const LAYOUT_ABI: &str = "abi_stable 0.11.3";

@@ -22,7 +22,7 @@ unsafe impl Sync for Exported {}
 /// # Safety
 /// Callable at any time, from any thread; `unsafe` only because it is reached by name.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cca_component_v1() -> *const LibraryDescriptor {
+pub unsafe extern "C" fn cca_component_v2() -> *const LibraryDescriptor {
     static LIBRARY: OnceLock<Exported> = OnceLock::new();
     &LIBRARY.get_or_init(library).0
 }

@@ -2,6 +2,7 @@
 //!
 //! * [`RawPort`], [`VtableHeader`], [`InterfaceDescriptor`]: what a port is at run time and how it is described;
 //! * [`Slot`]: one end of a connection, re-pointed while calls run;
+//! * [`Decision`]: which of several providers a call goes to;
 //! * [`ClassDescriptor`], [`LibraryDescriptor`]: what a component library exports under [`ENTRY_SYMBOL`];
 //! * [`ErrorBuffer`], [`PortError`]: how an error crosses the border, panics included;
 //! * [`recording`]: the context through which generated proxies append records in line.
@@ -15,6 +16,7 @@
 mod argument;
 mod c_header;
 mod component;
+mod dispatch;
 mod entry;
 mod error;
 mod guard;
@@ -43,16 +45,19 @@ pub use component::{
     LibraryEntry, RawComponent,
 };
 #[doc(hidden)]
-pub use entry::{RegisteredClass, cca_component_v1};
+pub use dispatch::Dispatcher;
+pub use dispatch::{Decision, DecisionNode, INNER_NODE, decision_key, is_real};
+#[doc(hidden)]
+pub use entry::{RegisteredClass, cca_component_v2};
 pub use error::{ErrorBuffer, ErrorCode, PortError};
 pub use guard::{call, call_connected, guard, guard_value, panic_message};
 pub use interface::{Interface, ProvidedBy};
 pub use layout::compare_layouts;
 pub use owned::{OwnedArray, OwnedText, ReleaseArray};
 pub use port::{
-    InterfaceDescriptor, InterfacePointer, MAX_TEXT_BYTES, MethodDescriptor, NewProxy, OwnedPort,
-    PerfDescriptor, RawPort, VtableHeader, checked_text, hash_signature, missing_function,
-    owns_nothing, proxy_methods,
+    InterfaceDescriptor, InterfacePointer, MAX_TEXT_BYTES, MethodDescriptor, NewDispatcher,
+    NewProxy, OwnedPort, PerfDescriptor, RawPort, VtableHeader, checked_text, hash_signature,
+    missing_function, owns_nothing, proxy_methods,
 };
 pub use slot::{ConnectedPort, Slot};
 pub use slot_pointer::SlotPointer;

@@ -8,7 +8,7 @@ use abi_stable::StableAbi;
 use abi_stable::type_layout::TypeLayout;
 
 use crate::recording::{MethodPointer, ParameterKind, Recorder};
-use crate::{ErrorBuffer, PortError, RSlice, RStr, Slot};
+use crate::{Decision, ErrorBuffer, PortError, RSlice, RStr, Slot, SlotPointer};
 
 /// A port: an object and the table of functions that work on it. The table begins with a [`VtableHeader`].
 #[repr(C)]
@@ -107,8 +107,10 @@ pub struct InterfaceDescriptor {
     pub methods: RSlice<'static, MethodDescriptor>,
     /// Layouts of the types that the methods pass, for the structural check. Empty from C.
     pub layouts: RSlice<'static, &'static TypeLayout>,
-    /// Makes a proxy of this interface. `None` from C.
+    /// Makes a proxy of this interface. `None` from C that is written by hand.
     pub new_proxy: Option<NewProxy>,
+    /// Makes a dispatcher of this interface. `None` from C that is written by hand.
+    pub new_dispatcher: Option<NewDispatcher>,
 }
 
 /// Makes a proxy: forwards every call to `target`'s provider and records it through `recorder`.
@@ -123,6 +125,20 @@ pub type NewProxy = unsafe extern "C" fn(
     recorder: *const Recorder,
     methods: RSlice<'_, MethodPointer>,
     proxy: *mut OwnedPort,
+    error: *mut ErrorBuffer,
+) -> i32;
+
+/// Makes a dispatcher: sends every call to the provider that the method's decision has for it.
+///
+/// # Arguments
+/// * `providers` - the slots of the providers, connected; they and the array outlive the dispatcher
+/// * `decisions` - one for each method, in the table's order; each is a whole tree whose leaves are places in `providers` and
+///   whose parameters are the method's, and outlives the dispatcher
+/// * `dispatcher` - space for the dispatcher
+pub type NewDispatcher = unsafe extern "C" fn(
+    providers: *const SlotPointer,
+    decisions: RSlice<'_, Decision>,
+    dispatcher: *mut OwnedPort,
     error: *mut ErrorBuffer,
 ) -> i32;
 

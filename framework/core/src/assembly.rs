@@ -29,6 +29,10 @@ pub struct Assembly {
     /// Class to attribute to value: order of accuracy, memory in bytes, what an assembly may have to have.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, BTreeMap<String, f64>>,
+    /// Instance that sends each call of a port to one of several others, to the file with its decision table; relative to the
+    /// assembly's file.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub dispatch: BTreeMap<String, PathBuf>,
     /// What starts it.
     pub go: Option<Start>,
 }
@@ -148,6 +152,9 @@ impl Assembly {
         let folder = path.parent().unwrap_or(Path::new(""));
         for entry in &mut assembly.assembly.path {
             *entry = folder.join(&*entry);
+        }
+        for table in assembly.dispatch.values_mut() {
+            *table = folder.join(&*table);
         }
         Ok(assembly)
     }

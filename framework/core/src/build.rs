@@ -5,6 +5,7 @@ use std::error::Error;
 
 use crate::assembly::{Assembly, Endpoint};
 use crate::connections::ConnectionId;
+use crate::dispatch::DecisionTable;
 use crate::error::{FrameworkError, names};
 use crate::framework::Framework;
 use crate::repository::Repository;
@@ -65,6 +66,11 @@ impl Framework {
                 problems.push(error.into());
             }
         }
+        let dispatchers = self.make_dispatchers(assembly, &mut problems);
+        let there = |instance: &str| {
+            there(instance)
+                && (dispatchers.contains(instance) || !assembly.dispatch.contains_key(instance))
+        };
         for (uses, provides) in &assembly.connections {
             let connection = ConnectionId {
                 user: uses.instance.clone(),
@@ -106,6 +112,22 @@ impl Framework {
                 None => Err(repository.unknown(instance, class)),
             };
             match result {
+                Ok(()) => drop(made.insert(instance.clone())),
+                Err(error) => problems.push(error.into()),
+            }
+        }
+        made
+    }
+
+    fn make_dispatchers(
+        &self,
+        assembly: &Assembly,
+        problems: &mut Vec<Box<dyn Error + Send + Sync>>,
+    ) -> BTreeSet<String> {
+        let mut made = BTreeSet::new();
+        for (instance, file) in &assembly.dispatch {
+            let table = DecisionTable::read(file);
+            match table.and_then(|table| self.create_dispatcher(instance, &table)) {
                 Ok(()) => drop(made.insert(instance.clone())),
                 Err(error) => problems.push(error.into()),
             }

@@ -193,7 +193,7 @@ impl Framework {
         }))
     }
 
-    fn add_entry(
+    pub(crate) fn add_entry(
         &self,
         name: &str,
         class: ClassOrigin,
@@ -299,7 +299,7 @@ impl Framework {
     pub fn shutdown_framework(&self) -> Result<(), FrameworkError> {
         {
             let mut state = self.shared.lock();
-            for (instance, entry) in &state.instances {
+            for (instance, entry) in state.instances.iter().filter(|(_, e)| !e.is_dispatcher) {
                 if let Some((port, _)) = entry.uses.iter().find(|(_, u)| u.connector.is_in_use()) {
                     let (instance, port) = (instance.clone(), port.clone());
                     return Err(FrameworkError::InUse { instance, port });
@@ -349,7 +349,7 @@ impl Framework {
         let (services, listeners, monitoring) = {
             let mut state = self.shared.lock();
             state.is_closed = true;
-            for entry in state.entries_mut() {
+            for entry in state.entries_mut().filter(|entry| !entry.is_dispatcher) {
                 entry.provides.values_mut().for_each(|p| p.users.clear());
                 for uses in entry.uses.values_mut() {
                     unreachable.push(end_connection(uses));
@@ -362,8 +362,30 @@ impl Framework {
             )
         };
         drop((unreachable, services, listeners));
+        let unreachable = self.end_dispatchers();
+        drop(unreachable);
         ids.for_each(|id| self.remove_entry(&id));
         drop(monitoring);
+    }
+
+    /// Ends the connections of dispatchers, after those of all others: nobody is inside one whose port only its entry keeps.
+    fn end_dispatchers(&self) -> Vec<(Option<Connection>, Vec<Arc<Target>>)> {
+        let mut state = self.shared.lock();
+        let mut unreachable = Vec::new();
+        for entry in state.entries_mut().filter(|entry| entry.is_dispatcher) {
+            entry.provides.values_mut().for_each(|p| p.users.clear());
+            let is_left = entry
+                .provides
+                .values()
+                .all(|p| Arc::strong_count(&p.port) == 1);
+            for uses in entry.uses.values_mut() {
+                if is_left {
+                    unreachable.extend(uses.connector.release().map(|targets| (None, targets)));
+                }
+                unreachable.push(end_connection(uses));
+            }
+        }
+        unreachable
     }
 
     /// Every instance, by name.
@@ -495,6 +517,7 @@ pub(crate) fn interface_of(port: &OwnedPort) -> &'static InterfaceDescriptor {
         methods: cca_abi::RSlice::from_slice(&[]),
         layouts: cca_abi::RSlice::from_slice(&[]),
         new_proxy: None,
+        new_dispatcher: None,
     };
     port.interface.get().unwrap_or(&NONE)
 }

@@ -9,7 +9,7 @@ use cca_abi::{InterfaceDescriptor, OwnedPort};
 use cca_loader::Instance;
 use cca_ports::{ComponentId, ParameterValue, TypeMap};
 
-use crate::connector::Connector;
+use crate::connector::{Connector, Provider};
 use crate::error::{FrameworkError, names};
 use crate::events::Listener;
 use crate::monitor::Monitoring;
@@ -64,6 +64,8 @@ pub struct Entry {
     pub component: Option<Arc<Instance>>,
     /// It is being destroyed.
     pub is_ending: bool,
+    /// It dispatches: its uses ports are in use as long as its provides port is.
+    pub is_dispatcher: bool,
     /// Another has taken its place.
     pub is_replaced: bool,
     /// Who says goodbye as well (`register_for_release`).
@@ -99,6 +101,8 @@ pub struct Provided {
     /// The implementation behind it; `None` for the framework's own ports, which are not monitored.
     pub class: Option<Arc<ClassOrigin>>,
     _instance: Option<Arc<Instance>>,
+    /// What the port points to.
+    _behind: Option<Arc<dyn Provider>>,
 }
 
 impl Provided {
@@ -108,6 +112,7 @@ impl Provided {
             port,
             class: Some(Arc::clone(&entry.class)),
             _instance: entry.component.clone(),
+            _behind: None,
         })
     }
 
@@ -121,6 +126,7 @@ impl Provided {
                 library: None,
             })),
             _instance: None,
+            _behind: None,
         })
     }
 
@@ -135,6 +141,17 @@ impl Provided {
             port,
             class: None,
             _instance: None,
+            _behind: None,
+        })
+    }
+
+    /// A port of the framework's own that points to what is kept with it.
+    pub fn own_with(port: OwnedPort, behind: Arc<dyn Provider>) -> Arc<Self> {
+        Arc::new(Provided {
+            port,
+            class: None,
+            _instance: None,
+            _behind: Some(behind),
         })
     }
 }
@@ -324,6 +341,7 @@ impl Entry {
             properties,
             component: None,
             is_ending: false,
+            is_dispatcher: false,
             is_replaced: false,
             releases: Vec::new(),
             provides: BTreeMap::new(),

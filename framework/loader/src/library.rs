@@ -55,7 +55,7 @@ impl Library {
         };
         let path = std::env::current_exe().map_err(no_file)?;
         // SAFETY: the entry of the crate that this one is linked with; what it points to is static.
-        let descriptor = unsafe { cca_abi::cca_component_v1().as_ref() };
+        let descriptor = unsafe { cca_abi::cca_component_v2().as_ref() };
         let descriptor = descriptor.ok_or_else(|| malformed(&path, "no description"))?;
         let classes = classes(descriptor, &path)?;
         Ok(Library {
@@ -143,7 +143,7 @@ fn descriptor(handle: &Handle, path: &Path) -> Result<&'static LibraryDescriptor
 
 /// The version in the name of a library's entry function, if it is not ours.
 fn other_version(handle: &Handle) -> Option<u32> {
-    (2..100).find(|version| {
+    (1..100).find(|version| {
         let symbol = format!("cca_component_v{version}");
         // SAFETY: only looked up, never called.
         unsafe { handle.get::<LibraryEntry>(symbol.as_bytes()) }.is_ok()

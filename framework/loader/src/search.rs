@@ -73,15 +73,15 @@ mod tests {
     fn only_files_that_name_the_entry_function_are_found() {
         let folder = tempfile::tempdir().unwrap();
         let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
-        write("libb.so", b"\x7fELF\0cca_component_v1\0");
-        write("liba.so", b"\x7fELF\0cca_component_v2\0");
+        write("libb.so", b"\x7fELF\0cca_component_v2\0");
+        write("liba.so", b"\x7fELF\0cca_component_v3\0");
         write("libm.so", b"\x7fELF\0cos\0");
         write(
             "libproxy_mpi.so",
-            b"\x7fELF\0cca_component_v1\0proxy_mpi_v1\0",
+            b"\x7fELF\0cca_component_v2\0proxy_mpi_v1\0",
         );
-        write("libnone.so", b"cca_component_v1");
-        write("notes.txt", b"cca_component_v1");
+        write("libnone.so", b"cca_component_v2");
+        write("notes.txt", b"cca_component_v2");
         let found = find_libraries(folder.path()).unwrap();
         let names: Vec<_> = found.iter().map(|path| path.file_name().unwrap()).collect();
         assert_eq!(names, ["liba.so", "libb.so"]);

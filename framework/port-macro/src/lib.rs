@@ -6,6 +6,7 @@
 //! * `FluxPortStub`: the caller's side ([`port/stub.rs`]);
 //! * the provider's adaptor, which catches panics ([`port/provider.rs`]);
 //! * `FluxPortProxy`, which records each call and forwards it ([`port/proxy.rs`]);
+//! * `FluxPortDispatcher`, which sends each call to one of several providers ([`port/dispatcher.rs`]);
 //! * the interface's description: methods, performance parameters, hash, layouts ([`port/descriptor.rs`]).
 //!
 //! Golden copies of what is generated are in `tests/golden/`.

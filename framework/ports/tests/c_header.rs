@@ -29,7 +29,7 @@ fn rows() -> Vec<(&'static str, usize)> {
     let mut rows = offsets! {
         "cca_vtable_header": VtableHeader { size, interface, version, hash },
         "cca_port": RawPort { object, vtable },
-        "cca_interface": InterfaceDescriptor { name, version, hash, vtable_size, methods, layouts, new_proxy },
+        "cca_interface": InterfaceDescriptor { name, version, hash, vtable_size, methods, layouts, new_proxy, new_dispatcher },
         "cca_owned_port": OwnedPort { port, release, interface },
         "cca_services": ServicesPortVtable {
             header, add_provides_port, remove_provides_port, register_uses_port, unregister_uses_port,

@@ -2,6 +2,7 @@
 
 mod builder;
 mod components;
+mod dispatching;
 mod events;
 mod frameworks;
 mod replacing;

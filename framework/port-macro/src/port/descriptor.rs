@@ -8,11 +8,8 @@ use super::parse::{Method, Perf, Port, static_type};
 /// `impl Interface for dyn FluxPort`.
 pub fn expand(port: &Port) -> TokenStream {
     let name = &port.item.ident;
-    let (stub, vtable, proxy) = (
-        port.derived("Stub"),
-        port.derived("Vtable"),
-        port.derived("Proxy"),
-    );
+    let (stub, vtable) = (port.derived("Stub"), port.derived("Vtable"));
+    let (proxy, dispatcher) = (port.derived("Proxy"), port.derived("Dispatcher"));
     let (interface, version) = (&port.arguments.name, &port.arguments.version);
     let signature = port.signature_text();
     let methods = port.methods.iter().map(method);
@@ -31,6 +28,7 @@ pub fn expand(port: &Port) -> TokenStream {
                     methods: ::cca_abi::RSlice::from_slice(&[#(#methods),*]),
                     layouts: ::cca_abi::RSlice::from_slice(&[#(#layouts),*]),
                     new_proxy: Some(#proxy::new),
+                    new_dispatcher: Some(#dispatcher::new),
                 };
                 &DESCRIPTOR
             }

@@ -1,6 +1,7 @@
 //! `#[port]`: parsed once, then expanded part by part.
 
 mod descriptor;
+mod dispatcher;
 mod parse;
 mod provider;
 mod proxy;
@@ -22,6 +23,7 @@ pub fn expand(arguments: Arguments, item: syn::ItemTrait) -> syn::Result<TokenSt
         stub::expand(&port),
         provider::expand(&port),
         proxy::expand(&port),
+        dispatcher::expand(&port),
         descriptor::expand(&port),
     ];
     Ok(quote! { #item #(#parts)* })

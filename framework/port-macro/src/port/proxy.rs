@@ -80,11 +80,7 @@ fn expand_method(port: &Port, index: usize, method: &Method) -> TokenStream {
     let parameters = vtable::parameters(method);
     let names: Vec<_> = method.argument_names().collect();
     let out = (!method.is_unit()).then(|| quote_spanned! { hygienic() => out, });
-    let words = method.perf.iter().map(|perf| match perf.result() {
-        // Not known yet.
-        Some(_) => quote_spanned! { hygienic() => 0 },
-        None => word(perf),
-    });
+    let words = words(method);
     let end = end(method);
     let guarded = expand_guarded(port, index, method);
     // The recorded path is a function of its own, reached by a jump, so that a method that is switched off saves and
@@ -181,6 +177,16 @@ fn expand_guarded(port: &Port, index: usize, method: &Method) -> TokenStream {
             }
         }
     }
+}
+
+/// The words of a method's parameters as far as they are known before the call.
+pub fn words(method: &Method) -> Vec<TokenStream> {
+    let word = |perf: &Perf| match perf.result() {
+        // Not known yet.
+        Some(_) => quote_spanned! { hygienic() => 0 },
+        None => word(perf),
+    };
+    method.perf.iter().map(word).collect()
 }
 
 fn word(perf: &Perf) -> TokenStream {

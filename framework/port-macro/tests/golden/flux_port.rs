@@ -378,6 +378,88 @@ impl FluxPortProxy {
         }
     }
 }
+enum FluxPortDispatcher {}
+impl FluxPortDispatcher {
+    const TABLE: &'static FluxPortVtable = &FluxPortVtable {
+        header: ::cca_abi::VtableHeader {
+            size: ::core::mem::size_of::<FluxPortVtable>(),
+            interface: ::cca_abi::RStr::from_str("hydro.Flux"),
+            version: ::cca_abi::RStr::from_str("1.0"),
+            hash: ::cca_abi::hash_signature(
+                "hydro.Flux 1.0; compute(axis: Axis, left: States<'_>, right: States<'_>, flux: StatesMut<'_>) -> (); faces(left: States<'_>) -> u64",
+            ),
+        },
+        compute: Self::compute,
+        faces: Self::faces,
+    };
+    unsafe extern "C" fn new(
+        providers: *const ::cca_abi::SlotPointer,
+        decisions: ::cca_abi::RSlice<'_, ::cca_abi::Decision>,
+        dispatcher: *mut ::cca_abi::OwnedPort,
+        error: *mut ::cca_abi::ErrorBuffer,
+    ) -> i32 {
+        unsafe {
+            ::cca_abi::guard_value(
+                dispatcher,
+                error,
+                || {
+                    let dispatcher = ::cca_abi::Dispatcher::<
+                        FluxPortDispatcher,
+                        2usize,
+                    >::new(providers, decisions)?;
+                    Ok(
+                        ::cca_abi::OwnedPort::shared(
+                            ::std::sync::Arc::new(dispatcher),
+                            &raw const Self::TABLE.header,
+                            <dyn FluxPort as ::cca_abi::Interface>::descriptor(),
+                        ),
+                    )
+                },
+            )
+        }
+    }
+    unsafe extern "C-unwind" fn compute(
+        object: *const ::core::ffi::c_void,
+        axis: Axis,
+        left: States<'_>,
+        right: States<'_>,
+        flux: StatesMut<'_>,
+        error: *mut ::cca_abi::ErrorBuffer,
+    ) -> i32 {
+        unsafe {
+            let dispatcher = &*object
+                .cast::<::cca_abi::Dispatcher<FluxPortDispatcher, 2usize>>();
+            let target = dispatcher
+                .target(
+                    0usize,
+                    [
+                        <usize as ::cca_abi::recording::PerfValue>::to_word(left.len()),
+                        <Axis as ::cca_abi::recording::PerfValue>::to_word(axis),
+                    ],
+                );
+            ((*target.vtable.cast::<FluxPortVtable>())
+                .compute)(target.object, axis, left, right, flux, error)
+        }
+    }
+    unsafe extern "C-unwind" fn faces(
+        object: *const ::core::ffi::c_void,
+        left: States<'_>,
+        out: *mut u64,
+        error: *mut ::cca_abi::ErrorBuffer,
+    ) -> i32 {
+        unsafe {
+            let dispatcher = &*object
+                .cast::<::cca_abi::Dispatcher<FluxPortDispatcher, 2usize>>();
+            let target = dispatcher
+                .target(
+                    1usize,
+                    [<usize as ::cca_abi::recording::PerfValue>::to_word(left.len()), 0],
+                );
+            ((*target.vtable.cast::<FluxPortVtable>())
+                .faces)(target.object, left, out, error)
+        }
+    }
+}
 unsafe impl ::cca_abi::Interface for dyn FluxPort {
     type Stub = FluxPortStub;
     fn descriptor() -> &'static ::cca_abi::InterfaceDescriptor {
@@ -456,6 +538,7 @@ unsafe impl ::cca_abi::Interface for dyn FluxPort {
                 ],
             ),
             new_proxy: Some(FluxPortProxy::new),
+            new_dispatcher: Some(FluxPortDispatcher::new),
         };
         &DESCRIPTOR
     }

@@ -442,34 +442,23 @@ impl Named<'_> {
     fn recorded(&self, place: usize, method: &Method) -> String {
         let (stem, name, passed) = (&self.stem, &method.name, self.passed(method));
         let n = method.parameters.len();
-        let values = |wanted: bool| {
-            let parameters = method.parameters.iter().enumerate();
-            parameters.filter(move |(_, parameter)| parameter.is_result == wanted)
-        };
+        let parameters = method.parameters.iter().enumerate();
+        let results = parameters.filter(|(_, parameter)| parameter.is_result);
         let mut text = format!(
             "\nstatic int32_t {stem}_record_{name}({}) {{\n    const {stem}_proxy *proxy_ = (const {stem}_proxy *)object;\n    \
              const cca_proxy_method *method_ = proxy_->methods[{place}];\n    cca_port target_ = cca_target(proxy_->target);\n    \
              const {stem}_vtable *table_ = (const {stem}_vtable *)(const void *)target_.vtable;\n",
             self.arguments(method, "const void *object")
         );
-        if n > 0 {
-            let _ = writeln!(text, "    uint64_t words_[{n}] = {{ 0 }};");
-        }
-        let _ = writeln!(text, "    cca_recording call_;");
-        for (word, parameter) in values(false) {
-            let _ = writeln!(
-                text,
-                "    words_[{word}] = {};",
-                word_source(method, parameter)
-            );
-        }
+        text += "    cca_recording call_;\n";
+        text += &words(method);
         let words = if n > 0 { "words_" } else { "NULL" };
         let _ = write!(
             text,
             "    int recorded_ = cca_recording_begin(&call_, proxy_->recorder, method_, {words}, {n});\n    \
              int32_t status_ = table_->{name}(target_.object{passed});\n"
         );
-        let after: Vec<_> = values(true)
+        let after: Vec<_> = results
             .map(|(word, parameter)| {
                 format!(
                     "        words_[{word}] = {};\n",
@@ -523,8 +512,41 @@ impl Named<'_> {
              made->target = target;\n    made->recorder = recorder;\n    \
              for (size_t place = 0; place < {n}; place++) made->methods[place] = methods.data[place];\n    \
              proxy->port.object = made;\n    proxy->port.vtable = &{stem}_proxy_table.header;\n    \
-             proxy->release = cca_release_proxy;\n    proxy->interface = &{stem}_interface;\n    return CCA_OK;\n}}\n",
+             proxy->release = cca_release_made;\n    proxy->interface = &{stem}_interface;\n    return CCA_OK;\n}}\n",
             functions.concat()
+        );
+        text
+    }
+
+    /// The functions that look up which provider a call goes to, and what makes them a port.
+    fn dispatcher(&self) -> String {
+        let Named { port, stem, .. } = self;
+        let (macros, n) = (stem.to_ascii_uppercase(), port.methods.len());
+        let mut text = String::new();
+        let mut functions = String::new();
+        for (place, method) in port.methods.iter().enumerate() {
+            let name = &method.name;
+            let given = match method.parameters.is_empty() {
+                true => "NULL",
+                false => "words_",
+            };
+            let _ = write!(
+                text,
+                "\nstatic int32_t {stem}_dispatch_{name}({}) {{\n{}    \
+                 cca_port target_ = cca_decided((const cca_dispatcher *)object, {place}, {given});\n    \
+                 return ((const {stem}_vtable *)(const void *)target_.vtable)->{name}(target_.object{});\n}}\n",
+                self.arguments(method, "const void *object"),
+                words(method),
+                self.passed(method)
+            );
+            let _ = write!(functions, ", {stem}_dispatch_{name}");
+        }
+        let _ = write!(
+            text,
+            "\nstatic const {stem}_vtable {stem}_dispatcher_table = {{ {macros}_HEADER{functions} }};\n\n\
+             static int32_t {stem}_new_dispatcher(const cca_slot *const *providers, cca_decisions decisions, cca_owned_port *dispatcher,\n    \
+             cca_error *error) {{\n    \
+             return cca_new_dispatcher(providers, decisions, {n}, &{stem}_dispatcher_table.header, &{stem}_interface, dispatcher, error);\n}}\n"
         );
         text
     }
@@ -590,7 +612,7 @@ impl Named<'_> {
             text,
             "\nstatic const cca_method_description {stem}_methods[] = {{\n{}}};\n\n\
              const cca_interface {stem}_interface = {{ CCA_TEXT({macros}_NAME), CCA_TEXT({macros}_VERSION), {macros}_HASH,\n    \
-             sizeof({stem}_vtable), {stem}_methods, {}, NULL, 0, (void (*)(void)){stem}_new_proxy }};\n",
+             sizeof({stem}_vtable), {stem}_methods, {}, NULL, 0, (void (*)(void)){stem}_new_proxy,\n    (void (*)(void)){stem}_new_dispatcher }};\n",
             methods.concat(),
             methods.len()
         );
@@ -600,7 +622,7 @@ impl Named<'_> {
 
 fn implementation(library: &Library, file: &str, ports: &[Named<'_>]) -> String {
     let mut text = format!(
-        "/* The ports of {} described, and their proxies: made by `mastermind proxy`. To be compiled with a component. */\n\
+        "/* The ports of {} described, with their proxies and dispatchers: made by `mastermind proxy`. To be compiled with a component. */\n\
          #include \"{file}_ports.h\"\n\n#include <stdlib.h>\n\n#include \"cca_port_proxy.h\"\n",
         comment(&library.file)
     );
@@ -629,7 +651,23 @@ fn implementation(library: &Library, file: &str, ports: &[Named<'_>]) -> String 
     for port in ports {
         let _ = write!(text, "\n/* {} */\n", comment(&port.port.name));
         text += &port.proxy();
+        text += &port.dispatcher();
         text += &port.description();
+    }
+    text
+}
+
+/// The words of a method's parameters as far as they are known before the call.
+fn words(method: &Method) -> String {
+    let n = method.parameters.len();
+    if n == 0 {
+        return String::new();
+    }
+    let mut text = format!("    uint64_t words_[{n}] = {{ 0 }};\n");
+    let parameters = method.parameters.iter().enumerate();
+    for (word, parameter) in parameters.filter(|(_, parameter)| !parameter.is_result) {
+        let source = word_source(method, parameter);
+        let _ = writeln!(text, "    words_[{word}] = {source};");
     }
     text
 }

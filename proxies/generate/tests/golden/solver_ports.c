@@ -1,4 +1,4 @@
-/* The ports of solver.sidl described, and their proxies: made by `mastermind proxy`. To be compiled with a component. */
+/* The ports of solver.sidl described, with their proxies and dispatchers: made by `mastermind proxy`. To be compiled with a component. */
 #include "solver_ports.h"
 
 #include <stdlib.h>
@@ -43,9 +43,21 @@ static int32_t demo_named_new_proxy(const cca_slot *target, const cca_recorder *
     for (size_t place = 0; place < 1; place++) made->methods[place] = methods.data[place];
     proxy->port.object = made;
     proxy->port.vtable = &demo_named_proxy_table.header;
-    proxy->release = cca_release_proxy;
+    proxy->release = cca_release_made;
     proxy->interface = &demo_named_interface;
     return CCA_OK;
+}
+
+static int32_t demo_named_dispatch_get_name(const void *object, solver_owned_text *result, cca_error *error) {
+    cca_port target_ = cca_decided((const cca_dispatcher *)object, 0, NULL);
+    return ((const demo_named_vtable *)(const void *)target_.vtable)->get_name(target_.object, result, error);
+}
+
+static const demo_named_vtable demo_named_dispatcher_table = { DEMO_NAMED_HEADER, demo_named_dispatch_get_name };
+
+static int32_t demo_named_new_dispatcher(const cca_slot *const *providers, cca_decisions decisions, cca_owned_port *dispatcher,
+    cca_error *error) {
+    return cca_new_dispatcher(providers, decisions, 1, &demo_named_dispatcher_table.header, &demo_named_interface, dispatcher, error);
 }
 
 static const cca_method_description demo_named_methods[] = {
@@ -53,7 +65,8 @@ static const cca_method_description demo_named_methods[] = {
 };
 
 const cca_interface demo_named_interface = { CCA_TEXT(DEMO_NAMED_NAME), CCA_TEXT(DEMO_NAMED_VERSION), DEMO_NAMED_HASH,
-    sizeof(demo_named_vtable), demo_named_methods, 1, NULL, 0, (void (*)(void))demo_named_new_proxy };
+    sizeof(demo_named_vtable), demo_named_methods, 1, NULL, 0, (void (*)(void))demo_named_new_proxy,
+    (void (*)(void))demo_named_new_dispatcher };
 
 /* demo.Solver */
 
@@ -83,8 +96,8 @@ static int32_t demo_solver_record_solve(const void *object, int32_t n, solver_st
     const cca_proxy_method *method_ = proxy_->methods[1];
     cca_port target_ = cca_target(proxy_->target);
     const demo_solver_vtable *table_ = (const demo_solver_vtable *)(const void *)target_.vtable;
-    uint64_t words_[2] = { 0 };
     cca_recording call_;
+    uint64_t words_[2] = { 0 };
     words_[0] = (uint64_t)((int64_t)n);
     words_[1] = (uint64_t)((int64_t)storage);
     int recorded_ = cca_recording_begin(&call_, proxy_->recorder, method_, words_, 2);
@@ -101,8 +114,8 @@ static int32_t demo_solver_record_norm(const void *object, solver_double_slice v
     const cca_proxy_method *method_ = proxy_->methods[2];
     cca_port target_ = cca_target(proxy_->target);
     const demo_solver_vtable *table_ = (const demo_solver_vtable *)(const void *)target_.vtable;
-    uint64_t words_[3] = { 0 };
     cca_recording call_;
+    uint64_t words_[3] = { 0 };
     words_[0] = (uint64_t)((int64_t)v.length);
     words_[1] = (uint64_t)((int64_t)((uint64_t)((int64_t)INT64_C(2)) * (uint64_t)((int64_t)v.length)));
     words_[2] = (uint64_t)((int64_t)order);
@@ -135,8 +148,8 @@ static int32_t demo_solver_record_sort_numbers(const void *object, solver_double
     const cca_proxy_method *method_ = proxy_->methods[4];
     cca_port target_ = cca_target(proxy_->target);
     const demo_solver_vtable *table_ = (const demo_solver_vtable *)(const void *)target_.vtable;
-    uint64_t words_[2] = { 0 };
     cca_recording call_;
+    uint64_t words_[2] = { 0 };
     words_[0] = (uint64_t)((int64_t)values.length);
     int recorded_ = cca_recording_begin(&call_, proxy_->recorder, method_, words_, 2);
     int32_t status_ = table_->sort_numbers(target_.object, values, result, error);
@@ -155,8 +168,8 @@ static int32_t demo_solver_record_scale_table(const void *object, double factor,
     const cca_proxy_method *method_ = proxy_->methods[5];
     cca_port target_ = cca_target(proxy_->target);
     const demo_solver_vtable *table_ = (const demo_solver_vtable *)(const void *)target_.vtable;
-    uint64_t words_[1] = { 0 };
     cca_recording call_;
+    uint64_t words_[1] = { 0 };
     words_[0] = (uint64_t)((int64_t)(table.extent[0] * table.extent[1]));
     int recorded_ = cca_recording_begin(&call_, proxy_->recorder, method_, words_, 1);
     int32_t status_ = table_->scale_table(target_.object, factor, table, result, error);
@@ -180,9 +193,57 @@ static int32_t demo_solver_new_proxy(const cca_slot *target, const cca_recorder 
     for (size_t place = 0; place < 6; place++) made->methods[place] = methods.data[place];
     proxy->port.object = made;
     proxy->port.vtable = &demo_solver_proxy_table.header;
-    proxy->release = cca_release_proxy;
+    proxy->release = cca_release_made;
     proxy->interface = &demo_solver_interface;
     return CCA_OK;
+}
+
+static int32_t demo_solver_dispatch_get_name(const void *object, solver_owned_text *result, cca_error *error) {
+    cca_port target_ = cca_decided((const cca_dispatcher *)object, 0, NULL);
+    return ((const demo_solver_vtable *)(const void *)target_.vtable)->get_name(target_.object, result, error);
+}
+
+static int32_t demo_solver_dispatch_solve(const void *object, int32_t n, solver_storage storage, solver_double_slice a, solver_double_slice b, solver_double_slice_mut x, int32_t *result, cca_error *error) {
+    uint64_t words_[2] = { 0 };
+    words_[0] = (uint64_t)((int64_t)n);
+    words_[1] = (uint64_t)((int64_t)storage);
+    cca_port target_ = cca_decided((const cca_dispatcher *)object, 1, words_);
+    return ((const demo_solver_vtable *)(const void *)target_.vtable)->solve(target_.object, n, storage, a, b, x, result, error);
+}
+
+static int32_t demo_solver_dispatch_norm(const void *object, solver_double_slice v, int32_t order, double *result, cca_error *error) {
+    uint64_t words_[3] = { 0 };
+    words_[0] = (uint64_t)((int64_t)v.length);
+    words_[1] = (uint64_t)((int64_t)((uint64_t)((int64_t)INT64_C(2)) * (uint64_t)((int64_t)v.length)));
+    words_[2] = (uint64_t)((int64_t)order);
+    cca_port target_ = cca_decided((const cca_dispatcher *)object, 2, words_);
+    return ((const demo_solver_vtable *)(const void *)target_.vtable)->norm(target_.object, v, order, result, error);
+}
+
+static int32_t demo_solver_dispatch_get_effort(const void *object, solver_effort *result, cca_error *error) {
+    cca_port target_ = cca_decided((const cca_dispatcher *)object, 3, NULL);
+    return ((const demo_solver_vtable *)(const void *)target_.vtable)->get_effort(target_.object, result, error);
+}
+
+static int32_t demo_solver_dispatch_sort_numbers(const void *object, solver_double_slice values, solver_solver_sort_numbers_result *result, cca_error *error) {
+    uint64_t words_[2] = { 0 };
+    words_[0] = (uint64_t)((int64_t)values.length);
+    cca_port target_ = cca_decided((const cca_dispatcher *)object, 4, words_);
+    return ((const demo_solver_vtable *)(const void *)target_.vtable)->sort_numbers(target_.object, values, result, error);
+}
+
+static int32_t demo_solver_dispatch_scale_table(const void *object, double factor, solver_double_array2_mut table, double *result, cca_error *error) {
+    uint64_t words_[1] = { 0 };
+    words_[0] = (uint64_t)((int64_t)(table.extent[0] * table.extent[1]));
+    cca_port target_ = cca_decided((const cca_dispatcher *)object, 5, words_);
+    return ((const demo_solver_vtable *)(const void *)target_.vtable)->scale_table(target_.object, factor, table, result, error);
+}
+
+static const demo_solver_vtable demo_solver_dispatcher_table = { DEMO_SOLVER_HEADER, demo_solver_dispatch_get_name, demo_solver_dispatch_solve, demo_solver_dispatch_norm, demo_solver_dispatch_get_effort, demo_solver_dispatch_sort_numbers, demo_solver_dispatch_scale_table };
+
+static int32_t demo_solver_new_dispatcher(const cca_slot *const *providers, cca_decisions decisions, cca_owned_port *dispatcher,
+    cca_error *error) {
+    return cca_new_dispatcher(providers, decisions, 6, &demo_solver_dispatcher_table.header, &demo_solver_interface, dispatcher, error);
 }
 
 static const cca_parameter_description demo_solver_solve_parameters[] = {
@@ -215,4 +276,5 @@ static const cca_method_description demo_solver_methods[] = {
 };
 
 const cca_interface demo_solver_interface = { CCA_TEXT(DEMO_SOLVER_NAME), CCA_TEXT(DEMO_SOLVER_VERSION), DEMO_SOLVER_HASH,
-    sizeof(demo_solver_vtable), demo_solver_methods, 6, NULL, 0, (void (*)(void))demo_solver_new_proxy };
+    sizeof(demo_solver_vtable), demo_solver_methods, 6, NULL, 0, (void (*)(void))demo_solver_new_proxy,
+    (void (*)(void))demo_solver_new_dispatcher };

@@ -1,0 +1,433 @@
+//! Dispatchers: an instance that sends each call of a port to one of several others, by a decision table over the call's
+//! performance parameters.
+//!
+//! `[dispatch]` of an assembly names the table's file:
+//!
+//! ```toml
+//! port = "fft"                                # that all of them provide, and the dispatcher too
+//! providers = ["fft-Fftw", "fft-Gsl"]         # instances; the first has every call that the table says nothing of
+//!
+//! [[methods.forward]]                         # step 0
+//! parameter = "n"
+//! bounds = [8.0, 400.0, 65537.0]              # below 8, from 8 on, from 400 on, from 65537 on
+//! next = ["fft-Fftw", "fft-Gsl", "fft-Fftw", "fft-Fftw"]
+//! ```
+//!
+//! A step with `labels` in place of `bounds` is of an enumeration, and has as many ends in `next`; a number in `next` is a later
+//! step. The calls reach the providers by uses ports of the dispatcher, named as they are, so that they are recorded under the
+//! name of who answers. Its own port is the framework's, and not recorded.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::{fs, io};
+
+use cca_abi::{
+    Decision, DecisionNode, INNER_NODE, InterfaceDescriptor, MethodDescriptor, PerfDescriptor,
+    PortError, RSlice, SlotPointer, call, decision_key, is_real,
+};
+use cca_ports::{ComponentId, STATELESS, TypeMap};
+use serde::{Deserialize, Serialize};
+
+use crate::connections::ConnectionId;
+use crate::connector::Connector;
+use crate::error::{FrameworkError, names};
+use crate::framework::{Framework, interface_of};
+use crate::state::{ClassOrigin, Provided, Provides, Uses};
+
+/// Class of an instance that dispatches.
+const CLASS: &str = "cca.Dispatcher";
+
+/// Where the calls of a port go.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct DecisionTable {
+    /// The provides port, of the providers and of the dispatcher.
+    pub port: String,
+    /// Instances, each once; the first one has the calls that the table says nothing of.
+    pub providers: Vec<String>,
+    /// Method to its steps, of which the first is where a decision begins.
+    #[serde(default)]
+    pub methods: BTreeMap<String, Vec<DecisionStep>>,
+}
+
+/// A look at one parameter.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct DecisionStep {
+    /// The parameter.
+    pub parameter: String,
+    /// Of a number: where the next end of `next` begins, ascending.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bounds: Vec<f64>,
+    /// Of an enumeration: its values, each once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
+    /// Where the decision goes on: one more than there are bounds, or one for each label.
+    pub next: Vec<DecisionEnd>,
+}
+
+/// Where a step leads.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(untagged)]
+pub enum DecisionEnd {
+    /// A later step.
+    Step(usize),
+    /// A provider.
+    Provider(String),
+}
+
+/// Why calls cannot be dispatched.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DispatchError {
+    /// The table cannot be read.
+    #[error("cannot read decision table \"{}\"", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// It is none.
+    #[error("cannot read decision table \"{}\": malformed, expected what choose --dispatch writes", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// Where and what.
+        source: Box<toml::de::Error>,
+    },
+    /// It does not fit the assembly.
+    #[error("cannot dispatch calls of \"{instance}\": {found}, expected {expected}")]
+    Unfit {
+        /// The dispatcher.
+        instance: String,
+        /// What was found.
+        found: String,
+        /// What is needed.
+        expected: String,
+    },
+    /// The library that knows the interface made none.
+    #[error("cannot dispatch calls of \"{instance}\"")]
+    Make {
+        /// The dispatcher.
+        instance: String,
+        /// The library's words.
+        source: PortError,
+    },
+    /// The framework's.
+    #[error(transparent)]
+    Framework(#[from] FrameworkError),
+}
+
+impl DecisionTable {
+    /// Reads a table.
+    ///
+    /// # Errors
+    /// It cannot be read, or is malformed.
+    pub fn read(path: &Path) -> Result<Self, DispatchError> {
+        let text = fs::read_to_string(path).map_err(|source| DispatchError::Read {
+            path: path.into(),
+            source,
+        })?;
+        toml::from_str(&text).map_err(|source| DispatchError::Malformed {
+            path: path.into(),
+            source: Box::new(source),
+        })
+    }
+}
+
+/// What is wrong with a table: what was found, and what was expected.
+struct Wrong(String, String);
+
+/// The tree of a method, with what its nodes point to.
+#[derive(Default)]
+struct Tree {
+    nodes: Vec<DecisionNode>,
+    _bounds: Vec<Vec<i64>>,
+    _next: Vec<Vec<u32>>,
+}
+
+impl Tree {
+    fn decision(&self) -> Decision {
+        let nodes = match self.nodes.is_empty() {
+            true => std::ptr::null(),
+            false => self.nodes.as_ptr(),
+        };
+        Decision { nodes }
+    }
+}
+
+/// What a dispatcher points to.
+struct Kept {
+    slots: Vec<SlotPointer>,
+    _trees: Vec<Tree>,
+}
+
+// SAFETY: slots serve every thread, and the nodes are immutable.
+unsafe impl Send for Kept {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Kept {}
+
+/// Makes the trees of a table, one for each method of the interface.
+fn trees(
+    table: &DecisionTable,
+    interface: &'static InterfaceDescriptor,
+) -> Result<Vec<Tree>, Wrong> {
+    let methods = interface.methods();
+    let known: Vec<_> = methods.iter().map(|m| m.name.to_string()).collect();
+    if let Some(method) = table.methods.keys().find(|name| !known.contains(name)) {
+        return Err(Wrong(format!("method \"{method}\""), names(&known)));
+    }
+    let trees = methods.iter().map(|method| {
+        let steps = table.methods.get(method.name.as_str());
+        let made = steps.map(|steps| tree(method, steps, &table.providers));
+        made.unwrap_or_else(|| Ok(Tree::default()))
+    });
+    trees.collect()
+}
+
+fn tree(
+    method: &'static MethodDescriptor,
+    steps: &[DecisionStep],
+    providers: &[String],
+) -> Result<Tree, Wrong> {
+    let parameters = match method.parameters.is_empty() {
+        true => &[],
+        false => method.parameters.as_slice(),
+    };
+    let mut tree = Tree::default();
+    for (place, step) in steps.iter().enumerate() {
+        let known = || {
+            names(
+                &parameters
+                    .iter()
+                    .map(|p| p.name.to_string())
+                    .collect::<Vec<_>>(),
+            )
+        };
+        let parameter = parameters.iter().position(|p| p.name == *step.parameter);
+        let Some(parameter) = parameter else {
+            let found = format!("parameter \"{}\" of \"{}\"", step.parameter, method.name);
+            return Err(Wrong(found, known()));
+        };
+        let (bounds, ends) = bounds_and_ends(step, &parameters[parameter])?;
+        let next = ends.into_iter().map(|end| match end {
+            None => Ok(0),
+            Some(DecisionEnd::Step(next)) if *next > place && *next < steps.len() => {
+                Ok(*next as u32 | INNER_NODE)
+            }
+            Some(DecisionEnd::Step(next)) => Err(Wrong(
+                format!("step {next} behind step {place} of \"{}\"", method.name),
+                format!("a later one of {}", steps.len()),
+            )),
+            Some(DecisionEnd::Provider(name)) => {
+                let found = providers.iter().position(|provider| provider == name);
+                let wrong = || Wrong(format!("provider \"{name}\""), names(providers));
+                found.map(|place| place as u32).ok_or_else(wrong)
+            }
+        });
+        let next: Vec<u32> = next.collect::<Result<_, _>>()?;
+        tree.nodes.push(DecisionNode {
+            parameter: parameter as u32,
+            is_real: is_real(parameters[parameter].kind).into(),
+            n_bounds: bounds.len(),
+            bounds: bounds.as_ptr(),
+            next: next.as_ptr(),
+        });
+        // The numbers stay where they are when the vectors that hold them move.
+        tree._bounds.push(bounds);
+        tree._next.push(next);
+    }
+    Ok(tree)
+}
+
+/// The keys of a step's bounds, and where each of the ranges between them leads; none is the first provider.
+fn bounds_and_ends<'a>(
+    step: &'a DecisionStep,
+    parameter: &'static PerfDescriptor,
+) -> Result<(Vec<i64>, Vec<Option<&'a DecisionEnd>>), Wrong> {
+    let wrong = |found: String, expected: &str| {
+        Wrong(
+            format!("{found} of parameter \"{}\"", step.parameter),
+            expected.into(),
+        )
+    };
+    if step.labels.is_empty() {
+        let is_ascending = step.bounds.is_sorted_by(|a, b| a < b);
+        if step.bounds.is_empty() || !is_ascending || step.bounds.iter().any(|b| b.is_nan()) {
+            let found = format!("bounds {:?}", step.bounds);
+            return Err(wrong(found, "at least one, ascending"));
+        }
+        if step.next.len() != step.bounds.len() + 1 {
+            let found = format!("{} ends for {} bounds", step.next.len(), step.bounds.len());
+            return Err(wrong(found, "one more"));
+        }
+        let key = |bound: &f64| match is_real(parameter.kind) {
+            true => decision_key(bound.to_bits(), true),
+            // The first whole number that is not below.
+            false => bound.ceil() as i64,
+        };
+        let bounds = step.bounds.iter().map(key).collect();
+        return Ok((bounds, step.next.iter().map(Some).collect()));
+    }
+    let known: Vec<String> = match parameter.labels.is_empty() {
+        true => Vec::new(),
+        false => parameter.labels.iter().map(|l| l.to_string()).collect(),
+    };
+    if let Some(label) = step.labels.iter().find(|label| !known.contains(label)) {
+        return Err(wrong(format!("label \"{label}\""), &names(&known)));
+    }
+    if step.next.len() != step.labels.len() {
+        let found = format!("{} ends for {} labels", step.next.len(), step.labels.len());
+        return Err(wrong(found, "one for each"));
+    }
+    // One range for each value, and one on either side.
+    let bounds = (0..=known.len() as i64).collect();
+    let end = |label: &String| {
+        let place = step.labels.iter().position(|own| own == label);
+        place.map(|place| &step.next[place])
+    };
+    let ends = [None].into_iter().chain(known.iter().map(end));
+    Ok((bounds, ends.chain([None]).collect()))
+}
+
+impl Framework {
+    /// Makes an instance that sends each call of a port to one of several instances.
+    ///
+    /// # Errors
+    /// The table does not fit the interface; the providers do not provide it, or do not say that their ports are stateless; none
+    /// of their libraries makes a dispatcher of it; the framework's.
+    pub fn create_dispatcher(
+        &self,
+        name: &str,
+        table: &DecisionTable,
+    ) -> Result<(), DispatchError> {
+        let unfit = |Wrong(found, expected)| DispatchError::Unfit {
+            instance: name.into(),
+            found,
+            expected,
+        };
+        let interface = self.interface_of_all(table)?.map_err(unfit)?;
+        let Some(new_dispatcher) = interface.new_dispatcher else {
+            let found = format!("no dispatcher of \"{}\" in any library", interface.name);
+            return Err(unfit(Wrong(
+                found,
+                "a port made by #[port] or by mastermind proxy in one of them".into(),
+            )));
+        };
+        let trees = trees(table, interface).map_err(unfit)?;
+        let origin = ClassOrigin {
+            class: CLASS.into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            library: None,
+        };
+        let id = self.add_entry(name, origin, TypeMap::default())?;
+        let made = self.lead_to_all(&id, table, interface).and_then(|slots| {
+            let decisions: Vec<Decision> = trees.iter().map(Tree::decision).collect();
+            let kept = Kept {
+                slots,
+                _trees: trees,
+            };
+            // SAFETY: the port that is made keeps slots and trees (`own_with`); the trees are whole, and their places of
+            // providers are those of the slots, each connected and acquired.
+            let port = unsafe {
+                call(|port, error| {
+                    new_dispatcher(
+                        kept.slots.as_ptr(),
+                        RSlice::from_slice(&decisions),
+                        port,
+                        error,
+                    )
+                })
+            };
+            let port = port.map_err(|source| DispatchError::Make {
+                instance: name.into(),
+                source,
+            })?;
+            let port = Provided::own_with(port, Arc::new(kept));
+            let mut state = self.shared.lock();
+            let entry = state.entry_mut(&id)?;
+            entry.is_dispatcher = true;
+            let provides = Provides {
+                port,
+                properties: TypeMap::default(),
+                users: Default::default(),
+            };
+            entry.provides.insert(table.port.clone(), provides);
+            Ok(())
+        });
+        if made.is_err() {
+            self.remove_entry(&id);
+        }
+        made
+    }
+
+    /// The interface as the first provider whose library makes dispatchers knows it.
+    fn interface_of_all(
+        &self,
+        table: &DecisionTable,
+    ) -> Result<Result<&'static InterfaceDescriptor, Wrong>, FrameworkError> {
+        let state = self.shared.lock();
+        let mut found: Option<&'static InterfaceDescriptor> = None;
+        for provider in &table.providers {
+            let provides = state.provides(provider, &table.port)?;
+            if !provides.properties.get(STATELESS, false).unwrap_or(false) {
+                return Ok(Err(Wrong(
+                    format!("port \"{}\" of \"{provider}\" may have a state", table.port),
+                    "one that its component declares stateless".into(),
+                )));
+            }
+            let interface = interface_of(&provides.port);
+            if found.is_none_or(|found| found.new_dispatcher.is_none()) {
+                found = Some(interface);
+            }
+        }
+        let none = || Wrong("no providers".into(), "at least one".into());
+        Ok(found.ok_or_else(none))
+    }
+
+    /// Uses ports of a dispatcher, one for each provider and of its name, connected.
+    fn lead_to_all(
+        &self,
+        id: &ComponentId,
+        table: &DecisionTable,
+        interface: &'static InterfaceDescriptor,
+    ) -> Result<Vec<SlotPointer>, DispatchError> {
+        let mut slots = Vec::new();
+        for provider in &table.providers {
+            let uses = Uses {
+                interface,
+                properties: TypeMap::default(),
+                connector: Connector::default(),
+                connection: None,
+            };
+            let replaced = self
+                .shared
+                .lock()
+                .entry_mut(id)?
+                .uses
+                .insert(provider.clone(), uses);
+            if replaced.is_some() {
+                return Err(DispatchError::Unfit {
+                    instance: id.name.to_string(),
+                    found: format!("provider \"{provider}\" twice"),
+                    expected: "each once".into(),
+                });
+            }
+            self.connect(&ConnectionId {
+                user: id.name.to_string(),
+                uses: provider.clone(),
+                provider: provider.clone(),
+                provides: table.port.clone(),
+            })?;
+            let mut state = self.shared.lock();
+            let connector = &mut state.uses_mut(&id.name, provider)?.connector;
+            // For as long as there is a dispatcher: see `Framework::end`.
+            connector.acquire();
+            // SAFETY: the slot is boxed, and as long as somebody may be inside the dispatcher it is not given back.
+            slots.push(unsafe { SlotPointer::new(connector.slot()) });
+        }
+        Ok(slots)
+    }
+}

@@ -1,0 +1,195 @@
+//! Calls sent to one of several instances by their parameters.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use cca_core::{DecisionEnd, DecisionStep, DecisionTable, Framework};
+use cca_ports::{Component, Parameter, PortError, Services, UsesPort, component, port};
+
+use crate::components::{add, framework, wire};
+
+/// Says who answers.
+#[port(name = "test.Who", version = "1.0")]
+pub trait WhoPort {
+    /// Of any call.
+    fn any(&self) -> Result<i64, PortError>;
+    /// Of a call of some parameters.
+    #[perf(n = n, x: f64 = x)]
+    fn of(&self, n: usize, x: f64) -> Result<i64, PortError>;
+}
+
+static GONE: AtomicUsize = AtomicUsize::new(0);
+
+/// Answers with its own number.
+#[component(class = "test.Someone", version = "1.0")]
+pub struct Someone(Parameter<i64>);
+
+impl Component for Someone {
+    fn set_services(services: &Services) -> Result<Arc<Self>, PortError> {
+        let own = services.parameters("parameters")?.integer("own", 0).add()?;
+        let someone = Arc::new(Someone(own));
+        services.add_provides_port::<dyn WhoPort, _>("who", &someone)?;
+        services.declare_stateless("who")?;
+        services.add_provides_port::<dyn WhoPort, _>("with_state", &someone)?;
+        Ok(someone)
+    }
+}
+
+impl Drop for Someone {
+    fn drop(&mut self) {
+        GONE.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl WhoPort for Someone {
+    fn any(&self) -> Result<i64, PortError> {
+        Ok(self.0.get())
+    }
+
+    fn of(&self, _: usize, _: f64) -> Result<i64, PortError> {
+        self.any()
+    }
+}
+
+fn step(parameter: &str, bounds: &[f64], next: &[&str]) -> DecisionStep {
+    let end = |text: &&str| match text.parse() {
+        Ok(place) => DecisionEnd::Step(place),
+        Err(_) => DecisionEnd::Provider((*text).to_owned()),
+    };
+    DecisionStep {
+        parameter: parameter.into(),
+        bounds: bounds.into(),
+        labels: Vec::new(),
+        next: next.iter().map(end).collect(),
+    }
+}
+
+fn table(steps: Vec<DecisionStep>) -> DecisionTable {
+    DecisionTable {
+        port: "who".into(),
+        providers: ["zero", "one", "two"].map(String::from).into(),
+        methods: [("of".to_owned(), steps)].into(),
+    }
+}
+
+/// Three who answer with 0, 1 and 2.
+fn three() -> Framework {
+    let framework = framework();
+    for (place, name) in ["zero", "one", "two"].into_iter().enumerate() {
+        add(&framework, name, "test.Someone");
+        let value = i64::try_from(place).unwrap();
+        framework.set_parameter(name, "own", &value.into()).unwrap();
+    }
+    framework
+}
+
+fn way(framework: &Framework) -> UsesPort<dyn WhoPort> {
+    let host = framework.services("host", "test.Host", "1").unwrap();
+    let uses = host.register_uses_port::<dyn WhoPort>("who").unwrap();
+    framework
+        .connect(&wire("host", "who", "who", "who"))
+        .unwrap();
+    uses
+}
+
+#[test]
+fn calls_go_where_the_table_says() {
+    let framework = three();
+    let steps = vec![
+        step("n", &[10.0, 20.5], &["zero", "1", "two"]),
+        step("x", &[-1.5, 0.0], &["two", "one", "zero"]),
+    ];
+    framework.create_dispatcher("who", &table(steps)).unwrap();
+    let uses = way(&framework);
+    let before = GONE.load(Ordering::SeqCst);
+    let who = uses.get().unwrap();
+    assert_eq!(who.any().unwrap(), 0);
+    for (n, x, expected) in [
+        (0, 5.0, 0),
+        (9, -5.0, 0),
+        (10, -1.6, 2),
+        (10, -1.5, 1),
+        (20, -1e-300, 1),
+        (20, 0.0, 0),
+        (20, f64::INFINITY, 0),
+        (21, 0.0, 2),
+        (usize::MAX / 2, 0.0, 2),
+    ] {
+        assert_eq!(who.of(n, x).unwrap(), expected, "n = {n}, x = {x}");
+    }
+    // Nobody may be taken away from under it.
+    let refused = framework.destroy_instance("one", std::time::Duration::ZERO);
+    assert!(refused.unwrap_err().to_string().contains("in use"));
+    drop(who);
+    framework.shutdown_framework().unwrap();
+    drop(framework);
+    assert!(
+        GONE.load(Ordering::SeqCst) >= before + 3,
+        "all three are destroyed"
+    );
+}
+
+#[test]
+fn who_is_inside_at_the_end_goes_on() {
+    let framework = three();
+    let steps = vec![step("n", &[10.0], &["one", "two"])];
+    framework.create_dispatcher("who", &table(steps)).unwrap();
+    let uses = way(&framework);
+    let who = uses.get().unwrap();
+    drop(framework);
+    assert_eq!((who.of(9, 0.0).unwrap(), who.of(10, 0.0).unwrap()), (1, 2));
+}
+
+#[test]
+fn what_does_not_fit_is_told() {
+    let framework = three();
+    let told = |table: &DecisionTable| {
+        framework
+            .create_dispatcher("who", table)
+            .unwrap_err()
+            .to_string()
+    };
+    for (steps, expected) in [
+        (
+            vec![step("m", &[1.0], &["one", "two"])],
+            "cannot dispatch calls of \"who\": parameter \"m\" of \"of\", expected one of n, x",
+        ),
+        (
+            vec![step("n", &[2.0, 2.0], &["one", "two", "one"])],
+            "bounds [2.0, 2.0] of parameter \"n\", expected at least one, ascending",
+        ),
+        (
+            vec![step("n", &[2.0], &["one"])],
+            "1 ends for 1 bounds of parameter \"n\", expected one more",
+        ),
+        (
+            vec![step("n", &[2.0], &["one", "0"])],
+            "step 0 behind step 0 of \"of\", expected a later one of 1",
+        ),
+        (
+            vec![step("n", &[2.0], &["one", "three"])],
+            "provider \"three\", expected one of zero, one, two",
+        ),
+    ] {
+        let told = told(&table(steps));
+        assert!(told.contains(expected), "{told}");
+    }
+    let mut other = table(Vec::new());
+    other.methods = [("off".to_owned(), Vec::new())].into();
+    assert!(told(&other).contains("method \"off\", expected one of any, of"));
+    let mut other = table(Vec::new());
+    other.port = "with_state".into();
+    assert!(told(&other).contains("port \"with_state\" of \"zero\" may have a state"));
+    let mut other = table(Vec::new());
+    other.providers.push("one".into());
+    assert!(told(&other).contains("provider \"one\" twice, expected each once"));
+    let mut other = table(Vec::new());
+    other.providers.push("three".into());
+    assert!(told(&other).contains("cannot find instance \"three\""));
+    other.providers.clear();
+    assert!(told(&other).contains("no providers, expected at least one"));
+    // Nothing of all these is left.
+    framework
+        .create_dispatcher("who", &table(Vec::new()))
+        .unwrap();
+}

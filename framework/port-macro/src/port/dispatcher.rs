@@ -1,0 +1,74 @@
+//! The dispatcher of a port: sends each call to the provider that a table has for its performance parameters.
+
+use proc_macro2::TokenStream;
+use quote::quote_spanned;
+
+use super::hygienic;
+use super::parse::{Method, Port};
+use super::proxy::words;
+use super::vtable;
+
+/// `enum FluxPortDispatcher`, of which there is no value: the same table, each function of which looks up where the call goes.
+pub fn expand(port: &Port) -> TokenStream {
+    let (dispatcher, table) = (port.derived("Dispatcher"), port.derived("Vtable"));
+    let header = vtable::header(port);
+    let name = &port.item.ident;
+    let n_methods = port.methods.len();
+    let entries = port.methods.iter().map(|method| &method.name);
+    let methods = port
+        .methods
+        .iter()
+        .enumerate()
+        .map(|(index, method)| expand_method(port, index, method));
+    quote_spanned! { hygienic() =>
+        enum #dispatcher {}
+
+        impl #dispatcher {
+            const TABLE: &'static #table = &#table {
+                header: #header,
+                #(#entries: Self::#entries,)*
+            };
+
+            unsafe extern "C" fn new(
+                providers: *const ::cca_abi::SlotPointer,
+                decisions: ::cca_abi::RSlice<'_, ::cca_abi::Decision>,
+                dispatcher: *mut ::cca_abi::OwnedPort,
+                error: *mut ::cca_abi::ErrorBuffer,
+            ) -> i32 {
+                // SAFETY: `NewDispatcher` promises slots and whole trees that outlive the dispatcher, and space for port and error.
+                unsafe {
+                    ::cca_abi::guard_value(dispatcher, error, || {
+                        let dispatcher = ::cca_abi::Dispatcher::<#dispatcher, #n_methods>::new(providers, decisions)?;
+                        Ok(::cca_abi::OwnedPort::shared(
+                            ::std::sync::Arc::new(dispatcher),
+                            &raw const Self::TABLE.header,
+                            <dyn #name as ::cca_abi::Interface>::descriptor(),
+                        ))
+                    })
+                }
+            }
+
+            #(#methods)*
+        }
+    }
+}
+
+fn expand_method(port: &Port, index: usize, method: &Method) -> TokenStream {
+    let (dispatcher, table) = (port.derived("Dispatcher"), port.derived("Vtable"));
+    let n_methods = port.methods.len();
+    let name = &method.name;
+    let parameters = vtable::parameters(method);
+    let names = method.argument_names();
+    let out = (!method.is_unit()).then(|| quote_spanned! { hygienic() => out, });
+    let words = words(method);
+    quote_spanned! { hygienic() =>
+        unsafe extern "C-unwind" fn #name(#parameters) -> i32 {
+            // SAFETY: the object is the dispatcher this table belongs to; its slots are connected as long as it is.
+            unsafe {
+                let dispatcher = &*object.cast::<::cca_abi::Dispatcher<#dispatcher, #n_methods>>();
+                let target = dispatcher.target(#index, [#(#words),*]);
+                ((*target.vtable.cast::<#table>()).#name)(target.object, #(#names,)* #out error)
+            }
+        }
+    }
+}
