@@ -2,6 +2,7 @@
 
 mod call_graph;
 mod choose;
+mod decide;
 mod optimise;
 mod plan;
 mod scaling;

@@ -1,5 +1,6 @@
 //! `mastermind choose`: the best assembly among the alternatives.
 
+mod dispatch;
 mod runs;
 
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -18,6 +19,7 @@ use mastermind_composition::{
 use mastermind_models::Metric;
 use serde::Serialize;
 
+use self::dispatch::{Dispatched, Sites};
 use self::runs::{Runs, earlier_spread};
 use crate::commands::plan::joined;
 use crate::commands::predict::read_models;
@@ -82,6 +84,10 @@ pub struct Choose {
     /// Write the best assembly here
     #[arg(short, long, value_name = "ASSEMBLY2")]
     output: Option<PathBuf>,
+    /// Write to ASSEMBLY2 one in which each call goes to the class predicted to be fastest for its parameters, where the models
+    /// tell it from the best one for all calls; the tables lie beside it
+    #[arg(long, requires = "output")]
+    dispatch: bool,
     #[command(flatten)]
     force: Force,
     /// Predict by the shown formula of each model alone, not by the median over all credible ones
@@ -100,6 +106,9 @@ struct Document<'a> {
     /// Classes predicted by models that came with their libraries.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     shipped_models: &'a [ShippedModels],
+    /// Instances whose calls go to several classes.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    dispatched: &'a [Dispatched],
 }
 
 impl Choose {
@@ -110,6 +119,10 @@ impl Choose {
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         let outputs = [self.output.as_deref(), self.export.as_deref()];
         self.force.check(outputs, self.json)?;
+        let dispatched_to = match self.dispatch {
+            true => Some(dispatch::place(self.output.as_deref())?),
+            false => None,
+        };
         let assembly = Assembly::read(&self.assembly)?;
         let mut models = read_models(&self.models, self.shown)?;
         let shipped = add_shipped(&mut models, &assembly, self.shown)?;
@@ -165,16 +178,28 @@ impl Choose {
             self.force.write("problem", path, text)?;
         }
         say_left_out(&choice);
-        if let Some(path) = &self.output {
+        let mut dispatched = Vec::new();
+        if let Some(path) = dispatched_to {
+            let sites = Sites {
+                assembly: &assembly,
+                workload: &calls,
+                models: &models,
+                choice: &choice,
+                requirements: &self.require,
+            };
+            dispatched = sites.write(path, self.force)?;
+        } else if let Some(path) = &self.output {
             self.write(&assembly, &choice, path)?;
         }
         if self.json {
             output::json(&Document {
                 choice: &choice,
                 shipped_models: &shipped,
+                dispatched: &dispatched,
             })?;
         } else {
             tell(&choice, seconds);
+            dispatch::tell(&dispatched);
         }
         Ok(ExitCode::SUCCESS)
     }

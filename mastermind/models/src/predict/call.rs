@@ -288,7 +288,7 @@ impl Model {
     }
 
     /// Value of an alternative, seconds; it may be negative.
-    pub(crate) fn alternative_s(
+    pub fn alternative_s(
         &self,
         alternative: &Alternative,
         coordinate: &Coordinate,

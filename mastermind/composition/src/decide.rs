@@ -1,0 +1,453 @@
+//! Choice inside a site: where models cross, which class a call of some parameters goes to, compiled into a table.
+//!
+//! ```text
+//! factors = two:   n < 8  default | n < 410  Gsl | n < 131073  RustFft | default
+//! factors = large: n < 11 default | n < 4592  RustFft | default
+//! ```
+//!
+//! At each point of a grid over the range that the default class was measured in, the class of least expected time is taken if
+//! it is faster than the default with a probability of 95 %, by all credible formulas of both; else the default. Neighbours of one class are joined; where the last parameter's
+//! classes change, the place is found by halving.
+
+use std::collections::BTreeSet;
+
+use mastermind_models::{Coordinate, LEVEL, Metric, Model, ModelSet, Total};
+use statrs::function::erf::erfc;
+
+use crate::error::Error;
+use crate::workload::model_name;
+
+/// Points along a parameter, for methods of one, two, three, and more numeric parameters.
+const GRID: [usize; 4] = [192, 40, 16, 6];
+
+/// Halvings of the distance between two points where the class changes.
+const HALVINGS: usize = 12;
+
+/// Calls whose mean time is compared: so many that how single calls spread does not count.
+const N_COMPARED: f64 = 1e6;
+
+/// Where calls of one method go.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Decisions {
+    /// Steps, the first one first; a step leads to later ones. None where all calls go to the default class.
+    pub steps: Vec<DecisionStep>,
+}
+
+/// A look at one parameter.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DecisionStep {
+    /// The parameter.
+    pub parameter: String,
+    /// What tells its ranges apart.
+    pub split: Split,
+    /// Where each range leads.
+    pub next: Vec<Next>,
+}
+
+/// What tells the ranges of a parameter apart.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Split {
+    /// Where the next range begins, ascending; there is one range more.
+    Bounds(Vec<f64>),
+    /// A range for each of these values; any other goes to the default class.
+    Labels(Vec<String>),
+}
+
+/// Where a step leads.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Next {
+    /// A later step.
+    Step(usize),
+    /// A class.
+    Class(String),
+}
+
+impl Decisions {
+    /// The classes that calls go to.
+    pub fn classes(&self) -> BTreeSet<&str> {
+        let ends = self.steps.iter().flat_map(|step| &step.next);
+        ends.filter_map(|next| match next {
+            Next::Class(class) => Some(class.as_str()),
+            Next::Step(_) => None,
+        })
+        .collect()
+    }
+
+    /// The class for a call; None for the default one, where the table says nothing.
+    pub fn class(&self, coordinate: &Coordinate) -> Option<&str> {
+        let mut step = self.steps.first()?;
+        loop {
+            let place = match &step.split {
+                Split::Bounds(bounds) => {
+                    let x = coordinate.number(&step.parameter)?;
+                    bounds.iter().filter(|bound| **bound <= x).count()
+                }
+                Split::Labels(labels) => {
+                    let label = coordinate.label(&step.parameter)?;
+                    labels.iter().position(|known| known == label)?
+                }
+            };
+            match &step.next[place] {
+                Next::Step(next) => step = &self.steps[*next],
+                Next::Class(class) => return Some(class),
+            }
+        }
+    }
+}
+
+/// Decides for each call of a method which class it goes to.
+///
+/// # Arguments
+/// * `instance` - the site; errors name it
+/// * `classes` - the candidates, the default first; those without a model are never taken
+/// * `port_method` - the method, `PORT.METHOD`
+///
+/// # Returns
+/// The table, without steps where every call goes to the default.
+///
+/// # Errors
+/// [`Error::Predict`] if a model cannot be evaluated within its range.
+pub fn decide(
+    models: &ModelSet,
+    instance: &str,
+    classes: &[String],
+    port_method: &str,
+    metric: &Metric,
+) -> Result<Decisions, Error> {
+    let site = Site {
+        models,
+        instance,
+        classes,
+        port_method,
+        metric,
+    };
+    let labels = site.labels();
+    let tree = site.by_labels(&labels, &Coordinate::new())?;
+    let mut steps = Vec::new();
+    if let Tree::Step { .. } = tree {
+        site.flatten(tree, &mut steps);
+        reverse(&mut steps);
+    }
+    Ok(Decisions { steps })
+}
+
+/// A decision while it is made.
+#[derive(Debug, Clone, PartialEq)]
+enum Tree {
+    /// A place among the classes.
+    Class(usize),
+    Step {
+        parameter: String,
+        split: Split,
+        next: Vec<Tree>,
+    },
+}
+
+const DEFAULT: Tree = Tree::Class(0);
+
+struct Site<'a> {
+    models: &'a ModelSet,
+    instance: &'a str,
+    classes: &'a [String],
+    port_method: &'a str,
+    metric: &'a Metric,
+}
+
+impl Site<'_> {
+    fn of_site(&self) -> impl Iterator<Item = &Model> {
+        let names: Vec<_> = self
+            .classes
+            .iter()
+            .map(|class| model_name(class, self.port_method))
+            .collect();
+        let models = self.models.models.iter();
+        models.filter(move |model| model.metric == *self.metric && names.contains(&model.method))
+    }
+
+    /// Enumeration parameters, each with the values that some model is for.
+    fn labels(&self) -> Vec<(String, BTreeSet<String>)> {
+        let mut found: Vec<(String, BTreeSet<String>)> = Vec::new();
+        for model in self.of_site() {
+            let shared = model
+                .shared
+                .iter()
+                .flat_map(|(name, labels)| labels.iter().map(move |l| (name, l)));
+            for (name, label) in model.mode.iter().chain(shared) {
+                match found.iter_mut().find(|(known, _)| known == name) {
+                    Some((_, labels)) => drop(labels.insert(label.clone())),
+                    None => found.push((name.clone(), [label.clone()].into())),
+                }
+            }
+        }
+        found
+    }
+
+    fn by_labels(
+        &self,
+        labels: &[(String, BTreeSet<String>)],
+        at: &Coordinate,
+    ) -> Result<Tree, Error> {
+        let Some(((parameter, values), rest)) = labels.split_first() else {
+            return self.by_numbers_of_default(at);
+        };
+        let next = values
+            .iter()
+            .map(|label| self.by_labels(rest, &at.clone().with(parameter, label.as_str())));
+        let next: Vec<Tree> = next.collect::<Result<_, _>>()?;
+        if next.iter().all(|tree| *tree == DEFAULT) {
+            return Ok(DEFAULT);
+        }
+        Ok(Tree::Step {
+            parameter: parameter.clone(),
+            split: Split::Labels(values.iter().cloned().collect()),
+            next,
+        })
+    }
+
+    /// Models of the candidates in a mode, by the candidates' places.
+    fn in_mode(&self, at: &Coordinate) -> Vec<(usize, &Model)> {
+        let find = |class: &String| {
+            self.models
+                .find(
+                    &model_name(class, self.port_method),
+                    self.metric.clone(),
+                    at,
+                )
+                .ok()
+        };
+        let found = self.classes.iter().enumerate();
+        found
+            .filter_map(|(place, class)| Some((place, find(class)?)))
+            .collect()
+    }
+
+    fn by_numbers_of_default(&self, at: &Coordinate) -> Result<Tree, Error> {
+        let candidates = self.in_mode(at);
+        let Some((0, default)) = candidates.first() else {
+            return Ok(DEFAULT);
+        };
+        let ranges: Vec<(&String, [f64; 2])> = default
+            .range
+            .iter()
+            .map(|(name, range)| (name, *range))
+            .collect();
+        let n_points = GRID[(ranges.len().max(1) - 1).min(GRID.len() - 1)];
+        self.by_numbers(&candidates, &ranges, n_points, at)
+    }
+
+    fn by_numbers(
+        &self,
+        candidates: &[(usize, &Model)],
+        ranges: &[(&String, [f64; 2])],
+        n_points: usize,
+        at: &Coordinate,
+    ) -> Result<Tree, Error> {
+        let Some(((parameter, [low, high]), rest)) = ranges.split_first() else {
+            return self.at_point(candidates, at).map(Tree::Class);
+        };
+        let inside =
+            |x: f64| self.by_numbers(candidates, rest, n_points, &at.clone().with(parameter, x));
+        let points = grid(*low, *high, n_points);
+        let mut bounds = vec![*low];
+        let mut next = vec![DEFAULT, inside(*low)?];
+        for pair in points.windows(2) {
+            let here = inside(pair[1])?;
+            let before = &next[next.len() - 1];
+            if here != *before {
+                let place = match rest.is_empty() {
+                    true => halved(pair[0], pair[1], |x| Ok(inside(x)? == *before))?,
+                    false => between(pair[0], pair[1]),
+                };
+                bounds.push(place);
+                next.push(here);
+            }
+        }
+        // The range's end belongs to it.
+        bounds.push(high.next_up());
+        next.push(DEFAULT);
+        let mut joined = (Vec::new(), vec![DEFAULT]);
+        for (bound, tree) in bounds.into_iter().zip(next.into_iter().skip(1)) {
+            if joined.1.last() != Some(&tree) {
+                joined.0.push(bound);
+                joined.1.push(tree);
+            }
+        }
+        let (bounds, next) = joined;
+        if bounds.is_empty() {
+            return Ok(DEFAULT);
+        }
+        Ok(Tree::Step {
+            parameter: (*parameter).clone(),
+            split: Split::Bounds(bounds),
+            next,
+        })
+    }
+
+    /// The class for calls at a point.
+    fn at_point(&self, candidates: &[(usize, &Model)], at: &Coordinate) -> Result<usize, Error> {
+        let mut default = None;
+        let mut best: Option<(usize, Expected)> = None;
+        for (place, model) in candidates.iter().filter(|(_, model)| model.covers(at)) {
+            let expected =
+                Expected::of(model, at).map_err(|source| self.disagree(*place, source))?;
+            let Some(expected) = expected else {
+                continue;
+            };
+            if *place == 0 {
+                default = Some(expected.clone());
+            }
+            if best
+                .as_ref()
+                .is_none_or(|(_, least)| expected.time_s < least.time_s)
+            {
+                best = Some((*place, expected));
+            }
+        }
+        let (Some(default), Some((place, best))) = (default, best) else {
+            return Ok(0);
+        };
+        let is_told = best.chance_below(&default) >= LEVEL;
+        Ok(if is_told { place } else { 0 })
+    }
+
+    fn disagree(&self, place: usize, source: mastermind_models::Error) -> Error {
+        Error::Predict {
+            instance: self.instance.into(),
+            class: self.classes[place].clone(),
+            port_method: self.port_method.into(),
+            source: Box::new(source),
+        }
+    }
+
+    /// Writes a tree behind `steps`, each step behind those that it leads to, and what is the same once.
+    ///
+    /// # Returns
+    /// Where the tree begins.
+    fn flatten(&self, tree: Tree, steps: &mut Vec<DecisionStep>) -> Next {
+        let (parameter, split, next) = match tree {
+            Tree::Class(place) => return Next::Class(self.classes[place].clone()),
+            Tree::Step {
+                parameter,
+                split,
+                next,
+            } => (parameter, split, next),
+        };
+        let next = next.into_iter().map(|tree| self.flatten(tree, steps));
+        let step = DecisionStep {
+            next: next.collect(),
+            parameter,
+            split,
+        };
+        let known = steps.iter().position(|known| *known == step);
+        Next::Step(known.unwrap_or_else(|| {
+            steps.push(step);
+            steps.len() - 1
+        }))
+    }
+}
+
+/// Turns the order of steps round, so that each leads to later ones.
+fn reverse(steps: &mut [DecisionStep]) {
+    steps.reverse();
+    let last = steps.len().saturating_sub(1);
+    for next in steps.iter_mut().flat_map(|step| &mut step.next) {
+        if let Next::Step(place) = next {
+            *place = last - *place;
+        }
+    }
+}
+
+/// The mean time of calls at a point, as a model has it.
+#[derive(Debug, Clone)]
+struct Expected {
+    /// Seconds.
+    time_s: f64,
+    /// What each credible formula says, and its weight; the weights add up to 1.
+    formulas: Vec<(f64, f64)>,
+    /// Standard deviation of each by its coefficients, seconds; infinite where the samples do not tell.
+    deviation_s: f64,
+}
+
+impl Expected {
+    /// None where the model is negative.
+    fn of(model: &Model, at: &Coordinate) -> Result<Option<Self>, mastermind_models::Error> {
+        let mut total = Total::new(model);
+        total.add(at, N_COMPARED)?;
+        if total.clamped() {
+            return Ok(None);
+        }
+        let ratio = N_COMPARED * model.total_ratio;
+        let gradient = model.gradient(at)?;
+        let by_coefficients = model.coefficient_uncertainty(&gradient);
+        let mut formulas = Vec::new();
+        for alternative in &model.alternatives {
+            if let Ok(time_s) = model.alternative_s(alternative, at) {
+                formulas.push((ratio * time_s, alternative.weight));
+            }
+        }
+        if formulas.is_empty() {
+            formulas.push((total.time_s(), 1.0));
+        }
+        let sum: f64 = formulas.iter().map(|(_, weight)| weight).sum();
+        formulas.iter_mut().for_each(|(_, weight)| *weight /= sum);
+        Ok(Some(Self {
+            time_s: total.time_s(),
+            formulas,
+            deviation_s: ratio * by_coefficients.variance_s2().sqrt(),
+        }))
+    }
+
+    /// The probability that it is below another: over the formulas of both by their weights, each with a normal error.
+    fn chance_below(&self, other: &Self) -> f64 {
+        let deviation_s = self.deviation_s.hypot(other.deviation_s);
+        let mut chance = 0.0;
+        for (time_s, weight) in &self.formulas {
+            for (other_s, other_weight) in &other.formulas {
+                chance += weight * other_weight * normal_below((other_s - time_s) / deviation_s);
+            }
+        }
+        chance
+    }
+}
+
+/// The share of a standard normal distribution below `z`; one half where that is no number.
+fn normal_below(z: f64) -> f64 {
+    match z.is_nan() {
+        true => 0.5,
+        false => 0.5 * erfc(-z / std::f64::consts::SQRT_2),
+    }
+}
+
+/// Points from one end of a range to the other, with equal ratios where it is positive, each once.
+fn grid(low: f64, high: f64, n: usize) -> Vec<f64> {
+    let share = |place: usize| place as f64 / (n - 1) as f64;
+    let point = |place: usize| match place {
+        0 => low,
+        last if last + 1 == n => high,
+        _ if low > 0.0 => low * (high / low).powf(share(place)),
+        _ => low + (high - low) * share(place),
+    };
+    let mut points: Vec<f64> = (0..n).map(point).collect();
+    points.dedup();
+    points
+}
+
+fn between(a: f64, b: f64) -> f64 {
+    match a > 0.0 {
+        true => (a * b).sqrt(),
+        false => 0.5 * (a + b),
+    }
+}
+
+/// Where what holds at `a` and not at `b` ends.
+fn halved(a: f64, b: f64, holds: impl Fn(f64) -> Result<bool, Error>) -> Result<f64, Error> {
+    let (mut a, mut b) = (a, b);
+    for _ in 0..HALVINGS {
+        let middle = between(a, b);
+        match holds(middle)? {
+            true => a = middle,
+            false => b = middle,
+        }
+    }
+    Ok(b)
+}
