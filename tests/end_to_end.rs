@@ -19,6 +19,7 @@ mod dying_ranks;
 mod ending_components;
 mod exceptions;
 mod failing_components;
+mod families;
 mod figures_and_exports;
 mod fit_and_predict;
 mod full_disk;

@@ -21,7 +21,7 @@ use steps::StepError;
 use system::System;
 use workspace::Workspace;
 
-const USAGE: &str = "usage: cargo xtask demo|choice|prediction|test|bench|extrap|mecp|adapt|assemblies|python|build|install|dist|system [--no-install] [--full]
+const USAGE: &str = "usage: cargo xtask demo|choice|prediction|test|bench|extrap|mecp|adapt|assemblies|python|build|install|dist|system|examples [--no-install] [--full]
 
   demo          build, run the shock problem, fit, and choose an implementation
   choice        the last part of the demo by itself; fails if a prediction does
@@ -39,6 +39,7 @@ const USAGE: &str = "usage: cargo xtask demo|choice|prediction|test|bench|extrap
   install       all of them with headers, examples, completions and manual pages, into --prefix DIR
   dist          the same as an archive in target/dist, to be unpacked anywhere
   system        what this machine lacks, installed where that is possible
+  examples      the libraries that examples/fft and examples/sparse are over, installed where that is possible
 
   --no-install  do not install system packages
   --no-build    install, dist: what is built already
@@ -87,6 +88,7 @@ fn run(
         Ok((Workspace::find()?, system::prepare(install)?))
     };
     match command {
+        "examples" => system::prepare_examples(),
         "system" => system::prepare(install).map(|_| ()),
         "build" => prepared().and_then(|(workspace, system)| build::build(&workspace, &system)),
         "install" => prepared().and_then(|(workspace, system)| {

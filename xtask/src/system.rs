@@ -64,6 +64,18 @@ pub struct Mpi {
     pub mpicc: String,
 }
 
+/// Debian and Ubuntu packages of the libraries that `examples/fft` and `examples/sparse` are over; nothing else needs them.
+const OF_EXAMPLES: [&str; 5] = [
+    "libfftw3-dev",
+    "libgsl-dev",
+    "libsuitesparse-dev",
+    "libsuperlu-dev",
+    "liblapack-dev",
+];
+
+/// Headers by which a machine with the packages of `examples/fft` is known.
+const TRANSFORMS: [&str; 2] = ["/usr/include/fftw3.h", "/usr/include/gsl/gsl_fft_complex.h"];
+
 /// What was found on this machine.
 #[derive(Clone, Debug, Default)]
 pub struct System {
@@ -79,6 +91,8 @@ pub struct System {
     pub make: bool,
     /// Whether there is python3: the tests of the Python package need it.
     pub python: bool,
+    /// Whether there are FFTW and the GNU Scientific Library: the test of `examples/fft` needs them.
+    pub transforms: bool,
     /// Whether bindgen finds libclang and the headers that belong to it.
     pub libclang: bool,
 }
@@ -93,6 +107,7 @@ impl System {
             fortran_compiler: on_path("gfortran"),
             make: on_path("make"),
             python: on_path("python3"),
+            transforms: TRANSFORMS.iter().all(|header| Path::new(header).is_file()),
             libclang: has_libclang(),
         }
     }
@@ -167,6 +182,23 @@ pub fn prepare(install: bool) -> Result<System, StepError> {
     Ok(system)
 }
 
+/// Installs the libraries that the examples are over, or says how.
+///
+/// # Errors
+/// apt-get's.
+pub fn prepare_examples() -> Result<(), StepError> {
+    match administrator() {
+        Some(prefix) => install(&OF_EXAMPLES, &prefix),
+        None => {
+            println!(
+                "to install the libraries of examples/fft and examples/sparse, on Debian: apt-get install -y --no-install-recommends {}",
+                OF_EXAMPLES.join(" ")
+            );
+            Ok(())
+        }
+    }
+}
+
 /// Says what the rest of the command will do with what was found.
 fn report(system: &System) {
     for mpi in &system.mpis {
@@ -179,6 +211,11 @@ fn report(system: &System) {
             "note: no libclang found, so no MPI back end can be built; going on with one rank"
         );
     }
+    if !system.transforms {
+        println!(
+            "note: no FFTW or no GNU Scientific Library found; the test of examples/fft is passed over (cargo xtask examples installs them)"
+        );
+    }
     if !system.c_compiler {
         println!("note: no C compiler found; going on without the components written in C");
     }
@@ -186,6 +223,12 @@ fn report(system: &System) {
 
 /// Installs what `system` lacks; `prefix` is empty for root, `sudo -n` otherwise.
 fn install_missing(system: &System, prefix: &[&str]) -> Result<(), StepError> {
+    let packages = system.missing(&libclang_packages());
+    let packages: Vec<&str> = packages.iter().map(String::as_str).collect();
+    install(&packages, prefix)
+}
+
+fn install(packages: &[&str], prefix: &[&str]) -> Result<(), StepError> {
     let apt = |arguments: &[&str]| {
         let words: Vec<&str> = [
             prefix,
@@ -198,9 +241,8 @@ fn install_missing(system: &System, prefix: &[&str]) -> Result<(), StepError> {
         command
     };
     run_step("apt-get update", &mut apt(&["update"]))?;
-    let packages = system.missing(&libclang_packages());
     let mut words = vec!["install", "-y", "--no-install-recommends"];
-    words.extend(packages.iter().map(String::as_str));
+    words.extend(packages);
     run_step(
         &format!("apt-get install {}", packages.join(" ")),
         &mut apt(&words),
@@ -416,6 +458,7 @@ mod tests {
             fortran_compiler: true,
             make: true,
             python: true,
+            transforms: false,
             libclang: false,
         };
         let libclang = ["libclang1-14".to_owned()];

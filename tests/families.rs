@@ -1,0 +1,254 @@
+//! Families of alternatives: from the records of each class to a table by which each call goes to the fastest one; and the example
+//! of Fourier transforms, where FFTW and the GNU Scientific Library are installed.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use mastermind_records::Run;
+use mastermind_tests::{Scratch, bin_dir, root, skip, succeeds};
+
+/// Whose records there are of a method: the instance, the class, and the value of a parameter.
+fn answers(records: &Path, method: &str, parameter: &str) -> Vec<(String, String, f64)> {
+    let run = Run::open(records).expect("records");
+    let records = run.logs().iter().flat_map(|log| log.records());
+    let of_method = records.filter(|record| record.method.method == method);
+    let told = of_method.map(|record| {
+        let names = record.method.parameters.iter();
+        let mut values = names.zip(record.parameters());
+        let value = values.find(|(known, _)| known.name == parameter);
+        let (_, value) = value.expect("the parameter");
+        (
+            record.method.instance.clone(),
+            record.method.class.clone(),
+            value.as_f64(),
+        )
+    });
+    told.collect()
+}
+
+/// A component of an example's port.
+fn component(scratch: &Scratch, name: &str, source: &Path, options: &[&str]) -> PathBuf {
+    let library = scratch.path(&format!("lib{name}.so"));
+    let mut command = Command::new("cc");
+    command
+        .args([
+            "-std=gnu11",
+            "-O2",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-fPIC",
+            "-shared",
+            "-I",
+        ])
+        .arg(scratch.path("made/c"))
+        .arg("-I")
+        .arg(root().join("examples"))
+        .args(options)
+        .arg("-o")
+        .arg(&library)
+        .arg(source)
+        .arg(scratch.path("made/c/sparse_ports.c"))
+        .arg("-lm");
+    succeeds(&mut command);
+    library
+}
+
+/// Two solvers that cross at some 50 unknowns, and the workload of the example; the assembly of one of them.
+fn solvers(scratch: &Scratch) -> PathBuf {
+    let sidl = root()
+        .join("examples/sparse/sparse.sidl")
+        .display()
+        .to_string();
+    scratch
+        .mastermind(&["proxy", &sidl, "-o", "made", "--language", "c"])
+        .well();
+    let dense = root().join("tests/fixtures/dense.c");
+    let workload = root().join("examples/sparse/workload.c");
+    let libraries = [
+        component(scratch, "rising", &dense, &["-DRISING"]),
+        component(scratch, "level", &dense, &[]),
+        component(scratch, "workload", &workload, &[]),
+    ];
+    let assembly = format!(
+        "[assembly]\nname = \"solvers\"\npath = {libraries:?}\n\n\
+         [instances]\ndriver = \"sparse.Workload\"\nsolver = \"test.Level\"\n\n\
+         [connections]\n\"driver.solver\" = \"solver.solver\"\n\n\
+         [parameters.driver]\nsmallest = 10\nlargest = 130\nlargest_cube = 130\nlargest_disorder = 130\nsizes = 6\ncalls = 1\n\n\
+         [alternatives]\nsolver = [\"test.Level\", \"test.Rising\"]\n\n[go]\nport = \"driver.go\"\n"
+    );
+    scratch.write("solvers.toml", assembly)
+}
+
+#[test]
+fn each_call_goes_to_the_class_that_is_fastest_for_it() {
+    let scratch = Scratch::new();
+    let assembly = solvers(&scratch);
+    let record = |class: &str| {
+        let replace = format!("solver=test.{class}");
+        let arguments = ["--replace", &replace, "--records", class];
+        scratch.verb("run", &assembly, &arguments).well();
+    };
+    record("Level");
+    record("Rising");
+    let fit = [
+        "fit",
+        "Level",
+        "Rising",
+        "--statistic",
+        "median",
+        "-o",
+        "models.json",
+    ];
+    scratch.mastermind(&fit).well();
+    let choose = [
+        "--models",
+        "models.json",
+        "--records",
+        "Level",
+        "--dispatch",
+    ];
+    let missing = scratch.verb("choose", &assembly, &choose);
+    assert!(missing.stderr.contains("--output"), "{missing:?}");
+    let choose = [&choose[..], &["-o", "best.toml"]].concat();
+    let told = scratch.verb("choose", &assembly, &choose).well();
+    assert!(told.contains("calls of solver go to test."), "{told}");
+
+    let best = scratch.path("best.toml");
+    scratch.verb("check", &best, &[]).well();
+    let graph = scratch.verb("graph", &best, &["--format", "dot"]).well();
+    assert!(graph.contains("solver-Rising"), "{graph}");
+    let arguments = ["--records", "dispatched"];
+    scratch.verb("run", &best, &arguments).well();
+    let answers = answers(&scratch.path("dispatched"), "solve", "n");
+    assert!(answers.len() > 500, "{}", answers.len());
+    for (instance, class, n) in answers {
+        let expected = match n {
+            ..30.0 if n >= 12.0 => "Rising",
+            80.0..115.0 => "Level",
+            _ => continue,
+        };
+        assert_eq!(class, format!("test.{expected}"), "n = {n}");
+        assert_eq!(instance, format!("solver-{expected}"), "n = {n}");
+    }
+}
+
+#[test]
+fn a_table_that_does_not_fit_is_told() {
+    let scratch = Scratch::new();
+    let assembly = solvers(&scratch);
+    let text = fs::read_to_string(&assembly).expect("the assembly");
+    let text = text
+        .replace(
+            "solver = \"test.Level\"\n",
+            "a = \"test.Level\"\nb = \"test.Rising\"\n",
+        )
+        .replace(
+            "[alternatives]\nsolver = [\"test.Level\", \"test.Rising\"]\n",
+            "[dispatch]\nsolver = \"table.toml\"\n",
+        );
+    let file = scratch.write("dispatched.toml", text);
+    let told = scratch.verb("check", &file, &[]).error();
+    assert!(told.contains("cannot read decision table \""), "{told}");
+    let table = |step: &str| {
+        let text =
+            format!("port = \"solver\"\nproviders = [\"a\", \"b\"]\n\n[[methods.solve]]\n{step}\n");
+        scratch.write("table.toml", text);
+        scratch.verb("check", &file, &[])
+    };
+    let told = table("parameter = \"m\"\nbounds = [1]\nnext = [\"a\", \"b\"]").error();
+    let expected = "cannot dispatch calls of \"solver\": parameter \"m\" of \"solve\", expected one of n, nnz, bandwidth";
+    assert!(told.contains(expected), "{told}");
+    let told = table("parameter = \"n\"\nbounds = [1]\nnext = [\"a\", \"c\"]").error();
+    assert!(
+        told.contains("provider \"c\", expected one of a, b"),
+        "{told}"
+    );
+    let told = table("parameters = \"n\"").error();
+    assert!(
+        told.contains("malformed, expected what choose --dispatch writes"),
+        "{told}"
+    );
+    table("parameter = \"n\"\nbounds = [50]\nnext = [\"b\", \"a\"]").well();
+    scratch.verb("run", &file, &["--records", "records"]).well();
+    for (instance, _, n) in answers(&scratch.path("records"), "solve", "n") {
+        assert_eq!(instance, if n < 50.0 { "b" } else { "a" }, "n = {n}");
+    }
+}
+
+/// The example, as far as Debian's packages and the C compiler make it.
+#[test]
+fn transforms_by_fftw_and_gsl_agree() {
+    let includes = ["fftw3.h", "gsl/gsl_fft_complex.h"];
+    let is_there = |header: &&str| Path::new("/usr/include").join(header).exists();
+    if let Some(missing) = includes.iter().find(|header| !is_there(header)) {
+        skip(
+            "fftw",
+            format_args!(
+                "no {missing} here: examples/fft is not tried; install libfftw3-dev and libgsl-dev"
+            ),
+        );
+        return;
+    }
+    let scratch = Scratch::new();
+    let build = root().join("examples/fft/build.sh");
+    let program = bin_dir().join("mastermind");
+    let made = scratch.path("made");
+    let arguments = [Path::new("--without-rustfft"), &program, &made];
+    succeeds(Command::new(build).args(arguments));
+    let text = fs::read_to_string(root().join("examples/fft/fft.toml")).expect("the example");
+    let text = text.replace(", \"fft.RustFft\"]", "]");
+    let assembly = scratch.write("fft.toml", text);
+    let small = [
+        "driver.lengths=5",
+        "driver.largest=1024",
+        "driver.largest_prime=300",
+        "driver.work=20000",
+    ];
+    for class in ["Fftw", "Gsl"] {
+        let replace = format!("fft=fft.{class}");
+        let results = format!(
+            "driver.results={}",
+            scratch.path(&format!("{class}.txt")).display()
+        );
+        let mut arguments = vec!["--replace", &replace, "--records", class, "--set", &results];
+        arguments.extend(small.iter().flat_map(|set| ["--set", set]));
+        scratch.verb("run", &assembly, &arguments).well();
+    }
+    let [fftw, gsl] = ["Fftw.txt", "Gsl.txt"].map(|name| scratch.read(name));
+    assert_eq!(fftw.lines().count(), gsl.lines().count());
+    for (one, other) in fftw.lines().zip(gsl.lines()) {
+        let numbers = |line: &str| -> Vec<f64> {
+            line.split(' ')
+                .map(|word| word.parse().expect("a number"))
+                .collect()
+        };
+        let (one, other) = (numbers(one), numbers(other));
+        assert_eq!(one[..2], other[..2], "length and frequency");
+        let off = (one[2] - other[2]).hypot(one[3] - other[3]);
+        assert!(off <= 1e-10 * one[4], "{one:?} {other:?}");
+    }
+    scratch
+        .mastermind(&["fit", "Fftw", "Gsl", "-o", "models.json"])
+        .well();
+    let plot = [
+        "plot", "Gsl", "--kind", "mean", "--method", "forward", "-o", "gsl.svg",
+    ];
+    scratch.mastermind(&plot).well();
+    let choose = [
+        "--models",
+        "models.json",
+        "--records",
+        "Fftw",
+        "--dispatch",
+        "-o",
+        "best.toml",
+    ];
+    scratch.verb("choose", &assembly, &choose).well();
+    let mut arguments = vec!["--records", "best"];
+    arguments.extend(small.iter().flat_map(|set| ["--set", set]));
+    scratch
+        .verb("run", &scratch.path("best.toml"), &arguments)
+        .well();
+}
