@@ -14,6 +14,7 @@ use crate::workspace::Workspace;
 /// Package, bench target and arguments of each.
 const BENCHES: &[(&str, &str, &[&str])] = &[
     ("mastermind-component", "port_call", &[]),
+    ("mastermind-component", "dispatch", &[]),
     ("mastermind-component", "swap_under_fire", &[]),
     ("mastermind-measurement", "append", &[]),
     ("mastermind-measurement", "sustained", &[]),

@@ -1,4 +1,4 @@
-//! The library that `port_call.rs` calls into: the same addition as a plain C function and behind a port.
+//! The library that `port_call.rs` and `dispatch.rs` call into: the same addition as a plain C function and behind a port.
 
 use std::sync::Arc;
 
@@ -18,6 +18,7 @@ impl Component for Probe {
     fn set_services(services: &Services) -> Result<Arc<Self>, PortError> {
         let probe = Arc::new(Probe);
         services.add_provides_port::<dyn ProbePort, _>("probe", &probe)?;
+        services.declare_stateless("probe")?;
         Ok(probe)
     }
 }

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""How near a dispatcher and the chosen single class come to an oracle, on the families of examples/fft and examples/sparse.
+
+    benches/families/run.py FOLDER [fft|sparse ...]
+
+For each family every class is recorded on workloads to learn from, models are fitted, and `mastermind choose --dispatch` makes the
+assembly with the dispatcher. Then every class and that assembly are recorded on a workload of other sizes, turn about. What a
+workload takes is the sum over its sizes of their number of calls times the median of one, so that calls that waited for the
+processor do not count. The oracle takes the class whose median is least at each size: it knows the very runs that it is
+measured by, so that nobody can reach it. The dispatcher's own time, at most 20 ns a call, is added to it.
+
+Ends with an error where the dispatcher is below 95 % of the oracle, or the chosen class is not the best single one within 2 %.
+Needs what examples/fft/build.sh and examples/sparse/build.sh name.
+"""
+import csv
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MASTERMIND = ROOT / "target/release/mastermind"
+LEAST_SHARE = 0.95
+SAME = 1.02
+DISPATCH_NS = 20
+ROUNDS = 3
+# Where one class is quadratic, fewer calls and smaller primes are enough.
+LIGHT = ["driver.work=60000", "driver.most_calls=300", "driver.largest_prime=3000"]
+FAMILIES = {
+    "fft": {
+        "instance": "fft",
+        "default": "fft.Fftw",
+        "classes": ["fft.Fftw", "fft.Gsl", "fft.RustFft"],
+        "parameters": ["n", "factors"],
+        "learn": ["driver.lengths=60", "driver.calls=40", *LIGHT],
+        "kept_apart": ["driver.lengths=31", "driver.seed=101", *LIGHT],
+    },
+    "sparse": {
+        "instance": "solver",
+        "default": "sparse.CholmodSimplicial",
+        "classes": [
+            "sparse.Banded", "sparse.CholmodSimplicial", "sparse.CholmodSupernodal", "sparse.Klu", "sparse.Umfpack",
+            "sparse.SuperLu", "sparse.ConjugateGradients",
+        ],
+        "parameters": ["n", "nnz", "bandwidth"],
+        "learn": ["driver.sizes=14", "driver.calls=2"],
+        "kept_apart": ["driver.sizes=11", "driver.calls=2", "driver.seed=101"],
+    },
+}
+
+
+def mastermind(*words):
+    # One thread each: what is compared is the processor time of the classes.
+    environment = dict(os.environ, OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
+    return subprocess.run([MASTERMIND, *map(str, words)], check=True, capture_output=True, text=True, env=environment).stdout
+
+
+def record(assembly, folder, settings, replace=()):
+    words = ["run", assembly, "--records", folder, "--overwrite"]
+    for setting in settings:
+        words += ["--set", setting]
+    for change in replace:
+        words += ["--replace", change]
+    mastermind(*words)
+
+
+def times(folders, family):
+    """Size to the times of its calls, ns."""
+    found = {}
+    for folder in folders:
+        table = pathlib.Path(f"{folder}.csv")
+        mastermind("export", folder, "--format", "csv", "--one-table", "-o", table, "--force")
+        with open(table, newline="") as file:
+            for row in csv.DictReader(file):
+                if row["instance"].split("-")[0] == family["instance"]:
+                    size = tuple(row[name] for name in family["parameters"])
+                    found.setdefault(size, []).append(int(row["wall_ns"]))
+    return found
+
+
+def total_s(medians, counts):
+    return sum(counts[size] * medians[size] for size in counts) / 1e9
+
+
+def compare(name, folder):
+    family = FAMILIES[name]
+    instance, classes = family["instance"], family["classes"]
+    example = ROOT / "examples" / name
+    assembly = example / f"{name}.toml"
+    subprocess.run([example / "build.sh", MASTERMIND], check=True, stdout=subprocess.DEVNULL)
+    learnt = []
+    for seed in [1, 2]:
+        for one in classes:
+            learnt.append(folder / f"learn-{one}-{seed}")
+            record(assembly, learnt[-1], family["learn"] + [f"driver.seed={seed}"], [f"{instance}={one}"])
+    models, best = folder / "models.json", folder / "best.toml"
+    mastermind("fit", *learnt, "--statistic", "median", "-o", models, "--force")
+    default = folder / f"learn-{family['default']}-1"
+    print(mastermind("choose", assembly, "--models", models, "--records", default, "--dispatch", "-o", best, "--force"))
+    runs = {one: [] for one in [*classes, "dispatcher"]}
+    for turn in range(ROUNDS):
+        for one in runs:
+            runs[one].append(folder / f"apart-{one}-{turn}")
+            if one == "dispatcher":
+                record(best, runs[one][-1], family["kept_apart"])
+            else:
+                record(assembly, runs[one][-1], family["kept_apart"], [f"{instance}={one}"])
+    calls = {one: times(folders, family) for one, folders in runs.items()}
+    medians = {one: {size: statistics.median(of) for size, of in found.items()} for one, found in calls.items()}
+    counts = {size: len(of) / ROUNDS for size, of in calls["dispatcher"].items()}
+    assert all(set(found) == set(counts) for found in medians.values()), "the same sizes in every run"
+    singles = {one: total_s(medians[one], counts) for one in classes}
+    oracle_s = total_s({size: min(medians[one][size] for one in classes) for size in counts}, counts)
+    dispatcher_s = total_s(medians["dispatcher"], counts) + DISPATCH_NS * sum(counts.values()) / 1e9
+    return singles, oracle_s, dispatcher_s, chosen(best, instance)
+
+
+def chosen(best, instance):
+    """The class of the dispatcher's default, which is the chosen one of a single class."""
+    table = best.with_name(f"best.{instance}.dispatch.toml").read_text()
+    default = table.split('providers = ["')[1].split('"')[0]
+    for line in best.read_text().splitlines():
+        if line.startswith(f"{default} = "):
+            return line.split('"')[1]
+    raise SystemExit(f"no class of {default} in {best}")
+
+
+def main():
+    if len(sys.argv) < 2:
+        raise SystemExit(__doc__)
+    folder = pathlib.Path(sys.argv[1])
+    is_missed = False
+    for name in sys.argv[2:] or FAMILIES:
+        place = folder / name
+        place.mkdir(parents=True, exist_ok=True)
+        singles, oracle_s, dispatcher_s, choice = compare(name, place)
+        print(f"{name}: seconds of the workload kept apart, and the part of the oracle's speed")
+        least = min(singles.values())
+        for one, seconds in sorted(singles.items(), key=lambda pair: pair[1]):
+            print(f"  {one:28} {seconds:9.4f}  {100 * oracle_s / seconds:6.1f} %{'  chosen' if one == choice else ''}")
+        share = oracle_s / dispatcher_s
+        print(f"  {'dispatcher':28} {dispatcher_s:9.4f}  {100 * share:6.1f} %")
+        print(f"  {'oracle':28} {oracle_s:9.4f}")
+        for what, is_reached in [
+            (f"dispatcher at least {100 * LEAST_SHARE:.0f} % of the oracle", share >= LEAST_SHARE),
+            ("the chosen class is the best single one", singles[choice] <= SAME * least),
+        ]:
+            print(f"  {'reached' if is_reached else 'MISSED'}: {what}")
+            is_missed |= not is_reached
+    sys.exit(1 if is_missed else 0)
+
+
+main()
