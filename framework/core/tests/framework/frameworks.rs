@@ -88,6 +88,7 @@ fn the_repository_tells_its_classes_and_takes_more() {
             "test.Relay",
             "test.Remembering",
             "test.Seven",
+            "test.Someone",
             "test.Stateless",
             "test.Tripler"
         ]
