@@ -36,7 +36,8 @@ typedef struct {
     uint64_t committed;
     uint64_t depth;
     uint64_t dropped;
-    uint64_t reserved[5];
+    uint64_t mpi_latest;
+    uint64_t reserved[4];
     cca_open_call open[CCA_MAX_OPEN_CALLS];
 } cca_log_cells;
 
@@ -56,7 +57,8 @@ typedef struct {
     void *owner;
     const void *mpi_totals;
     uint64_t n_mpi_totals;
-    uint64_t reserved[2];
+    const void *mpi_failed;
+    uint64_t reserved;
     uint64_t cached_keys[CCA_N_CACHED_CALL_PATHS];
     uint64_t cached_paths[CCA_N_CACHED_CALL_PATHS];
 } __attribute__((aligned(64))) cca_recording_context;

@@ -40,7 +40,10 @@ pub use library::{
     LIBRARY_PROXY_SYMBOL, LIBRARY_PROXY_VERSION, LibraryProxyEntry, LibraryProxyFunction,
     LibraryProxyFunctions, LibraryProxyParameter,
 };
-pub use mpi::{MPI_EVENT_PARAMETERS, MPI_PROXY_SYMBOL, MpiProxyEntry, MpiProxyFunctions, MpiTotal};
+pub use mpi::{
+    MPI_EVENT_PARAMETERS, MPI_PROXY_SYMBOL, MpiCommunicator, MpiProxyEntry, MpiProxyFunctions,
+    MpiTotal,
+};
 pub use thread::thread_pointer;
 pub use value::{ParameterKind, PerfValue};
 
@@ -418,7 +421,27 @@ impl<'r, const N: usize> Recording<'r, N> {
     /// * `failed` - whether the call returned an error or panicked
     #[inline(always)]
     pub fn end(self, failed: bool) {
-        ManuallyDrop::new(self).finish(failed);
+        let recording = ManuallyDrop::new(self);
+        recording.finish(time_stamp_counter(), failed, &recording.parameters);
+    }
+
+    /// When the call began, ticks of the recorder's clock.
+    #[inline(always)]
+    pub fn start(&self) -> u64 {
+        self.start
+    }
+
+    /// As [`Recording::end`], for a caller that has read the recorder's clock as the call ended, and knows the parameters only now.
+    ///
+    /// # Arguments
+    /// * `stop` - that reading
+    /// * `parameters` - take the place of those that were given at the begin
+    #[inline(always)]
+    pub fn end_at(self, stop: u64, failed: bool, parameters: [u64; N]) {
+        let mut recording = ManuallyDrop::new(self);
+        // The clock has been read, whichever it is.
+        recording.head &= !context::OTHER_CLOCK;
+        recording.finish(stop, failed, &parameters);
     }
 
     /// As [`Recording::end`], for parameters that are known when the call has ended.
@@ -447,8 +470,7 @@ impl<'r, const N: usize> Recording<'r, N> {
     }
 
     #[inline(always)]
-    fn finish(&self, failed: bool) {
-        let stop = time_stamp_counter();
+    fn finish(&self, stop: u64, failed: bool, parameters: &[u64; N]) {
         let context = self.context.as_ptr();
         // SAFETY: `Recording` is not `Send`, so this is the thread that `begin` ran in, and the borrow of the
         // recorder keeps the context alive. A context with room has cells.
@@ -458,12 +480,12 @@ impl<'r, const N: usize> Recording<'r, N> {
             if !failed && self.head & SLOWLY == 0 && next <= (*context).end {
                 let times = times(context, self.start, stop, self.mpi);
                 let cells = &*(*context).cells;
-                append(context, cells, self.head, times, &self.parameters);
+                append(context, cells, self.head, times, parameters);
                 cells.pop_open_call();
             } else {
                 let head = self.head | (u64::from(failed) * word::FAILED);
                 // The parameters are copied here, so that they can stay in registers otherwise.
-                append_slowly(context, head, [self.start, stop, self.mpi], self.parameters);
+                append_slowly(context, head, [self.start, stop, self.mpi], *parameters);
             }
         }
     }

@@ -22,6 +22,7 @@ mod regions;
 mod search;
 
 pub use activity::activity;
+pub use cca_abi::recording::MpiCommunicator;
 pub use class::{Class, Instance};
 pub use crash_report::report_crashes;
 pub use error::LoadError;

@@ -1,13 +1,13 @@
 //! The proxy of MPI: a library that takes the place of MPI's functions in every library opened after it.
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::fs::File;
 use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use std::ptr;
 
 use cca_abi::recording::{
-    ClockFunction, MPI_PROXY_SYMBOL, MpiProxyEntry, MpiProxyFunctions, Recorder,
+    ClockFunction, MPI_PROXY_SYMBOL, MpiCommunicator, MpiProxyEntry, MpiProxyFunctions, Recorder,
 };
 use libloading::os::unix::{Library as Handle, RTLD_GLOBAL, RTLD_NOW};
 
@@ -89,6 +89,19 @@ impl MpiProxy {
         (self.functions.before_first_call)(Some(callback));
     }
 
+    /// Has `callback` called with the level at each call of `MPI_Pcontrol` from now on.
+    pub fn on_pcontrol(&self, callback: extern "C" fn(level: c_int)) {
+        (self.functions.on_pcontrol)(Some(callback));
+    }
+
+    /// Has `callback` called with each communicator that a recorded call is the first to use from now on, before that call begins.
+    pub fn on_communicator(
+        &self,
+        callback: unsafe extern "C" fn(communicator: *const MpiCommunicator),
+    ) {
+        (self.functions.on_communicator)(Some(callback));
+    }
+
     /// What was spent in MPI so far, by function, those that were called; without what went into a recorder's logs.
     pub fn routines(&self) -> Vec<MpiRoutine> {
         let mut routines = Vec::new();
@@ -145,11 +158,15 @@ impl AttachedMpi {
     /// Records each call of MPI from now on, as the methods with these ids, one a function in the order of
     /// [`MpiProxy::function_names`]; with none, no call any more.
     ///
+    /// # Arguments
+    /// * `call_sites` - whether with the address that each returns to, their last parameter
+    ///
     /// # Returns
     /// Whether calls are recorded.
-    pub fn record_events(&self, ids: &[u32]) -> bool {
+    pub fn record_events(&self, ids: &[u32], call_sites: bool) -> bool {
+        let record = self.proxy.functions.record_events;
         // SAFETY: the ids are read during the call only.
-        unsafe { (self.proxy.functions.record_events)(ids.as_ptr(), ids.len() as u64) != 0 }
+        unsafe { record(ids.as_ptr(), ids.len() as u64, u32::from(call_sites)) != 0 }
     }
 
     /// As [`MpiProxy::routines`].

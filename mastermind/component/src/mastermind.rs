@@ -134,7 +134,7 @@ impl Mastermind {
         let attached = unsafe { mpi.attach(self.recorder.recorder()) };
         let attached = attached.map_err(PortError::failed)?;
         if let Some(ids) = self.mpi_events.get() {
-            attached.record_events(ids);
+            attached.record_events(ids, false);
         }
         *locked(&self.attached) = Some(attached);
         Ok(())
@@ -145,9 +145,11 @@ impl Mastermind {
     /// # Errors
     /// MPI is not measured.
     pub fn record_mpi_events(&self) -> Result<(), PortError> {
-        let ids = self.mpi_events.get_or_init(|| self.recorder.register_mpi());
+        let ids = self
+            .mpi_events
+            .get_or_init(|| self.recorder.register_mpi(false));
         match &*locked(&self.attached) {
-            Some(mpi) if mpi.record_events(ids) => Ok(()),
+            Some(mpi) if mpi.record_events(ids, false) => Ok(()),
             _ => Err(PortError::failed("MPI is not measured, expected it to be")),
         }
     }
@@ -337,6 +339,7 @@ pub fn routine_definitions(routines: Vec<MpiRoutine>) -> Vec<MpiRoutineDefinitio
         name: routine.name,
         calls: routine.calls,
         ticks: routine.ticks,
+        failed: 0,
     };
     routines.into_iter().map(definition).collect()
 }

@@ -5,9 +5,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use cca_abi::PortError;
 use cca_abi::recording::{ProxyMethod, Recorder, Recording};
-use cca_loader::{AttachedMpi, LibraryProxy, LoadError, MpiProxy};
+use cca_loader::{AttachedMpi, LibraryProxy, LoadError, MpiCommunicator, MpiProxy};
 use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder, RunTotals};
-use mastermind_records::definition::{MethodDefinition, RunDefinition};
+use mastermind_records::definition::{
+    MethodDefinition, MpiCommunicatorDefinition, MpiPhaseDefinition, PROGRAM_CLASS, RunDefinition,
+};
 use mastermind_records::{ChunkSizes, Definition, RecordsError, check_file_size};
 use rustix::thread::{Pid, gettid};
 use serde::{Deserialize, Serialize};
@@ -34,8 +36,11 @@ pub fn control_name(process: u32) -> String {
 /// File name extension of what a rank leaves word in.
 pub const MESSAGE_EXTENSION: &str = "error";
 
-/// Class of the method that stands for the whole program.
-const PROGRAM_CLASS: &str = "program";
+/// Most phases that a process tells of; what comes after is of the last one. Each is a definition in every log.
+const MAX_PHASES: usize = 4096;
+
+/// Most communicators that a process tells of.
+const MAX_COMMUNICATORS: usize = 4096;
 
 /// What is to be recorded of a program, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,7 +57,7 @@ pub struct WrapConfig {
     pub mpi_events: bool,
     /// Paths of the generated proxies of C libraries.
     pub libraries: Vec<PathBuf>,
-    /// Whether the address that a call of a C library returns to is recorded.
+    /// Whether the address that a recorded call returns to is recorded.
     pub call_sites: bool,
     /// Where the calls of an interface go from the start, if not to the program's own library.
     pub uses: Vec<UseConfig>,
@@ -121,6 +126,8 @@ pub struct Wrapped {
     mpi: AttachedMpi,
     libraries: Libraries,
     recorder: RunRecorder,
+    n_phases: usize,
+    n_communicators: usize,
     process: u32,
     rank: u32,
 }
@@ -185,7 +192,8 @@ impl Wrapped {
         // SAFETY: the recorder's address stays, and what is attached is dropped before it, or the process ends with both.
         let mpi = unsafe { proxy.attach(recorder.recorder()) }?;
         if config.mpi_events {
-            let are_recorded = mpi.record_events(&recorder.register_mpi());
+            let ids = recorder.register_mpi(config.call_sites);
+            let are_recorded = mpi.record_events(&ids, config.call_sites);
             if !are_recorded {
                 let text = "the proxy has other functions of MPI, expected those it named";
                 return Err(WrapError::Events(PortError::failed(text)));
@@ -210,6 +218,8 @@ impl Wrapped {
             program: unsafe { Program::begin(recorder.recorder(), &method) },
             mpi,
             recorder,
+            n_phases: 0,
+            n_communicators: 0,
             process: std::process::id(),
             rank,
         })
@@ -234,6 +244,40 @@ impl Wrapped {
     /// [`WrapError`]: no proxy of the interface, no such library, or one without any of the functions.
     pub fn use_library(&mut self, interface: &str, path: &Path) -> Result<Vec<String>, WrapError> {
         self.libraries.use_library(&self.recorder, interface, path)
+    }
+
+    /// Takes note that another phase of the program begins, by the argument of `MPI_Pcontrol`.
+    pub fn begin_phase(&mut self, level: i32) {
+        if self.n_phases == MAX_PHASES {
+            return;
+        }
+        self.n_phases += 1;
+        let phase = MpiPhaseDefinition {
+            ticks: self.recorder.now(),
+            level,
+            routines: mpi_routines(self.mpi.routines(), self.recorder.mpi_routines()).routines,
+        };
+        self.recorder.announce(Definition::MpiPhase(phase));
+    }
+
+    /// Takes note of a communicator that recorded calls name from now on, which has as many ranks as it says.
+    pub fn know_communicator(&mut self, communicator: &MpiCommunicator) {
+        if self.n_communicators == MAX_COMMUNICATORS {
+            return;
+        }
+        self.n_communicators += 1;
+        let (n, ranks) = (communicator.n_ranks as usize, communicator.world_ranks);
+        let definition = MpiCommunicatorDefinition {
+            number: communicator.number,
+            own: communicator.own,
+            is_inter: communicator.is_inter != 0,
+            ranks: communicator.n_ranks,
+            // SAFETY: the proxy of MPI made it, with a list of that length.
+            world_ranks: (!ranks.is_null())
+                .then(|| unsafe { std::slice::from_raw_parts(ranks, n) }.to_vec()),
+        };
+        self.recorder
+            .announce(Definition::MpiCommunicator(definition));
     }
 
     /// Ends the recording, in a process that is about to end.

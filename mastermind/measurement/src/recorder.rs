@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use cca_abi::recording::{MPI_EVENT_PARAMETERS, ProxyMethod, Recorder};
 use mastermind_records::definition::{
-    MPI_CLASS, MethodDefinition, MpiRoutineDefinition, ParameterDefinition, RANK_UNIT,
-    RunDefinition,
+    CALL_SITE_UNIT, COMMUNICATOR_UNIT, MPI_CLASS, MethodDefinition, MpiRoutineDefinition,
+    ParameterDefinition, RANK_UNIT, RunDefinition,
 };
 use mastermind_records::{ChunkSizes, Definition, LogTotals, ProfileSums, RecordsError};
 
@@ -176,14 +176,27 @@ impl RunRecorder {
 
     /// Takes note of all functions of MPI as methods, whose calls have [`MPI_EVENT_PARAMETERS`].
     ///
+    /// # Arguments
+    /// * `call_sites` - whether they have the last one
+    ///
     /// # Returns
     /// Their ids, in the order of [`RecorderConfig::mpi`].
-    pub fn register_mpi(&self) -> Vec<u32> {
+    pub fn register_mpi(&self, call_sites: bool) -> Vec<u32> {
         let Some(shared) = &self.shared else {
             return Vec::new();
         };
-        let parameters = MPI_EVENT_PARAMETERS.iter().zip(["bytes", RANK_UNIT, ""]);
+        let units = [
+            "bytes",
+            RANK_UNIT,
+            "",
+            COMMUNICATOR_UNIT,
+            RANK_UNIT,
+            CALL_SITE_UNIT,
+        ];
+        let n_parameters = units.len() - usize::from(!call_sites);
+        let parameters = MPI_EVENT_PARAMETERS.iter().zip(units);
         let parameters: Vec<_> = parameters
+            .take(n_parameters)
             .map(|(name, unit)| ParameterDefinition {
                 name: (*name).into(),
                 unit: unit.into(),

@@ -556,7 +556,9 @@ impl Shared {
             };
             for log in &logs.all {
                 // SAFETY: a log lives as long as it is in the list; its totals may be read while its thread adds to them.
-                if let Some(total) = unsafe { &*log.0 }.mpi_total(place) {
+                let log = unsafe { &*log.0 };
+                routine.failed += log.mpi_failed(place);
+                if let Some(total) = log.mpi_total(place) {
                     routine.calls += total.calls.load(Ordering::Relaxed);
                     routine.ticks += total.ticks.load(Ordering::Relaxed);
                 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use cca_abi::recording::{MAX_COUNTERS, MpiTotal, RecordingContext};
 use mastermind_records::definition::{
@@ -69,19 +70,23 @@ impl ThreadLog {
         if mpi.names.is_empty() {
             return Ok(());
         }
-        let n_words = mpi.names.len() * size_of::<MpiTotal>() / size_of::<u64>();
-        let kept = self.writer.keep(n_words)?;
+        let n_functions = mpi.names.len();
+        let n_words = n_functions * size_of::<MpiTotal>() / size_of::<u64>();
+        let kept = self.writer.keep(n_words + n_functions)?;
         let before = if is_first { &mpi.before[..] } else { &[] };
         self.writer
             .define(&Definition::MpiTotals(MpiTotalsDefinition {
                 word: kept.word,
                 functions: mpi.names.clone(),
                 before: before.to_vec(),
+                failed: Some(kept.word + n_words as u64),
             }))?;
         // SAFETY: the log is not used by any other yet.
         let context = unsafe { &mut *self.context() };
         context.mpi_totals = kept.start.cast();
-        context.n_mpi_totals = mpi.names.len() as u64;
+        context.n_mpi_totals = n_functions as u64;
+        // SAFETY: the words behind the totals were kept as well.
+        context.mpi_failed = unsafe { kept.start.add(n_words) }.cast();
         Ok(())
     }
 
@@ -95,6 +100,20 @@ impl ThreadLog {
         let there = !totals.is_null() && (place as u64) < n;
         // SAFETY: there are `n`, mapped as long as the log is.
         there.then(|| unsafe { &*totals.add(place) })
+    }
+
+    /// Calls of a function of MPI that failed.
+    pub(crate) fn mpi_failed(&self, place: usize) -> u64 {
+        // SAFETY: the context is mapped as long as the log is; these two never change.
+        let (failed, n) = unsafe {
+            let context = self.context();
+            ((*context).mpi_failed, (*context).n_mpi_totals)
+        };
+        if failed.is_null() || place as u64 >= n {
+            return 0;
+        }
+        // SAFETY: there are `n`, mapped as long as the log is.
+        unsafe { &*failed.add(place) }.load(Ordering::Relaxed)
     }
 
     /// File of the log.

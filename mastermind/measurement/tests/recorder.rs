@@ -424,6 +424,7 @@ fn with_mpi(directory: &Path) -> RecorderConfig {
         name: name.into(),
         calls,
         ticks,
+        failed: 0,
     };
     RecorderConfig {
         clock: Clock::monotonic(),

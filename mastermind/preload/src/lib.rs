@@ -19,7 +19,7 @@ use std::thread::yield_now;
 use std::time::{Duration, Instant};
 
 use cca_comm::launched;
-use cca_loader::{LibraryProxy, MpiProxy};
+use cca_loader::{LibraryProxy, MpiCommunicator, MpiProxy};
 use mastermind_component::{WRAP_VARIABLE, WrapConfig, Wrapped};
 
 mod control;
@@ -84,6 +84,8 @@ extern "C" fn on_load() {
                 // SAFETY: the function lives as long as the process: the library is never closed.
                 let _: c_int = unsafe { libc::atexit(end) };
                 asked.mpi.before_first_call(start);
+                asked.mpi.on_pcontrol(begin_phase);
+                asked.mpi.on_communicator(know_communicator);
                 asked
                     .libraries
                     .iter()
@@ -155,6 +157,27 @@ fn wait_for_start() {
         }
         yield_now();
     }
+}
+
+extern "C" fn begin_phase(level: c_int) {
+    let _ = catch_unwind(|| {
+        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(wrapped) = running.as_mut().filter(|wrapped| wrapped.is_own_process()) {
+            wrapped.begin_phase(level);
+        }
+    });
+}
+
+/// # Safety
+/// The communicator has as many ranks as it says.
+unsafe extern "C" fn know_communicator(communicator: *const MpiCommunicator) {
+    let _ = catch_unwind(|| {
+        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(wrapped) = running.as_mut().filter(|wrapped| wrapped.is_own_process()) {
+            // SAFETY: required of the caller.
+            wrapped.know_communicator(unsafe { &*communicator });
+        }
+    });
 }
 
 extern "C" fn end() {

@@ -35,6 +35,10 @@ pub enum Definition {
     AtomicEvents(AtomicEventsDefinition),
     /// Where the log keeps what its thread spends in MPI, by function, while the run goes on.
     MpiTotals(MpiTotalsDefinition),
+    /// The program said by `MPI_Pcontrol` that another phase begins.
+    MpiPhase(MpiPhaseDefinition),
+    /// A communicator that calls recorded from now on name.
+    MpiCommunicator(MpiCommunicatorDefinition),
     /// Written by a later version; of no consequence to this one.
     #[serde(other)]
     Unknown,
@@ -202,9 +206,9 @@ pub struct ParameterDefinition {
 }
 
 impl ParameterDefinition {
-    /// Whether a time can grow with it: not with the number of a rank, or with an address.
+    /// Whether a time can grow with it: not with the number of a rank or a communicator, or with an address.
     pub fn is_size(&self) -> bool {
-        self.unit != RANK_UNIT && !self.is_call_site()
+        self.unit != RANK_UNIT && self.unit != COMMUNICATOR_UNIT && !self.is_call_site()
     }
 
     /// Whether it is the address that the call returns to.
@@ -296,6 +300,41 @@ pub struct MpiRoutineDefinition {
     pub calls: u64,
     /// Their time, clock ticks.
     pub ticks: u64,
+    /// Those of the calls that returned an error.
+    #[serde(skip_serializing_if = "is_none")]
+    pub failed: u64,
+}
+
+fn is_none(number: &u64) -> bool {
+    *number == 0
+}
+
+/// A phase begins, and ends the one before it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MpiPhaseDefinition {
+    /// When, in clock ticks.
+    pub ticks: u64,
+    /// The argument of `MPI_Pcontrol`.
+    pub level: i32,
+    /// What the rank had spent in MPI by then.
+    pub routines: Vec<MpiRoutineDefinition>,
+}
+
+/// A communicator as recorded calls of one rank name it; ranks number theirs in the order of their first use.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MpiCommunicatorDefinition {
+    /// Its number, 0 for `MPI_COMM_WORLD`.
+    pub number: i64,
+    /// The own rank in it.
+    pub own: i64,
+    /// Whether it joins two groups; then ranks are those of the other one.
+    pub is_inter: bool,
+    /// Number of its ranks.
+    pub ranks: u32,
+    /// Their ranks in `MPI_COMM_WORLD`, −1 for one that is not in there; `None` where they are the same.
+    pub world_ranks: Option<Vec<i32>>,
 }
 
 /// Class of the methods that are timers of components.
@@ -398,6 +437,8 @@ pub struct MpiTotalsDefinition {
     pub functions: Vec<String>,
     /// What the rank had spent before it recorded; of its first log only.
     pub before: Vec<MpiRoutineDefinition>,
+    /// Place of the first number of failed calls, one a function; `None` in older logs, which do not count them.
+    pub failed: Option<u64>,
 }
 
 /// Class, interface and instance of the functions of MPI.
@@ -405,6 +446,12 @@ pub const MPI_CLASS: &str = "MPI";
 
 /// Unit of a parameter that names a rank: no size that a time could grow with.
 pub const RANK_UNIT: &str = "rank";
+
+/// Unit of a parameter that names a communicator.
+pub const COMMUNICATOR_UNIT: &str = "communicator";
+
+/// Class of the method that stands for a whole program that was wrapped.
+pub const PROGRAM_CLASS: &str = "program";
 
 /// Unit of a parameter that is the address a call returns to, the last of its method's parameters.
 pub const CALL_SITE_UNIT: &str = "address";

@@ -7,8 +7,9 @@ use cca_abi::recording::word;
 
 use crate::definition::{
     AtomicEventsDefinition, CallPathDefinition, ClockDefinition, CostDefinition, Definition,
-    MethodDefinition, MpiRoutinesDefinition, MpiSwitchDefinition, MpiTotalsDefinition,
-    RunDefinition, StopDefinition, SwapDefinition, UnrecordedDefinition,
+    MethodDefinition, MpiCommunicatorDefinition, MpiPhaseDefinition, MpiRoutinesDefinition,
+    MpiSwitchDefinition, MpiTotalsDefinition, RunDefinition, StopDefinition, SwapDefinition,
+    UnrecordedDefinition,
 };
 
 /// What the definitions of a log say.
@@ -34,6 +35,10 @@ pub struct Definitions {
     mpi_off: Vec<(u64, u64)>,
     /// Where the log keeps what its thread spends in MPI.
     pub mpi_totals: Option<MpiTotalsDefinition>,
+    /// The phases that the program told of, in their order.
+    pub mpi_phases: Vec<MpiPhaseDefinition>,
+    /// The communicators that recorded calls name.
+    pub mpi_communicators: Vec<MpiCommunicatorDefinition>,
     methods: BTreeMap<u32, Arc<MethodDefinition>>,
     /// Index: call path.
     paths: Vec<Option<CallPathDefinition>>,
@@ -214,6 +219,8 @@ impl Definitions {
             Definition::AtomicEvents(events) => self.events = Some(events),
             Definition::MpiSwitch(switch) => self.switch_mpi(switch),
             Definition::MpiTotals(totals) => self.mpi_totals = Some(totals),
+            Definition::MpiPhase(phase) => push_new(&mut self.mpi_phases, phase),
+            Definition::MpiCommunicator(told) => push_new(&mut self.mpi_communicators, told),
             Definition::Unknown => {}
         }
     }

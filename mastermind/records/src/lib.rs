@@ -24,6 +24,7 @@ mod follow;
 mod info;
 pub mod layout;
 mod log;
+mod mpi;
 mod path_totals;
 mod preparer;
 mod profile;
@@ -50,6 +51,9 @@ pub use follow::{RunFollower, Stretch};
 pub use info::{ClockInfo, RunInfo};
 pub use layout::{Calibration, LogIdentity};
 pub use log::{Log, OpenCallInfo, RunningSums, is_being_written};
+pub use mpi::{
+    CallTimes, MessageSizes, MpiCalls, MpiPhase, MpiRank, ended_by, sends, starts_or_ends,
+};
 pub use path_totals::PathTimes;
 pub use preparer::ChunkPreparer;
 pub use profile::{Profile, ProfileSums, Row, SELF_COST};

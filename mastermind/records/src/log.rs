@@ -53,6 +53,7 @@ pub struct Log {
     /// Call path and start of the last record, clock ticks.
     last: Option<(u32, u64)>,
     open: Vec<OpenCallInfo>,
+    latest_mpi_ns: u64,
     damage: Vec<Damage>,
     /// What the thread had spent in MPI when the log was opened; the functions that were called.
     mpi_totals: Vec<MpiRoutineDefinition>,
@@ -108,6 +109,7 @@ impl Log {
             gaps: Vec::new(),
             last: None,
             open: Vec::new(),
+            latest_mpi_ns: 0,
             damage: Vec::new(),
             mpi_totals: Vec::new(),
             unrecorded: Vec::new(),
@@ -317,6 +319,10 @@ impl Log {
         }
         let lost = open.len() < depth;
         self.open = open;
+        self.latest_mpi_ns = match cells.mpi_latest.load(Ordering::Relaxed) {
+            0 => 0,
+            ticks => self.time.since_start_ns(ticks),
+        };
         if lost {
             self.header_damage("stack of open calls");
         }
@@ -478,16 +484,30 @@ impl Log {
         if n_words == 0 {
             return Vec::new();
         }
+        let failed = kept.failed.map_or_else(Vec::new, |place| {
+            let first = usize::try_from(place).unwrap_or(usize::MAX);
+            let n_words = self.n_words.saturating_sub(first);
+            let n_words = n_words.min(kept.functions.len());
+            let mut window = self.file.window(first, first.saturating_add(n_words));
+            window.from(first, n_words).to_vec()
+        });
         let mut window = self.file.window(first, first + n_words);
         let pairs = window.from(first, n_words).chunks_exact(2);
-        let pairs = pairs.zip(&kept.functions).filter(|(pair, _)| pair[0] > 0);
+        let pairs = pairs.zip(&kept.functions).enumerate();
         pairs
-            .map(|(pair, name)| MpiRoutineDefinition {
+            .filter(|(_, (pair, _))| pair[0] > 0)
+            .map(|(place, (pair, name))| MpiRoutineDefinition {
                 name: name.clone(),
                 calls: pair[0],
                 ticks: pair[1],
+                failed: failed.get(place).copied().unwrap_or(0),
             })
             .collect()
+    }
+
+    /// When the thread's latest call of MPI ended, nanoseconds since the start of the run; 0 where that is not known.
+    pub fn latest_mpi_ns(&self) -> u64 {
+        self.latest_mpi_ns
     }
 
     /// The records, in the order in which the calls ended.

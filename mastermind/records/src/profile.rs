@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::definition::{AtomicEventDefinition, MPI_CLASS};
+use crate::definition::{AtomicEventDefinition, MPI_CLASS, PROGRAM_CLASS};
 use crate::log::Log;
+use crate::mpi::ended_by;
 use crate::run::Run;
 
 /// Name of the row that the measurement's own cost has.
@@ -207,6 +208,7 @@ impl ProfileSums {
             };
             self.methods.entry(method.name()).or_default().add(&sum);
         }
+        self.add_open_program(log);
         for method in log.definitions().methods() {
             for counter in &method.counters {
                 if let Some(why) = &counter.unavailable {
@@ -223,6 +225,29 @@ impl ProfileSums {
             *self.self_cost_ns.get_or_insert(0.0) += cost.record_ns * log.n_records() as f64;
         }
         all_mpi_ns
+    }
+
+    /// The row of a wrapped program that was killed, or still runs: up to what is known of it last.
+    fn add_open_program(&mut self, log: &Log) {
+        let open = log.open_calls().iter().filter(|_| !log.is_finished());
+        for open in open {
+            let method = log.definitions().method_of(open.call_path);
+            let Some(method) = method.filter(|method| method.class == PROGRAM_CLASS) else {
+                continue;
+            };
+            let ns = ended_by(log, open.start_ns);
+            let in_mpi = log.mpi_totals().iter().map(|routine| routine.ticks).sum();
+            let mpi_ns = log.time().length_ns(in_mpi).min(ns);
+            let sum = Sums {
+                classes: vec![method.class.clone()],
+                calls: 1,
+                inclusive_ns: ns,
+                exclusive_ns: ns - mpi_ns,
+                mpi_ns: Some(mpi_ns),
+                ..Sums::default()
+            };
+            self.methods.entry(method.name()).or_default().add(&sum);
+        }
     }
 
     /// A row a function of MPI; of a run whose logs do not tell, one row with what its records say.

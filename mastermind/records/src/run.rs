@@ -18,6 +18,8 @@ pub struct MpiRoutine {
     pub calls: u64,
     /// Their time, nanoseconds.
     pub ns: u64,
+    /// Those of the calls that returned an error.
+    pub failed: u64,
 }
 
 /// The logs of a directory.
@@ -139,8 +141,10 @@ impl Run {
                     name: routine.name.clone(),
                     calls: 0,
                     ns: 0,
+                    failed: 0,
                 });
             sum.calls += routine.calls;
+            sum.failed += routine.failed;
             sum.ns += log.time().length_ns(routine.ticks);
         };
         let told = self

@@ -1,4 +1,5 @@
-//! What the wrapper of an MPI function adds to a call in a recorded run, beside its floor: two time-stamp reads.
+//! What the wrapper of an MPI function adds to a call in a recorded run, beside its floor: two time-stamp reads; and what a record of
+//! each call adds to that.
 //!
 //! Rounds of all rows are interleaved, and each row's figure is the median of its rounds. Needs the libraries built
 //! (`cargo xtask bench` does so).
@@ -8,7 +9,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use cca_loader::MpiProxy;
+use cca_loader::{AttachedMpi, MpiProxy};
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder};
 use mastermind_records::ChunkSizes;
@@ -19,6 +20,17 @@ const N_CALLS: u64 = 5_000;
 const N_ROUNDS: usize = 301;
 
 type Barrier = unsafe extern "C" fn(comm: usize) -> i32;
+type Send = unsafe extern "C" fn(usize, i32, u32, i32, i32, u32) -> i32;
+type Isend = unsafe extern "C" fn(usize, i32, u32, i32, i32, u32, &mut i32) -> i32;
+type Wait = unsafe extern "C" fn(&mut i32, usize) -> i32;
+
+/// Calls of each row of events a round, and rounds: each leaves a record.
+const N_EVENTS: u64 = 1_000;
+const N_EVENT_ROUNDS: usize = 101;
+
+/// Handles as MPICH has them: of another communicator than `MPI_COMM_WORLD`, whose ranks are translated, and `MPI_DOUBLE`.
+const COMMUNICATOR: u32 = 0x8400_0001;
+const DATATYPE: u32 = 0x4c00_080b;
 
 fn release() -> PathBuf {
     let program = std::env::current_exe().expect("this program has a path");
@@ -26,15 +38,13 @@ fn release() -> PathBuf {
 }
 
 /// A function of a library of this package, which stays open.
-fn function(file: &str, name: &str) -> Barrier {
+fn function<F: Copy>(file: &str, name: &str) -> F {
     let release = release();
-    // SAFETY: our own libraries; the function has this signature.
+    // SAFETY: our own libraries; the functions have these signatures.
     unsafe {
         let library = Library::open(Some(release.join(file)), RTLD_NOW | RTLD_GLOBAL);
         let library = library.expect("run through `cargo xtask bench`");
-        let function = *library
-            .get::<Barrier>(name.as_bytes())
-            .expect("the function");
+        let function = *library.get::<F>(name.as_bytes()).expect("the function");
         std::mem::forget(library);
         function
     }
@@ -49,8 +59,14 @@ fn timed(mut call: impl FnMut(u64)) -> f64 {
     begin.elapsed().as_nanos() as f64 / N_CALLS as f64
 }
 
-/// Has the proxy tell a recorder, as in a recorded run; both stay.
-fn attach(folder: &std::path::Path) {
+/// The proxy and a recorder that it tells, as in a recorded run; both stay.
+struct Recorded {
+    mpi: AttachedMpi,
+    ids: Vec<u32>,
+    ids_with_sites: Vec<u32>,
+}
+
+fn attach(folder: &std::path::Path) -> Recorded {
     let path = release().join("libproxy_mpi.so");
     let proxy = MpiProxy::open(&path, None).expect("the proxy");
     let run = RunRecorder::start(RecorderConfig {
@@ -69,17 +85,128 @@ fn attach(folder: &std::path::Path) {
         },
     });
     let run = Box::leak(Box::new(run.expect("a temporary directory can be written")));
-    // SAFETY: both stay.
-    std::mem::forget(unsafe { proxy.attach(run.recorder()) });
+    Recorded {
+        ids: run.register_mpi(false),
+        ids_with_sites: run.register_mpi(true),
+        // SAFETY: both stay.
+        mpi: unsafe { proxy.attach(run.recorder()) }.expect("the same version"),
+    }
+}
+
+impl Recorded {
+    /// Times a row with each call recorded, or not.
+    fn timed(&self, how: How, call: &dyn Fn(u64)) -> f64 {
+        match how {
+            How::Timed => self.mpi.record_events(&[], false),
+            How::Recorded => self.mpi.record_events(&self.ids, false),
+            How::WithSites => self.mpi.record_events(&self.ids_with_sites, true),
+        };
+        call(0);
+        let begin = Instant::now();
+        for i in 0..N_EVENTS {
+            call(black_box(i));
+        }
+        let ns = begin.elapsed().as_nanos() as f64 / N_EVENTS as f64;
+        self.mpi.record_events(&[], false);
+        ns
+    }
+}
+
+/// What becomes of a call.
+#[derive(Clone, Copy)]
+enum How {
+    /// It is in the totals.
+    Timed,
+    /// It has a record.
+    Recorded,
+    /// It has a record with its call site.
+    WithSites,
 }
 
 fn main() -> ExitCode {
-    let wrapped = function("libproxy_mpi.so", "MPI_Barrier");
-    let bare = function("examples/libfake_mpi.so", "PMPI_Barrier");
+    let wrapped: Barrier = function("libproxy_mpi.so", "MPI_Barrier");
+    let bare: Barrier = function("examples/libfake_mpi.so", "PMPI_Barrier");
     let directory = tempfile::tempdir().expect("a temporary directory");
-    attach(directory.path());
+    let recorded = attach(directory.path());
     let (bare, wrapped) = (black_box(bare), black_box(wrapped));
-    must_reach::judge(|figures| compare(figures, bare, wrapped))
+    let status = must_reach::judge(|figures| {
+        compare(figures, bare, wrapped);
+        compare_events(figures, &recorded, wrapped);
+    });
+    std::mem::forget(recorded);
+    status
+}
+
+/// What is timed, what it does, and calls of MPI in that.
+type EventRow<'a> = (&'a str, &'a dyn Fn(u64), f64);
+
+/// One try: what a record of a call adds to a call that is timed only.
+fn compare_events(figures: &mut Figures, recorded: &Recorded, barrier: Barrier) {
+    let send: Send = function("libproxy_mpi.so", "MPI_Send");
+    let isend: Isend = function("libproxy_mpi.so", "MPI_Isend");
+    let wait: Wait = function("libproxy_mpi.so", "MPI_Wait");
+    // SAFETY: the functions take any words; a request is written and read where it lies.
+    let barrier = move |_| unsafe {
+        black_box(barrier(COMMUNICATOR as usize));
+    };
+    // SAFETY: as above.
+    let send = move |i: u64| unsafe {
+        black_box(send(0, 1, DATATYPE, (i % 4) as i32, 0, COMMUNICATOR));
+    };
+    // SAFETY: as above; MPICH ignores a status at address 1.
+    let message = move |i: u64| unsafe {
+        let mut request = 0;
+        isend(
+            0,
+            1,
+            DATATYPE,
+            (i % 4) as i32,
+            1 + i as i32,
+            COMMUNICATOR,
+            &mut request,
+        );
+        black_box(wait(&mut request, 1));
+    };
+    let rows: [EventRow<'_>; 3] = [
+        ("MPI_Barrier", &barrier, 1.0),
+        ("MPI_Send", &send, 1.0),
+        ("MPI_Isend and MPI_Wait", &message, 2.0),
+    ];
+    for (name, call, calls) in rows {
+        let mut rounds: [Vec<f64>; 3] = Default::default();
+        for _ in 0..N_EVENT_ROUNDS {
+            figures.round(|| {
+                for (how, rounds) in [How::Timed, How::Recorded, How::WithSites]
+                    .into_iter()
+                    .zip(&mut rounds)
+                {
+                    rounds.push(recorded.timed(how, call) / calls);
+                }
+            });
+        }
+        let [timed, recorded, with_sites] = rounds.each_mut().map(|rounds| median(rounds));
+        println!(
+            "{name:24} {timed:7.2} ns a call, recorded {recorded:7.2}, with its site {with_sites:7.2}"
+        );
+        let (more, most) = (recorded - timed, with_sites - timed);
+        figures.time(
+            &format!("record of {name}, more a call"),
+            more,
+            ..=30.0,
+            "ns",
+        );
+        figures.time(
+            &format!("record of {name} with its site, more a call"),
+            most,
+            ..=30.0,
+            "ns",
+        );
+    }
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
 }
 
 /// One try: rounds of the three rows.
@@ -109,10 +236,7 @@ fn compare(figures: &mut Figures, bare: Barrier, wrapped: Barrier) {
         });
     }
     black_box(sum);
-    let medians = rows.each_mut().map(|(_, values)| {
-        values.sort_by(f64::total_cmp);
-        values[values.len() / 2]
-    });
+    let medians = rows.each_mut().map(|(_, values)| median(values));
     for ((name, _), median) in rows.iter().zip(medians) {
         let added = median - medians[0];
         println!("{name:24} {median:7.2} ns a call, added {added:6.2}");

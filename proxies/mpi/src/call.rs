@@ -1,11 +1,13 @@
 //! The measurement of one call of MPI.
 
 use std::cell::Cell;
+use std::mem::ManuallyDrop;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use cca_abi::recording::{ClockFunction, Recorder, RecordingContext};
 
+use crate::facts::Recent;
 use crate::totals::{Totals, thread_totals};
 
 /// The recorder that MPI time is told to; null if none is attached.
@@ -16,7 +18,9 @@ static EPOCH: AtomicU64 = AtomicU64::new(1);
 static CLOCK: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
 
 /// What one thread knows.
-struct ThreadState {
+pub(crate) struct ThreadState {
+    /// What it has asked MPI lately.
+    pub(crate) recent: Recent,
     /// MPI calls that have begun and not ended: those within the outermost are not counted.
     depth: Cell<u32>,
     /// The epoch that `context` is of; 0 before the first call.
@@ -31,6 +35,7 @@ thread_local! {
     // Nothing to drop: the first access costs what any other does.
     static STATE: ThreadState = const {
         ThreadState {
+            recent: Recent::new(),
             depth: Cell::new(0),
             epoch: Cell::new(0),
             context: Cell::new(ptr::null_mut()),
@@ -56,9 +61,10 @@ pub(crate) fn attached<'r>() -> Option<&'r Recorder> {
     unsafe { RECORDER.load(Ordering::Acquire).as_ref() }
 }
 
-/// Whether the calling thread is in no call of MPI.
-pub(crate) fn is_outermost() -> bool {
-    STATE.with(|state| state.depth.get() == 0)
+/// What the calling thread knows; valid until the thread has ended.
+#[inline]
+pub(crate) fn thread_state() -> *const ThreadState {
+    STATE.with(ptr::from_ref)
 }
 
 /// Tells MPI time to `recorder` from now on; null to no one.
@@ -67,8 +73,9 @@ pub(crate) fn attach(recorder: *const Recorder) {
     EPOCH.fetch_add(1, Ordering::Release);
 }
 
+/// Reads the clock, ticks.
 #[inline(always)]
-fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     let clock = CLOCK.load(Ordering::Relaxed);
     if clock.is_null() {
         // SAFETY: the instruction exists on every x86-64 processor and touches no memory.
@@ -90,44 +97,109 @@ impl Call {
     /// Begins a call of the function with this place in [`crate::wrappers::NAMES`].
     #[inline(always)]
     pub(crate) fn begin(function: u32) -> Self {
-        STATE.with(|state| {
-            let depth = state.depth.get();
-            state.depth.set(depth + 1);
-            let start = if depth == 0 { now() } else { 0 };
-            Call {
-                state,
-                start,
-                function,
+        STATE.with(|state| state.begin(function, now))
+    }
+
+    /// Counts the call as failed, if it is the outermost.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn count_failure(&self) {
+        // SAFETY: as in `drop`.
+        let state = unsafe { &*self.state };
+        if state.depth.get() == 1 {
+            state.count_failure(self.function);
+        }
+    }
+
+    /// Ends the call.
+    ///
+    /// # Returns
+    /// When it ended, ticks; 0 for one that is not the outermost.
+    #[inline(always)]
+    pub(crate) fn end(self) -> u64 {
+        ManuallyDrop::new(self).finish()
+    }
+
+    #[inline(always)]
+    fn finish(&self) -> u64 {
+        // SAFETY: this is the thread of `begin`, whose state lives until the thread has ended.
+        let state = unsafe { &*self.state };
+        let depth = state.depth.get().wrapping_sub(1);
+        let mut stop = 0;
+        if depth == 0 {
+            stop = now();
+            let ticks = stop.saturating_sub(self.start);
+            if state.epoch.get() == EPOCH.load(Ordering::Relaxed) {
+                state.add(self.function, ticks, stop);
+            } else {
+                state.add_anew(self.function, ticks, stop);
             }
-        })
+        }
+        state.depth.set(depth);
+        stop
     }
 }
 
 impl Drop for Call {
     #[inline(always)]
     fn drop(&mut self) {
-        // SAFETY: this is the thread of `begin`, whose state lives until the thread has ended.
-        let state = unsafe { &*self.state };
-        let depth = state.depth.get().wrapping_sub(1);
-        if depth == 0 {
-            let ticks = now().saturating_sub(self.start);
-            if state.epoch.get() == EPOCH.load(Ordering::Relaxed) {
-                state.add(self.function, ticks);
-            } else {
-                state.add_anew(self.function, ticks);
-            }
-        }
-        state.depth.set(depth);
+        self.finish();
     }
 }
 
 impl ThreadState {
+    /// Whether the thread is in no call of MPI.
+    #[inline(always)]
+    pub(crate) fn is_outermost(&self) -> bool {
+        self.depth.get() == 0
+    }
+
+    /// Begins a call of a function.
+    ///
+    /// # Arguments
+    /// * `start` - when it began, ticks; asked for if it is the outermost
+    #[inline(always)]
+    pub(crate) fn begin(&self, function: u32, start: impl FnOnce() -> u64) -> Call {
+        let depth = self.depth.get();
+        self.depth.set(depth + 1);
+        Call {
+            state: self,
+            start: if depth == 0 { start() } else { 0 },
+            function,
+        }
+    }
+
+    /// Counts a failed call in the thread's log.
+    fn count_failure(&self, function: u32) {
+        // A thread whose first call fails has no context before it ends.
+        if self.epoch.get() != EPOCH.load(Ordering::Relaxed) {
+            self.find_context();
+        }
+        // SAFETY: null, or this thread's context, of the recorder that is attached; where there is a place for failed calls, there
+        // is one for each function.
+        unsafe {
+            let context = self.context.get().as_ref();
+            let Some(context) = context.filter(|context| !context.mpi_failed.is_null()) else {
+                return;
+            };
+            if u64::from(function) < context.n_mpi_totals {
+                // One writer.
+                let failed = &*context.mpi_failed.add(function as usize);
+                failed.store(failed.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+            }
+        }
+    }
+
     /// Adds a call to the totals in the thread's log, or to those of the thread if there are none.
     #[inline(always)]
-    fn add(&self, function: u32, ticks: u64) {
+    fn add(&self, function: u32, ticks: u64, stop: u64) {
         // SAFETY: null, or this thread's context, of the recorder that is attached.
         if let Some(context) = unsafe { self.context.get().as_mut() } {
             context.mpi_ticks = context.mpi_ticks.wrapping_add(ticks);
+            // SAFETY: null, or mapped as long as the context is.
+            if let Some(cells) = unsafe { context.cells.as_ref() } {
+                cells.mpi_latest.store(stop, Ordering::Relaxed);
+            }
             // The pointer is read anew each time: a forked child finds a cleared context, and must not write into its
             // parent's log.
             if u64::from(function) < context.n_mpi_totals && !context.mpi_totals.is_null() {
@@ -153,11 +225,15 @@ impl ThreadState {
     /// The thread's first call, or its first since another recorder was attached.
     #[cold]
     #[inline(never)]
-    fn add_anew(&self, function: u32, ticks: u64) {
+    fn add_anew(&self, function: u32, ticks: u64, stop: u64) {
+        self.find_context();
+        self.add(function, ticks, stop);
+    }
+
+    fn find_context(&self) {
         let epoch = EPOCH.load(Ordering::Acquire);
         let context = attached().map_or(ptr::null_mut(), Recorder::thread_context);
         self.context.set(context);
         self.epoch.set(epoch);
-        self.add(function, ticks);
     }
 }

@@ -1,30 +1,40 @@
 //! A record for each call of MPI, for those who ask for it.
 
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU8, Ordering};
 
-use cca_abi::recording::{ProxyMethod, Recording};
+use cca_abi::recording::{MPI_EVENT_PARAMETERS, ProxyMethod, Recorder, Recording};
 
-use crate::call::{Call, attached, is_outermost};
-pub(crate) use crate::message::Language;
+use crate::call::{ThreadState, attached, now, thread_state};
+use crate::facts;
 use crate::message::{Arguments, Moved};
 use crate::request::{Requests, Role, forget};
-use crate::wrappers::{MESSAGES, N_FUNCTIONS, ROLES};
+use crate::status::OwnStatuses;
+use crate::wrappers::{ENTRIES, HANDLES, MESSAGES, N_FUNCTIONS, ROLES};
 
-static ARE_RECORDED: AtomicBool = AtomicBool::new(false);
+/// Whether calls go through [`enter`]: 0 if none is recorded; the exported functions look here (`entry.rs`).
+pub(crate) static STATE: AtomicU8 = AtomicU8::new(UNDECIDED);
+/// Nobody has said so far; the first call decides.
+const UNDECIDED: u8 = 4;
+/// Each call is recorded.
+const RECORDED: u8 = 1;
+/// With the address that it returns to.
+const WITH_SITES: u8 = 2;
+
 static METHODS: [ProxyMethod; N_FUNCTIONS] = [const { ProxyMethod::new() }; N_FUNCTIONS];
 
 /// Most words of a call: 13 arguments in C, the error code of Fortran, and room.
 const MAX_WORDS: usize = 16;
+/// Those of them that are in registers.
+const N_REGISTERS: usize = 6;
 
-/// Whether each call is recorded.
-#[inline(always)]
-pub(crate) fn are_recorded() -> bool {
-    ARE_RECORDED.load(Ordering::Relaxed)
-}
+/// Parameters of a call, with its site and without.
+const N_WITH_SITE: usize = MPI_EVENT_PARAMETERS.len();
+const N_WITHOUT: usize = N_WITH_SITE - 1;
 
 /// Records each call from now on as the methods with these ids, one a function; none if there are not as many.
-pub(crate) fn record(ids: &[u32]) -> bool {
+pub(crate) fn record(ids: &[u32], with_sites: bool) -> bool {
     let all = ids.len() == N_FUNCTIONS;
     if all {
         for (method, id) in METHODS.iter().zip(ids) {
@@ -32,79 +42,177 @@ pub(crate) fn record(ids: &[u32]) -> bool {
         }
     }
     forget();
-    ARE_RECORDED.store(all, Ordering::Release);
+    facts::forget_all();
+    let state = match (all, with_sites) {
+        (false, _) => 0,
+        (true, false) => RECORDED,
+        (true, true) => RECORDED | WITH_SITES,
+    };
+    STATE.store(state, Ordering::Release);
     all
+}
+
+/// A call that has come in.
+struct Entered<'a> {
+    function: usize,
+    /// Place in [`ENTRIES`].
+    code: usize,
+    state: &'a ThreadState,
+    words: [usize; MAX_WORDS],
+    target: *mut c_void,
+    site: usize,
 }
 
 /// Makes a call and records it.
 ///
 /// # Safety
-/// `target` is the function with this place in [`crate::wrappers::NAMES`], and the words are its arguments.
-#[cold]
-#[inline(never)]
-pub(crate) unsafe fn call(
-    function: u32,
-    language: Language,
-    words: &[usize],
-    target: *mut c_void,
+/// The code is the place in [`ENTRIES`] of a function that was called with these registers and words on the stack.
+pub(crate) unsafe extern "C-unwind" fn enter(
+    code: u32,
+    registers: *const [usize; N_REGISTERS],
+    stack: *const usize,
+    site: usize,
 ) -> usize {
-    let mut padded = [0; MAX_WORDS];
-    padded[..words.len()].copy_from_slice(words);
-    let place = function as usize;
-    let recorder = if is_outermost() { attached() } else { None };
-    let (arguments, role) = (Arguments { language, words }, ROLES[place]);
-    let (mut moved, mut requests) = (Moved::NOTHING, Requests::default());
-    let recording = recorder.and_then(|recorder| {
-        Recording::begin(recorder, &METHODS[place], || {
+    let code = code as usize;
+    let entry = &ENTRIES[code];
+    let n_words = usize::from(entry.n_words);
+    let mut words = [0; MAX_WORDS];
+    // SAFETY: required of the caller; a function has no more words than there is room for (`build.rs` counts them).
+    unsafe {
+        words[..N_REGISTERS].copy_from_slice(&*registers);
+        for (place, word) in words.iter_mut().enumerate().take(n_words).skip(N_REGISTERS) {
+            *word = stack.add(place - N_REGISTERS).read();
+        }
+    }
+    // The first call of all is what starts a recording.
+    let target = entry.target.address();
+    let undecided = STATE.compare_exchange(UNDECIDED, 0, Ordering::AcqRel, Ordering::Acquire);
+    let recorded = undecided.err().unwrap_or(0);
+    // SAFETY: it lives until the thread has ended.
+    let state = unsafe { &*thread_state() };
+    let mut entered = Entered {
+        function: code / 3,
+        code,
+        state,
+        words,
+        target,
+        site,
+    };
+    let is_recorded = recorded & RECORDED != 0 && state.is_outermost();
+    let recorder = if is_recorded { attached() } else { None };
+    // SAFETY: the words are those of the call.
+    unsafe {
+        HANDLES[entered.function].before(entered.arguments());
+        let (result, has_failed) = match recorder {
+            Some(recorder) if recorded & WITH_SITES != 0 => entered.record::<N_WITH_SITE>(recorder),
+            Some(recorder) => entered.record::<N_WITHOUT>(recorder),
+            None => entered.pass_on(),
+        };
+        if !has_failed {
+            HANDLES[entered.function].after(entered.arguments());
+        }
+        result
+    }
+}
+
+impl Entered<'_> {
+    fn arguments(&self) -> Arguments<'_> {
+        Arguments {
+            language: ENTRIES[self.code].language,
+            words: &self.words,
+        }
+    }
+
+    /// Makes the call without a record.
+    ///
+    /// # Returns
+    /// What it returned, and whether that is an error.
+    ///
+    /// # Safety
+    /// The words are those of the call.
+    unsafe fn pass_on(&self) -> (usize, bool) {
+        let call = self.state.begin(self.function as u32, now);
+        // SAFETY: required of the caller.
+        let (result, has_failed) = unsafe { self.forward() };
+        if has_failed {
+            call.count_failure();
+        }
+        (result, has_failed)
+    }
+
+    /// Makes the call and records it with its parameters.
+    ///
+    /// # Safety
+    /// As for [`Entered::pass_on`].
+    unsafe fn record<const N: usize>(&mut self, recorder: &Recorder) -> (usize, bool) {
+        let (role, site, state) = (ROLES[self.function], self.site, self.state);
+        let (mut moved, mut requests) = (Moved::NOTHING, Requests::default());
+        let recording = Recording::<N>::begin(recorder, &METHODS[self.function], || {
+            let arguments = self.arguments();
             // SAFETY: the caller's own arguments.
             unsafe {
                 requests = Requests::before(role, arguments);
-                moved = match (role, MESSAGES[place]) {
+                moved = match (role, &MESSAGES[self.function]) {
                     (Role::StartsOne | Role::StartsAll, _) => requests.to_be_started(),
-                    (_, Some(message)) => message.read(arguments),
+                    (_, Some(message)) => message.read(arguments, &state.recent),
                     _ => Moved::NOTHING,
                 };
             }
-            moved.words()
-        })
-    });
-    let call = Call::begin(function);
-    let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = padded;
-    // SAFETY: words beyond the arguments are passed on that nobody reads; the caller takes them away again.
-    let result = unsafe {
-        let target: unsafe extern "C-unwind" fn(
-            usize,
-            usize,
-            usize,
-            usize,
-            usize,
-            usize,
-            usize,
-            usize,
-            usize,
-            usize,
-            usize,
-            usize,
-            usize,
-            usize,
-            usize,
-            usize,
-        ) -> usize = std::mem::transmute(target);
-        target(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p)
-    };
-    drop(call);
-    if let Some(recording) = recording {
-        // An error code is an `int`. A subroutine of Fortran returns nothing.
-        let failed = language == Language::C && result as i32 != 0;
-        if failed || role == Role::None {
-            recording.end(failed);
-        } else {
-            recording.end_with(false, |parameters| {
-                // SAFETY: the caller's own arguments, after the call.
-                let moved = unsafe { requests.after(role, arguments, moved) };
-                *parameters = moved.words();
-            });
+            moved.words(site)
+        });
+        let Some(recording) = recording else {
+            // SAFETY: required of the caller.
+            return unsafe { self.pass_on() };
+        };
+        let mut statuses = OwnStatuses::new();
+        if let Some((at, n)) = role.statuses(requests.len()) {
+            let language = ENTRIES[self.code].language;
+            statuses.take_place_of(&mut self.words[at], language, n);
+        }
+        let call = state.begin(self.function as u32, || recording.start());
+        // SAFETY: required of the caller; the statuses live until they were read.
+        let (result, has_failed) = unsafe { self.forward() };
+        if has_failed {
+            call.count_failure();
+        }
+        let stop = call.end();
+        if !has_failed && role != Role::None {
+            // SAFETY: the caller's own arguments, after the call.
+            let after = || unsafe { requests.after(role, self.arguments(), moved) };
+            // No panic goes into the program.
+            moved = catch_unwind(AssertUnwindSafe(after)).unwrap_or(moved);
+        }
+        recording.end_at(stop, has_failed, moved.words(site));
+        (result, has_failed)
+    }
+
+    /// # Safety
+    /// As for [`Entered::pass_on`].
+    #[inline(always)]
+    unsafe fn forward(&self) -> (usize, bool) {
+        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = self.words;
+        // SAFETY: words beyond the arguments are passed on that nobody reads; the caller takes them away again.
+        unsafe {
+            let target: unsafe extern "C-unwind" fn(
+                usize,
+                usize,
+                usize,
+                usize,
+                usize,
+                usize,
+                usize,
+                usize,
+                usize,
+                usize,
+                usize,
+                usize,
+                usize,
+                usize,
+                usize,
+                usize,
+            ) -> usize = std::mem::transmute(self.target);
+            let result = target(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p);
+            (result, ENTRIES[self.code].has_failed(result, &self.words))
         }
     }
-    result
 }

@@ -1,13 +1,13 @@
 //! What the program that loads this library calls.
 
-use std::ffi::{c_char, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
-use cca_abi::recording::{ClockFunction, MpiProxyFunctions, Recorder};
+use cca_abi::recording::{ClockFunction, MpiCommunicator, MpiProxyFunctions, Recorder};
 
 use crate::totals::sums;
 use crate::wrappers::NAMES;
-use crate::{call, event, target};
+use crate::{call, event, facts, phase, target};
 
 static FUNCTIONS: MpiProxyFunctions = MpiProxyFunctions {
     size: size_of::<MpiProxyFunctions>() as u64,
@@ -17,11 +17,13 @@ static FUNCTIONS: MpiProxyFunctions = MpiProxyFunctions {
     functions,
     record_events,
     before_first_call,
+    on_pcontrol,
+    on_communicator,
 };
 
 /// The entry point, [`cca_abi::recording::MpiProxyEntry`].
 #[unsafe(no_mangle)]
-pub extern "C" fn proxy_mpi_v1() -> *const MpiProxyFunctions {
+pub extern "C" fn proxy_mpi_v2() -> *const MpiProxyFunctions {
     &raw const FUNCTIONS
 }
 
@@ -32,7 +34,7 @@ extern "C" fn set_clock(clock: Option<ClockFunction>) {
 unsafe extern "C" fn attach(recorder: *const Recorder) -> u32 {
     // SAFETY: null, or a recorder that lives until it is detached.
     let fits = unsafe { recorder.as_ref() }.is_none_or(|recorder| recorder.check_version().is_ok());
-    event::record(&[]);
+    event::record(&[], false);
     call::attach(if fits { recorder } else { ptr::null() });
     u32::from(fits)
 }
@@ -57,14 +59,23 @@ extern "C" fn functions(
     }
 }
 
-unsafe extern "C" fn record_events(ids: *const u32, n: u64) -> u32 {
+unsafe extern "C" fn record_events(ids: *const u32, n: u64, call_sites: u32) -> u32 {
     if ids.is_null() || n == 0 {
-        return u32::from(event::record(&[]));
+        return u32::from(event::record(&[], false));
     }
     // SAFETY: the caller passes that many.
-    u32::from(event::record(unsafe {
-        std::slice::from_raw_parts(ids, n as usize)
-    }))
+    let ids = unsafe { std::slice::from_raw_parts(ids, n as usize) };
+    u32::from(event::record(ids, call_sites != 0))
+}
+
+extern "C" fn on_pcontrol(callback: Option<extern "C" fn(level: c_int)>) {
+    phase::on_pcontrol(callback);
+}
+
+extern "C" fn on_communicator(
+    callback: Option<unsafe extern "C" fn(communicator: *const MpiCommunicator)>,
+) {
+    facts::on_communicator(callback);
 }
 
 extern "C" fn before_first_call(callback: Option<extern "C" fn()>) {

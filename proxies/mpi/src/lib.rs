@@ -13,8 +13,10 @@
 //! ```
 //!
 //! * `call.rs`: the measurement; `totals.rs`: sums per function and thread; `target.rs`: finds `PMPI_x`;
-//! * `event.rs`: a record for each call, opted in; `message.rs`: what a call moves, by `messages.txt`;
-//!   `request.rs`: what is moved by requests, from the call that makes one to the one that completes it;
+//! * `entry.rs`: how a call gets in; `event.rs`: a record for each call, opted in; `message.rs`: what a call moves, by
+//!   `messages.txt`; `request.rs`: what is moved by requests, from the call that makes one to the one that completes it;
+//! * `handle.rs`, `facts.rs`: handles, and what MPI says of them, asked once; `status.rs`: what was received;
+//!   `phase.rs`: `MPI_Pcontrol`;
 //! * `host.rs`: what the program that loads this library calls ([`cca_abi::recording::MpiProxyFunctions`]).
 //!
 //! On processors other than x86-64 nothing is wrapped, and the host is told so.
@@ -22,13 +24,23 @@
 #[cfg(target_arch = "x86_64")]
 mod call;
 #[cfg(target_arch = "x86_64")]
+mod entry;
+#[cfg(target_arch = "x86_64")]
 mod event;
+#[cfg(target_arch = "x86_64")]
+mod facts;
+#[cfg(target_arch = "x86_64")]
+mod handle;
 #[cfg(target_arch = "x86_64")]
 mod host;
 #[cfg(target_arch = "x86_64")]
 mod message;
 #[cfg(target_arch = "x86_64")]
+mod phase;
+#[cfg(target_arch = "x86_64")]
 mod request;
+#[cfg(target_arch = "x86_64")]
+mod status;
 #[cfg(target_arch = "x86_64")]
 mod target;
 #[cfg(target_arch = "x86_64")]
@@ -37,11 +49,11 @@ mod totals;
 mod wrappers;
 
 #[cfg(target_arch = "x86_64")]
-pub use host::proxy_mpi_v1;
+pub use host::proxy_mpi_v2;
 
 /// The entry point, [`cca_abi::recording::MpiProxyEntry`]: nothing is offered on this processor.
 #[cfg(not(target_arch = "x86_64"))]
 #[unsafe(no_mangle)]
-pub extern "C" fn proxy_mpi_v1() -> *const cca_abi::recording::MpiProxyFunctions {
+pub extern "C" fn proxy_mpi_v2() -> *const cca_abi::recording::MpiProxyFunctions {
     std::ptr::null()
 }

@@ -1,12 +1,13 @@
 //! What a call of MPI moves: bytes, peer and number of ranks, read from its arguments.
 
-use std::ffi::{c_int, c_void};
+use std::{array, ptr};
 
-use crate::request::is_open_mpi;
-use crate::target::Target;
+use crate::facts::{Communicator, Recent, UNKNOWN};
+use crate::handle::{Kind, is_open_mpi};
+use crate::status::Received;
 
 /// The language of an entry point, which says how its arguments are passed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Language {
     /// Numbers and handles by value.
     C,
@@ -24,6 +25,8 @@ pub(crate) struct Message {
     pub(crate) comm: Option<usize>,
     /// Whether counts have 64 bits.
     pub(crate) wide: bool,
+    /// Whether the peer sends or receives, and is no root.
+    pub(crate) is_to_one: bool,
 }
 
 /// A number of bytes.
@@ -50,14 +53,18 @@ pub(crate) enum Counts {
 }
 
 /// What is moved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Moved {
     /// 0 for unknown ones as well.
     pub(crate) bytes: i64,
     /// −1 for no single one: none, or any.
-    pub(crate) peer: i64,
-    /// Ranks of the communicator; 0 where they are unknown.
-    pub(crate) ranks: i64,
+    peer: i64,
+    /// The peer's rank in `MPI_COMM_WORLD`; −1 for no single one.
+    world_peer: i64,
+    /// Where the peer's rank is meant; `None` for none that is known, or several.
+    communicator: Option<&'static Communicator>,
+    /// Ranks of the communicators, where there are several of as many; else 0.
+    ranks: i64,
 }
 
 impl Moved {
@@ -65,15 +72,52 @@ impl Moved {
     pub(crate) const NOTHING: Self = Self {
         bytes: 0,
         peer: -1,
+        world_peer: -1,
+        communicator: None,
         ranks: 0,
     };
 
-    /// All of it together: peer and ranks where they are the same.
+    /// The same with a peer, below 0 for none.
+    pub(crate) fn with_peer(self, peer: i64) -> Self {
+        let peer = peer.max(-1);
+        let world_rank = |communicator: &Communicator| communicator.world_rank(peer);
+        Self {
+            peer,
+            world_peer: self
+                .communicator
+                .filter(|_| peer >= 0)
+                .map_or(-1, world_rank),
+            ..self
+        }
+    }
+
+    /// Number of ranks; 0 where it is unknown.
+    fn ranks(&self) -> i64 {
+        self.communicator.map_or(self.ranks, Communicator::n_ranks)
+    }
+
+    /// All of it together: peer, communicator and ranks where they are the same.
     pub(crate) fn sum(all: impl Iterator<Item = Self>) -> Self {
-        let sum = all.reduce(|a, b| Self {
-            bytes: a.bytes.saturating_add(b.bytes),
-            peer: if a.peer == b.peer { a.peer } else { -1 },
-            ranks: if a.ranks == b.ranks { a.ranks } else { 0 },
+        let sum = all.reduce(|a, b| {
+            let is_one = match (a.communicator, b.communicator) {
+                (Some(a), Some(b)) => ptr::eq(a, b),
+                (a, b) => a.is_none() && b.is_none(),
+            };
+            Self {
+                bytes: a.bytes.saturating_add(b.bytes),
+                peer: if a.peer == b.peer && is_one {
+                    a.peer
+                } else {
+                    -1
+                },
+                world_peer: if a.world_peer == b.world_peer {
+                    a.world_peer
+                } else {
+                    -1
+                },
+                ranks: if a.ranks() == b.ranks() { a.ranks() } else { 0 },
+                communicator: a.communicator.filter(|_| is_one),
+            }
         });
         sum.unwrap_or(Self::NOTHING)
     }
@@ -82,9 +126,27 @@ impl Moved {
         Self { bytes: 0, ..self }
     }
 
-    /// Words of a record.
-    pub(crate) fn words(self) -> [u64; 3] {
-        [self.bytes, self.peer, self.ranks].map(i64::cast_unsigned)
+    /// What was received where this was to be.
+    pub(crate) fn received(self, received: Received) -> Self {
+        Self {
+            bytes: received.bytes,
+            ..self.with_peer(received.source)
+        }
+    }
+
+    /// Words of a record, as [`cca_abi::recording::MPI_EVENT_PARAMETERS`] has them; with or without the last one.
+    #[inline]
+    pub(crate) fn words<const N: usize>(self, site: usize) -> [u64; N] {
+        let number = self.communicator.map_or(UNKNOWN, Communicator::number);
+        let all = [
+            self.bytes,
+            self.peer,
+            self.ranks(),
+            number,
+            self.world_peer,
+            site as i64,
+        ];
+        array::from_fn(|place| all.get(place).map_or(0, |word| word.cast_unsigned()))
     }
 }
 
@@ -100,40 +162,48 @@ impl Message {
     ///
     /// # Safety
     /// The arguments are those of a call that MPI is about to get, after it was started and before it was ended.
-    pub(crate) unsafe fn read(&self, arguments: Arguments<'_>) -> Moved {
+    #[inline]
+    pub(crate) unsafe fn read(&self, arguments: Arguments<'_>, recent: &Recent) -> Moved {
         // SAFETY: the places are those of a communicator and of a rank, which MPI reads as well.
         unsafe {
-            let of_comm = |ask: &[Target; 2]| self.comm.and_then(|at| arguments.ask(ask, at));
-            let ranks = of_comm(&COMM_SIZE).unwrap_or(0);
+            let communicator = self
+                .comm
+                .map(|at| arguments.handle(Kind::Communicator, at))
+                .and_then(|handle| recent.communicator(handle));
             let peer = self.peer.map_or(-1, |at| arguments.number(at, false));
+            let own = communicator.map_or(-1, |communicator| i64::from(communicator.own));
             let size = match self.root {
-                Some(root) if of_comm(&COMM_RANK).map(i64::from) == Some(peer) => root,
+                Some(root) if own == peer && own >= 0 => root,
                 _ => self.here,
             };
-            let own = || of_comm(&COMM_RANK).unwrap_or(0);
-            // Between two groups other arguments count, and arrays have other lengths.
-            let bytes = match of_comm(&COMM_TEST_INTER) {
-                Some(is_inter) if is_inter != 0 => 0,
-                _ if self.peer.is_some() && peer == proc_null() => 0,
-                _ => self.bytes(size, arguments, ranks, own),
+            // Between two groups other arguments of a collective function count, and arrays have other lengths.
+            let is_between =
+                communicator.is_some_and(|communicator| communicator.is_inter) && !self.is_to_one;
+            let bytes = match is_between || (self.peer.is_some() && peer == proc_null()) {
+                true => 0,
+                false => self.bytes(size, arguments, communicator, recent),
             };
             Moved {
                 bytes,
-                peer: peer.max(-1),
-                ranks: i64::from(ranks),
+                communicator,
+                ..Moved::NOTHING
             }
+            .with_peer(peer)
         }
     }
 
     /// # Safety
     /// As for [`Message::read`].
+    #[inline]
     unsafe fn bytes(
         &self,
         size: Size,
         arguments: Arguments<'_>,
-        ranks: c_int,
-        own: impl Fn() -> c_int,
+        communicator: Option<&Communicator>,
+        recent: &Recent,
     ) -> i64 {
+        let ranks = communicator.map_or(0, Communicator::n_ranks);
+        let own = communicator.map_or(0, |communicator| communicator.own.max(0) as usize);
         // SAFETY: the places are those of counts and of a datatype that MPI reads as well.
         unsafe {
             let each = |at: usize| {
@@ -142,16 +212,18 @@ impl Message {
             let count = match size.counts {
                 Counts::None => 0,
                 Counts::One(at) => arguments.number(at, self.wide),
-                Counts::EachRank(at) => arguments.number(at, self.wide) * i64::from(ranks),
+                Counts::EachRank(at) => arguments.number(at, self.wide) * ranks,
                 Counts::Sum(at) => each(at).sum(),
-                Counts::Own(at) => arguments.element(at, own() as usize, self.wide),
+                // With an unknown rank nothing is read.
+                Counts::Own(_) if communicator.is_none() => 0,
+                Counts::Own(at) => arguments.element(at, own, self.wide),
             };
             // With no count the datatype may be anything.
             if count <= 0 {
                 return 0;
             }
-            let bytes = arguments.ask(&TYPE_SIZE, size.datatype).unwrap_or(0);
-            count.saturating_mul(i64::from(bytes.max(0)))
+            let bytes = recent.size_of(arguments.handle(Kind::Datatype, size.datatype));
+            count.saturating_mul(bytes)
         }
     }
 }
@@ -160,24 +232,6 @@ impl Message {
 fn proc_null() -> i64 {
     if is_open_mpi() { -2 } else { -1 }
 }
-
-/// Functions `(handle, int *result)` of C, and `(int *handle, int *result, int *error)` of Fortran.
-static TYPE_SIZE: [Target; 2] = [
-    Target::new(c"PMPI_Type_size", c"PMPI_Type_size"),
-    Target::new(c"pmpi_type_size_", c"pmpi_type_size_"),
-];
-static COMM_SIZE: [Target; 2] = [
-    Target::new(c"PMPI_Comm_size", c"PMPI_Comm_size"),
-    Target::new(c"pmpi_comm_size_", c"pmpi_comm_size_"),
-];
-static COMM_TEST_INTER: [Target; 2] = [
-    Target::new(c"PMPI_Comm_test_inter", c"PMPI_Comm_test_inter"),
-    Target::new(c"pmpi_comm_test_inter_", c"pmpi_comm_test_inter_"),
-];
-static COMM_RANK: [Target; 2] = [
-    Target::new(c"PMPI_Comm_rank", c"PMPI_Comm_rank"),
-    Target::new(c"pmpi_comm_rank_", c"pmpi_comm_rank_"),
-];
 
 impl Arguments<'_> {
     /// # Safety
@@ -211,33 +265,5 @@ impl Arguments<'_> {
                 i64::from((self.words[at] as *const i32).add(index).read())
             }
         }
-    }
-
-    /// What MPI says of the handle at a place; `None` if it says nothing.
-    ///
-    /// # Safety
-    /// There is a handle of the kind that is asked about at this place.
-    unsafe fn ask(self, functions: &[Target; 2], at: usize) -> Option<c_int> {
-        let (mut result, mut error) = (0, 0);
-        let function = functions[self.language as usize].address_if_any();
-        if function.is_null() {
-            return None;
-        }
-        // SAFETY: the functions have these arguments; the handle is required of the caller.
-        unsafe {
-            match self.language {
-                Language::C => {
-                    let ask: unsafe extern "C" fn(usize, *mut c_int) -> c_int =
-                        std::mem::transmute::<*mut c_void, _>(function);
-                    error = ask(self.words[at], &raw mut result);
-                }
-                Language::Fortran => {
-                    let ask: unsafe extern "C" fn(usize, *mut c_int, *mut c_int) =
-                        std::mem::transmute::<*mut c_void, _>(function);
-                    ask(self.words[at], &raw mut result, &raw mut error);
-                }
-            }
-        }
-        (error == 0).then_some(result)
     }
 }

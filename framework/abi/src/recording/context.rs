@@ -30,8 +30,10 @@ pub struct LogCells {
     pub depth: AtomicU64,
     /// Calls that could not be recorded.
     pub dropped: AtomicU64,
+    /// When the thread's latest call of MPI ended, clock ticks; 0 where none did, or where the log is older than this.
+    pub mpi_latest: AtomicU64,
     /// Zero; room for later layouts.
-    pub reserved: [AtomicU64; 5],
+    pub reserved: [AtomicU64; 4],
     /// The open calls, outermost first.
     pub open: [OpenCall; MAX_OPEN_CALLS],
 }
@@ -99,8 +101,10 @@ pub struct RecordingContext {
     pub mpi_totals: *const super::MpiTotal,
     /// Number of them.
     pub n_mpi_totals: u64,
+    /// Calls of each of these functions that returned an error; null if the log has no place for them.
+    pub mpi_failed: *const AtomicU64,
     /// Zero; room for later layouts.
-    pub reserved: [u64; 2],
+    pub reserved: u64,
     /// Direct-mapped cache of call paths: the sums of parent and method; 0 if unused.
     cached_keys: [u64; N_CACHED_CALL_PATHS],
     /// The call paths there, as parents.

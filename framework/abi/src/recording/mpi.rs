@@ -1,18 +1,23 @@
 //! What the proxy of MPI offers to the program that loads it.
 
-use std::ffi::{c_char, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{ClockFunction, Recorder};
 
 /// Name of the function that the proxy of MPI exports.
-pub const MPI_PROXY_SYMBOL: &str = "proxy_mpi_v1";
+pub const MPI_PROXY_SYMBOL: &str = "proxy_mpi_v2";
 
 /// The type of that function; it returns null where MPI cannot be intercepted on this processor.
 pub type MpiProxyEntry = extern "C" fn() -> *const MpiProxyFunctions;
 
 /// The performance parameters of a recorded call of MPI, in the order of their words; the same for every function.
-pub const MPI_EVENT_PARAMETERS: [&str; 3] = ["bytes", "peer", "ranks"];
+///
+/// `peer` is a rank in the communicator `comm`, of which there are `ranks`, and `world_peer` the same in `MPI_COMM_WORLD`; each is −1
+/// where there is none, or more than one. Communicators are numbered by each rank as it comes to use them, `MPI_COMM_WORLD` is 0.
+/// The last one, the address that the call returns to, is recorded where it is asked for.
+pub const MPI_EVENT_PARAMETERS: [&str; 6] =
+    ["bytes", "peer", "ranks", "comm", "world_peer", "call site"];
 
 /// Calls and time of one function of MPI; written by one thread at a time.
 #[repr(C)]
@@ -48,6 +53,22 @@ impl MpiTotal {
     }
 }
 
+/// A communicator as a recorded call names it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct MpiCommunicator {
+    /// Its number in this process, the parameter `comm`.
+    pub number: i64,
+    /// This process's rank in it.
+    pub own: i64,
+    /// Whether it joins two groups; then the ranks are those of the other one.
+    pub is_inter: u32,
+    /// Number of its ranks.
+    pub n_ranks: u32,
+    /// Their ranks in `MPI_COMM_WORLD`, −1 for one that is not in there; null where they are the same.
+    pub world_ranks: *const i32,
+}
+
 /// The functions of the proxy of MPI.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -70,9 +91,15 @@ pub struct MpiProxyFunctions {
     /// Calls `each` with `out` for each function of MPI, with its name in C.
     pub functions:
         extern "C" fn(out: *mut c_void, each: extern "C" fn(out: *mut c_void, name: *const c_char)),
-    /// From now on each outermost call is recorded with [`MPI_EVENT_PARAMETERS`], as method `ids[i]` of the recorder that
-    /// is attached for function `i`; with `n` 0, or not the number of functions, no call is. Returns whether calls are.
-    pub record_events: unsafe extern "C" fn(ids: *const u32, n: u64) -> u32,
+    /// From now on each outermost call is recorded with [`MPI_EVENT_PARAMETERS`], the last of them if `call_sites` is not 0, as
+    /// method `ids[i]` of the recorder that is attached for function `i`; with `n` 0, or not the number of functions, no call is.
+    /// Returns whether calls are.
+    pub record_events: unsafe extern "C" fn(ids: *const u32, n: u64, call_sites: u32) -> u32,
     /// Calls `callback` once, in the thread that is the first to call MPI, before that call begins.
     pub before_first_call: extern "C" fn(callback: Option<extern "C" fn()>),
+    /// Calls `callback` with the level at each call of `MPI_Pcontrol` from now on, before MPI gets it.
+    pub on_pcontrol: extern "C" fn(callback: Option<extern "C" fn(level: c_int)>),
+    /// Calls `callback` with each communicator that a recorded call is the first to use from now on, before that call begins.
+    pub on_communicator:
+        extern "C" fn(callback: Option<unsafe extern "C" fn(communicator: *const MpiCommunicator)>),
 }

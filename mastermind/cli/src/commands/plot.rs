@@ -11,6 +11,7 @@ use mastermind_records::definition::{MethodDefinition, ParameterDefinition, Para
 use mastermind_records::{ExclusiveTimes, Record, Run};
 
 use crate::commands::predict::read_models;
+use crate::commands::profile::matrix::Table;
 use crate::destination::{Force, is_standard_output};
 use crate::figures::comm::{self, Comm};
 use crate::figures::fitted::CurvePoint;
@@ -73,6 +74,8 @@ enum Kind {
     Comm,
     /// Who calls whom how often, and where the time goes (Figures 7 and 8)
     Graph,
+    /// Bytes that each rank has sent to each other, from a run of `wrap --mpi-events`
+    Matrix,
 }
 
 impl Plot {
@@ -94,6 +97,13 @@ impl Plot {
             match self.kind {
                 Kind::Comm => save(&self.comm(&run)?, &path, self.force)?,
                 Kind::Graph => save(&graph(&run), &path, self.force)?,
+                Kind::Matrix => {
+                    let table = Table::of(&run, &self.records)?;
+                    save(&table.figure(), &path, self.force)?;
+                    if let Some(note) = table.note() {
+                        output::complain!("note: {note}");
+                    }
+                }
                 _ => {
                     let models = self.models.as_deref();
                     let models = models

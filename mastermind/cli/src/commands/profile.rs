@@ -6,13 +6,20 @@ use std::process::ExitCode;
 
 use clap::Args;
 use mastermind_records::{Profile as Table, ProfileSums, Row, Run, SELF_COST};
+use serde::Serialize;
 
 use crate::output;
 
 mod call_sites;
+pub mod matrix;
+mod mpi;
 
 /// Most methods that are told by name where calls have no record.
 const MOST_METHODS_TOLD: usize = 10;
+
+/// What is told of a run without an end.
+const NOT_ENDED: &str = "the run has not ended, or was killed: calls that were open are not in the table, but for a wrapped program, \
+                         which is there up to its latest call of MPI";
 
 /// Show where the time went.
 #[derive(Args)]
@@ -32,6 +39,13 @@ pub struct Profile {
     /// Show the recorded calls by the places that make them, from a run of `wrap --call-sites`
     #[arg(long, conflicts_with_all = ["summary", "per_rank"])]
     call_sites: bool,
+    /// Show what a wrapped program did with MPI: time of each rank, each function with its least and greatest call, sizes of messages,
+    /// call sites, and phases (MPI_Pcontrol)
+    #[arg(long, conflicts_with_all = ["summary", "call_sites"])]
+    mpi: bool,
+    /// Show the communication matrix: messages and bytes of each pair of ranks, from a run of `wrap --mpi-events`
+    #[arg(long, conflicts_with_all = ["summary", "per_rank", "call_sites", "mpi"])]
+    matrix: bool,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -46,11 +60,19 @@ impl Profile {
         if self.call_sites {
             return self.show_call_sites();
         }
+        if self.mpi {
+            return self.show_mpi();
+        }
+        if self.matrix {
+            return self.show_matrix();
+        }
+        let mut ranks = Vec::new();
         let (mut profile, has_ended) = if self.summary {
             (Table::of_sums(&ProfileSums::read(&self.records)?), true)
         } else {
             let run = open(&self.records)?;
             let table = Table::new(&run, self.per_rank);
+            ranks = mpi::rows(run.mpi_ranks());
             tell_missing_records(
                 &run,
                 "their calls and times are in the table, their counters are not",
@@ -59,8 +81,14 @@ impl Profile {
         };
         profile.rows.truncate(self.top.unwrap_or(usize::MAX));
         if self.json {
-            output::json(&profile)?;
+            output::json(&Document {
+                profile: &profile,
+                mpi_ranks: &ranks,
+            })?;
             return Ok(ExitCode::SUCCESS);
+        }
+        if ranks.iter().any(mpi::RankRow::has_mpi) {
+            output::line(mpi::rank_text(&ranks, None) + "\n");
         }
         output::line(text(&profile));
         let ranks = if profile.ranks == 1 {
@@ -93,15 +121,52 @@ impl Profile {
         tell_events(&profile);
         tell_missing(&profile);
         if !has_ended {
-            output::line(
-                "the run has not ended, or was killed: calls that were open are not in the table",
-            );
+            output::line(NOT_ENDED);
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
+/// The JSON document: the profile, and of a wrapped program what each rank did with its time.
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    profile: &'a Table,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    mpi_ranks: &'a [mpi::RankRow],
+}
+
 impl Profile {
+    fn show_mpi(&self) -> anyhow::Result<ExitCode> {
+        let run = open(&self.records)?;
+        let report = mpi::Report::of(&run, &self.records, self.per_rank)?;
+        tell_missing_records(
+            &run,
+            "they are in calls and times, not in sizes, least and greatest calls, or call sites",
+        );
+        if self.json {
+            output::json(&report)?;
+        } else {
+            output::line(report.text(self.top.unwrap_or(usize::MAX)));
+            if !run.is_finished() {
+                output::line(NOT_ENDED);
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn show_matrix(&self) -> anyhow::Result<ExitCode> {
+        let run = open(&self.records)?;
+        let table = matrix::Table::of(&run, &self.records)?;
+        tell_missing_records(&run, "they are not in the matrix");
+        if self.json {
+            output::json(&table)?;
+        } else {
+            output::line(table.text(self.top.unwrap_or(usize::MAX)));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
     fn show_call_sites(&self) -> anyhow::Result<ExitCode> {
         let run = open(&self.records)?;
         let mut rows = call_sites::rows(&run, &self.records)?;

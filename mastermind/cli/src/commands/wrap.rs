@@ -59,14 +59,16 @@ pub struct Wrap {
     /// Drop the records that the directory holds already
     #[arg(long)]
     overwrite: bool,
-    /// Record each call of MPI, with its bytes, its peer and its number of ranks; else calls and time of each function
+    /// Record each call of MPI, with its bytes, its peer, and the communicator that this is meant in; else calls and time of each
+    /// function
     #[arg(long)]
     mpi_events: bool,
     /// A proxy that `mastermind proxy` made: each call of its functions is recorded, with its parameters; calls that go round
     /// it are named at the end, with the reason
     #[arg(long, value_name = "LIB")]
     proxy: Vec<PathBuf>,
-    /// Record with each call of a proxied function where it comes from: function, file and line, for `profile --call-sites`
+    /// Record with each call of a proxied function or of MPI where it comes from: function, file and line, for
+    /// `profile --call-sites` and `profile --mpi`. Each call of MPI is recorded, as with --mpi-events
     #[arg(long)]
     call_sites: bool,
     /// Send the calls of a proxy's interface to another library
@@ -174,7 +176,7 @@ impl Wrap {
             proxy: back_end::mpi_proxy()?,
             program: name,
             limit_bytes: self.records_limit,
-            mpi_events: self.mpi_events,
+            mpi_events: self.mpi_events || self.call_sites,
             libraries,
             call_sites: self.call_sites,
             uses: self.uses.clone(),

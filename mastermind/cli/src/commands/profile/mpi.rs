@@ -1,0 +1,667 @@
+//! `profile --mpi`: what a wrapped program did with MPI, in the tables that mpiP's users know.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::bail;
+use mastermind_records::{CallTimes, MessageSizes, MpiCalls, MpiRank, Run, sends, starts_or_ends};
+use serde::Serialize;
+
+use crate::call_site;
+use crate::output;
+
+/// All tables of a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Application and MPI time of each rank.
+    pub ranks: Vec<RankRow>,
+    /// Over the ranks.
+    pub over_ranks: Spread,
+    /// Each function of MPI.
+    pub functions: Vec<FunctionRow>,
+    /// Sizes of messages, a histogram a function; none where calls were not recorded one by one.
+    pub sizes: Vec<SizeRow>,
+    /// Calls by function and place; none where these were not recorded.
+    pub call_sites: Vec<SiteRow>,
+    /// Parts of the run between calls of `MPI_Pcontrol`, by level; none where there was none.
+    pub phases: Vec<PhaseRow>,
+    /// Communicators of each rank.
+    pub communicators: Vec<CommunicatorRow>,
+}
+
+/// A rank.
+#[derive(Clone, Debug, Serialize)]
+pub struct RankRow {
+    #[serde(flatten)]
+    rank: MpiRank,
+    /// Time in MPI by that of the application.
+    mpi_percent: f64,
+}
+
+impl RankRow {
+    /// Whether the rank called MPI.
+    pub fn has_mpi(&self) -> bool {
+        self.rank.calls > 0
+    }
+}
+
+/// How a time differs between ranks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Spread {
+    /// Mean over the ranks, nanoseconds.
+    pub mean_ns: f64,
+    /// Largest, nanoseconds.
+    pub max_ns: f64,
+    /// Smallest, nanoseconds.
+    pub min_ns: f64,
+    /// Largest by mean; 1 where all are alike.
+    pub imbalance: f64,
+    /// Coefficient of variation: standard deviation (divided by the number of ranks) by mean.
+    pub cov: f64,
+}
+
+impl Spread {
+    /// Of one number a rank; ranks that are not among them have 0.
+    fn of(of_ranks: impl Iterator<Item = u64>, n_ranks: usize) -> Self {
+        let mut ns: Vec<f64> = of_ranks.map(|ns| ns as f64).collect();
+        ns.resize(n_ranks.max(1), 0.0);
+        let n = ns.len() as f64;
+        let mean_ns = ns.iter().sum::<f64>() / n;
+        let variance = ns.iter().map(|ns| (ns - mean_ns).powi(2)).sum::<f64>() / n;
+        let max_ns = ns.iter().copied().fold(0.0, f64::max);
+        let by_mean = |number: f64| if mean_ns > 0.0 { number / mean_ns } else { 0.0 };
+        Self {
+            mean_ns,
+            max_ns,
+            min_ns: ns.iter().copied().fold(f64::INFINITY, f64::min),
+            imbalance: by_mean(max_ns),
+            cov: by_mean(variance.sqrt()),
+        }
+    }
+}
+
+/// Percent of the application's and of all MPI time, over all ranks.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Shares {
+    app_percent: f64,
+    mpi_percent: f64,
+}
+
+/// A function, over all ranks.
+#[derive(Clone, Debug, Serialize)]
+pub struct FunctionRow {
+    name: String,
+    calls: u64,
+    failed: u64,
+    ns: u64,
+    /// None of those that start and end MPI, which are in neither time.
+    #[serde(flatten)]
+    shares: Option<Shares>,
+    over_ranks: Spread,
+    /// Least and greatest call, where each was recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recorded: Option<CallTimes>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sizes: Option<MessageSizes>,
+    /// Percent of the bytes of all functions that send; none for others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sent_percent: Option<f64>,
+}
+
+/// Messages of a function in a class of sizes.
+#[derive(Clone, Debug, Serialize)]
+pub struct SizeRow {
+    name: String,
+    /// Smallest and largest size of the class, bytes.
+    from_bytes: u64,
+    to_bytes: u64,
+    messages: u64,
+    bytes: u64,
+    #[serde(flatten)]
+    times: CallTimes,
+}
+
+/// The calls of a function from one place, of a rank or of all.
+#[derive(Clone, Debug, Serialize)]
+pub struct SiteRow {
+    name: String,
+    call_site: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rank: Option<u32>,
+    #[serde(flatten)]
+    times: CallTimes,
+    #[serde(flatten)]
+    shares: Option<Shares>,
+    /// Coefficient of variation of the time over the ranks; of a single rank none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cov: Option<f64>,
+    #[serde(flatten)]
+    sizes: MessageSizes,
+}
+
+/// The parts of the run with one level of `MPI_Pcontrol`, of all ranks.
+#[derive(Clone, Debug, Serialize)]
+pub struct PhaseRow {
+    level: i32,
+    /// Parts, over all ranks.
+    parts: usize,
+    application_ns: u64,
+    mpi_ns: u64,
+    calls: u64,
+    /// Calls and nanoseconds of each function.
+    functions: BTreeMap<String, (u64, u64)>,
+}
+
+/// A communicator as a rank names it.
+#[derive(Clone, Debug, Serialize)]
+pub struct CommunicatorRow {
+    rank: u32,
+    #[serde(flatten)]
+    communicator: mastermind_records::definition::MpiCommunicatorDefinition,
+}
+
+impl Report {
+    /// # Arguments
+    /// * `per_rank` - a row a call site and rank
+    ///
+    /// # Errors
+    /// The run is not of a wrapped program.
+    pub fn of(run: &Run, directory: &Path, per_rank: bool) -> anyhow::Result<Self> {
+        let ranks = run.mpi_ranks();
+        if ranks.is_empty() {
+            bail!(
+                "cannot show MPI of \"{}\": no program in its records, expected those of mastermind wrap",
+                directory.display()
+            );
+        }
+        let calls = run.mpi_calls();
+        let all = All::of(&ranks);
+        Ok(Self {
+            over_ranks: Spread::of(ranks.iter().map(|rank| rank.mpi_ns), ranks.len()),
+            functions: functions(run, &ranks, &calls, all),
+            sizes: sizes(&calls),
+            call_sites: sites(&calls, directory, per_rank, ranks.len(), all),
+            phases: phases(run),
+            communicators: communicators(run),
+            ranks: rows(ranks),
+        })
+    }
+
+    /// The tables as text.
+    pub fn text(&self, top: usize) -> String {
+        let mut parts = vec![
+            rank_text(&self.ranks, Some(self.over_ranks)),
+            self.function_text(top),
+        ];
+        if self
+            .functions
+            .iter()
+            .all(|function| function.recorded.is_none())
+        {
+            parts.push(
+                "least and greatest calls, sizes and call sites: record with wrap --mpi-events or wrap --call-sites".into(),
+            );
+        } else {
+            parts.push(self.size_text());
+        }
+        if !self.call_sites.is_empty() {
+            parts.push(self.site_text(top));
+        }
+        if !self.phases.is_empty() {
+            parts.push(self.phase_text());
+        }
+        if self
+            .communicators
+            .iter()
+            .any(|row| row.communicator.number != 0)
+        {
+            parts.push(self.communicator_text(top));
+        }
+        parts.join("\n\n")
+    }
+
+    fn function_text(&self, top: usize) -> String {
+        let header = [
+            "MPI ms",
+            "APP %",
+            "MPI %",
+            "CALLS",
+            "FAILED",
+            "LEAST us",
+            "MEAN us",
+            "GREATEST us",
+            "MAX/MEAN",
+            "COV",
+            "BYTES",
+            "LEAST B",
+            "MEAN B",
+            "GREATEST B",
+            "SENT %",
+            "FUNCTION",
+        ];
+        let cells = |row: &FunctionRow| {
+            let us = |ns: u64| format!("{:.2}", ns as f64 * 1e-3);
+            let known = |text: Option<String>| text.unwrap_or_default();
+            let sizes = row.sizes.as_ref();
+            vec![
+                format!("{:.3}", row.ns as f64 * 1e-6),
+                share(row.shares.map(|shares| shares.app_percent)),
+                share(row.shares.map(|shares| shares.mpi_percent)),
+                row.calls.to_string(),
+                row.failed.to_string(),
+                known(row.recorded.map(|times| us(times.least_ns))),
+                format!("{:.2}", row.ns as f64 * 1e-3 / row.calls.max(1) as f64),
+                known(row.recorded.map(|times| us(times.greatest_ns))),
+                format!("{:.2}", row.over_ranks.imbalance),
+                format!("{:.2}", row.over_ranks.cov),
+                known(sizes.map(|sizes| sizes.bytes.to_string())),
+                known(sizes.map(|sizes| sizes.least_bytes.to_string())),
+                known(sizes.map(|sizes| format!("{:.1}", sizes.mean_bytes()))),
+                known(sizes.map(|sizes| sizes.greatest_bytes.to_string())),
+                known(row.sent_percent.map(|percent| format!("{percent:.2}"))),
+                row.name.clone(),
+            ]
+        };
+        let numbers: Vec<_> = (0..header.len() - 1).collect();
+        output::table(
+            &header,
+            &numbers,
+            self.functions.iter().take(top).map(cells),
+        )
+    }
+
+    fn size_text(&self) -> String {
+        let header = [
+            "FROM B",
+            "TO B",
+            "MESSAGES",
+            "BYTES",
+            "MEAN us",
+            "LEAST us",
+            "GREATEST us",
+            "FUNCTION",
+        ];
+        let cells = |row: &SizeRow| {
+            let us = |ns: f64| format!("{:.2}", ns * 1e-3);
+            vec![
+                row.from_bytes.to_string(),
+                row.to_bytes.to_string(),
+                row.messages.to_string(),
+                row.bytes.to_string(),
+                us(row.times.mean_ns()),
+                us(row.times.least_ns as f64),
+                us(row.times.greatest_ns as f64),
+                row.name.clone(),
+            ]
+        };
+        output::table(
+            &header,
+            &[0, 1, 2, 3, 4, 5, 6],
+            self.sizes.iter().map(cells),
+        )
+    }
+
+    fn site_text(&self, top: usize) -> String {
+        let header = [
+            "MPI ms",
+            "APP %",
+            "MPI %",
+            "CALLS",
+            "LEAST us",
+            "MEAN us",
+            "GREATEST us",
+            "COV",
+            "MESSAGES",
+            "BYTES",
+            "LEAST B",
+            "MEAN B",
+            "GREATEST B",
+            "FUNCTION",
+            "CALL SITE",
+        ];
+        let cells = |row: &SiteRow| {
+            let us = |ns: f64| format!("{:.2}", ns * 1e-3);
+            let site = match row.rank {
+                Some(rank) => format!("{} [rank {rank}]", row.call_site),
+                None => row.call_site.clone(),
+            };
+            vec![
+                format!("{:.3}", row.times.ns as f64 * 1e-6),
+                share(row.shares.map(|shares| shares.app_percent)),
+                share(row.shares.map(|shares| shares.mpi_percent)),
+                row.times.calls.to_string(),
+                us(row.times.least_ns as f64),
+                us(row.times.mean_ns()),
+                us(row.times.greatest_ns as f64),
+                row.cov.map_or_else(String::new, |cov| format!("{cov:.2}")),
+                row.sizes.messages.to_string(),
+                row.sizes.bytes.to_string(),
+                row.sizes.least_bytes.to_string(),
+                format!("{:.1}", row.sizes.mean_bytes()),
+                row.sizes.greatest_bytes.to_string(),
+                row.name.clone(),
+                site,
+            ]
+        };
+        let numbers: Vec<_> = (0..header.len() - 2).collect();
+        output::table(
+            &header,
+            &numbers,
+            self.call_sites.iter().take(top).map(cells),
+        )
+    }
+
+    fn phase_text(&self) -> String {
+        let header = [
+            "LEVEL",
+            "PARTS",
+            "APPLICATION ms",
+            "MPI ms",
+            "MPI %",
+            "CALLS",
+            "MOST TIME IN",
+        ];
+        let cells = |row: &PhaseRow| {
+            let most = row.functions.iter().max_by_key(|(_, (_, ns))| *ns);
+            vec![
+                row.level.to_string(),
+                row.parts.to_string(),
+                format!("{:.3}", row.application_ns as f64 * 1e-6),
+                format!("{:.3}", row.mpi_ns as f64 * 1e-6),
+                format!(
+                    "{:.2}",
+                    100.0 * row.mpi_ns as f64 / row.application_ns.max(1) as f64
+                ),
+                row.calls.to_string(),
+                most.map_or_else(String::new, |(name, _)| name.clone()),
+            ]
+        };
+        output::table(&header, &[0, 1, 2, 3, 4, 5], self.phases.iter().map(cells))
+    }
+
+    fn communicator_text(&self, top: usize) -> String {
+        let header = ["RANK", "COMM", "RANKS", "OWN", "RANKS OF MPI_COMM_WORLD"];
+        let cells = |row: &CommunicatorRow| {
+            let communicator = &row.communicator;
+            let members = match &communicator.world_ranks {
+                None => "the same".into(),
+                Some(ranks) => short(ranks),
+            };
+            let kind = if communicator.is_inter {
+                " (the other group)"
+            } else {
+                ""
+            };
+            vec![
+                row.rank.to_string(),
+                communicator.number.to_string(),
+                communicator.ranks.to_string(),
+                communicator.own.to_string(),
+                members + kind,
+            ]
+        };
+        output::table(
+            &header,
+            &[0, 1, 2, 3],
+            self.communicators.iter().take(top).map(cells),
+        )
+    }
+}
+
+/// Most ranks of a communicator that are shown.
+const MOST_RANKS_SHOWN: usize = 16;
+
+fn short(ranks: &[i32]) -> String {
+    let shown: Vec<_> = ranks
+        .iter()
+        .take(MOST_RANKS_SHOWN)
+        .map(i32::to_string)
+        .collect();
+    let more = ranks.len().saturating_sub(MOST_RANKS_SHOWN);
+    match more {
+        0 => shown.join(" "),
+        more => format!("{} and {more} more", shown.join(" ")),
+    }
+}
+
+/// Time of all ranks.
+#[derive(Clone, Copy)]
+struct All {
+    application_ns: u64,
+    mpi_ns: u64,
+}
+
+impl All {
+    fn of(ranks: &[MpiRank]) -> Self {
+        Self {
+            application_ns: ranks.iter().map(|rank| rank.application_ns).sum(),
+            mpi_ns: ranks.iter().map(|rank| rank.mpi_ns).sum(),
+        }
+    }
+
+    fn shares(self, function: &str, ns: u64) -> Option<Shares> {
+        let percent = |all: u64| 100.0 * ns as f64 / all.max(1) as f64;
+        (!starts_or_ends(function)).then(|| Shares {
+            app_percent: percent(self.application_ns),
+            mpi_percent: percent(self.mpi_ns),
+        })
+    }
+}
+
+fn share(percent: Option<f64>) -> String {
+    percent.map_or_else(String::new, |percent| format!("{percent:.2}"))
+}
+
+/// The rows of ranks.
+pub fn rows(ranks: Vec<MpiRank>) -> Vec<RankRow> {
+    let row = |rank: MpiRank| RankRow {
+        mpi_percent: rank.percent(),
+        rank,
+    };
+    ranks.into_iter().map(row).collect()
+}
+
+/// Application and MPI time of each rank, and how MPI time differs between them.
+pub fn rank_text(ranks: &[RankRow], over_ranks: Option<Spread>) -> String {
+    let header = [
+        "RANK",
+        "APPLICATION ms",
+        "MPI ms",
+        "MPI %",
+        "INIT AND FINALIZE ms",
+        "CALLS",
+        "FAILED",
+    ];
+    let ms = |ns: u64| format!("{:.3}", ns as f64 * 1e-6);
+    let cells = |name: String, rank: &MpiRank| {
+        vec![
+            name,
+            ms(rank.application_ns),
+            ms(rank.mpi_ns),
+            format!("{:.2}", rank.percent()),
+            ms(rank.start_and_end_ns),
+            rank.calls.to_string(),
+            rank.failed.to_string(),
+        ]
+    };
+    let mut lines: Vec<_> = ranks
+        .iter()
+        .map(|row| cells(row.rank.rank.to_string(), &row.rank))
+        .collect();
+    let sum = |of: fn(&MpiRank) -> u64| ranks.iter().map(|row| of(&row.rank)).sum();
+    lines.push(cells(
+        "*".into(),
+        &MpiRank {
+            application_ns: sum(|rank| rank.application_ns),
+            mpi_ns: sum(|rank| rank.mpi_ns),
+            start_and_end_ns: sum(|rank| rank.start_and_end_ns),
+            calls: sum(|rank| rank.calls),
+            failed: sum(|rank| rank.failed),
+            ..MpiRank::default()
+        },
+    ));
+    let mut text = output::table(&header, &[0, 1, 2, 3, 4, 5, 6], lines);
+    if let Some(spread) = over_ranks.filter(|_| ranks.len() > 1) {
+        text += &format!(
+            "\nMPI time over the ranks: max/mean {:.2}, COV {:.2}",
+            spread.imbalance, spread.cov
+        );
+    }
+    text
+}
+
+fn functions(run: &Run, ranks: &[MpiRank], calls: &[MpiCalls], all: All) -> Vec<FunctionRow> {
+    let mut of_ranks = BTreeMap::<String, Vec<(u64, u64, u64)>>::new();
+    for routine in ranks.iter().flat_map(|rank| run.mpi_routines(rank.rank)) {
+        let one = (routine.calls, routine.ns, routine.failed);
+        of_ranks.entry(routine.name).or_default().push(one);
+    }
+    let mut recorded = BTreeMap::<&str, (CallTimes, MessageSizes)>::new();
+    for call in calls {
+        let (times, sizes) = recorded.entry(&call.function).or_default();
+        times.add(&call.times);
+        sizes.add(&call.sizes);
+    }
+    let sent: u64 = recorded
+        .iter()
+        .filter(|(name, _)| sends(name))
+        .map(|(_, (_, sizes))| sizes.bytes)
+        .sum();
+    let mut rows: Vec<_> = of_ranks
+        .into_iter()
+        .map(|(name, of_ranks)| {
+            let ns = of_ranks.iter().map(|(_, ns, _)| ns).sum();
+            let known = recorded.get(&*name);
+            let sizes = known
+                .map(|(_, sizes)| sizes)
+                .filter(|sizes| sizes.messages > 0);
+            let percent = |sizes: &MessageSizes| 100.0 * sizes.bytes as f64 / sent.max(1) as f64;
+            FunctionRow {
+                calls: of_ranks.iter().map(|(calls, ..)| calls).sum(),
+                failed: of_ranks.iter().map(|(.., failed)| failed).sum(),
+                ns,
+                shares: all.shares(&name, ns),
+                over_ranks: Spread::of(of_ranks.iter().map(|(_, ns, _)| *ns), ranks.len()),
+                recorded: known.map(|(times, _)| *times),
+                sent_percent: sizes.filter(|_| sends(&name)).map(percent),
+                sizes: sizes.cloned(),
+                name,
+            }
+        })
+        .collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.ns));
+    rows
+}
+
+fn sizes(calls: &[MpiCalls]) -> Vec<SizeRow> {
+    let mut of_functions = BTreeMap::<&str, MessageSizes>::new();
+    for call in calls {
+        of_functions
+            .entry(&call.function)
+            .or_default()
+            .add(&call.sizes);
+    }
+    let classes = of_functions.iter().flat_map(|(name, sizes)| {
+        sizes
+            .classes
+            .iter()
+            .map(move |(class, (times, bytes))| SizeRow {
+                name: (*name).to_owned(),
+                from_bytes: 1 << class,
+                to_bytes: u64::MAX >> (u64::BITS - 1 - class),
+                messages: times.calls,
+                bytes: *bytes,
+                times: *times,
+            })
+    });
+    classes.collect()
+}
+
+fn sites(
+    calls: &[MpiCalls],
+    directory: &Path,
+    per_rank: bool,
+    n_ranks: usize,
+    all: All,
+) -> Vec<SiteRow> {
+    let known = call_site::read(directory).into_iter();
+    let names: BTreeMap<(u32, u64), String> = known
+        .map(|site| ((site.process, site.address), site.name()))
+        .collect();
+    let mut rows = BTreeMap::<(String, String, Option<u32>), (SiteRow, BTreeMap<u32, u64>)>::new();
+    for call in calls {
+        let Some(address) = call.site else { continue };
+        let name = names.get(&(call.process, address));
+        let site = name.cloned().unwrap_or_else(|| format!("{address:#x}"));
+        let rank = per_rank.then_some(call.rank);
+        let key = (call.function.clone(), site.clone(), rank);
+        let (row, of_ranks) = rows.entry(key).or_insert_with(|| {
+            let row = SiteRow {
+                name: call.function.clone(),
+                call_site: site,
+                rank,
+                times: CallTimes::default(),
+                shares: None,
+                cov: None,
+                sizes: MessageSizes::default(),
+            };
+            (row, BTreeMap::new())
+        });
+        row.times.add(&call.times);
+        row.sizes.add(&call.sizes);
+        *of_ranks.entry(call.rank).or_default() += call.times.ns;
+    }
+    let mut rows: Vec<_> = rows
+        .into_values()
+        .map(|(mut row, of_ranks)| {
+            row.shares = all.shares(&row.name, row.times.ns);
+            row.cov = (!per_rank).then(|| Spread::of(of_ranks.into_values(), n_ranks).cov);
+            row
+        })
+        .collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.times.ns));
+    rows
+}
+
+fn phases(run: &Run) -> Vec<PhaseRow> {
+    let mut levels = BTreeMap::<i32, PhaseRow>::new();
+    let mut were_told = false;
+    for phase in run.ranks().iter().flat_map(|rank| run.mpi_phases(*rank)) {
+        were_told |= phase.number > 0;
+        let row = levels.entry(phase.level).or_insert(PhaseRow {
+            level: phase.level,
+            parts: 0,
+            application_ns: 0,
+            mpi_ns: 0,
+            calls: 0,
+            functions: BTreeMap::new(),
+        });
+        row.parts += 1;
+        row.application_ns += phase.time.application_ns;
+        row.mpi_ns += phase.time.mpi_ns;
+        row.calls += phase.time.calls;
+        for routine in phase.routines {
+            let (calls, ns) = row.functions.entry(routine.name).or_default();
+            *calls += routine.calls;
+            *ns += routine.ns;
+        }
+    }
+    match were_told {
+        true => levels.into_values().collect(),
+        false => Vec::new(),
+    }
+}
+
+fn communicators(run: &Run) -> Vec<CommunicatorRow> {
+    let of_rank = |rank: u32| {
+        let mut known = BTreeMap::new();
+        for (log, _) in run.logs_of(rank) {
+            let all = log.definitions().mpi_communicators.iter();
+            known.extend(all.map(|communicator| (communicator.number, communicator.clone())));
+        }
+        known
+            .into_values()
+            .map(move |communicator| CommunicatorRow { rank, communicator })
+    };
+    run.ranks().into_iter().flat_map(of_rank).collect()
+}

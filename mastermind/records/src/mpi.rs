@@ -1,0 +1,437 @@
+//! What a program that was wrapped did with MPI: by rank, by function and call site, by phase.
+//!
+//! ```text
+//! mpi_ranks     application and MPI time        of the totals, which every recording has
+//! mpi_phases    the same between two MPI_Pcontrol
+//! mpi_calls     least and greatest call, sizes  of the records of calls, where each was recorded
+//! ```
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::definition::{MpiPhaseDefinition, MpiRoutineDefinition, PROGRAM_CLASS};
+use crate::log::Log;
+use crate::records::{Record, Value};
+use crate::run::{MpiRoutine, Run};
+
+/// Functions that start and end MPI: what they take is no communication of the program.
+const START_AND_END: [&str; 3] = ["MPI_Init", "MPI_Init_thread", "MPI_Finalize"];
+
+/// Whether a function starts or ends MPI: its time is in neither that of the application nor that in MPI.
+pub fn starts_or_ends(function: &str) -> bool {
+    START_AND_END.contains(&function)
+}
+
+/// The level of `MPI_Pcontrol` that a program has from the start, by the standard.
+const FIRST_LEVEL: i32 = 1;
+
+/// What a rank of a wrapped program did with its time.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MpiRank {
+    /// Rank.
+    pub rank: u32,
+    /// From the first call of MPI to the end of the program, without what starting and ending MPI took, nanoseconds.
+    pub application_ns: u64,
+    /// The part of it in MPI, nanoseconds, over all threads.
+    pub mpi_ns: u64,
+    /// What starting and ending MPI took, nanoseconds.
+    pub start_and_end_ns: u64,
+    /// Calls of MPI.
+    pub calls: u64,
+    /// Those of them that returned an error.
+    pub failed: u64,
+    /// Whether the program was killed, or still runs: its time goes to its latest call of MPI.
+    pub is_open: bool,
+}
+
+impl MpiRank {
+    /// Time in MPI by that of the application, percent.
+    pub fn percent(&self) -> f64 {
+        100.0 * self.mpi_ns as f64 / self.application_ns.max(1) as f64
+    }
+
+    fn add(&mut self, routines: &[MpiRoutine], whole_ns: u64) {
+        let is_end = |routine: &&MpiRoutine| starts_or_ends(&routine.name);
+        let ns = |routines: &mut dyn Iterator<Item = &MpiRoutine>| routines.map(|r| r.ns).sum();
+        self.start_and_end_ns = ns(&mut routines.iter().filter(is_end));
+        self.mpi_ns = ns(&mut routines.iter().filter(|routine| !is_end(routine)));
+        self.application_ns = whole_ns.saturating_sub(self.start_and_end_ns);
+        self.calls = routines.iter().map(|routine| routine.calls).sum();
+        self.failed = routines.iter().map(|routine| routine.failed).sum();
+    }
+}
+
+/// A part of a rank's run between two calls of `MPI_Pcontrol`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MpiPhase {
+    /// Number within the rank; 0 is before the first such call.
+    pub number: usize,
+    /// The argument that began it; 1 before the first call.
+    pub level: i32,
+    /// What the rank did with its time.
+    #[serde(flatten)]
+    pub time: MpiRank,
+    /// What was spent in each function of MPI.
+    #[serde(skip)]
+    pub routines: Vec<MpiRoutine>,
+}
+
+/// Times of calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CallTimes {
+    /// Calls.
+    pub calls: u64,
+    /// Those that returned an error.
+    pub failed: u64,
+    /// Time of all, nanoseconds.
+    pub ns: u64,
+    /// Shortest, nanoseconds.
+    pub least_ns: u64,
+    /// Longest, nanoseconds.
+    pub greatest_ns: u64,
+}
+
+impl CallTimes {
+    /// Adds the times of others.
+    pub fn add(&mut self, other: &Self) {
+        self.least_ns = match self.calls {
+            0 => other.least_ns,
+            _ if other.calls == 0 => self.least_ns,
+            _ => self.least_ns.min(other.least_ns),
+        };
+        self.greatest_ns = self.greatest_ns.max(other.greatest_ns);
+        self.calls += other.calls;
+        self.failed += other.failed;
+        self.ns += other.ns;
+    }
+
+    /// Time of a call, nanoseconds.
+    pub fn mean_ns(&self) -> f64 {
+        self.ns as f64 / self.calls.max(1) as f64
+    }
+}
+
+/// Sizes of messages; calls without bytes are none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct MessageSizes {
+    /// Messages.
+    pub messages: u64,
+    /// All bytes.
+    pub bytes: u64,
+    /// Smallest, bytes.
+    pub least_bytes: u64,
+    /// Largest, bytes.
+    pub greatest_bytes: u64,
+    /// Calls by size: of class `k` are those of 2ᵏ up to 2ᵏ⁺¹ − 1 bytes.
+    #[serde(skip)]
+    pub classes: BTreeMap<u32, (CallTimes, u64)>,
+}
+
+impl MessageSizes {
+    fn push(&mut self, bytes: u64, time: &CallTimes) {
+        let mut one = Self {
+            messages: 1,
+            bytes,
+            least_bytes: bytes,
+            greatest_bytes: bytes,
+            classes: BTreeMap::new(),
+        };
+        one.classes.insert(bytes.ilog2(), (*time, bytes));
+        self.add(&one);
+    }
+
+    /// Adds those of others.
+    pub fn add(&mut self, other: &Self) {
+        self.least_bytes = match self.messages {
+            0 => other.least_bytes,
+            _ if other.messages == 0 => self.least_bytes,
+            _ => self.least_bytes.min(other.least_bytes),
+        };
+        self.greatest_bytes = self.greatest_bytes.max(other.greatest_bytes);
+        self.messages += other.messages;
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        for (class, (times, bytes)) in &other.classes {
+            let known = self.classes.entry(*class).or_default();
+            known.0.add(times);
+            known.1 = known.1.saturating_add(*bytes);
+        }
+    }
+
+    /// Bytes of a message.
+    pub fn mean_bytes(&self) -> f64 {
+        self.bytes as f64 / self.messages.max(1) as f64
+    }
+}
+
+/// The recorded calls of one function of MPI, of one rank, from one place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MpiCalls {
+    /// Rank.
+    pub rank: u32,
+    /// Process of the rank, to which the call site belongs.
+    pub process: u32,
+    /// Name in C.
+    pub function: String,
+    /// Address that the calls return to; `None` where it was not recorded.
+    pub site: Option<u64>,
+    /// Their times.
+    pub times: CallTimes,
+    /// Their messages.
+    pub sizes: MessageSizes,
+    /// Bytes and messages by the receiver's rank in `MPI_COMM_WORLD`; of functions that send to one.
+    pub to: BTreeMap<u32, (u64, u64)>,
+}
+
+/// When an open call of a log had lasted how long: to the thread's latest record or call of MPI; nanoseconds.
+pub fn ended_by(log: &Log, start_ns: u64) -> u64 {
+    let of_record = |record: Record<'_>| record.start_ns + record.wall_ns;
+    let latest = match log.latest_mpi_ns() {
+        0 => log.records().map(of_record).max().unwrap_or(start_ns),
+        ns => ns,
+    };
+    latest.saturating_sub(start_ns)
+}
+
+/// The program in a log: start and length in nanoseconds, and whether it is open.
+fn program_of(log: &Log) -> Option<(u64, u64, bool)> {
+    let is_program = |call_path: u32| {
+        let method = log.definitions().method_of(call_path);
+        method.is_some_and(|method| method.class == PROGRAM_CLASS)
+    };
+    let open = log
+        .open_calls()
+        .iter()
+        .find(|call| is_program(call.call_path));
+    if let Some(open) = open.filter(|_| !log.is_finished()) {
+        return Some((open.start_ns, ended_by(log, open.start_ns), true));
+    }
+    if !log
+        .definitions()
+        .methods()
+        .any(|m| m.class == PROGRAM_CLASS)
+    {
+        return None;
+    }
+    // It ends last.
+    let mut times = log.path_times(false).into_iter();
+    let time = times.rfind(|path| is_program(path.call_path))?;
+    let mut records = log.records().filter(|record| is_program(record.call_path));
+    let start_ns = records.next().map_or(0, |record| record.start_ns);
+    Some((start_ns, time.wall_ns, false))
+}
+
+/// Whether a function sends what its bytes count to the one peer it has.
+fn sends_to_one(function: &str) -> bool {
+    let name = function.strip_suffix("_c").unwrap_or(function);
+    matches!(
+        name.strip_prefix("MPI_").unwrap_or(name),
+        "Send"
+            | "Bsend"
+            | "Ssend"
+            | "Rsend"
+            | "Isend"
+            | "Ibsend"
+            | "Issend"
+            | "Irsend"
+            | "Sendrecv"
+            | "Sendrecv_replace"
+            | "Isendrecv"
+            | "Isendrecv_replace"
+    )
+}
+
+/// Whether a function sends what its bytes count, or takes part in an exchange of so many.
+pub fn sends(function: &str) -> bool {
+    let name = function.strip_prefix("MPI_").unwrap_or(function);
+    let others = [
+        "Recv", "Irecv", "Mrecv", "Imrecv", "Wait", "Test", "Start", "File_", "Get",
+    ];
+    !others.iter().any(|other| name.starts_with(other)) && !name.to_lowercase().contains("probe")
+}
+
+impl Run {
+    /// What each rank did with its time; none of a run that was not wrapped.
+    pub fn mpi_ranks(&self) -> Vec<MpiRank> {
+        let ranks = self.ranks().into_iter();
+        let rank = |rank| {
+            let programs: Vec<_> = self
+                .logs_of(rank)
+                .filter_map(|(log, _)| program_of(log))
+                .collect();
+            if programs.is_empty() {
+                return None;
+            }
+            let mut sum = MpiRank {
+                rank,
+                is_open: programs.iter().any(|(.., is_open)| *is_open),
+                ..MpiRank::default()
+            };
+            let whole_ns = programs.iter().map(|(_, ns, _)| ns).sum();
+            sum.add(&self.mpi_routines(rank), whole_ns);
+            Some(sum)
+        };
+        ranks.filter_map(rank).collect()
+    }
+
+    /// The phases of a rank, one if it never called `MPI_Pcontrol`; none of a run that was not wrapped.
+    pub fn mpi_phases(&self, rank: u32) -> Vec<MpiPhase> {
+        let logs = self.logs_of(rank).map(|(log, _)| log);
+        let with_program = logs.filter_map(|log| Some((log, program_of(log)?)));
+        let Some((log, (start_ns, whole_ns, is_open))) =
+            with_program.max_by_key(|(log, _)| log.definitions().mpi_phases.len())
+        else {
+            return Vec::new();
+        };
+        let phases = &log.definitions().mpi_phases;
+        let (mut before, mut begin, mut level) = (Vec::new(), start_ns, FIRST_LEVEL);
+        let mut all = Vec::new();
+        let mut add = |number, until: Option<&MpiPhaseDefinition>| {
+            let (end, so_far) = match until {
+                Some(next) => (
+                    log.time().since_start_ns(next.ticks),
+                    next.routines
+                        .iter()
+                        .map(|routine| in_ns(log, routine))
+                        .collect(),
+                ),
+                None => (start_ns + whole_ns, self.mpi_routines(rank)),
+            };
+            let routines = without(&so_far, &before);
+            let mut time = MpiRank {
+                rank,
+                is_open: is_open && until.is_none(),
+                ..MpiRank::default()
+            };
+            time.add(&routines, end.saturating_sub(begin));
+            all.push(MpiPhase {
+                number,
+                level,
+                time,
+                routines,
+            });
+            (before, begin) = (so_far, end);
+            level = until.map_or(level, |next| next.level);
+        };
+        for (number, phase) in phases.iter().enumerate() {
+            add(number, Some(phase));
+        }
+        add(phases.len(), None);
+        all
+    }
+
+    /// The calls of MPI that were recorded one by one, by rank, function and call site.
+    pub fn mpi_calls(&self) -> Vec<MpiCalls> {
+        let mut all = BTreeMap::<(u32, String, u32, Option<u64>), MpiCalls>::new();
+        for log in self.logs() {
+            let run = &log.definitions().run;
+            let process = run.forked_from.unwrap_or(run.process);
+            let rank = log.identity().rank;
+            let mut of_log = BTreeMap::<(u32, Option<u64>), MpiCalls>::new();
+            for record in log.records().filter(|record| record.method.is_mpi()) {
+                let call = Call::of(&record);
+                let sum = of_log.entry((record.call_path, call.site)).or_default();
+                if sum.times.calls == 0 {
+                    sum.function.clone_from(&record.method.method);
+                }
+                call.add_to(sum);
+            }
+            for ((_, site), sum) in of_log {
+                let key = (rank, sum.function.clone(), process, site);
+                let known = all.entry(key).or_insert_with(|| MpiCalls {
+                    rank,
+                    process,
+                    function: sum.function.clone(),
+                    site,
+                    ..MpiCalls::default()
+                });
+                known.times.add(&sum.times);
+                known.sizes.add(&sum.sizes);
+                for (to, (messages, bytes)) in sum.to {
+                    let known = known.to.entry(to).or_default();
+                    known.0 += messages;
+                    known.1 = known.1.saturating_add(bytes);
+                }
+            }
+        }
+        all.into_values().collect()
+    }
+}
+
+/// What is read of a recorded call of MPI.
+struct Call {
+    times: CallTimes,
+    bytes: u64,
+    world_peer: Option<u32>,
+    site: Option<u64>,
+}
+
+impl Call {
+    fn of(record: &Record<'_>) -> Self {
+        let ns = record.mpi_ns.unwrap_or(record.wall_ns);
+        let mut call = Self {
+            times: CallTimes {
+                calls: 1,
+                failed: u64::from(record.failed),
+                ns,
+                least_ns: ns,
+                greatest_ns: ns,
+            },
+            bytes: 0,
+            world_peer: None,
+            site: None,
+        };
+        for (definition, value) in record.method.parameters.iter().zip(record.parameters()) {
+            let Value::Integer(value) = value else {
+                continue;
+            };
+            match &*definition.name {
+                "bytes" if !record.failed => call.bytes = value.max(0).cast_unsigned(),
+                "world_peer" => call.world_peer = u32::try_from(value).ok(),
+                _ if definition.is_call_site() => call.site = Some(value.cast_unsigned()),
+                _ => {}
+            }
+        }
+        call
+    }
+
+    fn add_to(&self, sum: &mut MpiCalls) {
+        sum.times.add(&self.times);
+        if self.bytes == 0 {
+            // A message without bytes is one all the same.
+            if let Some(to) = self.world_peer.filter(|_| sends_to_one(&sum.function)) {
+                sum.to.entry(to).or_default().0 += 1;
+            }
+            return;
+        }
+        sum.sizes.push(self.bytes, &self.times);
+        if let Some(to) = self.world_peer.filter(|_| sends_to_one(&sum.function)) {
+            let known = sum.to.entry(to).or_default();
+            known.0 += 1;
+            known.1 = known.1.saturating_add(self.bytes);
+        }
+    }
+}
+
+fn in_ns(log: &Log, routine: &MpiRoutineDefinition) -> MpiRoutine {
+    MpiRoutine {
+        name: routine.name.clone(),
+        calls: routine.calls,
+        ns: log.time().length_ns(routine.ticks),
+        failed: routine.failed,
+    }
+}
+
+/// What was spent since `before`.
+fn without(now: &[MpiRoutine], before: &[MpiRoutine]) -> Vec<MpiRoutine> {
+    let mut left = now.to_vec();
+    for routine in &mut left {
+        if let Some(before) = before.iter().find(|before| before.name == routine.name) {
+            routine.calls = routine.calls.saturating_sub(before.calls);
+            routine.ns = routine.ns.saturating_sub(before.ns);
+            routine.failed = routine.failed.saturating_sub(before.failed);
+        }
+    }
+    left.retain(|routine| routine.calls > 0);
+    left
+}

@@ -1,0 +1,118 @@
+//! How a call gets in: the exported functions, and the way from there to the one that records.
+//!
+//! ```text
+//! MPI_Send      cmp [STATE], 0         no call is recorded: the timed wrapper, which has the caller's words as its own
+//!               je  timed_n
+//!               mov eax, n             else all of them go one way
+//!               jmp record             keeps the six registers, and passes on where the other words and the return address are
+//!                 call event::enter
+//! ```
+//!
+//! No function in Rust can tell where it returns to, which is the call site, so these two are in assembler.
+
+use std::arch::naked_asm;
+use std::ffi::CStr;
+
+use crate::event;
+use crate::message::Language;
+use crate::target::Target;
+
+/// What is known of an exported function.
+pub(crate) struct Entry {
+    pub(crate) target: Target,
+    pub(crate) language: Language,
+    /// Number of words of its arguments.
+    pub(crate) n_words: u8,
+    /// Place of the error code's address among them; none in C.
+    error: u8,
+}
+
+impl Entry {
+    pub(crate) const fn new(
+        profiling: &'static CStr,
+        plain: &'static CStr,
+        language: Language,
+        n_words: u8,
+        error: u8,
+    ) -> Self {
+        Self {
+            target: Target::new(profiling, plain),
+            language,
+            n_words,
+            error,
+        }
+    }
+
+    /// Whether a call has failed.
+    ///
+    /// # Safety
+    /// The result and the words are those of a call of this function that has returned.
+    pub(crate) unsafe fn has_failed(&self, result: usize, words: &[usize]) -> bool {
+        match words.get(usize::from(self.error)) {
+            // SAFETY: required of the caller.
+            Some(address) => unsafe { error_in(*address) },
+            None => result as i32 != 0,
+        }
+    }
+}
+
+/// Whether there is an error code other than `MPI_SUCCESS` at an address; in `mpi_f08` it may be left out.
+///
+/// # Safety
+/// The address is null or that of an integer.
+#[inline(always)]
+pub(crate) unsafe fn error_in(address: usize) -> bool {
+    // SAFETY: required of the caller.
+    unsafe { (address as *const i32).as_ref() }.is_some_and(|code| *code != 0)
+}
+
+/// An exported function.
+macro_rules! entry {
+    ($name:ident, $timed:ident, $code:literal) => {
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C-unwind" fn $name() {
+            std::arch::naked_asm!(
+                "cmp byte ptr [rip + {state}], 0",
+                "je {timed}",
+                "mov eax, {code}",
+                "jmp {record}",
+                state = sym crate::event::STATE,
+                timed = sym $timed,
+                code = const $code,
+                record = sym crate::entry::record,
+            )
+        }
+    };
+}
+pub(crate) use entry;
+
+/// Passes a call on to [`event::enter`]: the number of its entry is in `eax`, all else is as the caller left it.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C-unwind" fn record() {
+    naked_asm!(
+        ".cfi_startproc",
+        "push rbp",
+        ".cfi_def_cfa_offset 16",
+        ".cfi_offset rbp, -16",
+        "mov rbp, rsp",
+        ".cfi_def_cfa_register rbp",
+        "sub rsp, 48",
+        "mov [rsp], rdi",
+        "mov [rsp + 8], rsi",
+        "mov [rsp + 16], rdx",
+        "mov [rsp + 24], rcx",
+        "mov [rsp + 32], r8",
+        "mov [rsp + 40], r9",
+        "mov edi, eax",
+        "mov rsi, rsp",
+        "lea rdx, [rbp + 16]",
+        "mov rcx, [rbp + 8]",
+        "call {enter}",
+        "leave",
+        ".cfi_def_cfa rsp, 8",
+        "ret",
+        ".cfi_endproc",
+        enter = sym event::enter,
+    )
+}

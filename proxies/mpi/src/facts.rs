@@ -1,0 +1,386 @@
+//! What MPI says of communicators and datatypes, asked once for each handle.
+//!
+//! A handle may be given back and come again for something else. What is kept of it is forgotten as it is given back, by
+//! `MPI_Comm_free`, `MPI_Comm_disconnect` or `MPI_Type_free` at any depth (an attribute's delete callback may free others), and as
+//! MPI returns a new one, for those that were given back by their profiling names, which nobody sees. Each thread looks into a small
+//! table of its own first, whose entries count as long as nothing was forgotten since ([`GENERATION`]).
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{c_int, c_void};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use cca_abi::recording::MpiCommunicator;
+
+use crate::handle::{Kind, predefined};
+use crate::target::Target;
+
+/// Number of a communicator that MPI says nothing of.
+pub(crate) const UNKNOWN: i64 = -1;
+
+/// What is known of a communicator; it stays for ever, since a request may outlive it, and the end of the run tells of it.
+#[derive(Debug)]
+pub(crate) struct Communicator {
+    /// In this process, in the order of their first use; `MPI_COMM_WORLD` is 0.
+    number: i64,
+    /// Ranks of the own group.
+    n_ranks: c_int,
+    /// The own rank.
+    pub(crate) own: c_int,
+    /// Whether it joins two groups; peers are in the other one.
+    pub(crate) is_inter: bool,
+    /// Number of those that ranks in calls stand for.
+    n_peers: c_int,
+    /// Their ranks in `MPI_COMM_WORLD`; `None` where they are the same.
+    world_ranks: Option<&'static [c_int]>,
+}
+
+impl Communicator {
+    pub(crate) fn number(&self) -> i64 {
+        self.number
+    }
+
+    /// Ranks of the own group.
+    pub(crate) fn n_ranks(&self) -> i64 {
+        i64::from(self.n_ranks)
+    }
+
+    /// The rank in `MPI_COMM_WORLD` of a rank that a call has; −1 for one that is none.
+    pub(crate) fn world_rank(&self, peer: i64) -> i64 {
+        let Some(world_ranks) = self.world_ranks else {
+            return if peer < i64::from(self.n_peers) {
+                peer
+            } else {
+                -1
+            };
+        };
+        let rank = usize::try_from(peer)
+            .ok()
+            .and_then(|peer| world_ranks.get(peer));
+        rank.map_or(-1, |rank| i64::from(*rank))
+    }
+}
+
+/// Changes whenever something is forgotten. Never 0.
+static GENERATION: [AtomicU64; 2] = [const { AtomicU64::new(1) }; 2];
+
+/// What is kept of all handles.
+#[derive(Debug, Default)]
+struct Kept {
+    communicators: BTreeMap<usize, &'static Communicator>,
+    /// Sizes, bytes.
+    datatypes: BTreeMap<usize, i64>,
+    /// Communicators but `MPI_COMM_WORLD` so far.
+    n_others: i64,
+    /// Lists of ranks, each once.
+    lists: BTreeSet<&'static [c_int]>,
+}
+
+static KEPT: Mutex<Kept> = Mutex::new(Kept {
+    communicators: BTreeMap::new(),
+    datatypes: BTreeMap::new(),
+    n_others: 0,
+    lists: BTreeSet::new(),
+});
+
+fn kept() -> MutexGuard<'static, Kept> {
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A place in a thread's table.
+struct Place<T> {
+    handle: Cell<usize>,
+    generation: Cell<u64>,
+    fact: Cell<T>,
+}
+
+impl<T: Copy> Place<T> {
+    const fn new(fact: T) -> Self {
+        Self {
+            handle: Cell::new(0),
+            generation: Cell::new(0),
+            fact: Cell::new(fact),
+        }
+    }
+}
+
+/// Places for each kind in a thread's table.
+const N_PLACES: usize = 16;
+
+/// What a thread has looked up lately.
+pub(crate) struct Recent {
+    communicators: [Place<Option<&'static Communicator>>; N_PLACES],
+    datatypes: [Place<i64>; N_PLACES],
+}
+
+impl Recent {
+    pub(crate) const fn new() -> Self {
+        Self {
+            communicators: [const { Place::new(None) }; N_PLACES],
+            datatypes: [const { Place::new(0) }; N_PLACES],
+        }
+    }
+
+    /// What is known of a communicator; `None` if it is none.
+    #[inline]
+    pub(crate) fn communicator(&self, handle: usize) -> Option<&'static Communicator> {
+        let find = || find_communicator(handle);
+        looked_up(&self.communicators, Kind::Communicator, handle, find)
+    }
+
+    /// Bytes of an element of a datatype; 0 if it is none.
+    #[inline]
+    pub(crate) fn size_of(&self, handle: usize) -> i64 {
+        looked_up(&self.datatypes, Kind::Datatype, handle, || {
+            find_size(handle)
+        })
+    }
+}
+
+#[inline]
+fn looked_up<T: Copy>(
+    places: &[Place<T>; N_PLACES],
+    kind: Kind,
+    handle: usize,
+    find: impl FnOnce() -> T,
+) -> T {
+    let generation = GENERATION[kind as usize].load(Ordering::Acquire);
+    // The multiplier is 2⁶⁴ divided by the golden ratio: handles differ in a few bits only.
+    let hash =
+        (handle as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - N_PLACES.ilog2());
+    let place = &places[hash as usize];
+    if place.handle.get() == handle && place.generation.get() == generation {
+        return place.fact.get();
+    }
+    let fact = find();
+    place.handle.set(handle);
+    place.generation.set(generation);
+    place.fact.set(fact);
+    fact
+}
+
+/// Forgets what is kept of a handle.
+pub(crate) fn forget_one(kind: Kind, handle: usize) {
+    {
+        let mut kept = kept();
+        match kind {
+            Kind::Communicator => drop(kept.communicators.remove(&handle)),
+            Kind::Datatype => drop(kept.datatypes.remove(&handle)),
+        }
+    }
+    GENERATION[kind as usize].fetch_add(1, Ordering::AcqRel);
+}
+
+/// Forgets what is kept of all handles: some may have been given back unseen. What was told of communicators stays.
+pub(crate) fn forget_all() {
+    {
+        let mut kept = kept();
+        kept.communicators.clear();
+        kept.datatypes.clear();
+    }
+    for generation in &GENERATION {
+        generation.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+/// Whom to tell of communicators; null for no one.
+static CALLBACK: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
+
+/// Has `callback` called with each communicator that is found from now on.
+pub(crate) fn on_communicator(callback: Option<unsafe extern "C" fn(*const MpiCommunicator)>) {
+    let address = callback.map_or(ptr::null_mut(), |callback| callback as *mut ());
+    CALLBACK.store(address, Ordering::Release);
+}
+
+fn tell(communicator: &Communicator) {
+    let callback = CALLBACK.load(Ordering::Acquire);
+    if callback.is_null() {
+        return;
+    }
+    let told = MpiCommunicator {
+        number: communicator.number,
+        own: i64::from(communicator.own),
+        is_inter: u32::from(communicator.is_inter),
+        n_ranks: communicator.n_peers.max(0) as u32,
+        world_ranks: communicator
+            .world_ranks
+            .map_or(ptr::null(), <[c_int]>::as_ptr),
+    };
+    // SAFETY: `on_communicator` stored such a function there; what it gets is valid as long as the call lasts.
+    unsafe {
+        let callback: unsafe extern "C" fn(*const MpiCommunicator) = std::mem::transmute(callback);
+        callback(&raw const told);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn find_communicator(handle: usize) -> Option<&'static Communicator> {
+    let predefined = predefined();
+    if handle == predefined.no_communicator || handle == 0 {
+        return None;
+    }
+    if let Some(known) = kept().communicators.get(&handle) {
+        return Some(known);
+    }
+    let is_world = handle == predefined.world;
+    let mut found = Communicator {
+        number: 0,
+        n_ranks: ask(&COMM_SIZE, handle)?,
+        own: ask(&COMM_RANK, handle)?,
+        is_inter: ask(&COMM_TEST_INTER, handle)? != 0,
+        n_peers: 0,
+        world_ranks: None,
+    };
+    found.n_peers = match found.is_inter {
+        true => ask(&COMM_REMOTE_SIZE, handle)?,
+        false => found.n_ranks,
+    };
+    let world_ranks = match is_world {
+        true => None,
+        false => world_ranks(&found, handle),
+    };
+    let mut kept = kept();
+    if let Some(known) = kept.communicators.get(&handle) {
+        return Some(known);
+    }
+    found.world_ranks = world_ranks.map(|ranks| kept.list(ranks));
+    if !is_world {
+        kept.n_others += 1;
+        found.number = kept.n_others;
+    }
+    let known: &'static Communicator = Box::leak(Box::new(found));
+    kept.communicators.insert(handle, known);
+    drop(kept);
+    tell(known);
+    Some(known)
+}
+
+impl Kept {
+    /// The list of these ranks, which stays.
+    fn list(&mut self, ranks: Vec<c_int>) -> &'static [c_int] {
+        if let Some(list) = self.lists.get(&ranks[..]) {
+            return list;
+        }
+        let list: &'static [c_int] = Vec::leak(ranks);
+        self.lists.insert(list);
+        list
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn find_size(handle: usize) -> i64 {
+    if handle == predefined().no_datatype || handle == 0 {
+        return 0;
+    }
+    if let Some(known) = kept().datatypes.get(&handle) {
+        return *known;
+    }
+    let size = i64::from(ask(&TYPE_SIZE, handle).unwrap_or(0).max(0));
+    kept().datatypes.insert(handle, size);
+    size
+}
+
+/// Ranks in `MPI_COMM_WORLD` of those whom ranks in a communicator's calls stand for, −1 for others; `None` where they are the same.
+fn world_ranks(communicator: &Communicator, handle: usize) -> Option<Vec<c_int>> {
+    let n = communicator.n_peers.max(0);
+    let peers: Vec<c_int> = (0..n).collect();
+    let unknown = || Some(vec![-1; peers.len()]);
+    let of = match communicator.is_inter {
+        true => &COMM_REMOTE_GROUP,
+        false => &COMM_GROUP,
+    };
+    let (Some(group), Some(world)) = (
+        Group::of(of, handle),
+        Group::of(&COMM_GROUP, predefined().world),
+    ) else {
+        return unknown();
+    };
+    let translate = TRANSLATE.address_if_any();
+    if translate.is_null() {
+        return unknown();
+    }
+    let mut ranks = vec![-1; peers.len()];
+    // SAFETY: the function has these arguments; both lists have `n` ranks.
+    let error = unsafe {
+        let translate: unsafe extern "C" fn(
+            usize,
+            c_int,
+            *const c_int,
+            usize,
+            *mut c_int,
+        ) -> c_int = std::mem::transmute::<*mut c_void, _>(translate);
+        translate(group.0, n, peers.as_ptr(), world.0, ranks.as_mut_ptr())
+    };
+    if error != 0 {
+        return unknown();
+    }
+    // MPI_UNDEFINED is negative in every MPI.
+    ranks.iter_mut().for_each(|rank| *rank = (*rank).max(-1));
+    (ranks != peers).then_some(ranks)
+}
+
+/// A group, given back at the end.
+struct Group(usize);
+
+impl Group {
+    fn of(function: &Target, communicator: usize) -> Option<Self> {
+        let function = function.address_if_any();
+        if function.is_null() {
+            return None;
+        }
+        let mut group = 0usize;
+        // SAFETY: the function writes a handle, of 32 bits or an address, there.
+        let error = unsafe {
+            let ask: unsafe extern "C" fn(usize, *mut usize) -> c_int =
+                std::mem::transmute::<*mut c_void, _>(function);
+            ask(communicator, &raw mut group)
+        };
+        (error == 0).then_some(Self(group))
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let free = GROUP_FREE.address_if_any();
+        if !free.is_null() {
+            // SAFETY: the function takes the address of a handle; the group is this one's own.
+            unsafe {
+                let free: unsafe extern "C" fn(*mut usize) -> c_int =
+                    std::mem::transmute::<*mut c_void, _>(free);
+                free(&raw mut self.0);
+            }
+        }
+    }
+}
+
+/// What MPI says of a handle; `None` if it says nothing.
+fn ask(function: &Target, handle: usize) -> Option<c_int> {
+    let function = function.address_if_any();
+    if function.is_null() {
+        return None;
+    }
+    let mut result = 0;
+    // SAFETY: the functions are `(handle, int *result)`; the handle is one that a call of MPI has, and not the null handle.
+    let error = unsafe {
+        let ask: unsafe extern "C" fn(usize, *mut c_int) -> c_int =
+            std::mem::transmute::<*mut c_void, _>(function);
+        ask(handle, &raw mut result)
+    };
+    (error == 0).then_some(result)
+}
+
+static TYPE_SIZE: Target = Target::new(c"PMPI_Type_size", c"PMPI_Type_size");
+static COMM_SIZE: Target = Target::new(c"PMPI_Comm_size", c"PMPI_Comm_size");
+static COMM_RANK: Target = Target::new(c"PMPI_Comm_rank", c"PMPI_Comm_rank");
+static COMM_TEST_INTER: Target = Target::new(c"PMPI_Comm_test_inter", c"PMPI_Comm_test_inter");
+static COMM_REMOTE_SIZE: Target = Target::new(c"PMPI_Comm_remote_size", c"PMPI_Comm_remote_size");
+static COMM_GROUP: Target = Target::new(c"PMPI_Comm_group", c"PMPI_Comm_group");
+static COMM_REMOTE_GROUP: Target =
+    Target::new(c"PMPI_Comm_remote_group", c"PMPI_Comm_remote_group");
+static TRANSLATE: Target =
+    Target::new(c"PMPI_Group_translate_ranks", c"PMPI_Group_translate_ranks");
+static GROUP_FREE: Target = Target::new(c"PMPI_Group_free", c"PMPI_Group_free");

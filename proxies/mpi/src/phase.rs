@@ -1,0 +1,77 @@
+//! `MPI_Pcontrol`: the program tells whoever measures it that a part of it begins.
+//!
+//! Not among the functions of `functions.txt`: it is variadic. In the calling convention of x86-64 a function that takes the words of
+//! all registers gets those that a variadic one would.
+
+use std::ffi::{c_int, c_void};
+use std::mem;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use crate::target::Target;
+
+/// Whom to tell; null for no one.
+static CALLBACK: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
+
+static TARGET: Target = Target::new(c"PMPI_Pcontrol", c"PMPI_Pcontrol");
+
+/// Has `callback` called at each call of `MPI_Pcontrol`.
+pub(crate) fn on_pcontrol(callback: Option<extern "C" fn(level: c_int)>) {
+    let address = callback.map_or(ptr::null_mut(), |callback| callback as *mut ());
+    CALLBACK.store(address, Ordering::Release);
+}
+
+fn tell(level: c_int) {
+    let callback = CALLBACK.load(Ordering::Acquire);
+    if !callback.is_null() {
+        // SAFETY: `on_pcontrol` stored such a function there.
+        let callback: extern "C" fn(c_int) = unsafe { mem::transmute(callback) };
+        callback(level);
+    }
+}
+
+/// `int MPI_Pcontrol(const int level, ...)`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn MPI_Pcontrol(
+    level: c_int,
+    b: usize,
+    c: usize,
+    d: usize,
+    e: usize,
+    f: usize,
+) -> c_int {
+    tell(level);
+    let target = TARGET.address_if_any();
+    if target.is_null() {
+        return 0;
+    }
+    // SAFETY: the function takes a number and any words.
+    unsafe {
+        let target: unsafe extern "C-unwind" fn(c_int, usize, usize, usize, usize, usize) -> c_int =
+            mem::transmute::<*mut c_void, _>(target);
+        target(level, b, c, d, e, f)
+    }
+}
+
+/// # Safety
+/// `level` is the address of an integer.
+unsafe fn from_fortran(level: *const c_int) {
+    // SAFETY: required of the caller.
+    let level = unsafe { level.read() };
+    // SAFETY: any words will do.
+    unsafe { MPI_Pcontrol(level, 0, 0, 0, 0, 0) };
+}
+
+/// `SUBROUTINE MPI_PCONTROL(LEVEL)`, which has no error code.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn mpi_pcontrol_(level: *const c_int) {
+    // SAFETY: Fortran passes the address.
+    unsafe { from_fortran(level) };
+}
+
+/// The same of `mpi_f08`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn mpi_pcontrol_f08_(level: *const c_int) {
+    // SAFETY: Fortran passes the address.
+    unsafe { from_fortran(level) };
+}

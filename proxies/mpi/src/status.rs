@@ -1,0 +1,139 @@
+//! What MPI says of a message that was received or found: its source and its size.
+//!
+//! Read from the status where it lies, as Open MPI has had it since 1.5 and MPICH and its kin since they agreed on one ABI in 2013, in
+//! C and in Fortran alike. Where the program wants none (`MPI_STATUS_IGNORE`), MPI gets one of ours.
+
+use std::ffi::CStr;
+use std::mem::MaybeUninit;
+use std::sync::OnceLock;
+
+use crate::handle::is_open_mpi;
+use crate::message::{Arguments, Language};
+
+/// Bytes of the larger of both families' statuses.
+const MAX_STATUS_BYTES: usize = 24;
+/// Words of one.
+const STATUS_WORDS: usize = MAX_STATUS_BYTES / size_of::<u64>();
+/// Statuses that are kept without being allocated.
+const N_FEW: usize = 8;
+
+/// What was received.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Received {
+    /// Rank in the communicator; below 0 for none.
+    pub(crate) source: i64,
+    /// 0 for a receive that was cancelled.
+    pub(crate) bytes: i64,
+}
+
+/// Room for the statuses that the program does not want.
+pub(crate) struct OwnStatuses {
+    few: [MaybeUninit<u64>; STATUS_WORDS * N_FEW],
+    many: Vec<u64>,
+}
+
+impl OwnStatuses {
+    pub(crate) fn new() -> Self {
+        Self {
+            few: [const { MaybeUninit::uninit() }; STATUS_WORDS * N_FEW],
+            many: Vec::new(),
+        }
+    }
+
+    /// Has MPI write into this room, where the program has none.
+    ///
+    /// # Arguments
+    /// * `n` - the number of statuses
+    pub(crate) fn take_place_of(&mut self, word: &mut usize, language: Language, n: usize) {
+        if !is_ignored(language, *word) {
+            return;
+        }
+        *word = if n <= N_FEW {
+            self.few.as_mut_ptr() as usize
+        } else {
+            self.many.resize(n * STATUS_WORDS, 0);
+            self.many.as_mut_ptr() as usize
+        };
+    }
+}
+
+impl Arguments<'_> {
+    /// What a status says of a receive that has ended; `None` where there is no status.
+    ///
+    /// # Arguments
+    /// * `at` - place of the statuses
+    /// * `nth` - which of them, from 0
+    ///
+    /// # Safety
+    /// MPI has written that many statuses there, unless they are ignored.
+    pub(crate) unsafe fn status(self, at: usize, nth: usize) -> Option<Received> {
+        let address = self.words[at];
+        if is_ignored(self.language, address) {
+            return None;
+        }
+        // SAFETY: required of the caller.
+        unsafe {
+            let number = |of: usize, place: usize| ((address + of) as *const i32).add(place).read();
+            let (source, bytes, is_cancelled) = if is_open_mpi() {
+                // MPI_SOURCE, MPI_TAG, MPI_ERROR, _cancelled, and _ucount of 64 bits.
+                let of = 24 * nth;
+                let bytes = ((address + of + 16) as *const i64).read_unaligned();
+                (number(of, 0), bytes, number(of, 3) != 0)
+            } else {
+                // count_lo, count_hi_and_cancelled, MPI_SOURCE, MPI_TAG, MPI_ERROR.
+                let of = 20 * nth;
+                let high = number(of, 1).cast_unsigned();
+                let bytes = u64::from(number(of, 0).cast_unsigned()) | u64::from(high >> 1) << 32;
+                (number(of, 2), bytes.cast_signed(), high & 1 != 0)
+            };
+            Some(Received {
+                source: i64::from(source),
+                bytes: if is_cancelled { 0 } else { bytes.max(0) },
+            })
+        }
+    }
+}
+
+fn is_ignored(language: Language, address: usize) -> bool {
+    match language {
+        // Those of MPICH are 1.
+        Language::C => address <= 1,
+        Language::Fortran => address <= 1 || ignored_in_fortran().contains(&address),
+    }
+}
+
+/// Variables with the address of what stands for an ignored status in Fortran.
+const ADDRESSES: [&CStr; 4] = [
+    c"MPI_F_STATUS_IGNORE",
+    c"MPI_F_STATUSES_IGNORE",
+    c"MPI_F08_STATUS_IGNORE",
+    c"MPI_F08_STATUSES_IGNORE",
+];
+
+/// Such things themselves: common blocks and variables of `mpi_f08`.
+const THEMSELVES: [&CStr; 6] = [
+    c"mpi_fortran_status_ignore_",
+    c"mpi_fortran_statuses_ignore_",
+    c"mpifcmb5_",
+    c"mpifcmb9_",
+    c"MPIR_F08_MPI_STATUS_IGNORE_OBJ",
+    c"MPIR_F08_MPI_STATUSES_IGNORE_OBJ",
+];
+
+/// What stands for an ignored status in Fortran, by its addresses; looked up once MPI was started from there.
+fn ignored_in_fortran() -> &'static [usize] {
+    static FOUND: OnceLock<Vec<usize>> = OnceLock::new();
+    FOUND.get_or_init(|| {
+        // SAFETY: the names end with a zero.
+        let find =
+            |name: &&CStr| unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) } as usize;
+        let variables = ADDRESSES.iter().map(find).filter(|address| *address != 0);
+        // SAFETY: a variable of the MPI library.
+        let addresses = variables.map(|variable| unsafe { (variable as *const usize).read() });
+        let themselves = THEMSELVES.iter().map(find);
+        addresses
+            .chain(themselves)
+            .filter(|address| *address != 0)
+            .collect()
+    })
+}
