@@ -19,7 +19,9 @@ CARGO_TARGET_DIR=$target "$work/fresh/bin/pip" wheel --quiet --no-deps --wheel-d
 "$work/venv/bin/pip" install --quiet pyarrow pandas polars duckdb matplotlib nbclient ipykernel
 "$work/venv/bin/pip" install --quiet --no-index --force-reinstall "$work"/wheels/*.whl
 PATH=$binaries:$work/venv/bin:$PATH
-export PATH
+# As a container's only user may have to.
+OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export PATH OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
 cd "$work/run"
 ln -s "$root/examples" examples
 cp "$root"/benches/libraries/nothing.* "$root/benches/libraries/loop.c" .

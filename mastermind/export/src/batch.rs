@@ -3,10 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::builder::{Float64Builder, Int32Builder, Int64Builder, PrimitiveBuilder};
-use arrow_array::types::ArrowPrimitiveType;
+use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int32Type, Int64Type};
 use arrow_array::{
-    ArrayRef, BooleanArray, DictionaryArray, Int32Array, Int64Array, RecordBatch,
+    ArrayRef, BooleanArray, DictionaryArray, Int32Array, Int64Array, PrimitiveArray, RecordBatch,
     RecordBatchOptions, StringArray,
 };
 use arrow_schema::ArrowError;
@@ -219,6 +218,22 @@ impl Rows {
         self.call_paths.len()
     }
 
+    fn clear(&mut self) {
+        let Self {
+            seq,
+            start_ns,
+            wall_ns,
+            mpi_ns,
+            parent_seq,
+            ..
+        } = self;
+        for numbers in [seq, start_ns, wall_ns, mpi_ns, parent_seq] {
+            numbers.clear();
+        }
+        self.call_paths.clear();
+        self.failed.clear();
+    }
+
     fn compute_ns(&self) -> Vec<i64> {
         let times = self.wall_ns.iter().zip(&self.mpi_ns);
         let compute = times.map(|(&wall, &mpi)| match mpi {
@@ -238,32 +253,76 @@ fn known(numbers: Vec<i64>) -> ArrayRef {
     Arc::new(Int64Array::new(numbers.into(), nulls))
 }
 
+/// Values that not every row has.
+struct Sparse<T: ArrowPrimitiveType> {
+    values: Vec<T::Native>,
+    is_there: Vec<bool>,
+}
+
+impl<T: ArrowPrimitiveType> Default for Sparse<T> {
+    fn default() -> Self {
+        Self {
+            values: Vec::new(),
+            is_there: Vec::new(),
+        }
+    }
+}
+
+impl<T: ArrowPrimitiveType> Sparse<T> {
+    /// Takes the value of a row; the rows before that have none are absent.
+    #[inline]
+    fn put(&mut self, row: usize, value: T::Native) {
+        if self.values.len() < row {
+            self.fill(row);
+        }
+        self.values.push(value);
+        self.is_there.push(true);
+    }
+
+    /// So many rows, those without a value absent.
+    fn fill(&mut self, rows: usize) {
+        self.values.resize(rows, T::Native::default());
+        self.is_there.resize(rows, false);
+    }
+
+    /// The column of so many rows; none is left.
+    fn finish(&mut self, rows: usize) -> PrimitiveArray<T> {
+        self.fill(rows);
+        let nulls = self.is_there.contains(&false);
+        let nulls = nulls.then(|| self.is_there.iter().copied().collect());
+        let column = PrimitiveArray::new(self.values.clone().into(), nulls);
+        self.values.clear();
+        self.is_there.clear();
+        column
+    }
+}
+
 /// Parameters or counters of one column, as far as they are known.
 enum Values {
-    Integers(Int64Builder),
-    Reals(Float64Builder),
-    Labels(Int32Builder, Dictionary),
+    Integers(Sparse<Int64Type>),
+    Reals(Sparse<Float64Type>),
+    Labels(Sparse<Int32Type>, Dictionary),
 }
 
 impl Values {
     fn new(shape: Shape) -> Self {
         match shape {
-            Shape::Real => Self::Reals(Float64Builder::new()),
-            Shape::Text => Self::Labels(Int32Builder::new(), Dictionary::default()),
-            _ => Self::Integers(Int64Builder::new()),
+            Shape::Real => Self::Reals(Sparse::default()),
+            Shape::Text => Self::Labels(Sparse::default(), Dictionary::default()),
+            _ => Self::Integers(Sparse::default()),
         }
     }
 
     #[inline]
     fn put(&mut self, row: usize, value: Value<'_>) {
         match (self, value) {
-            (Self::Integers(values), Value::Integer(value)) => at(values, row, value),
-            (Self::Reals(values), Value::Real(value)) => at(values, row, value),
+            (Self::Integers(values), Value::Integer(value)) => values.put(row, value),
+            (Self::Reals(values), Value::Real(value)) => values.put(row, value),
             (Self::Labels(keys, labels), Value::Label(_, Some(label))) => {
-                at(keys, row, labels.number(label));
+                keys.put(row, labels.number(label));
             }
             (Self::Labels(keys, labels), Value::Label(word, None)) => {
-                at(keys, row, labels.number(&word.to_string()));
+                keys.put(row, labels.number(&word.to_string()));
             }
             _ => {}
         }
@@ -272,9 +331,9 @@ impl Values {
     /// The column of so many rows; the labels stay known.
     fn finish(&mut self, rows: usize) -> Result<ArrayRef, ArrowError> {
         Ok(match self {
-            Self::Integers(values) => Arc::new(filled(values, rows).finish()),
-            Self::Reals(values) => Arc::new(filled(values, rows).finish()),
-            Self::Labels(keys, labels) => labels.column(filled(keys, rows).finish())?,
+            Self::Integers(values) => Arc::new(values.finish(rows)),
+            Self::Reals(values) => Arc::new(values.finish(rows)),
+            Self::Labels(keys, labels) => labels.column(keys.finish(rows))?,
         })
     }
 }
@@ -287,6 +346,7 @@ pub(crate) struct Batches<'p> {
     paths: Vec<Option<Path<'p>>>,
     /// Of those columns that hold parameters or counters.
     values: Vec<Option<Values>>,
+    rows: Option<Rows>,
     cut_is_told: bool,
 }
 
@@ -304,6 +364,7 @@ impl<'p> Batches<'p> {
             records: log.records_from(first_seq),
             paths: Vec::new(),
             values: values.collect(),
+            rows: None,
             cut_is_told: false,
         }
     }
@@ -313,7 +374,9 @@ impl<'p> Batches<'p> {
     /// # Errors
     /// The log lost records since it was opened.
     pub(crate) fn next(&mut self) -> Option<Result<RecordBatch, ArrowError>> {
-        let mut rows = Rows::new();
+        // The same memory for each batch, whose columns are copied out of it: what is freed between columns that are kept is lost.
+        let mut rows = self.rows.take().unwrap_or_else(Rows::new);
+        rows.clear();
         while rows.len() < BATCH {
             let Some(record) = self.records.next() else {
                 break;
@@ -334,7 +397,9 @@ impl<'p> Batches<'p> {
             rows.push(&record);
         }
         if rows.len() > 0 {
-            return Some(self.batch(rows));
+            let batch = self.batch(&rows);
+            self.rows = Some(rows);
+            return Some(batch);
         }
         let is_new = self.log.was_cut() && !std::mem::replace(&mut self.cut_is_told, true);
         is_new.then(|| {
@@ -368,23 +433,19 @@ impl<'p> Batches<'p> {
         });
     }
 
-    fn batch(&mut self, mut rows: Rows) -> Result<RecordBatch, ArrowError> {
+    fn batch(&mut self, rows: &Rows) -> Result<RecordBatch, ArrowError> {
         let n = rows.len();
         let mut columns: Vec<ArrayRef> = Vec::with_capacity(self.values.len());
         for (place, source) in self.plan.sources.iter().enumerate() {
             let column: ArrayRef = match (source, &mut self.values[place]) {
                 (_, Some(values)) => values.finish(n)?,
-                (Source::Seq, _) => Arc::new(Int64Array::from(std::mem::take(&mut rows.seq))),
-                (Source::Start, _) => {
-                    Arc::new(Int64Array::from(std::mem::take(&mut rows.start_ns)))
-                }
+                (Source::Seq, _) => Arc::new(Int64Array::from(rows.seq.clone())),
+                (Source::Start, _) => Arc::new(Int64Array::from(rows.start_ns.clone())),
                 (Source::Wall, _) => Arc::new(Int64Array::from(rows.wall_ns.clone())),
                 (Source::Mpi, _) => known(rows.mpi_ns.clone()),
                 (Source::Compute, _) => known(rows.compute_ns()),
-                (Source::ParentSeq, _) => known(std::mem::take(&mut rows.parent_seq)),
-                (Source::Failed, _) => {
-                    Arc::new(BooleanArray::from(std::mem::take(&mut rows.failed)))
-                }
+                (Source::ParentSeq, _) => known(rows.parent_seq.clone()),
+                (Source::Failed, _) => Arc::new(BooleanArray::from(rows.failed.clone())),
                 (given, _) => self.given(*given, &rows.call_paths)?,
             };
             columns.push(column);
@@ -431,24 +492,4 @@ fn put(columns: &mut [Option<Values>], record: &Record<'_>, path: &Path<'_>, row
             column.put(row, value);
         }
     }
-}
-
-/// Appends the value of a row; rows before that have none are absent.
-#[inline]
-fn at<T: ArrowPrimitiveType>(values: &mut PrimitiveBuilder<T>, row: usize, value: T::Native) {
-    let missing = row.saturating_sub(values.values_slice().len());
-    if missing > 0 {
-        values.append_nulls(missing);
-    }
-    values.append_value(value);
-}
-
-/// With the rows behind the last value.
-fn filled<T: ArrowPrimitiveType>(
-    values: &mut PrimitiveBuilder<T>,
-    rows: usize,
-) -> &mut PrimitiveBuilder<T> {
-    let missing = rows.saturating_sub(values.values_slice().len());
-    values.append_nulls(missing);
-    values
 }
