@@ -75,7 +75,7 @@ fn solvers(scratch: &Scratch) -> PathBuf {
         "[assembly]\nname = \"solvers\"\npath = {libraries:?}\n\n\
          [instances]\ndriver = \"sparse.Workload\"\nsolver = \"test.Level\"\n\n\
          [connections]\n\"driver.solver\" = \"solver.solver\"\n\n\
-         [parameters.driver]\nsmallest = 10\nlargest = 130\nlargest_cube = 130\nlargest_disorder = 130\nsizes = 6\ncalls = 1\n\n\
+         [parameters.driver]\nsmallest = 10\nlargest = 130\nlargest_cube = 130\nlargest_disorder = 130\nsizes = 6\ncalls = 1\nmost_calls = 40\n\n\
          [alternatives]\nsolver = [\"test.Level\", \"test.Rising\"]\n\n[go]\nport = \"driver.go\"\n"
     );
     scratch.write("solvers.toml", assembly)

@@ -3,9 +3,9 @@
 
     benches/families/run.py FOLDER [fft|sparse ...]
 
-For each family every class is recorded on workloads to learn from, models are fitted, and `mastermind choose --dispatch` makes the
-assembly with the dispatcher. Then every class and that assembly are recorded on a workload of other sizes, turn about. What a
-workload takes is the sum over its sizes of their number of calls times the median of one, so that calls that waited for the
+For each family every class is recorded on workloads to learn from, which have as many calls at all sizes and reach a little further,
+and models are fitted. `mastermind choose --dispatch` makes the assembly with the dispatcher, for a workload like the one that is kept
+apart. Then every class and that assembly are recorded on the one kept apart, whose sizes are others, turn about. What a workload takes is the sum over its sizes of their number of calls times the median of one, so that calls that waited for the
 processor do not count. The oracle takes the class whose median is least at each size: it knows the very runs that it is
 measured by, so that nobody can reach it. The dispatcher's own time, at most 20 ns a call, is added to it.
 
@@ -30,21 +30,22 @@ LIGHT = ["driver.work=60000", "driver.most_calls=300", "driver.largest_prime=300
 FAMILIES = {
     "fft": {
         "instance": "fft",
-        "default": "fft.Fftw",
         "classes": ["fft.Fftw", "fft.Gsl", "fft.RustFft"],
         "parameters": ["n", "factors"],
-        "learn": ["driver.lengths=60", "driver.calls=40", *LIGHT],
+        "learn": ["driver.lengths=60", "driver.calls=30", "driver.work=1", "driver.largest=150000", "driver.largest_prime=3400"],
         "kept_apart": ["driver.lengths=31", "driver.seed=101", *LIGHT],
     },
     "sparse": {
         "instance": "solver",
-        "default": "sparse.CholmodSimplicial",
         "classes": [
             "sparse.Banded", "sparse.CholmodSimplicial", "sparse.CholmodSupernodal", "sparse.Klu", "sparse.Umfpack",
             "sparse.SuperLu", "sparse.ConjugateGradients",
         ],
         "parameters": ["n", "nnz", "bandwidth"],
-        "learn": ["driver.sizes=14", "driver.calls=2"],
+        "learn": [
+            "driver.sizes=24", "driver.calls=4", "driver.most_calls=4", "driver.smallest=25", "driver.largest=25000",
+            "driver.largest_cube=7500", "driver.largest_disorder=1500",
+        ],
         "kept_apart": ["driver.sizes=11", "driver.calls=2", "driver.seed=101"],
     },
 }
@@ -96,8 +97,9 @@ def compare(name, folder):
             record(assembly, learnt[-1], family["learn"] + [f"driver.seed={seed}"], [f"{instance}={one}"])
     models, best = folder / "models.json", folder / "best.toml"
     mastermind("fit", *learnt, "--statistic", "median", "-o", models, "--force")
-    default = folder / f"learn-{family['default']}-1"
-    print(mastermind("choose", assembly, "--models", models, "--records", default, "--dispatch", "-o", best, "--force"))
+    like = folder / "like"
+    record(assembly, like, family["kept_apart"] + ["driver.seed=55"])
+    print(mastermind("choose", assembly, "--models", models, "--records", like, "--dispatch", "-o", best, "--force"))
     runs = {one: [] for one in [*classes, "dispatcher"]}
     for turn in range(ROUNDS):
         for one in runs:

@@ -163,7 +163,7 @@ static int32_t solve_one(system_t *system, const cca_slot *slot, double *x, FILE
 static int32_t solve_all(system_t *systems, const cca_slot *slot, FILE *results, cca_error *error) {
     static const char *const KEYS[] = { "largest", "largest_cube", "largest", "largest_disorder" };
     uint64_t random = (uint64_t)value_of("seed").integer * UINT64_C(0x9e3779b97f4a7c15) + 1;
-    int64_t each = value_of("sizes").integer, most = value_of("calls").integer, left = 0, longest = 0;
+    int64_t each = value_of("sizes").integer, least = value_of("calls").integer, left = 0, longest = 0;
     double smallest = (double)value_of("smallest").integer;
     size_t n_systems = 0;
     int32_t status = CCA_OK;
@@ -173,9 +173,9 @@ static int32_t solve_all(system_t *systems, const cca_slot *slot, FILE *results,
             double n = smallest * pow((double)value_of(KEYS[family]).integer / smallest, share);
             system_t *system = &systems[n_systems++];
             if (!make(system, family, n, &random)) status = cca_fail(error, "cannot make a system: no memory");
-            system->calls = (int64_t)(20000.0 * (double)most / (n + 1.0));
-            if (system->calls < most) system->calls = most;
-            if (system->calls > 40 * most) system->calls = 40 * most;
+            system->calls = (int64_t)(20000.0 * (double)least / (n + 1.0));
+            if (system->calls > value_of("most_calls").integer) system->calls = value_of("most_calls").integer;
+            if (system->calls < least) system->calls = least;
             left += system->calls;
             if (system->n > longest) longest = system->n;
         }
@@ -221,7 +221,8 @@ static int32_t add_ports_and_parameters(const cca_services *table, cca_error *er
     if (status == CCA_OK) status = add_integer("largest_cube", 6000, 10, 1e7, "the same of those on cubes", error);
     if (status == CCA_OK) status = add_integer("largest_disorder", 1200, 10, 1e6, "the same of those in disorder", error);
     if (status == CCA_OK) status = add_integer("sizes", 8, 1, MAX_SYSTEMS / N_FAMILIES, "systems of each family", error);
-    if (status == CCA_OK) status = add_integer("calls", 3, 1, 1e6, "calls for each system at least; small ones up to 40 times as many", error);
+    if (status == CCA_OK) status = add_integer("calls", 3, 1, 1e6, "calls for each system at least", error);
+    if (status == CCA_OK) status = add_integer("most_calls", 120, 1, 1e6, "calls for small systems at most", error);
     if (status == CCA_OK) status = add_integer("digits", 11, 1, 15, "a backward error of more than this power of 1/10 is a failure", error);
     if (status == CCA_OK) status = add_integer("seed", 1, 0, 1e9, "other systems and another order for each", error);
     if (status == CCA_OK) status = add_text("results", "a file with the error and a number of each solution", error);
