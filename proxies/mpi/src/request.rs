@@ -368,7 +368,7 @@ impl Requests {
             match role {
                 Role::None => moved,
                 Role::Receives { flag: Some(at), .. } if arguments.pointed(at, 0) == 0 => moved,
-                Role::Receives { status, .. } => match arguments.status(status, 0) {
+                Role::Receives { status, .. } => match arguments.status(status, 0, false) {
                     Some(received) => moved.received(received),
                     None => moved,
                 },
@@ -427,7 +427,7 @@ impl Requests {
             let mut take = |index: usize, nth: usize| {
                 let pending = table.take(*self.keys.get(index)?)?;
                 let received = match pending.is_receive {
-                    true => arguments.status(status, nth),
+                    true => arguments.status(status, nth, true),
                     false => None,
                 };
                 Some(received.map_or(pending.moved, |received| pending.moved.received(received)))

@@ -49,6 +49,9 @@ impl OwnStatuses {
             return;
         }
         *word = if n <= N_FEW {
+            for word in &mut self.few[..n * STATUS_WORDS] {
+                word.write(0);
+            }
             self.few.as_mut_ptr() as usize
         } else {
             self.many.resize(n * STATUS_WORDS, 0);
@@ -63,10 +66,16 @@ impl Arguments<'_> {
     /// # Arguments
     /// * `at` - place of the statuses
     /// * `nth` - which of them, from 0
+    /// * `is_of_request` - whether it may have been cancelled: of a probe MPICH does not say, and leaves what was there
     ///
     /// # Safety
     /// MPI has written that many statuses there, unless they are ignored.
-    pub(crate) unsafe fn status(self, at: usize, nth: usize) -> Option<Received> {
+    pub(crate) unsafe fn status(
+        self,
+        at: usize,
+        nth: usize,
+        is_of_request: bool,
+    ) -> Option<Received> {
         let address = self.words[at];
         if is_ignored(self.language, address) {
             return None;
@@ -88,7 +97,11 @@ impl Arguments<'_> {
             };
             Some(Received {
                 source: i64::from(source),
-                bytes: if is_cancelled { 0 } else { bytes.max(0) },
+                bytes: if is_cancelled && is_of_request {
+                    0
+                } else {
+                    bytes.max(0)
+                },
             })
         }
     }
