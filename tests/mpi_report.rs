@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use mastermind_tests::{Scratch, bin_dir, compile_mpi, mpi_fixture, mpirun, mpis_with, output};
+use mastermind_tests::{Scratch, bin_dir, compile_mpi, mpi_fixture, mpirun, mpis_with};
 use serde_json::Value;
 
 fn wrapped(mpi: &str, program: &std::path::Path, options: &[&str], scratch: &Scratch) -> Command {
