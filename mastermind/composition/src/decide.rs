@@ -5,13 +5,14 @@
 //! factors = large: n < 11 default | n < 4592  RustFft | default
 //! ```
 //!
-//! At each point of a grid over the range that the default class was measured in, the class of least expected time is taken if
-//! it is faster than the default with a probability of 95 %, by all credible formulas of both; else the default. Neighbours of one class are joined; where the last parameter's
-//! classes change, the place is found by halving.
+//! At each point of a grid over the range that the default class was measured in, the class of least expected time is taken where it
+//! is faster than the default rather than not, by all credible formulas of both, and by more than a hundredth; else the default. A call
+//! can be sent elsewhere at no cost, so a class that is likely to be faster need not be proved to be. Neighbours of one class are
+//! joined; where the last parameter's classes change, the place is found by halving.
 
 use std::collections::BTreeSet;
 
-use mastermind_models::{Coordinate, LEVEL, Metric, Model, ModelSet, Total};
+use mastermind_models::{Coordinate, Metric, Model, ModelSet, Total};
 use statrs::function::erf::erfc;
 
 use crate::error::Error;
@@ -22,6 +23,12 @@ const GRID: [usize; 4] = [192, 40, 16, 6];
 
 /// Halvings of the distance between two points where the class changes.
 const HALVINGS: usize = 12;
+
+/// Share of the default's time that another class must be expected to save: less is worth no step of the table.
+const LEAST_GAIN: f64 = 0.01;
+
+/// Probability above which a class is taken to be faster.
+const RATHER: f64 = 0.5;
 
 /// Calls whose mean time is compared: so many that how single calls spread does not count.
 const N_COMPARED: f64 = 1e6;
@@ -306,8 +313,9 @@ impl Site<'_> {
         let (Some(default), Some((place, best))) = (default, best) else {
             return Ok(0);
         };
-        let is_told = best.chance_below(&default) >= LEVEL;
-        Ok(if is_told { place } else { 0 })
+        let is_worth = best.time_s < (1.0 - LEAST_GAIN) * default.time_s;
+        let is_faster = is_worth && best.chance_below(&default) > RATHER;
+        Ok(if is_faster { place } else { 0 })
     }
 
     fn disagree(&self, place: usize, source: mastermind_models::Error) -> Error {

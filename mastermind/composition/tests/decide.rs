@@ -86,9 +86,23 @@ fn a_call_goes_to_the_class_that_is_faster_there() {
     );
 }
 
-/// Two that differ by less than their models know.
+/// "b" is faster at every size, and was measured up to 30 only.
 #[test]
-fn what_is_not_told_apart_stays_where_it_is() {
+fn a_class_gets_no_calls_of_sizes_that_it_was_not_measured_at() {
+    let a = lines("a", 40, &[("round", 10.0, 2.0)]);
+    let b = lines("b", 30, &[("round", 1.0, 1.0)]);
+    let models = ModelSet {
+        models: [a, b].concat(),
+    };
+    let classes = classes(&["a", "b"]);
+    let decisions = decide(&models, "solver", &classes, METHOD, &Metric::Wall).unwrap();
+    let found = [2.0, 29.0, 32.0, 39.0].map(|q| of(&decisions, q, "round"));
+    assert_eq!(found, ["b", "b", "a", "a"]);
+}
+
+/// Two that differ by less than is worth a table.
+#[test]
+fn what_is_as_fast_stays_where_it_is() {
     let a = lines("a", 12, &[("round", 10.0, 1.0)]);
     let b = lines("b", 12, &[("round", 9.999, 1.0)]);
     let models = ModelSet {

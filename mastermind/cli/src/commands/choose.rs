@@ -84,8 +84,8 @@ pub struct Choose {
     /// Write the best assembly here
     #[arg(short, long, value_name = "ASSEMBLY2")]
     output: Option<PathBuf>,
-    /// Write to ASSEMBLY2 one in which each call goes to the class predicted to be fastest for its parameters, where the models
-    /// tell it from the best one for all calls; the tables lie beside it
+    /// Write to ASSEMBLY2 one in which each call goes to the class expected to be fastest for its parameters, and those outside
+    /// the measured range to the best one for all calls; the tables lie beside it
     #[arg(long, requires = "output")]
     dispatch: bool,
     #[command(flatten)]

@@ -135,7 +135,7 @@ impl Sites<'_> {
         classes.retain(|class| class == default || used.contains(class));
         if classes.len() < 2 {
             output::tell(&format!(
-                "note: calls of \"{instance}\" are not dispatched: nowhere do the models tell another class from {default} to be faster"
+                "note: calls of \"{instance}\" are not dispatched: nowhere do the models expect another class to be faster than {default}"
             ));
             return Ok(None);
         }
