@@ -1,10 +1,11 @@
 //! The Python package: the notebooks run, the table is that of the command line, what is missing is told, wrong use is one clear error.
 
-use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::{fs, thread};
 
+use mastermind_records::Run;
 use mastermind_tests::{Scratch, bin_dir, mastermind, mpis_with, python_package, root, succeeds};
 use serde_json::Value;
 
@@ -196,6 +197,29 @@ with warnings.catch_warnings(record=True) as told:
     r = mastermind.open('records')
 assert r.missing and len(told) == len(r.missing) and told[0].category is mastermind.IncompleteRun, (r.missing, told)
 assert len(r.records(['seq']).to_dict()['seq']) == len(r)";
+    succeeds(python(&scratch).args(["-c", script]));
+}
+
+#[test]
+fn a_run_that_was_killed_says_so() {
+    let Some(scratch) = package() else { return };
+    let mut run = Command::new(bin_dir().join("mastermind"));
+    run.args(["run", "examples/sod/sod.toml", "--records", "records"]);
+    run.args(["--set", "driver.end_time=1000", "--set", "mesh.nx=4000"]);
+    run.current_dir(scratch.path(""));
+    let mut run = run.stdout(Stdio::null()).spawn().unwrap();
+    let has_begun = || Run::open(&scratch.path("records")).is_ok_and(|run| run.n_records() > 0);
+    while !has_begun() {
+        assert_eq!(run.try_wait().unwrap(), None, "the run ended");
+        thread::yield_now();
+    }
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let script = "import warnings, mastermind
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter('always')
+    r = mastermind.open('records')
+assert r.missing[-1] == 'the run has not ended, or was killed' and len(told) == len(r.missing), (r.missing, told)";
     succeeds(python(&scratch).args(["-c", script]));
 }
 

@@ -22,7 +22,7 @@ class IncompleteRun(UserWarning):
 def open(directory):
     """Opens a record directory.
 
-    What the run lacks (damaged logs, calls without a record) is a warning, `IncompleteRun`, and stays in `Run.missing`.
+    What the run lacks (damaged logs, calls without a record, an end) is a warning, `IncompleteRun`, and stays in `Run.missing`.
 
     Raises ValueError where there are no records.
     """

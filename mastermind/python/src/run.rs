@@ -72,7 +72,7 @@ impl Run {
         self.run.ranks()
     }
 
-    /// What of the run is missing, a text each: damaged logs, calls without a record. Empty where all is there.
+    /// What of the run is missing, a text each: damaged logs, calls without a record, an end. Empty where all is there.
     #[getter]
     fn missing(&self) -> Vec<String> {
         let unreadable = self.run.unreadable().iter().map(ToString::to_string);
@@ -82,7 +82,13 @@ impl Run {
         let reasons = Vec::from_iter(coverage.reasons).join("; ");
         let lost =
             (without > 0).then(|| format!("{without} of {all} calls have no record: {reasons}"));
-        unreadable.chain(damage).chain(lost).collect()
+        let unended =
+            (!self.run.is_finished()).then(|| "the run has not ended, or was killed".into());
+        unreadable
+            .chain(damage)
+            .chain(lost)
+            .chain(unended)
+            .collect()
     }
 
     /// The calls as a table, of the columns, methods and ranks that are wanted; nothing is read before somebody takes it.
