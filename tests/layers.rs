@@ -19,7 +19,7 @@ const FRAMEWORK: [&str; 6] = [
 const FOR_COMPONENTS: [&str; 3] = ["cca-abi", "cca-port-macro", "cca-ports"];
 
 /// The crates of `mastermind/` and what each may use, `cca-*` aside.
-const MASTERMIND: [(&str, &[&str]); 11] = [
+const MASTERMIND: [(&str, &[&str]); 12] = [
     ("mastermind-records", &[]),
     ("mastermind-export", &["mastermind-records"]),
     ("mastermind-measurement", &["mastermind-records"]),
@@ -27,6 +27,7 @@ const MASTERMIND: [(&str, &[&str]); 11] = [
     ("mastermind-composition", &["mastermind-models"]),
     ("mastermind-correction", &["mastermind-models"]),
     ("mastermind-simulation", &["mastermind-models"]),
+    ("mastermind-diagrams", &["mastermind-simulation"]),
     (
         "mastermind-component",
         &[
@@ -57,6 +58,7 @@ const MASTERMIND: [(&str, &[&str]); 11] = [
             "mastermind-composition",
             "mastermind-correction",
             "mastermind-simulation",
+            "mastermind-diagrams",
             "mastermind-component",
             "proxy-generate",
             "proxy-reach",
@@ -229,6 +231,7 @@ fn the_table_refuses_what_the_design_does() {
             "mastermind-composition",
             "mastermind-simulation",
         ),
+        ("mastermind", "mastermind-simulation", "mastermind-diagrams"),
         ("mastermind", "mastermind-cli", "cca-comm-mpi"),
         ("components", "rk2", "cca-core"),
         ("components", "rk2", "efm-flux"),

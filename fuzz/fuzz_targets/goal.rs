@@ -5,7 +5,6 @@
 use libfuzzer_sys::fuzz_target;
 
 #[path = "../../mastermind/simulation/tests/corpora/inputs.rs"]
-#[expect(dead_code, reason = "the other targets run the rest")]
 mod inputs;
 
 fuzz_target!(|bytes: &[u8]| inputs::goal(bytes));

@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../../mastermind/simulation/tests/corpora/inputs.rs"]
+#[path = "../../mastermind/diagrams/tests/corpora/inputs.rs"]
 #[expect(dead_code, reason = "the other targets run the rest")]
 mod inputs;
 

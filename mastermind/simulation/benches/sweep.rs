@@ -50,12 +50,12 @@ fn measure(figures: &mut Figures) {
             let took_s = cpu_s() - begin;
             least_s = least_s.min(took_s);
             println!(
-                "{n} processes: {} messages, {} events, {took_s:.3} CPU s, {:.2} M messages/CPU s, {} B a process, {} undecided, finish {} ns",
+                "{n} processes: {} messages, {} events, {took_s:.3} CPU s, {:.2} M messages/CPU s, {} B a process, {} ties, finish {} ns",
                 outcome.messages,
                 outcome.events,
                 outcome.messages as f64 / took_s / 1e6,
                 outcome.memory_bytes / n as usize,
-                outcome.undecided,
+                outcome.ties,
                 outcome.makespan_ns,
             );
             if round == rounds {

@@ -1,7 +1,6 @@
 //! The integration tests of this crate, a subject a file: `cargo test --release -p mastermind-simulation --test all corpora::` runs those of one.
 
 mod corpora;
-mod diagrams;
 mod engine;
 mod expressions;
 mod goal;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use mastermind_simulation::plantuml::read_plantuml;
+use mastermind_diagrams::read_plantuml;
 use mastermind_simulation::program::{Model, read_toml};
 use mastermind_simulation::transform::{TransformError, transform};
 

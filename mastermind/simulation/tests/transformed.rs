@@ -1,9 +1,9 @@
 //! The Rust source of models builds, and gives the result that the models give.
 
+use mastermind_diagrams::read_plantuml;
 use mastermind_models::ModelSet;
 use mastermind_simulation::engine::{Outcome, simulate};
 use mastermind_simulation::machine::{Machine, read_machine};
-use mastermind_simulation::plantuml::read_plantuml;
 use mastermind_simulation::program::{Model, Program, System, lower, read_toml};
 
 #[rustfmt::skip]

@@ -248,7 +248,7 @@ fn report(outcome: &Outcome) -> Report {
         elements: elements.collect(),
         messages: outcome.messages,
         events: outcome.events,
-        undecided: outcome.undecided,
+        undecided: outcome.ties,
         unreceived: outcome.unreceived,
         unmatched: outcome.unmatched,
     }

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use mastermind_simulation::diagram::{DiagramError, Reading};
-use mastermind_simulation::plantuml::read_plantuml;
+use mastermind_diagrams::read_plantuml;
+use mastermind_diagrams::read_xmi;
+use mastermind_diagrams::{DiagramError, Reading};
 use mastermind_simulation::program::{Finding, LONGEST_MODEL_BYTES, Model, read_json, read_toml};
-use mastermind_simulation::xmi::read_xmi;
 
 /// What a file is, by its name and, of a `.toml`, by its tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

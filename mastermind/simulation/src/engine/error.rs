@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A process that waits for ever.
+/// A process that waits forever.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blocked {
     /// Its rank.
@@ -61,7 +61,7 @@ pub enum SimulationError {
         /// The process.
         process: u32,
     },
-    /// A process goes round for ever without time passing.
+    /// A process loops forever without time passing.
     #[error(
         "cannot go on with process {process} at {at_ns} ns: {steps} steps without time, expected an end; does a loop never end?"
     )]
@@ -73,7 +73,7 @@ pub enum SimulationError {
         /// Steps.
         steps: u64,
     },
-    /// Processes wait for ever.
+    /// Processes wait forever.
     #[error("cannot end the simulation: {n_blocked} processes wait for ever, expected 0; {}", .blocked[0])]
     Deadlock {
         /// How many.
@@ -96,10 +96,10 @@ pub enum SimulationError {
 }
 
 /// An error on its way out of the engine: a pointer, so that what succeeds hands over no room for one.
-pub(super) type Stop = Box<SimulationError>;
+pub(crate) type BoxedError = Box<SimulationError>;
 
-impl From<Stop> for SimulationError {
-    fn from(stop: Stop) -> Self {
+impl From<BoxedError> for SimulationError {
+    fn from(stop: BoxedError) -> Self {
         *stop
     }
 }

@@ -1,52 +1,26 @@
-//! The simulation itself: discrete events, one program for all processes.
+//! The two engines: `programs` for program models, where all processes run one program, and `schedules` for GOAL
+//! schedules, where each rank has operations of its own.
 //!
-//! Each process is a place in the program, its variables, and three clocks (processor, sending and
-//! receiving interface). A message needs at least `o + L` from its send to its arrival, so all that
-//! happens in a window of that length at one process depends on nothing that happens in it at
-//! another: the windows are taken in order, the processes of one in any. Where the program alone tells
-//! who may send to a process, it runs on until one of those may send again. Memory is that of the
-//! processes and of the messages on their way.
+//! Both follow the rules of `loggp` and end on the same nanosecond where a program is given in both forms. What
+//! differs is how they find the next event:
 //!
-//! A send at `t` occupies the processor `o + (s-1) O` and the sending interface `g + (s-1) G`; it
-//! arrives at `t + o + L`, waits there for the processor and the receiving interface, and occupies
-//! them `o + max((s-1) O, (s-1) G)` and `g + (s-1) G`, also where no receive waits for it. A receive
-//! is free. A message of more than S bytes asks first: request and answer take an `o` at both ends and
-//! an `L` on the way, and no interface.
+//! * `programs` visits one process after the other and takes all its events up to the time before which nobody can send to it.
+//!   It needs from the rules that a message travels at least o + L, and every rule of the table. Within it, `eager` is for
+//!   programs whose messages are all eager and blocking, to ranks at fixed distances.
+//! * `schedules` takes single events from one calendar, since operations that depend on each other in any order leave no time
+//!   in which a rank could run ahead. It needs all rules but those of oversubscribed nodes.
 //!
-//! Events of one process that fall on the same nanosecond are taken in the order of the times at which
-//! they were settled, then of the times at which what settled them was, seven times over;
-//! [`Outcome::undecided`] counts those that this does not tell apart.
-//!
-//! # Source
-//! T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim", HPDC 2010 (the rules); V. Adve et al., "POEMS",
-//! IEEE TSE 2000, Eq. 1 to 3 (messages that ask first).
+//! Events of one process that fall on the same nanosecond are taken in the order of their tie-break keys
+//! (`events/tie_break.rs`); [`Outcome::ties`] counts those that the keys do not tell apart.
 
-mod advance;
-mod ahead;
-mod busy;
-mod calendar;
-mod chain;
-mod crowd;
-mod deliver;
-mod eager;
 mod error;
-mod finish;
-mod heap;
-mod lists;
-mod messages;
-mod neighbours;
+pub(crate) mod limits;
 mod outcome;
-mod pages;
-mod process;
-mod region;
-mod ring;
-mod run;
-mod warm;
+pub(crate) mod programs;
+mod schedules;
 
+pub(crate) use error::BoxedError;
 pub use error::{Blocked, SimulationError};
 pub use outcome::{ElementResult, Outcome, ProcessResult, Progress, Slice};
-pub use run::{simulate, simulate_traced, simulate_with};
-
-pub(crate) use pages::reserve;
-pub(crate) use ring::Filled;
-pub(crate) use warm::fetch;
+pub use programs::run::{simulate, simulate_traced, simulate_with};
+pub use schedules::{ScheduleOutcome, simulate_schedule, simulate_schedule_with};

@@ -63,22 +63,22 @@ pub struct Outcome {
     pub elements: Vec<ElementInfo>,
     /// Messages that processes sent each other.
     pub messages: u64,
-    /// Events: operations and looks at messages.
+    /// Events: operations and messages taken.
     pub events: u64,
-    /// Events of the same nanosecond whose order no creation time told.
-    pub undecided: u64,
+    /// Ties: events of one process and nanosecond whose tie-break keys are equal.
+    pub ties: u64,
     /// Messages that nobody received.
     pub unreceived: u64,
     /// Nonblocking receives that no message came for.
     pub unmatched: u64,
     /// Most memory of the engine, bytes.
     pub memory_bytes: usize,
-    pub(super) counts: Vec<Count>,
+    pub(crate) counts: Vec<Count>,
 }
 
 /// Calls and time of an element on a process: 12 bytes, the time in two halves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Count {
+pub(crate) struct Count {
     calls: u32,
     low_ns: u32,
     high_ns: u32,
@@ -90,7 +90,7 @@ impl Count {
     }
 
     #[inline]
-    pub(super) fn add(&mut self, calls: u32, total_ns: u64) {
+    pub(crate) fn add(&mut self, calls: u32, total_ns: u64) {
         let total_ns = self.total_ns() + total_ns;
         self.calls += calls;
         (self.low_ns, self.high_ns) = (total_ns as u32, (total_ns >> 32) as u32);

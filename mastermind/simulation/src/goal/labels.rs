@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 /// Names of one rank's operations.
 #[derive(Debug, Default)]
-pub(super) struct Labels {
+pub(crate) struct Labels {
     /// The letters before the number, and the number of an operation less its index.
     numbered: Option<(Vec<u8>, u32)>,
     /// The first operation that is numbered, and the one behind the last.
@@ -34,7 +34,7 @@ fn split(name: &[u8]) -> Option<(&[u8], u32)> {
 
 impl Labels {
     /// Forgets all names.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.numbered = None;
         (self.from, self.to) = (0, 0);
         self.named.clear();
@@ -43,7 +43,7 @@ impl Labels {
     /// Where all names are one letter and a number: the letter, the number of an operation less its
     /// index, and the index of the next one.
     #[inline]
-    pub(super) fn plain(&self) -> Option<(u8, u32, u32)> {
+    pub(crate) fn plain(&self) -> Option<(u8, u32, u32)> {
         match &self.numbered {
             Some((letters, shift))
                 if letters.len() == 1 && self.from == 0 && self.named.is_empty() =>
@@ -56,13 +56,13 @@ impl Labels {
 
     /// Says that the next operation has the next number.
     #[inline]
-    pub(super) fn count(&mut self) {
+    pub(crate) fn count(&mut self) {
         self.to += 1;
     }
 
     /// Gives an operation its name; `false` where another one has it.
     #[inline]
-    pub(super) fn insert(&mut self, name: &[u8], op: u32) -> bool {
+    pub(crate) fn insert(&mut self, name: &[u8], op: u32) -> bool {
         if let Some((letters, number)) = split(name) {
             if self.numbered.is_none()
                 && self.named.is_empty()
@@ -85,7 +85,7 @@ impl Labels {
 
     /// The operation of that name.
     #[inline]
-    pub(super) fn get(&self, name: &[u8]) -> Option<u32> {
+    pub(crate) fn get(&self, name: &[u8]) -> Option<u32> {
         if let (Some((letters, number)), Some((known, shift))) = (split(name), &self.numbered)
             && known == letters
             && let Some(op) = number.checked_sub(*shift)

@@ -17,7 +17,7 @@
 //! begun. Comments are `//` and `/* */`.
 //!
 //! Times are those of [`crate::engine`]; of operations that are due on one nanosecond the one that
-//! was settled first is first. Two behaviours of LogGOPSim are left out: there `requires` across two
+//! was scheduled first is first. Two behaviours of LogGOPSim are left out: there `requires` across two
 //! processors of one rank does not delay, and messages without bytes gain time.
 //!
 //! # Source
@@ -25,12 +25,9 @@
 //! T. Schneider, A. Lumsdaine, "LogGOPSim", HPDC 2010.
 
 mod labels;
-mod ops;
-mod queue;
+pub(crate) mod ops;
 mod read;
-mod run;
-mod schedule;
+pub(crate) mod schedule;
 
 pub use read::{GoalError, read_goal, read_goal_of};
-pub use run::{ScheduleOutcome, simulate_schedule, simulate_schedule_with};
 pub use schedule::Schedule;

@@ -7,8 +7,8 @@
 //!                              place in the table of those that do not fit
 //! ```
 
-use super::schedule::{ANY, Kind, Op};
-use crate::engine::reserve;
+use crate::events::huge_pages::reserve;
+use crate::goal::schedule::{ANY, Kind, Op};
 
 /// What an operation is, or that it is in the table.
 const KIND: u64 = 3;
@@ -36,7 +36,7 @@ const NIC: u32 = CPU + 8;
 
 /// The operations of all ranks.
 #[derive(Debug, Default)]
-pub(super) struct Ops {
+pub(crate) struct Ops {
     packed: Vec<u64>,
     /// Those that need more bits.
     table: Vec<Op>,
@@ -82,12 +82,12 @@ fn pack(op: &Op) -> Option<u64> {
 }
 
 impl Ops {
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.packed.len()
     }
 
     /// Makes room for so many more, if there is so much: a file may claim any length.
-    pub(super) fn make_room(&mut self, more: usize) {
+    pub(crate) fn make_room(&mut self, more: usize) {
         if self.packed.try_reserve_exact(more).is_ok() {
             reserve(&mut self.packed, more);
         }
@@ -95,7 +95,7 @@ impl Ops {
 
     /// Adds an operation that waits for nothing yet, or for the end of the one before it.
     #[inline]
-    pub(super) fn push(&mut self, op: &Op, after_previous: bool) {
+    pub(crate) fn push(&mut self, op: &Op, after_previous: bool) {
         let mut packed = pack(op).unwrap_or_else(|| self.put_in_table(*op, after_previous.into()));
         if after_previous {
             packed |= AFTER_PREVIOUS;
@@ -122,7 +122,7 @@ impl Ops {
     }
 
     #[inline]
-    pub(super) fn get(&self, at: usize) -> Op {
+    pub(crate) fn get(&self, at: usize) -> Op {
         let packed = self.packed[at];
         let (kind, size) = match packed & KIND {
             IN_TABLE => return self.table[(packed >> REST) as usize],
@@ -153,7 +153,7 @@ impl Ops {
 
     /// Sender and tag that receives of a rank are for, by their place in it.
     #[inline]
-    pub(super) fn receives(&self, first_op: usize) -> impl Fn(u32) -> (u32, u32) {
+    pub(crate) fn receives(&self, first_op: usize) -> impl Fn(u32) -> (u32, u32) {
         move |op| {
             let Op { peer, tag, .. } = self.get(first_op + op as usize);
             (peer, tag)
@@ -162,20 +162,20 @@ impl Ops {
 
     /// Kind, and nanoseconds or bytes.
     #[inline]
-    pub(super) fn kind_and_size(&self, at: usize) -> (Kind, u64) {
+    pub(crate) fn kind_and_size(&self, at: usize) -> (Kind, u64) {
         let Op { kind, size, .. } = self.get(at);
         (kind, size)
     }
 
     /// Where an operation is kept.
     #[inline]
-    pub(super) fn place(&self, at: usize) -> Option<&u64> {
+    pub(crate) fn place(&self, at: usize) -> Option<&u64> {
         self.packed.get(at)
     }
 
     /// Whether nothing must end or begin before an operation.
     #[inline]
-    pub(super) fn is_free(&self, at: usize) -> bool {
+    pub(crate) fn is_free(&self, at: usize) -> bool {
         let packed = self.packed[at];
         match packed & KIND {
             IN_TABLE => self.table[(packed >> REST) as usize].waits == 0,
@@ -185,7 +185,7 @@ impl Ops {
 
     /// Has an operation wait for one more.
     #[inline]
-    pub(super) fn wait(&mut self, at: usize) {
+    pub(crate) fn wait(&mut self, at: usize) {
         let packed = self.packed[at];
         if packed & KIND != IN_TABLE && packed & WAITS != WAITS {
             self.packed[at] = packed + WAIT;
@@ -207,7 +207,7 @@ impl Ops {
 
     /// Has an operation wait for the end of the one before it, once.
     #[inline]
-    pub(super) fn wait_for_previous(&mut self, at: usize) {
+    pub(crate) fn wait_for_previous(&mut self, at: usize) {
         if self.packed[at] & AFTER_PREVIOUS == 0 {
             self.packed[at] |= AFTER_PREVIOUS;
             self.wait(at);
@@ -216,7 +216,7 @@ impl Ops {
 
     /// Takes a wait from an operation; whether it was the last.
     #[inline]
-    pub(super) fn release(&mut self, at: usize) -> bool {
+    pub(crate) fn release(&mut self, at: usize) -> bool {
         let packed = &mut self.packed[at];
         if *packed & KIND == IN_TABLE {
             let waits = &mut self.table[(*packed >> REST) as usize].waits;
@@ -229,13 +229,13 @@ impl Ops {
 
     /// Takes the wait for the end of the one before it from an operation, if it has that; whether it was the last.
     #[inline]
-    pub(super) fn release_next(&mut self, at: usize) -> bool {
+    pub(crate) fn release_next(&mut self, at: usize) -> bool {
         let next = self.packed.get(at);
         next.is_some_and(|packed| packed & AFTER_PREVIOUS != 0) && self.release(at)
     }
 
     /// Memory that they take, bytes: not what was reserved for more of them and never touched.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.packed.len() * size_of::<u64>() + self.table.len() * size_of::<Op>()
     }
 }

@@ -6,8 +6,8 @@ use std::io::Read;
 
 use memchr::memchr;
 
-use super::labels::Labels;
-use super::schedule::{ANY, Dependent, Kind, Op, Part, Schedule};
+use crate::goal::labels::Labels;
+use crate::goal::schedule::{ANY, Dependent, Kind, Op, Part, Schedule};
 
 /// Bytes that are read at a time: the nearer caches hold them.
 const PIECE: usize = 1 << 18;

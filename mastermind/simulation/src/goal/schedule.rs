@@ -1,69 +1,69 @@
 //! A schedule as it is kept: eight bytes for most operations, and no more for one that waits for the one before.
 
-use super::ops::Ops;
-use crate::engine::reserve;
+use crate::events::huge_pages::reserve;
+use crate::goal::ops::Ops;
 
 /// What an operation is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Calc,
     Send,
     Receive,
 }
 
 /// Any rank or tag.
-pub(super) const ANY: u32 = u32::MAX;
+pub(crate) const ANY: u32 = u32::MAX;
 
 /// An operation as it is worked with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Op {
+pub(crate) struct Op {
     /// Nanoseconds of a calculation, bytes of a message.
-    pub(super) size: u64,
+    pub(crate) size: u64,
     /// The other rank, or [`ANY`].
-    pub(super) peer: u32,
+    pub(crate) peer: u32,
     /// Or [`ANY`].
-    pub(super) tag: u32,
+    pub(crate) tag: u32,
     /// How many must end or begin before it, where that is kept here.
-    pub(super) waits: u32,
-    pub(super) kind: Kind,
-    pub(super) cpu: u8,
-    pub(super) nic: u8,
+    pub(crate) waits: u32,
+    pub(crate) kind: Kind,
+    pub(crate) cpu: u8,
+    pub(crate) nic: u8,
 }
 
 /// Who waits for an operation, beside the one behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Dependent {
+pub(crate) struct Dependent {
     /// The operation waited for.
-    pub(super) on: u32,
+    pub(crate) on: u32,
     /// The one that waits.
-    pub(super) op: u32,
+    pub(crate) op: u32,
     /// Whether it waits for the begin only.
-    pub(super) begin: bool,
+    pub(crate) begin: bool,
 }
 
 /// One rank's part of a schedule, by places in the lists of all.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Part {
-    pub(super) first_op: usize,
-    pub(super) ops: u32,
-    pub(super) first_dependent: usize,
-    pub(super) dependents: u32,
+pub(crate) struct Part {
+    pub(crate) first_op: usize,
+    pub(crate) ops: u32,
+    pub(crate) first_dependent: usize,
+    pub(crate) dependents: u32,
     /// Processors and interfaces that its operations name, at least 1.
-    pub(super) cpus: u16,
-    pub(super) nics: u16,
+    pub(crate) cpus: u16,
+    pub(crate) nics: u16,
 }
 
 /// A schedule: the operations of each rank and what they wait for.
 #[derive(Debug, Default)]
 pub struct Schedule {
-    pub(super) ops: Ops,
+    pub(crate) ops: Ops,
     /// By rank, and in a rank by the operation waited for.
-    pub(super) dependents: Vec<Dependent>,
+    pub(crate) dependents: Vec<Dependent>,
     /// By operation, in the order of all: the first of those that wait for it, and one more for the end; empty where
     /// nothing waits so.
     first_dependents: Vec<u32>,
     /// One a rank.
-    pub(super) parts: Vec<Part>,
+    pub(crate) parts: Vec<Part>,
 }
 
 impl Schedule {
@@ -79,7 +79,7 @@ impl Schedule {
 
     /// Notes where the dependents of each operation begin: they lie in the order of the operations, as ranks are read one
     /// after the other. Nothing where there are more than 2³², which have no place in a memory.
-    pub(super) fn index(&mut self) -> Option<()> {
+    pub(crate) fn index(&mut self) -> Option<()> {
         if self.dependents.is_empty() {
             return Some(());
         }
@@ -103,7 +103,7 @@ impl Schedule {
 
     /// Those that wait for the operation at this place.
     #[inline]
-    pub(super) fn dependents_of(&self, place: usize) -> std::ops::Range<usize> {
+    pub(crate) fn dependents_of(&self, place: usize) -> std::ops::Range<usize> {
         self.first_dependents[place] as usize..self.first_dependents[place + 1] as usize
     }
 

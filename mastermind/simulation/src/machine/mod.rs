@@ -6,7 +6,7 @@
 //! processors = 4
 //! queue = "fcfs"                 # or { round_robin_ns = 10_000_000 }
 //! waiting = "blocks"             # or "yields", "spins": what a process does that waits for another
-//! regroup_turns = 24             # of so many turns on a busy node one is double; without it none
+//! regroup_turns = 24             # of so many time slices on an oversubscribed node one is double; without it none
 //!
 //! [network]                      # LogGP, nanoseconds; [network.intra] and [network.inter] override
 //! latency_ns = 2500              # L
@@ -31,27 +31,26 @@
 
 use crate::program::Collectives;
 
-mod link;
 mod read;
 mod write;
 
-pub use link::{Link, MOST_PIECES, Piece, Pieces, Rendezvous};
+pub use crate::loggp::{Link, MOST_PIECES, Piece, Pieces, Rendezvous};
 pub use read::{MachineError, read_machine};
 pub use write::write_machine;
 
-/// How processes that want a processor of a busy node wait.
+/// How processes wait for a processor of an oversubscribed node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Queue {
     /// First come, first served.
     Fcfs,
-    /// In turns.
+    /// By time slices.
     RoundRobin {
-        /// Longest turn, nanoseconds, ≥ 1.
+        /// Time slice, nanoseconds, ≥ 1.
         quantum_ns: u64,
     },
 }
 
-/// What a process of a busy node does that waits for a message, or for the receiver of one.
+/// What a process of an oversubscribed node does that waits for a message, or for the receiver of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Waiting {
     /// It leaves its processor, and its messages need none of those that are queued for.
@@ -59,7 +58,7 @@ pub enum Waiting {
     Blocks,
     /// It looks for its message each time it has a processor, and gives that back at once.
     Yields,
-    /// It keeps its processor until its turn is over, and looks for its message all the while.
+    /// It keeps its processor until its time slice is over, and polls for its message all the while.
     Spins,
 }
 
@@ -89,9 +88,9 @@ pub struct Machine {
     pub processors: u32,
     /// How processes wait for a processor.
     pub queue: Queue,
-    /// How processes wait for each other on a busy node.
+    /// How processes wait for each other on an oversubscribed node.
     pub waiting: Waiting,
-    /// Of so many turns of a busy node's processors one is twice as long, ≥ 2: what else runs on a machine makes a
+    /// Of so many time slices of an oversubscribed node one is twice as long, ≥ 2: what else runs on a machine makes a
     /// process keep its processor now and then, and others run beside each other from then on. `None` where nothing
     /// does. Only where processes do not block.
     pub regroup_turns: Option<u32>,

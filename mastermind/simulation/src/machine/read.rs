@@ -26,7 +26,7 @@ pub enum MachineError {
         /// Its bounds.
         expected: &'static str,
     },
-    /// Processes that never leave their processor, and no turns.
+    /// Processes that never leave their processor, and no time slices.
     #[error(
         "cannot use machine parameter \"nodes.waiting\": \"spins\" where a processor is kept as long as \
          it is wanted, expected queue = {{ round_robin_ns = … }}"
@@ -204,7 +204,7 @@ pub fn read_machine(text: &str) -> Result<Machine, MachineError> {
         queue,
         waiting,
         regroup_turns: match whole("nodes.regroup_turns", regroup_turns)? {
-            // A turn that follows each turn would never be over.
+            // A time slice that follows each would never end.
             Some(1) => {
                 return Err(MachineError::OutOfBounds {
                     parameter: "nodes.regroup_turns",

@@ -14,8 +14,8 @@ use super::model::{Element, ElementKind, Model};
 use super::operation::Operation;
 use crate::expression::{Binary, Compiled, Expression, Kind, Scope, Symbol, Unary};
 
-/// The name of the function.
-pub(crate) const CHANCE: &str = "chance";
+/// The name of the function of probability, [`chance_calls`] counts its calls.
+pub const CHANCE: &str = "chance";
 
 const MULTIPLIER: f64 = 1_664_525.0;
 const MODULUS: f64 = 1_073_741_824.0;
@@ -23,15 +23,15 @@ const MODULUS: f64 = 1_073_741_824.0;
 /// Most places of a model.
 const MAX_PLACES: usize = 10_000;
 
-/// How often a condition asks of chance.
-pub(crate) fn asks(condition: &Expression) -> usize {
+/// How many calls of [`CHANCE`] an expression has.
+pub fn chance_calls(condition: &Expression) -> usize {
     match condition {
         Expression::Call(name, arguments) => {
-            usize::from(name == CHANCE) + arguments.iter().map(asks).sum::<usize>()
+            usize::from(name == CHANCE) + arguments.iter().map(chance_calls).sum::<usize>()
         }
-        Expression::Unary(_, x) => asks(x),
-        Expression::Binary(_, a, b) => asks(a) + asks(b),
-        Expression::Choice(parts) => parts.iter().map(asks).sum(),
+        Expression::Unary(_, x) => chance_calls(x),
+        Expression::Binary(_, a, b) => chance_calls(a) + chance_calls(b),
+        Expression::Choice(parts) => parts.iter().map(chance_calls).sum(),
         _ => 0,
     }
 }
@@ -42,11 +42,11 @@ pub(super) fn places(model: &Model) -> usize {
         let each = |element: &Element| match &element.kind {
             ElementKind::Decision { branches } => {
                 let one = |branch: &super::Branch| {
-                    branch.guard.as_ref().map_or(0, asks) + of(&branch.flow)
+                    branch.guard.as_ref().map_or(0, chance_calls) + of(&branch.flow)
                 };
                 branches.iter().map(one).sum()
             }
-            ElementKind::While { condition, flow } => asks(condition) + of(flow),
+            ElementKind::While { condition, flow } => chance_calls(condition) + of(flow),
             ElementKind::Loop { flow, .. }
             | ElementKind::Parallel { flow, .. }
             | ElementKind::Critical { flow, .. } => of(flow),
@@ -59,14 +59,14 @@ pub(super) fn places(model: &Model) -> usize {
 }
 
 impl Lowering<'_> {
-    /// A condition as code; what it asks of chance is drawn before it.
+    /// A condition as code; the values of its calls of [`CHANCE`] are drawn before it.
     pub(super) fn condition(
         &mut self,
         condition: &Expression,
         scope: &Scope,
         at: (&str, &str),
     ) -> Compiled {
-        if asks(condition) == 0 {
+        if chance_calls(condition) == 0 {
             return self.compile(Kind::Truth, condition, scope, at);
         }
         let mut scope = scope.clone();

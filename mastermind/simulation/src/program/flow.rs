@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::chance::asks;
+use super::chance::chance_calls;
 use super::check::Rule;
 use super::collectives::Choice;
 use super::lower::Lowering;
@@ -179,7 +179,10 @@ impl Lowering<'_> {
                 self.find(Rule::UnreachableElement, at.0, at.1, reason);
             }
             let same = |other: &Branch| other.guard.is_some() && other.guard == branch.guard;
-            let is_drawn = branch.guard.as_ref().is_some_and(|guard| asks(guard) > 0);
+            let is_drawn = branch
+                .guard
+                .as_ref()
+                .is_some_and(|guard| chance_calls(guard) > 0);
             if !is_drawn && branches[..i].iter().any(same) {
                 let reason = format!("branch {} has the guard of one before", i + 1);
                 self.find(Rule::OverlappingGuards, at.0, at.1, reason);

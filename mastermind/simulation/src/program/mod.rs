@@ -15,7 +15,7 @@ mod read;
 pub mod record;
 mod symbols;
 
-pub(crate) use chance::{CHANCE, asks};
+pub use chance::{CHANCE, chance_calls};
 pub(crate) use flow::assigned;
 
 pub use check::{Finding, Rule, check};

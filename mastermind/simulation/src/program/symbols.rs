@@ -26,7 +26,7 @@ impl System {
     }
 
     /// Whether a name is one that every model has.
-    pub(crate) fn knows(name: &str) -> bool {
+    pub fn knows(name: &str) -> bool {
         let any = Self {
             processes: 1,
             nodes: 1,

@@ -12,7 +12,7 @@ use crate::engine::wavefront::sweep;
 fn a_hundred_by_a_hundred() {
     let outcome = outcome(&sweep(100, 100, 10, 2, 6000, 1_000_000), &machine(), 10_000);
     assert_eq!(outcome.messages, 3_168_000);
-    assert_eq!((outcome.makespan_ns, outcome.undecided), (770_783_304, 0));
+    assert_eq!((outcome.makespan_ns, outcome.ties), (770_783_304, 0));
     assert!(
         outcome.memory_bytes <= 350 * 10_000,
         "{}",
@@ -26,7 +26,7 @@ fn twenty_eight_thousand() {
     let outcome = outcome(&sweep(160, 175, 26, 2, 3360, 294_000), &machine(), 28_000);
     assert_eq!(outcome.messages, 23_156_640);
     assert_eq!(outcome.makespan_ns, 444_002_904);
-    assert!((1..20).contains(&outcome.undecided));
+    assert!((1..20).contains(&outcome.ties));
     // As for a million processes: 400 MB. With shorter blocks more messages are on their way.
     assert!(
         outcome.memory_bytes <= 400 * 28_000,
@@ -55,7 +55,7 @@ proptest! {
         let traced = simulate_traced(&program, &machine, &mut |_| (), &mut |_| ());
         let mut traced = traced.expect("an end");
         for outcome in [&mut found, &mut traced] {
-            (outcome.memory_bytes, outcome.undecided) = (0, 0);
+            (outcome.memory_bytes, outcome.ties) = (0, 0);
         }
         prop_assert_eq!(found, traced);
     }

@@ -218,7 +218,7 @@ fn plain(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mastermind_simulation::plantuml::read_plantuml;
+    use mastermind_diagrams::read_plantuml;
 
     fn drawn() -> Drawn {
         let text = "@startuml\nstart\n:a<b {cost = ms(1) * (process + 1)};\nif (process == 0) then (yes)\n\

@@ -6,7 +6,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use indicatif::ProgressBar;
-use mastermind_simulation::goal::{ScheduleOutcome, read_goal_of, simulate_schedule_with};
+use mastermind_simulation::engine::{ScheduleOutcome, simulate_schedule_with};
+use mastermind_simulation::goal::read_goal_of;
 use mastermind_simulation::machine::Machine;
 
 use super::{Element, Process, Report, Simulate, tell, told};

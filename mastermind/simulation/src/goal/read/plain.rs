@@ -2,8 +2,8 @@
 //!
 //! Eight bytes are looked at together, and the name that comes next is known before it is read.
 
-use super::super::schedule::{Kind, Op};
-use super::{GREATEST, Reader};
+use crate::goal::read::{GREATEST, Reader};
+use crate::goal::schedule::{Kind, Op};
 
 /// The text and how far it is read.
 struct Plain<'a> {

@@ -1,0 +1,101 @@
+//! An activity as nodes and edges.
+
+use mastermind_simulation::expression::Expression;
+use mastermind_simulation::program::ElementKind;
+
+/// The nodes and edges of an activity, or of a group in one.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Graph {
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) edges: Vec<Edge>,
+}
+
+/// A node.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Node {
+    pub(crate) name: String,
+    /// Where the file has it.
+    pub(crate) at: String,
+    pub(crate) kind: NodeKind,
+}
+
+/// What a node is.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum NodeKind {
+    Initial,
+    /// The end of the activity, or of one way through it.
+    Final,
+    Element(ElementKind),
+    /// A flow of its own, run as the wrapper says.
+    Group(Wrapper, Graph),
+    /// `ordered`: the first guard that holds is taken; else exactly one may hold.
+    Decision {
+        ordered: bool,
+    },
+    Merge,
+    Fork,
+    Join,
+}
+
+/// How a group's flow is run.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Wrapper {
+    /// Once.
+    Plain,
+    Parallel {
+        threads: Expression,
+    },
+    Critical {
+        lock: String,
+    },
+    /// `first`: what the variable begins with.
+    Loop {
+        count: Expression,
+        first: Expression,
+        variable: Option<String>,
+    },
+    While {
+        condition: Expression,
+    },
+}
+
+/// An edge between two nodes, by their index.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Edge {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    pub(crate) guard: Option<Guard>,
+}
+
+/// When an edge that leaves a decision is taken.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Guard {
+    When(Expression),
+    /// Where no other is.
+    Otherwise,
+    /// Where something holds that is said in prose; `share` of the times, where that is said. No graph has any once it is
+    /// [settled](super::settle).
+    Prose {
+        text: String,
+        share: Option<f64>,
+    },
+}
+
+impl Graph {
+    /// Adds a node and gives its index.
+    pub(crate) fn node(&mut self, name: &str, at: String, kind: NodeKind) -> usize {
+        let name = name.to_owned();
+        self.nodes.push(Node { name, at, kind });
+        self.nodes.len() - 1
+    }
+
+    /// Adds an edge without a guard.
+    pub(crate) fn edge(&mut self, from: usize, to: usize) {
+        self.guarded(from, to, None);
+    }
+
+    /// Adds an edge.
+    pub(crate) fn guarded(&mut self, from: usize, to: usize, guard: Option<Guard>) {
+        self.edges.push(Edge { from, to, guard });
+    }
+}

@@ -1,0 +1,222 @@
+//! What diagrams drawn for people leave open: conditions in prose, several beginnings, what nothing leads to.
+//!
+//! A condition that is no expression is taken with a probability: the share that its label says (`yes, 30 %`, MARTE's
+//! `prob`), else what is left in equal parts. Each is a warning, so that nobody takes such a model for a calculated one.
+
+use super::collect::{Collected, Place};
+use super::graph::{Edge, Graph, Guard, NodeKind, Wrapper};
+use mastermind_simulation::expression::{Argument, Builtin, Expression};
+use mastermind_simulation::program::{CHANCE, ElementKind, Rule, System};
+
+/// Makes a graph one that a flow can be found in, and warns of what was taken for granted.
+///
+/// # Arguments
+/// * `declares` - whether the file declares variables or functions: then a name in a condition that it does not know
+///   is a mistake and no prose
+pub(crate) fn settle(graph: &mut Graph, declares: bool, out: &mut Collected) {
+    for node in &mut graph.nodes {
+        if let NodeKind::Group(_, inner) = &mut node.kind {
+            settle(inner, declares, out);
+        }
+    }
+    begin_once(graph, out);
+    drop_unreachable(graph, out);
+    for node in 0..graph.nodes.len() {
+        if matches!(graph.nodes[node].kind, NodeKind::Decision { .. }) {
+            decide(graph, node, declares, out);
+        }
+    }
+}
+
+/// Whether a graph assigns variables, or counts with them.
+pub(crate) fn declares(graph: &Graph) -> bool {
+    graph.nodes.iter().any(|node| match &node.kind {
+        NodeKind::Element(ElementKind::Action { code, .. }) => !code.is_empty(),
+        NodeKind::Group(wrapper, inner) => {
+            matches!(
+                wrapper,
+                Wrapper::Loop {
+                    variable: Some(_),
+                    ..
+                }
+            ) || declares(inner)
+        }
+        _ => false,
+    })
+}
+
+/// The share that a label says: `yes, 30 %`, `[30%]`.
+pub(crate) fn share_of(label: &str) -> Option<f64> {
+    let before = label.split('%').next().filter(|_| label.contains('%'))?;
+    let digits = before
+        .trim_end()
+        .rsplit(|c: char| !(c.is_ascii_digit() || c == '.'))
+        .next()?;
+    let percent: f64 = digits.parse().ok()?;
+    (0.0..=100.0).contains(&percent).then_some(percent / 100.0)
+}
+
+/// UML: an activity with several initial nodes begins at all of them at once.
+fn begin_once(graph: &mut Graph, out: &mut Collected) {
+    let is_initial = |i: &usize| graph.nodes[*i].kind == NodeKind::Initial;
+    let initial: Vec<usize> = (0..graph.nodes.len()).filter(is_initial).collect();
+    let [first, _, ..] = initial[..] else {
+        return;
+    };
+    let at = graph.nodes[first].at.clone();
+    let place = Place {
+        element: &graph.nodes[first].name,
+        at: &at,
+    };
+    let reason = format!(
+        "{} initial nodes: the activity begins at all of them at once",
+        initial.len()
+    );
+    out.warn(Rule::InitialNode, place, reason);
+    for node in &initial {
+        graph.nodes[*node].kind = NodeKind::Merge;
+    }
+    let begin = graph.node("begin", at.clone(), NodeKind::Initial);
+    let fork = graph.node("begin", at, NodeKind::Fork);
+    graph.edge(begin, fork);
+    for node in initial {
+        graph.edge(fork, node);
+    }
+}
+
+/// Leaves out what no way leads to from the initial node, as `detach` leaves it behind.
+fn drop_unreachable(graph: &mut Graph, out: &mut Collected) {
+    let is_initial = |i: &usize| graph.nodes[*i].kind == NodeKind::Initial;
+    let Some(initial) = (0..graph.nodes.len()).find(is_initial) else {
+        return;
+    };
+    let mut leaves = vec![Vec::new(); graph.nodes.len()];
+    for edge in &graph.edges {
+        leaves[edge.from].push(edge.to);
+    }
+    let mut reached = vec![false; graph.nodes.len()];
+    let mut open = vec![initial];
+    while let Some(node) = open.pop() {
+        if !std::mem::replace(&mut reached[node], true) {
+            open.extend(&leaves[node]);
+        }
+    }
+    if reached.iter().all(|reached| *reached) {
+        return;
+    }
+    let mut places = vec![0; graph.nodes.len()];
+    let mut kept = Vec::new();
+    for (i, node) in std::mem::take(&mut graph.nodes).into_iter().enumerate() {
+        places[i] = kept.len();
+        if reached[i] {
+            kept.push(node);
+        } else if matches!(node.kind, NodeKind::Element(_) | NodeKind::Group(..)) {
+            let place = Place {
+                element: &node.name,
+                at: &node.at,
+            };
+            let reason = "no way leads to it from the initial node: it is left out";
+            out.warn(Rule::UnreachableElement, place, reason);
+        }
+    }
+    graph.nodes = kept;
+    graph.edges.retain(|edge| reached[edge.from]);
+    for edge in &mut graph.edges {
+        (edge.from, edge.to) = (places[edge.from], places[edge.to]);
+    }
+}
+
+/// Gives the ways out of a decision that prose stands at their probabilities.
+fn decide(graph: &mut Graph, node: usize, declares: bool, out: &mut Collected) {
+    let of_node = |edge: &Edge| edge.from == node;
+    let edges: Vec<usize> = (0..graph.edges.len())
+        .filter(|i| of_node(&graph.edges[*i]))
+        .collect();
+    let mut prose: Vec<(usize, String, Option<f64>)> = Vec::new();
+    let mut n_otherwise = 0;
+    for edge in &edges {
+        match &graph.edges[*edge].guard {
+            Some(Guard::Prose { text, share }) => prose.push((*edge, text.clone(), *share)),
+            Some(Guard::When(condition)) if !declares && names_unknown(condition) => {
+                prose.push((*edge, condition.to_string(), None));
+            }
+            Some(Guard::When(_)) => {}
+            Some(Guard::Otherwise) | None => n_otherwise += 1,
+        }
+    }
+    if prose.is_empty() {
+        return;
+    }
+    let given: f64 = prose.iter().filter_map(|(.., share)| *share).sum();
+    let open = prose.iter().filter(|(.., share)| share.is_none()).count() + n_otherwise;
+    let each = (1.0 - given).max(0.0) / open.max(1) as f64;
+    let all_prose = prose.len() + n_otherwise == edges.len();
+    let n = prose.len();
+    let mut left = 1.0_f64;
+    for (i, (edge, text, share)) in prose.into_iter().enumerate() {
+        let share = share.unwrap_or(each);
+        // What is asked after others did not hold.
+        let probability = if left > 0.0 {
+            (share / left).min(1.0)
+        } else {
+            0.0
+        };
+        left -= share;
+        let is_last = i + 1 == n && n_otherwise == 0 && all_prose;
+        graph.edges[edge].guard = Some(if is_last {
+            Guard::Otherwise
+        } else {
+            let arguments = vec![Expression::Number(probability)];
+            Guard::When(Expression::Call(CHANCE.to_owned(), arguments))
+        });
+        let at = &graph.nodes[node].at;
+        let element = if text.is_empty() {
+            &graph.nodes[node].name
+        } else {
+            &text
+        };
+        let reason = format!(
+            "no condition that can be evaluated: taken with probability {share:.3}, by all processes alike; \
+             write an expression, or a share as in \"yes, 30 %\""
+        );
+        out.warn(Rule::Prose, Place { element, at }, reason);
+    }
+}
+
+/// Whether a condition names what no model has by itself.
+fn names_unknown(condition: &Expression) -> bool {
+    let all = |parts: &[Expression]| parts.iter().any(names_unknown);
+    match condition {
+        Expression::Number(_) | Expression::Truth(_) => false,
+        Expression::Name(name) => !System::knows(name),
+        Expression::Unary(_, x) => names_unknown(x),
+        Expression::Binary(_, a, b) => names_unknown(a) || names_unknown(b),
+        Expression::Choice(parts) => all(&parts[..]),
+        Expression::Call(name, arguments) => {
+            (name != CHANCE && Builtin::named(name).is_none()) || all(arguments)
+        }
+        Expression::Fitted(_, arguments) => arguments.iter().any(|(_, argument)| match argument {
+            Argument::Value(value) => names_unknown(value),
+            Argument::Label(_) => false,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share_of;
+
+    #[test]
+    fn a_label_may_say_a_share() {
+        for (label, share) in [
+            ("yes, 30 %", Some(0.3)),
+            ("[12.5%]", Some(0.125)),
+            ("yes", None),
+            ("30", None),
+            ("%", None),
+            ("120 %", None),
+        ] {
+            assert_eq!(share_of(label), share, "{label}");
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! A graph to a flow of elements.
+//!
+//! Loops are natural ones: an edge back to a node that all ways to it lead through. In a loop, and
+//! outside of all, what is left goes one way, and what a decision or fork leads to ends where all
+//! its ways meet again. A loop with one way out, at its begin, becomes a `while`; any other one with
+//! a variable that says whether to go round again.
+//!
+//! # Source
+//! A. Aho et al., "Compilers", 2nd edition, section 9.6 (dominators, natural loops).
+
+mod loops;
+mod rules;
+mod walk;
+
+use super::collect::Collected;
+use super::graph::Graph;
+use mastermind_simulation::program::{Element, Variable};
+
+/// What readers take differently.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Manners {
+    /// Several edges into one action are alternatives. In UML it waits for all of them.
+    pub(crate) merges_by_itself: bool,
+}
+
+/// A flow, and the variables it needs.
+#[derive(Debug, Default)]
+pub(crate) struct Structured {
+    pub(crate) flow: Vec<Element>,
+    pub(crate) locals: Vec<Variable>,
+}
+
+/// The flow of an activity's graph; an empty one where a finding says why there is none.
+///
+/// # Arguments
+/// * `place` - the activity
+pub(crate) fn structure(
+    graph: &Graph,
+    manners: Manners,
+    place: &str,
+    out: &mut Collected,
+) -> Structured {
+    let mut names = walk::Names::default();
+    walk::structured(graph, manners, place, &mut names, out)
+}

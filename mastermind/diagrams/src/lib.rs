@@ -1,0 +1,22 @@
+//! Activity diagrams that other people's tools draw, read as program models.
+//!
+//! [`read_plantuml`] reads PlantUML in both of its syntaxes, [`read_xmi`] reads UML 2.5.1 in XMI. Each gives a
+//! [`Reading`]: the [`Model`](mastermind_simulation::program::Model) that `mastermind-simulation` runs, and warnings about
+//! what was ignored or assumed. The module of each reader ([`plantuml`], [`xmi`]) says which annotations it knows.
+//!
+//! Both readers build the same graph of nodes and edges for each activity (`diagram::Graph`); `diagram::structure` then finds
+//! decisions, loops, forks and joins in it, by the same rules for both. Pure functions: nothing here reads a file or prints.
+//!
+//! ```
+//! let reading = mastermind_diagrams::read_plantuml("@startuml\nstart\n:a <<action+>> {cost = 1};\nstop\n@enduml\n")?;
+//! assert_eq!(reading.model.activities.len(), 1);
+//! # Ok::<(), mastermind_diagrams::DiagramError>(())
+//! ```
+
+mod diagram;
+pub mod plantuml;
+pub mod xmi;
+
+pub use diagram::{DiagramError, Reading};
+pub use plantuml::read_plantuml;
+pub use xmi::read_xmi;

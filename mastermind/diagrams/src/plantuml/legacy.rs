@@ -1,0 +1,420 @@
+//! The legacy syntax: edges between activities that are named where they first appear.
+
+mod parts;
+
+use std::collections::BTreeMap;
+
+use super::flow::Flow;
+use super::lines::{Block, Line};
+use super::text::{after, name_and_words};
+use crate::diagram::{
+    Annotation, Collected, Edge, Graph, Guard, NodeKind, Place, Sections, guard_of, prose,
+};
+use mastermind_simulation::expression::{Expression, parse};
+use mastermind_simulation::program::Rule;
+use parts::{Entity, arrow, entity};
+
+/// Whether a diagram is in the legacy syntax: it has `(*)`, or begins with a name in quotes.
+pub(super) fn is_legacy(block: &Block) -> bool {
+    let is_new = |line: &Line| line.text == "start" || line.text.starts_with(':');
+    let begins = |line: &Line| line.text.starts_with("(*") || line.text.contains("> (*");
+    !block.lines.iter().any(is_new) && block.lines.iter().any(begins)
+}
+
+/// The graph of a diagram.
+pub(super) fn graph(block: &Block, sections: &mut Sections, out: &mut Collected) -> Graph {
+    let mut reader = Reader {
+        flow: Flow::default(),
+        known: BTreeMap::new(),
+        bars: BTreeMap::new(),
+        last: None,
+        branches: Vec::new(),
+        conditions: BTreeMap::new(),
+        partitions: 0,
+        sections,
+        out,
+    };
+    let mut lines = block.lines.iter();
+    while let Some(line) = lines.next() {
+        let line = reader.whole(line, &mut lines);
+        if !reader.note(&line, &mut lines) {
+            reader.line(&line);
+        }
+    }
+    for (_, at) in std::mem::take(&mut reader.branches) {
+        let place = Place {
+            element: "if",
+            at: &at,
+        };
+        reader
+            .out
+            .find(Rule::Syntax, place, "\"if\" is not ended, expected endif");
+    }
+    reader.bars_as_nodes();
+    reader.flow.finish(reader.out)
+}
+
+struct Reader<'a> {
+    flow: Flow,
+    known: BTreeMap<String, usize>,
+    /// Nodes that are bars, with their name.
+    bars: BTreeMap<usize, String>,
+    /// What an arrow without a begin leaves.
+    last: Option<usize>,
+    /// Open decisions, and where they are.
+    branches: Vec<(usize, String)>,
+    /// What `true` and `false` are said of.
+    conditions: BTreeMap<usize, Expression>,
+    partitions: usize,
+    sections: &'a mut Sections,
+    out: &'a mut Collected,
+}
+
+impl Reader<'_> {
+    fn wrong(&mut self, line: &Line, reason: impl Into<String>) {
+        let shown: String = line.text.chars().take(60).collect();
+        let at = line.at();
+        let place = Place {
+            element: &shown,
+            at: &at,
+        };
+        self.out.find(Rule::Syntax, place, reason);
+    }
+
+    /// The line with those after it up to the quotation mark that ends a name.
+    fn whole<'l>(&self, line: &Line, lines: &mut impl Iterator<Item = &'l Line>) -> Line {
+        let mut whole = line.clone();
+        while whole.text.matches('"').count() % 2 == 1 {
+            let Some(next) = lines.next() else {
+                break;
+            };
+            whole.text.push_str("\\n");
+            whole.text.push_str(&next.text);
+        }
+        whole
+    }
+
+    fn line(&mut self, line: &Line) {
+        let text = line.text.as_str();
+        let lower = text.to_ascii_lowercase();
+        if text == "}" || lower == "end partition" {
+            if self.partitions == 0 {
+                self.wrong(line, "no partition is open, expected none to be ended");
+            }
+            self.partitions = self.partitions.saturating_sub(1);
+        } else if after(text, "partition").is_some() {
+            self.partitions += 1;
+        } else if lower == "else" {
+            match self.branches.last() {
+                Some((decision, _)) => self.last = Some(*decision),
+                None => self.wrong(line, "else without an if, expected one before it"),
+            }
+        } else if matches!(lower.as_str(), "endif" | "end if") {
+            if self.branches.pop().is_none() {
+                self.wrong(line, "endif without an if, expected one before it");
+            }
+        } else if let Some(rest) = after(text, "if").filter(|rest| rest.starts_with('"')) {
+            self.open(line, self.last, None, rest);
+        } else {
+            self.link(line);
+        }
+    }
+
+    /// `if "condition" then`, at the end of an arrow or not.
+    fn open(&mut self, line: &Line, from: Option<usize>, label: Option<&str>, rest: &str) {
+        let found = rest.strip_prefix('"').and_then(|rest| rest.split_once('"'));
+        let Some((condition, rest)) = found else {
+            self.wrong(
+                line,
+                "no condition in quotation marks, expected if \"condition\" then",
+            );
+            return;
+        };
+        let rest = match after(rest.trim_start(), "as") {
+            Some(rest) => rest.split_once(' ').map_or("", |(_, rest)| rest),
+            None => rest.trim_start(),
+        };
+        if !rest.trim().is_empty() && !rest.trim().eq_ignore_ascii_case("then") {
+            self.wrong(line, "not understood, expected if \"condition\" then");
+        }
+        let kind = NodeKind::Decision { ordered: true };
+        let decision = self.flow.graph.node(condition, line.at(), kind);
+        if let Ok(condition) = parse(condition.trim_end_matches('?')) {
+            self.conditions.insert(decision, condition);
+        }
+        if let Some(from) = from {
+            self.tie(line, from, decision, label);
+        }
+        self.branches.push((decision, line.at()));
+        self.last = Some(decision);
+    }
+
+    /// `"A" -->[guard] "B"`.
+    fn link(&mut self, line: &Line) {
+        let text = line.text.as_str();
+        let (first, rest) = match entity(text) {
+            Some((entity, rest)) => (Some(entity), rest),
+            None => (None, text),
+        };
+        let Some((label, rest)) = arrow(rest) else {
+            match first {
+                // A name alone: what comes next goes on from it.
+                Some(entity) if rest.trim().is_empty() => {
+                    self.last = self.node(line, &entity, true);
+                }
+                _ => self.wrong(
+                    line,
+                    "not understood, expected a line of an activity diagram in the legacy syntax",
+                ),
+            }
+            return;
+        };
+        let from = match &first {
+            Some(entity) => self.node(line, entity, true),
+            None => self.last,
+        };
+        let Some(from) = from else {
+            self.wrong(
+                line,
+                "an arrow that leaves nothing, expected an activity before it",
+            );
+            return;
+        };
+        if let Some(rest) = after(rest, "if").filter(|rest| rest.starts_with('"')) {
+            self.open(line, Some(from), label, rest);
+            return;
+        }
+        let Some((target, rest)) = entity(rest) else {
+            self.wrong(
+                line,
+                "an arrow that leads to nothing, expected an activity after it",
+            );
+            return;
+        };
+        let rest = rest.trim();
+        if !rest.is_empty() && after(rest, "in").is_none() && !rest.starts_with('#') {
+            self.wrong(
+                line,
+                format!("\"{rest}\" after the activity, expected nothing"),
+            );
+        }
+        let Some(to) = self.node(line, &target, false) else {
+            return;
+        };
+        self.tie(line, from, to, label);
+        self.last = Some(to);
+    }
+
+    fn tie(&mut self, line: &Line, from: usize, to: usize, label: Option<&str>) {
+        let is_decision = matches!(self.flow.graph.nodes[from].kind, NodeKind::Decision { .. });
+        let at = line.at();
+        let name = self.flow.graph.nodes[from].name.clone();
+        let place = Place {
+            element: &name,
+            at: &at,
+        };
+        let label = label.unwrap_or_default();
+        let guard = if is_decision {
+            self.guard(from, label)
+        } else {
+            if !label.is_empty() {
+                self.out.warn(
+                    Rule::Ignored,
+                    place,
+                    "the text of an arrow that leaves no decision",
+                );
+            }
+            None
+        };
+        self.flow.graph.guarded(from, to, guard);
+    }
+
+    fn guard(&self, from: usize, label: &str) -> Option<Guard> {
+        let condition = self.conditions.get(&from);
+        let is_first = self
+            .flow
+            .graph
+            .edges
+            .iter()
+            .all(|edge: &Edge| edge.from != from);
+        let lower = label.trim().to_ascii_lowercase();
+        let words = [
+            "",
+            "yes",
+            "true",
+            "y",
+            "no",
+            "false",
+            "n",
+            "else",
+            "otherwise",
+        ];
+        if words.contains(&lower.as_str()) {
+            return match (condition, is_first) {
+                (Some(condition), true) => {
+                    let word = if label.is_empty() { "yes" } else { label };
+                    guard_of(word, Some(condition))
+                }
+                (None, true) => {
+                    let name = &self.flow.graph.nodes[from].name;
+                    Some(prose(name, label))
+                }
+                (_, false) => Some(Guard::Otherwise),
+            };
+        }
+        match (parse(label), condition, is_first) {
+            (Ok(guard), ..) => Some(Guard::When(guard)),
+            // A label in prose, of a condition that says it.
+            (Err(_), Some(condition), true) => Some(Guard::When(condition.clone())),
+            (Err(_), Some(_), false) => Some(Guard::Otherwise),
+            (Err(_), None, _) => Some(prose(label, label)),
+        }
+    }
+
+    /// The node of an entity, made where it is new.
+    fn node(&mut self, line: &Line, entity: &Entity<'_>, leaves: bool) -> Option<usize> {
+        let at = line.at();
+        let (key, name) = match entity {
+            Entity::Star if leaves => ("(*) begin".to_owned(), "start"),
+            Entity::Star => ("(*) end".to_owned(), "end"),
+            Entity::Bar(name) => (format!("={name}"), *name),
+            Entity::Branch(name) => (format!("<>{name}"), *name),
+            Entity::Named { code, .. } => {
+                let is_branch = self.known.contains_key(&format!("<>{code}"));
+                let prefix = if is_branch { "<>" } else { "" };
+                (format!("{prefix}{code}"), *code)
+            }
+        };
+        let known = self.known.get(&key).copied();
+        let node = known.unwrap_or_else(|| {
+            let kind = match entity {
+                Entity::Star if leaves => NodeKind::Initial,
+                Entity::Star => NodeKind::Final,
+                Entity::Bar(_) => NodeKind::Merge,
+                Entity::Branch(_) => NodeKind::Decision { ordered: false },
+                Entity::Named { .. } => super::flow::blank(),
+            };
+            self.flow.graph.node(name, at.clone(), kind)
+        });
+        self.known.insert(key, node);
+        match entity {
+            Entity::Bar(name) => {
+                self.bars.insert(node, (*name).to_owned());
+            }
+            Entity::Named {
+                text, stereotype, ..
+            } => self.said(node, text, stereotype, &at),
+            _ => {}
+        }
+        Some(node)
+    }
+
+    /// Takes what an activity's name and stereotype say.
+    fn said(&mut self, node: usize, text: &str, stereotype: &str, at: &str) {
+        if !matches!(self.flow.graph.nodes[node].kind, NodeKind::Element(_)) {
+            return;
+        }
+        let is_new = !self.flow.annotations.contains_key(&node);
+        let annotation = self.flow.annotations.entry(node).or_default();
+        if is_new {
+            let name = name_and_words(text, annotation, at, self.out);
+            self.flow.graph.nodes[node].name = name;
+        }
+        let mut more = Annotation::default();
+        name_and_words(stereotype, &mut more, at, self.out);
+        if !more.is_empty() {
+            name_and_words(stereotype, annotation, at, self.out);
+        }
+    }
+
+    fn note<'l>(&mut self, line: &Line, lines: &mut impl Iterator<Item = &'l Line>) -> bool {
+        let floating = after(&line.text, "floating");
+        let rest = after(floating.unwrap_or(&line.text), "note");
+        let legend = after(&line.text, "legend");
+        let Some(rest) = rest.or(legend) else {
+            return false;
+        };
+        let mut inside = Vec::new();
+        if let (Some((_, text)), None) = (rest.split_once(':'), legend) {
+            inside.push(Line {
+                number: line.number,
+                text: text.trim().to_owned(),
+            });
+        } else {
+            let end = if legend.is_some() {
+                "endlegend"
+            } else {
+                "endnote"
+            };
+            loop {
+                let Some(next) = lines.next() else {
+                    self.wrong(line, "it is not ended, expected end note");
+                    return true;
+                };
+                if next.text.replace(' ', "").eq_ignore_ascii_case(end) {
+                    break;
+                }
+                inside.push(next.clone());
+            }
+        }
+        self.sections.begin();
+        let mut prose = false;
+        for part in &inside {
+            let at = part.at();
+            let place = Place {
+                element: "note",
+                at: &at,
+            };
+            if self.sections.line(&part.text, place, self.out) {
+                continue;
+            }
+            let node = self.last.filter(|_| floating.is_none() && legend.is_none());
+            let taken = node.is_some_and(|node| {
+                let annotation = self.flow.annotations.entry(node).or_default();
+                annotation.said(&part.text)
+            });
+            prose |= !taken;
+        }
+        if prose {
+            let at = line.at();
+            let place = Place {
+                element: "note",
+                at: &at,
+            };
+            self.out.warn(Rule::Ignored, place, "the text of a note");
+        }
+        true
+    }
+
+    /// A bar parts, joins, or both: by its edges. Where none parts, there is nothing to join, and ways of decisions meet.
+    fn bars_as_nodes(&mut self) {
+        let graph = &mut self.flow.graph;
+        let leaves = |bar: &usize| graph.edges.iter().filter(|edge| edge.from == *bar).count() > 1;
+        let parts = self.bars.keys().any(leaves);
+        for (bar, name) in &self.bars {
+            let n_in = graph.edges.iter().filter(|edge| edge.to == *bar).count();
+            let n_out = graph.edges.iter().filter(|edge| edge.from == *bar).count();
+            if n_in > 1 && !parts {
+                let place = Place {
+                    element: name,
+                    at: &graph.nodes[*bar].at,
+                };
+                let reason = "a bar at which ways of decisions meet: no bar parts them";
+                self.out.warn(Rule::MissingMerge, place, reason);
+            }
+            graph.nodes[*bar].kind = match (n_in > 1 && parts, n_out > 1) {
+                (true, true) => {
+                    let at = graph.nodes[*bar].at.clone();
+                    let fork = graph.node(name, at, NodeKind::Fork);
+                    let leaving = graph.edges.iter_mut().filter(|edge| edge.from == *bar);
+                    leaving.for_each(|edge| edge.from = fork);
+                    graph.edge(*bar, fork);
+                    NodeKind::Join
+                }
+                (true, false) => NodeKind::Join,
+                (false, true) => NodeKind::Fork,
+                (false, false) => NodeKind::Merge,
+            };
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! A file as diagrams, each as the lines that say something.
+
+use crate::diagram::{Collected, Place};
+use mastermind_simulation::program::Rule;
+
+/// A diagram.
+#[derive(Debug, Default)]
+pub(super) struct Block {
+    pub(super) name: String,
+    pub(super) lines: Vec<Line>,
+}
+
+/// A line, without comments and the blanks around it; never blank.
+#[derive(Debug, Clone)]
+pub(super) struct Line {
+    /// From 1.
+    pub(super) number: usize,
+    pub(super) text: String,
+}
+
+impl Line {
+    /// `line 12`.
+    pub(super) fn at(&self) -> String {
+        format!("line {}", self.number)
+    }
+}
+
+/// Words that a line of layout begins with.
+const LAYOUT: [&str; 16] = [
+    "title",
+    "header",
+    "footer",
+    "caption",
+    "skinparam",
+    "hide",
+    "show",
+    "scale",
+    "mainframe",
+    "left to right",
+    "top to bottom",
+    "right header",
+    "left header",
+    "center header",
+    "right footer",
+    "center footer",
+];
+
+/// What is between two lines and says nothing of the flow: begin and end.
+const LAYOUT_BLOCKS: [(&str, &str); 4] = [
+    ("<style>", "</style>"),
+    ("title", "end title"),
+    ("header", "endheader"),
+    ("footer", "endfooter"),
+];
+
+/// Preprocessor lines that do not change the flow.
+const HARMLESS: [&str; 4] = ["!theme", "!pragma", "!option", "!assume"];
+
+/// The diagrams of a file.
+pub(super) fn blocks(text: &str, out: &mut Collected) -> Vec<Block> {
+    let mut blocks: Vec<Block> = Vec::new();
+    let mut open: Option<Block> = None;
+    let mut comment = false;
+    let mut layout: Option<&str> = None;
+    let lines = text.trim_start_matches('\u{feff}').lines().zip(1..);
+    for (text, number) in lines {
+        let text = without_comments(text, &mut comment);
+        let text = text.trim();
+        let line = Line {
+            number,
+            text: text.to_owned(),
+        };
+        if let Some(rest) = text.strip_prefix("@startuml") {
+            blocks.extend(open.take());
+            let name = rest.trim().trim_matches('"').to_owned();
+            let lines = Vec::new();
+            open = Some(Block { name, lines });
+            continue;
+        }
+        if text.starts_with("@enduml") {
+            blocks.extend(open.take());
+            layout = None;
+            continue;
+        }
+        let Some(block) = &mut open else {
+            if text.starts_with("@start") {
+                other(&line, out);
+            }
+            continue;
+        };
+        if let Some(end) = layout {
+            if text
+                .replace(' ', "")
+                .eq_ignore_ascii_case(&end.replace(' ', ""))
+            {
+                layout = None;
+            }
+        } else if !text.is_empty() {
+            match passed_over(&line, out) {
+                Passed::No => block.lines.push(line),
+                Passed::Line => {}
+                Passed::UpTo(end) => layout = Some(end),
+            }
+        }
+    }
+    if let Some(block) = open {
+        let at = format!("line {}", text.lines().count());
+        let place = Place {
+            element: "file",
+            at: &at,
+        };
+        out.find(
+            Rule::Syntax,
+            place,
+            "no @enduml, expected the end of the diagram",
+        );
+        blocks.push(block);
+    }
+    blocks
+}
+
+fn other(line: &Line, out: &mut Collected) {
+    let at = line.at();
+    let place = Place {
+        element: &line.text,
+        at: &at,
+    };
+    out.find(
+        Rule::Syntax,
+        place,
+        "no activity diagram, expected @startuml",
+    );
+}
+
+enum Passed {
+    No,
+    Line,
+    UpTo(&'static str),
+}
+
+/// Whether a line says nothing of the flow.
+fn passed_over(line: &Line, out: &mut Collected) -> Passed {
+    let lower = line.text.to_ascii_lowercase();
+    let at = line.at();
+    let first = lower.split_whitespace().next().unwrap_or_default();
+    let place = Place {
+        element: first,
+        at: &at,
+    };
+    if lower.starts_with('!') {
+        if HARMLESS.iter().any(|word| lower.starts_with(word)) {
+            out.warn(
+                Rule::Ignored,
+                place,
+                "a line of the preprocessor that changes no flow",
+            );
+        } else {
+            let reason = "a line of the preprocessor, expected its output (plantuml -preproc)";
+            out.find(Rule::Syntax, place, reason);
+        }
+        return Passed::Line;
+    }
+    for (begin, end) in LAYOUT_BLOCKS {
+        if lower == begin {
+            out.warn(Rule::Ignored, place, "layout");
+            return Passed::UpTo(end);
+        }
+    }
+    if lower.starts_with("skinparam") && lower.ends_with('{') {
+        out.warn(Rule::Ignored, place, "layout");
+        return Passed::UpTo("}");
+    }
+    let is_layout = LAYOUT.iter().any(|word| {
+        lower
+            .strip_prefix(word)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', ':']))
+    });
+    if is_layout {
+        out.warn(Rule::Ignored, place, "layout");
+        return Passed::Line;
+    }
+    Passed::No
+}
+
+/// The line without `' …` where it begins so, and without `/' … '/`.
+fn without_comments(text: &str, inside: &mut bool) -> String {
+    let mut kept = String::new();
+    let mut rest = text;
+    loop {
+        if *inside {
+            let Some(end) = rest.find("'/") else {
+                return kept;
+            };
+            (*inside, rest) = (false, &rest[end + 2..]);
+        }
+        if kept.trim().is_empty() && rest.trim_start().starts_with('\'') {
+            return kept;
+        }
+        let Some(begin) = rest.find("/'") else {
+            kept.push_str(rest);
+            return kept;
+        };
+        kept.push_str(&rest[..begin]);
+        (*inside, rest) = (true, &rest[begin + 2..]);
+    }
+}

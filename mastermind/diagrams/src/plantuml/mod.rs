@@ -1,0 +1,160 @@
+//! PlantUML activity diagrams, in the new syntax and in the legacy one.
+//!
+//! Each `@startuml NAME … @enduml` is an activity, the first the main one. What an action is and costs
+//! is said by a stereotype and by words in braces, on lines of their own, or in a note at the action:
+//!
+//! ```text
+//! @startuml Main
+//! floating note left
+//!   <<globals>>
+//!   P = 4
+//!   <<functions>>
+//!   F_A1() = us(P)
+//! end note
+//! start
+//! :A1 <<action+>> {cost = F_A1()};
+//! if (process == 0) then (yes)
+//!   :to all <<broadcast>>;
+//!   note right: bytes = 800
+//! endif
+//! while (i = 1, 10)
+//!   :step;
+//!   note right
+//!     cost = ms(1) * i
+//!   end note
+//! endwhile
+//! partition "threads <<parallel>> {threads = 4}" {
+//!   :part <<action+>> {cost = ms(2)};
+//! }
+//! stop
+//! @enduml
+//! ```
+//!
+//! Words are those of the TOML form; sections `<<globals>>`, `<<locals>>` and `<<functions>>` stand in
+//! any note or legend. Conditions, cases and guards are expressions, which may ask `chance(0.3)`. What is none is taken with a
+//! probability, with a warning: what its label says (`then (yes, 30 %)`), or in equal parts.
+//!
+//! # Source
+//! The PlantUML Language Reference Guide, "Activity diagram (legacy)" and "Activity diagram (new
+//! syntax)".
+
+mod flow;
+mod legacy;
+mod lines;
+mod new;
+mod text;
+
+use std::collections::BTreeMap;
+
+use crate::diagram::{
+    Collected, DiagramError, Graph, Manners, Place, Reading, Sections, declares, settle, structure,
+};
+use mastermind_simulation::program::{Activity, Model, Rule, Variable};
+
+/// Longest file, bytes: text that somebody writes.
+const LONGEST: usize = 32 << 20;
+
+/// Reads the activity diagrams of a PlantUML file.
+///
+/// # Errors
+/// [`DiagramError::TooLong`]; [`DiagramError::Findings`] with all that no model can be made of.
+pub fn read_plantuml(text: &str) -> Result<Reading, DiagramError> {
+    if text.len() > LONGEST {
+        let (found, most) = (text.len(), LONGEST);
+        return Err(DiagramError::TooLong { found, most });
+    }
+    let mut out = Collected::default();
+    let blocks = lines::blocks(text, &mut out);
+    if blocks.is_empty() {
+        let place = Place {
+            element: "file",
+            at: "line 1",
+        };
+        out.find(Rule::Syntax, place, "no @startuml, expected a diagram");
+    }
+    let mut model = Model {
+        name: String::new(),
+        main: String::new(),
+        globals: Vec::new(),
+        functions: BTreeMap::new(),
+        activities: BTreeMap::new(),
+    };
+    let mut read = Vec::new();
+    for block in &blocks {
+        let mut sections = Sections::default();
+        let (graph, manners) = if legacy::is_legacy(block) {
+            let merges_by_itself = true;
+            let graph = legacy::graph(block, &mut sections, &mut out);
+            (graph, Manners { merges_by_itself })
+        } else {
+            let merges_by_itself = false;
+            let graph = new::graph(block, &mut sections, &mut out);
+            (graph, Manners { merges_by_itself })
+        };
+        read.push((block, graph, manners, sections));
+    }
+    let declares = read
+        .iter()
+        .any(|(_, graph, _, sections)| sections.declare() || declares(graph));
+    for (block, mut graph, manners, sections) in read {
+        settle(&mut graph, declares, &mut out);
+        let name = unused(&block.name, &model);
+        add(&mut model, name, &graph, manners, sections, &mut out);
+    }
+    out.reading(model)
+}
+
+fn unused(name: &str, model: &Model) -> String {
+    let base = match (name, model.activities.is_empty()) {
+        ("", true) => "Main".to_owned(),
+        ("", false) => format!("Activity {}", model.activities.len() + 1),
+        (name, _) => name.to_owned(),
+    };
+    let mut name = base.clone();
+    let mut n = 1;
+    while model.activities.contains_key(&name) {
+        n += 1;
+        name = format!("{base} {n}");
+    }
+    name
+}
+
+fn add(
+    model: &mut Model,
+    name: String,
+    graph: &Graph,
+    manners: Manners,
+    sections: Sections,
+    out: &mut Collected,
+) {
+    // A graph that was not understood would only give more findings of the same.
+    let structured = if out.findings.is_empty() {
+        structure(graph, manners, &name, out)
+    } else {
+        structure(&Graph::default(), manners, &name, out)
+    };
+    let mut locals = sections.locals;
+    // A variable that a loop counts may be there already.
+    let is_new = |local: &Variable| locals.iter().all(|known| known.name != local.name);
+    let new: Vec<_> = structured.locals.into_iter().filter(is_new).collect();
+    locals.extend(new);
+    let flow = structured.flow;
+    if model.main.is_empty() {
+        (model.name, model.main) = (name.clone(), name.clone());
+    }
+    model.globals.extend(sections.globals);
+    for (function, value) in sections.functions {
+        if model.functions.insert(function.clone(), value).is_some() {
+            let place = Place {
+                element: &function,
+                at: &name,
+            };
+            out.find(
+                Rule::Annotation,
+                place,
+                "the cost function is there twice, expected once",
+            );
+        }
+    }
+    model.activities.insert(name, Activity { locals, flow });
+}

@@ -1,0 +1,240 @@
+//! UML 2.5.1 activities in XMI, as Eclipse Papyrus writes them, and those that write like it.
+//!
+//! What a node is and costs is said by an applied stereotype and its tagged values (any profile with
+//! a stereotype of Performance Prophet's names), by MARTE's `GaStep` (`hostDemand` is the cost, `rep`
+//! a number of rounds), or by a comment at the node with lines `word = text` as in a PlantUML note.
+//! A comment at nothing may hold sections (`<<globals>>`, `<<locals>>`, `<<functions>>`); attributes with a default value,
+//! of the main activity and the class that owns it, are globals as well; the body of an opaque action
+//! that assigns is its code, and function behaviours are cost functions. Guards are expressions; one in prose is taken with
+//! MARTE's `prob` of its edge or of the step behind it, or in equal parts.
+//!
+//! A document type is refused, and with it every entity that a file would bring.
+//!
+//! # Source
+//! OMG, "Unified Modeling Language 2.5.1", clause 15; "XML Metadata Interchange 2.5.1"; "UML Profile
+//! for MARTE 1.2", clause 15 (`GaStep`) and annex B (values with units).
+
+mod activity;
+mod annotations;
+mod document;
+mod nfp;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::diagram::{
+    Collected, DiagramError, Manners, Place, Reading, Sections, declares, settle, structure,
+};
+use annotations::Annotations;
+use document::Document;
+use mastermind_simulation::program::{Activity, Element, ElementKind, Model, Rule};
+
+/// Longest file, bytes.
+const LONGEST: usize = 256 << 20;
+
+/// Most attributes of an element.
+const MOST_ATTRIBUTES: usize = 1000;
+
+/// Reads the activities of an XMI file.
+///
+/// # Errors
+/// [`DiagramError::TooLong`]; [`DiagramError::Attributes`]; [`DiagramError::Xml`] for what is no XML or has a document type;
+/// [`DiagramError::Findings`] with all that no model can be made of.
+pub fn read_xmi(text: &str) -> Result<Reading, DiagramError> {
+    if text.len() > LONGEST {
+        let (found, most) = (text.len(), LONGEST);
+        return Err(DiagramError::TooLong { found, most });
+    }
+    let (found, most) = (document::most_attributes(text), MOST_ATTRIBUTES);
+    if found > most {
+        return Err(DiagramError::Attributes { found, most });
+    }
+    let xml = roxmltree::Document::parse(text)?;
+    let document = Document::new(&xml);
+    let mut out = Collected::default();
+    let activities = document.activities();
+    let file = Place {
+        element: "file",
+        at: "line 1",
+    };
+    if activities.is_empty() {
+        out.find(Rule::Syntax, file, "no uml:Activity, expected one");
+    }
+    let names = names(&document, &activities);
+    let mut sections = Sections::default();
+    let annotations = Annotations::of(&document, &mut sections, &mut out);
+    let has_variables = document
+        .elements()
+        .any(|node| node.has_tag_name("defaultValue") || document.kind(node) == "FunctionBehavior");
+    let mut read: Vec<Read> = Vec::new();
+    for (i, node) in activities.iter().enumerate() {
+        // What is wrong with an activity that nothing leads to is not what the file is refused for.
+        let mut own = Collected::default();
+        let id = document.id(*node).unwrap_or_default();
+        let Some(name) = names.get(id).cloned() else {
+            continue;
+        };
+        let reader = activity::Reader::new(&document, &annotations, &names);
+        let (mut graph, locals) = reader.activity(*node, &mut own);
+        let declares =
+            has_variables || sections.declare() || !locals.is_empty() || declares(&graph);
+        settle(&mut graph, declares, &mut own);
+        let manners = Manners {
+            merges_by_itself: false,
+        };
+        let structured = structure(&graph, manners, &name, &mut own);
+        let mut locals = locals;
+        locals.extend(structured.locals);
+        let flow = structured.flow;
+        let mut calls = BTreeSet::new();
+        called(&flow, &mut calls);
+        read.push(Read {
+            index: i,
+            name,
+            activity: Activity { locals, flow },
+            calls,
+            own,
+        });
+    }
+    let model = assemble(&document, &activities, read, sections, &mut out);
+    out.reading(model)
+}
+
+/// An activity that was read.
+struct Read {
+    /// In the order of the file.
+    index: usize,
+    name: String,
+    activity: Activity,
+    calls: BTreeSet<String>,
+    own: Collected,
+}
+
+/// A name for each activity that no other one has, by its identifier.
+fn names<'a>(
+    document: &Document<'a, '_>,
+    activities: &[roxmltree::Node<'a, '_>],
+) -> BTreeMap<&'a str, String> {
+    let mut taken = BTreeSet::new();
+    // The last number that was tried of each name.
+    let mut counted = BTreeMap::new();
+    let mut names = BTreeMap::new();
+    for node in activities {
+        let id = document.id(*node).unwrap_or_default();
+        let base = match node.attribute("name") {
+            Some(name) if !name.trim().is_empty() => name.trim().to_owned(),
+            _ => id.to_owned(),
+        };
+        let mut name = base.clone();
+        while !taken.insert(name.clone()) {
+            let n = counted.entry(base.clone()).or_insert(1_usize);
+            *n += 1;
+            name = format!("{base} {n}");
+        }
+        names.insert(id, name);
+    }
+    names
+}
+
+/// Adds the activities that a flow names.
+fn called(flow: &[Element], names: &mut BTreeSet<String>) {
+    for element in flow {
+        match &element.kind {
+            ElementKind::Activity { activity } => {
+                names.insert(activity.clone());
+            }
+            ElementKind::Decision { branches } => {
+                branches
+                    .iter()
+                    .for_each(|branch| called(&branch.flow, names));
+            }
+            ElementKind::Loop { flow, .. }
+            | ElementKind::While { flow, .. }
+            | ElementKind::Parallel { flow, .. }
+            | ElementKind::Critical { flow, .. } => called(flow, names),
+            _ => {}
+        }
+    }
+}
+
+/// The model of the main activity and those that it leads to.
+fn assemble(
+    document: &Document<'_, '_>,
+    activities: &[roxmltree::Node<'_, '_>],
+    read: Vec<Read>,
+    mut sections: Sections,
+    out: &mut Collected,
+) -> Model {
+    let main = main(&read, out);
+    let mut reached = BTreeSet::new();
+    let mut left: Vec<String> = main.iter().map(|i| read[*i].name.clone()).collect();
+    let calls: BTreeMap<_, _> = read.iter().map(|one| (&one.name, &one.calls)).collect();
+    while let Some(name) = left.pop() {
+        if reached.insert(name.clone())
+            && let Some(calls) = calls.get(&name)
+        {
+            left.extend(calls.iter().cloned());
+        }
+    }
+    if let Some(main) = main {
+        activity::globals(document, activities[main], &mut sections, out);
+    }
+    activity::functions(document, &mut sections, out);
+    let mut kept = BTreeMap::new();
+    let name = main.map(|i| read[i].name.clone()).unwrap_or_default();
+    for one in read {
+        if reached.contains(&one.name) {
+            out.findings.extend(one.own.findings);
+            out.warnings.extend(one.own.warnings);
+            let mut activity = one.activity;
+            if one.name == name {
+                activity.locals.append(&mut sections.locals);
+            }
+            kept.insert(one.name, activity);
+        } else {
+            let reason = format!("nothing leads to it from \"{name}\"");
+            let place = Place {
+                element: &one.name,
+                at: &document.at(activities[one.index]),
+            };
+            out.warn(Rule::UnreachableActivity, place, reason);
+        }
+    }
+    Model {
+        name: document.model_name().unwrap_or(&name).to_owned(),
+        main: name,
+        globals: sections.globals,
+        functions: sections.functions,
+        activities: kept,
+    }
+}
+
+/// The activity that no other one names; of several the one called main, or else the first.
+fn main(read: &[Read], out: &mut Collected) -> Option<usize> {
+    let calls = read.iter().flat_map(|one| {
+        let others = one.calls.iter().filter(|name| **name != one.name);
+        others.map(String::as_str)
+    });
+    let called: BTreeSet<&str> = calls.collect();
+    let is_root = |i: &usize| !called.contains(read[*i].name.as_str());
+    let mut roots: Vec<usize> = (0..read.len()).filter(is_root).collect();
+    if roots.is_empty() {
+        roots = (0..read.len()).collect();
+    }
+    let named = roots
+        .iter()
+        .copied()
+        .find(|i| read[*i].name.eq_ignore_ascii_case("main"));
+    let main = named.or_else(|| roots.first().copied())?;
+    if roots.len() > 1 && named.is_none() {
+        let place = Place {
+            element: &read[main].name,
+            at: "file",
+        };
+        let reason = format!(
+            "{} activities that no other one names, the first is taken as the main one; call one Main",
+            roots.len()
+        );
+        out.warn(Rule::Ignored, place, reason);
+    }
+    Some(main)
+}

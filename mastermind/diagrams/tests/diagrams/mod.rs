@@ -1,0 +1,412 @@
+//! Diagrams as other tools write them load, are sound and run, or are refused with reasons.
+//!
+//! The files are written by hand in the tools' forms: Papyrus (`papyrus-*.uml`, `broken.uml`, `guards.uml`,
+//! `recursion.uml`), Modelio, Gaphor's export, both syntaxes of PlantUML.
+
+mod large;
+mod property;
+
+use std::fs;
+use std::path::PathBuf;
+
+use mastermind_diagrams::read_plantuml;
+use mastermind_diagrams::read_xmi;
+use mastermind_diagrams::{DiagramError, Reading};
+use mastermind_models::ModelSet;
+use mastermind_simulation::engine::{Outcome, simulate};
+use mastermind_simulation::machine::Machine;
+use mastermind_simulation::program::{Finding, Rule, System, check, lower};
+
+fn text(name: &str) -> String {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/diagrams/files");
+    fs::read_to_string(folder.join(name)).expect("a file")
+}
+
+fn read(name: &str) -> Result<Reading, DiagramError> {
+    let text = text(name);
+    if name.ends_with(".puml") {
+        read_plantuml(&text)
+    } else {
+        read_xmi(&text)
+    }
+}
+
+fn findings(name: &str) -> Vec<Finding> {
+    match read(name) {
+        Err(DiagramError::Findings { findings }) => findings,
+        Err(error) => panic!("{name}: {error}"),
+        Ok(reading) => check(&reading.model, &ModelSet::default()),
+    }
+}
+
+fn rules(findings: &[Finding]) -> Vec<(Rule, &str)> {
+    findings
+        .iter()
+        .map(|f| (f.rule, f.place.as_str()))
+        .collect()
+}
+
+/// Runs a sound file on as many processes, each on a node of its own with four processors.
+fn run(name: &str, processes: u32) -> Outcome {
+    let reading = read(name).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let found = check(&reading.model, &ModelSet::default());
+    assert_eq!(found, [], "{name}");
+    let system = System {
+        processes,
+        nodes: processes,
+        processors: 4,
+    };
+    let program = lower(&reading.model, &ModelSet::default(), system).expect("a machine form");
+    let machine = Machine {
+        processors: 4,
+        ..Machine::default()
+    };
+    simulate(&program, &machine).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn calls(outcome: &Outcome, name: &str) -> (u64, u64) {
+    let all = outcome.elements.iter().enumerate();
+    let found = all.filter(|(_, info)| info.name == name);
+    found.fold((0, 0), |(calls, ns), (i, _)| {
+        let one = outcome.element_of(0, i);
+        (calls + one.calls, ns + one.total_ns)
+    })
+}
+
+#[test]
+fn the_sample_is_the_same_in_every_form() {
+    // A1 4 µs, SA1 1 ms, SA2 4 µs (pid + 1), A4 1 ms.
+    for name in ["sample.puml", "sample-legacy.puml", "papyrus-sample.uml"] {
+        let outcome = run(name, 2);
+        assert_eq!(outcome.processes[0].finish_ns, 2_008_000, "{name}");
+        assert_eq!(outcome.processes[1].finish_ns, 2_012_000, "{name}");
+        assert_eq!(calls(&outcome, "A2"), (0, 0), "{name}");
+        assert_eq!(calls(&outcome, "SA2"), (1, 4000), "{name}");
+    }
+}
+
+#[test]
+fn every_loop_goes_its_rounds() {
+    let outcome = run("loops.puml", 1);
+    assert_eq!(calls(&outcome, "counted"), (4, 10_000_000));
+    assert_eq!(calls(&outcome, "again"), (3, 3_000_000));
+    // `back` goes round twice without time, so that four rounds of `body` are left.
+    assert_eq!(calls(&outcome, "body"), (4, 4_000_000));
+    assert_eq!(calls(&outcome, "part"), (5, 5_000_000));
+    assert_eq!(calls(&outcome, "rest"), (4, 4000));
+    assert_eq!(calls(&outcome, "last"), (1, 500_000));
+    assert_eq!(calls(&outcome, "two"), (1, 6_000_000));
+    assert_eq!(outcome.makespan_ns, 28_504_000);
+}
+
+#[test]
+fn a_loop_over_a_merge_and_a_decision_is_found() {
+    let outcome = run("papyrus-loop.uml", 1);
+    assert_eq!(calls(&outcome, "step"), (5, 10_000_000));
+    assert_eq!(calls(&outcome, "x"), (1, 3_000_000));
+    assert_eq!(calls(&outcome, "inner"), (7, 35_000));
+    assert_eq!(outcome.makespan_ns, 14_035_000);
+}
+
+/// Eclipse leaves out the type of pins and structured nodes; a group's own pins have edges on both sides.
+#[test]
+fn flows_of_objects_between_pins_without_a_type_order_actions() {
+    let outcome = run("papyrus-pins.uml", 1);
+    assert_eq!(calls(&outcome, "sort"), (1, 20_000));
+    assert_eq!(calls(&outcome, "write"), (1, 3000));
+    assert_eq!(outcome.makespan_ns, 1_023_000);
+}
+
+#[test]
+fn forks_and_regions_run_side_by_side() {
+    // 3 ms for the fork, 1 + 1 + 1 ms for the region (one waits for the lock), 1 ms after it.
+    assert_eq!(run("threads.puml", 1).makespan_ns, 7_000_000);
+    // 1 + 5 + 3 rounds of 1 + 1 ms.
+    assert_eq!(run("legacy-guide.puml", 1).makespan_ns, 10_000_000);
+}
+
+#[test]
+fn messages_and_collectives_run() {
+    let outcome = run("ring.puml", 4);
+    assert_eq!(calls(&outcome, "compute"), (1, 10_000));
+    let kinds: Vec<_> = outcome.elements.iter().map(|info| info.kind).collect();
+    assert_eq!(
+        kinds,
+        [
+            "action",
+            "isend",
+            "recv",
+            "wait",
+            "barrier",
+            "allreduce",
+            "broadcast",
+            "reduce",
+            "alltoall"
+        ]
+    );
+    let outcome = run("modelio.xmi", 3);
+    assert_eq!(outcome.messages, 3);
+    // o + L + o + (s - 1) G
+    assert_eq!(outcome.makespan_ns, 1500 + 2500 + 1500 + 999);
+}
+
+#[test]
+fn what_takes_no_time_is_said() {
+    let reading = read("no-cost.puml").expect("a model");
+    let warned = |rule| reading.warnings.iter().filter(|w| w.rule == rule).count();
+    assert_eq!(warned(Rule::NoCost), 7);
+    assert_eq!(warned(Rule::Ignored), 4);
+    assert_eq!(reading.warnings.len(), 11, "{:?}", reading.warnings);
+    assert_eq!(run("no-cost.puml", 1).makespan_ns, 0);
+}
+
+#[test]
+fn what_is_no_model_is_refused_by_line() {
+    let prose = read("prose.puml").expect("a model");
+    let mut warned = prose.warnings.clone();
+    warned.retain(|warning| warning.rule == Rule::Prose);
+    assert_eq!(
+        rules(&warned),
+        [(Rule::Prose, "line 9"), (Rule::Prose, "line 16")]
+    );
+    assert!(warned[0].element.contains("file is there?"));
+    let sequence = findings("sequence.puml");
+    assert_eq!(rules(&sequence)[0], (Rule::Syntax, "line 2"));
+    let broken = findings("broken.puml");
+    assert_eq!(
+        rules(&broken),
+        [
+            (Rule::Syntax, "line 2"),
+            (Rule::Annotation, "line 4"),
+            (Rule::Syntax, "line 10"),
+            (Rule::Syntax, "line 12"),
+            (Rule::Syntax, "line 14"),
+            (Rule::Syntax, "line 13"),
+            (Rule::Syntax, "line 6"),
+            (Rule::Expression, "line 5"),
+        ]
+    );
+    let unstructured = findings("unstructured.puml");
+    assert!(rules(&unstructured).iter().all(|(rule, _)| {
+        matches!(
+            rule,
+            Rule::Unstructured | Rule::EndlessLoop | Rule::UnreachableElement
+        )
+    }));
+    assert!(!unstructured.is_empty());
+}
+
+#[test]
+fn broken_graphs_are_refused_by_rule() {
+    assert_eq!(
+        rules(&findings("broken.uml")),
+        [
+            (Rule::Annotation, "line 15"),
+            (Rule::Syntax, "line 12"),
+            (Rule::DanglingEdge, "line 7"),
+            (Rule::DanglingEdge, "line 8"),
+            (Rule::MissingMerge, "line 11"),
+        ]
+    );
+    assert_eq!(
+        rules(&findings("guards.uml")),
+        [
+            (Rule::OverlappingGuards, "line 17"),
+            (Rule::GuardGap, "line 18"),
+            (Rule::MissingMerge, "line 21"),
+            (Rule::EndlessLoop, "line 22"),
+            (Rule::EndlessLoop, "line 23"),
+            (Rule::EndlessLoop, "line 24"),
+        ]
+    );
+    assert_eq!(
+        rules(&findings("recursion.uml")),
+        [(Rule::Recursion, "Main/itself")]
+    );
+    assert_eq!(
+        rules(&findings("package-only.xmi")),
+        [(Rule::Syntax, "line 1")]
+    );
+}
+
+#[test]
+fn entities_are_refused() {
+    for name in ["entity.xmi", "billion-laughs.xmi", "gaphor-export.xmi"] {
+        assert!(matches!(read(name), Err(DiagramError::Xml(_))), "{name}");
+    }
+}
+
+/// A model of a PlantUML text whose conditions nobody can evaluate, on three processes: how often each action is done.
+fn people(text: &str) -> (Reading, impl Fn(&str) -> [u64; 3]) {
+    let reading = read_plantuml(&format!("@startuml\n{text}\n@enduml\n")).expect("a model");
+    assert_eq!(check(&reading.model, &ModelSet::default()), []);
+    let system = System {
+        processes: 3,
+        nodes: 3,
+        processors: 1,
+    };
+    let program = lower(&reading.model, &ModelSet::default(), system).expect("a machine form");
+    let outcome = simulate(&program, &Machine::default()).expect("an end");
+    let done = move |name: &str| {
+        let mut calls = [0; 3];
+        for (element, info) in outcome.elements.iter().enumerate() {
+            for (process, calls) in calls.iter_mut().enumerate() {
+                if info.name == name {
+                    *calls += outcome.element_of(process, element).calls;
+                }
+            }
+        }
+        calls
+    };
+    (reading, done)
+}
+
+/// Five standard deviations of a binomial count, and the same count on all processes.
+fn is_share(calls: [u64; 3], of: f64, share: f64) {
+    assert!(calls.iter().all(|n| *n == calls[0]), "{calls:?}");
+    let deviation = (of * share * (1.0 - share)).sqrt();
+    let off = calls[0] as f64 - of * share;
+    assert!(
+        off.abs() < 5.0 * deviation,
+        "{calls:?} of {of}, expected {share}"
+    );
+}
+
+#[test]
+fn conditions_in_prose_are_taken_by_chance() {
+    let (reading, done) = people(
+        "start
+         while (i = 1, 10000)
+           if (Is the file\n there (at all)?) then (yes, 30 %)
+             :read {cost = us(1)};
+           else (no)
+             :create {cost = us(1)};
+           endif
+           if (Approver's decision) then (approve)
+             :a {cost = us(1)};
+           elseif () then (change)
+             :b {cost = us(1)};
+           else (reject)
+             :c {cost = us(1)};
+           endif
+           switch (Colour of it?)
+           case (red)
+             :d {cost = us(1)};
+           case (très vert)
+             :e {cost = us(1)};
+           endswitch
+           repeat
+             :again {cost = us(1)};
+           repeat while (more data?) is (yes)
+         endwhile
+         stop",
+    );
+    let n = 1e4;
+    is_share(done("read"), n, 0.3);
+    is_share(done("create"), n, 0.7);
+    for name in ["a", "b", "c"] {
+        is_share(done(name), n, 1.0 / 3.0);
+    }
+    is_share(done("d"), n, 0.5);
+    is_share(done("e"), n, 0.5);
+    // A geometric number of rounds, 2 in the mean, its variance 2.
+    let again = done("again")[0] as f64;
+    assert!((again - 2.0 * n).abs() < 5.0 * (2.0 * n).sqrt(), "{again}");
+    let prose = reading.warnings.iter().filter(|w| w.rule == Rule::Prose);
+    assert_eq!(prose.count(), 6);
+}
+
+#[test]
+fn what_people_draw_loads() {
+    let (reading, done) = people(
+        "title: A diagram
+         |#pink|p|Somebody
+         start
+         #palegreen:if (Count > 10 and
+           the rest) then (yes)
+           :next on
+           several lines|
+           -> a text that goes
+           over lines;
+         endif
+         note right
+           size = list.size();
+           remark = none of ours
+         end note
+         -[#blue]-> a text without an end
+         :work {cost = us(1)};
+         repeat:first {cost = us(1)};
+         backward: back {cost = us(1)};
+         repeat while (Done) is (no);
+         ->yes;
+         if (Valid) then
+           :valid {cost = us(1)};
+           detach
+         else
+           kill
+         endif
+         :never {cost = us(1)};
+         stop",
+    );
+    assert_eq!(done("work"), [1; 3]);
+    assert_eq!(done("never"), [0; 3]);
+    let warned = |rule| reading.warnings.iter().any(|w| w.rule == rule);
+    assert!(warned(Rule::UnreachableElement) && warned(Rule::Prose) && warned(Rule::Ignored));
+}
+
+/// Where variables are declared, a name in a condition that is none of them is a mistake.
+#[test]
+fn an_unknown_name_is_an_error_where_there_are_others() {
+    let text = "@startuml\nfloating note left\n<<globals>>\nx = 1\nend note\nstart\nif (y > 0) then\n:a;\nendif\nstop\n@enduml\n";
+    let reading = read_plantuml(text).expect("a model");
+    let found = check(&reading.model, &ModelSet::default());
+    assert_eq!(found.len(), 1);
+    assert!(found[0].to_string().contains("\"y\""), "{}", found[0]);
+    let none = text.replace("<<globals>>\nx = 1\n", "");
+    let reading = read_plantuml(&none).expect("a model");
+    assert_eq!(check(&reading.model, &ModelSet::default()), []);
+}
+
+/// Two initial nodes are two flows side by side; MARTE's `prob` says which way a decision in prose goes.
+#[test]
+fn several_beginnings_run_side_by_side() {
+    let outcome = run("papyrus-people.uml", 2);
+    assert_eq!(calls(&outcome, "a").0, 1);
+    assert_eq!(calls(&outcome, "b").0, 1);
+    assert_eq!(calls(&outcome, "c").0, 0);
+    assert_eq!(outcome.makespan_ns, 2_000_000);
+}
+
+/// A bar of the legacy syntax at which the ways of a decision meet is a merge where no bar is a fork.
+#[test]
+fn a_bar_without_a_fork_is_a_merge() {
+    let (reading, done) = people(
+        "(*) --> \"first {cost = us(1)}\"
+         if \"is it ready?\" then
+         -->[yes] ===MEET===
+         else
+         -->[no] \"more {cost = us(1)}\"
+         --> ===MEET===
+         endif
+         --> \"last {cost = us(1)}\"
+         --> (*)",
+    );
+    assert_eq!(done("last"), [1; 3]);
+    let warned = reading
+        .warnings
+        .iter()
+        .any(|w| w.rule == Rule::MissingMerge);
+    assert!(warned, "{:?}", reading.warnings);
+}
+
+#[test]
+fn a_probability_that_is_none_is_refused() {
+    for (asked, n) in [("1.5", 1), ("-0.1", 1), ("", 1), ("0.5, 0.5", 1), ("1", 0)] {
+        let text = format!(
+            "@startuml\nstart\nif (chance({asked})) then\n:a {{cost = us(1)}};\nendif\nstop\n@enduml\n"
+        );
+        let reading = read_plantuml(&text).expect("a model");
+        let found = check(&reading.model, &ModelSet::default());
+        assert_eq!(found.len(), n, "{asked}: {found:?}");
+    }
+}

@@ -1,0 +1,498 @@
+//! What a process does by itself: steps without time, then its next operation.
+
+use crate::engine::error::{BoxedError, SimulationError};
+use crate::engine::limits::{MAX_COST_S, MAX_TIMELESS_STEPS, nanoseconds};
+use crate::engine::programs::process::WaitState;
+use crate::engine::programs::run::Engine;
+use crate::events::NEVER;
+use crate::events::messages::{ANY_TAG, ANYBODY, Load, Message, NIL};
+use crate::events::tie_break::TieBreak;
+use crate::expression::Compiled;
+use crate::loggp::{MessagePart, Protocol, bytes_on_the_wire};
+use crate::program::{ANY, Mode, NOBODY, Operation, Region};
+use crate::scheduler::region;
+
+impl Engine<'_> {
+    /// Goes through the steps without time up to the next operation that takes some.
+    ///
+    /// # Arguments
+    /// * `now` - time of the event that leads here, `tie_break` - its tie-break key
+    pub(crate) fn advance(
+        &mut self,
+        process: u32,
+        mut now: u64,
+        mut tie_break: TieBreak,
+    ) -> Result<(), BoxedError> {
+        let operations = self.operations;
+        let base = process as usize * self.width;
+        let mut at = self.processes[process as usize].at;
+        let mut steps = 0_u64;
+        let due = loop {
+            steps += 1;
+            if steps > MAX_TIMELESS_STEPS {
+                let at_ns = now;
+                return Err(Box::new(SimulationError::Endless {
+                    process,
+                    at_ns,
+                    steps,
+                }));
+            }
+            match &operations[at as usize] {
+                Operation::Assign { slot, value } => {
+                    let value = self.value_of(process, value);
+                    self.slots[base + *slot as usize] = value;
+                    at += 1;
+                }
+                Operation::Jump { target } => at = *target,
+                Operation::JumpUnless { condition, target } => {
+                    let holds = self.value_of(process, condition) != 0.0;
+                    at = if holds { at + 1 } else { *target };
+                }
+                Operation::LoopStart {
+                    count,
+                    counter,
+                    limit,
+                    exit,
+                    element,
+                } => {
+                    let rounds = self.value_of(process, count).round();
+                    if rounds.is_nan() || rounds < 0.0 {
+                        let value = ("its count", rounds, "a number of rounds, at least 0");
+                        return Err(self.value(process, *element, value));
+                    }
+                    self.slots[base + *counter as usize] = 0.0;
+                    self.slots[base + *limit as usize] = rounds;
+                    at = if rounds > 0.0 { at + 1 } else { *exit };
+                }
+                Operation::LoopNext {
+                    counter,
+                    limit,
+                    start,
+                } => {
+                    let next = self.slots[base + *counter as usize] + 1.0;
+                    self.slots[base + *counter as usize] = next;
+                    let left = next < self.slots[base + *limit as usize];
+                    at = if left { *start } else { at + 1 };
+                }
+                Operation::Count { element } => {
+                    self.count(process, *element, 1, 0);
+                    at += 1;
+                }
+                Operation::NoBranch { element } => {
+                    let info = self.info(*element);
+                    return Err(Box::new(SimulationError::NoBranch {
+                        element: info.name.clone(),
+                        place: info.place.clone(),
+                        process,
+                    }));
+                }
+                Operation::Lock { .. } | Operation::Unlock { .. } => at += 1,
+                Operation::Compute { .. } | Operation::Parallel(_) => {
+                    break self.processes[process as usize].processor;
+                }
+                Operation::Send { to, .. } => {
+                    if self.value_of(process, to) != NOBODY {
+                        let p = &self.processes[process as usize];
+                        break p.processor.max(p.sending);
+                    }
+                    at += 1;
+                }
+                operation @ Operation::Receive { from, .. } => {
+                    let from = self.value_of(process, from);
+                    if from == NOBODY {
+                        at += 1;
+                        continue;
+                    }
+                    self.processes[process as usize].at = at;
+                    let free = self.processes[process as usize].processor;
+                    if self.has_unexpected_request(process, from, operation) {
+                        // The clear to send takes the processor, so it is an event among the messages.
+                        break free.max(now);
+                    }
+                    (now, tie_break) = (free.max(now), tie_break.then(now));
+                    if !self.receive(process, from, operation, now, tie_break)? {
+                        break NEVER;
+                    }
+                    at += 1;
+                }
+                Operation::Wait { mode, element } => {
+                    let p = &mut self.processes[process as usize];
+                    if p.pending[usize::from(*mode == Mode::Internal)] > 0 {
+                        p.since = p.processor;
+                        p.wait_state = WaitState::Pending;
+                        self.count(process, *element, calls(*mode), 0);
+                        break NEVER;
+                    }
+                    self.count(process, *element, calls(*mode), 0);
+                    at += 1;
+                }
+                Operation::End => {
+                    self.processes[process as usize].wait_state = WaitState::Ended;
+                    break NEVER;
+                }
+            }
+        };
+        let p = &mut self.processes[process as usize];
+        (p.at, p.due, p.tie_break) = (at, due, tie_break.then(now));
+        if due != NEVER {
+            p.since = p.processor;
+        }
+        Ok(())
+    }
+
+    /// Whether a request to send is there for a receive that is not posted yet.
+    #[inline]
+    fn has_unexpected_request(&mut self, process: u32, from: f64, operation: &Operation) -> bool {
+        let unexpected = self.processes[process as usize].unexpected;
+        let Operation::Receive { tag, .. } = operation else {
+            return false;
+        };
+        if unexpected == NIL {
+            return false;
+        }
+        let peer = if from == ANY { ANYBODY } else { from as u32 };
+        let wanted = (peer, self.value_of(process, tag) as i32);
+        let found = self
+            .unexpected_index
+            .message(&self.pool, process, unexpected, wanted);
+        found != NIL && self.pool.get(found).load.part() == MessagePart::RequestToSend
+    }
+
+    /// Begins a receive from `from` at `now`; whether the process goes on.
+    #[inline]
+    fn receive(
+        &mut self,
+        process: u32,
+        from: f64,
+        operation: &Operation,
+        now: u64,
+        tie_break: TieBreak,
+    ) -> Result<bool, BoxedError> {
+        let Operation::Receive {
+            tag,
+            mode,
+            collective,
+            element,
+            ..
+        } = operation
+        else {
+            return Ok(true);
+        };
+        let (mode, element) = (*mode, *element);
+        let peer = if from == ANY {
+            ANYBODY
+        } else {
+            self.rank(process, element, "its sender", from)?
+        };
+        let tag = if !collective && self.value_of(process, tag) == ANY {
+            ANY_TAG
+        } else {
+            self.tag(process, element, tag, *collective)?
+        };
+        let p = &mut self.processes[process as usize];
+        p.since = p.processor;
+        let mut found = NIL;
+        if p.unexpected != NIL {
+            let long = &mut self.unexpected_index;
+            found = long.message(&self.pool, process, p.unexpected, (peer, tag));
+            if found != NIL {
+                long.remove(&mut self.pool, process, &mut p.unexpected, found);
+            }
+        }
+        self.count(process, element, u32::from(!collective), 0);
+        if found != NIL {
+            let message = *self.pool.get(found);
+            self.pool.release(found);
+            if message.load.part() == MessagePart::Eager {
+                return Ok(true);
+            }
+            self.answer_request(process, &message, mode, now, tie_break);
+        }
+        let p = &mut self.processes[process as usize];
+        if mode == Mode::Blocking {
+            p.wait_state = if found == NIL {
+                WaitState::Receive
+            } else {
+                WaitState::Data
+            };
+            (p.peer, p.tag) = (peer, tag);
+            return Ok(false);
+        }
+        p.pending[usize::from(mode == Mode::Internal)] += 1;
+        if found == NIL {
+            let receive = Message {
+                at: now,
+                tie_break,
+                load: Load::new(0, MessagePart::Eager, mode).received_by(mode),
+                peer,
+                tag,
+                next: NIL,
+                other: NIL,
+            };
+            let index = self.pool.add(receive);
+            let last = &mut self.processes[process as usize].posted;
+            self.posted_index
+                .append(&mut self.pool, process, last, index);
+        }
+        Ok(true)
+    }
+
+    /// Runs the operation that is due: the earliest time at which a message that it sends may be answered.
+    #[inline]
+    pub(crate) fn execute(&mut self, process: u32, now: u64) -> Result<u64, BoxedError> {
+        let operations = self.operations;
+        let p = &mut self.processes[process as usize];
+        let operation = &operations[p.at as usize];
+        let tie_break = p.tie_break;
+        let free = match operation {
+            Operation::Send { .. } => p.processor.max(p.sending),
+            Operation::Receive { .. } => now,
+            _ => p.processor,
+        };
+        if free > now {
+            // It keeps its place among those that wait.
+            self.events -= 1;
+            p.due = free;
+            return Ok(NEVER);
+        }
+        let mut answer_ns = NEVER;
+        if let Some(work_ns) = self.work_of(process)? {
+            self.take(process, operation, work_ns, now);
+        } else if matches!(operation, Operation::Send { .. }) {
+            let (goes_on, answer) = self.send(process, operation, now)?;
+            answer_ns = answer;
+            if !goes_on {
+                return Ok(answer_ns);
+            }
+        } else if let Operation::Receive { from, .. } = operation {
+            let from = self.value_of(process, from);
+            if !self.receive(process, from, operation, now, tie_break)? {
+                self.processes[process as usize].due = NEVER;
+                return Ok(NEVER);
+            }
+        }
+        self.processes[process as usize].at += 1;
+        self.advance(process, now, tie_break)?;
+        Ok(answer_ns)
+    }
+
+    /// The processor time that the operation of a process takes by itself, if it is work.
+    #[inline]
+    pub(crate) fn work_of(&mut self, process: u32) -> Result<Option<u64>, BoxedError> {
+        let operations = self.operations;
+        match &operations[self.processes[process as usize].at as usize] {
+            Operation::Compute { cost, element } => {
+                let cost = self.value_of(process, cost);
+                if !(0.0..=MAX_COST_S).contains(&cost) {
+                    let value = ("its cost", cost, "0 to 3.2e8 seconds");
+                    return Err(self.value(process, *element, value));
+                }
+                Ok(Some(nanoseconds(cost)))
+            }
+            Operation::Parallel(region) => self.parallel(process, region).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Occupies the processor with work.
+    #[inline]
+    fn take(&mut self, process: u32, operation: &Operation, time_ns: u64, now: u64) {
+        let p = &mut self.processes[process as usize];
+        p.processor = now + time_ns;
+        p.work += time_ns;
+        let elapsed = p.processor - p.since;
+        match operation {
+            Operation::Compute { element, .. } => self.count(process, *element, 1, elapsed),
+            Operation::Parallel(region) => self.count(process, region.element, 1, elapsed),
+            _ => {}
+        }
+    }
+
+    /// Runs a parallel region: its time.
+    fn parallel(&mut self, process: u32, region: &Region) -> Result<u64, BoxedError> {
+        let element = region.element;
+        let threads = self.value_of(process, &region.threads);
+        if !(1.0..=65_536.0).contains(&threads.round()) {
+            let value = ("its number of threads", threads, "1 to 65536");
+            return Err(self.value(process, element, value));
+        }
+        let place = region::RegionProcessors {
+            processors: (self.machine.processors / self.per_node).max(1),
+            queue: self.machine.queue,
+            locks: self.locks,
+            threads: threads.round() as u32,
+        };
+        let outcome = region::run(region, &self.context(process), &place);
+        let outcome = outcome.map_err(|problem| self.problem(process, element, problem))?;
+        for (inner, calls, total_ns) in outcome.elements {
+            self.count_part(process, inner, calls, total_ns);
+        }
+        Ok(outcome.elapsed_ns)
+    }
+
+    fn problem(&self, process: u32, region: u32, problem: region::RegionError) -> BoxedError {
+        let named = |element: u32| {
+            let info = self.info(element);
+            (info.name.clone(), info.place.clone())
+        };
+        let stop = match problem {
+            region::RegionError::Value(element, what, found, expected) => {
+                return self.value(process, element, (what, found, expected));
+            }
+            region::RegionError::NoBranch(element) => {
+                let (element, place) = named(element);
+                SimulationError::NoBranch {
+                    element,
+                    place,
+                    process,
+                }
+            }
+            region::RegionError::Endless(at_ns, steps) => SimulationError::Endless {
+                process,
+                at_ns,
+                steps,
+            },
+            region::RegionError::Locked => {
+                let (element, place) = named(region);
+                SimulationError::Locked {
+                    element,
+                    place,
+                    process,
+                }
+            }
+        };
+        Box::new(stop)
+    }
+
+    /// Sends a message: whether the process goes on, and when an answer may come at the earliest.
+    #[inline]
+    fn send(
+        &mut self,
+        process: u32,
+        operation: &Operation,
+        now: u64,
+    ) -> Result<(bool, u64), BoxedError> {
+        let Operation::Send {
+            to,
+            bytes,
+            tag,
+            mode,
+            collective,
+            element,
+        } = operation
+        else {
+            return Ok((true, NEVER));
+        };
+        let to = self.value_of(process, to);
+        let to = self.rank(process, *element, "its receiver", to)?;
+        let bytes = self.value_of(process, bytes);
+        if !(0.0..=1e15).contains(&bytes) {
+            let value = ("its size", bytes, "0 to 1e15 bytes");
+            return Err(self.value(process, *element, value));
+        }
+        let tag = self.tag(process, *element, tag, *collective)?;
+        let bytes = bytes_on_the_wire((bytes + 0.5) as u64);
+        let link = self.link(process, to);
+        let p = &mut self.processes[process as usize];
+        let protocol = link.protocol(bytes);
+        let time = link.send_time(bytes, protocol);
+        if let Some(interface_ns) = time.interface_ns {
+            p.sending = now + interface_ns;
+        }
+        p.processor = now + time.processor_ns;
+        p.overhead += time.processor_ns;
+        let elapsed = p.processor - p.since;
+        let eager = protocol == Protocol::Eager;
+        let message = Message {
+            at: now + link.lookahead_ns(),
+            tie_break: p.tie_break.then(now),
+            load: Load::new(bytes, protocol.first_part(), *mode),
+            peer: process,
+            tag,
+            next: NIL,
+            other: NIL,
+        };
+        if !eager {
+            match mode {
+                Mode::Blocking => {
+                    (p.wait_state, p.due) = (WaitState::Send, NEVER);
+                }
+                mode => p.pending[usize::from(*mode == Mode::Internal)] += 1,
+            }
+        }
+        let goes_on = eager || *mode != Mode::Blocking;
+        self.count(
+            process,
+            *element,
+            u32::from(!*collective),
+            if goes_on { elapsed } else { 0 },
+        );
+        Ok((goes_on, self.post(to, message)))
+    }
+
+    #[inline]
+    fn rank(
+        &self,
+        process: u32,
+        element: u32,
+        what: &'static str,
+        rank: f64,
+    ) -> Result<u32, BoxedError> {
+        let whole = rank as u32;
+        if f64::from(whole) == rank && (whole as usize) < self.processes.len() {
+            return Ok(whole);
+        }
+        let most = self.processes.len() - 1;
+        let expected = format!("a rank from 0 to {most}, or none");
+        Err(self.value_owned(process, element, (what, rank, expected)))
+    }
+
+    /// The tag of a message; those of collectives, put in as constants, are apart from all others.
+    #[inline]
+    fn tag(
+        &self,
+        process: u32,
+        element: u32,
+        tag: &Compiled,
+        collective: bool,
+    ) -> Result<i32, BoxedError> {
+        let tag = self.value_of(process, tag);
+        let whole = tag as i32;
+        if collective || (f64::from(whole) == tag && whole >= 0) {
+            return Ok(whole);
+        }
+        let value = ("its tag", tag, "a whole number from 0 to 2147483647");
+        Err(self.value(process, element, value))
+    }
+
+    fn value(
+        &self,
+        process: u32,
+        element: u32,
+        (what, found, expected): (&'static str, f64, &str),
+    ) -> BoxedError {
+        self.value_owned(process, element, (what, found, expected.into()))
+    }
+
+    fn value_owned(
+        &self,
+        process: u32,
+        element: u32,
+        (what, found, expected): (&'static str, f64, String),
+    ) -> BoxedError {
+        let info = self.info(element);
+        Box::new(SimulationError::Value {
+            element: info.name.clone(),
+            place: info.place.clone(),
+            process,
+            what,
+            found,
+            expected,
+        })
+    }
+}
+
+/// Calls that a wait of this mode counts: those of collectives count none.
+fn calls(mode: Mode) -> u32 {
+    u32::from(mode != Mode::Internal)
+}

@@ -1,0 +1,253 @@
+//! What happens to a message that arrives: it takes the processor, then a posted receive, or waits as unexpected.
+
+use crate::engine::error::BoxedError;
+use crate::engine::programs::process::WaitState;
+use crate::engine::programs::run::Engine;
+use crate::events::heap::Order;
+use crate::events::lists::fits;
+use crate::events::messages::{Message, NIL};
+use crate::events::tie_break::TieBreak;
+use crate::loggp::MessagePart;
+use crate::machine::Rendezvous;
+use crate::program::{Mode, Operation};
+
+impl Engine<'_> {
+    /// The message that a process takes next: when it can, its tie-break key, and which.
+    #[inline]
+    pub(crate) fn next_message(&mut self, process: u32) -> Option<(u64, TieBreak, u32)> {
+        let p = &mut self.processes[process as usize];
+        // What arrives before it can be taken waits, in the order of the tie-break keys.
+        while p.arrivals != NIL {
+            let message = self.pool.get(p.arrivals);
+            let has_bytes = message.load.part().has_bytes();
+            if message.at >= p.free(has_bytes) {
+                break;
+            }
+            let index = p.arrivals;
+            p.arrivals = self.pool.pop(index, Order::Arrival);
+            let heap = &mut p.waiting[usize::from(!has_bytes)];
+            *heap = self.pool.push(*heap, index, Order::TieBreak);
+        }
+        let [bytes, plain] = p.waiting;
+        let waiting = [(bytes, p.free(true)), (plain, p.free(false))];
+        let mut first = None;
+        if p.arrivals != NIL {
+            let message = self.pool.get(p.arrivals);
+            first = Some((message.at, message.tie_break, message.peer, p.arrivals));
+        }
+        for (index, at) in waiting {
+            if index == NIL {
+                continue;
+            }
+            let message = self.pool.get(index);
+            let found = (at, message.tie_break, message.peer, index);
+            let comes_before = |first: (u64, TieBreak, u32, u32)| {
+                let (key, other) = ((found.0, found.1, found.2), (first.0, first.1, first.2));
+                key < other || (key == other && self.pool.is_older(index, first.3))
+            };
+            if first.is_none_or(comes_before) {
+                first = Some(found);
+            }
+        }
+        first.map(|(at, tie_break, _, index)| (at, tie_break, index))
+    }
+
+    /// Receives the message that [`Engine::next_message`] gave.
+    #[inline]
+    pub(crate) fn handle_arrival(&mut self, process: u32, index: u32) -> Result<(), BoxedError> {
+        let message = *self.pool.get(index);
+        let (part, bytes) = (message.load.part(), message.load.bytes());
+        let link = self.link(process, message.peer);
+        let has_bytes = part.has_bytes();
+        let p = &mut self.processes[process as usize];
+        let mut now = message.at;
+        if index == p.arrivals {
+            p.arrivals = self.pool.pop(index, Order::Arrival);
+        } else {
+            now = p.free(has_bytes);
+            let heap = &mut p.waiting[usize::from(!has_bytes)];
+            *heap = self.pool.pop(index, Order::TieBreak);
+            self.pool.get_mut(index).at = now;
+        }
+        if let Some((at, tie_break, other)) = self.next_message(process)
+            && (at, tie_break) == (now, message.tie_break)
+            // Those of one sender are in the order in which it sent them.
+            && self.pool.get(other).peer != message.peer
+        {
+            self.ties += 1;
+        }
+        let p = &mut self.processes[process as usize];
+        let occupied = link.arrival_ns(part, bytes);
+        if has_bytes {
+            p.receiving = now + link.interface_ns(bytes);
+        }
+        p.processor = now + occupied;
+        p.overhead += occupied;
+        let message = Message { at: now, ..message };
+        match part {
+            MessagePart::Data => {
+                self.pool.release(index);
+                if link.rendezvous == Rendezvous::Fetched {
+                    self.send_fetched(process, &message);
+                }
+                self.received(process, message.load.receiver(), now, message.tie_break)
+            }
+            MessagePart::Fetched => {
+                self.pool.release(index);
+                self.received(process, message.load.sender(), now, message.tie_break)
+            }
+            MessagePart::ClearToSend => {
+                self.pool.release(index);
+                self.send_data(process, &message)
+            }
+            MessagePart::Eager | MessagePart::RequestToSend => self.match_message(process, index),
+        }
+    }
+
+    /// An eager message or a request to send has arrived: gives it to its posted receive, or keeps it as unexpected.
+    fn match_message(&mut self, process: u32, index: u32) -> Result<(), BoxedError> {
+        let message = *self.pool.get(index);
+        let p = &mut self.processes[process as usize];
+        let mut receive = NIL;
+        if p.posted != NIL {
+            let long = &mut self.posted_index;
+            receive = long.receive(&self.pool, process, p.posted, index);
+            if receive != NIL {
+                long.remove(&mut self.pool, process, &mut p.posted, receive);
+            }
+        }
+        let mode = if receive != NIL {
+            let mode = self.pool.get(receive).load.receiver();
+            self.pool.release(receive);
+            mode
+        } else if p.wait_state == WaitState::Receive && fits((p.peer, p.tag), &message) {
+            p.wait_state = WaitState::Data;
+            Mode::Blocking
+        } else {
+            let last = &mut p.unexpected;
+            self.unexpected_index
+                .append(&mut self.pool, process, last, index);
+            return Ok(());
+        };
+        self.pool.release(index);
+        if message.load.part() == MessagePart::RequestToSend {
+            self.answer_request(process, &message, mode, message.at, message.tie_break);
+            return Ok(());
+        }
+        self.received(process, mode, message.at, message.tie_break)
+    }
+
+    /// Answers a request to send: its receive is posted.
+    pub(crate) fn answer_request(
+        &mut self,
+        process: u32,
+        request: &Message,
+        mode: Mode,
+        now: u64,
+        tie_break: TieBreak,
+    ) {
+        let link = self.link(process, request.peer);
+        let p = &mut self.processes[process as usize];
+        let begin = p.processor.max(now);
+        let answer = link.answer();
+        p.processor = begin + answer.processor_ns;
+        p.overhead += answer.processor_ns;
+        let (to, peer) = match answer.part {
+            MessagePart::ClearToSend => (request.peer, process),
+            _ => (process, request.peer),
+        };
+        let next = Message {
+            at: begin + answer.travel_ns,
+            tie_break: tie_break.then(now),
+            peer,
+            load: request.load.part_of_it(answer.part).received_by(mode),
+            ..*request
+        };
+        self.post(to, next);
+    }
+
+    /// Tells the sender of a rendezvous that its bytes have been fetched.
+    fn send_fetched(&mut self, process: u32, fetched: &Message) {
+        let link = self.link(process, fetched.peer);
+        let told = Message {
+            at: self.processes[process as usize].processor + link.lookahead_ns(),
+            tie_break: fetched.tie_break.then(fetched.at),
+            peer: process,
+            load: fetched.load.part_of_it(MessagePart::Fetched),
+            ..*fetched
+        };
+        self.post(fetched.peer, told);
+    }
+
+    /// Sends the data of a rendezvous: its clear to send has arrived.
+    fn send_data(&mut self, process: u32, answer: &Message) -> Result<(), BoxedError> {
+        let link = self.link(process, answer.peer);
+        let p = &mut self.processes[process as usize];
+        let begin = p.sending.max(answer.at);
+        p.sending = begin + link.interface_ns(answer.load.bytes());
+        let data = Message {
+            at: begin + link.lookahead_ns(),
+            tie_break: answer.tie_break.then(answer.at),
+            peer: process,
+            load: answer.load.part_of_it(MessagePart::Data),
+            ..*answer
+        };
+        self.post(answer.peer, data);
+        match answer.load.sender() {
+            Mode::Blocking => self.resume(process, answer.at, answer.tie_break),
+            mode => self.complete(process, mode, answer.at, answer.tie_break),
+        }
+    }
+
+    /// A message of a process is over.
+    fn received(
+        &mut self,
+        process: u32,
+        mode: Mode,
+        now: u64,
+        tie_break: TieBreak,
+    ) -> Result<(), BoxedError> {
+        match mode {
+            Mode::Blocking => self.resume(process, now, tie_break),
+            mode => self.complete(process, mode, now, tie_break),
+        }
+    }
+
+    /// A nonblocking operation is complete.
+    fn complete(
+        &mut self,
+        process: u32,
+        mode: Mode,
+        now: u64,
+        tie_break: TieBreak,
+    ) -> Result<(), BoxedError> {
+        let p = &mut self.processes[process as usize];
+        let which = usize::from(mode == Mode::Internal);
+        p.pending[which] -= 1;
+        let waited = matches!(
+            &self.operations[p.at as usize],
+            Operation::Wait { mode: waited, .. } if *waited == mode
+        );
+        if p.wait_state == WaitState::Pending && p.pending[which] == 0 && waited {
+            return self.resume(process, now, tie_break);
+        }
+        Ok(())
+    }
+
+    /// Continues a process: what it waited for has happened.
+    #[inline]
+    fn resume(&mut self, process: u32, now: u64, tie_break: TieBreak) -> Result<(), BoxedError> {
+        let p = &self.processes[process as usize];
+        let elapsed = p.processor - p.since;
+        if let Operation::Send { element, .. }
+        | Operation::Receive { element, .. }
+        | Operation::Wait { element, .. } = &self.operations[p.at as usize]
+        {
+            self.count(process, *element, 0, elapsed);
+        }
+        let p = &mut self.processes[process as usize];
+        p.wait_state = WaitState::Ready;
+        p.at += 1;
+        self.advance(process, now, tie_break)
+    }
+}

@@ -1,0 +1,21 @@
+//! The engine for programs: one program, run by all processes, each with variables and clocks of its own.
+//!
+//! A process is a place in the program, its variables, and three clocks (processor, sending and receiving interface). A
+//! message needs at least `o + L` from its send to its arrival, so nothing that happens in a window of that length at one
+//! process depends on what happens in it at another: the windows are taken in order, the processes of one in any. Where the
+//! program alone tells who may send to a process, it runs on until one of those may send again (`horizon`, `neighbours`).
+//! Memory is that of the processes and of the messages on their way.
+//!
+//! A visit (`run`) takes the events of a process in order: its own operation (`advance`), or a message that arrives
+//! (`deliver`). Costs come from `loggp`, the order of events from `events`; where nodes have more
+//! processes than processors, `scheduler` takes the visits over.
+
+pub(crate) mod advance;
+mod deliver;
+mod eager;
+mod finish;
+mod horizon;
+mod neighbours;
+mod prefetch;
+pub(crate) mod process;
+pub(crate) mod run;

@@ -1,0 +1,309 @@
+//! The windows, and how far a process may run ahead of its own.
+
+use crate::engine::error::{BoxedError, SimulationError};
+use crate::engine::outcome::{Count, Outcome, Progress, Slice};
+use crate::engine::programs::eager;
+use crate::engine::programs::horizon::Horizons;
+use crate::engine::programs::neighbours::neighbours;
+use crate::engine::programs::process::Process;
+use crate::events::calendar::Calendar;
+use crate::events::huge_pages::vec_of;
+use crate::events::lists::ListIndex;
+use crate::events::messages::{MessagePool, NIL};
+use crate::events::tie_break::TieBreak;
+use crate::expression::{Compiled, Context};
+use crate::machine::{Link, Machine};
+use crate::program::{ElementInfo, Operation, Program, STRUCTURE};
+use crate::scheduler::oversubscribed::NodeScheduler;
+
+/// Events between two calls of the progress function.
+pub(crate) const PROGRESS_EVERY: u64 = 1 << 20;
+
+/// Longest window, nanoseconds: where nothing bounds it.
+const MAX_WINDOW_NS: u64 = 1 << 40;
+
+/// Runs a program on a machine.
+///
+/// # Errors
+/// [`SimulationError`].
+pub fn simulate(program: &Program, machine: &Machine) -> Result<Outcome, SimulationError> {
+    simulate_with(program, machine, &mut |_| ())
+}
+
+/// Runs a program on a machine and tells now and then how far it is.
+///
+/// # Errors
+/// [`SimulationError`].
+pub fn simulate_with(
+    program: &Program,
+    machine: &Machine,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Outcome, SimulationError> {
+    let (is_oversubscribed, lookahead_ns) = window(program, machine);
+    if !is_oversubscribed
+        && let Some(outcome) = eager::run(program, machine, lookahead_ns, progress)
+    {
+        return Ok(outcome);
+    }
+    run(Engine::new(program, machine)?, &program.starts, progress)
+}
+
+/// Runs a program on a machine and tells all that each process does, those of one process in order.
+///
+/// # Errors
+/// [`SimulationError`].
+pub fn simulate_traced<'a>(
+    program: &'a Program,
+    machine: &'a Machine,
+    progress: &mut dyn FnMut(Progress),
+    trace: &'a mut dyn FnMut(Slice),
+) -> Result<Outcome, SimulationError> {
+    let mut engine = Engine::new(program, machine)?;
+    engine.trace = Some(trace);
+    run(engine, &program.starts, progress)
+}
+
+fn run(
+    mut engine: Engine<'_>,
+    starts: &[u32],
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Outcome, SimulationError> {
+    let machine = engine.machine;
+    let nodes = engine.processes.len().div_ceil(engine.per_node as usize);
+    let n = engine.processes.len();
+    let scheduler = || NodeScheduler::new(nodes, n, machine);
+    let mut scheduler = engine.is_oversubscribed.then(scheduler);
+    for (process, start) in starts.iter().enumerate().take(n) {
+        engine.processes[process].at = *start;
+    }
+    for process in 0..n as u32 {
+        engine.advance(process, 0, TieBreak::START)?;
+        if !engine.is_oversubscribed {
+            engine.schedule(process);
+        }
+    }
+    if engine.is_oversubscribed {
+        (0..nodes as u32).for_each(|node| engine.calendar.visit(node, 0));
+    }
+    let mut next_report = PROGRESS_EVERY;
+    while let Some(unit) = engine.calendar.next() {
+        let end = engine.calendar.end_ns();
+        if let Some(scheduler) = &mut scheduler {
+            engine.visit_node(scheduler, unit, end)?;
+        } else {
+            engine.prefetch();
+            engine.visit(unit)?;
+        }
+        if engine.events >= next_report {
+            next_report = engine.events + PROGRESS_EVERY;
+            let events = engine.events;
+            progress(Progress {
+                now_ns: end,
+                events,
+            });
+        }
+    }
+    engine.drain()?;
+    engine.finish()
+}
+
+/// Whether nodes have more processes than processors, and the longest time in which nothing that happens
+/// at one process (there: node) depends on what happens at another, nanoseconds.
+fn window(program: &Program, machine: &Machine) -> (bool, u64) {
+    let per_node = program.system.processes_per_node();
+    let is_oversubscribed = per_node > machine.processors;
+    let is_alone = per_node == 1 || is_oversubscribed;
+    let lookahead_ns = match (is_alone, per_node < program.system.processes) {
+        (true, true) => machine.inter.lookahead_ns(),
+        (false, true) => machine
+            .inter
+            .lookahead_ns()
+            .min(machine.intra.lookahead_ns()),
+        (true, false) if is_oversubscribed => MAX_WINDOW_NS,
+        // One process sends to itself at most.
+        (_, false) => machine.intra.lookahead_ns(),
+    };
+    (is_oversubscribed, lookahead_ns)
+}
+
+pub(crate) struct Engine<'a> {
+    pub(crate) operations: &'a [Operation],
+    pub(crate) elements: &'a [ElementInfo],
+    structures: &'a [ElementInfo],
+    pub(crate) machine: &'a Machine,
+    pub(crate) locks: u32,
+    /// Variables of a process.
+    pub(crate) width: usize,
+    pub(crate) per_node: u32,
+    pub(crate) processes: Vec<Process>,
+    pub(crate) slots: Vec<f64>,
+    pub(crate) pool: MessagePool,
+    pub(crate) unexpected_index: ListIndex,
+    pub(crate) posted_index: ListIndex,
+    /// Visits of the processes, or of the nodes where those are oversubscribed.
+    pub(crate) calendar: Calendar,
+    /// Whether nodes have more processes than processors.
+    pub(crate) is_oversubscribed: bool,
+    /// What is known ahead, where the program tells who sends to whom.
+    pub(crate) horizons: Option<Horizons>,
+    /// By process and element.
+    pub(crate) counts: Vec<Count>,
+    pub(crate) messages: u64,
+    pub(crate) events: u64,
+    pub(crate) ties: u64,
+    trace: Option<&'a mut dyn FnMut(Slice)>,
+}
+
+impl<'a> Engine<'a> {
+    fn new(program: &'a Program, machine: &'a Machine) -> Result<Self, SimulationError> {
+        let system = program.system;
+        let (n, per_node) = (system.processes as usize, system.processes_per_node());
+        let (is_oversubscribed, lookahead) = window(program, machine);
+        let units = if is_oversubscribed {
+            n.div_ceil(per_node as usize)
+        } else {
+            n
+        };
+        let width = program.slots as usize;
+        Ok(Self {
+            operations: &program.operations,
+            elements: &program.elements,
+            structures: &program.structures,
+            machine,
+            locks: program.locks,
+            width,
+            per_node,
+            processes: vec_of(Process::new(), n),
+            slots: vec_of(0.0, n * width),
+            pool: MessagePool::default(),
+            unexpected_index: ListIndex::default(),
+            posted_index: ListIndex::default(),
+            calendar: Calendar::new(units, lookahead),
+            is_oversubscribed,
+            horizons: if is_oversubscribed {
+                None
+            } else {
+                neighbours(program, machine).map(|known| Horizons::new(known, n, lookahead))
+            },
+            counts: vec_of(Count::default(), n * program.elements.len()),
+            messages: 0,
+            events: 0,
+            ties: 0,
+            trace: None,
+        })
+    }
+
+    #[inline]
+    pub(crate) fn node(&self, process: u32) -> u32 {
+        if self.per_node == 1 {
+            process
+        } else {
+            process / self.per_node
+        }
+    }
+
+    #[inline]
+    pub(crate) fn link(&self, a: u32, b: u32) -> &'a Link {
+        if a == b || (self.per_node > 1 && self.node(a) == self.node(b)) {
+            &self.machine.intra
+        } else {
+            &self.machine.inter
+        }
+    }
+
+    #[inline]
+    pub(crate) fn context(&self, process: u32) -> Context<'_> {
+        let base = process as usize * self.width;
+        Context {
+            slots: &self.slots[base..base + self.width],
+            process: f64::from(process),
+            thread: 0.0,
+            threads: 1.0,
+            node: f64::from(self.node(process)),
+        }
+    }
+
+    /// The value of an expression for a process.
+    #[inline]
+    pub(crate) fn value_of(&self, process: u32, code: &Compiled) -> f64 {
+        match code {
+            Compiled::Constant(value) => *value,
+            Compiled::Slot(slot) => self.slots[process as usize * self.width + *slot as usize],
+            _ => code.evaluate(&self.context(process)),
+        }
+    }
+
+    /// An element, or a loop or decision.
+    pub(crate) fn info(&self, element: u32) -> &'a ElementInfo {
+        match element.checked_sub(STRUCTURE) {
+            Some(structure) => &self.structures[structure as usize],
+            None => &self.elements[element as usize],
+        }
+    }
+
+    /// Adds time of an element, and a call of it unless another operation counts those.
+    #[inline]
+    pub(crate) fn count(&mut self, process: u32, element: u32, calls: u32, total_ns: u64) {
+        self.count_part(process, element, calls, total_ns);
+        if let (Some(trace), 1..) = (&mut self.trace, total_ns) {
+            let begin_ns = self.processes[process as usize].since;
+            trace(Slice {
+                process,
+                element,
+                begin_ns,
+                end_ns: begin_ns + total_ns,
+            });
+        }
+    }
+
+    /// Adds time of an element in a region, which has no begin of its own.
+    #[inline]
+    pub(crate) fn count_part(&mut self, process: u32, element: u32, calls: u32, total_ns: u64) {
+        let at = process as usize * self.elements.len() + element as usize;
+        self.counts[at].add(calls, total_ns);
+    }
+
+    /// What is left when nothing goes on: messages that came to those that wait for others, or have ended.
+    fn drain(&mut self) -> Result<(), BoxedError> {
+        for process in 0..self.processes.len() as u32 {
+            while let Some((_, _, message)) = self.next_message(process) {
+                self.events += 1;
+                self.handle_arrival(process, message)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// All events of a process in the window, and after it as far as nobody can send to the process.
+    #[inline]
+    fn visit(&mut self, process: u32) -> Result<(), BoxedError> {
+        let window_end = self.calendar.end_ns();
+        let horizon =
+            |horizons: &Horizons| horizons.horizon(process, (self.calendar.begin_ns(), window_end));
+        let mut end = self.horizons.as_ref().map_or(window_end, horizon);
+        loop {
+            let first = self.next_message(process);
+            let p = &self.processes[process as usize];
+            let (mut at, mut message) = (p.due, NIL);
+            if let Some((note_arrival, tie_break, index)) = first {
+                if note_arrival < at || (note_arrival == at && tie_break < p.tie_break) {
+                    (at, message) = (note_arrival, index);
+                } else if note_arrival == at && tie_break == p.tie_break {
+                    self.ties += 1;
+                }
+            }
+            if at >= end {
+                break;
+            }
+            self.events += 1;
+            if message != NIL {
+                self.handle_arrival(process, message)?;
+            } else {
+                let answer_ns = self.execute(process, at)?;
+                end = end.min(answer_ns.max(window_end));
+            }
+        }
+        self.schedule(process);
+        Ok(())
+    }
+}

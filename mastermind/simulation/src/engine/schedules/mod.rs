@@ -1,0 +1,641 @@
+//! The engine for schedules: single events in order of time, from one calendar.
+//!
+//! An operation starts when what it requires has ended (`release`) and its processor and interface are free (`start`); until
+//! then it is deferred (`deferred`). A message that arrives (`arrive`) takes the processor, then its posted receive, or waits as
+//! an unexpected message (`matching`). Costs come from `loggp`.
+
+mod deferred;
+mod finish;
+mod matching;
+mod prefetch;
+
+use crate::engine::{ProcessResult, Progress, SimulationError};
+use crate::events::huge_pages::reserve;
+use crate::events::queue::{Event, Queue};
+use crate::goal::schedule::{Kind, Op, Schedule};
+use crate::loggp::{MessagePart, Protocol, bytes_on_the_wire};
+use crate::machine::{Link, Machine, Rendezvous};
+use deferred::DeferredEvents;
+use matching::Waiting;
+
+/// What an event is: the lowest bits of its order.
+const OP: u64 = 0;
+const EAGER: u64 = MessagePart::Eager as u64;
+const DATA: u64 = MessagePart::Data as u64;
+const DONE: u64 = 6;
+/// An eager message of 4 GiB and more.
+const LARGE: u64 = 7;
+
+/// Which of these bits say what an event is: an operation, a part of a message by its number, or the end of an operation.
+const WHAT: u64 = 7;
+
+/// One deferral of an event because its rank was busy.
+const DEFERRAL: u64 = WHAT + 1;
+
+/// Deferrals after which an event leaves the queue for the lists of `deferred`, which cost more the first times.
+const MAX_DEFERRALS: u64 = 7 * DEFERRAL;
+
+/// From one event to the next in the order in which they are scheduled.
+const STEP: u64 = MAX_DEFERRALS + DEFERRAL;
+
+/// Events between two calls of the progress function.
+const PROGRESS_EVERY: u64 = 1 << 20;
+
+/// A schedule that has ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ScheduleOutcome {
+    /// The last rank's finish, nanoseconds.
+    pub makespan_ns: u64,
+    /// By rank.
+    pub processes: Vec<ProcessResult>,
+    /// Calculations, sends and receives.
+    pub operations: [u64; 3],
+    /// Processor time of calculations, of sends and of messages that came, nanoseconds.
+    pub times_ns: [u64; 3],
+    /// Messages.
+    pub messages: u64,
+    /// Events.
+    pub events: u64,
+    /// Messages that nobody received.
+    pub unreceived: u64,
+    /// Most memory, the schedule included, bytes.
+    pub memory_bytes: usize,
+}
+
+/// Runs a schedule on a machine; each rank is on a node of its own or shares one as ranks fill them, and has the
+/// processors that the schedule names to itself: the machine's, its queue and what a process does that waits mean nothing.
+///
+/// # Errors
+/// [`SimulationError::Deadlock`].
+pub fn simulate_schedule(
+    schedule: Schedule,
+    machine: &Machine,
+) -> Result<ScheduleOutcome, SimulationError> {
+    simulate_schedule_with(schedule, machine, &mut |_| ())
+}
+
+/// Runs a schedule and tells now and then how far it is.
+///
+/// # Errors
+/// As [`simulate_schedule`].
+pub fn simulate_schedule_with(
+    schedule: Schedule,
+    machine: &Machine,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<ScheduleOutcome, SimulationError> {
+    let mut run = Run::new(schedule, machine);
+    run.begin();
+    let mut next_report = PROGRESS_EVERY;
+    while let Some(event) = run.queue.pop() {
+        run.events += 1;
+        run.prefetch();
+        run.event(event);
+        if run.events >= next_report {
+            next_report = run.events + PROGRESS_EVERY;
+            progress(Progress {
+                now_ns: event.at,
+                events: run.events,
+            });
+        }
+    }
+    run.finish()
+}
+
+/// A rank: one cache line.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
+struct Rank {
+    /// When its only processor is free, and when its only interface can send and receive.
+    processor: u64,
+    nic: Nic,
+    first_op: usize,
+    /// Processor time of messages, nanoseconds.
+    overhead_ns: u64,
+    waiting: Waiting,
+    /// Operations that have not ended.
+    left: u32,
+    form: Form,
+}
+
+/// What kind of rank it is, and its row of the lists of processors and interfaces where it has several of one.
+#[derive(Debug, Clone, Copy, Default)]
+struct Form(u32);
+
+impl Form {
+    /// It has one processor and one interface.
+    const SINGLE: u32 = 1 << 31;
+
+    /// Operations of it wait for others than the one before.
+    const DEPENDS: u32 = 1 << 30;
+
+    /// Some of them for a begin.
+    const BEGINS: u32 = 1 << 29;
+
+    #[inline]
+    fn waits_for_begins(self) -> bool {
+        self.0 & Self::BEGINS != 0
+    }
+
+    #[inline]
+    fn depends(self) -> bool {
+        self.0 & Self::DEPENDS != 0
+    }
+
+    #[inline]
+    fn row(self) -> usize {
+        (self.0 & !(Self::SINGLE | Self::DEPENDS | Self::BEGINS)) as usize
+    }
+}
+
+impl Rank {
+    #[inline]
+    fn is_single(&self) -> bool {
+        self.form.0 & Form::SINGLE != 0
+    }
+}
+
+/// An interface: when it can send and receive next.
+#[derive(Debug, Clone, Copy, Default)]
+struct Nic {
+    sending: u64,
+    receiving: u64,
+}
+
+/// Processors and interfaces of a rank that has several of one.
+#[derive(Debug, Clone, Default)]
+struct Several {
+    processors: Vec<u64>,
+    nics: Vec<Nic>,
+}
+
+struct Run<'a> {
+    schedule: Schedule,
+    machine: &'a Machine,
+    per_node: u32,
+    ranks: Vec<Rank>,
+    several: Vec<Several>,
+    /// Overhead of what came.
+    received_ns: u64,
+    pool: matching::Pool,
+    queue: Queue,
+    lines: DeferredEvents,
+    order: u64,
+    /// Operations whose last wait has ended, while one event is dealt with.
+    ready: Vec<(u32, u64)>,
+    messages: u64,
+    events: u64,
+}
+
+impl<'a> Run<'a> {
+    fn new(schedule: Schedule, machine: &'a Machine) -> Self {
+        let n = schedule.ranks() as u32;
+        let nodes = machine.nodes_for(n);
+        let mut several = Vec::new();
+        let mut ranks = Vec::new();
+        reserve(&mut ranks, schedule.ranks());
+        ranks.extend(schedule.parts.iter().map(|part| {
+            let mut form = several.len() as u32;
+            if part.cpus == 1 && part.nics == 1 {
+                form |= Form::SINGLE;
+            } else {
+                several.push(Several {
+                    processors: vec![0; usize::from(part.cpus)],
+                    nics: vec![Nic::default(); usize::from(part.nics)],
+                });
+            }
+            if part.dependents > 0 {
+                form |= Form::DEPENDS;
+            }
+            let end = part.first_dependent + part.dependents as usize;
+            let dependents = &schedule.dependents[part.first_dependent..end];
+            if dependents.iter().any(|dependent| dependent.begin) {
+                form |= Form::BEGINS;
+            }
+            Rank {
+                first_op: part.first_op,
+                left: part.ops,
+                form: Form(form),
+                ..Rank::default()
+            }
+        }));
+        Self {
+            schedule,
+            machine,
+            per_node: n.div_ceil(nodes.max(1)).max(1),
+            received_ns: 0,
+            ranks,
+            several,
+            pool: matching::Pool::default(),
+            queue: Queue::new(),
+            lines: DeferredEvents::default(),
+            order: 0,
+            ready: Vec::new(),
+            messages: 0,
+            events: 0,
+        }
+    }
+
+    #[inline]
+    fn link(&self, a: u32, b: u32) -> &'a Link {
+        if a == b || (self.per_node > 1 && a / self.per_node == b / self.per_node) {
+            &self.machine.intra
+        } else {
+            &self.machine.inter
+        }
+    }
+
+    /// When a processor is free.
+    #[inline]
+    fn processor(&mut self, rank: u32, cpu: u8) -> &mut u64 {
+        let rank = &mut self.ranks[rank as usize];
+        if rank.is_single() {
+            &mut rank.processor
+        } else {
+            &mut self.several[rank.form.row()].processors[usize::from(cpu)]
+        }
+    }
+
+    #[inline]
+    fn nic(&mut self, rank: u32, nic: u8) -> &mut Nic {
+        let rank = &mut self.ranks[rank as usize];
+        if rank.is_single() {
+            &mut rank.nic
+        } else {
+            &mut self.several[rank.form.row()].nics[usize::from(nic)]
+        }
+    }
+
+    #[inline]
+    fn op(&self, rank: u32, op: u32) -> Op {
+        self.schedule.ops.get(self.place_of(rank, op))
+    }
+
+    /// Where an operation is in the list of all.
+    #[inline]
+    fn place_of(&self, rank: u32, op: u32) -> usize {
+        self.ranks[rank as usize].first_op + op as usize
+    }
+
+    /// Schedules an event.
+    #[inline]
+    fn push(&mut self, what: u64, event: Event) {
+        self.order += STEP;
+        let order = self.order | what;
+        self.queue.push(Event { order, ..event });
+    }
+
+    /// What waits for nothing begins.
+    fn begin(&mut self) {
+        for rank in 0..self.ranks.len() as u32 {
+            for op in 0..self.schedule.parts[rank as usize].ops {
+                if self.schedule.ops.is_free(self.place_of(rank, op)) {
+                    self.ready.push((op, 0));
+                }
+            }
+            self.start_ready(rank);
+        }
+    }
+
+    /// Begins what has become ready: receives at once, the rest as events.
+    #[inline]
+    fn start_ready(&mut self, rank: u32) {
+        // In the order in which they became ready.
+        let mut at = 0;
+        while at < self.ready.len() {
+            let (op, when) = self.ready[at];
+            at += 1;
+            let it = self.op(rank, op);
+            let state = &self.ranks[rank as usize];
+            // On a single processor nothing can come before it is free.
+            if it.kind == Kind::Receive && (state.is_single() || when == 0) {
+                self.receive(rank, op, when);
+            } else {
+                // Before the interface is free it would only be deferred.
+                let mut free = when;
+                if it.kind == Kind::Send {
+                    free = free.max(self.nic(rank, it.nic).sending);
+                }
+                let event = Event {
+                    at: free,
+                    order: 0,
+                    rank,
+                    op,
+                    peer: 0,
+                    other: 0,
+                };
+                self.push(OP, event);
+            }
+        }
+        self.ready.clear();
+    }
+
+    #[inline]
+    fn event(&mut self, event: Event) {
+        if event.order & MAX_DEFERRALS == MAX_DEFERRALS {
+            self.lines.came(event.rank, event.order);
+        }
+        match event.order & WHAT {
+            OP => self.start(event),
+            DONE => self.release(event.rank, event.op, event.at),
+            part => self.arrive(event, part),
+        }
+        if event.order & MAX_DEFERRALS == MAX_DEFERRALS {
+            self.call_all(event.rank, event.at);
+        }
+        if !self.ready.is_empty() {
+            self.start_ready(event.rank);
+        }
+    }
+
+    /// An operation is due.
+    #[inline]
+    fn start(&mut self, event: Event) {
+        let Event { at, rank, op, .. } = event;
+        let it = self.op(rank, op);
+        if it.kind == Kind::Receive {
+            self.receive(rank, op, at);
+            return;
+        }
+        let mut free = *self.processor(rank, it.cpu);
+        if it.kind == Kind::Send {
+            free = free.max(self.nic(rank, it.nic).sending);
+        }
+        if free > at {
+            self.defer(Event { at: free, ..event });
+            return;
+        }
+        self.release_begin(rank, op, at);
+        if it.kind == Kind::Calc {
+            let end = at.saturating_add(it.size);
+            *self.processor(rank, it.cpu) = end;
+            self.complete(rank, op, end);
+            return;
+        }
+        let link = self.link(rank, it.peer);
+        let bytes = bytes_on_the_wire(it.size);
+        let protocol = link.protocol(bytes);
+        let time = link.send_time(bytes, protocol);
+        if let Some(interface_ns) = time.interface_ns {
+            self.nic(rank, it.nic).sending = at + interface_ns;
+        }
+        let end = at + time.processor_ns;
+        *self.processor(rank, it.cpu) = end;
+        self.ranks[rank as usize].overhead_ns += time.processor_ns;
+        self.messages += 1;
+        let mut message = Event {
+            at: at + link.lookahead_ns(),
+            order: 0,
+            rank: it.peer,
+            op,
+            peer: rank,
+            other: 0,
+        };
+        let receiver = &self.ranks[it.peer as usize];
+        if receiver.is_single() {
+            // Before its processor is free it would only be deferred.
+            message.at = message.at.max(receiver.processor);
+        }
+        if protocol == Protocol::Eager {
+            // All that its receiver needs of it.
+            if let Ok(bytes) = u32::try_from(bytes) {
+                (message.op, message.other) = (it.tag, bytes);
+                self.push(EAGER, message);
+            } else {
+                self.push(LARGE, message);
+            }
+            self.complete(rank, op, end);
+        } else {
+            self.push(protocol.first_part() as u64, message);
+        }
+    }
+
+    /// A receive is posted at `at`.
+    #[inline]
+    fn receive(&mut self, rank: u32, op: u32, at: u64) {
+        self.release_begin(rank, op, at);
+        let it = self.op(rank, op);
+        let (ranks, ops) = (&mut self.ranks, &self.schedule.ops);
+        let Rank {
+            waiting, first_op, ..
+        } = &mut ranks[rank as usize];
+        let Some(message) = self.pool.take_unexpected(waiting, (it.peer, it.tag)) else {
+            self.pool.post(waiting, op, ops.receives(*first_op));
+            return;
+        };
+        if message.is_request {
+            self.answer_request(rank, message.peer, message.op, op, at);
+        } else {
+            self.complete(rank, op, at);
+        }
+    }
+
+    /// A part of a message arrives at a rank.
+    #[inline]
+    fn arrive(&mut self, event: Event, what: u64) {
+        let Event {
+            at,
+            rank,
+            op,
+            peer,
+            other,
+            ..
+        } = event;
+        let link = self.link(rank, peer);
+        // A large message is an eager one whose size is looked up.
+        let part = MessagePart::of_number(what).unwrap_or(MessagePart::Eager);
+        let (tag, bytes, cpu, nic) = match part {
+            MessagePart::Eager if what == EAGER => (op, u64::from(other), 0, 0),
+            MessagePart::ClearToSend | MessagePart::Fetched => {
+                let sent = self.op(rank, op);
+                (sent.tag, sent.size, sent.cpu, sent.nic)
+            }
+            MessagePart::Data => {
+                let (sent, receive) = (self.op(peer, op), self.op(rank, other));
+                (sent.tag, sent.size, receive.cpu, receive.nic)
+            }
+            MessagePart::Eager | MessagePart::RequestToSend => {
+                let sent = self.op(peer, op);
+                (sent.tag, sent.size, 0, 0)
+            }
+        };
+        let bytes = bytes_on_the_wire(bytes);
+        let (cpu, nic) = match part {
+            MessagePart::Eager | MessagePart::RequestToSend => {
+                self.place_of_receive(rank, peer, tag)
+            }
+            _ => (cpu, nic),
+        };
+        let has_bytes = part.has_bytes();
+        let mut free = *self.processor(rank, cpu);
+        if has_bytes {
+            free = free.max(self.nic(rank, nic).receiving);
+        }
+        if free > at {
+            self.defer(Event { at: free, ..event });
+            return;
+        }
+        let occupied = link.arrival_ns(part, bytes);
+        if has_bytes {
+            self.nic(rank, nic).receiving = at + link.interface_ns(bytes);
+        }
+        let end = at + occupied;
+        *self.processor(rank, cpu) = end;
+        self.ranks[rank as usize].overhead_ns += occupied;
+        self.received_ns += occupied;
+        match part {
+            MessagePart::Data => {
+                if link.rendezvous == Rendezvous::Fetched {
+                    let told = Event {
+                        at: end + link.lookahead_ns(),
+                        order: 0,
+                        rank: peer,
+                        op,
+                        peer: rank,
+                        other: 0,
+                    };
+                    self.push(MessagePart::Fetched as u64, told);
+                }
+                self.complete(rank, other, end);
+            }
+            MessagePart::Fetched => self.complete(rank, op, end),
+            MessagePart::ClearToSend => self.send_data(&event, bytes, nic, end),
+            MessagePart::Eager | MessagePart::RequestToSend => {
+                let is_request = part == MessagePart::RequestToSend;
+                let (ranks, ops) = (&mut self.ranks, &self.schedule.ops);
+                let Rank {
+                    waiting, first_op, ..
+                } = &mut ranks[rank as usize];
+                let receives = ops.receives(*first_op);
+                match self.pool.take_posted(waiting, (peer, tag), receives) {
+                    None => self
+                        .pool
+                        .keep_unexpected(waiting, peer, tag, op, is_request),
+                    Some(receive) if is_request => {
+                        self.answer_request(rank, peer, op, receive, at);
+                    }
+                    Some(receive) => self.complete(rank, receive, end),
+                }
+            }
+        }
+    }
+
+    /// The processor and interface of the receive that waits for a message, the first where none does.
+    #[inline]
+    fn place_of_receive(&self, rank: u32, peer: u32, tag: u32) -> (u8, u8) {
+        let state = &self.ranks[rank as usize];
+        if state.is_single() {
+            return (0, 0);
+        }
+        let receives = self.schedule.ops.receives(state.first_op);
+        let posted = self.pool.posted(&state.waiting, (peer, tag), receives);
+        posted.map_or((0, 0), |receive| {
+            let receive = self.op(rank, receive);
+            (receive.cpu, receive.nic)
+        })
+    }
+
+    /// Answers a request to send: its receive is posted.
+    fn answer_request(&mut self, rank: u32, peer: u32, op: u32, receive: u32, at: u64) {
+        let link = self.link(rank, peer);
+        let cpu = self.op(rank, receive).cpu;
+        let processor = self.processor(rank, cpu);
+        let begin = (*processor).max(at);
+        let answer = link.answer();
+        *processor = begin + answer.processor_ns;
+        self.ranks[rank as usize].overhead_ns += answer.processor_ns;
+        let (to, from) = match answer.part {
+            MessagePart::ClearToSend => (peer, rank),
+            _ => (rank, peer),
+        };
+        let next = Event {
+            at: begin + answer.travel_ns,
+            order: 0,
+            rank: to,
+            op,
+            peer: from,
+            other: receive,
+        };
+        self.push(answer.part as u64, next);
+    }
+
+    /// Sends the data of a rendezvous: its clear to send has arrived.
+    fn send_data(&mut self, answer: &Event, bytes: u64, nic: u8, end: u64) {
+        let Event {
+            at,
+            rank,
+            op,
+            peer,
+            other,
+            ..
+        } = *answer;
+        let link = self.link(rank, peer);
+        let nic = self.nic(rank, nic);
+        let begin = nic.sending.max(at);
+        nic.sending = begin + link.interface_ns(bytes);
+        let data = Event {
+            at: begin + link.lookahead_ns(),
+            order: 0,
+            rank: peer,
+            op,
+            peer: rank,
+            other,
+        };
+        self.push(DATA, data);
+        self.complete(rank, op, end);
+    }
+
+    /// An operation has ended at `end`, which may be yet to come.
+    #[inline]
+    fn complete(&mut self, rank: u32, op: u32, end: u64) {
+        let state = &mut self.ranks[rank as usize];
+        state.left -= 1;
+        if state.is_single() {
+            // What waits for it needs the processor, which is not free before.
+            self.release(rank, op, end);
+        } else {
+            let event = Event {
+                at: end,
+                order: 0,
+                rank,
+                op,
+                peer: 0,
+                other: 0,
+            };
+            self.push(DONE, event);
+        }
+    }
+
+    #[inline]
+    fn release_begin(&mut self, rank: u32, op: u32, at: u64) {
+        if self.ranks[rank as usize].form.waits_for_begins() {
+            self.release_dependents(rank, op, at, true);
+        }
+    }
+
+    /// Takes a wait from those that wait for an operation's end.
+    #[inline]
+    fn release(&mut self, rank: u32, op: u32, at: u64) {
+        let Rank { first_op, form, .. } = self.ranks[rank as usize];
+        // The first of another rank is behind none.
+        if self.schedule.ops.release_next(first_op + op as usize + 1) {
+            self.ready.push((op + 1, at));
+        }
+        if form.depends() {
+            self.release_dependents(rank, op, at, false);
+        }
+    }
+
+    #[inline]
+    fn release_dependents(&mut self, rank: u32, op: u32, at: u64, begin: bool) {
+        let first_op = self.ranks[rank as usize].first_op;
+        for i in self.schedule.dependents_of(first_op + op as usize) {
+            let dependent = self.schedule.dependents[i];
+            if dependent.begin == begin {
+                let place = first_op + dependent.op as usize;
+                if self.schedule.ops.release(place) {
+                    self.ready.push((dependent.op, at));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Fetches what the next events need while the present one goes on: what they need of ranks and operations is
+//! larger than the nearer caches, and each event would begin by waiting for it.
+
+use crate::engine::schedules::{OP, Run, WHAT};
+use crate::events::prefetch::prefetch;
+use crate::events::queue::Entry;
+use crate::goal::schedule::Kind;
+
+/// Most events of a bucket that are looked at together: of more, the first ones would be forgotten again.
+const MOST: usize = 64;
+
+/// Operations that an event goes on to.
+const BEHIND: usize = 3;
+
+impl Run<'_> {
+    /// Before each event.
+    #[inline]
+    pub(super) fn prefetch(&mut self) {
+        if self.queue.has_turned() {
+            self.prefetch_buckets();
+        }
+        let present = self.queue.present();
+        if present.len() > MOST {
+            let upcoming = |after: usize| &present[present.len() - 1 - after];
+            self.prefetch_rank(upcoming(8));
+            self.prefetch_operation(upcoming(5));
+            self.prefetch_receiver(upcoming(2));
+        }
+    }
+
+    /// A bucket is begun: of the one behind the next one the ranks are fetched, so that the operations of the next
+    /// one are found, and so that those of this one tell to whom they send.
+    fn prefetch_buckets(&self) {
+        let [next, later] = self.queue.ahead();
+        later
+            .iter()
+            .take(MOST)
+            .for_each(|entry| self.prefetch_rank(entry));
+        next.iter()
+            .take(MOST)
+            .for_each(|entry| self.prefetch_operation(entry));
+        let present = self.queue.present();
+        if present.len() <= MOST {
+            present
+                .iter()
+                .for_each(|entry| self.prefetch_receiver(entry));
+        }
+    }
+
+    #[inline]
+    fn prefetch_rank(&self, entry: &Entry) {
+        prefetch(&self.ranks[entry.rank as usize]);
+    }
+
+    /// What an event changes beside its rank, which is there.
+    #[inline]
+    fn prefetch_operation(&self, entry: &Entry) {
+        let rank = &self.ranks[entry.rank as usize];
+        if let Some(unexpected) = self.pool.first_unexpected(&rank.waiting) {
+            prefetch(unexpected);
+        }
+        let op = match entry.key & WHAT {
+            OP => entry.op,
+            _ => match rank.waiting.only_posted() {
+                Some(op) => op,
+                None => return,
+            },
+        };
+        // And those behind it, which are often in the same line of the cache.
+        let place = rank.first_op + op as usize;
+        for place in [place, place + BEHIND] {
+            self.schedule
+                .ops
+                .place(place)
+                .into_iter()
+                .for_each(prefetch);
+        }
+    }
+
+    /// The rank that an event sends to.
+    #[inline]
+    fn prefetch_receiver(&self, entry: &Entry) {
+        if entry.key & WHAT == OP {
+            let op = self.op(entry.rank, entry.op);
+            if op.kind == Kind::Send {
+                prefetch(&self.ranks[op.peer as usize]);
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! The message pool: messages on their way, unexpected messages, and posted receives.
+
+use crate::events::tie_break::TieBreak;
+use crate::loggp::MessagePart;
+use crate::program::{ANY, Mode};
+
+/// The peer of a receive from any process.
+pub(crate) const ANYBODY: u32 = u32::MAX;
+
+/// The tag of a receive of any tag.
+pub(crate) const ANY_TAG: i32 = ANY as i32;
+
+/// No node.
+pub(crate) const NIL: u32 = u32::MAX;
+
+/// The size of a message, what it is, and how both ends wait, in one word: the size lies above the lowest byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Load(u64);
+
+impl Load {
+    const MODES: [Mode; 3] = [Mode::Blocking, Mode::Nonblocking, Mode::Internal];
+    const SENDER: u32 = 3;
+    const RECEIVER: u32 = 5;
+
+    /// A message of so many bytes, less than 2⁵⁶.
+    #[inline]
+    pub(crate) fn new(bytes: u64, part: MessagePart, sender: Mode) -> Self {
+        Self(bytes << 8 | (sender as u64) << Self::SENDER | part as u64)
+    }
+
+    /// The same as another part.
+    #[inline]
+    pub(crate) fn part_of_it(self, part: MessagePart) -> Self {
+        Self(self.0 & !0b111 | part as u64)
+    }
+
+    /// The same, its receiver known to wait so.
+    #[inline]
+    pub(crate) fn received_by(self, receiver: Mode) -> Self {
+        let others = self.0 & !(0b11 << Self::RECEIVER);
+        Self(others | (receiver as u64) << Self::RECEIVER)
+    }
+
+    #[inline]
+    pub(crate) fn bytes(self) -> u64 {
+        self.0 >> 8
+    }
+
+    #[inline]
+    pub(crate) fn part(self) -> MessagePart {
+        MessagePart::of_number(self.0 & 0b111).unwrap_or(MessagePart::Eager)
+    }
+
+    /// How the sender waits.
+    #[inline]
+    pub(crate) fn sender(self) -> Mode {
+        Self::MODES[(self.0 >> Self::SENDER & 0b11) as usize]
+    }
+
+    /// How the receiver waits.
+    #[inline]
+    pub(crate) fn receiver(self) -> Mode {
+        Self::MODES[(self.0 >> Self::RECEIVER & 0b11) as usize]
+    }
+}
+
+/// A message, or a nonblocking receive that waits for one (its source, tag and modes count): a cache line.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+pub(crate) struct Message {
+    /// When it arrives, then when it is received.
+    pub(crate) at: u64,
+    /// Tie-break key of that.
+    pub(crate) tie_break: TieBreak,
+    pub(crate) load: Load,
+    /// The other process.
+    pub(crate) peer: u32,
+    pub(crate) tag: i32,
+    /// The next of the same heap's level, or of the same list.
+    pub(crate) next: u32,
+    /// The first below it in a heap, or the one before it in a list.
+    pub(crate) other: u32,
+}
+
+/// All messages; a freed one is used again.
+#[derive(Default)]
+pub(crate) struct MessagePool {
+    nodes: Vec<Message>,
+    /// By node: which of all messages it was, counted from the first, modulo 2³².
+    numbers: Vec<u32>,
+    free: Option<u32>,
+    added: u32,
+}
+
+impl MessagePool {
+    #[inline]
+    pub(crate) fn get(&self, index: u32) -> &Message {
+        &self.nodes[index as usize]
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, index: u32) -> &mut Message {
+        &mut self.nodes[index as usize]
+    }
+
+    /// Whether one node was added before another.
+    #[inline]
+    pub(crate) fn is_older(&self, a: u32, b: u32) -> bool {
+        let (a, b) = (self.numbers[a as usize], self.numbers[b as usize]);
+        (a.wrapping_sub(b) as i32) < 0
+    }
+
+    #[inline]
+    pub(crate) fn add(&mut self, message: Message) -> u32 {
+        self.added = self.added.wrapping_add(1);
+        if let Some(index) = self.free {
+            let next = self.get(index).next;
+            self.free = (next != NIL).then_some(next);
+            *self.get_mut(index) = message;
+            self.numbers[index as usize] = self.added;
+            return index;
+        }
+        if self.nodes.len() == self.nodes.capacity() {
+            // By an eighth: doubling would waste half of the memory of a large run.
+            let more = (self.nodes.len() / 8).max(1024);
+            self.nodes.reserve_exact(more);
+            self.numbers.reserve_exact(more);
+        }
+        self.nodes.push(message);
+        self.numbers.push(self.added);
+        (self.nodes.len() - 1) as u32
+    }
+
+    #[inline]
+    pub(crate) fn release(&mut self, index: u32) {
+        self.get_mut(index).next = self.free.unwrap_or(NIL);
+        self.free = Some(index);
+    }
+
+    /// Bytes of memory.
+    pub(crate) fn bytes(&self) -> usize {
+        self.nodes.capacity() * (size_of::<Message>() + size_of::<u32>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_gives_back_what_was_put_in() {
+        for part in MessagePart::ALL {
+            for (sender, receiver) in [
+                (Mode::Blocking, Mode::Internal),
+                (Mode::Internal, Mode::Nonblocking),
+            ] {
+                let load = Load::new(1 << 50, MessagePart::RequestToSend, sender);
+                let load = load.received_by(Mode::Internal).part_of_it(part);
+                let load = load.received_by(receiver);
+                assert_eq!((load.bytes(), load.part()), (1 << 50, part));
+                assert_eq!((load.sender(), load.receiver()), (sender, receiver));
+            }
+        }
+    }
+}

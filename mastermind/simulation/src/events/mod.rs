@@ -1,0 +1,21 @@
+//! What events need, whatever they are: their order in time, the order of those of one nanosecond, where messages wait.
+//!
+//! * `tie_break`: which of two events of one nanosecond comes first;
+//! * `calendar`: which process is visited in which window of time; `queue`: single events in order, for schedules;
+//!   `occupied`: which buckets of such a ring hold anything;
+//! * `messages`: the message pool; `heap`: those on their way, in order of arrival; `lists`: unexpected messages and posted
+//!   receives, matched by sender and tag;
+//! * `prefetch`, `huge_pages`: memory that a large run touches in no order.
+
+pub(crate) mod calendar;
+pub(crate) mod heap;
+pub(crate) mod huge_pages;
+pub(crate) mod lists;
+pub(crate) mod messages;
+pub(crate) mod occupied;
+pub(crate) mod prefetch;
+pub(crate) mod queue;
+pub(crate) mod tie_break;
+
+/// When something happens that does not.
+pub(crate) const NEVER: u64 = u64::MAX;

@@ -1,0 +1,310 @@
+//! Events by time: a calendar of buckets, each sorted when it is reached.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::events::occupied::OccupiedBuckets;
+
+/// Nanoseconds of a bucket, as a power of two.
+const SHIFT: u32 = 10;
+
+/// Buckets of the calendar: what is due later waits in a heap.
+const BUCKETS: usize = 1 << 14;
+
+/// Bits of an order: the times in a bucket are above them.
+const ORDER_BITS: u32 = u64::BITS - SHIFT;
+
+/// Most entries of a bucket that are compared each with each.
+const MAX_COUNTED: usize = 32;
+
+/// No buffer.
+const NONE: u32 = u32::MAX;
+
+/// Something that happens at a rank. Of the same time, what has the lower `order` is first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Event {
+    pub(crate) at: u64,
+    /// Its place in the order in which all were scheduled, and in the lowest bits what it is; below 2^54.
+    pub(crate) order: u64,
+    pub(crate) rank: u32,
+    /// The operation, of the rank or of the sender of a message.
+    pub(crate) op: u32,
+    /// The other rank of a message.
+    pub(crate) peer: u32,
+    /// The receive that a message's bytes are for.
+    pub(crate) other: u32,
+}
+
+/// An event in the bucket of its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Entry {
+    /// The time in the bucket, and in the lower bits the order.
+    pub(crate) key: u64,
+    pub(crate) rank: u32,
+    pub(crate) op: u32,
+    peer: u32,
+    other: u32,
+}
+
+impl Entry {
+    #[inline]
+    fn of(event: &Event) -> Self {
+        let Event {
+            at,
+            order,
+            rank,
+            op,
+            peer,
+            other,
+        } = *event;
+        Self {
+            key: at << ORDER_BITS | order,
+            rank,
+            op,
+            peer,
+            other,
+        }
+    }
+
+    /// The event, of that bucket.
+    #[inline]
+    fn event(&self, bucket: u64) -> Event {
+        let Self {
+            key,
+            rank,
+            op,
+            peer,
+            other,
+        } = *self;
+        Event {
+            at: bucket << SHIFT | key >> ORDER_BITS,
+            order: key & ((1 << ORDER_BITS) - 1),
+            rank,
+            op,
+            peer,
+            other,
+        }
+    }
+}
+
+/// Puts at most [`MAX_COUNTED`] entries into an empty list, the first one last: by counting for each how many are behind it, which
+/// takes no branch that depends on them.
+fn put_in_order(entries: &[Entry], into: &mut Vec<Entry>) {
+    let mut places = [0_u32; MAX_COUNTED];
+    for (i, entry) in entries.iter().enumerate() {
+        let mut place = 0;
+        for (earlier, other) in places.iter_mut().zip(&entries[..i]) {
+            let is_behind = u32::from(other.key > entry.key);
+            place += is_behind;
+            *earlier += 1 - is_behind;
+        }
+        places[i] = place;
+    }
+    into.extend_from_slice(entries);
+    for (place, entry) in places.iter().zip(entries) {
+        into[*place as usize] = *entry;
+    }
+}
+
+/// The calendar.
+pub(crate) struct Queue {
+    /// The buffer of each bucket, or [`NONE`].
+    buckets: Vec<u32>,
+    occupied: OccupiedBuckets<{ BUCKETS / 64 }>,
+    buffers: Vec<Vec<Entry>>,
+    /// Buffers of no bucket, the one used last at the end: it is still in the caches.
+    free: Vec<u32>,
+    /// Number of the present bucket, counted from time 0.
+    now: u64,
+    /// Events of the present bucket in reverse order, and those that came after it was reached.
+    present: Vec<Entry>,
+    new: BinaryHeap<Reverse<Entry>>,
+    /// Key of the first of those, or the greatest number.
+    first_new: u64,
+    later: BinaryHeap<Reverse<Event>>,
+    /// The present bucket is another one.
+    has_turned: bool,
+}
+
+impl Queue {
+    pub(crate) fn new() -> Self {
+        Self {
+            buckets: vec![NONE; BUCKETS],
+            occupied: OccupiedBuckets::default(),
+            buffers: Vec::new(),
+            free: Vec::new(),
+            now: 0,
+            present: Vec::new(),
+            new: BinaryHeap::new(),
+            first_new: u64::MAX,
+            later: BinaryHeap::new(),
+            has_turned: false,
+        }
+    }
+
+    /// Adds an event that is not due before the present one.
+    #[inline]
+    pub(crate) fn push(&mut self, event: Event) {
+        let bucket = event.at >> SHIFT;
+        debug_assert!(bucket >= self.now, "{event:?}");
+        let ahead = bucket.wrapping_sub(self.now);
+        if ahead.wrapping_sub(1) < BUCKETS as u64 - 1 {
+            self.put(bucket, Entry::of(&event));
+        } else if ahead == 0 {
+            self.put_in_present(Entry::of(&event));
+        } else {
+            self.later.push(Reverse(event));
+        }
+    }
+
+    fn put_in_present(&mut self, entry: Entry) {
+        self.first_new = self.first_new.min(entry.key);
+        self.new.push(Reverse(entry));
+    }
+
+    #[inline]
+    fn put(&mut self, bucket: u64, entry: Entry) {
+        let place = bucket as usize % BUCKETS;
+        let buffer = match self.buckets[place] {
+            NONE => self.give_buffer(place),
+            buffer => buffer,
+        };
+        self.buffers[buffer as usize].push(entry);
+    }
+
+    #[inline]
+    fn give_buffer(&mut self, place: usize) -> u32 {
+        let buffer = self.free.pop().unwrap_or_else(|| {
+            self.buffers.push(Vec::new());
+            self.buffers.len() as u32 - 1
+        });
+        self.buckets[place] = buffer;
+        self.occupied.set(place);
+        buffer
+    }
+
+    /// The earliest event.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<Event> {
+        loop {
+            if let Some(entry) = self.present.last()
+                && entry.key < self.first_new
+            {
+                let event = entry.event(self.now);
+                self.present.pop();
+                return Some(event);
+            }
+            if let Some(Reverse(entry)) = self.new.pop() {
+                self.first_new = self.new.peek().map_or(u64::MAX, |next| next.0.key);
+                return Some(entry.event(self.now));
+            }
+            self.advance()?;
+        }
+    }
+
+    /// What is known of the present bucket, the next event last.
+    #[inline]
+    pub(crate) fn present(&self) -> &[Entry] {
+        &self.present
+    }
+
+    /// Whether the present bucket is another one than at the last call.
+    #[inline]
+    pub(crate) fn has_turned(&mut self) -> bool {
+        std::mem::take(&mut self.has_turned)
+    }
+
+    /// What is known of the next buckets but for those that are yet to come: of the next one, and of the one behind it.
+    pub(crate) fn ahead(&self) -> [&[Entry]; 2] {
+        let mut from = self.now;
+        [(); 2].map(|()| match self.occupied.next(from + 1) {
+            Some(bucket) if bucket > from => {
+                from = bucket;
+                let buffer = self.buckets[bucket as usize % BUCKETS];
+                self.buffers
+                    .get(buffer as usize)
+                    .map_or(&[][..], |buffer| buffer)
+            }
+            _ => &[],
+        })
+    }
+
+    fn advance(&mut self) -> Option<()> {
+        let later = self.later.peek().map(|event| event.0.at >> SHIFT);
+        self.now = match (self.occupied.next(self.now + 1), later) {
+            (Some(a), Some(b)) => a.min(b),
+            (a, b) => a.or(b)?,
+        };
+        while let Some(Reverse(event)) = self.later.peek().copied() {
+            let bucket = event.at >> SHIFT;
+            if bucket - self.now >= BUCKETS as u64 {
+                break;
+            }
+            self.later.pop();
+            self.put(bucket, Entry::of(&event));
+        }
+        let place = self.now as usize % BUCKETS;
+        self.occupied.clear(place);
+        let buffer = std::mem::replace(&mut self.buckets[place], NONE);
+        let entries = &mut self.buffers[buffer as usize];
+        if entries.len() <= MAX_COUNTED {
+            put_in_order(entries, &mut self.present);
+            entries.clear();
+        } else {
+            std::mem::swap(&mut self.present, entries);
+            self.present
+                .sort_unstable_by_key(|entry| Reverse(entry.key));
+        }
+        self.free.push(buffer);
+        self.has_turned = true;
+        Some(())
+    }
+
+    /// Bytes of memory.
+    pub(crate) fn bytes(&self) -> usize {
+        let held: usize = self.buffers.iter().map(Vec::capacity).sum();
+        let entries = held + self.present.capacity() + self.new.capacity();
+        entries * size_of::<Entry>()
+            + self.later.capacity() * size_of::<Event>()
+            + BUCKETS * size_of::<u32>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn events_come_in_order(
+            begin in prop::collection::vec(0..90_000_000_u64, 1..60),
+            together in prop::collection::vec(0..3000_u64, 0..150),
+            after in prop::collection::vec(0..60_000_000_u64, 0..60),
+        ) {
+            let mut queue = Queue::new();
+            let mut order = 0;
+            let mut event = |at| {
+                order += 8;
+                Event { at, order, rank: 0, op: 0, peer: 0, other: 0 }
+            };
+            for at in begin.iter().chain(&together) {
+                queue.push(event(*at));
+            }
+            let mut after = after.into_iter();
+            let mut last = (0, 0);
+            let (mut pushed, mut popped) = (begin.len() + together.len(), 0);
+            while let Some(found) = queue.pop() {
+                prop_assert!((found.at, found.order) > last);
+                last = (found.at, found.order);
+                popped += 1;
+                if let Some(wait) = after.next() {
+                    queue.push(event(found.at + wait % 7000));
+                    queue.push(event(found.at + wait));
+                    pushed += 2;
+                }
+            }
+            prop_assert_eq!(popped, pushed);
+        }
+    }
+}

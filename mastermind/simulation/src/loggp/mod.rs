@@ -1,0 +1,27 @@
+//! The rules of time, once for both engines: what each part of a message costs at either end, and how long it travels.
+//!
+//! [`Link`] holds the LogGP parameters of one class of links; `rules.rs` says what follows from them. All of it is pure and
+//! inlined. An engine keeps the clocks (processor, sending and receiving interface) and decides the order; it never
+//! computes a cost by itself.
+//!
+//! | part of a message | travels | sender's processor | sender's interface | receiver's processor | receiver's interface |
+//! |---|---|---|---|---|---|
+//! | eager message of s bytes | o + L | o + (s-1) O | g + (s-1) G | o + max((s-1) O, (s-1) G) | g + (s-1) G |
+//! | request to send | o + L | o | | o | |
+//! | clear to send | o + L | o | | o + (s-1) O | |
+//! | data of a rendezvous | o + L | | g + (s-1) G | o + max((s-1) O, (s-1) G) | g + (s-1) G |
+//! | data that the receiver fetches | 2 (o + L) | | | o + max((s-1) O, (s-1) G) | g + (s-1) G |
+//! | note that they are fetched | o + L | | | o | |
+//!
+//! "Sender" and "receiver" are those of the part: the clear to send goes back from the receiver of the message. A message
+//! without bytes takes what one byte takes.
+//!
+//! # Source
+//! A. Alexandrov et al., "LogGP", SPAA 1995; T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim", HPDC 2010 (O and S); V. Adve
+//! et al., "POEMS", IEEE TSE 2000, Eq. 1 to 3 (the rendezvous).
+
+mod link;
+mod rules;
+
+pub use link::{Link, MOST_PIECES, Piece, Pieces, Rendezvous};
+pub(crate) use rules::{MessagePart, Protocol, bytes_on_the_wire};
