@@ -1,6 +1,9 @@
 //! A semi-empirical model with its error correction term.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
+
+use mastermind_models::expression::Expression;
 
 use crate::case::Case;
 use crate::error::Error;
@@ -11,6 +14,7 @@ use crate::search::refine::refine;
 use crate::search::tree::Tree;
 use crate::search::{Candidate, SearchSettings, search};
 use crate::semi_empirical::{Residuals, SemiEmpirical};
+use crate::slope::slope;
 use crate::specification::Specification;
 use crate::table::Table;
 
@@ -28,8 +32,8 @@ pub struct Settings {
     pub noise_freedom: f64,
     /// How far a searched parameter may go from its fit, as a share of its value; its bounds hold as well.
     pub parameter_range: f64,
-    /// Gain in the deviance, less the price of the term, at which half of a correction counts; next to nothing of it does at a
-    /// small gain, all of it at several times that.
+    /// Gain in the deviance, less the price of the term, at which half of a correction counts; next to nothing of it does at half
+    /// of that gain, nearly all of it at twice as much.
     pub evidence: f64,
     /// Greatest error at points held out, as a share of the base's there.
     pub held_out: f64,
@@ -47,7 +51,7 @@ impl Default for Settings {
             noise: 0.03,
             noise_freedom: 4.0,
             parameter_range: 2.0,
-            evidence: 5.0,
+            evidence: 6.0,
             held_out: 1.0,
             clip: 1.3,
             reach: 16.0,
@@ -73,11 +77,11 @@ pub struct Corrected {
     pub unknowns: Vec<f64>,
     /// Unknowns of the base as fitted, from which only a share of the correction counts.
     pub(crate) fitted: Vec<f64>,
-    /// That share, of the logarithm: `gain² / (gain² + evidence²)`.
+    /// That share, of the logarithm: `gain³ / (gain³ + evidence³)`.
     pub(crate) share: f64,
     pub(crate) scalings: Vec<Scaling>,
-    /// Inputs of the tree and what they are divided by.
-    pub(crate) terminals: Vec<(usize, f64)>,
+    /// Inputs of the tree; of an integrated term the base comes after them.
+    pub(crate) terminals: Vec<Terminal>,
     pub(crate) base_unit: f64,
     pub(crate) tree: Tree,
     pub(crate) linear: Linear,
@@ -86,6 +90,34 @@ pub struct Corrected {
     /// Range of each input at the training points.
     pub(crate) ranges: Vec<[f64; 2]>,
     pub(crate) reach: f64,
+}
+
+/// An input of a tree but for the base.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Terminal {
+    pub(crate) source: Source,
+    /// What it is divided by.
+    pub(crate) unit: f64,
+}
+
+/// Where the values of a terminal come from.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Source {
+    /// The input of this place.
+    Input(usize),
+    /// How the base goes with one of its unknowns, over the scale.
+    Slope(Expression),
+}
+
+impl Terminal {
+    /// Values at the points of a table.
+    fn column(&self, specification: &Specification, table: &Table) -> Vec<f64> {
+        let values = match &self.source {
+            Source::Input(place) => table.inputs[*place].clone(),
+            Source::Slope(slope) => specification.evaluate_part(slope, table),
+        };
+        values.iter().map(|x| x / self.unit).collect()
+    }
 }
 
 /// What became of a trial.
@@ -185,6 +217,8 @@ pub(crate) struct Trial<'a> {
     case: Case,
     pub(crate) settings: &'a Settings,
     scalings: Vec<Scaling>,
+    /// Inputs of the tree.
+    terminals: Vec<Terminal>,
 }
 
 /// Geometric mean of a positive column; 1 of another.
@@ -216,14 +250,22 @@ impl<'a> Trial<'a> {
         settings: &'a Settings,
     ) -> Result<Self, Error> {
         let times = specification.evaluate(train, &base.values);
-        let trial = Self {
+        let mut trial = Self {
             specification,
             base,
             case,
             settings,
             scalings: scaling::find(specification, train, &times),
+            terminals: Vec::new(),
         };
-        let n_inputs = trial.terminals(train).len();
+        trial.terminals = trial.inputs(train);
+        let n_inputs = trial.terminals.len();
+        if !case.searches_parameters() && n_inputs < MAX_INPUTS {
+            let slopes = trial.slopes(train).into_iter();
+            trial
+                .terminals
+                .extend(slopes.take(MAX_INPUTS - 1 - n_inputs));
+        }
         match n_inputs < MAX_INPUTS {
             true => Ok(trial),
             false => Err(Error::TooManyInputs {
@@ -260,11 +302,11 @@ impl<'a> Trial<'a> {
 
     /// Share of a correction that its gain is evidence for.
     fn share(&self, gain: f64) -> f64 {
-        let (signal, noise) = (gain.max(0.0).powi(2), self.settings.evidence.powi(2));
+        let (signal, noise) = (gain.max(0.0).powi(3), self.settings.evidence.powi(3));
         signal / (signal + noise)
     }
 
-    fn terminals(&self, table: &Table) -> Vec<(usize, f64)> {
+    fn inputs(&self, table: &Table) -> Vec<Terminal> {
         let is_free = |input: &usize| {
             let column = &table.inputs[*input];
             let varies = column.iter().any(|x| *x != column[0]);
@@ -272,16 +314,53 @@ impl<'a> Trial<'a> {
         };
         let inputs = (0..table.inputs.len()).filter(is_free);
         inputs
-            .map(|input| (input, unit_of(&table.inputs[input])))
+            .map(|input| Terminal {
+                source: Source::Input(input),
+                unit: unit_of(&table.inputs[input]),
+            })
             .collect()
+    }
+
+    /// How the base goes with its unknowns, where that varies and is finite.
+    fn slopes(&self, table: &Table) -> Vec<Terminal> {
+        let specification = self.specification;
+        let mut values: BTreeMap<&str, f64> = BTreeMap::new();
+        let constants = specification.constants.iter();
+        values.extend(constants.map(|(name, value)| (name.as_str(), *value)));
+        let of_scale = |scaling: &Scaling| (specification.inputs[scaling.input].as_str(), 1.0);
+        values.extend(self.scalings.iter().map(of_scale));
+        let names = specification.unknown_names();
+        values.extend(names.iter().copied().zip(self.base.values.iter().copied()));
+        let mut terminals: Vec<Terminal> = Vec::new();
+        for name in names {
+            let Some(slope) = slope(specification.expression(), name, &values) else {
+                continue;
+            };
+            let column = specification.evaluate_part(&slope, table);
+            let squares: f64 = column.iter().map(|x| x * x).sum();
+            let unit = (squares / column.len() as f64).sqrt();
+            let varies = column.iter().any(|x| (x - column[0]).abs() > 1e-9 * unit);
+            if unit.is_finite() && unit > 0.0 && varies {
+                let source = Source::Slope(slope);
+                terminals.push(Terminal { source, unit });
+            }
+        }
+        terminals
     }
 
     /// Points that a tree cannot tell apart: those that differ in nothing but inputs that scale the time.
     pub(crate) fn groups(&self, table: &Table) -> Vec<Vec<usize>> {
         let mut groups: Vec<(Vec<f64>, Vec<usize>)> = Vec::new();
-        let terminals = self.terminals(table);
+        let inputs = self
+            .terminals
+            .iter()
+            .filter_map(|terminal| match terminal.source {
+                Source::Input(place) => Some(place),
+                Source::Slope(_) => None,
+            });
+        let inputs: Vec<usize> = inputs.collect();
         for i in 0..table.len() {
-            let at: Vec<f64> = terminals.iter().map(|(j, _)| table.inputs[*j][i]).collect();
+            let at: Vec<f64> = inputs.iter().map(|j| table.inputs[*j][i]).collect();
             match groups.iter_mut().find(|(known, _)| *known == at) {
                 Some((_, members)) => members.push(i),
                 None => groups.push((at, vec![i])),
@@ -326,11 +405,10 @@ impl<'a> Trial<'a> {
         let base = self.specification.evaluate(table, &self.base.values);
         let over_scale: Vec<f64> = base.iter().zip(&scale).map(|(b, s)| b / s).collect();
         let base_unit = self.base_unit(whole);
-        let terminals = self.terminals(whole);
-        let of = |(input, unit): &(usize, f64)| -> Vec<f64> {
-            table.inputs[*input].iter().map(|x| x / unit).collect()
-        };
-        let mut inputs: Vec<Vec<f64>> = terminals.iter().map(of).collect();
+        let of = |terminal: &Terminal| terminal.column(self.specification, table);
+        let mut inputs: Vec<Vec<f64>> = self.terminals.iter().map(of).collect();
+        let is_input = |terminal: &&Terminal| matches!(terminal.source, Source::Input(_));
+        let n_plain = self.terminals.iter().filter(is_input).count();
         if self.case.is_integrated() {
             inputs.push(over_scale.iter().map(|b| b / base_unit).collect());
         }
@@ -350,6 +428,7 @@ impl<'a> Trial<'a> {
             ranges: ranges.collect(),
             limits: inputs.iter().map(|column| stretched(column)).collect(),
             inputs,
+            n_plain,
             base_unit,
             n_distinct: self.groups(table).len() as f64,
             scale,
@@ -442,7 +521,7 @@ impl<'a> Trial<'a> {
             fitted: self.base.values.clone(),
             share: 1.0,
             scalings: self.scalings.clone(),
-            terminals: self.terminals(whole),
+            terminals: self.terminals.clone(),
             base_unit: problem.base_unit,
             tree: genome.tree,
             linear,
@@ -458,9 +537,7 @@ impl Corrected {
     pub fn predict(&self, specification: &Specification, table: &Table) -> Vec<f64> {
         let base = specification.evaluate(table, &self.unknowns);
         let scale = scaling::factor(&self.scalings, table);
-        let of = |(input, unit): &(usize, f64)| -> Vec<f64> {
-            table.inputs[*input].iter().map(|x| x / unit).collect()
-        };
+        let of = |terminal: &Terminal| terminal.column(specification, table);
         let mut inputs: Vec<Vec<f64>> = self.terminals.iter().map(of).collect();
         if self.case.is_integrated() {
             let over = base.iter().zip(&scale).map(|(b, s)| b / s / self.base_unit);

@@ -115,9 +115,10 @@ pub fn is_positive(expression: &Expression) -> bool {
     }
 }
 
-/// `|a|`, or `a` where it is positive anyway.
+/// `|a|`, or `a` where it is nowhere negative anyway.
 pub fn magnitude(a: Expression) -> Expression {
-    match is_positive(&a) {
+    let is_ramp = matches!(&a, Expression::Call(function, arguments) if function == "max" && arguments[0] == number(0.0));
+    match is_ramp || is_positive(&a) {
         true => a,
         false => call("abs", vec![a]),
     }

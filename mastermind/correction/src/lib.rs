@@ -16,7 +16,7 @@
 //! case 1, 3 (integrated)   t = d·b + s·(a + c·g(inputs, b/s))
 //! case 2, 4 (added)        t = b + s·(a + c·g(inputs))
 //! near the points          q = b · clip(t/b) ^ w,    w = 1 / (1 + ln D / ln 16)
-//! prediction               b₀ · (q/b₀) ^ v,         v = gain² / (gain² + 5²)
+//! prediction               b₀ · (q/b₀) ^ v,         v = gain³ / (gain³ + 6³)
 //! ```
 //!
 //! `a`, `c` and `d` are at their least squares for every tree, the constants within the best trees too; in cases 3 and 4
@@ -26,6 +26,12 @@
 //! theirs, so a prediction far outside goes back to the base. A tree with a pole anywhere near the training points is never
 //! taken, by interval arithmetic. `t_comm` is an input of `g` only where the term is integrated: an added term that knew
 //! the base would change with the machine's parameters, and could not be kept on another platform.
+//!
+//! The search begins with the forms that contention is known to take (a power, a logarithm, a threshold, a queue that fills up), for
+//! each input and times a power of each other, their constants refined; `max(0, x)` is an operator for the thresholds. Where
+//! parameters are kept, the derivatives of the base by its unknowns, with the fitted values put in, are inputs of `g` too: what the
+//! base lacks has drawn its fit away from the truth, and a term has to take that back. On the instances that settings are
+//! chosen on this takes the median reduction of a random half from 55 to 77 % in case 2 and from 61 to 79 % in case 1.
 //!
 //! A scaling input is one for which the formula is homogeneous whatever its unknowns and in which the data agree: pairs of
 //! points that differ in nothing else.
@@ -77,6 +83,7 @@ mod report;
 mod scaling;
 mod search;
 mod semi_empirical;
+mod slope;
 mod specification;
 mod table;
 mod written;

@@ -163,6 +163,20 @@ impl Specification {
 
     /// The formula over the points of a table.
     pub(crate) fn over(&self, table: &Table) -> Option<ColumnFormula> {
+        self.bound(&self.expression, table)
+    }
+
+    /// Values of a formula of the inputs at the points of a table; not finite where it has none.
+    pub(crate) fn evaluate_part(&self, part: &Expression, table: &Table) -> Vec<f64> {
+        let mut out = Vec::new();
+        match self.bound(part, table) {
+            Some(formula) => formula.evaluate(&[], &mut out),
+            None => out.resize(table.len(), f64::NAN),
+        }
+        out
+    }
+
+    fn bound(&self, expression: &Expression, table: &Table) -> Option<ColumnFormula> {
         let columns = self.inputs.iter().zip(&table.inputs);
         let inputs: Vec<(&str, &[f64])> = columns
             .map(|(name, values)| (name.as_str(), values.as_slice()))
@@ -174,7 +188,7 @@ impl Specification {
             constants: &constants,
             unknowns: &self.unknown_names(),
         };
-        ColumnFormula::bind(&self.expression, &names, table.len())
+        ColumnFormula::bind(expression, &names, table.len())
     }
 
     /// Values of the base at the points of a table, seconds; not finite where the formula has none.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mastermind_models::expression::{Expression, Unary};
 use mastermind_models::{Coefficient, Family, Formula, Freedom, Metric, Model, Written};
 
-use crate::correction::{Corrected, MIN_RATIO, relative_error};
+use crate::correction::{Corrected, MIN_RATIO, Source, Terminal, relative_error};
 use crate::error::Error;
 use crate::formula_text::{
     add, call, divide, exact, magnitude, multiply, name, number, power, shown, subtract,
@@ -109,7 +109,13 @@ impl Corrected {
         match *node {
             Node::Number(value) => number(value),
             Node::Input(place) => match self.terminals.get(usize::from(place)) {
-                Some((input, unit)) => divide(name(&specification.inputs[*input]), number(*unit)),
+                Some(Terminal { source, unit }) => {
+                    let source = match source {
+                        Source::Input(input) => name(&specification.inputs[*input]),
+                        Source::Slope(slope) => slope.clone(),
+                    };
+                    divide(source, number(*unit))
+                }
                 None => {
                     let unit = multiply(number(self.base_unit), self.scale(specification));
                     divide(base.clone(), unit)
@@ -122,6 +128,7 @@ impl Corrected {
             Node::Power => power(magnitude(operand()), operand()),
             Node::Log => call("ln", vec![magnitude(operand())]),
             Node::Exp => call("exp", vec![operand()]),
+            Node::Ramp => call("max", vec![number(0.0), operand()]),
         }
     }
 

@@ -225,6 +225,55 @@ fn far_away_the_correction_goes_back_to_the_base() {
     }
 }
 
+/// The root mean square relative error at times of the example's machine without noise, and the model; median of three searches.
+///
+/// # Arguments
+/// * `calibration` - how well the unknowns of the base are known
+fn error_without_noise(case: Case, calibration: f64, forms: usize) -> (f64, String) {
+    let (mut specification, mut table) = example();
+    let known = [2.45e-8, 1.13, 1.69e-5, 1.62e-7];
+    table.observed = machine_without_noise(&specification, &table, &known);
+    for (unknown, value) in specification.unknowns.values_mut().zip(known) {
+        unknown.lower = unknown.lower.max(value / calibration);
+        unknown.upper = unknown.upper.min(value * calibration);
+    }
+    let (train, test) = (table.part(true), table.part(false));
+    let base = SemiEmpirical::fit(&specification, &train, Residuals::Relative).unwrap();
+    let mut settings = plan(1).settings;
+    (settings.noise, settings.search.forms) = (1e-3, forms);
+    let of = |seed| match correct(&specification, &train, &base, case, seed, &settings).unwrap() {
+        Outcome::Accepted(corrected) => (
+            relative_error(&test.observed, &corrected.predict(&specification, &test)),
+            corrected.shown(&specification),
+        ),
+        Outcome::Refused(why) => panic!("{why:?}"),
+    };
+    let mut found = [1, 2, 3].map(of);
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    found[1].clone()
+}
+
+/// Contention that begins at 24 processes is no sum of products of powers and logarithms.
+#[test]
+fn a_threshold_is_found_where_the_search_begins_with_such_forms() {
+    let (with, shown) = error_without_noise(Case::Two, 1.001, 300);
+    let (without, _) = error_without_noise(Case::Two, 1.001, 0);
+    println!("{with} {without} {shown}");
+    assert!(
+        with < 0.01 && with < 0.5 * without,
+        "{with} {without} {shown}"
+    );
+    assert!(shown.contains("max(0, "), "{shown}");
+}
+
+/// The fit has put contention into the unknowns, which a term of the inputs alone takes back by the slopes.
+#[test]
+fn a_term_that_is_added_takes_back_what_the_fit_put_into_the_unknowns() {
+    let (error, shown) = error_without_noise(Case::Two, 1e9, 300);
+    println!("{error} {shown}");
+    assert!(error < 0.05, "{error} {shown}");
+}
+
 /// Times of a machine with the parameters `unknowns` and the contention of the example, no more than the formula lacks.
 fn machine_without_noise(
     specification: &Specification,

@@ -64,6 +64,7 @@ impl Evaluator {
                 Node::Input(place) => Operand::Input(usize::from(place)),
                 Node::Log => self.unary(inputs, fast_math::ln_abs),
                 Node::Exp => self.unary(inputs, fast_math::exp),
+                Node::Ramp => self.unary(inputs, ramp),
                 Node::Add => self.binary(inputs, |a, b| a + b),
                 Node::Subtract => self.binary(inputs, |a, b| a - b),
                 Node::Multiply => self.binary(inputs, |a, b| a * b),
@@ -87,18 +88,12 @@ impl Evaluator {
             return Operand::Scalar(f64::NAN);
         };
         let to = self.stack.len();
+        let out = &mut self.slots[to * n..][..n];
         match a {
             Operand::Scalar(value) => return Operand::Scalar(f(value)),
-            Operand::Input(place) => {
-                let out = &mut self.slots[to * n..][..n];
-                let pairs = out.iter_mut().zip(inputs[place]);
-                pairs.for_each(|(out, x)| *out = f(*x));
-            }
+            Operand::Input(place) => map(out, inputs[place], |_, x| f(x)),
             // What is on top of the stack lies in the slot of its place.
-            Operand::Slot(_) => {
-                let out = &mut self.slots[to * n..][..n];
-                out.iter_mut().for_each(|x| *x = f(*x));
-            }
+            Operand::Slot(_) => update(out, f),
         }
         Operand::Slot(to)
     }
@@ -115,44 +110,53 @@ impl Evaluator {
         let low = &mut low[..n];
         match (a, b) {
             (Operand::Scalar(a), Operand::Scalar(b)) => return Operand::Scalar(f(a, b)),
-            (Operand::Slot(_), Operand::Slot(_)) => {
-                let pairs = low.iter_mut().zip(&high[..n]);
-                pairs.for_each(|(b, a)| *b = f(*a, *b));
-            }
-            (Operand::Slot(_), Operand::Scalar(b)) => {
-                let pairs = low.iter_mut().zip(&high[..n]);
-                pairs.for_each(|(out, a)| *out = f(*a, b));
-            }
-            (Operand::Slot(_), Operand::Input(b)) => {
-                let triples = low.iter_mut().zip(&high[..n]).zip(inputs[b]);
-                triples.for_each(|((out, a), b)| *out = f(*a, *b));
-            }
-            (Operand::Scalar(a), Operand::Slot(_)) => low.iter_mut().for_each(|b| *b = f(a, *b)),
-            (Operand::Input(a), Operand::Slot(_)) => {
-                let pairs = low.iter_mut().zip(inputs[a]);
-                pairs.for_each(|(b, a)| *b = f(*a, *b));
-            }
-            (Operand::Scalar(a), Operand::Input(b)) => {
-                let pairs = low.iter_mut().zip(inputs[b]);
-                pairs.for_each(|(out, b)| *out = f(a, *b));
-            }
-            (Operand::Input(a), Operand::Scalar(b)) => {
-                let pairs = low.iter_mut().zip(inputs[a]);
-                pairs.for_each(|(out, a)| *out = f(*a, b));
-            }
-            (Operand::Input(a), Operand::Input(b)) => {
-                let triples = low.iter_mut().zip(inputs[a]).zip(inputs[b]);
-                triples.for_each(|((out, a), b)| *out = f(*a, *b));
-            }
+            (Operand::Slot(_), Operand::Slot(_)) => map(low, &high[..n], |b, a| f(a, b)),
+            (Operand::Slot(_), Operand::Scalar(b)) => map(low, &high[..n], |_, a| f(a, b)),
+            (Operand::Slot(_), Operand::Input(b)) => map_both(low, &high[..n], inputs[b], f),
+            (Operand::Scalar(a), Operand::Slot(_)) => update(low, |b| f(a, b)),
+            (Operand::Input(a), Operand::Slot(_)) => map(low, inputs[a], |b, a| f(a, b)),
+            (Operand::Scalar(a), Operand::Input(b)) => map(low, inputs[b], |_, b| f(a, b)),
+            (Operand::Input(a), Operand::Scalar(b)) => map(low, inputs[a], |_, a| f(a, b)),
+            (Operand::Input(a), Operand::Input(b)) => map_both(low, inputs[a], inputs[b], f),
         }
         Operand::Slot(to)
     }
 }
 
-/// `|a| ^ b`, the power protected from negative bases.
+// Plain loops: one in a closure of the iterator is compiled on its own, without the wider registers of the caller.
+
+#[inline(always)]
+fn update(out: &mut [f64], f: impl Fn(f64) -> f64) {
+    for x in out {
+        *x = f(*x);
+    }
+}
+
+#[inline(always)]
+fn map(out: &mut [f64], a: &[f64], f: impl Fn(f64, f64) -> f64) {
+    for (out, a) in out.iter_mut().zip(a) {
+        *out = f(*out, *a);
+    }
+}
+
+#[inline(always)]
+fn map_both(out: &mut [f64], a: &[f64], b: &[f64], f: impl Fn(f64, f64) -> f64) {
+    for ((out, a), b) in out.iter_mut().zip(a).zip(b) {
+        *out = f(*a, *b);
+    }
+}
+
+/// `|a| ^ b`, the power protected from negative bases; 0 of 0 with a power above 0.
 #[inline(always)]
 pub fn power(a: f64, b: f64) -> f64 {
-    fast_math::exp(b * fast_math::ln_abs(a))
+    let power = fast_math::exp(b * fast_math::ln_abs(a));
+    if a == 0.0 && b > 0.0 { 0.0 } else { power }
+}
+
+/// `max(0, a)`; not a number where `a` is not.
+#[inline(always)]
+pub fn ramp(a: f64) -> f64 {
+    if a < 0.0 { 0.0 } else { a }
 }
 
 /// Range of a tree over a box of inputs.
@@ -162,7 +166,8 @@ pub fn power(a: f64, b: f64) -> f64 {
 ///
 /// # Returns
 /// `None` if a divisor, the argument of a logarithm or the base of a power may be 0 in the box, or a part of the
-/// tree may be larger than any time is: such a tree has a pole between or beyond the points.
+/// tree may be larger than any time is: such a tree has a pole between or beyond the points. The base of a power above 0 may
+/// be 0 where it is nowhere less, as that of a [`Node::Ramp`] is.
 ///
 /// # Source
 /// M. Keijzer, EuroGP 2003, LNCS 2610, 70: interval arithmetic and linear scaling (recalled, not looked up).
@@ -206,11 +211,16 @@ fn range_of(node: Node, a: [f64; 2], b: [f64; 2], inputs: &[[f64; 2]]) -> Option
         Node::Multiply => corners(|a, b| a * b, a, b),
         Node::Divide => corners(|a, b| a / b, a, without_zero(b)?),
         Node::Power => {
-            let logarithms = magnitude(without_zero(a)?).map(fast_math::ln_abs);
-            corners(|a, b| a * b, logarithms, b).map(fast_math::exp)
+            let starts_at_zero = a[0] >= 0.0 && b[0] > 0.0;
+            let base = match starts_at_zero {
+                true => a,
+                false => magnitude(without_zero(a)?),
+            };
+            corners(power, base, b)
         }
         Node::Log => magnitude(without_zero(a)?).map(fast_math::ln_abs),
         Node::Exp => a.map(fast_math::exp),
+        Node::Ramp => a.map(ramp),
     })
 }
 
@@ -233,6 +243,7 @@ mod tests {
             Node::Power => power(next(), next()),
             Node::Log => fast_math::ln_abs(next()),
             Node::Exp => fast_math::exp(next()),
+            Node::Ramp => ramp(next()),
         }
     }
 
@@ -247,7 +258,8 @@ mod tests {
         let mut evaluator = Evaluator::new(5);
         let (mut out, mut n_bounded) = (vec![0.0; 5], 0);
         for place in 0..3000 {
-            let tree = gardener.initial(place, &mut rng);
+            let mut tree = gardener.initial(place, &mut rng);
+            (0..place % 3).for_each(|_| tree = gardener.mutated(&tree, &mut rng));
             evaluator.evaluate(&tree, &[&inputs[0], &inputs[1]], &mut out);
             let range = range_over(&tree, &[[0.2, 4.0]; 2]);
             n_bounded += usize::from(range.is_some());

@@ -3,9 +3,11 @@
 //! "Graduated elitist" selection of the paper's Table 2 is read here as: the chance of being a parent falls with the
 //! rank, and the best of a generation stay. A tree's fitness is that of the corrected model with `a`, `c` and `d` at
 //! their least squares (linear scaling), plus a price for its nodes; every few generations the constants within the
-//! best trees are refined by least squares too.
+//! best trees are refined by least squares too. A part of the first generation are the forms that contention is known to take
+//! ([`forms`]).
 
 pub mod evaluator;
+mod forms;
 pub mod problem;
 pub mod refine;
 pub mod tree;
@@ -27,6 +29,8 @@ pub struct SearchSettings {
     pub population: usize,
     /// Most generations.
     pub generations: usize,
+    /// Most forms of contention that the search begins with, of at most half of the population.
+    pub forms: usize,
     /// Share of children by crossover; the others are mutated.
     pub crossover: f64,
     /// Greatest depth of a tree of the first generation.
@@ -55,6 +59,7 @@ impl Default for SearchSettings {
         Self {
             population: 3000,
             generations: 100,
+            forms: 300,
             crossover: 0.9,
             max_depth: 7,
             node_price: 0.7,
@@ -153,8 +158,8 @@ impl<'a> Search<'a> {
         let n_genes = self.n_genes();
         let fitted = self.problem.parameters(vec![0.0; n_genes], &self.workspace);
         let fitted = Rc::new(fitted);
-        let mut all = Vec::with_capacity(n);
-        for place in 0..n {
+        let mut all = self.known_forms(&fitted);
+        for place in all.len()..n {
             let tree = match place % 5 {
                 0 => self.gardener.product(&mut self.rng),
                 _ => self.gardener.initial(place, &mut self.rng),
@@ -171,6 +176,23 @@ impl<'a> Search<'a> {
         }
         self.population = all;
         self.settle();
+    }
+
+    /// Forms that contention is known to take, their constants refined.
+    fn known_forms(&mut self, fitted: &Rc<problem::Parameters>) -> Vec<Individual> {
+        let most = self.settings.forms.min(self.settings.population / 2);
+        let mut trees = forms::forms(self.problem);
+        if trees.len() > most {
+            self.rng.shuffle(&mut trees);
+            trees.truncate(most);
+        }
+        let of = |tree| {
+            let parameters = Rc::clone(fitted);
+            let mut form = self.judged(Genome { tree, parameters }, f64::INFINITY);
+            self.refine(&mut form, self.settings.n_steps);
+            form
+        };
+        trees.into_iter().map(of).collect()
     }
 
     /// A tree fitter than `bar` that is not bounded over the box of inputs is as unfit as can be; of others it does not

@@ -36,6 +36,8 @@ pub struct Problem<'a> {
     pub ranges: Vec<[f64; 2]>,
     /// Inputs of trees, at most [`MAX_INPUTS`]; of an integrated term the last is the base over the scale.
     pub inputs: Vec<Vec<f64>>,
+    /// Inputs that are those of the formula; they come first, then how the base goes with its unknowns.
+    pub n_plain: usize,
     /// Box of the inputs that trees must be bounded on.
     pub limits: Vec<[f64; 2]>,
     /// What the base over the scale is divided by as an input.

@@ -23,6 +23,8 @@ pub enum Node {
     Log,
     /// `exp(a)`.
     Exp,
+    /// `max(0, a)`: what begins at a threshold.
+    Ramp,
 }
 
 impl Node {
@@ -30,7 +32,7 @@ impl Node {
     pub fn arity(self) -> usize {
         match self {
             Self::Number(_) | Self::Input(_) => 0,
-            Self::Log | Self::Exp => 1,
+            Self::Log | Self::Exp | Self::Ramp => 1,
             _ => 2,
         }
     }
@@ -187,6 +189,7 @@ impl Gardener {
             0 => self.leaf(rng),
             1 => match tree[at] {
                 Node::Log => Node::Exp,
+                Node::Exp => Node::Ramp,
                 _ => Node::Log,
             },
             _ => loop {
