@@ -3,159 +3,181 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::events::huge_pages::vec_of;
-use crate::events::occupied::OccupiedBuckets;
+use super::huge_pages::vec_of;
+use super::occupied::OccupiedBuckets;
 
 /// Buckets of the ring.
 pub(crate) const BUCKETS: usize = 2048;
 
-/// In no bucket of the ring.
+/// No chunk.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// No visit.
 const IDLE: u64 = u64::MAX;
 
-#[derive(Clone, Copy)]
-struct Place {
-    /// Window the process is to be visited in.
-    window: u64,
-    /// The process after it in its bucket, or [`NONE`].
+/// Processes of a chunk.
+const MAX_CHUNK: usize = 14;
+
+/// Some processes of a bucket: a cache line.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+struct Chunk {
+    processes: [u32; MAX_CHUNK],
+    n: u32,
+    /// The next chunk of the bucket, or of those that are free.
     next: u32,
-    /// The process before it, [`NONE`] where it is the first or in no bucket.
-    previous: u32,
 }
 
 /// Visits in order of windows; a process has at most one.
 ///
-/// Windows less than [`BUCKETS`] ahead are a ring of linked lists, later ones wait in a heap, whose
-/// entries count only while they are the visit that their process has.
+/// Windows less than [`BUCKETS`] ahead are a ring of lists of chunks, later ones wait in a heap. An entry counts only while it
+/// is the visit that its process has: a visit that moves leaves an entry behind.
 pub(crate) struct Calendar {
-    /// A window has two to the power of this nanoseconds.
-    shift: u32,
+    window_ns: u64,
     now: u64,
-    /// The first process of each bucket, or [`NONE`].
+    /// The first chunk of each bucket, or [`NONE`]; it has a process.
     heads: Vec<u32>,
     occupied: OccupiedBuckets<{ BUCKETS / 64 }>,
-    places: Vec<Place>,
+    chunks: Vec<Chunk>,
+    free: u32,
+    /// By process: the window of its visit, or [`IDLE`].
+    windows: Vec<u64>,
     later: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
 impl Calendar {
-    /// Windows of at most `longest_ns`, 1 ns at least.
-    pub(crate) fn new(processes: usize, longest_ns: u64) -> Self {
-        let place = Place {
-            window: IDLE,
-            next: NONE,
-            previous: NONE,
-        };
+    /// Windows of `window_ns`, 1 ns at least.
+    pub(crate) fn new(processes: usize, window_ns: u64) -> Self {
         Self {
-            shift: longest_ns.clamp(1, 1 << 40).ilog2(),
+            window_ns: window_ns.clamp(1, 1 << 40),
             now: 0,
             heads: vec![NONE; BUCKETS],
             occupied: OccupiedBuckets::default(),
-            places: vec_of(place, processes),
+            chunks: Vec::new(),
+            free: NONE,
+            windows: vec_of(IDLE, processes),
             later: BinaryHeap::new(),
         }
     }
 
     /// Begin of the present window.
+    #[inline]
     pub(crate) fn begin_ns(&self) -> u64 {
-        self.now << self.shift
+        self.now * self.window_ns
     }
 
     /// End of the present window, the first nanosecond that is not in it.
+    #[inline]
     pub(crate) fn end_ns(&self) -> u64 {
-        (self.now + 1) << self.shift
+        (self.now + 1) * self.window_ns
     }
 
     /// Has `process` visited at `at_ns`, or in the present window if that is past, but not later
     /// than it is to be anyway.
     #[inline]
     pub(crate) fn visit(&mut self, process: u32, at_ns: u64) {
-        let window = (at_ns >> self.shift).max(self.now);
-        let had = self.places[process as usize].window;
-        if had <= window {
+        let window = (at_ns / self.window_ns).max(self.now);
+        let has = &mut self.windows[process as usize];
+        if *has <= window {
             return;
         }
-        if had != IDLE && had - self.now < BUCKETS as u64 {
-            self.unlink(process);
-        }
-        self.places[process as usize].window = window;
+        *has = window;
         if window - self.now < BUCKETS as u64 {
-            self.link(process);
+            self.put(process, window);
         } else {
-            self.places[process as usize].previous = NONE;
             self.later.push(Reverse((window, process)));
         }
     }
 
+    /// Puts a process into the bucket of a window.
     #[inline]
-    fn link(&mut self, process: u32) {
-        let bucket = self.places[process as usize].window as usize % BUCKETS;
-        let next = std::mem::replace(&mut self.heads[bucket], process);
-        let place = &mut self.places[process as usize];
-        (place.next, place.previous) = (next, NONE);
-        if next == NONE {
-            self.occupied.set(bucket);
-        } else {
-            self.places[next as usize].previous = process;
+    fn put(&mut self, process: u32, window: u64) {
+        let bucket = window as usize % BUCKETS;
+        let head = self.heads[bucket];
+        if let Some(chunk) = self.chunks.get_mut(head as usize)
+            && (chunk.n as usize) < MAX_CHUNK
+        {
+            chunk.processes[chunk.n as usize] = process;
+            chunk.n += 1;
+            return;
         }
+        if head == NONE {
+            self.occupied.set(bucket);
+        }
+        self.heads[bucket] = self.add_chunk(process, head);
     }
 
-    /// Takes a process out of its bucket.
-    #[inline]
-    fn unlink(&mut self, process: u32) {
-        let Place {
-            window,
+    /// A chunk with one process, in front of others.
+    fn add_chunk(&mut self, process: u32, next: u32) -> u32 {
+        let mut chunk = Chunk {
+            processes: [NONE; MAX_CHUNK],
+            n: 1,
             next,
-            previous,
-        } = self.places[process as usize];
-        let bucket = window as usize % BUCKETS;
-        if previous == NONE {
-            self.heads[bucket] = next;
-            if next == NONE {
-                self.occupied.clear(bucket);
-            }
-        } else {
-            self.places[previous as usize].next = next;
+        };
+        chunk.processes[0] = process;
+        let index = self.free;
+        if index == NONE {
+            self.chunks.push(chunk);
+            return self.chunks.len() as u32 - 1;
         }
-        if next != NONE {
-            self.places[next as usize].previous = previous;
-        }
+        self.free = self.chunks[index as usize].next;
+        self.chunks[index as usize] = chunk;
+        index
     }
 
     /// Takes a process to visit out of the earliest window that has one; that window is the present
     /// one from then on.
     #[inline]
     pub(crate) fn next(&mut self) -> Option<u32> {
-        let mut process = self.heads[self.now as usize % BUCKETS];
-        if process == NONE {
-            self.advance()?;
-            process = self.heads[self.now as usize % BUCKETS];
+        loop {
+            let bucket = self.now as usize % BUCKETS;
+            let head = self.heads[bucket];
+            if head == NONE {
+                self.advance()?;
+                continue;
+            }
+            let chunk = &mut self.chunks[head as usize];
+            chunk.n -= 1;
+            let process = chunk.processes[chunk.n as usize];
+            if chunk.n == 0 {
+                self.heads[bucket] = chunk.next;
+                chunk.next = std::mem::replace(&mut self.free, head);
+                if self.heads[bucket] == NONE {
+                    self.occupied.clear(bucket);
+                }
+            }
+            let window = &mut self.windows[process as usize];
+            if *window == self.now {
+                *window = IDLE;
+                return Some(process);
+            }
         }
-        self.unlink(process);
-        self.places[process as usize].window = IDLE;
-        Some(process)
     }
 
-    /// The process to be visited `after` others from now, as far as the present window tells.
+    /// The process to be visited `after` others from now, as far as the present window and the front of the one behind it
+    /// tell; those count whose visits have moved.
     #[inline]
     pub(crate) fn upcoming(&self, after: usize) -> Option<u32> {
-        let mut process = self.heads[self.now as usize % BUCKETS];
-        for _ in 0..after {
-            process = self.places.get(process as usize)?.next;
+        let chunk = self
+            .chunks
+            .get(self.heads[self.now as usize % BUCKETS] as usize)?;
+        let n = chunk.n as usize;
+        if after < n {
+            return Some(chunk.processes[n - 1 - after]);
         }
-        (process != NONE).then_some(process)
+        let next = self.chunks.get(chunk.next as usize)?;
+        let after = after - n;
+        (after < next.n as usize).then(|| next.processes[next.n as usize - 1 - after])
     }
 
-    /// Goes on to the next window with a visit.
+    /// Goes on to the next window with an entry.
     fn advance(&mut self) -> Option<()> {
         let ring = self.occupied.next(self.now);
         let later = loop {
             match self.later.peek() {
                 None => break None,
                 Some(Reverse((window, process))) => {
-                    if self.places[*process as usize].window == *window {
+                    if self.windows[*process as usize] == *window {
                         break Some(*window);
                     }
                     self.later.pop();
@@ -171,26 +193,19 @@ impl Calendar {
                 break;
             }
             self.later.pop();
-            // An entry may be stale, or a second one of the same visit.
-            if self.places[process as usize].window == window && !self.is_linked(process) {
-                self.link(process);
+            // An entry may be left behind, or a second one of the same visit.
+            if self.windows[process as usize] == window {
+                self.put(process, window);
             }
         }
         Some(())
     }
 
-    /// Whether a process with a visit in the ring's windows is in its bucket.
-    fn is_linked(&self, process: u32) -> bool {
-        let Place {
-            window, previous, ..
-        } = self.places[process as usize];
-        previous != NONE || self.heads[window as usize % BUCKETS] == process
-    }
-
     /// Bytes of memory.
     pub(crate) fn bytes(&self) -> usize {
         self.heads.capacity() * 4
-            + self.places.capacity() * size_of::<Place>()
+            + self.windows.capacity() * 8
+            + self.chunks.capacity() * size_of::<Chunk>()
             + self.later.capacity() * 16
     }
 }
@@ -208,24 +223,25 @@ mod tests {
             for (process, at) in &visits {
                 calendar.visit(*process, *at);
                 let earliest = &mut expected[*process as usize];
-                *earliest = (*earliest).min(at / 64);
+                *earliest = (*earliest).min(at / 100);
             }
             let mut last = 0;
             while let Some(process) = calendar.next() {
                 let window = std::mem::replace(&mut expected[process as usize], u64::MAX);
                 prop_assert_eq!(window, calendar.now);
                 prop_assert!(window >= last);
-                prop_assert_eq!(calendar.end_ns(), (window + 1) * 64);
+                prop_assert_eq!(calendar.end_ns(), (window + 1) * 100);
                 last = window;
                 // A visit in the past is one in the present window.
                 if window % 3 == 0 && window > 0 {
-                    calendar.visit(process, window * 64 + 448_000);
+                    calendar.visit(process, window * 100 + 700_000);
                     expected[process as usize] = window + 7000;
                 }
                 if calendar.now > 400_000 {
                     break;
                 }
             }
+            prop_assert!(last > 400_000 || expected.iter().all(|window| *window == u64::MAX));
         }
     }
 }

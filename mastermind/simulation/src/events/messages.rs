@@ -1,5 +1,6 @@
 //! The message pool: messages on their way, unexpected messages, and posted receives.
 
+use crate::events::huge_pages::reserve;
 use crate::events::tie_break::TieBreak;
 use crate::loggp::MessagePart;
 use crate::program::{ANY, Mode};
@@ -123,8 +124,8 @@ impl MessagePool {
         if self.nodes.len() == self.nodes.capacity() {
             // By an eighth: doubling would waste half of the memory of a large run.
             let more = (self.nodes.len() / 8).max(1024);
-            self.nodes.reserve_exact(more);
-            self.numbers.reserve_exact(more);
+            reserve(&mut self.nodes, more);
+            reserve(&mut self.numbers, more);
         }
         self.nodes.push(message);
         self.numbers.push(self.added);

@@ -4,7 +4,7 @@
 //! * `calendar`: which process is visited in which window of time; `queue`: single events in order, for schedules;
 //!   `occupied`: which buckets of such a ring hold anything;
 //! * `messages`: the message pool; `heap`: those on their way, in order of arrival; `lists`: unexpected messages and posted
-//!   receives, matched by sender and tag;
+//!   receives, matched by sender and tag; `posted`: the first posted receives of a process, in a cache line;
 //! * `prefetch`, `huge_pages`: memory that a large run touches in no order.
 
 pub(crate) mod calendar;
@@ -13,6 +13,7 @@ pub(crate) mod huge_pages;
 pub(crate) mod lists;
 pub(crate) mod messages;
 pub(crate) mod occupied;
+pub(crate) mod posted;
 pub(crate) mod prefetch;
 pub(crate) mod queue;
 pub(crate) mod tie_break;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mastermind_models::{Formula, Predictor};
 
-use super::builtin::Builtin;
+use super::builtin::{Builtin, floor};
 use mastermind_models::expression::Binary;
 
 /// What an evaluation sees of the process that it is for.
@@ -141,6 +141,10 @@ impl Compiled {
             }
             Self::Binary(Binary::Or, operands) => {
                 truth(operands[0].is_true(context) || operands[1].is_true(context))
+            }
+            Self::Binary(Binary::Modulo, operands) => {
+                let (a, b) = (operands[0].evaluate(context), operands[1].evaluate(context));
+                a - b * floor(a / b)
             }
             Self::Binary(operator, operands) => {
                 operator.apply(operands[0].evaluate(context), operands[1].evaluate(context))

@@ -219,7 +219,7 @@ impl Engine<'_> {
             return Ok(false);
         }
         p.pending[usize::from(mode == Mode::Internal)] += 1;
-        if found == NIL {
+        if found == NIL && !self.post_in_line(process, (peer, tag), mode) {
             let receive = Message {
                 at: now,
                 tie_break,
@@ -235,6 +235,16 @@ impl Engine<'_> {
                 .append(&mut self.pool, process, last, index);
         }
         Ok(true)
+    }
+
+    /// Posts a nonblocking receive in the line of a process; whether there was room, and none waits that did not find it.
+    #[inline]
+    fn post_in_line(&mut self, process: u32, receive: (u32, i32), mode: Mode) -> bool {
+        self.processes[process as usize].posted == NIL
+            && self
+                .posted_lines
+                .get_mut(process as usize)
+                .is_some_and(|line| line.post(receive, mode))
     }
 
     /// Runs the operation that is due: the earliest time at which a message that it sends may be answered.

@@ -15,6 +15,7 @@ impl Engine<'_> {
     /// The message that a process takes next: when it can, its tie-break key, and which.
     #[inline]
     pub(crate) fn next_message(&mut self, process: u32) -> Option<(u64, TieBreak, u32)> {
+        self.empty_inbox(process);
         let p = &mut self.processes[process as usize];
         // What arrives before it can be taken waits, in the order of the tie-break keys.
         while p.arrivals != NIL {
@@ -52,9 +53,36 @@ impl Engine<'_> {
         first.map(|(at, tie_break, _, index)| (at, tie_break, index))
     }
 
+    /// Whether another message of a process than the one that it takes at `now` could be taken as well.
+    #[inline]
+    fn has_tie(&self, process: u32, now: u64, message: &Message) -> bool {
+        let p = &self.processes[process as usize];
+        let [bytes, plain] = p.waiting;
+        let mut peer = None;
+        for (index, at) in [
+            (bytes, p.free(true)),
+            (plain, p.free(false)),
+            (p.arrivals, 0),
+        ] {
+            if index == NIL {
+                continue;
+            }
+            let other = self.pool.get(index);
+            let at = if index == p.arrivals { other.at } else { at };
+            if at == now && other.tie_break == message.tie_break {
+                peer = Some(peer.map_or(other.peer, |peer: u32| peer.min(other.peer)));
+            }
+        }
+        // Those of one sender are in the order in which it sent them.
+        peer.is_some_and(|peer| peer != message.peer)
+    }
+
     /// Receives the message that [`Engine::next_message`] gave.
     #[inline]
     pub(crate) fn handle_arrival(&mut self, process: u32, index: u32) -> Result<(), BoxedError> {
+        if let Some(line) = self.posted_lines.get_mut(process as usize) {
+            line.n_present = line.n_present.wrapping_sub(1);
+        }
         let message = *self.pool.get(index);
         let (part, bytes) = (message.load.part(), message.load.bytes());
         let link = self.link(process, message.peer);
@@ -69,13 +97,7 @@ impl Engine<'_> {
             *heap = self.pool.pop(index, Order::TieBreak);
             self.pool.get_mut(index).at = now;
         }
-        if let Some((at, tie_break, other)) = self.next_message(process)
-            && (at, tie_break) == (now, message.tie_break)
-            // Those of one sender are in the order in which it sent them.
-            && self.pool.get(other).peer != message.peer
-        {
-            self.ties += 1;
-        }
+        self.ties += u64::from(self.has_tie(process, now, &message));
         let p = &mut self.processes[process as usize];
         let occupied = link.arrival_ns(part, bytes);
         if has_bytes {
@@ -109,14 +131,20 @@ impl Engine<'_> {
         let message = *self.pool.get(index);
         let p = &mut self.processes[process as usize];
         let mut receive = NIL;
-        if p.posted != NIL {
+        let lines = &mut self.posted_lines;
+        let in_line = lines
+            .get_mut(process as usize)
+            .and_then(|line| line.take(&message));
+        if in_line.is_none() && p.posted != NIL {
             let long = &mut self.posted_index;
             receive = long.receive(&self.pool, process, p.posted, index);
             if receive != NIL {
                 long.remove(&mut self.pool, process, &mut p.posted, receive);
             }
         }
-        let mode = if receive != NIL {
+        let mode = if let Some(mode) = in_line {
+            mode
+        } else if receive != NIL {
             let mode = self.pool.get(receive).load.receiver();
             self.pool.release(receive);
             mode

@@ -5,7 +5,9 @@ use crate::engine::outcome::{Count, Outcome, ProcessResult};
 use crate::engine::programs::horizon::Horizons;
 use crate::engine::programs::process::{Process, WaitState};
 use crate::engine::programs::run::Engine;
+use crate::engine::programs::wake::Mailboxes;
 use crate::events::messages::ANYBODY;
+use crate::events::posted::PostedReceives;
 use crate::program::{Mode, Operation};
 
 /// Most processes that a deadlock names.
@@ -41,7 +43,12 @@ impl Engine<'_> {
             events: self.events,
             ties: self.ties,
             unreceived: lists(|p| p.unexpected),
-            unmatched: lists(|p| p.posted),
+            unmatched: lists(|p| p.posted)
+                + self
+                    .posted_lines
+                    .iter()
+                    .map(PostedReceives::len)
+                    .sum::<u64>(),
             memory_bytes: self.memory_bytes(),
             processes,
             counts: self.counts,
@@ -54,6 +61,8 @@ impl Engine<'_> {
             + self.counts.capacity() * size_of::<Count>()
             + self.pool.bytes()
             + self.calendar.bytes()
+            + self.mailboxes.as_ref().map_or(0, Mailboxes::bytes)
+            + self.posted_lines.capacity() * size_of::<PostedReceives>()
             + self.horizons.as_ref().map_or(0, Horizons::bytes)
     }
 

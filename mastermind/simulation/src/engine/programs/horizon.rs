@@ -5,14 +5,9 @@
 //! A small table, which stays in the caches, holds for each process when it may send next.
 
 use crate::engine::programs::neighbours::Neighbours;
-use crate::engine::programs::process::WaitState;
-use crate::engine::programs::run::Engine;
 use crate::events::NEVER;
-use crate::events::heap::Order;
 use crate::events::huge_pages::vec_of;
-use crate::events::messages::{Message, NIL};
 use crate::events::prefetch::prefetch;
-use crate::loggp::MessagePart;
 
 /// Windows that a process may run ahead: work as long as that needs no visit of its own at its end. One that only
 /// sends would fill the lists of those that come after it if there were no such end.
@@ -48,7 +43,18 @@ pub(crate) struct Horizons {
     /// By process.
     pub(crate) bounds: Vec<Bound>,
     pub(crate) lookahead_ns: u64,
+    /// Of how many horizons that were looked up so many were behind the next event; both are halved now and then.
+    n_looked_up: u32,
+    n_useful: u32,
+    /// Visits since the last one that was looked up.
+    n_skipped: u32,
 }
+
+/// Horizons that are looked up before it is judged whether that is useful, and twice as many are remembered.
+const MIN_LOOKED_UP: u32 = 1024;
+
+/// Where fewer than one of so many are useful, only one of so many visits looks its horizon up.
+const MIN_USEFUL: u32 = 16;
 
 impl Horizons {
     pub(crate) fn new(neighbours: Neighbours, processes: usize, lookahead_ns: u64) -> Self {
@@ -62,6 +68,9 @@ impl Horizons {
             neighbours,
             bounds: vec_of(bound, processes),
             lookahead_ns,
+            n_looked_up: 0,
+            n_useful: 0,
+            n_skipped: 0,
         }
     }
 
@@ -70,7 +79,31 @@ impl Horizons {
         self.bounds.capacity() * size_of::<Bound>()
     }
 
-    /// Fetches what is kept of a process and of those that may send to it.
+    /// Whether the horizon of a visit is worth looking up: in some programs neighbours send all the time.
+    #[inline]
+    pub(crate) fn is_useful(&self) -> bool {
+        self.n_looked_up < MIN_LOOKED_UP
+            || self.n_useful * MIN_USEFUL >= self.n_looked_up
+            || self.n_skipped >= MIN_USEFUL
+    }
+
+    /// Notes whether a visit could go on behind its window.
+    #[inline]
+    pub(crate) fn note_use(&mut self, is_useful: bool) {
+        if !self.is_useful() {
+            self.n_skipped += 1;
+            return;
+        }
+        self.n_skipped = 0;
+        self.n_looked_up += 1;
+        self.n_useful += u32::from(is_useful);
+        if self.n_looked_up == 2 * MIN_LOOKED_UP {
+            self.n_looked_up /= 2;
+            self.n_useful /= 2;
+        }
+    }
+
+    /// Prefetches what is kept of a process and of those that may send to it.
     #[inline]
     pub(crate) fn prefetch(&self, process: u32) {
         prefetch(&self.bounds[process as usize]);
@@ -170,109 +203,5 @@ impl Horizons {
             goes_on = goes_on.max(sends.saturating_add(least));
         }
         goes_on.saturating_add(self.work_before_send_ns(bound, place))
-    }
-}
-
-impl Engine<'_> {
-    /// Has a process visited when it goes on, or when its next event may be.
-    #[inline]
-    pub(crate) fn schedule(&mut self, process: u32) {
-        let next = if self.horizons.is_some() {
-            self.bound(process)
-        } else {
-            let message = self.next_message(process).map_or(NEVER, |(at, ..)| at);
-            self.processes[process as usize].due.min(message)
-        };
-        if next != NEVER {
-            self.calendar.visit(process, next);
-        }
-    }
-
-    /// Keeps when a process may send next: when it goes on, as far as that is known.
-    #[inline]
-    fn bound(&mut self, process: u32) -> u64 {
-        let message = self.next_message(process).map_or(NEVER, |(at, ..)| at);
-        let p = &self.processes[process as usize];
-        let Some(horizons) = &self.horizons else {
-            return NEVER;
-        };
-        let (mut ns, mut via, mut next) = (p.processor, NONE, NEVER);
-        match p.wait_state {
-            WaitState::Ended => ns = NEVER,
-            WaitState::Ready => (ns, next) = (p.due, p.due),
-            WaitState::Receive if (p.peer as usize) < horizons.bounds.len() => {
-                match self.first_from(process, p.peer) {
-                    Some(NIL) => via = horizons.place_of(p.peer, process).unwrap_or(UNKNOWN_SENDER),
-                    Some(index) => {
-                        let message = self.pool.get(index);
-                        next = message.at.max(p.free(true));
-                        let link = self.link(process, message.peer);
-                        ns = next + link.receive_ns(message.load.bytes());
-                    }
-                    None => (via, next) = (UNKNOWN_SENDER, message),
-                }
-            }
-            _ => (via, next) = (UNKNOWN_SENDER, message),
-        }
-        let at = p.at;
-        if let Some(horizons) = &mut self.horizons {
-            horizons.bounds[process as usize] = Bound {
-                ns,
-                at,
-                via,
-                to: ALL,
-            };
-        }
-        next
-    }
-
-    /// The first message for a process that comes from `peer`, or [`NIL`]; nothing where it is long to find. Those
-    /// that run ahead get messages with bytes only.
-    #[inline]
-    fn first_from(&self, process: u32, peer: u32) -> Option<u32> {
-        let p = &self.processes[process as usize];
-        match self.pool.first_from(p.waiting[0], peer, Order::TieBreak)? {
-            NIL => self.pool.first_from(p.arrivals, peer, Order::Arrival),
-            found => Some(found),
-        }
-    }
-
-    /// Puts a message on its way to a process: when an answer may come at the earliest.
-    #[inline]
-    pub(crate) fn post(&mut self, to: u32, message: Message) -> u64 {
-        let part = message.load.part();
-        self.messages += u64::from(matches!(
-            part,
-            MessagePart::Eager | MessagePart::RequestToSend
-        ));
-        let index = self.pool.add(message);
-        let p = &mut self.processes[to as usize];
-        p.arrivals = self.pool.push(p.arrivals, index, Order::Arrival);
-        let at = message.at.max(p.processor);
-        let Some(horizons) = &self.horizons else {
-            if p.arrivals != index {
-            } else if self.is_oversubscribed {
-                self.calendar.visit(self.node(to), at);
-            } else if at < p.due {
-                self.calendar.visit(to, at);
-            }
-            return NEVER;
-        };
-        let Bound { via, .. } = horizons.bounds[to as usize];
-        if via == UNKNOWN_SENDER {
-            self.calendar.visit(to, at);
-        }
-        let ns = at + self.link(message.peer, to).receive_ns(message.load.bytes());
-        match self
-            .horizons
-            .as_mut()
-            .and_then(|horizons| horizons.note_arrival(to, message.peer, ns))
-        {
-            Some(answer_ns) => {
-                self.calendar.visit(to, at);
-                answer_ns
-            }
-            None => NEVER,
-        }
     }
 }

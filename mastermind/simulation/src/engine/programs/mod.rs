@@ -4,6 +4,7 @@
 //! message needs at least `o + L` from its send to its arrival, so nothing that happens in a window of that length at one
 //! process depends on what happens in it at another: the windows are taken in order, the processes of one in any. Where the
 //! program alone tells who may send to a process, it runs on until one of those may send again (`horizon`, `neighbours`).
+//! Where all messages are eager, a process is visited when it may send next, and takes what came in between then (`wake`).
 //! Memory is that of the processes and of the messages on their way.
 //!
 //! A visit (`run`) takes the events of a process in order: its own operation (`advance`), or a message that arrives
@@ -19,3 +20,4 @@ mod neighbours;
 mod prefetch;
 pub(crate) mod process;
 pub(crate) mod run;
+mod wake;

@@ -93,6 +93,25 @@ pub(crate) fn neighbours(program: &Program, machine: &Machine) -> Option<Neighbo
     })
 }
 
+/// Whether all messages of a program are eager, as far as the program alone says it.
+pub(crate) fn is_eager(program: &Program, machine: &Machine) -> bool {
+    let analysis = Analysis::of(program, f64::from(program.system.processes));
+    let largest = [&machine.intra, &machine.inter].map(|link| link.rendezvous_bytes);
+    let fits = |bytes: &Value| match bytes {
+        Value::Constant(bytes) => {
+            let bytes = (bytes.max(0.0) + 0.5) as u64;
+            largest.iter().all(|most| bytes <= *most)
+        }
+        Value::Further(_) => false,
+    };
+    program.operations.iter().all(|operation| match operation {
+        Operation::Send { bytes, .. } => analysis
+            .values(bytes)
+            .is_some_and(|values| values.iter().all(fits)),
+        _ => true,
+    })
+}
+
 /// By variable: whether it tells whom a message goes to.
 fn directs(program: &Program) -> Vec<bool> {
     let mut directs = vec![false; program.slots as usize];

@@ -4,16 +4,19 @@ use crate::engine::error::{BoxedError, SimulationError};
 use crate::engine::outcome::{Count, Outcome, Progress, Slice};
 use crate::engine::programs::eager;
 use crate::engine::programs::horizon::Horizons;
-use crate::engine::programs::neighbours::neighbours;
+use crate::engine::programs::neighbours::{is_eager, neighbours};
 use crate::engine::programs::process::Process;
+use crate::engine::programs::wake::Mailboxes;
+use crate::events::NEVER;
 use crate::events::calendar::Calendar;
 use crate::events::huge_pages::vec_of;
 use crate::events::lists::ListIndex;
 use crate::events::messages::{MessagePool, NIL};
+use crate::events::posted::PostedReceives;
 use crate::events::tie_break::TieBreak;
 use crate::expression::{Compiled, Context};
 use crate::machine::{Link, Machine};
-use crate::program::{ElementInfo, Operation, Program, STRUCTURE};
+use crate::program::{ElementInfo, Mode, Operation, Program, STRUCTURE};
 use crate::scheduler::oversubscribed::NodeScheduler;
 
 /// Events between two calls of the progress function.
@@ -79,7 +82,8 @@ fn run(
     for process in 0..n as u32 {
         engine.advance(process, 0, TieBreak::START)?;
         if !engine.is_oversubscribed {
-            engine.schedule(process);
+            let comes_ns = engine.next_message(process).map_or(NEVER, |(at, ..)| at);
+            engine.schedule(process, comes_ns);
         }
     }
     if engine.is_oversubscribed {
@@ -146,6 +150,10 @@ pub(crate) struct Engine<'a> {
     pub(crate) is_oversubscribed: bool,
     /// What is known ahead, where the program tells who sends to whom.
     pub(crate) horizons: Option<Horizons>,
+    /// Where all messages are eager and nodes are not oversubscribed.
+    pub(crate) mailboxes: Option<Mailboxes>,
+    /// By process, where receives may be nonblocking; empty otherwise.
+    pub(crate) posted_lines: Vec<PostedReceives>,
     /// By process and element.
     pub(crate) counts: Vec<Count>,
     pub(crate) messages: u64,
@@ -165,6 +173,11 @@ impl<'a> Engine<'a> {
             n
         };
         let width = program.slots as usize;
+        let is_nonblocking = |operation: &Operation| matches!(operation, Operation::Receive { mode, .. } if *mode != Mode::Blocking);
+        let has_nonblocking = program.operations.iter().any(is_nonblocking);
+        let is_lazy = !is_oversubscribed && is_eager(program, machine);
+        let links = [&machine.intra, &machine.inter];
+        let least_receive_ns = links.map(|link| link.receive_overhead_ns).into_iter().min();
         Ok(Self {
             operations: &program.operations,
             elements: &program.elements,
@@ -184,6 +197,12 @@ impl<'a> Engine<'a> {
                 None
             } else {
                 neighbours(program, machine).map(|known| Horizons::new(known, n, lookahead))
+            },
+            mailboxes: is_lazy.then(|| Mailboxes::new(n, least_receive_ns.unwrap_or(0))),
+            posted_lines: if has_nonblocking {
+                vec_of(PostedReceives::default(), n)
+            } else {
+                Vec::new()
             },
             counts: vec_of(Count::default(), n * program.elements.len()),
             messages: 0,
@@ -278,32 +297,52 @@ impl<'a> Engine<'a> {
     #[inline]
     fn visit(&mut self, process: u32) -> Result<(), BoxedError> {
         let window_end = self.calendar.end_ns();
-        let horizon =
-            |horizons: &Horizons| horizons.horizon(process, (self.calendar.begin_ns(), window_end));
-        let mut end = self.horizons.as_ref().map_or(window_end, horizon);
-        loop {
+        // Nothing can come before this. How far that is after the window is only looked up when it matters.
+        let (mut end, mut is_horizon) = (window_end, self.horizons.is_none());
+        let mut answer_ns = NEVER;
+        let comes_ns = loop {
             let first = self.next_message(process);
             let p = &self.processes[process as usize];
-            let (mut at, mut message) = (p.due, NIL);
-            if let Some((note_arrival, tie_break, index)) = first {
-                if note_arrival < at || (note_arrival == at && tie_break < p.tie_break) {
-                    (at, message) = (note_arrival, index);
-                } else if note_arrival == at && tie_break == p.tie_break {
-                    self.ties += 1;
+            let (mut at, mut message, mut is_tie) = (p.due, NIL, false);
+            if let Some((comes, tie_break, index)) = first {
+                if comes < at || (comes == at && tie_break < p.tie_break) {
+                    (at, message) = (comes, index);
+                } else {
+                    is_tie = comes == at && tie_break == p.tie_break;
                 }
             }
             if at >= end {
-                break;
+                if !is_horizon && at != NEVER {
+                    is_horizon = true;
+                    end = self.horizon(process).min(answer_ns.max(window_end));
+                    if let Some(horizons) = &mut self.horizons {
+                        horizons.note_use(at < end);
+                    }
+                }
+                if at >= end {
+                    break first.map_or(NEVER, |(comes, ..)| comes);
+                }
             }
             self.events += 1;
+            self.ties += u64::from(is_tie);
             if message != NIL {
                 self.handle_arrival(process, message)?;
             } else {
-                let answer_ns = self.execute(process, at)?;
+                answer_ns = answer_ns.min(self.execute(process, at)?);
                 end = end.min(answer_ns.max(window_end));
             }
-        }
-        self.schedule(process);
+        };
+        self.schedule(process, comes_ns);
         Ok(())
+    }
+
+    /// Until when no message can come to a process that has not been sent yet, where that is worth to look up.
+    #[inline]
+    fn horizon(&self, process: u32) -> u64 {
+        let window = (self.calendar.begin_ns(), self.calendar.end_ns());
+        match &self.horizons {
+            Some(horizons) if horizons.is_useful() => horizons.horizon(process, window),
+            _ => window.1,
+        }
     }
 }

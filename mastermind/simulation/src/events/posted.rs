@@ -1,0 +1,104 @@
+//! The first posted receives of a process, in line.
+
+use super::lists::fits;
+use super::messages::Message;
+use crate::program::Mode;
+
+/// Receives in a cache line.
+const MAX_IN_LINE: usize = 7;
+
+/// The first nonblocking receives of a process that no message came for, in the order in which they were posted: a cache
+/// line, so that nearly all messages find theirs without a walk. Later ones wait in a list of the message pool.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(align(64))]
+pub(crate) struct PostedReceives {
+    /// Sender and tag; either may be any.
+    receives: [(u32, i32); MAX_IN_LINE],
+    n: u8,
+    /// A bit each: whether it belongs to a collective.
+    internal: u8,
+    /// Messages of the process that have come and are not taken.
+    pub(crate) n_present: u32,
+}
+
+impl PostedReceives {
+    /// Posts a receive behind the others; whether there was room.
+    #[inline]
+    pub(crate) fn post(&mut self, receive: (u32, i32), mode: Mode) -> bool {
+        let n = self.n as usize;
+        if n == MAX_IN_LINE {
+            return false;
+        }
+        self.receives[n] = receive;
+        self.internal |= u8::from(mode == Mode::Internal) << n;
+        self.n += 1;
+        true
+    }
+
+    /// Takes the first receive that a message is for: how its process waits.
+    #[inline]
+    pub(crate) fn take(&mut self, message: &Message) -> Option<Mode> {
+        let n = self.n as usize;
+        let posted = &self.receives[..n];
+        let place = posted.iter().position(|receive| fits(*receive, message))?;
+        let mode = match self.internal >> place & 1 {
+            0 => Mode::Nonblocking,
+            _ => Mode::Internal,
+        };
+        self.receives.copy_within(place + 1..n, place);
+        let before = self.internal & ((1 << place) - 1);
+        self.internal = before | self.internal >> (place + 1) << place;
+        self.n -= 1;
+        Some(mode)
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> u64 {
+        u64::from(self.n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::events::messages::{ANY_TAG, ANYBODY, Load, NIL};
+    use crate::events::tie_break::TieBreak;
+    use crate::loggp::MessagePart;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_message_takes_the_first_receive_that_is_for_it(
+            steps in prop::collection::vec((any::<bool>(), 0..3_u32, 0..3_i32, any::<bool>()), 1..60),
+        ) {
+            let mut posted = PostedReceives::default();
+            let mut expected: Vec<((u32, i32), Mode)> = Vec::new();
+            for (is_receive, peer, tag, is_internal) in steps {
+                if is_receive {
+                    let peer = if peer == 2 { ANYBODY } else { peer };
+                    let tag = if tag == 2 { ANY_TAG } else { tag };
+                    let mode = if is_internal { Mode::Internal } else { Mode::Nonblocking };
+                    let has_room = posted.post((peer, tag), mode);
+                    prop_assert_eq!(has_room, expected.len() < 7);
+                    if has_room {
+                        expected.push(((peer, tag), mode));
+                    }
+                } else {
+                    let message = Message {
+                        at: 0,
+                        tie_break: TieBreak::START,
+                        load: Load::new(1, MessagePart::Eager, Mode::Blocking),
+                        peer,
+                        tag,
+                        next: NIL,
+                        other: NIL,
+                    };
+                    let place = expected.iter().position(|(receive, _)| fits(*receive, &message));
+                    let mode = place.map(|place| expected.remove(place).1);
+                    prop_assert_eq!(posted.take(&message), mode);
+                }
+                prop_assert_eq!(posted.len(), expected.len() as u64);
+            }
+        }
+    }
+}
