@@ -1,15 +1,16 @@
 //! A record for each call of MPI, for those who ask for it.
 
 use std::ffi::c_void;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use cca_abi::recording::{MPI_EVENT_PARAMETERS, ProxyMethod, Recorder, Recording};
 
 use crate::call::{ThreadState, attached, now, thread_state};
 use crate::facts;
-use crate::message::{Arguments, Moved};
-use crate::request::{Requests, Role, forget};
+use crate::message::{Arguments, MAX_WORDS, Moved};
+use crate::pending::forget;
+use crate::request::{Requests, Role};
 use crate::status::OwnStatuses;
 use crate::wrappers::{ENTRIES, HANDLES, MESSAGES, N_FUNCTIONS, ROLES};
 
@@ -24,8 +25,6 @@ const WITH_SITES: u8 = 2;
 
 static METHODS: [ProxyMethod; N_FUNCTIONS] = [const { ProxyMethod::new() }; N_FUNCTIONS];
 
-/// Most words of a call: 13 arguments in C, the error code of Fortran, and room.
-const MAX_WORDS: usize = 16;
 /// Those of them that are in registers.
 const N_REGISTERS: usize = 6;
 
@@ -52,6 +51,13 @@ pub(crate) fn record(ids: &[u32], with_sites: bool) -> bool {
     all
 }
 
+/// Calls are not recorded where nobody has said so far that they are.
+#[cold]
+fn decide() -> u8 {
+    let undecided = STATE.compare_exchange(UNDECIDED, 0, Ordering::AcqRel, Ordering::Acquire);
+    undecided.err().unwrap_or(0)
+}
+
 /// A call that has come in.
 struct Entered<'a> {
     function: usize,
@@ -76,27 +82,32 @@ pub(crate) unsafe extern "C-unwind" fn enter(
     let code = code as usize;
     let entry = &ENTRIES[code];
     let n_words = usize::from(entry.n_words);
-    let mut words = [0; MAX_WORDS];
-    // SAFETY: required of the caller; a function has no more words than there is room for (`build.rs` counts them).
-    unsafe {
-        words[..N_REGISTERS].copy_from_slice(&*registers);
-        for (place, word) in words.iter_mut().enumerate().take(n_words).skip(N_REGISTERS) {
-            *word = stack.add(place - N_REGISTERS).read();
-        }
-    }
-    // The first call of all is what starts a recording.
-    let target = entry.target.address();
-    let undecided = STATE.compare_exchange(UNDECIDED, 0, Ordering::AcqRel, Ordering::Acquire);
-    let recorded = undecided.err().unwrap_or(0);
     // SAFETY: it lives until the thread has ended.
     let state = unsafe { &*thread_state() };
     let mut entered = Entered {
         function: code / 3,
         code,
         state,
-        words,
-        target,
+        words: [0; MAX_WORDS],
+        target: ptr::null_mut(),
         site,
+    };
+    // SAFETY: required of the caller; a function has no more words than there is room for (`build.rs` counts them).
+    unsafe {
+        // Each as it was stored: a load of two would wait until both stores have left the processor's buffer.
+        for (place, word) in entered.words.iter_mut().enumerate().take(N_REGISTERS) {
+            *word = registers.cast::<usize>().add(place).read_volatile();
+        }
+        let others = entered.words.iter_mut().enumerate().take(n_words);
+        for (place, word) in others.skip(N_REGISTERS) {
+            *word = stack.add(place - N_REGISTERS).read();
+        }
+    }
+    // The first call of all is what starts a recording.
+    entered.target = entry.target.address();
+    let recorded = match STATE.load(Ordering::Acquire) {
+        UNDECIDED => decide(),
+        decided => decided,
     };
     let is_recorded = recorded & RECORDED != 0 && state.is_outermost();
     let recorder = if is_recorded { attached() } else { None };
@@ -151,9 +162,9 @@ impl Entered<'_> {
             let arguments = self.arguments();
             // SAFETY: the caller's own arguments.
             unsafe {
-                requests = Requests::before(role, arguments);
+                requests.read(role, arguments);
                 moved = match (role, &MESSAGES[self.function]) {
-                    (Role::StartsOne | Role::StartsAll, _) => requests.to_be_started(),
+                    (Role::StartsOne | Role::StartsAll, _) => requests.to_be_started(role),
                     (_, Some(message)) => message.read(arguments, &state.recent),
                     _ => Moved::NOTHING,
                 };
@@ -165,7 +176,7 @@ impl Entered<'_> {
             return unsafe { self.pass_on() };
         };
         let mut statuses = OwnStatuses::new();
-        if let Some((at, n)) = role.statuses(requests.len()) {
+        if let Some((at, n)) = requests.statuses(role) {
             let language = ENTRIES[self.code].language;
             statuses.take_place_of(&mut self.words[at], language, n);
         }
@@ -176,11 +187,9 @@ impl Entered<'_> {
             call.count_failure();
         }
         let stop = call.end();
-        if !has_failed && role != Role::None {
+        if !has_failed {
             // SAFETY: the caller's own arguments, after the call.
-            let after = || unsafe { requests.after(role, self.arguments(), moved) };
-            // No panic goes into the program.
-            moved = catch_unwind(AssertUnwindSafe(after)).unwrap_or(moved);
+            moved = unsafe { requests.after(role, self.arguments(), moved) };
         }
         recording.end_at(stop, has_failed, moved.words(site));
         (result, has_failed)

@@ -15,6 +15,7 @@
 //! * `call.rs`: the measurement; `totals.rs`: sums per function and thread; `target.rs`: finds `PMPI_x`;
 //! * `entry.rs`: how a call gets in; `event.rs`: a record for each call, opted in; `message.rs`: what a call moves, by
 //!   `messages.txt`; `request.rs`: what is moved by requests, from the call that makes one to the one that completes it;
+//!   `pending.rs`: the table of them;
 //! * `handle.rs`, `facts.rs`: handles, and what MPI says of them, asked once; `status.rs`: what was received;
 //!   `phase.rs`: `MPI_Pcontrol`;
 //! * `host.rs`: what the program that loads this library calls ([`cca_abi::recording::MpiProxyFunctions`]).
@@ -35,6 +36,8 @@ mod handle;
 mod host;
 #[cfg(target_arch = "x86_64")]
 mod message;
+#[cfg(target_arch = "x86_64")]
+mod pending;
 #[cfg(target_arch = "x86_64")]
 mod phase;
 #[cfg(target_arch = "x86_64")]

@@ -78,6 +78,7 @@ impl Moved {
     };
 
     /// The same with a peer, below 0 for none.
+    #[inline(always)]
     pub(crate) fn with_peer(self, peer: i64) -> Self {
         let peer = peer.max(-1);
         let world_rank = |communicator: &Communicator| communicator.world_rank(peer);
@@ -127,6 +128,7 @@ impl Moved {
     }
 
     /// What was received where this was to be.
+    #[inline(always)]
     pub(crate) fn received(self, received: Received) -> Self {
         Self {
             bytes: received.bytes,
@@ -135,7 +137,7 @@ impl Moved {
     }
 
     /// Words of a record, as [`cca_abi::recording::MPI_EVENT_PARAMETERS`] has them; with or without the last one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn words<const N: usize>(self, site: usize) -> [u64; N] {
         let number = self.communicator.map_or(UNKNOWN, Communicator::number);
         let all = [
@@ -150,11 +152,15 @@ impl Moved {
     }
 }
 
+/// Most words of a call: 13 arguments in C, the error code of Fortran, and room.
+pub(crate) const MAX_WORDS: usize = 16;
+
 /// The arguments of a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Arguments<'a> {
     pub(crate) language: Language,
-    pub(crate) words: &'a [usize],
+    /// Those of the call, and what lies behind them.
+    pub(crate) words: &'a [usize; MAX_WORDS],
 }
 
 impl Message {
@@ -162,7 +168,7 @@ impl Message {
     ///
     /// # Safety
     /// The arguments are those of a call that MPI is about to get, after it was started and before it was ended.
-    #[inline]
+    #[inline(always)]
     pub(crate) unsafe fn read(&self, arguments: Arguments<'_>, recent: &Recent) -> Moved {
         // SAFETY: the places are those of a communicator and of a rank, which MPI reads as well.
         unsafe {
@@ -194,7 +200,7 @@ impl Message {
 
     /// # Safety
     /// As for [`Message::read`].
-    #[inline]
+    #[inline(always)]
     unsafe fn bytes(
         &self,
         size: Size,

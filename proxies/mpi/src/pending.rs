@@ -1,0 +1,449 @@
+//! The table of requests that were made and not completed.
+//!
+//! MPICH gives one request to all sends that are complete at once, so a handle may stand for several: the first made is the first
+//! completed.
+
+use std::cell::UnsafeCell;
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, compiler_fence};
+use std::time::Duration;
+
+use cca_abi::recording::thread_pointer;
+
+use crate::message::{Language, Moved};
+
+/// A handle, which is another number in Fortran than in C under Open MPI. MPICH's is the same, and a request that one language
+/// makes is completed by the other: `mpi_f08` goes to C to make it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct Key(u64);
+
+impl Key {
+    /// No handle of a request that was made: 0 is none in C, and the null handle of Open MPI in Fortran.
+    const NONE: Self = Self(0);
+
+    pub(crate) fn new(language: Language, handle: usize) -> Self {
+        // No address and no integer of 32 bits has the uppermost bit.
+        Self(handle as u64 | u64::from(language == Language::Fortran) << (u64::BITS - 1))
+    }
+}
+
+/// A request that was made and not completed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pending {
+    pub(crate) moved: Moved,
+    pub(crate) is_persistent: bool,
+    /// Whether it is completed with a status.
+    pub(crate) is_receive: bool,
+    /// Whether it has been started and not completed.
+    pub(crate) is_active: bool,
+}
+
+/// What one handle stands for, the first made first.
+#[derive(Debug)]
+struct Queue {
+    first: Pending,
+    others: VecDeque<Pending>,
+}
+
+/// Mixes the bits of handles, which differ in a few only.
+#[derive(Clone, Copy, Debug, Default)]
+struct HandleHasher(u64);
+
+impl Hasher for HandleHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes
+            .iter()
+            .for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        // The multiplier is 2⁶⁴ divided by the golden ratio.
+        let mixed = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        self.0 = mixed ^ mixed >> 32;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+/// Room for the first request of a handle.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    /// [`Key::NONE`] where it is free.
+    key: Key,
+    pending: Pending,
+}
+
+/// All requests that were made and not completed.
+///
+/// The first one of a handle lies in a slot if that is free; what comes later, or finds it taken, in the map.
+pub(crate) struct Table {
+    slots: [Slot; N_SLOTS],
+    others: HashMap<Key, Queue, BuildHasherDefault<HandleHasher>>,
+}
+
+/// Slots of the table, a power of two.
+const N_SLOTS: usize = 256;
+
+impl Table {
+    const fn new() -> Self {
+        let free = Slot {
+            key: Key::NONE,
+            pending: Pending {
+                moved: Moved::NOTHING,
+                is_persistent: false,
+                is_receive: false,
+                is_active: false,
+            },
+        };
+        Self {
+            slots: [free; N_SLOTS],
+            others: HashMap::with_hasher(BuildHasherDefault::new()),
+        }
+    }
+
+    #[inline(always)]
+    fn slot(&mut self, key: Key) -> &mut Slot {
+        let mut hasher = HandleHasher::default();
+        hasher.write_u64(key.0);
+        &mut self.slots[hasher.finish() as usize % N_SLOTS]
+    }
+
+    /// The first request that a handle stands for.
+    #[inline(always)]
+    pub(crate) fn first(&mut self, key: Key) -> Option<&mut Pending> {
+        if self.slot(key).key == key {
+            return Some(&mut self.slot(key).pending);
+        }
+        if self.others.is_empty() {
+            return None;
+        }
+        self.others.get_mut(&key).map(|queue| &mut queue.first)
+    }
+
+    /// Takes note of a request that was made.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, key: Key, made: Pending) {
+        // Behind those of the same handle that are in the map.
+        let is_first = self.others.is_empty() || !self.others.contains_key(&key);
+        let slot = self.slot(key);
+        if is_first && slot.key == Key::NONE {
+            slot.key = key;
+            slot.pending = made;
+        } else {
+            self.push_back(key, made);
+        }
+    }
+
+    #[cold]
+    fn push_back(&mut self, key: Key, made: Pending) {
+        match self.others.get_mut(&key) {
+            Some(queue) => queue.others.push_back(made),
+            None => {
+                let others = VecDeque::new();
+                let queue = Queue {
+                    first: made,
+                    others,
+                };
+                self.others.insert(key, queue);
+            }
+        }
+    }
+
+    /// Takes out the first request that a handle stands for.
+    #[inline(always)]
+    pub(crate) fn pop(&mut self, key: Key) -> Option<Pending> {
+        let slot = self.slot(key);
+        if slot.key == key {
+            slot.key = Key::NONE;
+            return Some(slot.pending);
+        }
+        if self.others.is_empty() {
+            return None;
+        }
+        let queue = self.others.get_mut(&key)?;
+        match queue.others.pop_front() {
+            Some(next) => Some(std::mem::replace(&mut queue.first, next)),
+            None => self.others.remove(&key).map(|queue| queue.first),
+        }
+    }
+
+    /// What a request that is complete was to move; nothing if it was not active.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, key: Key) -> Option<Pending> {
+        let first = self.first(key)?;
+        if first.is_persistent {
+            let was_active = std::mem::replace(&mut first.is_active, false);
+            return was_active.then_some(*first);
+        }
+        self.pop(key)
+    }
+}
+
+/// The table, and who may touch it: one thread alone as long as no other wants to, then whoever takes the lock.
+///
+/// An exclusive instruction of the processor waits until all that was written before it, records in fresh memory among it, is in the
+/// cache. Most programs call MPI from one thread, which needs none: it says that it is inside, and looks once more whether the table
+/// is still its own. A second thread makes the table shared for good, has the kernel put a barrier into all threads (`membarrier`), and
+/// waits until the owner is out: either the owner has said that it is inside, or it sees that the table is not its own.
+struct Shared {
+    /// [`thread_pointer`] of the owner; [`NOBODYS`], or [`EVERYBODYS`] for good.
+    owner: AtomicUsize,
+    is_owner_inside: AtomicBool,
+    is_taken: AtomicBool,
+    table: UnsafeCell<Table>,
+}
+
+/// No thread pointer, as is the other.
+const NOBODYS: usize = 0;
+const EVERYBODYS: usize = 1;
+
+// SAFETY: the table is touched by its owner, or by who has the lock.
+unsafe impl Sync for Shared {}
+
+static PENDING: Shared = Shared::new();
+
+/// The table of this process.
+#[inline(always)]
+pub(crate) fn pending() -> Held<'static> {
+    PENDING.enter()
+}
+
+impl Shared {
+    const fn new() -> Self {
+        Self {
+            owner: AtomicUsize::new(NOBODYS),
+            is_owner_inside: AtomicBool::new(false),
+            is_taken: AtomicBool::new(false),
+            table: UnsafeCell::new(Table::new()),
+        }
+    }
+
+    #[inline(always)]
+    fn enter(&self) -> Held<'_> {
+        let thread = thread_pointer();
+        let seems_owner = self.owner.load(Ordering::Relaxed) == thread;
+        if seems_owner && self.enter_as_owner(thread) {
+            return Held {
+                shared: self,
+                is_owner: true,
+            };
+        }
+        self.take(thread)
+    }
+
+    /// Goes in as the owner, if the calling thread still is that.
+    #[inline(always)]
+    fn enter_as_owner(&self, thread: usize) -> bool {
+        self.is_owner_inside.store(true, Ordering::Relaxed);
+        // The processor may still swap these two; `membarrier` is for that.
+        compiler_fence(Ordering::SeqCst);
+        let is_owner = self.owner.load(Ordering::Acquire) == thread;
+        if !is_owner {
+            self.is_owner_inside.store(false, Ordering::Release);
+        }
+        is_owner
+    }
+
+    /// Takes the table for a thread that it does not belong to.
+    #[cold]
+    #[inline(never)]
+    fn take(&self, thread: usize) -> Held<'_> {
+        while self.is_taken.swap(true, Ordering::Acquire) {
+            while self.is_taken.load(Ordering::Relaxed) {
+                std::thread::yield_now();
+            }
+        }
+        // Only who has the lock changes the owner.
+        let owner = self.owner.load(Ordering::Relaxed);
+        if owner == NOBODYS {
+            let is_ready = membarrier(REGISTER_PRIVATE_EXPEDITED);
+            let owner = if is_ready { thread } else { EVERYBODYS };
+            self.owner.store(owner, Ordering::Release);
+        } else if owner != EVERYBODYS {
+            self.owner.store(EVERYBODYS, Ordering::SeqCst);
+            if !membarrier(PRIVATE_EXPEDITED) {
+                // Forbidden since then. What a running thread has written is seen long before, and another has gone through a barrier.
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            while self.is_owner_inside.load(Ordering::Acquire) {
+                std::thread::yield_now();
+            }
+        }
+        Held {
+            shared: self,
+            is_owner: false,
+        }
+    }
+}
+
+/// `MEMBARRIER_CMD_PRIVATE_EXPEDITED` of `linux/membarrier.h`: a barrier in each running thread of this process.
+const PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
+/// `MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED`: this process will ask for that.
+const REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
+
+/// Whether the kernel does this.
+fn membarrier(command: libc::c_int) -> bool {
+    // SAFETY: the system call takes a command, flags and a processor, and touches no memory.
+    unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
+}
+
+/// The table, for one thread as long as this lives.
+pub(crate) struct Held<'a> {
+    shared: &'a Shared,
+    is_owner: bool,
+}
+
+impl Deref for Held<'_> {
+    type Target = Table;
+
+    #[inline(always)]
+    fn deref(&self) -> &Table {
+        // SAFETY: no other thread is inside.
+        unsafe { &*self.shared.table.get() }
+    }
+}
+
+impl DerefMut for Held<'_> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Table {
+        // SAFETY: no other thread is inside.
+        unsafe { &mut *self.shared.table.get() }
+    }
+}
+
+impl Drop for Held<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        let inside = match self.is_owner {
+            true => &self.shared.is_owner_inside,
+            false => &self.shared.is_taken,
+        };
+        inside.store(false, Ordering::Release);
+    }
+}
+
+/// Forgets all requests: calls that are not recorded make and complete some as well.
+pub(crate) fn forget() {
+    let mut pending = pending();
+    pending.slots.iter_mut().for_each(|slot| slot.key = Key::NONE);
+    pending.others.clear();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: Key = Key(7);
+
+    /// Turns of a loop that a thread stays inside for.
+    const PAUSE: usize = 400;
+
+    fn made(bytes: i64) -> Pending {
+        let mut moved = Moved::NOTHING;
+        moved.bytes = bytes;
+        Pending {
+            moved,
+            is_persistent: false,
+            is_receive: false,
+            is_active: true,
+        }
+    }
+
+    /// Adds 1 as often to what lies in the table, which is lost where two are inside.
+    fn add(table: &Shared, times: usize) {
+        for _ in 0..times {
+            let mut held = table.enter();
+            let pending = held.first(KEY).expect("it was pushed");
+            let bytes = pending.moved.bytes;
+            (0..PAUSE).for_each(|_| std::hint::spin_loop());
+            pending.moved.bytes = bytes + 1;
+        }
+    }
+
+    #[test]
+    fn threads_that_come_later_share_the_table() {
+        for round in 0..100 {
+            let table = Shared::new();
+            table.enter().push(KEY, made(0));
+            let is_started = AtomicBool::new(false);
+            std::thread::scope(|scope| {
+                for _ in 0..2 {
+                    scope.spawn(|| {
+                        while !is_started.load(Ordering::Acquire) {
+                            std::hint::spin_loop();
+                        }
+                        add(&table, 20);
+                    });
+                }
+                add(&table, round);
+                is_started.store(true, Ordering::Release);
+                add(&table, 60);
+            });
+            let mut held = table.enter();
+            let bytes = held.first(KEY).map(|pending| pending.moved.bytes);
+            assert_eq!(bytes, Some(round as i64 + 60 + 2 * 20));
+            assert!(!held.is_owner, "three threads were inside");
+        }
+    }
+
+    #[test]
+    fn one_thread_alone_is_the_owner() {
+        let table = Shared::new();
+        drop(table.enter());
+        assert!(table.enter().is_owner);
+        std::thread::scope(|scope| {
+            scope.spawn(|| assert!(!table.enter().is_owner));
+        });
+        assert!(!table.enter().is_owner, "it is everybody's for good");
+    }
+
+    #[test]
+    fn a_handle_that_stands_for_several_gives_the_first_made_first() {
+        let mut table = Table::new();
+        let mut taken = Vec::new();
+        for bytes in 0..4 {
+            table.push(KEY, made(2 * bytes));
+            table.push(KEY, made(2 * bytes + 1));
+            taken.extend(table.take(KEY));
+        }
+        taken.extend((0..5).filter_map(|_| table.take(KEY)));
+        let taken: Vec<_> = taken.iter().map(|pending| pending.moved.bytes).collect();
+        assert_eq!(taken, [0, 1, 2, 3, 4, 5, 6, 7]);
+    }
+
+    #[test]
+    fn handles_that_share_a_slot_are_told_apart() {
+        let mut table = Table::new();
+        let keys = (1..1_000).map(Key);
+        keys.clone().for_each(|key| table.push(key, made(key.0 as i64)));
+        for key in keys.rev() {
+            let taken = table.take(key).map(|pending| pending.moved.bytes);
+            assert_eq!(taken, Some(key.0 as i64));
+            assert!(table.first(key).is_none());
+        }
+    }
+
+    #[test]
+    fn a_persistent_request_counts_when_it_was_started() {
+        let mut table = Table::new();
+        table.push(
+            KEY,
+            Pending {
+                is_persistent: true,
+                is_active: false,
+                ..made(8)
+            },
+        );
+        assert!(table.take(KEY).is_none());
+        for _ in 0..2 {
+            table.first(KEY).expect("it was pushed").is_active = true;
+            assert!(table.take(KEY).is_some());
+            assert!(table.take(KEY).is_none());
+        }
+        assert!(table.pop(KEY).is_some() && table.first(KEY).is_none());
+    }
+}
