@@ -88,7 +88,12 @@ fn a_launcher_can_be_wrapped() {
         command
             .arg(launcher.get_program())
             .args(launcher.get_args());
-        scratch.run(command.arg(&program)).well();
+        let ended = scratch.run(command.arg(&program));
+        let (told, from) = (&ended.stderr, |text| ended.stderr.find(text));
+        assert!(told.contains(" s a rank on 2 ranks ("), "{told}");
+        assert!(told.contains("most of it: MPI_"), "{told}");
+        assert!(from("MPI: ") < from("all of it: mastermind profile --mpi <dir>/calls.c.records"));
+        ended.well();
         // Folder and run have the name of the program, not of what started it.
         let profile = profile(&scratch.text("calls.c.records"));
         assert_eq!(profile["ranks"], 2);

@@ -92,6 +92,35 @@ fn calls_are_told_apart_by_function_file_and_line() {
     assert!(without.contains("tally.tally"), "{without}");
 }
 
+#[test]
+fn functions_of_cpp_are_named_as_in_their_source() {
+    let scratch = Scratch::new();
+    let fixture = |name: &str| root().join("tests/fixtures/round_about").join(name);
+    let mut cc = Command::new("cc");
+    cc.args(["-shared", "-fPIC", "-o"])
+        .arg(scratch.path("libtally.so"));
+    output(cc.arg(fixture("tally.c")));
+    let source = "extern \"C\" int tally(int);\n\
+                  namespace grid { template <class T> struct Field { __attribute__((noinline)) int sum(T n) {\n\
+                  return tally(n) + 1;\n} }; }\n\
+                  int main() { return grid::Field<short>().sum(1) == 0; }\n";
+    std::fs::write(scratch.path("field.cpp"), source).expect("a source");
+    let mut cpp = Command::new("c++");
+    cpp.args(["-g", "-O1", "-o"]).arg(scratch.path("field"));
+    cpp.arg(scratch.path("field.cpp"))
+        .arg("-L")
+        .arg(scratch.path(""));
+    output(cpp.args(["-ltally", "-Wl,-rpath,$ORIGIN"]));
+    let header = fixture("tally.h").display().to_string();
+    let markup = fixture("tally.toml").display().to_string();
+    let proxy = ["proxy", &header, "--markup", &markup, "-o", "proxies"];
+    scratch.mastermind(&proxy).well();
+    assert_eq!(
+        sites(&scratch, "field", "linked"),
+        ["grid::Field<short>::sum (field.cpp:3) 1"]
+    );
+}
+
 /// Call sites of `tally`, each with its calls.
 fn sites(scratch: &Scratch, program: &str, way: &str) -> Vec<String> {
     let program = scratch.text(program);

@@ -2,16 +2,10 @@
 
 #![no_main]
 
-use cca_core::rc::{Command, Script};
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|text: &str| {
-    let script = Script::parse(text);
-    for line in script.commands() {
-        assert!(line.number >= 1 && line.number <= text.lines().count());
-        if let Err(error) = Command::parse(&line.text) {
-            assert!(!error.to_string().is_empty());
-        }
-    }
-    assert_eq!(Script::parse(&script.to_string()), script);
-});
+#[path = "../../framework/core/tests/corpora/inputs.rs"]
+#[expect(dead_code, reason = "the other targets run the rest")]
+mod inputs;
+
+fuzz_target!(|text: &str| inputs::rc(text));

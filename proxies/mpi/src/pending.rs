@@ -329,7 +329,10 @@ impl Drop for Held<'_> {
 /// Forgets all requests: calls that are not recorded make and complete some as well.
 pub(crate) fn forget() {
     let mut pending = pending();
-    pending.slots.iter_mut().for_each(|slot| slot.key = Key::NONE);
+    pending
+        .slots
+        .iter_mut()
+        .for_each(|slot| slot.key = Key::NONE);
     pending.others.clear();
 }
 
@@ -419,7 +422,8 @@ mod tests {
     fn handles_that_share_a_slot_are_told_apart() {
         let mut table = Table::new();
         let keys = (1..1_000).map(Key);
-        keys.clone().for_each(|key| table.push(key, made(key.0 as i64)));
+        keys.clone()
+            .for_each(|key| table.push(key, made(key.0 as i64)));
         for key in keys.rev() {
             let taken = table.take(key).map(|pending| pending.moved.bytes);
             assert_eq!(taken, Some(key.0 as i64));

@@ -264,9 +264,11 @@ impl Requests {
                 // Where there is none the place is negative.
                 Completion::Waitany | Completion::Testany | Completion::Waitsome => {
                     let told = told.iter().enumerate();
-                    Moved::sum(told.filter_map(|(nth, place)| {
-                        take(usize::try_from(place - first).ok()?, nth)
-                    }))
+                    Moved::sum(
+                        told.filter_map(|(nth, place)| {
+                            take(usize::try_from(place - first).ok()?, nth)
+                        }),
+                    )
                 }
                 _ => Moved::sum((0..self.several.len()).filter_map(|index| take(index, index))),
             }
@@ -325,9 +327,7 @@ unsafe fn take(
     }
     // SAFETY: MPI has written a status for each request that it found complete.
     let received = unsafe { arguments.status(completion.status(), nth, true) };
-    Some(received.map_or(pending.moved, |received| {
-        pending.moved.received(received)
-    }))
+    Some(received.map_or(pending.moved, |received| pending.moved.received(received)))
 }
 
 /// The handle at a place of an array.

@@ -128,10 +128,11 @@ impl Script {
         Ok(Self::parse(&String::from_utf8_lossy(&bytes)))
     }
 
-    /// A script of a text.
+    /// A script of a text. Carriage returns at the ends of lines belong to none, also where the last line has no other end.
     pub fn parse(text: &str) -> Self {
+        let lines = text.lines().map(|line| line.trim_end_matches('\r'));
         Script {
-            lines: text.lines().map(str::to_string).collect(),
+            lines: lines.map(str::to_string).collect(),
         }
     }
 

@@ -15,13 +15,14 @@ use clap::Args;
 use mastermind_component::{
     MESSAGE_EXTENSION, TRACE_VARIABLE, UseConfig, WRAP_VARIABLE, WrapConfig,
 };
-use mastermind_records::LogIdentity;
 use mastermind_records::layout::EXTENSION;
+use mastermind_records::{LogIdentity, Run};
 use rustix::fs::Access;
 use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 
+mod closing;
 mod round_about;
 mod trace;
 
@@ -40,6 +41,9 @@ const PRELOADED: &str = "libmastermind_preload.so";
 
 /// File name of the library that the dynamic linker tells of each library it maps: it hides what the program's MPI lacks.
 const AUDIT: &str = "libproxy_audit.so";
+
+/// Bytes of records that are read at the end of a program, at most: that takes a fraction of a second.
+const MAX_BYTES_READ: u64 = 1 << 28;
 
 /// Added to the number of the signal that ended the program, as shells do.
 const SIGNALLED: i32 = 128;
@@ -115,6 +119,7 @@ impl Wrap {
         }
         if launched.is_none_or(|launched| launched.rank == 0) {
             self.tell_round_about(&found, &interfaces);
+            tell_mpi(&config, launched.as_ref());
         }
         Ok(passed_on(status))
     }
@@ -448,6 +453,27 @@ fn tell(config: &WrapConfig, launched: Option<&Launched>) {
         );
         let _ = fs::remove_dir(&config.directory);
         crate::output::complain!("{}", errors::warning(&error.context("nothing is recorded")));
+    }
+}
+
+/// Tells what share of the time MPI had.
+fn tell_mpi(config: &WrapConfig, launched: Option<&Launched>) {
+    let is_log = |path: &PathBuf| path.extension().is_some_and(|e| e == EXTENSION);
+    let paths = logs(&config.directory, is_log).unwrap_or_default();
+    let sizes = paths.iter().filter_map(|path| fs::metadata(path).ok());
+    if sizes.map(|metadata| metadata.len()).sum::<u64>() > MAX_BYTES_READ {
+        return;
+    }
+    // Damage and gaps are for those to tell who read the records.
+    let Ok(run) = Run::open(&config.directory) else {
+        return;
+    };
+    let n_ranks = launched
+        .and_then(|launched| launched.size)
+        .map(|n| n as usize);
+    let directory = config.directory.display().to_string();
+    if let Some(text) = closing::lines(&run, n_ranks, &directory) {
+        crate::output::complain!("{text}");
     }
 }
 
