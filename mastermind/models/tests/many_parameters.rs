@@ -1,8 +1,8 @@
 //! More than three parameters, zeros, what is left out, and what stands for the calls at a coordinate.
 
 use mastermind_models::{
-    Coordinate, Metric, Model, Note, Parameter, SampleSet, Statistic, SuggestOptions, Total, fit,
-    predict, suggest,
+    Coordinate, Family, Metric, Model, Note, Parameter, SampleSet, Statistic, SuggestOptions,
+    Total, fit, predict, suggest,
 };
 
 /// A fit to `f` at points that a multiplicative generator scatters over `low..high` in each parameter.
@@ -108,7 +108,7 @@ fn times_that_do_not_follow_the_parameter_are_told() {
     let names = ["n"];
     // Each coordinate has its own time, whatever its size.
     let model = scattered(&names, 24, [1.0, 1e6], |x| 1.0 + (x[0] * 0.754).sin().abs());
-    let poor = |note: &Note| matches!(note, Note::Poor { .. });
+    let poor = |note: &Note| matches!(note, Note::Poor { .. } | Note::NoModel);
     assert!(
         model.notes.iter().any(poor),
         "{}: {:?}",
@@ -117,6 +117,26 @@ fn times_that_do_not_follow_the_parameter_are_told() {
     );
     let line = scattered(&names, 24, [1.0, 1e6], |x| 1.0 + x[0]);
     assert!(!line.notes.iter().any(poor), "{:?}", line.notes);
+}
+
+#[test]
+fn where_the_mean_is_nearer_than_any_formula_there_is_no_model() {
+    // Over four decades, whatever the size.
+    let wild = |x: &[f64]| 10_f64.powf(2.0 * (x[0] * 0.754).sin());
+    let model = scattered(&["n"], 12, [1.0, 1e4], wild);
+    assert!(
+        model.notes.contains(&Note::NoModel),
+        "{}: {:?}",
+        model.expression,
+        model.notes
+    );
+    assert_eq!(model.family, Family::Constant, "{}", model.expression);
+    assert!(
+        !model
+            .notes
+            .iter()
+            .any(|note| matches!(note, Note::Poor { .. }))
+    );
 }
 
 #[test]

@@ -60,6 +60,9 @@ pub enum Note {
         /// Share of the variance between coordinates that is explained, per cent.
         r2_percent: f64,
     },
+    /// The likeliest formula is farther from the points than their mean is, and the spread of the calls does not explain it: the model is
+    /// the mean.
+    NoModel,
     /// Calls far above the others at their coordinate, as preemption makes them, were not fitted.
     SetAside {
         /// How many.
@@ -157,6 +160,9 @@ impl fmt::Display for Note {
                 f,
                 "poor: it explains {r2_percent:.0} % of the variance between coordinates, and the calls at one scatter less than it is off; \
                  a parameter may be missing, or more sizes are needed"
+            ),
+            Self::NoModel => f.write_str(
+                "no model: the times do not follow the parameters, so this is their mean; a parameter may be missing",
             ),
             Self::SetAside { n_records, percent } => {
                 let calls = if *n_records == 1 { "call" } else { "calls" };

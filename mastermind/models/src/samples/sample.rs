@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
+
 use crate::error::Error;
 use crate::samples::metric::Metric;
 use crate::samples::parameter::{Coordinate, Parameter, ParameterKind, Value};
@@ -171,7 +173,7 @@ struct Method {
     name: String,
     parameters: Vec<Parameter>,
     /// Bits of a coordinate to its position in `points`.
-    index: HashMap<Box<[u64]>, usize>,
+    index: HashMap<Box<[u64]>, usize, RandomState>,
     points: Vec<(Vec<f64>, Histogram)>,
     /// Position in `points` of the last call.
     last: usize,
@@ -228,7 +230,7 @@ impl SampleSet {
         self.methods.push(Method {
             name: method.into(),
             parameters: parameters.to_vec(),
-            index: HashMap::new(),
+            index: HashMap::default(),
             points: Vec::new(),
             last: 0,
             key: Vec::new(),

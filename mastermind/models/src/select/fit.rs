@@ -144,6 +144,14 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
         best.family = family;
         best.alternatives.iter_mut().for_each(|a| a.family = family);
     }
+    let is_free = options.formula.is_none() && options.family.is_none();
+    if is_free && follows_nothing(points, &best) {
+        let (constants, _) = self::field(points, Some(Family::Constant), &limits);
+        if let Some(constant) = constants.choose() {
+            best = constant;
+            notes.push(Note::NoModel);
+        }
+    }
     if best.left_out_s.is_none() {
         best.left_out_s = left_out(points, &limits, &best);
     }
@@ -190,10 +198,10 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
     );
     let apart = points.apart().into_iter();
     notes.extend(apart.map(|params| Note::Apart { params }));
-    let is_entangled = notes
+    let is_told = notes
         .iter()
-        .any(|note| matches!(note, Note::Entangled { .. }));
-    notes.extend(poor(points, &best).filter(|_| !is_entangled));
+        .any(|note| matches!(note, Note::Entangled { .. } | Note::NoModel));
+    notes.extend(poor(points, &best).filter(|_| !is_told));
     notes.extend(set_aside(points));
     notes.extend(uneven(points));
     notes.extend(zero(samples, points));
@@ -247,12 +255,24 @@ fn field<'a>(
 /// That the formula does not follow the points, where it explains less than [`POOR`] of them and the spread of the
 /// calls does not explain the rest.
 fn poor(points: &Points, best: &Candidate) -> Option<Note> {
+    let r2 = unexplained(points, best)?;
+    (r2 < POOR).then(|| Note::Poor {
+        r2_percent: 100.0 * r2.max(0.0),
+    })
+}
+
+/// Whether nothing follows the points: the likeliest formula is a constant, or farther from them than their mean is.
+fn follows_nothing(points: &Points, best: &Candidate) -> bool {
+    let r2 = unexplained(points, best).unwrap_or(1.0);
+    r2 < 0.0 || (best.family == Family::Constant && r2 < POOR)
+}
+
+/// R² between coordinates, where the spread of the calls does not explain what is missing to 1.
+fn unexplained(points: &Points, best: &Candidate) -> Option<f64> {
     let r2 = r_squared(&points.mean_s, &best.fitted_s, &points.count)?;
     let distance = Distance::new(points, &best.fitted_s);
     let explained = distance.is_explained(best.coefficients.len(), Counts::of(points));
-    (points.len() > 2 && r2 < POOR && !explained).then(|| Note::Poor {
-        r2_percent: 100.0 * r2.max(0.0),
-    })
+    (points.len() > 2 && !explained).then_some(r2)
 }
 
 /// Calls that were set aside, and their share of the time.
