@@ -1,6 +1,6 @@
 //! Recorded calls as samples.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use mastermind_composition::model_name;
 use mastermind_models::{CallSink, Metric, Parameter, ParameterKind};
@@ -27,13 +27,14 @@ pub fn samples(
     for rank in run.ranks() {
         for (log, _) in run.logs_of(rank) {
             let mut numbers = Numbers::default();
-            for (record, exclusive_ns) in
-                ExclusiveTimes::of_components(log).filter(|(record, _)| is_of_component(record))
-            {
-                if *metric == Metric::Wall && log.lacks_calls_of(&record) {
+            let mut records = ExclusiveTimes::of_components(log);
+            // An iterator's adaptors would move each record several times.
+            while let Some((record, own)) = records.next_record() {
+                let is_known = *metric != Metric::Wall || !log.lacks_calls_of(&record);
+                if !is_known || !is_of_component(&record) {
                     continue;
                 }
-                let Some(value) = value(&record, exclusive_ns, metric) else {
+                let Some(value) = value(&record, own.wall_ns, metric) else {
                     continue;
                 };
                 let method = numbers.of(&record, sink)?;
@@ -56,7 +57,7 @@ pub(crate) fn is_of_component(record: &Record<'_>) -> bool {
 
 /// Numbers of the methods of one log by call path: names are made once, not at every call.
 #[derive(Default)]
-struct Numbers(HashMap<u32, usize>);
+struct Numbers(Vec<Option<usize>>);
 
 impl Numbers {
     fn of(
@@ -64,13 +65,17 @@ impl Numbers {
         record: &Record<'_>,
         sink: &mut impl CallSink,
     ) -> Result<usize, mastermind_models::Error> {
-        if let Some(&known) = self.0.get(&record.call_path) {
+        let path = record.call_path as usize;
+        if let Some(&Some(known)) = self.0.get(path) {
             return Ok(known);
         }
         let sizes = record.method.parameters.iter().filter(|p| p.is_size());
         let parameters: Vec<_> = sizes.map(parameter).collect();
         let number = sink.declare(&method_name(record.method), &parameters)?;
-        self.0.insert(record.call_path, number);
+        if self.0.len() <= path {
+            self.0.resize(path + 1, None);
+        }
+        self.0[path] = Some(number);
         Ok(number)
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
 use crate::calibration::TimeBase;
@@ -64,6 +65,8 @@ pub struct Log {
     known: Option<RetiredSums>,
     /// Where the words begin that were read last, and these, while the log is followed.
     latest: (usize, Vec<u64>),
+    /// The sums over all calls, once somebody has asked: they need every word.
+    totals: OnceLock<PathTotals>,
 }
 
 impl Log {
@@ -116,6 +119,7 @@ impl Log {
             callers: BTreeSet::new(),
             known: None,
             latest: (0, Vec::new()),
+            totals: OnceLock::new(),
         };
         if let Some(known) = known {
             log.definitions = known.definitions;
@@ -375,7 +379,7 @@ impl Log {
     /// # Arguments
     /// * `timers_are_callers` - whether what a timer spends is that of the component which started it
     pub fn path_times(&self, timers_are_callers: bool) -> Vec<PathTimes> {
-        self.times_of(&self.path_totals(), timers_are_callers)
+        self.times_of(self.path_totals(), timers_are_callers)
     }
 
     /// As [`Log::path_times`], of sums that were made before.
@@ -395,7 +399,11 @@ impl Log {
     }
 
     /// Sums over all calls by path, with those that have no record; clock ticks.
-    pub(crate) fn path_totals(&self) -> PathTotals {
+    pub(crate) fn path_totals(&self) -> &PathTotals {
+        self.totals.get_or_init(|| self.sum_up())
+    }
+
+    fn sum_up(&self) -> PathTotals {
         let known = self.known.as_ref();
         let mut totals = known.map_or_else(PathTotals::default, |known| known.totals.clone());
         let mut records = self.raw_records();
@@ -584,6 +592,7 @@ impl Log {
 
     /// Reads the entries up to word `end`.
     fn take_in(&mut self, end: usize) {
+        self.totals = OnceLock::new();
         let begin = self.n_words;
         self.definitions.believe_at_most(end);
         let memory = std::mem::take(&mut self.latest.1);

@@ -184,7 +184,7 @@ impl ProfileSums {
         let definitions = log.definitions();
         let totals = log.path_totals();
         let mut all_mpi_ns = 0;
-        for path in log.times_of(&totals, false) {
+        for path in log.times_of(totals, false) {
             if definitions.shape(path.call_path).parent == 0 {
                 all_mpi_ns += path.mpi_ns.unwrap_or(0);
             }

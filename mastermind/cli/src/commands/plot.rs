@@ -1,6 +1,5 @@
 //! `mastermind plot`: figures of the paper from the records of a run.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -22,9 +21,12 @@ use crate::figures::style::Axis;
 use crate::figures::{Format, save};
 use crate::measurements::{self, Measured, Reading};
 use crate::output;
-use mastermind_component::names::{self, Names};
+use mastermind_component::names::Names;
 
+pub mod calls;
 mod mean;
+
+use self::calls::{Call, Calls};
 
 /// Draw a figure from records.
 #[derive(Args)]
@@ -114,7 +116,8 @@ impl Plot {
                             "cannot draw scatter: no method, expected --method NAME; see mastermind profile"
                         );
                     };
-                    let figure = scatter(&run, name, self.parameter.as_deref(), models.as_ref())?;
+                    let calls = Calls::of(&run, name)?;
+                    let figure = scatter(&calls, self.parameter.as_deref(), models.as_ref())?;
                     save(&figure, &path, self.force)?
                 }
             }
@@ -155,34 +158,28 @@ impl Plot {
             Some(name) => name.clone(),
             None => most_in_mpi(run)?,
         };
-        let (name, records) = calls(run, &name)?;
-        let definition = records[0].1.method;
+        let calls = Calls::of(run, &name)?;
+        let (name, definition) = (&calls.name, calls.kept[0].record.method);
         let wanted = self.parameter.as_deref();
         let x = place(definition, wanted, |parameter| parameter.name == "level")?;
-        let mut made = std::collections::BTreeMap::<u32, f64>::new();
         let mut points = Vec::new();
-        for (rank, record, _) in &records {
-            let invocation = made.entry(*rank).or_default();
-            *invocation += 1.0;
-            let Some(mpi_ns) = record.mpi_ns else {
+        for call in &calls.kept {
+            let Some(mpi_ns) = call.record.mpi_ns else {
                 bail!(
                     "cannot draw \"{name}\": time in MPI was not measured, expected a run with it"
                 );
             };
             points.push(comm::Point {
-                x: x.map_or(*invocation, |place| number(record, place)),
+                x: x.map_or(call.nth as f64, |place| number(&call.record, place)),
                 us: mpi_ns as f64 * 1e-3,
-                rank: *rank,
+                rank: call.rank,
             });
         }
         // A hierarchy of one level shows nothing: then the calls in their order.
         let is_level = x.is_some() && points.iter().any(|point| point.x != points[0].x);
         if !is_level && self.parameter.is_none() {
-            let mut made = std::collections::BTreeMap::<u32, f64>::new();
-            for point in &mut points {
-                let invocation = made.entry(point.rank).or_default();
-                *invocation += 1.0;
-                point.x = *invocation;
+            for (point, call) in points.iter_mut().zip(&calls.kept) {
+                point.x = call.nth as f64;
             }
         }
         let x_label = match x {
@@ -194,6 +191,7 @@ impl Plot {
             x_label,
             is_level,
             points,
+            every: calls.every,
         })
     }
 }
@@ -222,20 +220,17 @@ fn place(
 /// The calls of a method over a parameter.
 ///
 /// # Arguments
-/// * `typed` - a name of the method
 /// * `parameter` - of the x axis; `None`: the first that is a number
 /// * `models` - what the curves are of
 ///
 /// # Errors
-/// No such method or parameter; no model of it.
+/// No such parameter; no model of the method.
 pub fn scatter(
-    run: &Run,
-    typed: &str,
+    calls: &Calls<'_>,
     parameter: Option<&str>,
     models: Option<&ModelSet>,
 ) -> anyhow::Result<Scatter> {
-    let (name, records) = calls(run, typed)?;
-    let definition = records[0].1.method;
+    let (name, definition) = (&calls.name, calls.kept[0].record.method);
     let is_number = |p: &ParameterDefinition| p.kind != ParameterKind::Enumeration;
     let x = place(definition, parameter, is_number)?.with_context(|| {
         format!("cannot draw \"{name}\": no parameter that is a number, expected one")
@@ -245,15 +240,15 @@ pub fn scatter(
         .iter()
         .position(|p| p.kind == ParameterKind::Enumeration);
     let labels = |place: usize| definition.parameters[place].labels.clone();
-    let points = records.iter().map(|(rank, record, own_ns)| scatter::Point {
-        x: number(record, x),
-        us: *own_ns as f64 * 1e-3,
-        rank: *rank,
-        mode: mode.map_or(0, |place| number(record, place) as usize),
+    let points = calls.kept.iter().map(|call| scatter::Point {
+        x: number(&call.record, x),
+        us: call.own_ns as f64 * 1e-3,
+        rank: call.rank,
+        mode: mode.map_or(0, |place| number(&call.record, place) as usize),
     });
     let points: Vec<_> = points.collect();
     let curves = match models {
-        Some(models) => curves(&records, [Some(x), mode], models)?,
+        Some(models) => curves(&calls.kept, [Some(x), mode], models)?,
         None => Vec::new(),
     };
     Ok(Scatter {
@@ -262,6 +257,8 @@ pub fn scatter(
         modes: mode.map(labels).unwrap_or_default(),
         points,
         curves,
+        n_calls: calls.n,
+        every: calls.every,
         most_points: scatter::MOST_POINTS,
     })
 }
@@ -269,17 +266,17 @@ pub fn scatter(
 /// What models say of the method over the parameter at place `x`, for each label of the one at place `mode`; the other
 /// parameters as in the call in the middle.
 fn curves(
-    records: &[Call<'_>],
+    calls: &[Call<'_>],
     [x, mode]: [Option<usize>; 2],
     models: &ModelSet,
 ) -> anyhow::Result<Vec<(usize, Vec<CurvePoint>)>> {
-    let definition = records[0].1.method;
+    let definition = calls[0].record.method;
     let method = mastermind_component::method_name(definition);
     let x = x.unwrap_or(0);
-    let xs = || records.iter().map(|(_, record, _)| number(record, x));
+    let xs = || calls.iter().map(|call| number(&call.record, x));
     let range = [xs().fold(f64::INFINITY, f64::min), xs().fold(0.0, f64::max)];
     let is_log = Axis::spans_decades(xs().collect::<Vec<_>>().into_iter());
-    let middle = &records[records.len() / 2].1;
+    let middle = &calls[calls.len() / 2].record;
     let n_modes = mode.map_or(1, |place| definition.parameters[place].labels.len());
     let (mut curves, mut missing) = (Vec::new(), None);
     for label in 0..n_modes {
@@ -315,36 +312,6 @@ fn curves(
         _ => Ok(curves),
     }
 }
-
-/// The calls of a method that did not fail, with their rank and exclusive time, and the method's whole name.
-fn calls<'r>(run: &'r Run, typed: &str) -> anyhow::Result<(String, Vec<Call<'r>>)> {
-    let known = names::of_run(run);
-    let place = names::one("draw", typed, NO_CALLS, &known)?;
-    let name = known[place].shown();
-    let mut calls = Vec::new();
-    for rank in run.ranks() {
-        for (log, _) in run.logs_of(rank) {
-            let methods = log.definitions().methods();
-            let methods = methods.filter(|method| Names::of_run(method).shown() == name);
-            let ids: BTreeSet<u32> = methods.map(|method| method.id).collect();
-            let is_meant = |record: &Record<'_>| {
-                !record.failed && ids.contains(&record.method.id) && !log.lacks_calls_of(record)
-            };
-            let own = ExclusiveTimes::new(log).filter(|(record, _)| is_meant(record));
-            calls.extend(own.map(|(record, own_ns)| (rank, record, own_ns)));
-        }
-    }
-    if calls.is_empty() {
-        return Err(names::unknown("draw", typed, NO_CALLS, &known).into());
-    }
-    Ok((name.to_owned(), calls))
-}
-
-/// A call with its rank and exclusive time, nanoseconds.
-type Call<'r> = (u32, Record<'r>, u64);
-
-/// What is told of a method that cannot be drawn.
-const NO_CALLS: &str = "no calls of it";
 
 /// The method with the most time in MPI of its own.
 fn most_in_mpi(run: &Run) -> anyhow::Result<String> {

@@ -31,8 +31,10 @@ pub struct Comm {
     pub x_label: String,
     /// Whether `x` is one of few whole numbers.
     pub is_level: bool,
-    /// The calls.
+    /// The calls, or of very many every so-many-th.
     pub points: Vec<Point>,
+    /// How many calls a point stands for.
+    pub every: usize,
 }
 
 const MOST_POINTS: usize = 12_000;
@@ -99,13 +101,18 @@ impl Comm {
             .x_label_area_size(if only.is_some() { 62 } else { 26 })
             .y_label_area_size(if only.is_some() { 92 } else { 66 });
         match only {
-            Some(rank) => builder.caption(
-                match above {
-                    0 => format!("{}  ({n} calls of rank {rank})", self.title),
-                    _ => format!("{}  ({n} calls of rank {rank}, {above} above)", self.title),
-                },
-                (FONT, NARROW_TITLE_SIZE),
-            ),
+            Some(rank) => {
+                let calls = match self.every {
+                    1 => format!("{n} calls of rank {rank}"),
+                    every => format!("one in {every} calls of rank {rank}"),
+                };
+                let above = match above {
+                    0 => String::new(),
+                    _ => format!(", {above} above"),
+                };
+                let title = format!("{}  ({calls}{above})", self.title);
+                builder.caption(title, (FONT, NARROW_TITLE_SIZE))
+            }
             None => builder.caption(format!("all ranks [{}]", unit.symbol), (FONT, 16)),
         };
         let mut chart = builder.build_cartesian_2d(x, y)?;

@@ -33,8 +33,12 @@ pub struct Scatter {
     pub x_label: String,
     /// Names of the modes; empty if there is only one.
     pub modes: Vec<String>,
-    /// The calls.
+    /// The calls, or of very many every so-many-th.
     pub points: Vec<Point>,
+    /// All calls.
+    pub n_calls: usize,
+    /// Of which every so-many-th is a point.
+    pub every: usize,
     /// What a model says of a mode.
     pub curves: Vec<(usize, Vec<CurvePoint>)>,
     /// Calls drawn at most; of more, every so-many-th.
@@ -88,12 +92,15 @@ impl Scatter {
     }
 
     fn note(&self, step: usize, above: usize) -> String {
-        let mut note = format!("{} calls", self.points.len());
+        let mut note = format!("{} calls", self.n_calls);
+        let step = step * self.every;
         if step > 1 {
-            note += &format!(", every {step}th drawn");
+            note += &format!(", one in {step} drawn");
         }
-        if above > 0 {
-            note += &format!(", {above} above the frame");
+        match (above, self.every) {
+            (0, _) => {}
+            (_, 1) => note += &format!(", {above} above the frame"),
+            _ => note += &format!(", about {} above the frame", above * self.every),
         }
         note
     }
