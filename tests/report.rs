@@ -2,8 +2,8 @@
 
 use mastermind_tests::{Scratch, compile_mpi, mpi_fixture, mpirun, mpis_with, output};
 
-/// What every report must be.
-fn check(html: &str) {
+/// What every report must be, and the sections that some have.
+fn check(html: &str, sections: &[&str]) {
     assert!(html.starts_with("<!DOCTYPE html>") && html.trim_end().ends_with("</html>"));
     for outside in ["src=", "href=\"http", "@import", "url(", "<link", "<iframe"] {
         assert!(!html.contains(outside), "{outside}");
@@ -15,7 +15,8 @@ fn check(html: &str) {
             html.matches(&format!("{open}>")).count() + html.matches(&format!("{open} ")).count();
         assert_eq!(opened, html.matches(&close).count(), "{tag}");
     }
-    for anchor in ["time", "ranks", "calls", "models", "next", "swap", "run"] {
+    let all = ["time", "ranks", "models", "next", "swap", "run"];
+    for anchor in all.iter().chain(sections) {
         assert!(html.contains(&format!("<h2 id=\"{anchor}\">")), "{anchor}");
         assert!(html.contains(&format!("href=\"#{anchor}\"")), "{anchor}");
     }
@@ -33,7 +34,7 @@ fn a_run_is_one_page() {
         .mastermind(&["report", "records", "-o", "report.html"])
         .well();
     let html = scratch.read("report.html");
-    check(&html);
+    check(&html, &["calls"]);
     for part in [
         "hydro.GodunovFlux",
         "flux.flux.compute",
@@ -75,7 +76,7 @@ fn a_run_is_one_page() {
         "-",
     ];
     let html = scratch.mastermind(&words).well();
-    check(&html);
+    check(&html, &["calls"]);
     assert!(
         html.contains("take this") && html.contains("hydro.EfmFlux"),
         "no choice"
@@ -94,7 +95,7 @@ fn names_are_text_in_a_report() {
         .mastermind(&["report", "records", "-o", "report.html"])
         .well();
     let html = scratch.read("report.html");
-    check(&html);
+    check(&html, &["calls"]);
     assert!(!html.contains("<script>alert") && !html.contains('\u{202e}'));
     assert!(
         html.contains("&lt;script&gt;alert(1)"),
@@ -116,18 +117,31 @@ fn a_wrapped_program_has_a_report() {
         let mut command = mpirun(mpi, 2, &scratch.path(""));
         command.arg(mastermind_tests::bin_dir().join("mastermind"));
         command
-            .args(["wrap", "--mpi-events", "--records", "records", "--"])
+            .args(["wrap", "--call-sites", "--records", "records", "--"])
             .arg(program);
         scratch.run(&mut command).well();
         scratch
             .mastermind(&["report", "records", "-o", "report.html"])
             .well();
         let html = scratch.read("report.html");
-        check(&html);
+        check(&html, &["mpi"]);
         assert!(
             html.contains("MPI_Allreduce()") && html.contains("calls.c"),
             "{mpi}"
         );
+        // Nobody calls anybody, and the ranks have sent to one another.
+        assert!(!html.contains("<h2 id=\"calls\">"));
+        let mpi_part = html.split("<h2 id=\"mpi\">").nth(1).expect("a section");
+        let mpi_part = mpi_part.split("<h2").next().expect("its end");
+        for part in [
+            "Functions",
+            "Who sent to whom",
+            "Call sites",
+            "<svg",
+            "calls.c:",
+        ] {
+            assert!(mpi_part.contains(part), "{part}: {mpi_part}");
+        }
         // Time in MPI is the program's, and not once more that of its recorded calls: a header and one row.
         let time = html.split("<h2 id=\"time\">").nth(1).expect("a section");
         let components = time.split("<h3>").next().expect("a table");

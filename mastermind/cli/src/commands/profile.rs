@@ -12,7 +12,7 @@ use crate::output;
 
 mod call_sites;
 pub mod matrix;
-mod mpi;
+pub mod mpi;
 
 /// Most methods that are told by name where calls have no record.
 const MOST_METHODS_TOLD: usize = 10;

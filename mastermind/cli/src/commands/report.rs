@@ -12,9 +12,11 @@
 //! swap                 what other classes would take, where an assembly with alternatives is given
 //! ```
 
+mod mpi;
 mod page;
 
 use std::collections::BTreeMap;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -28,6 +30,7 @@ use mastermind_models::{
 use mastermind_records::{Profile, Run, RunInfo};
 
 use self::page::{Cell, Page};
+use crate::commands::plot::calls::Calls;
 use crate::commands::predict::read_models;
 use crate::commands::{graph, info, plot};
 use crate::destination::Force;
@@ -88,13 +91,26 @@ impl Report {
     fn page(&self, run: &Run) -> anyhow::Result<String> {
         let told = RunInfo::of(run);
         let mut page = Page::new(&told.assembly, &info::summary(&told));
+        // Each reads all records, which is most of the work where there are many.
+        let (models, drawn) = std::thread::scope(|scope| {
+            let models = scope.spawn(|| self.fitted(run));
+            let drawn = drawable(run).into_iter().take(MOST_PICTURES).collect();
+            let drawn = Calls::of_methods(run, drawn);
+            (
+                models.join().unwrap_or_else(|panic| resume_unwind(panic)),
+                drawn,
+            )
+        });
+        let models = models?;
         let shares = Shares::of(run);
         shares.components(&mut page, &self.command("profile", ""));
         methods(&mut page, run);
         shares.ranks(&mut page, &self.command("profile", " --per-rank"));
+        mpi::section(&mut page, run, &self.records, |verb, options| {
+            self.command(verb, options)
+        })?;
         self.wiring(&mut page, run)?;
-        let models = self.fitted(run)?;
-        self.models(&mut page, run, &models)?;
+        self.models(&mut page, &drawn, &models)?;
         self.next(&mut page, &models);
         self.swap(&mut page, run, &models, &shares)?;
         page.section("run", "The run", &self.command("info", ""));
@@ -112,19 +128,24 @@ impl Report {
     }
 
     fn wiring(&self, page: &mut Page, run: &Run) -> anyhow::Result<()> {
+        let (calls, wiring) = (plot::graph(run), graph::of_run(run)?);
+        if calls.vertices.len() < 2 && wiring.is_none() {
+            // Nobody calls anybody, as in a wrapped program without proxies.
+            return Ok(());
+        }
         page.section(
             "calls",
             "Who calls whom",
             &self.command("plot", " --kind graph"),
         );
-        let picture = figures::svg(&plot::graph(run))?;
+        let picture = figures::svg(&calls)?;
         let caption = "own time of each component and calls along each edge, means over the ranks";
         page.figure(
             &picture,
             caption,
             &self.command("plot", " --kind graph -o calls.svg"),
         );
-        if let Some(svg) = graph::of_run(run)? {
+        if let Some(svg) = wiring {
             page.details("The assembly as it was connected", |page| {
                 let command = match &self.assembly {
                     Some(path) => format!(
@@ -154,7 +175,12 @@ impl Report {
         Ok(ModelSet { models })
     }
 
-    fn models(&self, page: &mut Page, run: &Run, models: &ModelSet) -> anyhow::Result<()> {
+    fn models(
+        &self,
+        page: &mut Page,
+        drawn: &[Calls<'_>],
+        models: &ModelSet,
+    ) -> anyhow::Result<()> {
         page.section(
             "models",
             "Times over sizes",
@@ -197,9 +223,10 @@ impl Report {
         let mut shown: Vec<&Model> = models.models.iter().collect();
         shown.sort_by_key(|model| model.params.is_empty());
         page.table(&header, shown.into_iter().map(row));
-        for name in drawable(run).into_iter().take(MOST_PICTURES) {
-            let scatter = plot::scatter(run, &name, None, Some(models))
-                .or_else(|_| plot::scatter(run, &name, None, None));
+        for calls in drawn {
+            let name = &calls.name;
+            let scatter = plot::scatter(calls, None, Some(models))
+                .or_else(|_| plot::scatter(calls, None, None));
             let Ok(mut scatter) = scatter else {
                 continue;
             };
@@ -207,7 +234,7 @@ impl Report {
             let picture = figures::svg(&scatter)?;
             let options =
                 format!(" --kind scatter --method {name} --models models.json -o {name}.svg");
-            page.heading(&name);
+            page.heading(name);
             page.figure(
                 &picture,
                 "time of each call by rank and mode, and what the model says",

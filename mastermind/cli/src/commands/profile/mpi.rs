@@ -33,7 +33,7 @@ pub struct Report {
 #[derive(Clone, Debug, Serialize)]
 pub struct RankRow {
     #[serde(flatten)]
-    rank: MpiRank,
+    pub rank: MpiRank,
     /// Time in MPI by that of the application.
     mpi_percent: f64,
 }
@@ -83,26 +83,26 @@ impl Spread {
 /// Percent of the application's and of all MPI time, over all ranks.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Shares {
-    app_percent: f64,
-    mpi_percent: f64,
+    pub app_percent: f64,
+    pub mpi_percent: f64,
 }
 
 /// A function, over all ranks.
 #[derive(Clone, Debug, Serialize)]
 pub struct FunctionRow {
-    name: String,
-    calls: u64,
-    failed: u64,
-    ns: u64,
+    pub name: String,
+    pub calls: u64,
+    pub failed: u64,
+    pub ns: u64,
     /// None of those that start and end MPI, which are in neither time.
     #[serde(flatten)]
-    shares: Option<Shares>,
-    over_ranks: Spread,
+    pub shares: Option<Shares>,
+    pub over_ranks: Spread,
     /// Least and greatest call, where each was recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     recorded: Option<CallTimes>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    sizes: Option<MessageSizes>,
+    pub sizes: Option<MessageSizes>,
     /// Percent of the bytes of all functions that send; none for others.
     #[serde(skip_serializing_if = "Option::is_none")]
     sent_percent: Option<f64>,
@@ -124,19 +124,19 @@ pub struct SizeRow {
 /// The calls of a function from one place, of a rank or of all.
 #[derive(Clone, Debug, Serialize)]
 pub struct SiteRow {
-    name: String,
-    call_site: String,
+    pub name: String,
+    pub call_site: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     rank: Option<u32>,
     #[serde(flatten)]
-    times: CallTimes,
+    pub times: CallTimes,
     #[serde(flatten)]
-    shares: Option<Shares>,
+    pub shares: Option<Shares>,
     /// Coefficient of variation of the time over the ranks; of a single rank none.
     #[serde(skip_serializing_if = "Option::is_none")]
     cov: Option<f64>,
     #[serde(flatten)]
-    sizes: MessageSizes,
+    pub sizes: MessageSizes,
 }
 
 /// The parts of the run with one level of `MPI_Pcontrol`, of all ranks.

@@ -7,6 +7,9 @@ use crate::output::turns;
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
+/// Bytes of a word beyond which it is broken where the table has no room, as mangled names are.
+const LONGEST_WORD: usize = 40;
+
 /// A page that grows section by section.
 pub struct Page {
     title: String,
@@ -110,7 +113,13 @@ impl Page {
 
     fn cell(&mut self, cell: &Cell) {
         let _ = match cell {
-            Cell::Text(text) => write!(self.body, "<td>{}</td>", escaped(text)),
+            Cell::Text(text) => {
+                let is_long = text
+                    .split_whitespace()
+                    .any(|word| word.len() > LONGEST_WORD);
+                let class = if is_long { " class=\"long\"" } else { "" };
+                write!(self.body, "<td{class}>{}</td>", escaped(text))
+            }
             Cell::Number(text, value) => write!(
                 self.body,
                 "<td class=\"n\" data-v=\"{value}\">{}</td>",
