@@ -100,6 +100,15 @@ fn an_installation_finds_its_own_parts() {
     ]);
     let told = scratch.run(metadata.arg(solver.join("Cargo.toml"))).well();
     assert!(told.contains("demo-solver"), "{told}");
+
+    // Where the dynamic linker cannot take its path, the program is not started without its measurement.
+    let blank = scratch.path("a blank");
+    fs::rename(&prefix, &blank).expect("another place");
+    let wrap = ["wrap", "--records", "wrapped", "--", "echo", "started"];
+    let ended = scratch.run(&mut mastermind(&blank, &wrap));
+    assert_eq!(ended.stdout, "");
+    let error = ended.error();
+    assert!(error.contains("a colon or a blank in its path"), "{error}");
 }
 
 #[test]

@@ -201,6 +201,7 @@ impl Wrap {
                     library.display()
                 );
             }
+            whole(library).with_context(|| format!("cannot measure \"{}\"", config.program))?;
         }
         let mut command = Command::new(&self.program[0]);
         command
@@ -265,13 +266,19 @@ fn library_of_interface(text: &str) -> Result<UseConfig, String> {
 fn absolute(path: &Path) -> anyhow::Result<PathBuf> {
     let act = || format!("cannot open library \"{}\"", path.display());
     let path = path.canonicalize().with_context(act)?;
+    whole(&path)?;
+    Ok(path)
+}
+
+/// Whether the dynamic linker takes the path of a library, in a variable, for one path.
+fn whole(path: &Path) -> anyhow::Result<()> {
     if path.to_string_lossy().contains([':', ' ']) {
         bail!(
-            "{}: a colon or a blank in its path, expected none (the dynamic linker takes it for an end)",
-            act()
+            "cannot open library \"{}\": a colon or a blank in its path, expected none (the dynamic linker takes it for an end)",
+            path.display()
         );
     }
-    Ok(path)
+    Ok(())
 }
 
 /// Makes the file in which the processes of the program say what they map; where it cannot be made, they say nothing.
