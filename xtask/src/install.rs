@@ -31,6 +31,9 @@ const LIBRARY_PATH: [&str; 2] = ["../../target/release", "../../../../lib/master
 /// Examples that need other crates than ours to be built.
 const NOT_COPIED: [&str; 1] = ["kernels"];
 
+/// Folders that builds fill.
+const BUILT: [&str; 2] = ["target", "made"];
+
 /// The crates that `mastermind new` and `mastermind transform` refer to.
 const SOURCES: [&str; 7] = [
     "framework/abi",
@@ -264,11 +267,12 @@ fn copy(from: &Path, to: &Path) -> Result<(), StepError> {
     fs::copy(from, to).map(drop).map_err(failed("copy", from))
 }
 
+/// Copies what was written; what a build has made there is the user's to make.
 fn copy_folder(from: &Path, to: &Path) -> Result<(), StepError> {
     for path in entries(from)? {
         let to = to.join(file_name(&path));
         if path.is_dir() {
-            if file_name(&path) != "target" {
+            if !BUILT.contains(&file_name(&path).as_str()) {
                 copy_folder(&path, &to)?;
             }
         } else {

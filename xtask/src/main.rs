@@ -8,6 +8,7 @@ mod bench;
 mod build;
 mod choice;
 mod demo;
+mod figures;
 mod install;
 mod prediction;
 mod steps;
@@ -21,9 +22,10 @@ use steps::StepError;
 use system::System;
 use workspace::Workspace;
 
-const USAGE: &str = "usage: cargo xtask demo|choice|prediction|test|bench|extrap|mecp|adapt|assemblies|python|build|install|dist|system|examples [--no-install] [--full]
+const USAGE: &str = "usage: cargo xtask demo|figures|choice|prediction|test|bench|extrap|mecp|adapt|assemblies|python|build|install|dist|system|examples [--no-install] [--full]
 
   demo          build, run the shock problem, fit, and choose an implementation
+  figures       each figure of the case study's paper, from the adaptive case with either flux
   choice        the last part of the demo by itself; fails if a prediction does
   prediction    two programs under MPI simulated and run, predicted beside measured times; on a quiet machine;
                 prediction openmpi or prediction mpich under that one alone
@@ -104,6 +106,9 @@ fn run(
             prepared().and_then(|(workspace, system)| install::dist(&workspace, &system, is_built))
         }
         "demo" => prepared().and_then(|(workspace, system)| demo::demo(&workspace, &system)),
+        "figures" => {
+            prepared().and_then(|(workspace, system)| figures::figures(&workspace, &system))
+        }
         "choice" => prepared().and_then(|(workspace, system)| {
             build::build(&workspace, &system)?;
             choice::choice(&demo::Demo::new(&workspace)?)
