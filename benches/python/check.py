@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 
+import caliperreader
 import duckdb
 import mastermind
 import nbclient
@@ -101,6 +102,40 @@ def tables():
     row("calls of the profile", int(calls), f"{whole['rows']} records", int(calls) == whole["rows"])
 
 
+def hatchet():
+    """The call tree in Hatchet: a node a call path, and the same times."""
+    run = mastermind.open("shock")
+    frame, tree = mastermind.to_hatchet(run).dataframe, run.call_tree()
+    found = [len(frame), round(float(frame["time"].sum()), 9), int(frame["calls"].sum())]
+    expected = [len(tree), round(sum(r["own_s"] for r in tree), 9), int(sum(r["calls"] for r in tree))]
+    row("Hatchet: call paths, own seconds, calls", found, f"{expected} in the log", found == expected)
+
+
+def caliper():
+    """The same calls read by Caliper's reader, from a profile as Caliper writes it, into records in Python's memory."""
+    calls = mastermind.open("shock").records(["method", "q", "wall_ns"]).to_dict()
+    lines = ["__rec=node,id=10,attr=10,data=268", "__rec=node,id=11,attr=8,data=method,parent=3", "__rec=node,id=12,attr=10,data=65",
+             "__rec=node,id=13,attr=8,data=q,parent=1", "__rec=node,id=14,attr=8,data=wall_ns,parent=1"]
+    nodes = {}
+    for method, q, wall in zip(*calls.values()):
+        if method not in nodes:
+            nodes[method] = 20 + len(nodes)
+            lines.append(f"__rec=node,id={nodes[method]},attr=11,data={method}")
+        lines.append(f"__rec=ctx,ref={nodes[method]},attr=13=14,data={q or 0}={wall}")
+    pathlib.Path("shock.cali").write_text("\n".join(lines) + "\n")
+    least = [float("inf")] * 2
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        reader = caliperreader.CaliperReader()
+        reader.read("shock.cali")
+        middle = time.perf_counter()
+        table = mastermind.open("shock").records(["method", "q", "wall_ns"]).to_dict()
+        least = [min(least[0], middle - start), min(least[1], time.perf_counter() - middle)]
+    same = [int(r["wall_ns"]) for r in reader.records] == table["wall_ns"]
+    found = f"{least[1] * 1e3:.1f} ms for {len(table['q'])} calls as lists, {least[0] / least[1]:.0f} times as fast"
+    row("beside Caliper's reader", found, f"{least[0] * 1e3:.1f} ms there", same and least[1] < least[0])
+
+
 def many():
     """10^7 records as an Arrow table in this process."""
     run = mastermind.open("many")
@@ -127,6 +162,8 @@ def main():
     row("without any other package", told, "True expected", told == "True")
     many()
     tables()
+    hatchet()
+    caliper()
     notebooks(pathlib.Path(folder))
     sys.exit(1 if missed else 0)
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The Python package as a user gets it: its wheel in a fresh environment, its notebooks executed, its table in pandas, Polars and DuckDB
-# against the log's own, 10^7 records in memory. Ends with an error where a row is missed. Needs python3 with venv, a C compiler, and a
+# against the log's own, 10^7 records in memory; beside Hatchet and Caliper's reader. Ends with an error where a row is missed.
+# Needs python3 with venv, a C compiler, and a
 # package index.
 #
 #     benches/python/run.sh [FOLDER OF THE BINARIES]
@@ -16,7 +17,7 @@ python3 -m venv "$work/fresh"
 CARGO_TARGET_DIR=$target "$work/fresh/bin/pip" wheel --quiet --no-deps --wheel-dir "$work/wheels" "$root/mastermind/python"
 "$work/fresh/bin/pip" install --quiet --no-index "$work"/wheels/*.whl
 [ -x "$work/venv/bin/python" ] || python3 -m venv "$work/venv"
-"$work/venv/bin/pip" install --quiet pyarrow pandas polars duckdb matplotlib nbclient ipykernel
+"$work/venv/bin/pip" install --quiet pyarrow pandas polars duckdb matplotlib nbclient ipykernel hatchet caliper-reader
 "$work/venv/bin/pip" install --quiet --no-index --force-reinstall "$work"/wheels/*.whl
 PATH=$binaries:$work/venv/bin:$PATH
 # As a container's only user may have to.
