@@ -35,6 +35,10 @@ pub struct Settings {
     /// Gain in the deviance, less the price of the term, at which half of a correction counts; next to nothing of it does at half
     /// of that gain, nearly all of it at twice as much.
     pub evidence: f64,
+    /// Most candidates that a corrected model is the mean of.
+    pub averaged: usize,
+    /// Difference of the fitness at which a candidate has `1/e` of the weight of the fittest in that mean.
+    pub averaging: f64,
     /// Greatest error at points held out, as a share of the base's there.
     pub held_out: f64,
     /// Factor by which the ratio to the base may leave its range at the training points.
@@ -52,6 +56,8 @@ impl Default for Settings {
             noise_freedom: 4.0,
             parameter_range: 2.0,
             evidence: 6.0,
+            averaged: 5,
+            averaging: 4.0,
             held_out: 1.0,
             clip: 1.3,
             reach: 16.0,
@@ -65,10 +71,16 @@ const STRETCH: f64 = 1.5;
 /// Least ratio to the base: a time stays positive where its base is.
 pub(crate) const MIN_RATIO: f64 = 1e-3;
 
+/// Relative difference of times below which two models say the same.
+const SAME: f64 = 1e-4;
+
 /// Steps of the last refinement.
 const LAST_STEPS: usize = 20;
 
-/// A corrected model.
+/// Least weight in the mean of a candidate that is worth its place in the formula.
+const MIN_WEIGHT: f64 = 0.05;
+
+/// A corrected model: the fittest candidate of a search, and others that the points speak for nearly as much.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Corrected {
     /// Which case.
@@ -79,6 +91,10 @@ pub struct Corrected {
     pub(crate) fitted: Vec<f64>,
     /// That share, of the logarithm: `gain³ / (gain³ + evidence³)`.
     pub(crate) share: f64,
+    /// Weight of this candidate in the geometric mean with the others; all weights together are 1.
+    pub(crate) weight: f64,
+    /// The others, which have none themselves.
+    pub(crate) others: Vec<Corrected>,
     pub(crate) scalings: Vec<Scaling>,
     /// Inputs of the tree; of an integrated term the base comes after them.
     pub(crate) terminals: Vec<Terminal>,
@@ -293,11 +309,44 @@ impl<'a> Trial<'a> {
         if corrected >= self.settings.held_out * base {
             return Ok(Outcome::Refused(Refusal::HeldOut { base, corrected }));
         }
-        let finished = self.finish(train, best.genome.clone(), share)?;
-        Ok(match finished {
+        Ok(match self.mean(train, found, share)? {
             Some(corrected) => Outcome::Accepted(Box::new(corrected)),
             None => Outcome::Refused(Refusal::NoTerm),
         })
+    }
+
+    /// The fittest candidates, each with a weight by its fitness; of several that say the same the fittest.
+    fn mean(&self, train: &Table, found: &Found, share: f64) -> Result<Option<Corrected>, Error> {
+        let least = found.candidates[0].fitness;
+        let mut members: Vec<(Corrected, Vec<f64>)> = Vec::new();
+        for candidate in &found.candidates {
+            let weight = ((least - candidate.fitness) / self.settings.averaging).exp();
+            if weight < MIN_WEIGHT || members.len() == self.settings.averaged.max(1) {
+                break;
+            }
+            let Some(member) = self.finish(train, candidate.genome.clone(), share)? else {
+                continue;
+            };
+            let times = member.predict(self.specification, train);
+            let is_same = |(_, known): &(Corrected, Vec<f64>)| {
+                let mut pairs = known.iter().zip(&times);
+                pairs.all(|(a, b)| (a / b - 1.0).abs() < SAME)
+            };
+            if !members.iter().any(is_same) {
+                members.push((Corrected { weight, ..member }, times));
+            }
+        }
+        let mut members = members.into_iter().map(|(member, _)| member);
+        let Some(mut corrected) = members.next() else {
+            return Ok(None);
+        };
+        corrected.others = members.collect();
+        corrected.balance();
+        while !corrected.others.is_empty() && corrected.model(self.specification, train).is_err() {
+            corrected.others.pop();
+            corrected.balance();
+        }
+        Ok(Some(corrected))
     }
 
     /// Share of a correction that its gain is evidence for.
@@ -520,6 +569,8 @@ impl<'a> Trial<'a> {
             unknowns,
             fitted: self.base.values.clone(),
             share: 1.0,
+            weight: 1.0,
+            others: Vec::new(),
             scalings: self.scalings.clone(),
             terminals: self.terminals.clone(),
             base_unit: problem.base_unit,
@@ -535,6 +586,42 @@ impl<'a> Trial<'a> {
 impl Corrected {
     /// Times at the points of a table, seconds.
     pub fn predict(&self, specification: &Specification, table: &Table) -> Vec<f64> {
+        let fitted = specification.evaluate(table, &self.fitted);
+        let mut times = fitted.clone();
+        for member in self.members() {
+            let factors = member.factors(specification, table, &fitted);
+            let share = self.share * member.weight;
+            let pairs = times.iter_mut().zip(factors);
+            pairs.for_each(|(time, factor)| *time *= factor.powf(share));
+        }
+        times
+    }
+
+    /// This candidate, then the others that the model is the mean of.
+    pub(crate) fn members(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(&self.others)
+    }
+
+    /// Models that this one is the weighted geometric mean of; 1 where it is no mean.
+    pub fn n_members(&self) -> usize {
+        1 + self.others.len()
+    }
+
+    /// Weight and unknowns of the base of each model that this one is the mean of, the fittest first.
+    pub fn bases(&self) -> impl Iterator<Item = (f64, &[f64])> {
+        self.members()
+            .map(|member| (member.weight, member.unknowns.as_slice()))
+    }
+
+    /// Makes all weights together 1.
+    fn balance(&mut self) {
+        let sum: f64 = self.members().map(|member| member.weight).sum();
+        self.weight /= sum;
+        self.others.iter_mut().for_each(|other| other.weight /= sum);
+    }
+
+    /// The corrected times of this candidate alone, all of the correction counting, by those of the base as fitted.
+    fn factors(&self, specification: &Specification, table: &Table, fitted: &[f64]) -> Vec<f64> {
         let base = specification.evaluate(table, &self.unknowns);
         let scale = scaling::factor(&self.scalings, table);
         let of = |terminal: &Terminal| terminal.column(specification, table);
@@ -546,22 +633,19 @@ impl Corrected {
         let mut tree = vec![0.0; table.len()];
         let columns: Vec<&[f64]> = inputs.iter().map(Vec::as_slice).collect();
         Evaluator::new(table.len()).evaluate(&self.tree, &columns, &mut tree);
-        let fitted = specification.evaluate(table, &self.fitted);
-        let time = |i: usize| {
+        let factor = |i: usize| {
             let term = scale[i] * (self.linear.constant + self.linear.factor * tree[i]);
             let ratio = (self.linear.of_base * base[i] + term) / base[i];
             // In this order, which the formula has too: never NaN.
             let capped = self.ratio[1].min(ratio);
-            let ratio = capped.max(self.ratio[0]);
-            let trust = self.trust(&table.point(i));
+            let ratio = capped.max(self.ratio[0]).powf(self.trust(&table.point(i)));
             if !self.is_moved() {
-                return base[i] * ratio.powf(self.share * trust);
+                return ratio;
             }
-            let whole = base[i] * ratio.powf(trust) / fitted[i];
-            let capped = (1.0 / MIN_RATIO).min(whole);
-            fitted[i] * capped.max(MIN_RATIO).powf(self.share)
+            let capped = (1.0 / MIN_RATIO).min(base[i] * ratio / fitted[i]);
+            capped.max(MIN_RATIO)
         };
-        (0..table.len()).map(time).collect()
+        (0..table.len()).map(factor).collect()
     }
 
     /// Whether the base has other parameters than those fitted.
@@ -574,19 +658,30 @@ impl Corrected {
         self.share
     }
 
-    /// Least and greatest ratio of the corrected time to the base.
+    /// Least and greatest ratio of the corrected time to the base, of the fittest candidate.
     pub fn ratio_range(&self) -> [f64; 2] {
         self.ratio
     }
 
-    /// Sets an unknown; that of the base as fitted moves by the same factor.
+    /// Sets an unknown; that of the base as fitted, and of the others of a mean, moves by the same factor.
     pub(crate) fn set_unknown(&mut self, place: usize, value: f64) {
         let factor = value / self.unknowns[place];
-        self.fitted[place] = match factor.is_finite() {
-            true => factor * self.fitted[place],
+        let moved = |known: f64| match factor.is_finite() {
+            true => factor * known,
             false => value,
         };
+        for other in &mut self.others {
+            other.fitted[place] = moved(other.fitted[place]);
+            other.unknowns[place] = moved(other.unknowns[place]);
+        }
+        self.fitted[place] = moved(self.fitted[place]);
         self.unknowns[place] = value;
+    }
+
+    /// Sets the ends of the ratio to the base, of all that the model is a mean of.
+    pub(crate) fn set_ratio(&mut self, ratio: [f64; 2]) {
+        self.ratio = ratio;
+        self.others.iter_mut().for_each(|other| other.ratio = ratio);
     }
 
     /// Share of the correction that counts at a point: 1 in the range of the training points, less the further out.

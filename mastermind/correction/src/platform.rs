@@ -48,7 +48,7 @@ impl Corrected {
             })?;
             there.set_unknown(place, *value);
         }
-        there.ratio = [1e-3, 1e3];
+        there.set_ratio([1e-3, 1e3]);
         Ok(there)
     }
 

@@ -19,14 +19,23 @@ use crate::table::Table;
 const BASE: &str = "t_comm";
 
 impl Corrected {
-    /// The corrected time for people, `t_comm` standing for the base: `0.97*t_comm + T*(2.1e-5 + 3e-7*np^1.2)`.
+    /// The corrected time for people, `t_comm` standing for the base: `0.97*t_comm + T*(2.1e-5 + 3e-7*np^1.2)`; where it is a
+    /// mean, a product of such formulas to their weights, in each of which `t_comm` has the parameters found with its term.
     pub fn shown(&self, specification: &Specification) -> String {
-        shown(&self.raw(specification, &name(BASE)))
+        let one = |member: &Self| shown(&member.raw(specification, &name(BASE)));
+        match self.others.is_empty() {
+            true => one(self),
+            false => {
+                let weighted = |member: &Self| format!("({})^{:.3}", one(member), member.weight);
+                self.members().map(weighted).collect::<Vec<_>>().join(" * ")
+            }
+        }
     }
 
-    /// The term alone for people: what is added to the base, or to its multiple.
+    /// The term alone for people: what is added to the base, or to its multiple; of a mean that of each, the fittest first.
     pub fn term(&self, specification: &Specification) -> String {
-        shown(&self.term_of(specification, &name(BASE)))
+        let one = |member: &Self| shown(&member.term_of(specification, &name(BASE)));
+        self.members().map(one).collect::<Vec<_>>().join("; ")
     }
 
     /// The whole formula: clipped, and damped outside the range of the training points.
@@ -34,40 +43,57 @@ impl Corrected {
     /// Its unknowns are those of the base, so that a reader finds them again.
     pub fn formula(&self, specification: &Specification) -> String {
         let base = with_constants(specification.expression(), specification);
-        let ratio = divide(self.raw(specification, &base), base.clone());
-        let [low, high] = self.ratio;
-        let ratio = held([low, high], ratio);
-        let distance = self.distance(specification);
-        let trust = |share: f64| {
-            divide(
-                number(share),
-                add(
-                    number(1.0),
-                    divide(call("ln", vec![distance.clone()]), number(self.reach.ln())),
-                ),
-            )
-        };
-        if !self.is_moved() {
-            return exact(&multiply(base, power(ratio, trust(self.share))));
-        }
-        let fitted = self.as_fitted(&base, specification);
-        let whole = divide(multiply(base, power(ratio, trust(1.0))), fitted.clone());
-        let whole = held([MIN_RATIO, 1.0 / MIN_RATIO], whole);
-        exact(&multiply(fitted, power(whole, number(self.share))))
+        let fitted = self.with_unknowns(&base, specification, &self.fitted);
+        let factors = self.members().map(|member| {
+            let base = self.with_unknowns(&base, specification, &member.unknowns);
+            let share = self.share * member.weight;
+            member.factor_of(specification, base, &fitted, share)
+        });
+        exact(&factors.fold(fitted.clone(), multiply))
     }
 
-    /// The base as fitted, by the unknowns of the base as searched.
-    fn as_fitted(&self, base: &Expression, specification: &Specification) -> Expression {
+    /// What a share of this candidate's correction multiplies the base as fitted by.
+    fn factor_of(
+        &self,
+        specification: &Specification,
+        base: Expression,
+        fitted: &Expression,
+        share: f64,
+    ) -> Expression {
+        let ratio = held(
+            self.ratio,
+            divide(self.raw(specification, &base), base.clone()),
+        );
+        let distance = self.distance(specification);
+        let damped = add(
+            number(1.0),
+            divide(call("ln", vec![distance]), number(self.reach.ln())),
+        );
+        if !self.is_moved() {
+            return power(ratio, divide(number(share), damped));
+        }
+        let ratio = power(ratio, divide(number(1.0), damped));
+        let whole = divide(multiply(base, ratio), fitted.clone());
+        power(held([MIN_RATIO, 1.0 / MIN_RATIO], whole), number(share))
+    }
+
+    /// The base with other values of its unknowns, by those of this candidate.
+    fn with_unknowns(
+        &self,
+        base: &Expression,
+        specification: &Specification,
+        unknowns: &[f64],
+    ) -> Expression {
         let names = specification.unknown_names();
         substituted(base, &|known| {
             let place = names.iter().position(|name| *name == known)?;
-            let factor = self.fitted[place] / self.unknowns[place];
+            let factor = unknowns[place] / self.unknowns[place];
             if factor == 1.0 {
                 return None;
             }
             Some(match factor.is_finite() {
                 true => multiply(number(factor), name(known)),
-                false => number(self.fitted[place]),
+                false => number(unknowns[place]),
             })
         })
     }

@@ -163,6 +163,11 @@ fn corrected() -> Vec<(Specification, Table, Corrected)> {
 fn a_corrected_model_is_a_model_like_any_other() {
     let found = corrected();
     assert!(!found.is_empty());
+    assert!(
+        found
+            .iter()
+            .any(|(_, _, corrected)| corrected.n_members() > 1)
+    );
     for (specification, train, corrected) in found {
         let model = corrected.model(&specification, &train).unwrap();
         let set = ModelSet {
@@ -212,7 +217,9 @@ fn far_away_the_correction_goes_back_to_the_base() {
             let of = |unknowns: &[f64]| specification.evaluate(&far, unknowns)[0].ln();
             // Without a term: the base with as much of its own searched parameters as counts.
             let share = corrected.share();
-            let base = (1.0 - share) * of(&fitted.values) + share * of(&corrected.unknowns);
+            let bases = corrected.bases();
+            let searched: f64 = bases.map(|(weight, unknowns)| weight * of(unknowns)).sum();
+            let base = (1.0 - share) * of(&fitted.values) + share * searched;
             (corrected.predict(&specification, &far)[0].ln() - base).abs()
         };
         let [low, high] = corrected.ratio_range();

@@ -43,6 +43,12 @@ pub fn tell(specification: &Specification, report: &Report, elsewhere: &[Elsewhe
                 high,
                 100.0 * corrected.share()
             ));
+            if corrected.n_members() > 1 {
+                output::line(format!(
+                    "  a weighted geometric mean of {} models that the points speak for nearly as much; the range is that of the first",
+                    corrected.n_members()
+                ));
+            }
         }
         None => {
             let why = report.trials.iter().find_map(|trial| match &trial.outcome {
