@@ -201,7 +201,11 @@ fn shortened(formula: &str) -> String {
     }
     let rounded = rounded(formula);
     match rounded.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{} ...", rounded[..end].trim_end()),
+        Some((end, _)) => {
+            // Not within a number.
+            let end = rounded[..end].rfind(' ').unwrap_or(end);
+            format!("{} ...", rounded[..end].trim_end())
+        }
         None => rounded,
     }
 }
@@ -267,7 +271,7 @@ mod tests {
         assert_eq!(shortened(long), expected);
         let cut = shortened(&long.replace(" s", &format!(" + {long}")));
         assert!(
-            cut.ends_with(" ...") && cut.chars().count() <= LONGEST + 4,
+            cut.ends_with("= ...") && cut.chars().count() <= LONGEST + 4,
             "{cut}"
         );
     }
