@@ -1,12 +1,12 @@
-//! Ports from SIDL: a component in C and one in C++ that were built with nothing but what `proxy` makes of it are joined and
+//! Ports from SIDL: components in C, C++ and Fortran that were built with nothing but what `proxy` makes of it are joined and
 //! measured; the ports in Rust are the same ones.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use mastermind_records::Run;
-use mastermind_tests::{Scratch, cargo, root, succeeds};
+use mastermind_records::{Record, Run};
+use mastermind_tests::{Scratch, cargo, root, skip, succeeds};
 
 /// Makes the ports of the example.
 fn made(scratch: &Scratch) -> PathBuf {
@@ -49,6 +49,8 @@ fn library(scratch: &Scratch, c: &Path, compiler: &str, standard: &str, source: 
         .arg(root().join("tests/fixtures").join(source))
         .arg(&ports)
         .arg("-lm");
+    // Where modules of Fortran are written down, if there are any.
+    command.current_dir(scratch.path(""));
     succeeds(&mut command);
     library
 }
@@ -99,6 +101,46 @@ fn components_in_c_and_cpp_are_joined_and_measured() {
     assert_eq!(of("get_effort").len(), 20);
     let profile = scratch.mastermind(&["profile", "records"]).well();
     assert!(profile.contains(" solver.solve "), "{profile}");
+}
+
+/// One in Fortran lies between the other two: it provides the port that it uses.
+#[test]
+fn a_component_in_fortran_provides_and_uses_a_port() {
+    if Command::new("gfortran").arg("--version").output().is_err() {
+        skip("gfortran", "it cannot be started");
+        return;
+    }
+    let scratch = Scratch::new();
+    let c = made(&scratch).join("c");
+    let libraries = [
+        library(&scratch, &c, "cc", "-std=gnu11", "jacobi.c"),
+        library(&scratch, &c, "gfortran", "-std=f2018", "refining.f90"),
+        library(&scratch, &c, "c++", "-std=c++17", "solving.cpp"),
+    ];
+    let paths = libraries.map(|path| format!("{:?}", path.display().to_string()));
+    let assembly = format!(
+        "[assembly]\nname = \"refining\"\npath = [{}]\n\n[instances]\njacobi = \"demo.Jacobi\"\nsolver = \"demo.Refining\"\n\
+         driver = \"demo.Solving\"\n\n[connections]\n\"driver.solver\" = \"solver.solver\"\n\"solver.inner\" = \"jacobi.solver\"\n\n\
+         [go]\nport = \"driver.go\"\n",
+        paths.join(", ")
+    );
+    let file = scratch.write("refining.toml", assembly);
+    scratch.verb("check", &file, &[]).well();
+    let told = scratch.verb("run", &file, &["--records", "records"]).well();
+    assert!(!told.contains("no proxy"), "{told}");
+    let run = Run::open(&scratch.path("records")).expect("records");
+    let calls = |class: &str, method: &str| {
+        let records = run.logs().iter().flat_map(|log| log.records());
+        let is_one =
+            |record: &Record<'_>| record.method.class == class && record.method.method == method;
+        records.filter(is_one).count()
+    };
+    // Of 21 systems one is none, and each of the others is solved once more for what was left over.
+    assert_eq!(calls("demo.Refining", "solve"), 21);
+    assert_eq!(calls("demo.Jacobi", "solve"), 40);
+    assert_eq!(calls("demo.Refining", "get_effort"), 20);
+    assert_eq!(calls("demo.Jacobi", "get_effort"), 0);
+    assert_eq!(calls("demo.Jacobi", "scale_table"), 1);
 }
 
 /// The crate builds, and what C has for the hash of each interface is what `#[port]` makes of it.
