@@ -59,6 +59,21 @@ fn each_table_of_a_wrapped_program() {
             // Seven barriers, six messages, six that fail, the handler, and the start and end.
             assert_eq!((ns("calls"), ns("failed")), (22, 6), "{mpi}: {rank}");
         }
+        let times = rows(&report, "ranks").iter();
+        let times: Vec<_> = times
+            .filter_map(|rank| rank["application_ns"].as_f64())
+            .collect();
+        let over_ranks = |name: &str| report["application_over_ranks"][name].as_f64().expect(name);
+        assert_eq!(
+            over_ranks("max_ns"),
+            times.iter().copied().fold(0.0, f64::max),
+            "{mpi}"
+        );
+        assert_eq!(
+            over_ranks("min_ns"),
+            times.iter().copied().fold(f64::INFINITY, f64::min),
+            "{mpi}"
+        );
         functions(&report, mpi);
         sites(&scratch, &report, mpi);
         phases(&report, mpi);
@@ -169,7 +184,21 @@ fn sites(scratch: &Scratch, report: &Value, mpi: &str) {
         places(report, "MPI_Send").contains(&format!("exchange (phases.c:{send}) 6")),
         "{mpi}"
     );
+    // What is sent is all sent from somewhere.
+    let sent = |report: &Value| -> f64 {
+        let of = rows(report, "call_sites").iter();
+        of.filter_map(|row| row["sent_percent"].as_f64()).sum()
+    };
+    assert!((sent(report) - 100.0).abs() < 1e-9, "{mpi}");
+    let receive = rows(report, "call_sites")
+        .iter()
+        .find(|row| row["name"] == "MPI_Recv");
+    assert!(
+        receive.is_some_and(|row| row["sent_percent"].is_null()),
+        "{mpi}"
+    );
     let apart = shown(scratch, &["sites", "--mpi", "--per-rank"]);
+    assert!((sent(&apart) - 100.0).abs() < 1e-9, "{mpi}");
     let of_rank = |rank: u32| {
         let mut of = rows(&apart, "call_sites").iter();
         of.find(|row| row["name"] == "MPI_Recv" && row["rank"] == rank)

@@ -15,8 +15,10 @@ use crate::output;
 pub struct Report {
     /// Application and MPI time of each rank.
     pub ranks: Vec<RankRow>,
-    /// Over the ranks.
+    /// Time in MPI over the ranks.
     pub over_ranks: Spread,
+    /// Time of the application over the ranks.
+    pub application_over_ranks: Spread,
     /// Each function of MPI.
     pub functions: Vec<FunctionRow>,
     /// Sizes of messages, a histogram a function; none where calls were not recorded one by one.
@@ -137,6 +139,9 @@ pub struct SiteRow {
     cov: Option<f64>,
     #[serde(flatten)]
     pub sizes: MessageSizes,
+    /// Percent of the bytes of all calls that send; none of functions that do not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sent_percent: Option<f64>,
 }
 
 /// The parts of the run with one level of `MPI_Pcontrol`, of all ranks.
@@ -178,6 +183,10 @@ impl Report {
         let all = All::of(&ranks);
         Ok(Self {
             over_ranks: Spread::of(ranks.iter().map(|rank| rank.mpi_ns), ranks.len()),
+            application_over_ranks: Spread::of(
+                ranks.iter().map(|rank| rank.application_ns),
+                ranks.len(),
+            ),
             functions: functions(run, &ranks, &calls, all),
             sizes: sizes(&calls),
             call_sites: sites(&calls, directory, per_rank, ranks.len(), all),
@@ -190,7 +199,10 @@ impl Report {
     /// The tables as text.
     pub fn text(&self, top: usize) -> String {
         let mut parts = vec![
-            rank_text(&self.ranks, Some(self.over_ranks)),
+            rank_text(
+                &self.ranks,
+                Some([self.application_over_ranks, self.over_ranks]),
+            ),
             self.function_text(top),
         ];
         if self
@@ -316,6 +328,7 @@ impl Report {
             "LEAST B",
             "MEAN B",
             "GREATEST B",
+            "SENT %",
             "FUNCTION",
             "CALL SITE",
         ];
@@ -339,6 +352,7 @@ impl Report {
                 row.sizes.least_bytes.to_string(),
                 format!("{:.1}", row.sizes.mean_bytes()),
                 row.sizes.greatest_bytes.to_string(),
+                share(row.sent_percent),
                 row.name.clone(),
                 site,
             ]
@@ -462,7 +476,10 @@ pub fn rows(ranks: Vec<MpiRank>) -> Vec<RankRow> {
 }
 
 /// Application and MPI time of each rank, and how MPI time differs between them.
-pub fn rank_text(ranks: &[RankRow], over_ranks: Option<Spread>) -> String {
+///
+/// # Arguments
+/// * `over_ranks` - how the times of application and MPI differ between the ranks; with it they are told
+pub fn rank_text(ranks: &[RankRow], over_ranks: Option<[Spread; 2]>) -> String {
     let header = [
         "RANK",
         "APPLICATION ms",
@@ -501,13 +518,27 @@ pub fn rank_text(ranks: &[RankRow], over_ranks: Option<Spread>) -> String {
         },
     ));
     let mut text = output::table(&header, &[0, 1, 2, 3, 4, 5, 6], lines);
-    if let Some(spread) = over_ranks.filter(|_| ranks.len() > 1) {
+    let told = over_ranks.filter(|_| ranks.len() > 1);
+    for (what, spread) in told
+        .into_iter()
+        .flat_map(|told| ["application", "MPI"].into_iter().zip(told))
+    {
         text += &format!(
-            "\nMPI time over the ranks: max/mean {:.2}, COV {:.2}",
-            spread.imbalance, spread.cov
+            "\n{what} time over the ranks: mean {:.3} ms, least {:.3}, greatest {:.3}, max/mean {:.2}, COV {:.2}",
+            spread.mean_ns * 1e-6,
+            spread.min_ns * 1e-6,
+            spread.max_ns * 1e-6,
+            spread.imbalance,
+            spread.cov
         );
     }
     text
+}
+
+/// Bytes that all calls of functions that send have.
+fn sent_bytes(calls: &[MpiCalls]) -> u64 {
+    let sent = calls.iter().filter(|call| sends(&call.function));
+    sent.map(|call| call.sizes.bytes).sum()
 }
 
 fn functions(run: &Run, ranks: &[MpiRank], calls: &[MpiCalls], all: All) -> Vec<FunctionRow> {
@@ -522,11 +553,7 @@ fn functions(run: &Run, ranks: &[MpiRank], calls: &[MpiCalls], all: All) -> Vec<
         times.add(&call.times);
         sizes.add(&call.sizes);
     }
-    let sent: u64 = recorded
-        .iter()
-        .filter(|(name, _)| sends(name))
-        .map(|(_, (_, sizes))| sizes.bytes)
-        .sum();
+    let sent = sent_bytes(calls);
     let mut rows: Vec<_> = of_ranks
         .into_iter()
         .map(|(name, of_ranks)| {
@@ -604,6 +631,7 @@ fn sites(
                 shares: None,
                 cov: None,
                 sizes: MessageSizes::default(),
+                sent_percent: None,
             };
             (row, BTreeMap::new())
         });
@@ -611,10 +639,13 @@ fn sites(
         row.sizes.add(&call.sizes);
         *of_ranks.entry(call.rank).or_default() += call.times.ns;
     }
+    let sent = sent_bytes(calls);
     let mut rows: Vec<_> = rows
         .into_values()
         .map(|(mut row, of_ranks)| {
             row.shares = all.shares(&row.name, row.times.ns);
+            row.sent_percent = (sends(&row.name) && row.sizes.messages > 0)
+                .then(|| 100.0 * row.sizes.bytes as f64 / sent.max(1) as f64);
             row.cov = (!per_rank).then(|| Spread::of(of_ranks.into_values(), n_ranks).cov);
             row
         })

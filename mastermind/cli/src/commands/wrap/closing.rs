@@ -59,8 +59,11 @@ pub(super) fn lines(run: &Run, n_ranks: Option<usize>, directory: &str) -> Optio
     }
     let running = ranks.iter().filter(|rank| rank.is_open).count();
     let missing = n_ranks.unwrap_or(0).saturating_sub(ranks.len());
-    if running + missing > 0 {
-        text += &format!("\n  {} ranks have not ended so far", running + missing);
+    if running > 0 {
+        text += &format!("\n  ranks that have not ended so far, or were killed: {running}");
+    }
+    if missing > 0 {
+        text += &format!("\n  ranks without records of MPI here so far: {missing}");
     }
     text += &format!("\n  all of it: mastermind profile --mpi {directory}");
     Some(text)
