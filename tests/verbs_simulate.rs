@@ -94,6 +94,11 @@ fn a_schedule_ends_when_loggp_says() {
             .mastermind(&[&words[..], &["--json"]].concat())
             .well(),
     );
+    let charts = [&words[..], &["--html", "ping.html"]].concat();
+    scratch.mastermind(&charts).well();
+    let page = scratch.read("ping.html");
+    // Calls and time of what each rank did: work, then two messages' overhead.
+    assert!(page.contains("[1,1000],[2,3007]"), "{page}");
     // Twice o + L + o + (s - 1) G, after the work.
     assert_eq!(report["makespan_ns"], 1000 + 2 * (1500 + 2500 + 1500 + 7));
     assert_eq!(report["messages"], 2);
@@ -134,16 +139,31 @@ fn a_schedule_with_a_message_that_nobody_receives_is_an_error() {
 }
 
 #[test]
+fn a_limit_ends_a_run_with_an_error() {
+    let scratch = Scratch::new();
+    let [model, machine] = ["sample/sample.puml", "sample/machine.toml"].map(example);
+    scratch.write("ping.goal", SCHEDULE);
+    for model in [model.as_str(), "ping.goal"] {
+        let simulate = ["simulate", model, "--machine", &machine, "--ranks", "2"];
+        let limited = |limit| [&simulate[..], &["--limit", limit, "--json"]].concat();
+        let told = scratch.mastermind(&limited("events=2,time=1")).error();
+        let expected = "expected at most 2 events and 1000000000 ns";
+        assert!(told.contains(expected), "{told}");
+        scratch.mastermind(&limited("events=100,time=1")).well();
+        let misused = scratch.mastermind(&limited("rounds=2"));
+        assert_eq!(misused.code, Some(2), "{misused:#?}");
+        let expected = "expected events=N or time=S";
+        assert!(misused.stderr.contains(expected), "{misused:#?}");
+    }
+}
+
+#[test]
 fn what_a_schedule_has_not_is_refused() {
     let scratch = Scratch::new();
     let machine = example("sweep3d/machine.toml");
     scratch.write("ping.goal", SCHEDULE);
     let simulate = ["simulate", "ping.goal", "--machine", &machine];
-    for option in [
-        ["--html", "x.html"],
-        ["--trace", "x.json"],
-        ["--set", "a=1"],
-    ] {
+    for option in [["--trace", "x.json"], ["--set", "a=1"]] {
         let told = scratch
             .mastermind(&[&simulate[..], &option].concat())
             .error();

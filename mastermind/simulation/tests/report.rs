@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use mastermind_models::ModelSet;
-use mastermind_simulation::engine::{Outcome, Slice, simulate, simulate_traced};
+use mastermind_simulation::engine::{
+    EngineChoice, Limits, Outcome, Slice, simulate, simulate_traced,
+};
 use mastermind_simulation::machine::Machine;
 use mastermind_simulation::program::{Program, System, lower, read_toml};
 use mastermind_simulation::report::html;
@@ -44,9 +46,15 @@ fn machine() -> Machine {
 fn traced(processes: u32) -> (Program, Outcome, Vec<Slice>) {
     let program = program(processes);
     let mut slices = Vec::new();
-    let outcome = simulate_traced(&program, &machine(), &mut |_| (), &mut |slice| {
-        slices.push(slice);
-    });
+    let outcome = simulate_traced(
+        &program,
+        &machine(),
+        Limits::default(),
+        &mut |_| (),
+        &mut |slice| {
+            slices.push(slice);
+        },
+    );
     let outcome = outcome.expect("an end");
     (program, outcome, slices)
 }
@@ -54,7 +62,10 @@ fn traced(processes: u32) -> (Program, Outcome, Vec<Slice>) {
 #[test]
 fn a_trace_adds_up_to_the_results() {
     let (program, outcome, slices) = traced(4);
-    assert_eq!(outcome, simulate(&program, &machine()).expect("an end"));
+    let mut untraced = simulate(&program, &machine()).expect("an end");
+    assert_ne!(untraced.engine, EngineChoice::Traced);
+    untraced.engine = EngineChoice::Traced;
+    assert_eq!(outcome, untraced);
     let mut sums: BTreeMap<(u32, u32), u64> = BTreeMap::new();
     let mut ends: BTreeMap<u32, u64> = BTreeMap::new();
     for slice in &slices {

@@ -14,7 +14,7 @@ use mastermind_models::ModelSet;
 
 use crate::commands::predict::read_models;
 use crate::destination::Force;
-use mastermind_simulation::engine::{Outcome, ProcessResult, Progress, simulate_with};
+use mastermind_simulation::engine::{Limits, Outcome, ProcessResult, Progress, simulate_with};
 use mastermind_simulation::expression::parse;
 use mastermind_simulation::machine::{Machine, read_machine};
 use mastermind_simulation::program::{Model, Program, System, lower_with};
@@ -51,6 +51,9 @@ pub struct Simulate {
     /// Let the calls of fitted models vary as the recorded ones did: who waits for several waits for the slowest
     #[arg(long, requires = "models")]
     spread: bool,
+    /// Stop with an error after so many events, or so many seconds of simulated time: events=N, time=S, or both with a comma
+    #[arg(long, value_name = "events=N,time=S", value_parser = limits)]
+    limit: Option<Limits>,
     /// Write what each process does when: Paje for an F that ends in .paje or .trace, else Perfetto's JSON
     #[arg(long, value_name = "F")]
     trace: Option<PathBuf>,
@@ -71,6 +74,10 @@ struct Report {
     elements: Vec<Element>,
     messages: u64,
     events: u64,
+    /// Which engine ran, and why.
+    engine: &'static str,
+    engine_reason: &'static str,
+    /// Ties: events of one process and nanosecond whose order the rules leave open.
     undecided: u64,
     unreceived: u64,
     unmatched: u64,
@@ -153,11 +160,19 @@ impl Simulate {
         let bar = ProgressBar::new_spinner();
         let mut tell = |progress: Progress| told(&bar, progress);
         let outcome = match &self.trace {
-            None => simulate_with(program, machine, &mut tell).map_err(anyhow::Error::from),
-            Some(path) => trace::traced((path, self.force), program, machine, &mut tell),
+            None => simulate_with(program, machine, self.limits(), &mut tell)
+                .map_err(anyhow::Error::from),
+            Some(path) => {
+                let machine = (machine, self.limits());
+                trace::traced((path, self.force), program, machine, &mut tell)
+            }
         };
         bar.finish_and_clear();
         outcome
+    }
+
+    fn limits(&self) -> Limits {
+        self.limit.unwrap_or_default()
     }
 
     fn fitted(&self) -> anyhow::Result<ModelSet> {
@@ -184,6 +199,31 @@ impl Simulate {
             ),
         }
     }
+}
+
+/// The limits that `events=N,time=S` asks for.
+///
+/// # Errors
+/// It is no such list.
+fn limits(text: &str) -> Result<Limits, String> {
+    let mut limits = Limits::default();
+    for part in text.split(',') {
+        let expected = || format!("\"{part}\", expected events=N or time=S, both above 0");
+        let number = |value: &str| {
+            let number = value.trim().parse::<f64>().ok();
+            number.filter(|number| number.is_finite() && *number > 0.0)
+        };
+        match part.split_once('=') {
+            Some(("events", value)) => {
+                limits.max_events = number(value).ok_or_else(expected)? as u64;
+            }
+            Some(("time", value)) => {
+                limits.max_time_ns = (number(value).ok_or_else(expected)? * 1e9) as u64;
+            }
+            _ => return Err(expected()),
+        }
+    }
+    Ok(limits)
 }
 
 /// Shows on standard error how far a simulation is.
@@ -248,6 +288,8 @@ fn report(outcome: &Outcome) -> Report {
         elements: elements.collect(),
         messages: outcome.messages,
         events: outcome.events,
+        engine: outcome.engine.name(),
+        engine_reason: outcome.engine.reason(),
         undecided: outcome.ties,
         unreceived: outcome.unreceived,
         unmatched: outcome.unmatched,

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::limits::Limits;
+
 /// A process that waits forever.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blocked {
@@ -73,6 +75,19 @@ pub enum SimulationError {
         /// Steps.
         steps: u64,
     },
+    /// It is stopped by a limit that was asked for.
+    #[error(
+        "cannot end the simulation: {events} events and {now_ns} ns of simulated time, expected at most {}",
+        limit_of(limits)
+    )]
+    Limit {
+        /// Events so far.
+        events: u64,
+        /// Simulated time, nanoseconds.
+        now_ns: u64,
+        /// The limits.
+        limits: Limits,
+    },
     /// Processes wait forever.
     #[error("cannot end the simulation: {n_blocked} processes wait for ever, expected 0; {}", .blocked[0])]
     Deadlock {
@@ -93,6 +108,17 @@ pub enum SimulationError {
         /// The process.
         process: u32,
     },
+}
+
+fn limit_of(limits: &Limits) -> String {
+    let Limits {
+        max_events,
+        max_time_ns,
+    } = limits;
+    let parts = [(*max_events, "events"), (*max_time_ns, "ns")];
+    let given = parts.iter().filter(|(most, _)| *most < u64::MAX);
+    let given: Vec<String> = given.map(|(most, unit)| format!("{most} {unit}")).collect();
+    given.join(" and ")
 }
 
 /// An error on its way out of the engine: a pointer, so that what succeeds hands over no room for one.

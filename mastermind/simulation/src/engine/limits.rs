@@ -1,5 +1,53 @@
 //! Bounds that keep a run finite, and times in whole nanoseconds.
 
+use super::error::{BoxedError, SimulationError};
+
+/// Where a run is stopped; by default nowhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Most events, up to some thousand more.
+    pub max_events: u64,
+    /// Longest simulated time, nanoseconds, up to a window more.
+    pub max_time_ns: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_events: u64::MAX,
+            max_time_ns: u64::MAX,
+        }
+    }
+}
+
+impl Limits {
+    /// Stops a run that is behind one of them.
+    #[inline]
+    pub(crate) fn check(&self, events: u64, now_ns: u64) -> Result<(), BoxedError> {
+        if events <= self.max_events && now_ns <= self.max_time_ns {
+            return Ok(());
+        }
+        Err(Box::new(SimulationError::Limit {
+            events,
+            now_ns,
+            limits: *self,
+        }))
+    }
+}
+
+/// Most rounds of a loop: a run of more would take days, whatever they do.
+pub(crate) const MAX_ROUNDS: f64 = 1e12;
+
+/// What a number of rounds may be.
+pub(crate) const ROUNDS: &str = "a number of rounds, at least 0 and at most 1e12";
+
+/// The rounds of a loop as a whole number; `None` where they are none that a loop may have.
+#[inline]
+pub(crate) fn rounds_of(count: f64) -> Option<f64> {
+    let rounds = count.round();
+    (0.0..=MAX_ROUNDS).contains(&rounds).then_some(rounds)
+}
+
 /// Most steps of a process or thread without time passing.
 pub(crate) const MAX_TIMELESS_STEPS: u64 = 100_000_000;
 

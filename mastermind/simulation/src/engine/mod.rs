@@ -21,6 +21,7 @@ mod schedules;
 
 pub(crate) use error::BoxedError;
 pub use error::{Blocked, SimulationError};
-pub use outcome::{ElementResult, Outcome, ProcessResult, Progress, Slice};
+pub use limits::Limits;
+pub use outcome::{ElementResult, EngineChoice, Outcome, ProcessResult, Progress, Slice};
 pub use programs::run::{simulate, simulate_traced, simulate_with};
 pub use schedules::{ScheduleOutcome, simulate_schedule, simulate_schedule_with};

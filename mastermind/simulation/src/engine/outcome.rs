@@ -52,9 +52,54 @@ pub struct ElementResult {
     pub total_ns: u64,
 }
 
+/// Which engine ran a program, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EngineChoice {
+    /// The engine for eager blocking programs.
+    Eager,
+    /// The engine for all programs, since nodes have more processes than processors.
+    Oversubscribed,
+    /// The same, since a message may need a rendezvous, or its size depends on what the program does.
+    Rendezvous,
+    /// The same, since messages go to ranks that are no fixed distance away.
+    Distances,
+    /// The same, since operations do not block, or are none of the eager engine's.
+    Operations,
+    /// The same, since a trace is written.
+    Traced,
+    /// The engine for schedules.
+    Schedules,
+}
+
+impl EngineChoice {
+    /// The name of the engine.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Eager => "eager",
+            Self::Schedules => "schedules",
+            _ => "general",
+        }
+    }
+
+    /// Why it was chosen.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Self::Eager => "all messages are eager and blocking, to ranks at fixed distances",
+            Self::Oversubscribed => "nodes have more processes than processors",
+            Self::Rendezvous => "a message may need a rendezvous, or its size depends on the run",
+            Self::Distances => "messages go to ranks that are no fixed distance away",
+            Self::Operations => "operations do not block, or are none of the eager engine's",
+            Self::Traced => "a trace is written",
+            Self::Schedules => "each rank has operations of its own",
+        }
+    }
+}
+
 /// A finished simulation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
+    /// Which engine ran it.
+    pub engine: EngineChoice,
     /// The last process's finish, nanoseconds.
     pub makespan_ns: u64,
     /// By rank.

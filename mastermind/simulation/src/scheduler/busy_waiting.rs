@@ -41,6 +41,7 @@ impl Engine<'_> {
                 break;
             }
             self.events += 1;
+            self.limits.check(self.events, at)?;
             match event {
                 Event::Release => {
                     scheduler.nodes[node as usize].releases.pop();

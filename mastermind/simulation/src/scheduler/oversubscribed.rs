@@ -145,6 +145,7 @@ impl Engine<'_> {
                 break;
             }
             self.events += 1;
+            self.limits.check(self.events, at)?;
             let Next::Of(process, at, message) = next else {
                 scheduler.nodes[node as usize].releases.pop();
                 scheduler.nodes[node as usize].idle += 1;

@@ -10,7 +10,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-use crate::engine::limits::{MAX_COST_S, MAX_TIMELESS_STEPS};
+use crate::engine::limits::{MAX_COST_S, MAX_TIMELESS_STEPS, ROUNDS, rounds_of};
 use crate::expression::Context;
 use crate::machine::Queue;
 use crate::program::{Operation, Region};
@@ -210,11 +210,10 @@ impl Threads<'_> {
                     exit,
                     element,
                 } => {
-                    let rounds = count.evaluate(&context).round();
-                    if rounds.is_nan() || rounds < 0.0 {
-                        let expected = "a number of rounds, at least 0";
-                        return Err(RegionError::Value(*element, "its count", rounds, expected));
-                    }
+                    let count = count.evaluate(&context);
+                    let Some(rounds) = rounds_of(count) else {
+                        return Err(RegionError::Value(*element, "its count", count, ROUNDS));
+                    };
                     one.slots[*counter as usize] = 0.0;
                     one.slots[*limit as usize] = rounds;
                     if rounds == 0.0 {

@@ -4,6 +4,7 @@ mod closed_forms;
 mod collectives;
 pub(crate) mod common;
 mod lapw0;
+mod limits;
 mod naive;
 mod poems;
 mod queues;

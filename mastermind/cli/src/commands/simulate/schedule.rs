@@ -6,9 +6,10 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use indicatif::ProgressBar;
-use mastermind_simulation::engine::{ScheduleOutcome, simulate_schedule_with};
+use mastermind_simulation::engine::{EngineChoice, ScheduleOutcome, simulate_schedule_with};
 use mastermind_simulation::goal::read_goal_of;
 use mastermind_simulation::machine::Machine;
+use mastermind_simulation::report::html;
 
 use super::{Element, Process, Report, Simulate, tell, told};
 use crate::output;
@@ -31,7 +32,6 @@ impl Simulate {
             ("--models", self.models.is_some()),
             ("--spread", self.spread),
             ("--trace", self.trace.is_some()),
-            ("--html", self.html.is_some()),
         ];
         if let Some((option, _)) = options.iter().find(|(_, given)| *given) {
             bail!("{}: {option} is for program models, expected none", act());
@@ -55,15 +55,21 @@ impl Simulate {
             );
         }
         let bar = ProgressBar::new_spinner();
-        let outcome =
-            simulate_schedule_with(schedule, machine, &mut |progress| told(&bar, progress));
+        let outcome = simulate_schedule_with(schedule, machine, self.limits(), &mut |progress| {
+            told(&bar, progress)
+        });
         bar.finish_and_clear();
-        let report = report(&outcome?);
+        let outcome = outcome?;
+        let name = self.model.file_stem().unwrap_or_default().to_string_lossy();
+        if let Some(path) = &self.html {
+            let page = html(&name, &outcome.chart());
+            self.force.write("charts", path, page)?;
+        }
+        let report = report(&outcome);
         if self.json {
             output::json(&report)?;
         } else {
-            let name = self.model.file_stem().unwrap_or_default();
-            tell(&name.to_string_lossy(), &report);
+            tell(&name, &report);
         }
         if report.unreceived > 0 {
             bail!(
@@ -102,6 +108,8 @@ fn report(outcome: &ScheduleOutcome) -> Report {
         elements: elements.collect(),
         messages: outcome.messages,
         events: outcome.events,
+        engine: EngineChoice::Schedules.name(),
+        engine_reason: EngineChoice::Schedules.reason(),
         undecided: 0,
         unreceived: outcome.unreceived,
         unmatched: 0,

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Context;
-use mastermind_simulation::engine::{Outcome, Progress, Slice, simulate_traced};
+use mastermind_simulation::engine::{Limits, Outcome, Progress, Slice, simulate_traced};
 use mastermind_simulation::machine::Machine;
 use mastermind_simulation::program::Program;
 use mastermind_simulation::trace::{Perfetto, paje};
@@ -18,14 +18,14 @@ use crate::destination::Force;
 pub fn traced(
     (path, force): (&Path, Force),
     program: &Program,
-    machine: &Machine,
+    (machine, limits): (&Machine, Limits),
     progress: &mut dyn FnMut(Progress),
 ) -> anyhow::Result<Outcome> {
     let act = || format!("cannot write trace \"{}\"", path.display());
     let file = force.create("trace", path)?;
     let end = path.extension().and_then(|end| end.to_str());
     if matches!(end, Some("paje" | "trace")) {
-        return to_paje(file, program, machine, progress, act);
+        return to_paje(file, program, (machine, limits), progress, act);
     }
     let mut writer = Perfetto::new(file, &program.elements, &program.name).with_context(act)?;
     let mut wrong: io::Result<()> = Ok(());
@@ -34,7 +34,7 @@ pub fn traced(
             wrong = writer.slice(slice);
         }
     };
-    let outcome = simulate_traced(program, machine, progress, &mut slice)?;
+    let outcome = simulate_traced(program, machine, limits, progress, &mut slice)?;
     wrong.with_context(act)?;
     writer.finish().with_context(act)?;
     Ok(outcome)
@@ -43,13 +43,13 @@ pub fn traced(
 fn to_paje(
     mut file: Box<dyn Write + Send>,
     program: &Program,
-    machine: &Machine,
+    (machine, limits): (&Machine, Limits),
     progress: &mut dyn FnMut(Progress),
     act: impl Fn() -> String,
 ) -> anyhow::Result<Outcome> {
     let mut slices = Vec::new();
     let mut keep = |slice: Slice| slices.push(slice);
-    let outcome = simulate_traced(program, machine, progress, &mut keep)?;
+    let outcome = simulate_traced(program, machine, limits, progress, &mut keep)?;
     let processes = program.system.processes;
     paje(&mut file, &program.elements, processes, &slices).with_context(act)?;
     Ok(outcome)

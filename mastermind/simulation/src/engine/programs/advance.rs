@@ -1,7 +1,7 @@
 //! What a process does by itself: steps without time, then its next operation.
 
 use crate::engine::error::{BoxedError, SimulationError};
-use crate::engine::limits::{MAX_COST_S, MAX_TIMELESS_STEPS, nanoseconds};
+use crate::engine::limits::{MAX_COST_S, MAX_TIMELESS_STEPS, ROUNDS, nanoseconds, rounds_of};
 use crate::engine::programs::process::WaitState;
 use crate::engine::programs::run::Engine;
 use crate::events::NEVER;
@@ -55,11 +55,10 @@ impl Engine<'_> {
                     exit,
                     element,
                 } => {
-                    let rounds = self.value_of(process, count).round();
-                    if rounds.is_nan() || rounds < 0.0 {
-                        let value = ("its count", rounds, "a number of rounds, at least 0");
-                        return Err(self.value(process, *element, value));
-                    }
+                    let count = self.value_of(process, count);
+                    let Some(rounds) = rounds_of(count) else {
+                        return Err(self.value(process, *element, ("its count", count, ROUNDS)));
+                    };
                     self.slots[base + *counter as usize] = 0.0;
                     self.slots[base + *limit as usize] = rounds;
                     at = if rounds > 0.0 { at + 1 } else { *exit };

@@ -37,6 +37,7 @@ impl Engine<'_> {
             lists.sum::<usize>() as u64
         };
         Ok(Outcome {
+            engine: self.choice,
             makespan_ns: processes.iter().map(|p| p.finish_ns).max().unwrap_or(0),
             elements: self.elements.to_vec(),
             messages: self.messages,

@@ -1,7 +1,8 @@
 //! The windows, and how far a process may run ahead of its own.
 
 use crate::engine::error::{BoxedError, SimulationError};
-use crate::engine::outcome::{Count, Outcome, Progress, Slice};
+use crate::engine::limits::Limits;
+use crate::engine::outcome::{Count, EngineChoice, Outcome, Progress, Slice};
 use crate::engine::programs::eager;
 use crate::engine::programs::horizon::Horizons;
 use crate::engine::programs::neighbours::{is_eager, neighbours};
@@ -30,25 +31,36 @@ const MAX_WINDOW_NS: u64 = 1 << 40;
 /// # Errors
 /// [`SimulationError`].
 pub fn simulate(program: &Program, machine: &Machine) -> Result<Outcome, SimulationError> {
-    simulate_with(program, machine, &mut |_| ())
+    simulate_with(program, machine, Limits::default(), &mut |_| ())
 }
 
-/// Runs a program on a machine and tells now and then how far it is.
+/// Runs a program on a machine up to some limits, and tells now and then how far it is.
 ///
 /// # Errors
 /// [`SimulationError`].
 pub fn simulate_with(
     program: &Program,
     machine: &Machine,
+    limits: Limits,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, SimulationError> {
     let (is_oversubscribed, lookahead_ns) = window(program, machine);
     if !is_oversubscribed
-        && let Some(outcome) = eager::run(program, machine, lookahead_ns, progress)
+        && let Some(ended) = eager::run(program, machine, lookahead_ns, limits, progress)
     {
-        return Ok(outcome);
+        return ended.map_err(SimulationError::from);
     }
-    run(Engine::new(program, machine)?, &program.starts, progress)
+    let choice = if is_oversubscribed {
+        EngineChoice::Oversubscribed
+    } else if !is_eager(program, machine) {
+        EngineChoice::Rendezvous
+    } else if neighbours(program, machine).is_none() {
+        EngineChoice::Distances
+    } else {
+        EngineChoice::Operations
+    };
+    let engine = Engine::new(program, machine, choice, limits)?;
+    run(engine, &program.starts, progress)
 }
 
 /// Runs a program on a machine and tells all that each process does, those of one process in order.
@@ -58,10 +70,11 @@ pub fn simulate_with(
 pub fn simulate_traced<'a>(
     program: &'a Program,
     machine: &'a Machine,
+    limits: Limits,
     progress: &mut dyn FnMut(Progress),
     trace: &'a mut dyn FnMut(Slice),
 ) -> Result<Outcome, SimulationError> {
-    let mut engine = Engine::new(program, machine)?;
+    let mut engine = Engine::new(program, machine, EngineChoice::Traced, limits)?;
     engine.trace = Some(trace);
     run(engine, &program.starts, progress)
 }
@@ -92,6 +105,8 @@ fn run(
     let mut next_report = PROGRESS_EVERY;
     while let Some(unit) = engine.calendar.next() {
         let end = engine.calendar.end_ns();
+        let begin_ns = engine.calendar.begin_ns();
+        engine.limits.check(engine.events, begin_ns)?;
         if let Some(scheduler) = &mut scheduler {
             engine.visit_node(scheduler, unit, end)?;
         } else {
@@ -107,6 +122,8 @@ fn run(
             });
         }
     }
+    // The last visit may have gone far.
+    engine.limits.check(engine.events, 0)?;
     engine.drain()?;
     engine.finish()
 }
@@ -131,6 +148,8 @@ fn window(program: &Program, machine: &Machine) -> (bool, u64) {
 }
 
 pub(crate) struct Engine<'a> {
+    pub(crate) choice: EngineChoice,
+    pub(crate) limits: Limits,
     pub(crate) operations: &'a [Operation],
     pub(crate) elements: &'a [ElementInfo],
     structures: &'a [ElementInfo],
@@ -163,7 +182,12 @@ pub(crate) struct Engine<'a> {
 }
 
 impl<'a> Engine<'a> {
-    fn new(program: &'a Program, machine: &'a Machine) -> Result<Self, SimulationError> {
+    fn new(
+        program: &'a Program,
+        machine: &'a Machine,
+        choice: EngineChoice,
+        limits: Limits,
+    ) -> Result<Self, SimulationError> {
         let system = program.system;
         let (n, per_node) = (system.processes as usize, system.processes_per_node());
         let (is_oversubscribed, lookahead) = window(program, machine);
@@ -179,6 +203,8 @@ impl<'a> Engine<'a> {
         let links = [&machine.intra, &machine.inter];
         let least_receive_ns = links.map(|link| link.receive_overhead_ns).into_iter().min();
         Ok(Self {
+            choice,
+            limits,
             operations: &program.operations,
             elements: &program.elements,
             structures: &program.structures,

@@ -1,5 +1,6 @@
 //! The end of a schedule: what came of it, or what it waits for.
 
+use crate::engine::outcome::Count;
 use crate::engine::schedules::{Run, ScheduleOutcome};
 use crate::engine::{Blocked, ProcessResult, SimulationError};
 use crate::goal::schedule::{ANY, Kind, Op};
@@ -35,11 +36,12 @@ impl Run<'_> {
             ..ScheduleOutcome::default()
         };
         for (rank, part) in self.ranks.iter().zip(&self.schedule.parts) {
-            let mut work_ns = 0;
+            let (mut work_ns, mut n_work) = (0, 0);
             for at in part.first_op..part.first_op + part.ops as usize {
                 let (kind, size) = self.schedule.ops.kind_and_size(at);
                 outcome.operations[kind as usize] += 1;
                 if kind == Kind::Calc {
+                    n_work += 1;
                     work_ns += size;
                 }
             }
@@ -51,6 +53,10 @@ impl Run<'_> {
             };
             outcome.unreceived += self.pool.n_unexpected(&rank.waiting);
             outcome.makespan_ns = outcome.makespan_ns.max(finish_ns);
+            let [mut work, mut messages] = [Count::default(); 2];
+            work.add(n_work, work_ns);
+            messages.add(part.ops - n_work, rank.overhead_ns);
+            outcome.counts.extend([work, messages]);
             outcome.processes.push(ProcessResult {
                 finish_ns,
                 work_ns,

@@ -9,12 +9,14 @@ mod finish;
 mod matching;
 mod prefetch;
 
-use crate::engine::{ProcessResult, Progress, SimulationError};
+use crate::engine::outcome::Count;
+use crate::engine::{EngineChoice, Limits, Outcome, ProcessResult, Progress, SimulationError};
 use crate::events::huge_pages::reserve;
 use crate::events::queue::{Event, Queue};
 use crate::goal::schedule::{Kind, Op, Schedule};
 use crate::loggp::{MessagePart, Protocol, bytes_on_the_wire};
 use crate::machine::{Link, Machine, Rendezvous};
+use crate::program::ElementInfo;
 use deferred::DeferredEvents;
 use matching::Waiting;
 
@@ -60,6 +62,35 @@ pub struct ScheduleOutcome {
     pub unreceived: u64,
     /// Most memory, the schedule included, bytes.
     pub memory_bytes: usize,
+    /// By rank: its calculations, then its sends and receives.
+    counts: Vec<Count>,
+}
+
+impl ScheduleOutcome {
+    /// What a chart shows of it: by rank two elements, its calculations and its messages.
+    pub fn chart(&self) -> Outcome {
+        let element = |name: &str, kind| ElementInfo {
+            name: name.into(),
+            place: String::new(),
+            kind,
+        };
+        Outcome {
+            engine: EngineChoice::Schedules,
+            makespan_ns: self.makespan_ns,
+            processes: self.processes.clone(),
+            elements: vec![
+                element("calculations", "calc"),
+                element("messages", "send, recv"),
+            ],
+            messages: self.messages,
+            events: self.events,
+            ties: 0,
+            unreceived: self.unreceived,
+            unmatched: 0,
+            memory_bytes: self.memory_bytes,
+            counts: self.counts.clone(),
+        }
+    }
 }
 
 /// Runs a schedule on a machine; each rank is on a node of its own or shares one as ranks fill them, and has the
@@ -71,16 +102,17 @@ pub fn simulate_schedule(
     schedule: Schedule,
     machine: &Machine,
 ) -> Result<ScheduleOutcome, SimulationError> {
-    simulate_schedule_with(schedule, machine, &mut |_| ())
+    simulate_schedule_with(schedule, machine, Limits::default(), &mut |_| ())
 }
 
-/// Runs a schedule and tells now and then how far it is.
+/// Runs a schedule up to some limits, and tells now and then how far it is.
 ///
 /// # Errors
-/// As [`simulate_schedule`].
+/// As [`simulate_schedule`]; [`SimulationError::Limit`].
 pub fn simulate_schedule_with(
     schedule: Schedule,
     machine: &Machine,
+    limits: Limits,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<ScheduleOutcome, SimulationError> {
     let mut run = Run::new(schedule, machine);
@@ -88,6 +120,7 @@ pub fn simulate_schedule_with(
     let mut next_report = PROGRESS_EVERY;
     while let Some(event) = run.queue.pop() {
         run.events += 1;
+        limits.check(run.events, event.at)?;
         run.prefetch();
         run.event(event);
         if run.events >= next_report {

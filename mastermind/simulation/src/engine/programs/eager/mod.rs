@@ -13,7 +13,9 @@ mod rank;
 mod step;
 mod visit;
 
-use crate::engine::outcome::{Count, Outcome, Progress};
+use crate::engine::error::BoxedError;
+use crate::engine::limits::Limits;
+use crate::engine::outcome::{Count, EngineChoice, Outcome, Progress};
 use crate::engine::programs::horizon::Horizons;
 use crate::engine::programs::neighbours::neighbours;
 use crate::engine::programs::run::PROGRESS_EVERY;
@@ -33,8 +35,9 @@ pub(super) fn run(
     program: &Program,
     machine: &Machine,
     lookahead_ns: u64,
+    limits: Limits,
     progress: &mut dyn FnMut(Progress),
-) -> Option<Outcome> {
+) -> Option<Result<Outcome, BoxedError>> {
     let mut eager = Eager::new(program, machine, lookahead_ns)?;
     for process in 0..eager.ranks.len() as u32 {
         let (state, mut view) = eager.at(process);
@@ -43,6 +46,10 @@ pub(super) fn run(
     let mut next_report = PROGRESS_EVERY;
     while let Some(process) = eager.state.calendar.next() {
         eager.prefetch();
+        let begin_ns = eager.state.calendar.begin_ns();
+        if let Err(stopped) = limits.check(eager.state.events, begin_ns) {
+            return Some(Err(stopped));
+        }
         let (state, mut view) = eager.at(process);
         state.visit(&mut view)?;
         if state.events >= next_report {
@@ -53,11 +60,15 @@ pub(super) fn run(
             });
         }
     }
+    // The last visit may have gone far.
+    if let Err(stopped) = limits.check(eager.state.events, 0) {
+        return Some(Err(stopped));
+    }
     for process in 0..eager.ranks.len() as u32 {
         let (state, mut view) = eager.at(process);
         state.drain(&mut view)?;
     }
-    eager.finish(program)
+    eager.finish(program).map(Ok)
 }
 
 /// What each process has of its own, and what they share.
@@ -153,6 +164,7 @@ impl<'a> Eager<'a> {
             .map(|rank| state.pool.length(rank.unexpected));
         let processes: Vec<_> = self.ranks.iter().map(Rank::result).collect();
         Some(Outcome {
+            engine: EngineChoice::Eager,
             makespan_ns: processes.iter().map(|p| p.finish_ns).max().unwrap_or(0),
             elements: program.elements.clone(),
             messages: state.messages,

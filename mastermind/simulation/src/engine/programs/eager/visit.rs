@@ -1,6 +1,6 @@
 //! What happens at a process from one visit to the next.
 
-use crate::engine::limits::{MAX_COST_S, MAX_TIMELESS_STEPS, nanoseconds};
+use crate::engine::limits::{MAX_COST_S, MAX_TIMELESS_STEPS, nanoseconds, rounds_of};
 use crate::engine::outcome::Count;
 use crate::engine::programs::eager::calendar::Calendar;
 use crate::engine::programs::eager::message::{EagerPool, Inbox, Message};
@@ -341,10 +341,7 @@ impl EagerState<'_> {
                     limit,
                     exit,
                 } => {
-                    let rounds = self.value_of(view, count).round();
-                    if rounds.is_nan() || rounds < 0.0 {
-                        return None;
-                    }
+                    let rounds = rounds_of(self.value_of(view, count))?;
                     view.slots[counter as usize] = 0.0;
                     view.slots[limit as usize] = rounds;
                     if rounds == 0.0 {

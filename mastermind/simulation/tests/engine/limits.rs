@@ -1,0 +1,134 @@
+//! Where a run is stopped, and which engine it was on.
+
+use mastermind_models::ModelSet;
+use mastermind_simulation::engine::{
+    EngineChoice, Limits, SimulationError, simulate_schedule_with, simulate_with,
+};
+use mastermind_simulation::goal::read_goal;
+use mastermind_simulation::machine::{Machine, Queue, Waiting};
+use mastermind_simulation::program::{System, lower, read_toml};
+
+use crate::engine::common::{machine, outcome, program, run};
+
+fn model(flow: &str) -> String {
+    format!("[model]\nname = \"m\"\nmain = \"Main\"\n[activities.Main]\nflow = [\n{flow}\n]\n")
+}
+
+/// Rounds of work and a message to the next process.
+fn ring(rounds: &str, to: &str, receive: &str) -> String {
+    model(&format!(
+        "{{ loop = \"l\", count = {rounds}, body = [{{ action = \"a\", cost = \"us(1)\" }}, \
+         {{ send = \"s\", to = \"{to}\", bytes = 8 }}, {receive} ] }},"
+    ))
+}
+
+const NEXT: &str = "(process + 1) % processes";
+const BEFORE: &str = "{ recv = \"r\", from = \"(process - 1) % processes\" }";
+const WAITED: &str = "{ irecv = \"r\", from = \"(process - 1) % processes\" }, { wait = \"w\" }";
+
+/// Three processes on one node of a processor.
+fn oversubscribed(waiting: Waiting) -> Machine {
+    Machine {
+        nodes: Some(1),
+        processors: 1,
+        queue: Queue::RoundRobin { quantum_ns: 1000 },
+        waiting,
+        ..machine()
+    }
+}
+
+#[test]
+fn a_run_is_stopped_by_its_limits_on_each_engine() {
+    let long = "1_000_000_000";
+    let cases = [
+        (ring(long, NEXT, BEFORE), machine()),
+        (ring(long, NEXT, WAITED), machine()),
+        (ring(long, NEXT, BEFORE), oversubscribed(Waiting::Blocks)),
+        (ring(long, NEXT, BEFORE), oversubscribed(Waiting::Spins)),
+    ];
+    let events = Limits {
+        max_events: 10_000,
+        ..Limits::default()
+    };
+    let time = Limits {
+        max_time_ns: 5_000_000,
+        ..Limits::default()
+    };
+    for (text, machine) in cases {
+        let program = program(&text, &machine, 3);
+        let stopped = |limits| simulate_with(&program, &machine, limits, &mut |_| ());
+        let Err(SimulationError::Limit { events: n, .. }) = stopped(events) else {
+            panic!("no end by events: {text}");
+        };
+        assert!((10_001..100_000).contains(&n), "{n} events");
+        let Err(SimulationError::Limit { now_ns, .. }) = stopped(time) else {
+            panic!("no end by time: {text}");
+        };
+        assert!((5_000_001..6_000_000).contains(&now_ns), "{now_ns} ns");
+    }
+}
+
+#[test]
+fn a_schedule_is_stopped_by_its_limits() {
+    let text = b"num_ranks 1\nrank 0 {\nl1: calc 1000\nl2: calc 1000\nl3: calc 1000\nl2 requires l1\nl3 requires l2\n}\n";
+    let run = |max_events, max_time_ns| {
+        let limits = Limits {
+            max_events,
+            max_time_ns,
+        };
+        let schedule = read_goal(&text[..]).expect("a schedule");
+        simulate_schedule_with(schedule, &machine(), limits, &mut |_| ())
+    };
+    assert_eq!(run(3, 2000).expect("an end").makespan_ns, 3000);
+    for (max_events, max_time_ns) in [(2, 2000), (3, 1999)] {
+        let stopped = run(max_events, max_time_ns);
+        assert!(matches!(stopped, Err(SimulationError::Limit { .. })));
+    }
+}
+
+#[test]
+fn more_rounds_than_any_run_ends_with_are_refused() {
+    for receive in [BEFORE, WAITED] {
+        let text = ring("\"1e18\"", NEXT, receive);
+        let error = run(&text, &machine(), 2)
+            .expect_err("a refusal")
+            .to_string();
+        let expected = "its count is 1000000000000000000, expected a number of rounds, at least 0 and at most 1e12";
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn the_engine_is_told() {
+    let choice = |text: &str, machine: &Machine| outcome(text, machine, 3).engine;
+    let eager = ring("3", NEXT, BEFORE);
+    assert_eq!(choice(&eager, &machine()), EngineChoice::Eager);
+    let crowded = oversubscribed(Waiting::Blocks);
+    assert_eq!(choice(&eager, &crowded), EngineChoice::Oversubscribed);
+    let waited = ring("3", NEXT, WAITED);
+    assert_eq!(choice(&waited, &machine()), EngineChoice::Operations);
+    let mut small = machine();
+    small.inter.rendezvous_bytes = 7;
+    small.intra.rendezvous_bytes = 7;
+    let nonblocking = waited.replace("{ send", "{ isend");
+    assert_eq!(choice(&nonblocking, &small), EngineChoice::Rendezvous);
+    let distant = model(
+        "{ send = \"s\", to = \"process == 2 ? none : 2\", bytes = 8 },\
+         { loop = \"l\", count = \"process == 2 ? 2 : 0\", body = [{ recv = \"r\", from = \"any\" }] },",
+    );
+    assert_eq!(choice(&distant, &machine()), EngineChoice::Distances);
+}
+
+#[test]
+fn a_model_of_a_hundred_thousand_elements_runs() {
+    let elements = "{ action = \"a\", cost = \"ns(1)\" },\n".repeat(100_000);
+    let model = read_toml(&model(&elements)).expect("a model");
+    let system = System {
+        processes: 2,
+        nodes: 2,
+        processors: 1,
+    };
+    let program = lower(&model, &ModelSet::default(), system).expect("a machine form");
+    let ended = simulate_with(&program, &machine(), Limits::default(), &mut |_| ());
+    assert_eq!(ended.expect("an end").makespan_ns, 100_000);
+}
