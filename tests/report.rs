@@ -138,7 +138,7 @@ fn a_wrapped_program_has_a_report() {
             "Who sent to whom",
             "Call sites",
             "<svg",
-            "calls.c:",
+            "(calls.c+",
         ] {
             assert!(mpi_part.contains(part), "{part}: {mpi_part}");
         }
