@@ -79,7 +79,13 @@ struct Logs {
     /// Those not given back, each with the thread that has it.
     leased: Vec<(LogPointer, Pid)>,
     n_created: u32,
+    /// Those whose files are being made just now.
+    n_beginning: u32,
 }
+
+/// How long the end of a run waits for logs that threads have begun to make: without it the process might end between the file and its
+/// removal, and leave a log that never ends.
+const PATIENCE_WITH_FILES: Duration = Duration::from_secs(10);
 
 /// How long the end of a run waits for threads that are about to end, whose logs can then be cut to their length.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -320,6 +326,22 @@ impl Shared {
     }
 
     fn new_log(&self) -> Result<LogPointer, RecordsError> {
+        {
+            let mut logs = locked(&self.logs);
+            // Who ends the recording says so before it looks whether logs begin.
+            if self.has_ended() {
+                return Err(RecordsError::NoLogs {
+                    directory: self.config.directory.clone(),
+                });
+            }
+            logs.n_beginning += 1;
+        }
+        let log = self.make_log();
+        locked(&self.logs).n_beginning -= 1;
+        log
+    }
+
+    fn make_log(&self) -> Result<LogPointer, RecordsError> {
         let log = LogPointer(Box::into_raw(Box::new(self.begin_log(None)?)));
         if self.settle_in(log) {
             return Ok(log);
@@ -584,6 +606,7 @@ impl Shared {
     pub(crate) fn finish(&self, keep_contexts: bool) -> (Result<RunTotals, RecordsError>, bool) {
         self.has_ended.store(true, Ordering::Release);
         self.switch(false, |_| true);
+        self.await_beginning_logs();
         self.await_ending_threads();
         let end = self.end_calibration();
         let (own, logs) = (self.leased(), std::mem::take(&mut *locked(&self.logs)));
@@ -620,6 +643,14 @@ impl Shared {
         // Their threads give them back.
         locked(&self.logs).all = in_use;
         (first_error.map_or(Ok(totals), Err), is_in_use)
+    }
+
+    /// Waits for threads that make the file of a log: each settles in or takes it away.
+    fn await_beginning_logs(&self) {
+        let started = Instant::now();
+        while locked(&self.logs).n_beginning > 0 && started.elapsed() < PATIENCE_WITH_FILES {
+            std::thread::sleep(Duration::from_micros(200));
+        }
     }
 
     /// Waits a moment for threads that have given back their logs, or that are about to.
