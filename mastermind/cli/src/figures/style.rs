@@ -128,6 +128,15 @@ impl Axis {
                 is_whole: false,
             };
         }
+        if low == high {
+            // Of one value its surroundings, or the ticks would all be alike.
+            let room = if low == 0.0 { 1.0 } else { 0.5 * low.abs() };
+            return Axis {
+                range: low - room..high + room,
+                is_log: false,
+                is_whole: false,
+            };
+        }
         let room = (high - low).max(1e-9 * high.abs()).max(1e-12) * 0.05;
         let low = if low >= 0.0 && low < 0.3 * high {
             0.0
@@ -304,6 +313,12 @@ pub fn number(value: &f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_value_has_room_about_it() {
+        assert_eq!(Axis::new([8.0, 8.0].into_iter(), false).range(), 4.0..12.0);
+        assert_eq!(Axis::new([0.0].into_iter(), false).range(), -1.0..1.0);
+    }
 
     #[test]
     fn numbers_are_short() {
