@@ -249,7 +249,8 @@ fn ranks_that_report_other_numbers_of_steps_are_told() {
         ]);
         let expected = "of the application has ended on this rank, and for 3 s not on another one";
         assert!(ended.stderr.contains(expected), "{ended:#?}");
-        ended.error();
+        // MPICH's launcher now and then passes on how the rank ended that it killed then.
+        assert_ne!(ended.code, Some(0), "{ended:#?}");
     }
 }
 
