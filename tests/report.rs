@@ -84,6 +84,26 @@ fn a_run_is_one_page() {
 }
 
 #[test]
+fn a_report_tells_that_calls_have_no_record() {
+    let scratch = Scratch::new();
+    let assembly = scratch.example("sod/sod.toml", &[], &[]);
+    let html = |records: &str, more: &[&str]| {
+        let short = ["--set", "driver.max_steps=40", "--records", records];
+        scratch
+            .verb("run", &assembly, &[&short[..], more].concat())
+            .well();
+        scratch.mastermind(&["report", records, "-o", "-"])
+    };
+    let told = "calls have no record: times and numbers of calls are sums over all of them";
+    assert!(!html("whole", &[]).well().contains(told));
+    assert!(
+        html("part", &["--records-limit", "64K"])
+            .well()
+            .contains(told)
+    );
+}
+
+#[test]
 fn names_are_text_in_a_report() {
     let scratch = Scratch::new();
     let name = "<script>alert(1)</script>&\\u202e";

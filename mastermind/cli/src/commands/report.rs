@@ -91,6 +91,7 @@ impl Report {
     fn page(&self, run: &Run) -> anyhow::Result<String> {
         let told = RunInfo::of(run);
         let mut page = Page::new(&told.assembly, &info::summary(&told));
+        tell_missing(&mut page, run);
         // Each reads all records, which is most of the work where there are many.
         let (models, drawn) = std::thread::scope(|scope| {
             let models = scope.spawn(|| self.fitted(run));
@@ -520,6 +521,18 @@ impl Shares {
             ]
         });
         page.table(&["rank", "", "compute ms", "MPI ms", "calls"], rows);
+    }
+}
+
+/// Tells on the page itself, which goes elsewhere without the warnings of the command, which calls are not in all of it.
+fn tell_missing(page: &mut Page, run: &Run) {
+    let all = run.coverage().all;
+    if all.without_record > 0 {
+        page.paragraph(&format!(
+            "{} of {} calls have no record: times and numbers of calls are sums over all of them; models, pictures, bytes, call sites \
+             and who sent to whom are of the others.",
+            all.without_record, all.calls
+        ));
     }
 }
 
