@@ -18,6 +18,9 @@ use crate::library::linker_error;
 /// glibc's `RTLD_DEEPBIND`: a library's own names come before the program's.
 const RTLD_DEEPBIND: i32 = 8;
 
+/// A number in a proxy that is not 0 where the mark-up says that nothing is kept between calls.
+const STATELESS_SYMBOL: &[u8] = b"cca_proxy_stateless_v1";
+
 /// One function of a proxy's interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LibraryFunction {
@@ -49,6 +52,7 @@ pub struct FunctionParameter {
 pub struct LibraryProxy {
     functions: &'static LibraryProxyFunctions,
     interface: String,
+    is_stateless: bool,
 }
 
 /// A library with the functions of an interface, opened for good. Its own calls of them stay in it.
@@ -87,8 +91,14 @@ impl LibraryProxy {
                 expected: LIBRARY_PROXY_VERSION,
             });
         }
+        // SAFETY: a number that is never changed, in a library that is never closed.
+        let is_stateless = unsafe {
+            let stateless = handle.get::<*const u32>(STATELESS_SYMBOL);
+            stateless.is_ok_and(|stateless| **stateless != 0)
+        };
         Ok(Self {
             functions,
+            is_stateless,
             // SAFETY: the proxy's text.
             interface: unsafe { text(functions.interface) },
         })
@@ -97,6 +107,11 @@ impl LibraryProxy {
     /// Name of the interface.
     pub fn interface(&self) -> &str {
         &self.interface
+    }
+
+    /// Whether its mark-up says that nothing is kept between calls, so that each may go to another library.
+    pub fn is_stateless(&self) -> bool {
+        self.is_stateless
     }
 
     /// The functions of the interface, in the proxy's order.

@@ -4,6 +4,7 @@
 //! [proxy]
 //! interface = "zlib"                       # default: the header's name
 //! functions = "named"                      # only those below; default: "all"
+//! stateless = true                         # nothing is kept between calls: any call may go to any library
 //!
 //! [functions.crc32]
 //! parameters = { n = "len" }               # name = expression of the arguments
@@ -44,6 +45,9 @@ pub struct ProxyMarkup {
     pub functions: FunctionChoice,
     /// Further headers by the ends of their paths, whose functions belong to it as well.
     pub headers: Vec<String>,
+    /// Whether the library keeps nothing between calls, neither in itself nor in what it hands out, so that one call may go
+    /// to one library and the next one to another.
+    pub stateless: bool,
 }
 
 /// Which functions of a header are in the interface.

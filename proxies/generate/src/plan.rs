@@ -27,6 +27,8 @@ pub struct Header<'a> {
 pub struct Interface {
     /// Its name, fit for C.
     pub name: String,
+    /// Whether nothing is kept between calls.
+    pub is_stateless: bool,
     /// The functions that the proxy gives, in the header's order.
     pub functions: Vec<Function>,
     /// Functions of the header that the proxy does not give, with the reason.
@@ -136,6 +138,7 @@ pub(crate) fn plan(
             .collect(),
         left_alone: Vec::new(),
         functions: Vec::new(),
+        is_stateless: markup.proxy.stateless,
         name,
     };
     let nothing = FunctionMarkup::default();

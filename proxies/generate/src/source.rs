@@ -43,6 +43,9 @@ fn write_all(
         "const char cca_proxy_interface[] = \"{}\";",
         interface.name
     )?;
+    if interface.is_stateless {
+        writeln!(text, "CCA_SEEN const uint32_t cca_proxy_stateless_v1 = 1;")?;
+    }
     for (place, names) in enumerations(interface, types) {
         write_enumeration(text, place, names)?;
     }
