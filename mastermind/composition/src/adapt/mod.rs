@@ -188,6 +188,28 @@ impl Adapter {
             .any(|site| site.trial.is_some() || site.is_suspected())
     }
 
+    /// Whether a class is on trial.
+    pub fn is_trying(&self) -> bool {
+        self.sites.iter().any(|site| site.trial.is_some())
+    }
+
+    /// Seconds that trials may still cost, without the one that goes on.
+    pub fn left_s(&self) -> f64 {
+        (self.budget_s - self.spent_s).max(0.0)
+    }
+
+    /// Ends the trial that goes on, since calls can be watched no longer: the class before comes back.
+    ///
+    /// # Arguments
+    /// * `reason` - why
+    pub fn abandon(&mut self, reason: &str, report: &Report<'_>) -> Vec<Decision> {
+        let mut decisions = Vec::new();
+        for index in 0..self.sites.len() {
+            self.end_trial(index, false, reason.into(), report, &mut decisions);
+        }
+        decisions
+    }
+
     /// Tells whether a decided swap was made on all ranks. Where it was not, the class before works on, and the other is
     /// not put in again.
     ///

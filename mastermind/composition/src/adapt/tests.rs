@@ -134,6 +134,34 @@ impl World {
 
 const NOTHING: fn(&str) -> Option<f64> = |_| None;
 
+/// Where calls can be watched no longer, a trial would go on to the end of the run, whatever the class takes.
+#[test]
+fn nothing_stays_on_trial_that_cannot_be_watched() {
+    let mut world = World::new(2, 1.0, 1, NOTHING);
+    while !world.adapter.is_trying() {
+        world.step(1000, &[1e-6, 1e-6], 1.0);
+    }
+    assert_eq!(world.class, 1);
+    let report = Report {
+        step: world.step + 1,
+        fraction: 0.5,
+        elapsed_s: world.elapsed_s,
+        ranks: 1,
+        batches: &[],
+    };
+    let back = world.adapter.abandon("the disk is full", &report);
+    let [back] = &back[..] else {
+        panic!("{back:?}");
+    };
+    assert_eq!(
+        (back.act, back.from.as_str(), back.to.as_str()),
+        (Act::Back, "B", "A")
+    );
+    assert_eq!(back.reason, "the disk is full");
+    assert!(!world.adapter.is_trying());
+    assert_eq!(world.adapter.abandon("again", &report), []);
+}
+
 #[test]
 fn a_faster_class_is_found_and_kept() {
     let mut world = World::new(3, 0.02, 1, NOTHING);
