@@ -181,6 +181,22 @@ fn what_one_rank_cannot_make_is_put_in_on_none() {
     }
 }
 
+/// Past the limit calls are summed up only: nothing is decided by what nobody sees.
+#[test]
+fn where_calls_have_no_record_any_more_the_run_goes_on_as_it_is() {
+    let scratch = Scratch::new();
+    let models = models(&scratch);
+    let classes = ["test.SlowingFlux", "test.SteadyFlux"];
+    let slow = "[parameters.flux]\nslow_after = 600";
+    let assembly = shock(&scratch, "test.SlowingFlux", &classes, slow);
+    let told = adapt(&scratch, &assembly, &models, &["--records-limit", "100K"]);
+    let (_, decisions) = decisions(&scratch, "records", 0);
+    let last = decisions.last().expect("a decision");
+    assert_eq!(last["act"], "stop", "{told}");
+    let why = "calls of rank 0 have no record from here on: the limit of the records is reached";
+    assert_eq!(last["reason"], why);
+}
+
 #[test]
 fn nothing_to_swap_is_an_error() {
     let scratch = Scratch::new();

@@ -6,7 +6,7 @@
 //! what they have decided so far is compared each time. Each decision is a line of JSON in a file beside the logs.
 
 mod exchange;
-mod gathering;
+pub(crate) mod gathering;
 mod pace;
 mod patience;
 
@@ -23,8 +23,8 @@ use cca_ports::{
 use mastermind_composition::adapt::{Act, AdaptSettings, Adapter, Decision, Report};
 use mastermind_composition::{Alternatives, Assembly, model_name};
 use mastermind_models::{Coordinate, Metric, ModelSet, predict};
-use mastermind_records::RunFollower;
 use mastermind_records::definition::TIMER_CLASS;
+use mastermind_records::{Log, RunFollower};
 use rustix::time::{ClockId, clock_gettime};
 
 use self::exchange::{Agreed, Agreement, Told, batches};
@@ -401,6 +401,7 @@ impl State {
         Told {
             step: self.step,
             has_ended,
+            unrecorded: self.follower.logs().find_map(Log::stop_reason),
             digest: self.digest.clone().finalize(),
             spent: self.spent(fraction),
             elapsed_s: self.started.elapsed().as_secs_f64(),
@@ -472,13 +473,20 @@ impl State {
             self.adapter.add_kind(kind);
         }
         let batches = batches(&agreed.lines);
-        let decided = self.adapter.decide(&Report {
+        let report = Report {
             step,
             fraction: agreed.fraction,
             elapsed_s: agreed.elapsed_s * f64::from(ranks),
             ranks,
             batches: &batches,
-        });
+        };
+        if let Some(why) = agreed.unrecorded {
+            let back = self.adapter.abandon(&why, &report);
+            back.iter().for_each(|decision| self.note(decision.clone()));
+            self.stop(why, agreed.fraction);
+            return back;
+        }
+        let decided = self.adapter.decide(&report);
         self.is_urgent = self.adapter.is_in_doubt();
         for decision in &decided {
             self.note(decision.clone());

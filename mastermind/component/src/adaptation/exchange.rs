@@ -13,6 +13,8 @@ pub struct Told {
     pub step: u64,
     /// The application has ended here, and reports no more steps.
     pub has_ended: bool,
+    /// Why calls have no record any more.
+    pub unrecorded: Option<String>,
     pub digest: u32,
     pub spent: Spent,
     pub elapsed_s: f64,
@@ -74,6 +76,8 @@ impl From<Line> for Batch {
 pub struct Agreed {
     /// Steps of the application; why not where a rank disagrees.
     pub step: Result<u64, String>,
+    /// Why calls of a rank have no record any more: what is on trial cannot be judged.
+    pub unrecorded: Option<String>,
     pub fraction: f64,
     pub elapsed_s: f64,
     /// As the first rank has it.
@@ -107,6 +111,7 @@ impl Agreement {
     pub fn agree(&mut self, told: Vec<Result<Told, String>>) -> Agreed {
         let mut agreed = Agreed {
             step: Err("rank 0 has told nothing".into()),
+            unrecorded: None,
             fraction: 0.0,
             elapsed_s: 0.0,
             spent: Spent::default(),
@@ -127,6 +132,15 @@ impl Agreement {
                 }
             };
             self.know(rank, &told.new_kinds, &mut agreed.new_kinds);
+            if let Some(why) = told
+                .unrecorded
+                .as_ref()
+                .filter(|_| agreed.unrecorded.is_none())
+            {
+                agreed.unrecorded = Some(format!(
+                    "calls of rank {rank} have no record from here on: {why}"
+                ));
+            }
             let of_rank = &self.of_rank[rank];
             for line in &told.lines {
                 let Some(kind) = of_rank.get(line.kind) else {
@@ -258,6 +272,7 @@ mod tests {
         Ok(Told {
             step,
             has_ended: false,
+            unrecorded: None,
             digest,
             spent: Spent::default(),
             elapsed_s: 2.0,
