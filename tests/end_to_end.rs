@@ -68,6 +68,7 @@ mod verbs_shell;
 mod verbs_simulate;
 mod verbs_transform;
 mod wrap;
+mod wrap_adapting;
 mod wrap_matrix;
 mod wrap_names;
 mod wrap_sites;

@@ -15,8 +15,10 @@ use rustix::thread::{Pid, gettid};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+mod adapting;
 mod libraries;
 
+pub use adapting::{LibraryAdaptation, several_ranks};
 use libraries::Libraries;
 
 use crate::mastermind::{mpi_routines, routine_definitions};
@@ -36,6 +38,9 @@ pub fn control_name(process: u32) -> String {
 /// File name extension of what a rank leaves word in.
 pub const MESSAGE_EXTENSION: &str = "error";
 
+/// File name extension of what a rank leaves word in where nothing can be chosen.
+const NOTE_EXTENSION: &str = "note";
+
 /// Most phases that a process tells of; what comes after is of the last one. Each is a definition in every log.
 const MAX_PHASES: usize = 4096;
 
@@ -43,7 +48,7 @@ const MAX_PHASES: usize = 4096;
 const MAX_COMMUNICATORS: usize = 4096;
 
 /// What is to be recorded of a program, and where.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WrapConfig {
     /// Absolute path of the record directory, which exists.
     pub directory: PathBuf,
@@ -61,6 +66,19 @@ pub struct WrapConfig {
     pub call_sites: bool,
     /// Where the calls of an interface go from the start, if not to the program's own library.
     pub uses: Vec<UseConfig>,
+    /// What is chosen while the program runs; `None` if nothing is.
+    pub adapt: Option<LibraryAdaptConfig>,
+}
+
+/// Between which libraries is chosen while a program runs, and by what.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LibraryAdaptConfig {
+    /// Absolute path of the stored models, as `fit` writes them.
+    pub models: PathBuf,
+    /// Part of the run's seconds that trials may cost, 0 to 1.
+    pub explore: f64,
+    /// Libraries that calls may be sent to, beside the program's own.
+    pub alternatives: Vec<UseConfig>,
 }
 
 /// Another library for an interface.
@@ -79,15 +97,33 @@ impl WrapConfig {
         self.directory.join(name)
     }
 
+    /// Where a rank leaves word of why nothing can be chosen.
+    pub fn note_file(&self, rank: u32) -> PathBuf {
+        self.directory
+            .join(format!("rank{rank:04}.{NOTE_EXTENSION}"))
+    }
+
     /// Leaves word of what went wrong.
     ///
     /// # Errors
     /// It cannot be written; who asked for the recording then finds no records and says that.
     pub fn leave_message(&self, rank: u32, message: &str) -> std::io::Result<()> {
-        // The signal of a file that is too large would end the program.
-        check_file_size(message.len() as u64)?;
-        std::fs::write(self.message_file(rank), message)
+        write(&self.message_file(rank), message)
     }
+
+    /// Leaves word of why nothing can be chosen.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn leave_note(&self, rank: u32, message: &str) -> std::io::Result<()> {
+        write(&self.note_file(rank), message)
+    }
+}
+
+fn write(path: &Path, message: &str) -> std::io::Result<()> {
+    // The signal of a file that is too large would end the program.
+    check_file_size(message.len() as u64)?;
+    std::fs::write(path, message)
 }
 
 /// Why a program cannot be recorded.
@@ -111,6 +147,14 @@ pub enum WrapError {
         /// Those that there are.
         interfaces: Vec<String>,
     },
+    /// Nothing can be chosen.
+    #[error("cannot adapt \"{program}\": {why}")]
+    NotAdaptable {
+        /// Name of the program.
+        program: String,
+        /// Why not.
+        why: String,
+    },
     /// A proxy does not record as this recorder does.
     #[error("cannot record {interface}: its proxy records in another version; generate it anew")]
     LibraryVersion {
@@ -130,6 +174,8 @@ pub struct Wrapped {
     n_communicators: usize,
     process: u32,
     rank: u32,
+    /// Whether `mastermind use` has sent calls elsewhere.
+    is_led_by_hand: bool,
 }
 
 /// The call that stands for the whole program, open until its end.
@@ -222,6 +268,7 @@ impl Wrapped {
             n_communicators: 0,
             process: std::process::id(),
             rank,
+            is_led_by_hand: false,
         })
     }
 
@@ -235,7 +282,7 @@ impl Wrapped {
         self.rank
     }
 
-    /// Sends the calls of an interface to another library from now on.
+    /// Sends the calls of an interface to another library from now on, as its user asks; nothing is chosen any more.
     ///
     /// # Returns
     /// The functions that it lacks; a call of one ends the process.
@@ -243,6 +290,7 @@ impl Wrapped {
     /// # Errors
     /// [`WrapError`]: no proxy of the interface, no such library, or one without any of the functions.
     pub fn use_library(&mut self, interface: &str, path: &Path) -> Result<Vec<String>, WrapError> {
+        self.is_led_by_hand = true;
         self.libraries.use_library(&self.recorder, interface, path)
     }
 

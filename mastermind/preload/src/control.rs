@@ -38,7 +38,7 @@ pub(crate) fn listen() {
 }
 
 /// Runs `spawn` so that the thread it makes gets none of the program's signals.
-fn with_signals_blocked(spawn: impl FnOnce()) {
+pub(crate) fn with_signals_blocked(spawn: impl FnOnce()) {
     // SAFETY: zeros are a valid set; both sets are the calling thread's own.
     unsafe {
         let (mut all, mut before) = (mem::zeroed(), mem::zeroed());

@@ -4,7 +4,8 @@
 //! loaded                 reads what `wrap` left in the environment, has the proxies call before the first call
 //! a program is started   notes it, for `wrap` to tell of those that it cannot see into (`started.rs`)
 //! first call             of MPI, or of a proxied library: starts the recording; not before, so that a shell or a launcher in
-//!                        between leaves no records; `mastermind use` is listened to (`control.rs`)
+//!                        between leaves no records; `mastermind use` is listened to (`control.rs`), and with `--adapt`
+//!                        another library is chosen where it is faster (`adapting.rs`)
 //! exit                   ends it
 //! ```
 //!
@@ -20,8 +21,9 @@ use std::time::{Duration, Instant};
 
 use cca_comm::launched;
 use cca_loader::{LibraryProxy, MpiCommunicator, MpiProxy};
-use mastermind_component::{WRAP_VARIABLE, WrapConfig, Wrapped};
+use mastermind_component::{LibraryAdaptation, WRAP_VARIABLE, WrapConfig, Wrapped};
 
+mod adapting;
 mod control;
 mod started;
 
@@ -118,10 +120,19 @@ extern "C" fn start() {
         let rank = launched.map_or(0, |launched| launched.rank as u32);
         let ranks = launched.and_then(|launched| launched.size).unwrap_or(1);
         match opening(|| Wrapped::start(config, mpi, libraries, rank, ranks as u32)) {
-            Ok(wrapped) => {
+            Ok(mut wrapped) => {
+                let adaptation = config.adapt.as_ref().map(|adapt| {
+                    opening(|| LibraryAdaptation::start(&mut wrapped, config, adapt, ranks as u32))
+                });
                 *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = Some(wrapped);
                 if !libraries.is_empty() {
                     control::listen();
+                }
+                match adaptation {
+                    Some(Ok(adaptation)) => adapting::begin(adaptation),
+                    // Where it cannot be written, `wrap` finds no decisions and says that.
+                    Some(Err(error)) => drop(config.leave_note(rank, &error.to_string())),
+                    None => {}
                 }
             }
             Err(error) => tell(config, rank, &error.to_string()),
@@ -182,6 +193,10 @@ unsafe extern "C" fn know_communicator(communicator: *const MpiCommunicator) {
 
 extern "C" fn end() {
     let _ = catch_unwind(|| {
+        // In a child, another thread of its parent may hold the lock for ever.
+        if STARTING_PROCESS.load(Ordering::Acquire) != std::process::id() {
+            return;
+        }
         let running = RUNNING
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -191,6 +206,7 @@ extern "C" fn end() {
             return;
         };
         let rank = wrapped.rank();
+        adapting::end();
         if let (Err(error), Some(asked)) = (wrapped.finish(), ASKED.get()) {
             tell(&asked.config, rank, &error.to_string());
         }

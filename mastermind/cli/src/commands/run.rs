@@ -1,6 +1,8 @@
 //! `mastermind run`: runs an assembly, alone or on several ranks, recorded or not.
 
 mod adapt;
+
+pub use adapt::percent;
 mod script;
 
 use std::path::{Path, PathBuf};

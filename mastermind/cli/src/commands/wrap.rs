@@ -13,7 +13,7 @@ use cca_comm::Launched;
 use cca_loader::LibraryProxy;
 use clap::Args;
 use mastermind_component::{
-    MESSAGE_EXTENSION, TRACE_VARIABLE, UseConfig, WRAP_VARIABLE, WrapConfig,
+    LibraryAdaptConfig, MESSAGE_EXTENSION, TRACE_VARIABLE, UseConfig, WRAP_VARIABLE, WrapConfig,
 };
 use mastermind_records::layout::EXTENSION;
 use mastermind_records::{LogIdentity, Run};
@@ -22,10 +22,12 @@ use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::Signals;
 
+mod adapting;
 mod closing;
 mod round_about;
 mod trace;
 
+use adapting::AdaptArguments;
 use round_about::Interface;
 use trace::Trace;
 
@@ -54,6 +56,7 @@ const SIGNALLED: i32 = 128;
     after_help = "Example: mpirun -n 3 mastermind wrap --records records -- hpcc\n         \
                         mastermind wrap --proxy proxies/libzlib_proxy.so -- rsync -a from to\n         \
                         mastermind wrap --proxy libblas_proxy.so --use blas=/opt/libopenblas.so -- ./solver\n         \
+                        mastermind wrap --proxy libblas_proxy.so --use blas=/opt/libopenblas.so --adapt models.json -- ./solver\n         \
                         mastermind profile records"
 )]
 pub struct Wrap {
@@ -75,9 +78,11 @@ pub struct Wrap {
     /// `profile --call-sites` and `profile --mpi`. Each call of MPI is recorded, as with --mpi-events
     #[arg(long)]
     call_sites: bool,
-    /// Send the calls of a proxy's interface to another library
+    /// Send the calls of a proxy's interface to another library; with --adapt, allow that
     #[arg(long = "use", value_name = "INTERFACE=LIB", value_parser = library_of_interface)]
     uses: Vec<UseConfig>,
+    #[command(flatten)]
+    adapt: AdaptArguments,
     /// Do not start the program if a library of --use lacks functions; else a call of one ends it
     #[arg(long)]
     strict: bool,
@@ -99,7 +104,10 @@ impl Wrap {
         let launched = back_end::launcher()?;
         let proxies = self.proxy.iter().map(|path| absolute(path));
         let proxies = proxies.collect::<Result<Vec<_>, _>>()?;
-        let config = match self.config(proxies) {
+        let name =
+            program_name(&self.program).context("cannot start program: no name, expected one")?;
+        let adapt = self.adapt.config(&name, &self.uses, launched.as_ref())?;
+        let config = match self.config(name, proxies, adapt) {
             Err(error) if cannot_be_written(&error) => return self.unrecorded(error),
             config => config?,
         };
@@ -117,6 +125,7 @@ impl Wrap {
         if self.call_sites {
             self.write_call_sites(&config, &found, launched.as_ref());
         }
+        adapting::tell(&config, launched.map_or(0, |launched| launched.rank as u32));
         if launched.is_none_or(|launched| launched.rank == 0) {
             self.tell_round_about(&found, &interfaces);
             tell_mpi(&config, launched.as_ref());
@@ -164,9 +173,12 @@ impl Wrap {
         run(command).map(passed_on)
     }
 
-    fn config(&self, libraries: Vec<PathBuf>) -> anyhow::Result<WrapConfig> {
-        let name =
-            program_name(&self.program).context("cannot start program: no name, expected one")?;
+    fn config(
+        &self,
+        name: String,
+        libraries: Vec<PathBuf>,
+        adapt: Option<LibraryAdaptConfig>,
+    ) -> anyhow::Result<WrapConfig> {
         let directory = match &self.records {
             Some(directory) => directory.clone(),
             None => PathBuf::from(format!("{name}.records")),
@@ -184,7 +196,11 @@ impl Wrap {
             mpi_events: self.mpi_events || self.call_sites,
             libraries,
             call_sites: self.call_sites,
-            uses: self.uses.clone(),
+            uses: match adapt {
+                Some(_) => Vec::new(),
+                None => self.uses.clone(),
+            },
+            adapt,
         })
     }
 
@@ -296,7 +312,8 @@ fn trace_file(config: &WrapConfig, launched: Option<&Launched>) -> PathBuf {
 fn check_libraries(config: &WrapConfig, strict: bool) -> anyhow::Result<Vec<Interface>> {
     let proxies = config.libraries.iter().map(|path| LibraryProxy::open(path));
     let proxies = proxies.collect::<Result<Vec<_>, _>>()?;
-    for UseConfig { interface, library } in &config.uses {
+    let allowed = config.adapt.iter().flat_map(|adapt| &adapt.alternatives);
+    for UseConfig { interface, library } in config.uses.iter().chain(allowed) {
         let Some(proxy) = proxies.iter().find(|proxy| proxy.interface() == interface) else {
             let names: Vec<_> = proxies.iter().map(LibraryProxy::interface).collect();
             bail!(
@@ -306,6 +323,9 @@ fn check_libraries(config: &WrapConfig, strict: bool) -> anyhow::Result<Vec<Inte
         };
         let alternative = proxy.alternative(library)?;
         let missing = alternative.missing();
+        if config.adapt.is_some() {
+            adapting::check(proxy, library, missing)?;
+        }
         if missing.is_empty() {
             continue;
         }
@@ -383,6 +403,7 @@ fn prepare(
     }
     check_ended(directory, &logs)?;
     let _ = fs::remove_file(config.message_file(rank));
+    adapting::forget(config, rank);
     let _ = fs::remove_file(call_site::file(directory, rank));
     let act = || format!("cannot drop records in \"{}\"", directory.display());
     logs.iter().try_for_each(fs::remove_file).with_context(act)

@@ -25,6 +25,8 @@ const CALL_SITE: &str = "call site";
 struct Wrapped {
     proxy: LibraryProxy,
     functions: Vec<LibraryFunction>,
+    /// Name of the program's own library.
+    own: String,
     /// Name of the library that calls go to.
     class: String,
     /// Those that calls went to so far.
@@ -50,6 +52,7 @@ impl Libraries {
     pub(super) fn new(proxies: &[LibraryProxy], call_sites: bool) -> Self {
         let wrapped = proxies.iter().map(|proxy| Wrapped {
             functions: proxy.functions(),
+            own: String::new(),
             class: String::new(),
             known: Vec::new(),
             target: None,
@@ -65,7 +68,8 @@ impl Libraries {
     pub(super) fn record(&mut self, recorder: &RunRecorder) -> Result<(), WrapError> {
         self.all.iter_mut().try_for_each(|wrapped| {
             let own = wrapped.proxy.own_library();
-            wrapped.class = own.map_or("own".into(), |path| wrapped.name(&path));
+            wrapped.own = own.map_or("own".into(), |path| wrapped.name(&path));
+            wrapped.class = wrapped.own.clone();
             wrapped.send(recorder)
         })
     }
@@ -80,31 +84,57 @@ impl Libraries {
         interface: &str,
         path: &Path,
     ) -> Result<Vec<String>, WrapError> {
-        let is_meant = |wrapped: &&mut Wrapped| wrapped.proxy.interface() == interface;
-        let Some(wrapped) = self.all.iter_mut().find(is_meant) else {
+        let wrapped = self.of_interface(interface)?;
+        let target = wrapped.proxy.alternative(path)?;
+        let missing = target.missing().to_vec();
+        let class = wrapped.name(target.path());
+        wrapped.lead(recorder, class, Some(target))?;
+        Ok(missing)
+    }
+
+    /// Opens a library that calls of an interface may be sent to later.
+    ///
+    /// # Returns
+    /// Its name in the records.
+    pub(super) fn prepare(&mut self, interface: &str, path: &Path) -> Result<String, WrapError> {
+        let wrapped = self.of_interface(interface)?;
+        let target = wrapped.proxy.alternative(path)?;
+        Ok(wrapped.name(target.path()))
+    }
+
+    /// Sends the calls of an interface to a library by its name: to the program's own, or to one that was prepared.
+    pub(super) fn use_class(
+        &mut self,
+        recorder: &RunRecorder,
+        interface: &str,
+        class: &str,
+    ) -> Result<(), WrapError> {
+        let wrapped = self.of_interface(interface)?;
+        if wrapped.own == class {
+            return wrapped.lead(recorder, class.into(), None);
+        }
+        let known = wrapped.known.iter().find(|known| known.name == class);
+        let path = known.map_or_else(|| PathBuf::from(class), |known| known.path.clone());
+        let target = wrapped.proxy.alternative(&path)?;
+        wrapped.lead(recorder, class.into(), Some(target))
+    }
+
+    /// Name of the library that the calls of each interface go to.
+    pub(super) fn classes(&self) -> impl Iterator<Item = (&str, &str)> {
+        let all = self.all.iter();
+        all.map(|wrapped| (wrapped.proxy.interface(), wrapped.class.as_str()))
+    }
+
+    fn of_interface(&mut self, interface: &str) -> Result<&mut Wrapped, WrapError> {
+        let is_meant = |wrapped: &Wrapped| wrapped.proxy.interface() == interface;
+        let Some(place) = self.all.iter().position(is_meant) else {
             let interfaces = self.all.iter().map(|wrapped| wrapped.proxy.interface());
             return Err(WrapError::NoInterface {
                 interface: interface.into(),
                 interfaces: interfaces.map(str::to_owned).collect(),
             });
         };
-        let target = wrapped.proxy.alternative(path)?;
-        let missing = target.missing().to_vec();
-        let to = wrapped.name(target.path());
-        let from = std::mem::replace(&mut wrapped.class, to);
-        recorder.announce(Definition::Swap(SwapDefinition {
-            ticks: recorder.now(),
-            from,
-            to: ClassDefinition {
-                instance: interface.into(),
-                class: wrapped.class.clone(),
-                library: target.path().to_string_lossy().into_owned(),
-                ..ClassDefinition::default()
-            },
-        }));
-        wrapped.target = Some(target);
-        wrapped.send(recorder)?;
-        Ok(missing)
+        Ok(&mut self.all[place])
     }
 
     /// Records no more; calls go where they went.
@@ -143,6 +173,32 @@ impl Wrapped {
             methods: Vec::new(),
         });
         name
+    }
+
+    /// Sends the calls to a library from now on, `None` for the program's own.
+    fn lead(
+        &mut self,
+        recorder: &RunRecorder,
+        class: String,
+        target: Option<Alternative>,
+    ) -> Result<(), WrapError> {
+        let path = match &target {
+            Some(target) => target.path().to_owned(),
+            None => self.proxy.own_library().unwrap_or_default(),
+        };
+        let from = std::mem::replace(&mut self.class, class);
+        recorder.announce(Definition::Swap(SwapDefinition {
+            ticks: recorder.now(),
+            from,
+            to: ClassDefinition {
+                instance: self.proxy.interface().into(),
+                class: self.class.clone(),
+                library: path.to_string_lossy().into_owned(),
+                ..ClassDefinition::default()
+            },
+        }));
+        self.target = target;
+        self.send(recorder)
     }
 
     /// Sends the calls to the target, each recorded as a method of its class.

@@ -1,0 +1,136 @@
+//! `wrap --adapt`: between which libraries is chosen while the program runs, and what came of it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use cca_comm::Launched;
+use cca_loader::LibraryProxy;
+use clap::Args;
+use mastermind_component::{
+    LibraryAdaptConfig, UseConfig, WrapConfig, decisions_file, several_ranks,
+};
+use mastermind_composition::adapt::Decision;
+
+use crate::commands::predict::read_models;
+use crate::commands::run::percent;
+use crate::output;
+
+/// What a user asks for.
+#[derive(Args)]
+pub struct AdaptArguments {
+    /// Choose between the program's own library and those of --use while the program runs, by models that `fit` made and by
+    /// what is seen: calls go to whichever is faster for them. The mark-up of each proxy must say `stateless = true`
+    #[arg(long, value_name = "MODELS")]
+    adapt: Option<PathBuf>,
+    /// Part of the run's seconds that trying other libraries may cost
+    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = percent, requires = "adapt")]
+    explore: f64,
+}
+
+impl AdaptArguments {
+    /// What is chosen in a program, by libraries that its calls may be sent to; `None` if nothing is.
+    ///
+    /// # Errors
+    /// The models cannot be read; nothing may be sent elsewhere; several ranks.
+    pub fn config(
+        &self,
+        program: &str,
+        uses: &[UseConfig],
+        launched: Option<&Launched>,
+    ) -> anyhow::Result<Option<LibraryAdaptConfig>> {
+        let Some(models) = &self.adapt else {
+            return Ok(None);
+        };
+        let ranks = launched.and_then(|launched| launched.size).unwrap_or(1);
+        if ranks > 1 {
+            bail!(
+                "cannot adapt \"{program}\": {}",
+                several_ranks(ranks as u32)
+            );
+        }
+        if uses.is_empty() {
+            bail!(
+                "cannot adapt \"{program}\": no library that calls may be sent to, expected at least one --use INTERFACE=LIB"
+            );
+        }
+        let known = read_models(models, false)?;
+        for UseConfig { library, .. } in uses {
+            let class = library.file_name().unwrap_or_default().to_string_lossy();
+            let prefix = format!("{class}::");
+            if !known.models.iter().any(|m| m.method.starts_with(&prefix)) {
+                output::complain!(
+                    "warning: no model of {class} in \"{}\": what it takes is learnt in the run",
+                    models.display()
+                );
+            }
+        }
+        let act = || format!("cannot read models \"{}\"", models.display());
+        Ok(Some(LibraryAdaptConfig {
+            // The program may go elsewhere.
+            models: models.canonicalize().with_context(act)?,
+            explore: self.explore,
+            alternatives: uses.to_vec(),
+        }))
+    }
+}
+
+/// Whether calls of an interface may be sent to a library at any time.
+///
+/// # Errors
+/// The mark-up does not say so; the library lacks functions.
+pub fn check(proxy: &LibraryProxy, library: &Path, missing: &[String]) -> anyhow::Result<()> {
+    let interface = proxy.interface();
+    if !proxy.is_stateless() {
+        bail!(
+            "cannot adapt interface \"{interface}\": its proxy does not say that nothing is kept between calls, expected \
+             `stateless = true` under [proxy] of the mark-up that it is generated with, where that is so"
+        );
+    }
+    if !missing.is_empty() {
+        bail!(
+            "cannot adapt interface \"{interface}\": \"{}\" lacks {} of {} functions: {}, expected all; leave them out of the \
+             proxy ([skip] of its mark-up)",
+            library.display(),
+            missing.len(),
+            proxy.functions().len(),
+            missing.join(" ")
+        );
+    }
+    Ok(())
+}
+
+/// Drops what was decided in an earlier run.
+pub fn forget(config: &WrapConfig, rank: u32) {
+    let _ = fs::remove_file(decisions_file(&config.directory, rank));
+    let _ = fs::remove_file(config.note_file(rank));
+}
+
+/// Tells what was decided.
+pub fn tell(config: &WrapConfig, rank: u32) {
+    if config.adapt.is_none() {
+        return;
+    }
+    let note = config.note_file(rank);
+    if let Ok(text) = fs::read_to_string(&note) {
+        let _ = fs::remove_file(&note);
+        output::complain!("warning: nothing was adapted: {text}");
+        return;
+    }
+    let path = decisions_file(&config.directory, rank);
+    let text = fs::read_to_string(&path).unwrap_or_default();
+    let decisions = text.lines().map(serde_json::from_str::<Decision>);
+    let decisions: Vec<_> = decisions.filter_map(Result::ok).collect();
+    for decision in &decisions {
+        output::complain!("{decision}");
+    }
+    let n_swaps = decisions
+        .iter()
+        .filter(|decision| decision.is_swap())
+        .count();
+    output::complain!(
+        "adapted: {} decisions, of which {n_swaps} swap; {}",
+        decisions.len(),
+        path.display()
+    );
+}

@@ -1,0 +1,55 @@
+//! The thread that chooses between libraries while the program runs.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use mastermind_component::LibraryAdaptation;
+
+use crate::RUNNING;
+use crate::control::with_signals_blocked;
+
+/// The thread, and the process that it is of.
+static THREAD: Mutex<Option<(JoinHandle<()>, u32)>> = Mutex::new(None);
+static HAS_ENDED: Mutex<bool> = Mutex::new(false);
+static END: Condvar = Condvar::new();
+
+/// Begins to choose.
+pub(crate) fn begin(mut adaptation: LibraryAdaptation) {
+    with_signals_blocked(|| {
+        let builder = thread::Builder::new().name("mastermind-adapt".into());
+        let thread = builder.spawn(move || {
+            while !ends_within(adaptation.pause()) {
+                // Into the program no panic goes; a look that went wrong is the last one.
+                let look = AssertUnwindSafe(|| adaptation.look(&RUNNING));
+                if !catch_unwind(look).unwrap_or(false) {
+                    return;
+                }
+            }
+        });
+        *locked(&THREAD) = thread.ok().map(|thread| (thread, std::process::id()));
+    });
+}
+
+/// Chooses no more, once the recording has been taken away.
+pub(crate) fn end() {
+    let thread = locked(&THREAD).take();
+    // A child that was forked has no such thread.
+    let Some((thread, _)) = thread.filter(|(_, process)| *process == std::process::id()) else {
+        return;
+    };
+    *locked(&HAS_ENDED) = true;
+    END.notify_all();
+    let _ = thread.join();
+}
+
+/// Waits, and says whether the end has come meanwhile.
+fn ends_within(pause: Duration) -> bool {
+    let waited = END.wait_timeout_while(locked(&HAS_ENDED), pause, |has_ended| !*has_ended);
+    *waited.map_or_else(|poisoned| poisoned.into_inner().0, |(ended, _)| ended)
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
