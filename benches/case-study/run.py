@@ -237,7 +237,7 @@ def predict_larger(what, name, settings, wanted, measured, missed):
         told = json.loads(mastermind("choose", path, "--models", f"{name}.json", "--records", "large", "--json"))
         return told["measured"]["processor_s"]
 
-    fresh = [measured.get(f"{name} fresh {turn}", fresh_s) for turn in range(FRESH)]
+    fresh = [measured.get(f"{what} fresh {turn}", fresh_s) for turn in range(FRESH)]
     mean_s = statistics.mean(fresh)
     error = predicted_s / mean_s - 1
     print(
@@ -257,10 +257,10 @@ def larger(measured, missed):
     """Twice the base grid, and another number of ranks, from smaller runs."""
     sizes = {str(nx): grid(nx) for nx in (48, 72, 96)}
     predict_larger("twice the grid", "sizes", sizes, grid(192), measured, missed)
-    # More ranks than processors wait for one another, which no smaller run tells: on fewer than four, two ranks are smaller too.
-    ranks = 4 if multiprocessing.cpu_count() >= 4 else 2
-    counts = {f"{n}-ranks-{nx}": ["--ranks", str(n), *grid(nx)] for n in (1, 2) for nx in (36, 48, 72)}
-    predict_larger(f"{ranks} ranks", "ranks", counts, ["--ranks", str(ranks), *grid(96)], measured, missed)
+    # How long ranks wait for one another follows from small runs with as many of them, and from no others.
+    counts = {f"{n}-ranks-{nx}": ["--ranks", str(n), *grid(nx)] for n in (1, 2, 4) for nx in (36, 48, 72)}
+    for ranks in (2, 4):
+        predict_larger(f"{ranks} ranks", "ranks", counts, ["--ranks", str(ranks), *grid(96)], measured, missed)
 
 
 def main():

@@ -1,12 +1,9 @@
 //! Settings of runs as parameters of their calls: what an assembly was told, and the ranks.
 
 use anyhow::{Context, bail};
-use mastermind_composition::Settings;
+use mastermind_composition::{RANKS, Settings};
 use mastermind_models::{CallSink, Error, Parameter, Refused};
 use mastermind_records::Run;
-
-/// Setting that is no parameter of a component.
-pub const RANKS: &str = "ranks";
 
 /// The settings of a run that are numbers: all parameters of its assembly, as `mesh.nx`, and [`RANKS`].
 pub fn settings(run: &Run) -> Settings {

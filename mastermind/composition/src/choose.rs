@@ -4,101 +4,23 @@ use std::collections::BTreeMap;
 
 use mastermind_models::ModelSet;
 use num_bigint::BigUint;
-use serde::Serialize;
 
 use crate::between_runs::BetweenRuns;
 use crate::error::{Error, Lacking};
 use crate::interaction::Interaction;
 use crate::optimise::{
-    Comparison, Found, Problem, ProblemError, SearchOptions, compare_assemblies, optimise,
-    pareto_front,
+    Found, Problem, ProblemError, SearchOptions, compare_assemblies, optimise, pareto_front,
 };
 use crate::predicted::{Predicted, predict_calls};
+use crate::ranks::RankEffect;
 use crate::requirement::{Attributes, Requirement};
 use crate::score::{Seconds, is_stale, recorded_with};
+use crate::unseen::SeenPairs;
 use crate::workload::{Alternatives, Assembly, Call, Recorded, Workload};
 
-/// The best assembly, and what the others would take.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Choice {
-    /// Number of assemblies that the alternatives allow, `∏ Cᵢ`, in decimal digits: exact.
-    pub assemblies: String,
-    /// Predictions that were needed to know the best of them: classes of instances, `Σ Cᵢ`.
-    pub evaluated: usize,
-    /// Class of each instance of the best assembly.
-    pub best: Assembly,
-    /// Predicted time of the recorded calls in the best assembly, seconds.
-    pub predicted_s: f64,
-    /// The same in the current assembly, seconds.
-    pub current_s: f64,
-    /// Ends of the 95 % interval of the total of one fresh run, seconds, in which the calls of `spread_unknown` take what is
-    /// predicted. None, two `null` in JSON, where the spread between runs is unknown: the calls of one run share its state, so
-    /// that their own spread says little of the next run.
-    #[serde(serialize_with = "ends")]
-    pub interval_s: Option<[f64; 2]>,
-    /// Models of the best assembly that do not tell how much calls spread, such as those of a method that was called once.
-    pub spread_unknown: Vec<String>,
-    /// Predicted seconds of their calls.
-    pub spread_unknown_s: f64,
-    /// The spread between runs, where it is known.
-    pub between_runs: Option<BetweenRuns>,
-    /// Seconds that instances of the best assembly take beyond what each does by itself: below 0 where they save some. Part of
-    /// `predicted_s`.
-    pub together_s: f64,
-    /// Which classes take longer, or less long, beside which.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub interactions: Vec<Interaction>,
-    /// What the calls of the workload took when they were recorded.
-    pub measured: Recorded,
-    /// What was left out of the search: nothing, since it is exact.
-    pub pruned: Vec<String>,
-    /// No other allowed assembly is predicted to be faster; else `gap` says by how much one might be.
-    pub proved: bool,
-    /// By what part of its time the best assembly may be slower than the fastest one: 0 where that is proved.
-    pub gap: f64,
-    /// The best assemblies, the fastest first, as many as were asked for.
-    pub ranked: Vec<Ranked>,
-    /// The best assembly beside the next one: whether the models tell them apart. None without another one.
-    pub doubt: Option<Doubt>,
-    /// Every assembly that no other one beats in both time and the attribute asked for, the fastest first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub pareto: Vec<Ranked>,
-    /// Classes that could not be chosen, since there is no model of them: empty where that is refused.
-    pub without_model: Vec<Lacking>,
-    /// One row for each class of each instance that was called, instances ascending, the classes
-    /// in the order of the alternatives.
-    pub instances: Vec<Row>,
-}
+mod outcome;
 
-/// The ends of an interval, or two `null`: a reader finds two values in any case.
-fn ends<S: serde::Serializer>(ends: &Option<[f64; 2]>, serializer: S) -> Result<S::Ok, S::Error> {
-    ends.map_or([f64::NAN; 2], |ends| ends)
-        .serialize(serializer)
-}
-
-/// An assembly among the best.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Ranked {
-    /// Class of each instance that has alternatives.
-    pub assembly: Assembly,
-    /// Its predicted time, seconds.
-    pub predicted_s: f64,
-    /// The sum of the attribute asked for over its instances.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub attribute: Option<f64>,
-}
-
-/// How sure it is that the best assembly is better than the next one.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Doubt {
-    /// The difference and what is risked; its `regret` infinite (`null` in JSON) where a model does not tell its spread.
-    #[serde(flatten)]
-    pub comparison: Comparison,
-    /// Whether the difference is beyond doubt at 95 %.
-    pub told_apart: bool,
-    /// The instance and the two classes of which a run with each, side by side, would tell most.
-    pub run: Option<(String, [String; 2])>,
-}
+pub use outcome::{Choice, Doubt, Ranked, Row};
 
 /// What is asked of [`choose_with`].
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -117,37 +39,12 @@ pub struct ChooseOptions {
     pub between_runs: Option<BetweenRuns>,
     /// What classes cost beside one another.
     pub interactions: Vec<Interaction>,
+    /// Which joined pairs of classes runs show; nothing is said of the others without.
+    pub pairs: Option<SeenPairs>,
+    /// What the number of ranks makes of the time of each instance.
+    pub rank_effects: BTreeMap<String, RankEffect>,
     /// Which of the seconds that the workload took the models predict, so that they are scored; None where it was not run.
     pub scored: Option<Seconds>,
-}
-
-/// One class in the place of one instance.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Row {
-    /// The instance.
-    pub instance: String,
-    /// The class.
-    pub class: String,
-    /// The best assembly has this class there.
-    pub chosen: bool,
-    /// The current assembly has this class there.
-    pub current: bool,
-    /// Recorded calls of the instance.
-    pub calls: u64,
-    /// Predicted time of these calls by this class, seconds.
-    pub predicted_s: f64,
-    /// 95 % interval of `predicted_s`, seconds.
-    pub interval_s: [f64; 2],
-    /// Measured time, seconds, where all these calls were recorded with this class.
-    pub measured_s: Option<f64>,
-    /// A call lies outside the range that the class was measured in.
-    pub extrapolated: bool,
-    /// The class's model was negative at a call; a class without this flag is preferred.
-    pub clamped: bool,
-    /// There is no model, and `predicted_s` is what was measured: an instance without alternatives.
-    pub measured_only: bool,
-    /// The calls took another time than a fresh run of what the model was fitted to would: it is out of date.
-    pub stale: bool,
 }
 
 /// Chooses the class of each instance so that the predicted time of the workload is smallest: [`choose_with`] without wishes,
@@ -243,13 +140,13 @@ fn count(alternatives: &Alternatives, current: &Assembly) -> BigUint {
 }
 
 /// An instance that was called.
-struct Place<'a> {
+struct Place<'a, 'c> {
     instance: &'a str,
     current: &'a str,
-    calls: &'a [&'a Call],
+    calls: &'c [&'c Call],
 }
 
-impl Place<'_> {
+impl Place<'_, '_> {
     /// A row and its prediction for one candidate class; `only` where it is the only one.
     fn row_of(
         &self,
@@ -296,13 +193,38 @@ impl Place<'_> {
     }
 }
 
+/// Adds what the number of ranks makes of an instance's time to each of its classes.
+///
+/// # Returns
+/// Variance of what was added, seconds squared.
+fn add_effect(effect: &RankEffect, rows: &mut [(Row, Predicted)]) -> f64 {
+    let current = rows.iter().find(|(row, _)| row.current);
+    let Some(current_s) = current.map(|(row, _)| row.predicted_s) else {
+        return 0.0;
+    };
+    for (row, predicted) in rows.iter_mut().filter(|(row, _)| !row.measured_only) {
+        let added_s = effect.added_s(current_s, predicted.time_s);
+        predicted.time_s += added_s;
+        row.predicted_s += added_s;
+        row.interval_s = row.interval_s.map(|end| (end + added_s).max(0.0));
+    }
+    (effect.ratio * current_s * effect.deviation).powi(2)
+}
+
 /// The interval of one fresh run, where its spread is known.
-fn interval_s(sum: &Predicted, between_runs: Option<&BetweenRuns>) -> Option<[f64; 2]> {
+///
+/// # Arguments
+/// * `variance_s2` - beside that of the models, seconds squared
+fn interval_s(
+    sum: &Predicted,
+    variance_s2: f64,
+    between_runs: Option<&BetweenRuns>,
+) -> Option<[f64; 2]> {
     let between_runs = between_runs.filter(|between_runs| between_runs.is_known())?;
     if sum.time_s <= 0.0 {
         return Some([0.0, 0.0]);
     }
-    let relative = sum.uncertainty.variance_s2() / sum.time_s.powi(2);
+    let relative = (sum.uncertainty.variance_s2() + variance_s2) / sum.time_s.powi(2);
     Some(between_runs.interval_s(sum.time_s, relative, mastermind_models::LEVEL))
 }
 
@@ -324,6 +246,8 @@ struct Composition<'a> {
     /// For each site its rows and predictions; none where it was not called.
     rows: Vec<Vec<(Row, Predicted)>>,
     problem: Problem,
+    /// Variance of what the number of ranks makes of all sites' times, seconds squared.
+    ranks_s2: f64,
     /// What two sites cost together with one class each.
     together: Vec<Together>,
     /// Whether every candidate must have its models.
@@ -362,6 +286,7 @@ impl<'a> Composition<'a> {
             classes: Vec::new(),
             rows: Vec::new(),
             problem: Problem::new(),
+            ranks_s2: 0.0,
             together: Vec::new(),
             strict: options.strict,
             refused: Vec::new(),
@@ -380,7 +305,8 @@ impl<'a> Composition<'a> {
                 composition.measured_of.insert(instance, recorded);
             }
             let classes = candidates(alternatives.get(instance), class);
-            composition.add(&place, instance, classes, workload, models)?;
+            let effect = options.rank_effects.get(instance);
+            composition.add(&place, classes, effect, workload, models)?;
         }
         let mut refused = std::mem::take(&mut composition.refused);
         if !refused.is_empty() {
@@ -400,9 +326,9 @@ impl<'a> Composition<'a> {
     /// Adds a site; classes without a model are forbidden, or refused.
     fn add(
         &mut self,
-        place: &Place<'_>,
-        instance: &'a str,
+        place: &Place<'a, '_>,
         classes: Vec<&'a str>,
+        effect: Option<&RankEffect>,
         workload: &Workload,
         models: &ModelSet,
     ) -> Result<(), Error> {
@@ -425,6 +351,13 @@ impl<'a> Composition<'a> {
                 all_missing.append(&mut missing);
             }
         }
+        if let Some(effect) = effect {
+            self.ranks_s2 += add_effect(effect, &mut rows);
+            for (row, predicted) in &rows {
+                let at = classes.iter().position(|class| *class == row.class);
+                at.into_iter().for_each(|at| costs[at] = predicted.time_s);
+            }
+        }
         if self.strict || costs.iter().all(|c| *c == f64::INFINITY) {
             self.refused.append(&mut all_missing);
         }
@@ -438,7 +371,7 @@ impl<'a> Composition<'a> {
             }
         }
         self.problem.add_site(place.instance, &classes, &costs)?;
-        self.instances.push(instance);
+        self.instances.push(place.instance);
         self.classes.push(classes);
         self.rows.push(rows);
         Ok(())
@@ -478,6 +411,32 @@ impl<'a> Composition<'a> {
         let is_so = |at: &Together| at.sites.iter().all(|(site, c)| choice[*site] == *c);
         let so = self.together.iter().filter(|at| is_so(at));
         so.map(|at| at.seconds).sum()
+    }
+
+    /// Sites of an assembly that no run shows with these classes side by side, and the standard deviation of what they may cost.
+    fn unseen(&self, choice: &[usize], pairs: &SeenPairs) -> Vec<([usize; 2], f64)> {
+        let mut assembly = self.current.clone();
+        assembly.extend(self.assembly(choice));
+        let site = |instance: &String| self.instances.iter().position(|i| i == instance);
+        let seconds = |site: usize| {
+            let class = self.classes[site][choice[site]];
+            let mut rows = self.rows[site].iter();
+            let row = rows.find(|(row, _)| row.class == class);
+            row.map_or(0.0, |(_, predicted)| predicted.time_s)
+        };
+        let unseen = pairs.unseen(&assembly).into_iter().filter_map(|pair| {
+            let [a, b] = &pair.instances;
+            let sites = [site(a)?, site(b)?];
+            let deviation = seconds(sites[0]).hypot(seconds(sites[1])) * pairs.deviation();
+            Some((sites, deviation))
+        });
+        unseen.collect()
+    }
+
+    /// Variance of what pairs of an assembly may cost that no run shows, seconds squared.
+    fn unseen_s2(&self, choice: &[usize], pairs: &SeenPairs) -> f64 {
+        let unseen = self.unseen(choice, pairs).into_iter();
+        unseen.map(|(_, seconds)| seconds * seconds).sum()
     }
 
     /// Index of the current class of each site.
@@ -544,7 +503,8 @@ impl<'a> Composition<'a> {
                 .filter(|f| f.choice != best.choice)
                 .cloned(),
         );
-        let doubt = ranked.get(1).map(|next| self.doubt(&best, next));
+        let doubt = ranked.get(1);
+        let doubt = doubt.map(|next| self.doubt(&best, next, options.pairs.as_ref()));
         ranked.truncate(options.n_best.max(1));
         let mut sum = Predicted::default();
         let mut current_s = 0.0;
@@ -566,6 +526,9 @@ impl<'a> Composition<'a> {
         current_s += self.together_s(&self.current_choice());
         let mut assembly = self.current.clone();
         assembly.extend(self.assembly(&best.choice));
+        let pairs = options.pairs.as_ref();
+        let unseen_pairs = pairs.map_or_else(Vec::new, |pairs| pairs.unseen(&assembly));
+        let unseen_s2 = pairs.map_or(0.0, |pairs| self.unseen_s2(&best.choice, pairs));
         let ranked = ranked.iter().map(|f| self.ranked(f, None)).collect();
         let mut without_model = self.without_model.clone();
         without_model.sort();
@@ -576,12 +539,19 @@ impl<'a> Composition<'a> {
             best: assembly,
             predicted_s: sum.time_s,
             current_s,
-            interval_s: interval_s(&sum, options.between_runs.as_ref()),
+            interval_s: interval_s(
+                &sum,
+                self.ranks_s2 + unseen_s2,
+                options.between_runs.as_ref(),
+            ),
             spread_unknown: sum.unknown.into_iter().collect(),
             spread_unknown_s: sum.unknown_s,
             between_runs: options.between_runs,
             together_s,
             interactions: options.interactions.clone(),
+            unseen_pairs,
+            unseen_pairs_s: unseen_s2.sqrt(),
+            rank_effects: options.rank_effects.clone(),
             measured: self.measured,
             pruned: Vec::new(),
             proved: found.proved(),
@@ -666,18 +636,28 @@ impl<'a> Composition<'a> {
     }
 
     /// Compares the best with the next one, by the spread of their predictions.
-    fn doubt(&self, best: &Found, next: &Found) -> Doubt {
+    fn doubt(&self, best: &Found, next: &Found, pairs: Option<&SeenPairs>) -> Doubt {
         let deviation = |site: usize, class: &str| {
             let rows = self.rows[site].iter();
             let mut of_class = rows.filter(|(row, _)| row.class == class);
             of_class.next().map_or(0.0, |(_, p)| p.deviation_s())
         };
-        let deviations: Vec<Vec<f64>> = self
+        let mut deviations: Vec<Vec<f64>> = self
             .classes
             .iter()
             .enumerate()
             .map(|(site, classes)| classes.iter().map(|class| deviation(site, class)).collect())
             .collect();
+        // What a pair may cost that was never seen counts to the site of the two where the assemblies differ.
+        for (found, other) in [(best, next), (next, best)] {
+            for (sites, seconds) in pairs.map_or_else(Vec::new, |p| self.unseen(&found.choice, p)) {
+                let differs = |site: &&usize| found.choice[**site] != other.choice[**site];
+                if let Some(&site) = sites.iter().find(differs) {
+                    let deviation = &mut deviations[site][found.choice[site]];
+                    *deviation = deviation.hypot(seconds);
+                }
+            }
+        }
         let difference = next.cost - best.cost;
         let comparison = compare_assemblies(&best.choice, &next.choice, difference, &deviations);
         let run = comparison.measure.map(|site| {

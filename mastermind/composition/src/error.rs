@@ -137,6 +137,18 @@ pub enum Error {
         /// How many are needed.
         expected: usize,
     },
+    /// A number of ranks that no run had.
+    #[error(
+        "cannot predict {wanted} ranks: the runs have {}, expected one with {wanted}; how long ranks wait for one another, and for a \
+         processor where there are fewer, follows from no run with another number: record a small one with --ranks {wanted}",
+        listed(found)
+    )]
+    RanksNotRun {
+        /// How many there are to be.
+        wanted: u64,
+        /// How many the runs have, ascending.
+        found: Vec<u64>,
+    },
     /// A setting is not one that the workload grows with.
     #[error(
         "cannot scale the workload by {setting}: {found}, expected a number above 0 that all runs have"
@@ -174,6 +186,12 @@ impl Error {
             known: known.join(", "),
         }
     }
+}
+
+/// `1, 2`.
+fn listed(numbers: &[u64]) -> String {
+    let numbers: Vec<_> = numbers.iter().map(u64::to_string).collect();
+    numbers.join(", ")
 }
 
 /// `; 2 more models are lacking`, or nothing.

@@ -99,7 +99,7 @@ pub fn interactions(runs: &[RunTimes], joined: &BTreeSet<[String; 2]>) -> Vec<In
 }
 
 /// Logarithms of times without the mean of the class at its site, and without what all sites of a run share; by run.
-fn residuals(runs: &[RunTimes]) -> Vec<BTreeMap<String, f64>> {
+pub(crate) fn residuals(runs: &[RunTimes]) -> Vec<BTreeMap<String, f64>> {
     let mut means: BTreeMap<(&str, &str), (f64, f64)> = BTreeMap::new();
     let known = |time: &SiteTime| time.seconds > 0.0 && time.seconds.is_finite();
     for (instance, time) in runs.iter().flatten().filter(|(_, time)| known(time)) {
@@ -122,10 +122,10 @@ fn residuals(runs: &[RunTimes]) -> Vec<BTreeMap<String, f64>> {
 }
 
 /// Run and residual.
-type Rows = Vec<(usize, f64)>;
+pub(crate) type Rows = Vec<(usize, f64)>;
 
 /// Residuals of an instance, by its class, and by the class of another one.
-fn groups<'r>(
+pub(crate) fn groups<'r>(
     runs: &'r [RunTimes],
     residuals: &[BTreeMap<String, f64>],
     instance: &str,

@@ -4,10 +4,11 @@
 //! * an [`Assembly`] says which class each instance has, [`Alternatives`] which it might have;
 //! * [`choose`] predicts the time of the calls for every assembly that these allow and gives the
 //!   best one, with a row for each class of each instance; [`choose_with`] takes wishes;
-//! * [`interactions`] are what joined instances cost together, beyond what each does by itself;
+//! * [`interactions`] are what joined instances cost together, beyond what each does by itself; [`SeenPairs`] says which pairs no
+//!   run shows, and what those may cost;
 //! * [`BetweenRuns`] is how much totals differ from run to run, and what interval a fresh one lies in;
 //! * a [`CallGraph`] has who called whom, how often, with which parameters, and the own time of each method by call path;
-//! * [`scale_workload`] gives the workload of settings that were not run;
+//! * [`scale_workload`] gives the workload of settings that were not run, [`rank_effects`] what a number of ranks makes of its time;
 //! * [`plan`] says which runs show all that the models need.
 //! * [`optimise`] has the optimiser for assemblies whose parts also cost something together;
 //! * [`adapt`] decides again and again while the application runs.
@@ -25,9 +26,11 @@ mod interaction;
 pub mod optimise;
 mod plan;
 mod predicted;
+mod ranks;
 mod requirement;
 mod scaling;
 mod score;
+mod unseen;
 mod workload;
 
 pub use between_runs::{BetweenRuns, EarlierSpread, LEAST_FREEDOM};
@@ -37,7 +40,9 @@ pub use decide::{DecisionStep, Decisions, Next, Split, decide};
 pub use error::{Error, Lacking};
 pub use interaction::{Interaction, RunTimes, SiteTime, interactions};
 pub use plan::{Plan, plan};
+pub use ranks::{RANKS, RankEffect, rank_effects};
 pub use requirement::{Attributes, Requirement, RequirementError};
 pub use scaling::{ScaledWorkload, Settings, SizedRun, scale_workload};
 pub use score::Seconds;
+pub use unseen::{SeenPairs, UnseenPair};
 pub use workload::{Alternatives, Assembly, Call, Recorded, Workload, model_name};

@@ -321,11 +321,11 @@ fn cut(mut calls: Vec<(Vec<f64>, f64)>, measured: Recorded) -> Group {
 }
 
 /// Least squares over the points, and where it is to be told.
-struct Law {
+pub(crate) struct Law {
     /// For each point 1 and the logarithms of the settings.
-    rows: Vec<Vec<f64>>,
+    pub rows: Vec<Vec<f64>>,
     /// The same for what is wanted.
-    at: Vec<f64>,
+    pub at: Vec<f64>,
 }
 
 impl Law {
@@ -376,6 +376,14 @@ impl Law {
             slots.iter_mut().for_each(|slot| *slot *= whole / found);
         }
         Some(slots)
+    }
+
+    /// A quantity above 0 at what is wanted, as a power of the settings.
+    pub fn power(&self, values: &[f64]) -> Option<f64> {
+        let logs: Vec<f64> = values.iter().map(|v| v.ln()).collect();
+        let coefficients = self.solve(&logs)?;
+        let at = self.at.iter().zip(&coefficients).map(|(x, b)| x * b);
+        Some(at.sum::<f64>().exp())
     }
 
     /// A quantity at what is wanted, and the largest relative distance of a point from the law.

@@ -5,4 +5,5 @@ mod choose;
 mod decide;
 mod optimise;
 mod plan;
+mod ranks;
 mod scaling;

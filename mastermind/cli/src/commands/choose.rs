@@ -3,6 +3,7 @@
 mod dispatch;
 mod runs;
 
+use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -13,14 +14,15 @@ use clap::Args;
 use mastermind_component::workload;
 use mastermind_composition::optimise::cfn;
 use mastermind_composition::{
-    BetweenRuns, Choice, ChooseOptions, Doubt, Interaction, LEAST_FREEDOM, Ranked, Requirement,
-    Row, ScaledWorkload, Seconds, choose_with, interactions, problem_of,
+    BetweenRuns, Choice, ChooseOptions, Doubt, Interaction, LEAST_FREEDOM, RankEffect, Ranked,
+    Requirement, Row, ScaledWorkload, Seconds, SeenPairs, UnseenPair, choose_with, interactions,
+    problem_of,
 };
 use mastermind_models::Metric;
 use serde::Serialize;
 
 use self::dispatch::{Dispatched, Sites};
-use self::runs::{Runs, earlier_spread};
+use self::runs::{Runs, classes_of, earlier_spread};
 use crate::commands::plan::joined;
 use crate::commands::predict::read_models;
 use crate::commands::profile::tell_missing_records;
@@ -34,6 +36,9 @@ const EXPORTED_DECIMALS: usize = 9;
 
 /// Relative distance of a number of calls from a power of the settings up to which nothing is said.
 const TOLERATED_MISFIT: f64 = 0.1;
+
+/// Relative change of an instance's time by the number of ranks from which on it is told.
+const WORTH_TELLING: f64 = 0.02;
 
 /// Degrees of freedom that earlier runs count for at most.
 const MOST_EARLIER: f64 = 20.0;
@@ -149,17 +154,21 @@ impl Choose {
         let runs = runs
             .map(|folder| Runs::read(folder, &assembly))
             .transpose()?;
+        let mut rank_effects = BTreeMap::new();
         let is_scaled = !self.set.is_empty() || self.ranks.is_some();
         if let Some(runs) = runs.as_ref().filter(|_| is_scaled) {
             let ranks = self.ranks.map(NonZeroU32::get);
-            let scaled = runs.scaled(&run, &assembly, &self.set, ranks)?;
+            let (scaled, effects) = runs.scaled(&run, &assembly, &self.set, ranks, &models)?;
             warn_of_scaling(&scaled);
             calls = scaled.workload;
+            rank_effects = effects;
         }
         let seconds = Seconds::predicted_by(&models);
-        let interactions = runs.as_ref().map_or_else(Vec::new, |runs| {
-            interactions(&runs.times_like(&run), &joined(&assembly))
-        });
+        let joined = joined(&assembly);
+        let times = runs.as_ref().map(|runs| runs.times_like(&run));
+        let times = times.unwrap_or_default();
+        let mut pairs = SeenPairs::of(&times, &joined);
+        pairs.see(&classes_of(&run, &assembly));
         let options = ChooseOptions {
             between_runs: self.spread(runs.as_ref(), seconds)?,
             n_best: self.best.get(),
@@ -167,7 +176,9 @@ impl Choose {
             attributes: assembly.attributes.clone(),
             pareto: self.pareto.clone(),
             strict: self.strict,
-            interactions,
+            interactions: interactions(&times, &joined),
+            pairs: Some(pairs),
+            rank_effects,
             scored: (!is_scaled).then_some(seconds),
         };
         let (alternatives, instances) = (&assembly.alternatives, &assembly.instances);
@@ -296,6 +307,8 @@ fn tell(choice: &Choice, seconds: Seconds) {
         ));
     }
     choice.interactions.iter().for_each(tell_interaction);
+    tell_unseen(choice);
+    tell_rank_effects(choice);
     output::line(spread_line(choice));
     if let Some(line) = seconds_line(choice, seconds) {
         output::line(line);
@@ -370,6 +383,37 @@ fn spread_line(choice: &Choice) -> String {
         None => "spread between runs unknown: no interval; --runs DIR tells it from repeated runs, --earlier DIR from those of \
                  other assemblies"
             .into(),
+    }
+}
+
+/// Which classes were never seen side by side, and what they may cost.
+fn tell_unseen(choice: &Choice) {
+    if choice.unseen_pairs.is_empty() || choice.interval_s.is_none() {
+        return;
+    }
+    let pair = |pair: &UnseenPair| {
+        let [a, b] = &pair.instances;
+        let [of_a, of_b] = &pair.classes;
+        format!("{a} as {of_a} with {b} as {of_b}")
+    };
+    let pairs: Vec<_> = choice.unseen_pairs.iter().map(pair).collect();
+    output::line(format!(
+        "never seen side by side: {}; taken to cost nothing together, within {:.4} s either way (in the interval)",
+        pairs.join(", "),
+        // 95 % of a normal distribution.
+        1.96 * choice.unseen_pairs_s
+    ));
+}
+
+/// What the number of ranks makes of the time.
+fn tell_rank_effects(choice: &Choice) {
+    let effects = choice.rank_effects.iter();
+    let is_worth_telling = |effect: &RankEffect| (effect.ratio - 1.0).abs() >= WORTH_TELLING;
+    for (instance, effect) in effects.filter(|(_, effect)| is_worth_telling(effect)) {
+        output::line(format!(
+            "{instance} takes {:.2} times what its models tell on that number of ranks, by {} runs with it",
+            effect.ratio, effect.runs
+        ));
     }
 }
 

@@ -8,13 +8,13 @@ use anyhow::{Context, anyhow, bail};
 use cca_core::Assembly;
 use mastermind_component::workload;
 use mastermind_composition::{
-    BetweenRuns, RunTimes, ScaledWorkload, Seconds, Settings, SiteTime, SizedRun, Workload,
-    scale_workload,
+    Assembly as Classes, BetweenRuns, RANKS, RankEffect, RunTimes, ScaledWorkload, Seconds,
+    Settings, SiteTime, SizedRun, Workload, rank_effects, scale_workload,
 };
-use mastermind_models::Metric;
+use mastermind_models::{Metric, ModelSet};
 use mastermind_records::Run;
 
-use crate::by_settings::{RANKS, full_name, settings};
+use crate::by_settings::{full_name, settings};
 
 /// One run of the folder.
 struct Recorded {
@@ -36,6 +36,11 @@ struct Recorded {
 pub fn earlier_spread(directory: &Path, seconds: Seconds) -> anyhow::Result<Option<BetweenRuns>> {
     let runs = Runs::read_of(directory, None)?;
     Ok(BetweenRuns::pooled(&runs.totals_s(seconds), None))
+}
+
+/// The class of each instance of an assembly in a run.
+pub fn classes_of(run: &Run, assembly: &Assembly) -> Classes {
+    Recorded::of(run, Some(assembly)).classes
 }
 
 /// The runs in the folders of a folder.
@@ -104,7 +109,7 @@ impl Runs {
         self.0.iter().filter(is_like).map(Recorded::times).collect()
     }
 
-    /// The workload at other settings, from the runs that have the classes of a run.
+    /// The workload at other settings, from the runs that have the classes of a run, and what the number of ranks makes of its time.
     ///
     /// # Arguments
     /// * `like` - the run whose classes and other settings count
@@ -118,7 +123,8 @@ impl Runs {
         assembly: &Assembly,
         set: &[(String, String)],
         ranks: Option<u32>,
-    ) -> anyhow::Result<ScaledWorkload> {
+        models: &ModelSet,
+    ) -> anyhow::Result<(ScaledWorkload, BTreeMap<String, RankEffect>)> {
         let like = Recorded::of(like, Some(assembly));
         let mut wanted = like.settings.clone();
         for (key, value) in set {
@@ -137,7 +143,10 @@ impl Runs {
             settings: run.settings.clone(),
             workload: run.workload.clone(),
         });
-        Ok(scale_workload(&sized.collect::<Vec<_>>(), &wanted)?)
+        let sized: Vec<_> = sized.collect();
+        let scaled = scale_workload(&sized, &wanted)?;
+        let seconds = Seconds::predicted_by(models);
+        Ok((scaled, rank_effects(&sized, &wanted, models, seconds)?))
     }
 }
 
