@@ -135,6 +135,43 @@ print(json.dumps([list(some), some['wall_ns'] == [all['wall_ns'][i] for i in wan
 }
 
 #[test]
+fn rows_that_meet_conditions() {
+    let Some(scratch) = package() else { return };
+    recorded(&scratch);
+    let found = asked(
+        &scratch,
+        "import operator
+r = mastermind.open('records')
+names = ['rank', 'method', 'axis', 'q', 'wall_ns', 'mpi_ns', 'parent_seq', 'failed', 'callpath']
+all = r.records(names).to_dict()
+rows = list(zip(*all.values()))
+middle = sorted(all['wall_ns'])[len(rows) // 2]
+tests = {'==': operator.eq, '!=': operator.ne, '<': operator.lt, '<=': operator.le, '>': operator.gt, '>=': operator.ge,
+         'in': lambda a, b: a in b, 'not in': lambda a, b: a not in b}
+asked = [[('wall_ns', '>', middle)], [('wall_ns', '>=', middle + 0.5), ('axis', '==', 'y')], [('q', 'in', [1620, 7])], [('axis', '!=', 'x')],
+         [('method', 'not in', ['compute', 'fill'])], [('rank', '>=', 1)], [('parent_seq', '<', 20)], [('failed', '==', False), ('q', '>=', 1620)], [('q', '<=', 1620)],
+         [('callpath', '==', all['callpath'][3])], [('mpi_ns', '<', 5)]]
+told = []
+for conditions in asked:
+    some = list(zip(*r.records(names, where=conditions).to_dict().values()))
+    def meets(row, condition):
+        value = row[names.index(condition[0])]
+        return value is not None and tests[condition[1]](value, condition[2])
+    expected = [row for row in rows if not [c for c in conditions if not meets(row, c)]]
+    told.append([some == expected, 0 < len(some) < len(rows)])
+print(json.dumps(told))",
+    );
+    let found = found.as_array().unwrap();
+    assert!(found.iter().all(|told| told[0] == true), "{found:?}");
+    // Each of them tells rows apart but two: of one rank none has a higher number, and nothing was measured in MPI.
+    assert_eq!(
+        found.iter().filter(|told| told[1] == true).count(),
+        9,
+        "{found:?}"
+    );
+}
+
+#[test]
 fn predictions_are_those_of_the_command_line() {
     let Some(scratch) = package() else { return };
     let run = ["run", "examples/sweep/sweep.toml", "--records", "records"];
@@ -241,7 +278,8 @@ told = []
 for act in [lambda: mastermind.open('nowhere'), lambda: r.records(['nothing']), lambda: r.records(['seq', 'seq']), lambda: r.records(methods=['flx.compute']),
             lambda: r.fit('nothing'), lambda: r.fit(metric='cycles'), lambda: r.fit(statistic='mode'), lambda: r.fit(formula='a *'),
             lambda: r.fit('flux.compute', modes='apart')[0].predict(p=1), lambda: r.fit('flux.compute', modes='apart')[0].predict(q=[1, 2], axis='z'),
-            lambda: mastermind.load_models('records'), lambda: mastermind.choose('nowhere.toml', r.fit(), r)]:
+            lambda: mastermind.load_models('records'), lambda: mastermind.choose('nowhere.toml', r.fit(), r),
+            lambda: r.records(where=[('axis', '<', 'y')]), lambda: r.records(where=[('q', '=>', 1)]), lambda: r.records(where=[('z', '==', 1)])]:
     try:
         act()
         told.append('no error')
@@ -262,6 +300,9 @@ print(json.dumps(told))",
         "cannot predict \"hydro.GodunovFlux::flux.compute\"",
         "",
         "cannot read assembly \"nowhere.toml\"",
+        "cannot select by column \"axis\": another comparison, expected equality with texts",
+        "cannot take comparison \"=>\": unknown, expected ==, !=",
+        "cannot read column \"z\": not there, expected one of run",
     ];
     for (told, start) in errors.as_array().unwrap().iter().zip(starts) {
         let told = told.as_str().unwrap();

@@ -47,12 +47,26 @@ const AT_ONCE: &str = "RUST_TEST_THREADS";
 /// of them run, and what failed is told at the end.
 pub fn test(workspace: &Workspace, system: &System) -> Result<(), StepError> {
     rules(workspace)?;
+    guide(workspace)?;
     let clippy = ["clippy", "--release", "--all-targets"];
     let deny = ["--", "-D", "warnings"];
     run_step(
         "clippy",
         &mut workspace.cargo(&[&clippy[..], &deny].concat()),
     )?;
+    let words = [
+        &clippy[..2],
+        &["--workspace", "--no-default-features"],
+        &[
+            "--exclude",
+            "cca-comm-mpi",
+            "--exclude",
+            "mastermind-python",
+        ],
+        &deny,
+    ];
+    let mut without = workspace.cargo(&words.concat());
+    run_step("clippy, without Parquet, PNG and PDF", &mut without)?;
     // The sources are the same for each MPI.
     if let Some(mpi) = back_ends(system).next() {
         let arguments = [&clippy[..], &["-p", "cca-comm-mpi"], &deny].concat();
@@ -105,6 +119,18 @@ fn rules(workspace: &Workspace) -> Result<(), StepError> {
         .chain(select)
         .collect();
     run_step("rules of the sources", &mut workspace.cargo(&words))
+}
+
+/// The guide as a book, where there is mdBook; that its commands are true is for the tests.
+fn guide(workspace: &Workspace) -> Result<(), StepError> {
+    if !on_path("mdbook") {
+        println!("\nNo mdbook on PATH: the guide is not built as a book.");
+        return Ok(());
+    }
+    let mut command = Command::new("mdbook");
+    let folder = workspace.target.join("book");
+    command.arg("build").arg(workspace.root.join("docs"));
+    run_step("mdbook build", command.arg("--dest-dir").arg(folder))
 }
 
 /// What the tests are not to pass over, as they name it.

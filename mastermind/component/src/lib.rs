@@ -5,6 +5,7 @@
 //! * [`PerfModel`]: provides `cca.PerfModel`, which answers what models say;
 //! * [`Measurement`]: provides `cca.Measurement`, timers and events for components (section 4.1);
 //! * [`samples`]: the recorded calls as samples, for the fit;
+//! * [`Calls`]: the calls of a method as a figure shows them;
 //! * [`workload`]: the recorded calls as a workload, for the choice;
 //! * [`names`]: what a method is called, in every verb;
 //! * [`add_to_call_graph`]: the recorded calls as a call graph;
@@ -13,6 +14,7 @@
 
 mod adaptation;
 mod call_graph;
+mod calls;
 mod mastermind;
 mod measurement;
 pub mod names;
@@ -27,6 +29,7 @@ pub use adaptation::{
     AdaptConfig, AdaptOutcome, Adaptation, AtDeadlock, decisions_file, is_decisions_file,
 };
 pub use call_graph::add_to_call_graph;
+pub use calls::{Call, Calls};
 pub use mastermind::{CounterChoice, Mastermind, library_hash, mpi_routines, routine_definitions};
 pub use measurement::Measurement;
 pub use perf_model::PerfModel;

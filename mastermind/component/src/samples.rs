@@ -17,10 +17,12 @@ use mastermind_records::{ExclusiveTimes, Record, Run};
 /// A method that was added before with other parameters.
 pub fn samples(
     run: &Run,
-    sink: &mut impl CallSink,
+    // No `impl`: the loop over all records is to be compiled here, as fast as it can be, and not where it is called.
+    sink: &mut dyn CallSink,
     metric: &Metric,
 ) -> Result<(), mastermind_models::Error> {
     let mut coordinate = Vec::new();
+    let is_own = *metric == Metric::Wall;
     if let Some(ns) = run.clock_step_ns() {
         sink.clock_step(ns * 1e-9);
     }
@@ -30,14 +32,15 @@ pub fn samples(
             let mut records = ExclusiveTimes::of_components(log);
             // An iterator's adaptors would move each record several times.
             while let Some((record, own)) = records.next_record() {
-                let is_known = *metric != Metric::Wall || !log.lacks_calls_of(&record);
-                if !is_known || !is_of_component(&record) {
+                if record.failed || (is_own && log.lacks_calls_of(&record)) {
                     continue;
                 }
                 let Some(value) = value(&record, own.wall_ns, metric) else {
                     continue;
                 };
-                let method = numbers.of(&record, sink)?;
+                let Some(method) = numbers.of(&record, sink)? else {
+                    continue;
+                };
                 coordinate.clear();
                 let values = record.method.parameters.iter().zip(record.parameters());
                 let values = values.filter(|(definition, _)| definition.is_size());
@@ -52,31 +55,49 @@ pub fn samples(
 
 /// Whether a call was one of a component that did its work: it did not fail, and it is no timer.
 pub(crate) fn is_of_component(record: &Record<'_>) -> bool {
-    !record.failed && record.method.class != TIMER_CLASS
+    !record.failed && !is_timer(record)
 }
 
-/// Numbers of the methods of one log by call path: names are made once, not at every call.
+fn is_timer(record: &Record<'_>) -> bool {
+    record.method.class == TIMER_CLASS
+}
+
+/// Numbers of the methods of one log by call path, `Some(None)` of timers: names are made once, not at every call.
 #[derive(Default)]
-struct Numbers(Vec<Option<usize>>);
+struct Numbers(Vec<Option<Option<usize>>>);
 
 impl Numbers {
+    #[inline]
     fn of(
         &mut self,
         record: &Record<'_>,
-        sink: &mut impl CallSink,
-    ) -> Result<usize, mastermind_models::Error> {
+        sink: &mut dyn CallSink,
+    ) -> Result<Option<usize>, mastermind_models::Error> {
+        match self.0.get(record.call_path as usize) {
+            Some(&Some(known)) => Ok(known),
+            _ => self.declare(record, sink),
+        }
+    }
+
+    #[cold]
+    fn declare(
+        &mut self,
+        record: &Record<'_>,
+        sink: &mut dyn CallSink,
+    ) -> Result<Option<usize>, mastermind_models::Error> {
         let path = record.call_path as usize;
-        if let Some(&Some(known)) = self.0.get(path) {
-            return Ok(known);
+        if self.0.len() <= path {
+            self.0.resize(path + 1, None);
+        }
+        if is_timer(record) {
+            self.0[path] = Some(None);
+            return Ok(None);
         }
         let sizes = record.method.parameters.iter().filter(|p| p.is_size());
         let parameters: Vec<_> = sizes.map(parameter).collect();
         let number = sink.declare(&method_name(record.method), &parameters)?;
-        if self.0.len() <= path {
-            self.0.resize(path + 1, None);
-        }
-        self.0[path] = Some(number);
-        Ok(number)
+        self.0[path] = Some(Some(number));
+        Ok(Some(number))
     }
 }
 

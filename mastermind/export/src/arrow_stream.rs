@@ -16,7 +16,8 @@ use mastermind_records::definition::MethodDefinition;
 
 use crate::arrow_table::field;
 use crate::batch::{Batches, Dictionaries, Source};
-use crate::columns::{Columns, N_FIRST, N_LAST};
+use crate::columns::Columns;
+use crate::condition::{Condition, is_value};
 use crate::error::ExportError;
 
 /// Batches of a log that are ready before they are asked for.
@@ -34,6 +35,8 @@ pub struct Selection {
     pub methods: Option<MethodFilter>,
     /// Ranks; all where there are none.
     pub ranks: Option<BTreeSet<u32>>,
+    /// What each row must meet.
+    pub conditions: Vec<Condition>,
 }
 
 /// What all threads know.
@@ -44,6 +47,8 @@ pub(crate) struct Plan {
     pub(crate) sources: Vec<Source>,
     pub(crate) dictionaries: Dictionaries,
     pub(crate) schema: SchemaRef,
+    /// Conditions, and where the values of their columns come from.
+    pub(crate) conditions: Vec<(Source, Condition)>,
     is_wanted: Option<MethodFilter>,
 }
 
@@ -68,7 +73,7 @@ impl RecordBatches {
     /// * `about` - what is known of the run, a JSON document, for the schema's metadata
     ///
     /// # Errors
-    /// [`ExportError::NoColumn`], [`ExportError::ColumnTwice`].
+    /// [`ExportError::NoColumn`], [`ExportError::ColumnTwice`], [`ExportError::NoSuchComparison`].
     pub fn new(
         run: Arc<Run>,
         name: &str,
@@ -81,12 +86,14 @@ impl RecordBatches {
             Some(names) => places(&columns, names)?,
         };
         let dictionaries = Dictionaries::of(&run, name);
-        let is_parameter =
-            |place: &usize| (N_FIRST..columns.columns.len() - N_LAST).contains(place);
-        let source = |place: &usize| match is_parameter(place) {
+        let source = |place: &usize| match is_value(*place, &columns) {
             true => Source::Value(*place, columns.columns[*place].shape),
             false => Source::named(&columns.columns[*place].name),
         };
+        let conditions = selection.conditions.into_iter();
+        let conditions = conditions
+            .map(|condition| Ok((source(&condition.place(&columns)?), condition)))
+            .collect::<Result<_, ExportError>>()?;
         let text = || DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
         let fields: Vec<_> = wanted
             .iter()
@@ -112,6 +119,7 @@ impl RecordBatches {
                 sources: wanted.iter().map(source).collect(),
                 dictionaries,
                 schema: Arc::new(schema),
+                conditions,
                 is_wanted: selection.methods,
                 columns,
                 run,
@@ -188,16 +196,9 @@ fn first_seqs(run: &Run, rank: u32) -> Vec<(usize, u64)> {
 
 /// Places of the columns of these names.
 fn places(columns: &Columns, names: &[String]) -> Result<Vec<usize>, ExportError> {
-    let known = || columns.columns.iter().map(|column| column.name.as_str());
-    let place = |(n, name): (usize, &String)| {
-        if names[..n].contains(name) {
-            return Err(ExportError::ColumnTwice { name: name.clone() });
-        }
-        let place = known().position(|known| known == name);
-        place.ok_or_else(|| ExportError::NoColumn {
-            name: name.clone(),
-            known: known().collect::<Vec<_>>().join(", "),
-        })
+    let place = |(n, name): (usize, &String)| match names[..n].contains(name) {
+        true => Err(ExportError::ColumnTwice { name: name.clone() }),
+        false => columns.place(name),
     };
     names.iter().enumerate().map(place).collect()
 }

@@ -9,9 +9,9 @@ use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 
+use crate::cell::{Cell, Out, Shape};
 use crate::columns::{Column, Columns};
 use crate::error::ExportError;
-use crate::parquet_table::{Cell, Out, Shape};
 use crate::table::Rows;
 
 /// Rows of a batch.

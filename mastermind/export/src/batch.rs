@@ -13,7 +13,8 @@ use mastermind_records::definition::MethodDefinition;
 use mastermind_records::{Log, Record, Records, Run, Value};
 
 use crate::arrow_stream::Plan;
-use crate::parquet_table::Shape;
+use crate::cell::{Cell, Shape};
+use crate::condition::Condition;
 
 /// Records of a batch.
 const BATCH: usize = 1 << 16;
@@ -134,6 +135,11 @@ impl Dictionaries {
 }
 
 impl Dictionaries {
+    /// The name of the run.
+    fn run_name(&self) -> &str {
+        self.run.texts.first().map_or("", String::as_str)
+    }
+
     /// That of a column of texts.
     fn of_column(&self, source: Source) -> &Dictionary {
         match source {
@@ -155,6 +161,49 @@ struct Path<'r> {
     method: &'r MethodDefinition,
     /// Columns of its parameters and counters, among those of the batch, in their order.
     values: Vec<Option<usize>>,
+    /// What records must meet, each with what it is about.
+    conditions: Vec<(About, &'r Condition)>,
+}
+
+/// What a condition on a record is about.
+#[derive(Clone, Copy)]
+enum About {
+    /// What every record has.
+    Record(Source),
+    /// A parameter or counter: its place among those of the method.
+    Value(usize),
+}
+
+impl About {
+    #[inline]
+    fn cell<'v>(self, record: &Record<'v>) -> Cell<'v> {
+        let integer = |value: u64| Cell::Integer(value.cast_signed());
+        let known = |value: Option<u64>| value.map_or(Cell::Absent, integer);
+        match self {
+            About::Record(Source::Seq) => integer(record.seq),
+            About::Record(Source::Start) => integer(record.start_ns),
+            About::Record(Source::Wall) => integer(record.wall_ns),
+            About::Record(Source::Mpi) => known(record.mpi_ns),
+            About::Record(Source::Compute) => {
+                known(record.mpi_ns.map(|mpi| record.wall_ns.saturating_sub(mpi)))
+            }
+            About::Record(Source::ParentSeq) => known(record.parent_seq),
+            About::Record(_) => Cell::Flag(record.failed),
+            About::Value(place) => {
+                let n_parameters = record.method.parameters.len();
+                match place.checked_sub(n_parameters) {
+                    Some(counter) => known(record.counters().nth(counter).flatten()),
+                    None => match record.parameters().nth(place) {
+                        Some(Value::Integer(value)) => Cell::Integer(value),
+                        Some(Value::Real(value)) => Cell::Real(value),
+                        Some(Value::Label(_, Some(label))) => Cell::Text(label),
+                        Some(Value::Label(word, None)) => Cell::Index(word),
+                        None => Cell::Absent,
+                    },
+                }
+            }
+        }
+    }
 }
 
 /// What records have in common, a place a record.
@@ -391,6 +440,10 @@ impl<'p> Batches<'p> {
             if !path.is_wanted {
                 continue;
             }
+            let mut conditions = path.conditions.iter();
+            if !conditions.all(|(about, condition)| condition.is_met(about.cell(&record))) {
+                continue;
+            }
             if !path.values.is_empty() {
                 put(&mut self.values, &record, path, rows.len());
             }
@@ -420,17 +473,48 @@ impl<'p> Batches<'p> {
             let is_there = |source: &Source| matches!(source, Source::Value(at, _) if *at == place);
             plan.sources.iter().position(is_there)
         };
-        let values = plan.columns.places_of(record.method).into_iter();
-        let mut values: Vec<_> = values.map(column).collect();
+        let places = plan.columns.places_of(record.method);
+        let mut values: Vec<_> = places.iter().copied().map(column).collect();
         if values.iter().all(Option::is_none) {
             values.clear();
         }
-        self.paths[place] = Some(Path {
+        let mut path = Path {
             is_wanted: plan.is_wanted(record.method),
             name: self.log.definitions().call_path_name(record.call_path),
             method: record.method,
             values,
-        });
+            conditions: Vec::new(),
+        };
+        for (source, condition) in &plan.conditions {
+            self.require(&mut path, &places, *source, condition);
+        }
+        self.paths[place] = Some(path);
+    }
+
+    /// Holds what all records of a path have against a condition, or has the condition held against each of them.
+    fn require(
+        &self,
+        path: &mut Path<'p>,
+        places: &[usize],
+        source: Source,
+        condition: &'p Condition,
+    ) {
+        let identity = self.log.identity();
+        let of_all = match source {
+            Source::Rank => Cell::Integer(identity.rank.into()),
+            Source::Thread => Cell::Integer(identity.thread.into()),
+            Source::Run => Cell::Text(self.plan.dictionaries.run_name()),
+            Source::Instance | Source::Class | Source::Port | Source::Method | Source::CallPath => {
+                path.text(source).map_or(Cell::Absent, Cell::Text)
+            }
+            Source::Value(wanted, _) => match places.iter().position(|place| *place == wanted) {
+                Some(place) => return path.conditions.push((About::Value(place), condition)),
+                None => Cell::Absent,
+            },
+            each => return path.conditions.push((About::Record(each), condition)),
+        };
+        let is_met = condition.is_met(of_all);
+        path.is_wanted &= is_met;
     }
 
     fn batch(&mut self, rows: &Rows) -> Result<RecordBatch, ArrowError> {

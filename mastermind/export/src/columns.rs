@@ -6,8 +6,9 @@ use mastermind_records::definition::{MethodDefinition, ParameterKind};
 use mastermind_records::{Log, Run};
 use serde_json::{Value, json};
 
+use crate::cell::Shape;
+use crate::error::ExportError;
 use crate::names::distinct;
-use crate::parquet_table::Shape;
 
 /// A column.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -180,6 +181,19 @@ impl Columns {
             column.name.clone_from(name);
         }
         Columns { columns, places }
+    }
+
+    /// The place of a column.
+    ///
+    /// # Errors
+    /// [`ExportError::NoColumn`].
+    pub(crate) fn place(&self, name: &str) -> Result<usize, ExportError> {
+        let known = || self.columns.iter().map(|column| column.name.as_str());
+        let place = known().position(|known| known == name);
+        place.ok_or_else(|| ExportError::NoColumn {
+            name: name.into(),
+            known: known().collect::<Vec<_>>().join(", "),
+        })
     }
 
     /// Columns of a method's parameters, and of its counters.

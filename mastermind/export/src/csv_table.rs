@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use csv::Writer;
 
+use crate::cell::{Cell, Out};
 use crate::columns::Columns;
 use crate::error::ExportError;
-use crate::parquet_table::{Cell, Out};
 use crate::table::Rows;
 
 pub(crate) struct CsvTable {

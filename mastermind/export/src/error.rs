@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use arrow_schema::ArrowError;
+#[cfg(feature = "parquet")]
 use parquet::errors::ParquetError;
 
 /// Why records cannot be exported.
@@ -19,6 +20,7 @@ pub enum ExportError {
         source: io::Error,
     },
     /// A Parquet file cannot be written.
+    #[cfg(feature = "parquet")]
     #[error("cannot write records \"{}\"", path.display())]
     Parquet {
         /// The file.
@@ -26,6 +28,11 @@ pub enum ExportError {
         /// Why not.
         source: ParquetError,
     },
+    /// Parquet is not in this build.
+    #[error(
+        "cannot write Parquet: built without it, expected csv or arrow; the feature `parquet` of the build has it"
+    )]
+    WithoutParquet,
     /// An Arrow file cannot be written.
     #[error("cannot write records \"{}\"", path.display())]
     Arrow {
@@ -49,6 +56,14 @@ pub enum ExportError {
         name: String,
         /// The columns.
         known: String,
+    },
+    /// A comparison that the values of a column do not allow.
+    #[error("cannot select by column \"{column}\": another comparison, expected {expected}")]
+    NoSuchComparison {
+        /// The column.
+        column: String,
+        /// What it allows.
+        expected: &'static str,
     },
     /// A column that was asked for twice.
     #[error("cannot read column \"{name}\": asked for twice, expected each once")]
@@ -80,6 +95,7 @@ impl ExportError {
         move |source| Self::Csv { path, source }
     }
 
+    #[cfg(feature = "parquet")]
     pub(crate) fn parquet(path: &Path) -> impl FnOnce(ParquetError) -> Self {
         let path = path.to_path_buf();
         move |source| Self::Parquet { path, source }

@@ -2,28 +2,41 @@
 //!
 //! * [`write_table`]: all records of a run as one table, in Parquet, Arrow or comma-separated values, with the same columns;
 //! * [`write_parquet`]: a dataset partitioned by method and rank, where methods have many parameters of their own;
-//! * [`RecordBatches`]: the same table as Arrow record batches in memory, of the columns, methods and ranks that are wanted;
+//! * [`RecordBatches`]: the same table as Arrow record batches in memory, of the columns, methods and ranks that are wanted, and of
+//!   rows that meet [`Condition`]s;
 //! * [`write_perfetto`]: a trace in Chrome's JSON format, for Perfetto;
 //! * [`write_extrap`]: Extra-P's text format and its JSON lines.
 //!
-//! CSV by method is `mastermind_records::write_csv`. This crate is apart from the records because Parquet is much to build.
+//! CSV by method is `mastermind_records::write_csv`. This crate is apart from the records because Parquet is much to build; without the
+//! feature `parquet` whatever would write it is [`ExportError::WithoutParquet`].
 
 mod arrow_stream;
 mod arrow_table;
 mod batch;
+mod cell;
 mod columns;
+mod condition;
 mod csv_table;
 mod error;
 mod extrap;
 mod names;
+#[cfg(feature = "parquet")]
 mod parquet_table;
+#[cfg(not(feature = "parquet"))]
+#[path = "without_parquet.rs"]
+mod parquet_table;
+#[cfg(feature = "parquet")]
 mod parquet_writer;
 mod perfetto;
 mod table;
 
 pub use arrow_stream::{MethodFilter, RecordBatches, Selection};
+pub use condition::{Comparison, Condition, Operand};
 pub use error::ExportError;
 pub use extrap::{ExtrapFormat, Extrapolated, write_extrap};
+#[cfg(not(feature = "parquet"))]
+pub use parquet_table::write_parquet;
+#[cfg(feature = "parquet")]
 pub use parquet_writer::write_parquet;
 pub use perfetto::write_perfetto;
 pub use table::{TableFormat, write_table};

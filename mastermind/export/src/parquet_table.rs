@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,28 +14,11 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPrope
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{ColumnPath, Type};
 
+use crate::cell::{Cell, Out, Shape};
 use crate::error::ExportError;
 
 /// Rows of a row group: what a table holds in memory at most.
 const ROWS_PER_GROUP: usize = 1 << 19;
-
-/// Where the bytes of a table go.
-pub(crate) type Out = Box<dyn Write + Send>;
-
-/// How a column is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Shape {
-    /// Integers, no two alike: differences, packed.
-    Delta,
-    /// Integers of few values: a dictionary, or differences where it grows too large.
-    Few,
-    /// Real numbers.
-    Real,
-    /// Text of few values.
-    Text,
-    /// Yes or no.
-    Flag,
-}
 
 /// Values of one column; absent ones have a level of 0 and no value.
 #[derive(Debug)]
@@ -71,18 +54,6 @@ struct Column {
     levels: Option<Vec<i16>>,
 }
 
-/// A cell of a row.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Cell<'a> {
-    Integer(i64),
-    Real(f64),
-    Text(&'a str),
-    /// A value of an enumeration that has no name.
-    Index(u64),
-    Flag(bool),
-    Absent,
-}
-
 /// A table that is being written.
 pub(crate) struct ParquetTable {
     path: PathBuf,
@@ -100,7 +71,7 @@ impl ParquetTable {
             .map(|(name, shape)| (name.clone(), *shape, true))
             .collect();
         let file = File::create(path).map_err(ExportError::io(path))?;
-        Self::create_with((path, Box::new(BufWriter::new(file))), &columns, Vec::new())
+        Self::create_with((path, Box::new(BufWriter::new(file))), &columns, &[])
     }
 
     /// # Arguments
@@ -110,9 +81,14 @@ impl ParquetTable {
     pub(crate) fn create_with(
         (path, out): (&Path, Out),
         columns: &[(String, Shape, bool)],
-        metadata: Vec<KeyValue>,
+        metadata: &[(&str, &str)],
     ) -> Result<Self, ExportError> {
-        let writer = writer(out, columns, metadata).map_err(ExportError::parquet(path))?;
+        let metadata = metadata.iter().map(|(key, value)| KeyValue {
+            key: (*key).into(),
+            value: Some((*value).into()),
+        });
+        let writer =
+            writer(out, columns, metadata.collect()).map_err(ExportError::parquet(path))?;
         let column = |shape: Shape, is_nullable: bool| Column {
             values: match shape {
                 Shape::Delta | Shape::Few => Values::Integers(Vec::new()),

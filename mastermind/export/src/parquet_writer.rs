@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use mastermind_records::definition::{MethodDefinition, ParameterDefinition, ParameterKind};
 use mastermind_records::{Log, Record, Run, Value};
 
+use crate::cell::{Cell, Shape};
 use crate::error::ExportError;
 use crate::names::{distinct, file_stem};
-use crate::parquet_table::{Cell, ParquetTable, Shape};
+use crate::parquet_table::ParquetTable;
 
 /// Writes all records of a run as a dataset partitioned by method and rank, as DuckDB, Polars and Spark read it:
 ///

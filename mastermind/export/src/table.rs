@@ -13,13 +13,13 @@ use std::io::Write;
 use std::path::Path;
 
 use mastermind_records::{Log, Record, Run, Value};
-use parquet::file::metadata::KeyValue;
 
 use crate::arrow_table::ArrowTable;
+use crate::cell::Cell;
 use crate::columns::{Columns, N_FIRST};
 use crate::csv_table::CsvTable;
 use crate::error::ExportError;
-use crate::parquet_table::{Cell, ParquetTable};
+use crate::parquet_table::ParquetTable;
 
 /// As what a table is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,11 +82,7 @@ pub fn write_table(
             let shapes: Vec<_> = shapes
                 .map(|column| (column.name.clone(), column.shape, column.is_nullable))
                 .collect();
-            let metadata = metadata.map(|(key, value)| KeyValue {
-                key: key.into(),
-                value: Some(value.into()),
-            });
-            Box::new(ParquetTable::create_with(out, &shapes, metadata.into())?)
+            Box::new(ParquetTable::create_with(out, &shapes, &metadata)?)
         }
         TableFormat::Arrow => Box::new(ArrowTable::create(out, &columns, &metadata)?),
         TableFormat::Csv => Box::new(CsvTable::create(out, &columns)?),

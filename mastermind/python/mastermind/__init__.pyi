@@ -1,7 +1,7 @@
 """Types of the package."""
 
 from os import PathLike
-from typing import Any, Optional, Sequence, Union
+from typing import Any, Optional, Sequence, Tuple, Union
 
 Path = Union[str, PathLike[str]]
 Numbers = Union[float, Sequence[float]]
@@ -26,6 +26,7 @@ class Run:
         *,
         methods: Optional[Sequence[str]] = None,
         ranks: Optional[Sequence[int]] = None,
+        where: Optional[Sequence[Tuple[str, str, Any]]] = None,
     ) -> Records: ...
     def call_tree(self) -> list[dict[str, Any]]: ...
     def fit(

@@ -12,7 +12,8 @@ use arrow_schema::ffi::FFI_ArrowSchema;
 use mastermind_component::names::{self, Names};
 use mastermind_component::{counted, samples};
 use mastermind_export::{
-    ExtrapFormat, RecordBatches, Selection, TableFormat, write_extrap, write_table,
+    Comparison, Condition, ExtrapFormat, Operand, RecordBatches, Selection, TableFormat,
+    write_extrap, write_table,
 };
 use mastermind_models::{
     Arithmetic, FitOptions, Metric, ModelSet, Modes, SampleSet, Statistic, UserFormula, fit_with,
@@ -92,12 +93,17 @@ impl Run {
     }
 
     /// The calls as a table, of the columns, methods and ranks that are wanted; nothing is read before somebody takes it.
-    #[pyo3(signature = (columns=None, *, methods=None, ranks=None))]
+    ///
+    /// `where`: what each row must meet, `(column, comparison, value)`, as `pyarrow.parquet.read_table` takes `filters`. Comparisons are
+    /// `==`, `!=`, `<`, `<=`, `>`, `>=`, and `in` and `not in` with a list. A row without a value in the column meets none. Rows that
+    /// are not wanted are never made: `run.records(where=[("q", ">=", 4096), ("axis", "==", "y")])`.
+    #[pyo3(signature = (columns=None, *, methods=None, ranks=None, r#where=None))]
     fn records(
         &self,
         columns: Option<Vec<String>>,
         methods: Option<Vec<String>>,
         ranks: Option<Vec<u32>>,
+        r#where: Option<Vec<(String, String, Bound<'_, PyAny>)>>,
     ) -> PyResult<Records> {
         let records = Records {
             run: Arc::clone(&self.run),
@@ -105,6 +111,11 @@ impl Run {
             columns,
             methods: methods.map(|typed| self.meant(&typed)).transpose()?,
             ranks: ranks.map(BTreeSet::from_iter),
+            conditions: r#where
+                .unwrap_or_default()
+                .into_iter()
+                .map(condition)
+                .collect::<PyResult<_>>()?,
         };
         // A column that is not there is told now.
         records.batches()?;
@@ -290,6 +301,7 @@ pub(crate) struct Records {
     columns: Option<Vec<String>>,
     methods: Option<BTreeSet<String>>,
     ranks: Option<BTreeSet<u32>>,
+    conditions: Vec<Condition>,
 }
 
 #[pymethods]
@@ -370,6 +382,7 @@ impl Records {
             columns: self.columns.clone(),
             methods,
             ranks: self.ranks.clone(),
+            conditions: self.conditions.clone(),
         };
         RecordBatches::new(Arc::clone(&self.run), &self.name, &about, selection).map_err(error)
     }
@@ -415,4 +428,38 @@ fn one_of<T: Copy>(what: &str, word: &str, known: &[(&str, T)]) -> PyResult<T> {
             names.join(", ")
         ))
     })
+}
+
+/// A condition as a tuple tells it.
+fn condition((column, word, value): (String, String, Bound<'_, PyAny>)) -> PyResult<Condition> {
+    let known = [
+        ("==", Comparison::In),
+        ("!=", Comparison::NotIn),
+        ("<", Comparison::Less),
+        ("<=", Comparison::AtMost),
+        (">", Comparison::More),
+        (">=", Comparison::AtLeast),
+        ("in", Comparison::In),
+        ("not in", Comparison::NotIn),
+    ];
+    let comparison = one_of("comparison", &word, &known)?;
+    let operands = match word.ends_with("in") && !value.is_instance_of::<PyString>() {
+        true => value
+            .try_iter()?
+            .map(|value| operand(&value?))
+            .collect::<PyResult<_>>()?,
+        false => vec![operand(&value)?],
+    };
+    Ok(Condition {
+        column,
+        comparison,
+        operands,
+    })
+}
+
+fn operand(value: &Bound<'_, PyAny>) -> PyResult<Operand> {
+    let flag = value.extract().map(Operand::Flag);
+    let number = flag.or_else(|_| value.extract().map(Operand::Integer));
+    let number = number.or_else(|_| value.extract().map(Operand::Real));
+    number.or_else(|_| value.extract().map(Operand::Text))
 }

@@ -539,6 +539,12 @@ impl Log {
         most_records + self.definitions.call_paths().count() as u64
     }
 
+    /// Call path of the last record, and when that call began, nanoseconds since the start of the run.
+    pub(crate) fn last_started(&self) -> Option<(u32, u64)> {
+        let (call_path, start_ticks) = self.last?;
+        Some((call_path, self.time.since_start_ns(start_ticks)))
+    }
+
     pub(crate) fn raw_records(&self) -> RawRecords<'_> {
         let begin = self.known.as_ref().map_or(0, |known| known.n_words);
         self.raw_records_from(begin.min(self.n_words))

@@ -216,9 +216,14 @@ fn program_of(log: &Log) -> Option<(u64, u64, bool)> {
     // It ends last.
     let mut times = log.path_times(false).into_iter();
     let time = times.rfind(|path| is_program(path.call_path))?;
-    let mut records = log.records().filter(|record| is_program(record.call_path));
-    let start_ns = records.next().map_or(0, |record| record.start_ns);
-    Some((start_ns, time.wall_ns, false))
+    let last = log
+        .last_started()
+        .filter(|(call_path, _)| is_program(*call_path));
+    let start_ns = last.map(|(_, start_ns)| start_ns).or_else(|| {
+        let mut records = log.records().filter(|record| is_program(record.call_path));
+        records.next().map(|record| record.start_ns)
+    });
+    Some((start_ns.unwrap_or(0), time.wall_ns, false))
 }
 
 /// Whether a function sends what its bytes count to the one peer it has.

@@ -5,6 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
+use mastermind_component::names::Names;
+use mastermind_component::{Call, Calls};
 use mastermind_models::{Coordinate, Metric, ModelSet, Statistic};
 use mastermind_records::definition::{MethodDefinition, ParameterDefinition, ParameterKind};
 use mastermind_records::{ExclusiveTimes, Record, Run};
@@ -21,12 +23,8 @@ use crate::figures::style::Axis;
 use crate::figures::{Format, save};
 use crate::measurements::{self, Measured, Reading};
 use crate::output;
-use mastermind_component::names::Names;
 
-pub mod calls;
 mod mean;
-
-use self::calls::{Call, Calls};
 
 /// Draw a figure from records.
 #[derive(Args)]

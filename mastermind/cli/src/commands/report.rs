@@ -22,7 +22,7 @@ use std::process::ExitCode;
 
 use cca_core::Assembly;
 use clap::Args;
-use mastermind_component::workload;
+use mastermind_component::{Calls, workload};
 use mastermind_composition::{ChooseOptions, choose_with};
 use mastermind_models::{
     FitOptions, Metric, Model, ModelSet, SampleSet, SuggestOptions, fit_with, suggest,
@@ -30,7 +30,6 @@ use mastermind_models::{
 use mastermind_records::{Profile, Run, RunInfo};
 
 use self::page::{Cell, Page};
-use crate::commands::plot::calls::Calls;
 use crate::commands::predict::read_models;
 use crate::commands::{graph, info, plot};
 use crate::destination::Force;

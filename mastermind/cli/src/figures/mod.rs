@@ -1,7 +1,7 @@
 //! Figures drawn from records: what `mastermind plot` and the demonstration show.
 //!
 //! A figure knows how to draw itself on any back end ([`Figure`]); [`save`] writes it as the ending of the file says: every
-//! picture is SVG first, and `picture.rs` makes the other formats of that.
+//! picture is SVG first, and `rendered.rs` makes the other formats of that.
 //! One file a figure: `scatter.rs` is Figure 3 of the paper, `mean.rs` Figures 4 and 5, `comm.rs` Figure 6, `graph.rs` its Figure 8 as a call graph; `correction.rs` the figures of
 //! the paper on model error correction; `matrix.rs` who has sent how much to whom.
 
@@ -13,6 +13,11 @@ pub mod legend;
 pub mod matrix;
 pub mod mean;
 pub mod picture;
+#[cfg(feature = "pictures")]
+mod rendered;
+#[cfg(not(feature = "pictures"))]
+#[path = "without_pictures.rs"]
+mod rendered;
 pub mod scatter;
 pub mod style;
 pub mod way;

@@ -1,9 +1,11 @@
 //! The calls of a method that a figure is drawn from: all, or of very many every so-many-th, so that memory does not grow with the run.
+//!
+//! Comes in: a run and names of methods. Goes out: [`Calls`] of each, at most `MOST_KEPT`.
 
-use std::collections::BTreeMap;
-
-use mastermind_component::names::{self, Names};
 use mastermind_records::{ExclusiveTimes, Record, Run};
+use rustc_hash::FxHashMap;
+
+use crate::names::{self, NameError, Names};
 
 /// Calls that are kept at most.
 const MOST_KEPT: usize = 100_000;
@@ -17,6 +19,7 @@ pub struct Call<'r> {
     pub rank: u32,
     /// Its number among those of the rank, from 1.
     pub nth: u64,
+    /// What was recorded of it.
     pub record: Record<'r>,
     /// Time without that of the measured calls made from it, nanoseconds.
     pub own_ns: u64,
@@ -35,18 +38,20 @@ pub struct Calls<'r> {
 }
 
 impl<'r> Calls<'r> {
+    /// Those of one method.
+    ///
     /// # Arguments
     /// * `typed` - a name of the method
     ///
     /// # Errors
     /// No such method; no calls of it.
-    pub fn of(run: &'r Run, typed: &str) -> anyhow::Result<Self> {
+    pub fn of(run: &'r Run, typed: &str) -> Result<Self, NameError> {
         const NO_CALLS: &str = "no calls of it";
         let known = names::of_run(run);
         let place = names::one("draw", typed, NO_CALLS, &known)?;
         let name = known[place].shown().to_owned();
         let calls = Self::of_methods(run, vec![name]).pop();
-        calls.ok_or_else(|| names::unknown("draw", typed, NO_CALLS, &known).into())
+        calls.ok_or_else(|| names::unknown("draw", typed, NO_CALLS, &known))
     }
 
     /// Those of several methods, by their whole names; without those that have none. The logs are read once.
@@ -66,7 +71,7 @@ impl<'r> Calls<'r> {
                     let name = Names::of_run(method);
                     methods.iter().position(|calls| calls.name == name.shown())
                 };
-                let places: BTreeMap<u32, usize> = known
+                let places: FxHashMap<u32, usize> = known
                     .filter_map(|method| Some((method.id, place(method)?)))
                     .collect();
                 let mut records = ExclusiveTimes::new(log);
