@@ -37,6 +37,11 @@ impl Case {
         matches!(self, Self::One | Self::Three)
     }
 
+    /// The base has a factor of its own (case 1): where its parameters are searched they say how large it is.
+    pub fn scales_base(self) -> bool {
+        self == Self::One
+    }
+
     /// The parameters of the base are searched near their fit (cases 3 and 4).
     pub fn searches_parameters(self) -> bool {
         matches!(self, Self::Three | Self::Four)

@@ -13,13 +13,15 @@
 //! With `b` the base (`t_comm`), `b₀` the base as fitted, which it is in cases 1 and 2, `s` the product of the inputs that scale the time trivially, and `g` the tree found,
 //!
 //! ```text
-//! case 1, 3 (integrated)   t = d·b + s·(a + c·g(inputs, b/s))
+//! case 1 (integrated)      t = d·b + s·(a + c·g(inputs, b/s))
+//! case 3 (integrated)      t = b + s·(a + c·g(inputs, b/s))
 //! case 2, 4 (added)        t = b + s·(a + c·g(inputs))
 //! near the points          q = b · clip(t/b) ^ w,    w = 1 / (1 + ln D / ln 16)
 //! prediction               b₀ · Π (q/b₀) ^ (v·weight),   v = gain³ / (gain³ + 6³)
 //! ```
 //!
-//! `a`, `c` and `d` are at their least squares for every tree, the constants within the best trees too; in cases 3 and 4
+//! `a`, `c` and `d` are at their least squares for every tree, the constants within the best trees too. Case 3 has no `d`: the points cannot
+//! tell a factor of the base from the unknowns that are searched, and what they cannot tell is free to follow the noise. In cases 3 and 4
 //! a genetic algorithm moves the unknowns of `b` about their fit at the same time, at most to three times their value and at
 //! a price that grows with the distance: what the base lacks has drawn its fit away from the truth. `clip` holds the ratio to the
 //! base within 1.3 times its range at the training points, and `D ≥ 1` is the factor by which the inputs lie outside

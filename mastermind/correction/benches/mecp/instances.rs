@@ -18,12 +18,16 @@ pub enum Form {
     Gyro,
     /// A halo exchange in which the processes of a node share its link.
     Halo,
-    /// A three-dimensional Fourier transform over pencils; settings are chosen on this and the next two.
+    /// A three-dimensional Fourier transform over pencils; settings are chosen on this and the next four.
     Pencils,
     /// A wavefront of pipelined blocks.
     Wavefront,
     /// A reduction along a tree.
     Reduction,
+    /// Messages of a size gathered from all others.
+    Gather,
+    /// A sort by samples.
+    Sort,
 }
 
 impl Form {
@@ -31,7 +35,13 @@ impl Form {
     pub const MEASURED: [Self; 3] = [Self::Evh1, Self::Gyro, Self::Halo];
 
     /// Those that the settings are chosen on.
-    pub const TUNING: [Self; 3] = [Self::Pencils, Self::Wavefront, Self::Reduction];
+    pub const TUNING: [Self; 5] = [
+        Self::Pencils,
+        Self::Wavefront,
+        Self::Reduction,
+        Self::Gather,
+        Self::Sort,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -41,6 +51,8 @@ impl Form {
             Self::Pencils => "pencils",
             Self::Wavefront => "wavefront",
             Self::Reduction => "reduction",
+            Self::Gather => "gather",
+            Self::Sort => "sort",
         }
     }
 
@@ -126,6 +138,27 @@ impl Form {
                 l = { lower = 1e-9, upper = 1e-2, unit = "s", machine = true }
                 w = { lower = 1e-12, upper = 1e-4, unit = "s", machine = true }"#
             }
+            Self::Gather => {
+                r#"name = "gather"
+                observation = "t"
+                inputs = ["n", "p", "s"]
+                formula = "s*(l + n*w)*(p-1)^h"
+                [unknowns]
+                h = { lower = 0.1, upper = 1.2 }
+                l = { lower = 1e-9, upper = 1e-2, unit = "s", machine = true }
+                w = { lower = 1e-13, upper = 1e-4, unit = "s", machine = true }"#
+            }
+            Self::Sort => {
+                r#"name = "sort"
+                observation = "t"
+                inputs = ["n", "p", "s"]
+                formula = "s*(c*n*ln(n)/p + p^h*(l + w*n/p))"
+                [unknowns]
+                c = { lower = 1e-12, upper = 1e-4, unit = "s", machine = true }
+                h = { lower = 0.2, upper = 1.2 }
+                l = { lower = 1e-9, upper = 1e-2, unit = "s", machine = true }
+                w = { lower = 1e-13, upper = 1e-4, unit = "s", machine = true }"#
+            }
         }
     }
 
@@ -161,6 +194,15 @@ impl Form {
             ],
             // h, l, w.
             Self::Reduction => vec![about(0.7, 0.2), about(1e-5, 0.5), about(2e-9, 0.5)],
+            // h, l, w.
+            Self::Gather => vec![about(0.5, 0.15), about(2e-5, 0.5), about(4e-10, 0.5)],
+            // c, h, l, w.
+            Self::Sort => vec![
+                about(2e-9, 0.5),
+                about(0.6, 0.15),
+                about(5e-5, 0.5),
+                about(1e-8, 0.5),
+            ],
         }
     }
 
@@ -197,6 +239,8 @@ impl Form {
                 [2.0, 8.0, 48.0, 192.0],
                 [500.0, 1000.0],
             ),
+            Self::Gather => ([1e3, 1e4, 1e5, 1e6], [3.0, 12.0, 50.0, 200.0], [20.0, 40.0]),
+            Self::Sort => ([1e4, 1e5, 4e5, 2e6], [4.0, 12.0, 48.0, 256.0], [10.0, 25.0]),
         };
         let mut points = Vec::new();
         for size in sizes {

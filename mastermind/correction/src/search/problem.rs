@@ -21,9 +21,9 @@ pub const MAX_INPUTS: usize = 32;
 
 /// Points, base formula and case of a search.
 ///
-/// With `s` the scale, the corrected time is `s·(a + c·g) + b` for a term that is added, and
-/// `d·b + s·(a + c·g)` for one that is integrated, where `g` is the tree; `a`, `c` and `d` are at their least
-/// squares for every tree.
+/// With `s` the scale and `g` the tree, the corrected time is `d·b + s·(a + c·g)` in case 1 and `b + s·(a + c·g)` in the others;
+/// `a`, `c` and `d` are at their least squares for every tree. Case 3 has no `d`: the unknowns that are searched say how large the
+/// base is, and the points cannot tell the two apart.
 #[derive(Debug, Clone)]
 pub struct Problem<'a> {
     /// Which of the four cases.
@@ -72,7 +72,7 @@ pub struct Parameters {
     base: Vec<f64>,
     /// The base over the scale as an input of trees; empty for a term that is added.
     input: Vec<f64>,
-    /// Weighted base, orthogonal to the constant and of length one; zeros for a term that is added.
+    /// Weighted base, where it has a factor of its own (case 1) orthogonal to the constant and of length one.
     of_base: Vec<f64>,
     /// What the constant (and the base) leave of the weighted times.
     rest: Vec<f64>,
@@ -87,7 +87,7 @@ pub struct Linear {
     pub constant: f64,
     /// Times the tree and the scale, `c`.
     pub factor: f64,
-    /// Times the base, `d`; 1 for a term that is added.
+    /// Times the base, `d`; 1 in all cases but the first.
     pub of_base: f64,
 }
 
@@ -192,6 +192,8 @@ impl Problem<'_> {
         if self.case.is_integrated() {
             let triples = base.iter().zip(&self.scale);
             input.extend(triples.map(|(b, s)| b / s / self.base_unit));
+        }
+        if self.case.scales_base() {
             let length = dot(&of_base, &of_base);
             deflate(&mut of_base, &workspace.constant);
             normalise(&mut of_base, length);
@@ -277,7 +279,7 @@ impl Problem<'_> {
             return None;
         }
         deflate(column, &workspace.constant);
-        if self.case.is_integrated() {
+        if self.case.scales_base() {
             deflate(column, &parameters.of_base);
         }
         Some(normalise(column, length * 1e6))
@@ -351,7 +353,7 @@ impl Problem<'_> {
             (0..observed.len()).map(at).collect()
         };
         let along = dot(&base, &parameters.of_base);
-        let of_base = if self.case.is_integrated() && along != 0.0 {
+        let of_base = if self.case.scales_base() && along != 0.0 {
             dot(&left(0.0), &parameters.of_base) / along
         } else {
             1.0
@@ -388,4 +390,68 @@ pub fn complexity(tree: &[Node]) -> f64 {
 fn is_open(tree: &[Node], start: usize) -> bool {
     let part = &tree[start..end_of(tree, start)];
     part.iter().any(|node| matches!(node, Node::Input(_)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::*;
+    use crate::specification::Specification;
+    use crate::table::Table;
+
+    /// The factor of the base and the squares of times `a·n + n²/2`, `a` = 3 fitted as 2, for the tree `n²`.
+    fn judged(case: Case, genes: Vec<f64>) -> (f64, f64) {
+        let text = "name = \"x\"\nobservation = \"t\"\ninputs = [\"n\"]\nformula = \"a*n\"\n\
+                    [unknowns]\na = { lower = 0.1, upper = 9 }";
+        let specification = Specification::from_toml(text).unwrap();
+        let points: Vec<f64> = (1..9).map(f64::from).collect();
+        let observed: Vec<f64> = points.iter().map(|n| 3.0 * n + 0.5 * n * n).collect();
+        let table = Table {
+            weights: vec![1.0; points.len()],
+            is_train: vec![true; points.len()],
+            lines: (2..points.len() + 2).collect(),
+            inputs: vec![points.clone()],
+            observed: observed.clone(),
+        };
+        let formula = specification.over(&table).unwrap();
+        let mut inputs = vec![points.clone()];
+        if case.is_integrated() {
+            inputs.push(points.iter().map(|n| 2.0 * n).collect());
+        }
+        let problem = Problem {
+            case,
+            base: &formula,
+            fitted: vec![2.0],
+            ranges: vec![[1.0, 3.0]],
+            limits: inputs.iter().map(|_| [0.5, 32.0]).collect(),
+            inputs,
+            n_plain: 1,
+            base_unit: 1.0,
+            n_distinct: 8.0,
+            scale: vec![1.0; points.len()],
+            roots: observed.iter().map(|y| y.recip()).collect(),
+            observed,
+            noise_squares: 1e-6,
+        };
+        let mut workspace = problem.workspace();
+        let parameters = Rc::new(problem.parameters(genes, &workspace));
+        let tree = [Node::Power, Node::Input(0), Node::Number(2.0)];
+        let linear = problem.linear(&tree, &parameters, &mut workspace).unwrap();
+        let squares = problem.squares(&tree, &parameters, &mut workspace);
+        (linear.of_base, squares)
+    }
+
+    #[test]
+    fn searched_unknowns_alone_say_how_large_the_base_is() {
+        let (factor, squares) = judged(Case::One, Vec::new());
+        assert!(
+            (factor - 1.5).abs() < 1e-9 && squares < 1e-12,
+            "{factor} {squares}"
+        );
+        let (factor, squares) = judged(Case::Three, vec![0.0]);
+        assert!(factor == 1.0 && squares > 1e-3, "{factor} {squares}");
+        let (factor, squares) = judged(Case::Three, vec![1.0]);
+        assert!(factor == 1.0 && squares < 1e-12, "{factor} {squares}");
+    }
 }
