@@ -56,8 +56,8 @@ impl Default for Settings {
             noise_freedom: 4.0,
             parameter_range: 2.0,
             evidence: 6.0,
-            averaged: 5,
-            averaging: 4.0,
+            averaged: 9,
+            averaging: 6.0,
             held_out: 1.0,
             clip: 1.3,
             reach: 16.0,
@@ -226,6 +226,9 @@ struct Found {
     base_fitness: f64,
 }
 
+/// Weight and genome of each model that a corrected one is the mean of; the weights together are 1.
+pub(crate) type Members = Vec<(f64, Genome)>;
+
 /// One search and what it needs.
 pub(crate) struct Trial<'a> {
     pub(crate) specification: &'a Specification,
@@ -305,20 +308,27 @@ impl<'a> Trial<'a> {
             }));
         }
         let share = self.share(gain);
-        let (base, corrected) = self.errors_held_out(train, &best.genome, share, seed);
+        let Some((mean, members)) = self.mean(train, found, share)? else {
+            return Ok(Outcome::Refused(Refusal::NoTerm));
+        };
+        let (base, corrected) = self.errors_held_out(train, &members, share, seed);
         if corrected >= self.settings.held_out * base {
             return Ok(Outcome::Refused(Refusal::HeldOut { base, corrected }));
         }
-        Ok(match self.mean(train, found, share)? {
-            Some(corrected) => Outcome::Accepted(Box::new(corrected)),
-            None => Outcome::Refused(Refusal::NoTerm),
-        })
+        Ok(Outcome::Accepted(Box::new(mean)))
     }
 
-    /// The fittest candidates, each with a weight by its fitness; of several that say the same the fittest.
-    fn mean(&self, train: &Table, found: &Found, share: f64) -> Result<Option<Corrected>, Error> {
+    /// The fittest candidates, each with a weight by its fitness, of several that say the same the fittest: as one model, and
+    /// what it is the mean of.
+    fn mean(
+        &self,
+        train: &Table,
+        found: &Found,
+        share: f64,
+    ) -> Result<Option<(Corrected, Members)>, Error> {
         let least = found.candidates[0].fitness;
         let mut members: Vec<(Corrected, Vec<f64>)> = Vec::new();
+        let mut genomes = Vec::new();
         for candidate in &found.candidates {
             let weight = ((least - candidate.fitness) / self.settings.averaging).exp();
             if weight < MIN_WEIGHT || members.len() == self.settings.averaged.max(1) {
@@ -334,6 +344,7 @@ impl<'a> Trial<'a> {
             };
             if !members.iter().any(is_same) {
                 members.push((Corrected { weight, ..member }, times));
+                genomes.push(candidate.genome.clone());
             }
         }
         let mut members = members.into_iter().map(|(member, _)| member);
@@ -346,7 +357,11 @@ impl<'a> Trial<'a> {
             corrected.others.pop();
             corrected.balance();
         }
-        Ok(Some(corrected))
+        let weights: Vec<f64> = corrected.members().map(|member| member.weight).collect();
+        Ok(Some((
+            corrected,
+            weights.into_iter().zip(genomes).collect(),
+        )))
     }
 
     /// Share of a correction that its gain is evidence for.
@@ -702,5 +717,48 @@ impl Corrected {
         let is_scaling = |input: usize| self.scalings.iter().any(|s| s.input == input);
         let ranges = self.ranges.iter().copied().enumerate();
         ranges.filter(move |(input, _)| !is_scaling(*input))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_held_out_judge_the_mean_that_would_be_returned() {
+        let text = include_str!("../../../examples/semi-empirical/evh1.toml");
+        let data = include_str!("../../../examples/semi-empirical/evh1.csv");
+        let specification = Specification::from_toml(text).unwrap();
+        let train = Table::from_csv(data.as_bytes(), &specification)
+            .unwrap()
+            .part(true);
+        let base = SemiEmpirical::fit(&specification, &train, Residuals::Relative).unwrap();
+        let mut settings = Settings {
+            held_out: 0.0,
+            ..Settings::default()
+        };
+        (settings.search.population, settings.search.generations) = (300, 20);
+        let trial = Trial::new(&specification, &train, &base, Case::Three, &settings).unwrap();
+        let found = trial.search(&train, 1).unwrap();
+        let share = trial.share(found.base_fitness - found.candidates[0].fitness);
+        let (_, members) = trial.mean(&train, &found, share).unwrap().unwrap();
+        let error = |members: &[(f64, Genome)]| trial.errors_held_out(&train, members, share, 1).1;
+        let best = members[0].1.clone();
+        let of_best = error(&[(1.0, best.clone())]);
+        let of_halves = error(&[(0.5, best.clone()), (0.5, best)]);
+        assert!(
+            (of_halves / of_best - 1.0).abs() < 1e-9,
+            "{of_halves} {of_best}"
+        );
+        let outcome = trial.outcome(&train, &found, 1).unwrap();
+        let Outcome::Refused(Refusal::HeldOut { corrected, .. }) = outcome else {
+            panic!("{outcome:?}");
+        };
+        assert_eq!(corrected, error(&members));
+        assert!(
+            (corrected / of_best - 1.0).abs() > 1e-6,
+            "{} members",
+            members.len()
+        );
     }
 }

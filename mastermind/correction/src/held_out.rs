@@ -2,8 +2,8 @@
 //!
 //! Groups of points that a tree cannot tell apart are left out in turn. Both models find their constants from the
 //! others: the corrected one the constants `a`, `c` and `d` of its tree, the base its unknowns. The form of the tree was
-//! found with all points, and only the best tree is judged: keeping points from the search, or choosing among trees by
-//! such points, was tried and lowered the gain more than the harm.
+//! found with all points, and what is judged is the mean that would be returned: keeping points from the search, or choosing
+//! among trees by such points, was tried and lowered the gain more than the harm.
 
 use fastrand::Rng;
 use nalgebra::{DMatrix, DVector};
@@ -20,10 +20,13 @@ const STEP: f64 = 1e-6;
 
 impl Trial<'_> {
     /// Root mean square relative errors at points held out: of the base, and of the base with a share of the correction.
+    ///
+    /// # Arguments
+    /// * `members` - weight and genome of each model that the corrected one is the geometric mean of; the weights together are 1
     pub(crate) fn errors_held_out(
         &self,
         table: &Table,
-        genome: &Genome,
+        members: &[(f64, Genome)],
         share: f64,
         seed: u64,
     ) -> (f64, f64) {
@@ -37,12 +40,17 @@ impl Trial<'_> {
             })
             .collect();
         let base = self.base_held_out(table, &folds);
-        let Some(whole) = self.corrected_held_out(table, &folds, genome) else {
-            return (relative_error(&table.observed, &base), f64::INFINITY);
-        };
-        let pairs = base.iter().zip(whole);
-        let shared = pairs.map(|(base, whole)| base * (whole / base).max(MIN_RATIO).powf(share));
-        let shared: Vec<f64> = shared.collect();
+        let mut shared = base.clone();
+        for (weight, genome) in members {
+            let Some(whole) = self.corrected_held_out(table, &folds, genome) else {
+                return (relative_error(&table.observed, &base), f64::INFINITY);
+            };
+            let triples = shared.iter_mut().zip(whole).zip(&base);
+            let power = share * weight;
+            triples.for_each(|((time, whole), base)| {
+                *time *= (whole / base).max(MIN_RATIO).powf(power);
+            });
+        }
         (
             relative_error(&table.observed, &base),
             relative_error(&table.observed, &shared),

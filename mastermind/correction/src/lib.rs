@@ -42,17 +42,18 @@
 //!
 //! Fitness is `n ln(mean square + noise²)`, `n` the points that a tree can tell apart, and a price for each node and each
 //! searched parameter. The noise is 3 % of the time, or what repeated observations show: a fit closer than the noise gains
-//! nothing, which is what keeps sixteen points from being followed exactly. An input in an exponent costs three nodes more,
-//! and at the end a candidate pays where the parts of its time cancel: costs are sums of costs, and what is a small difference
+//! nothing, which is what keeps sixteen points from being followed exactly. An input in an exponent costs three nodes more, so does the
+//! base in case 3, where it is a whole formula that moves with what is searched, and at the end a candidate pays where the parts of its time cancel: costs are sums of costs, and what is a small difference
 //! of large parts at the points is anything between and beyond them.
 //!
 //! The gain is the fitness of the base less that of the fittest candidate. Only the share `v` of the correction counts that the
 //! gain is evidence for (a shrinkage estimate): with eight distinct points a term is found that fits, seldom the right one, and
 //! half of a doubtful correction is better than the base far more often than all of it. Without a gain the base is returned.
 //! So it is where the held-out points say no: groups of points that a tree cannot tell apart, which are whole cells, are left
-//! out in turn, the constants of both models found from the others, and the error there must be below that of the base there.
+//! out in turn, the constants of what would be returned and of the base found from the others, and the error there must be below that
+//! of the base there.
 //!
-//! What is returned is the weighted geometric mean of up to five candidates, `exp(-(difference of the fitness)/4)` the weight: with few
+//! What is returned is the weighted geometric mean of up to nine candidates, `exp(-(difference of the fitness)/6)` the weight: with few
 //! points several say the same there and different things elsewhere. On the generated instances that is better than the base
 //! alone more often where whole cells are held out, and beyond the range.
 //!

@@ -18,7 +18,7 @@ use std::rc::Rc;
 use fastrand::Rng;
 
 use evaluator::range_over;
-use problem::{Genome, Problem, Workspace, complexity};
+use problem::{Genome, Problem, Workspace};
 use refine::refine;
 use tree::{Gardener, normal};
 
@@ -225,7 +225,7 @@ impl<'a> Search<'a> {
         let genes = genome.parameters.genes.iter().map(|gene| gene * gene);
         let genes: f64 = genes.sum();
         self.problem.deviance(squares)
-            + self.settings.node_price * complexity(&genome.tree)
+            + self.settings.node_price * self.problem.complexity(&genome.tree)
             + self.settings.gene_price * genes
     }
 
@@ -257,7 +257,7 @@ impl<'a> Search<'a> {
         kept.append(&mut repeated);
         self.population = kept;
         for individual in self.population.iter().take(100) {
-            let place = complexity(&individual.genome.tree) as usize;
+            let place = self.problem.complexity(&individual.genome.tree) as usize;
             let is_better = |old: &Individual| individual.fitness < old.fitness;
             if individual.fitness.is_finite() && self.front[place].as_ref().is_none_or(is_better) {
                 self.front[place] = Some(individual.clone());

@@ -13,7 +13,11 @@ const ROUNDING: f64 = 1e-20;
 /// What an input in an exponent costs beyond the operator, in nodes.
 const EXPONENTIAL: f64 = 3.0;
 
-/// No tree is more complex: not even if all its nodes were exponentials.
+/// What the base costs as an input beyond other inputs, in nodes, where its parameters are searched: it is a whole formula then, which
+/// moves with them.
+const SEARCHED_BASE: f64 = 3.0;
+
+/// No tree is more complex: not even if all its nodes were of the dearest kind.
 pub const MAX_COMPLEXITY: usize = MAX_NODES * (1 + EXPONENTIAL as usize);
 
 /// Most inputs of a tree.
@@ -144,6 +148,23 @@ fn unit(column: &[f64]) -> Vec<f64> {
 }
 
 impl Problem<'_> {
+    /// What a tree costs: its nodes, logarithms twice, and more where an input stands in an exponent and for a base that is searched.
+    ///
+    /// Costs are seldom exponential: such a tree follows a few points as well as a power does, and runs away between and beyond
+    /// them.
+    pub fn complexity(&self, tree: &[Node]) -> f64 {
+        let is_dear = self.case.is_integrated() && self.case.searches_parameters();
+        let base = is_dear.then(|| self.inputs.len() - 1);
+        let cost = |(place, node): (usize, &Node)| match node {
+            Node::Log => 2.0,
+            Node::Input(input) if Some(usize::from(*input)) == base => 1.0 + SEARCHED_BASE,
+            Node::Exp => 1.0 + EXPONENTIAL,
+            Node::Power if is_open(tree, end_of(tree, place + 1)) => 1.0 + EXPONENTIAL,
+            _ => 1.0,
+        };
+        tree.iter().enumerate().map(cost).sum()
+    }
+
     /// Points.
     pub fn n_points(&self) -> usize {
         self.observed.len()
@@ -372,20 +393,6 @@ impl Problem<'_> {
     }
 }
 
-/// What a tree costs: its nodes, logarithms twice, and more where an input stands in an exponent.
-///
-/// Costs are seldom exponential: such a tree follows a few points as well as a power does, and runs away between and beyond
-/// them.
-pub fn complexity(tree: &[Node]) -> f64 {
-    let cost = |(place, node): (usize, &Node)| match node {
-        Node::Log => 2.0,
-        Node::Exp => 1.0 + EXPONENTIAL,
-        Node::Power if is_open(tree, end_of(tree, place + 1)) => 1.0 + EXPONENTIAL,
-        _ => 1.0,
-    };
-    tree.iter().enumerate().map(cost).sum()
-}
-
 /// Whether the part of a tree that begins at a place has an input.
 fn is_open(tree: &[Node], start: usize) -> bool {
     let part = &tree[start..end_of(tree, start)];
@@ -394,14 +401,12 @@ fn is_open(tree: &[Node], start: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::rc::Rc;
-
     use super::*;
     use crate::specification::Specification;
     use crate::table::Table;
 
-    /// The factor of the base and the squares of times `a·n + n²/2`, `a` = 3 fitted as 2, for the tree `n²`.
-    fn judged(case: Case, genes: Vec<f64>) -> (f64, f64) {
+    /// Times `a·n + n²/2`, `a` = 3 fitted as 2.
+    fn with_problem<T>(case: Case, ask: impl FnOnce(&Problem<'_>) -> T) -> T {
         let text = "name = \"x\"\nobservation = \"t\"\ninputs = [\"n\"]\nformula = \"a*n\"\n\
                     [unknowns]\na = { lower = 0.1, upper = 9 }";
         let specification = Specification::from_toml(text).unwrap();
@@ -419,7 +424,7 @@ mod tests {
         if case.is_integrated() {
             inputs.push(points.iter().map(|n| 2.0 * n).collect());
         }
-        let problem = Problem {
+        ask(&Problem {
             case,
             base: &formula,
             fitted: vec![2.0],
@@ -433,13 +438,28 @@ mod tests {
             roots: observed.iter().map(|y| y.recip()).collect(),
             observed,
             noise_squares: 1e-6,
-        };
-        let mut workspace = problem.workspace();
-        let parameters = Rc::new(problem.parameters(genes, &workspace));
-        let tree = [Node::Power, Node::Input(0), Node::Number(2.0)];
-        let linear = problem.linear(&tree, &parameters, &mut workspace).unwrap();
-        let squares = problem.squares(&tree, &parameters, &mut workspace);
-        (linear.of_base, squares)
+        })
+    }
+
+    /// The factor of the base and the squares for the tree `n²`.
+    fn judged(case: Case, genes: Vec<f64>) -> (f64, f64) {
+        with_problem(case, |problem| {
+            let mut workspace = problem.workspace();
+            let parameters = problem.parameters(genes, &workspace);
+            let tree = [Node::Power, Node::Input(0), Node::Number(2.0)];
+            let linear = problem.linear(&tree, &parameters, &mut workspace);
+            let squares = problem.squares(&tree, &parameters, &mut workspace);
+            (linear.unwrap().of_base, squares)
+        })
+    }
+
+    /// The base is a whole formula there, not one node.
+    #[test]
+    fn a_base_that_is_searched_costs_more_than_an_input() {
+        let tree = |input| [Node::Log, Node::Input(input)];
+        let costs = |case| with_problem(case, |p| [0, 1].map(|input| p.complexity(&tree(input))));
+        assert_eq!(costs(Case::One), [3.0, 3.0]);
+        assert_eq!(costs(Case::Three), [3.0, 6.0]);
     }
 
     #[test]
