@@ -55,6 +55,7 @@ mod shipped_models;
 mod sidl;
 mod sod;
 mod split;
+mod struct_ports;
 mod summaries;
 mod toggled;
 mod transformed_models;

@@ -45,6 +45,10 @@ fn library(scratch: &Scratch, c: &Path, compiler: &str, standard: &str, source: 
         .arg(c)
         .arg("-o")
         .arg(&library);
+    if source.ends_with(".f90") {
+        let modules = c.with_file_name("fortran");
+        command.args(["cca.f90", "solver_ports.f90"].map(|name| modules.join(name)));
+    }
     command
         .arg(root().join("tests/fixtures").join(source))
         .arg(&ports)

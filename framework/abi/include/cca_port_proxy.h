@@ -118,10 +118,10 @@ static inline uint64_t cca_real_word(double value) {
 }
 
 /* 0 where there is none. */
-static inline int64_t cca_quotient(int64_t a, int64_t b) {
+static inline int64_t cca_port_quotient(int64_t a, int64_t b) {
     return b == 0 || (b == -1 && a == INT64_MIN) ? 0 : a / b;
 }
 
-static inline int64_t cca_remainder(int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : a % b; }
+static inline int64_t cca_port_remainder(int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : a % b; }
 
 #endif

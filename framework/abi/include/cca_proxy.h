@@ -25,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cca_expression.h"
 #include "cca_recording.h"
 
 #define CCA_PROXY_VERSION 2u
@@ -316,27 +317,6 @@ static inline void cca_end_call(cca_recording *call, int failed) {
 /* An exception of C++ passes through: the call failed. */
 static __attribute__((unused)) void cca_abandon_call(cca_recording *call) { cca_end_call(call, 1); }
 #define CCA_ABANDONED __attribute__((cleanup(cca_abandon_call)))
-
-/* What expressions of arguments are made of; where they make no sense, `is_valid` becomes 0. */
-static inline int64_t cca_quotient(int64_t a, int64_t b, int *is_valid) {
-    if (b == 0) return *is_valid = 0;
-    return b == -1 ? (int64_t)-(uint64_t)a : a / b;
-}
-
-static inline int64_t cca_remainder(int64_t a, int64_t b, int *is_valid) {
-    if (b == 0) return *is_valid = 0;
-    return b == -1 ? 0 : a % b;
-}
-
-static inline double cca_real_quotient(double a, double b, int *is_valid) {
-    if (b == 0) return *is_valid = 0;
-    return a / b;
-}
-
-static inline int64_t cca_length(const char *text, int *is_valid) {
-    if (text == NULL) return *is_valid = 0;
-    return (int64_t)strlen(text);
-}
 
 static inline uint64_t cca_real_word(double value) {
     uint64_t word;

@@ -34,6 +34,16 @@ pub enum GenerateError {
         /// A name much like it.
         similar: Option<String>,
     },
+    /// The mark-up names a struct that is no interface.
+    #[error(
+        "cannot mark up interface \"{interface}\": {problem}, expected a struct whose functions take it as their first argument"
+    )]
+    NoInterface {
+        /// Tag in the mark-up.
+        interface: String,
+        /// What it is instead.
+        problem: &'static str,
+    },
     /// An expression of the mark-up cannot be evaluated.
     #[error(
         "cannot mark up parameter \"{parameter}\" of \"{function}\": \"{expression}\" {problem}"

@@ -12,6 +12,7 @@
 //! with the machine's C compiler.
 //!
 //! * [`generate`] makes the source, and says of each function whether its calls are recorded, and if not why;
+//! * [`struct_ports`] makes ports of structs of functions that act as interfaces;
 //! * [`suggest_markup`] writes a first mark-up;
 //! * [`declarations`] is what both know of the header.
 
@@ -20,6 +21,7 @@ mod expression;
 mod markup;
 mod parse;
 mod plan;
+mod ports;
 pub mod sidl;
 mod source;
 mod suggest;
@@ -28,9 +30,12 @@ mod types;
 
 pub use error::GenerateError;
 pub use expression::Kind;
-pub use markup::{FunctionChoice, FunctionMarkup, Markup, ProxyMarkup, SkipMarkup};
+pub use markup::{
+    ClassMarkup, FunctionChoice, FunctionMarkup, InterfaceMarkup, Markup, ProxyMarkup, SkipMarkup,
+};
 pub use parse::{Declarations, Prototype, declarations};
 pub use plan::{Function, Header, Interface, Parameter, Treatment};
+pub use ports::StructPorts;
 pub use suggest::suggest_markup;
 pub use text::Place;
 pub use types::{Argument, Enumeration, Signature, Type, TypeKind, Types};
@@ -65,4 +70,27 @@ pub fn generate(
     let interface = plan::plan(header, markup, &declarations)?;
     let source = source::source(header, &interface, &declarations.types);
     Ok((interface, source))
+}
+
+/// Makes ports of the structs of functions that act as interfaces: those that the mark-up names, or all of a header that declares no
+/// function of a library.
+///
+/// # Returns
+/// `None` if there are none.
+///
+/// # Errors
+/// [`GenerateError`]: a header that is not C, a mark-up that does not fit it.
+pub fn struct_ports(
+    header: &Header<'_>,
+    markup: &Markup,
+) -> Result<Option<StructPorts>, GenerateError> {
+    let declarations = declarations(header.preprocessed)?;
+    let has_functions = !matches!(
+        plan::plan(header, markup, &declarations),
+        Err(GenerateError::NoFunctions { .. })
+    );
+    if markup.interfaces.is_empty() && has_functions {
+        return Ok(None);
+    }
+    ports::ports(header, markup, &declarations)
 }

@@ -15,6 +15,10 @@
 //!
 //! [skip]
 //! functions = ["gzprintf"]
+//!
+//! [interfaces.Bmi]                         # a struct of functions that take the struct first: a port
+//! functions.get_value_at_indices = { parameters = { count = "count" }, failed = "result != 0" }
+//! classes."heat.Heat" = { library = "libbmiheatc.so", register = "register_bmi_heat" }
 //! ```
 
 use std::collections::BTreeMap;
@@ -31,8 +35,30 @@ pub struct Markup {
     pub proxy: ProxyMarkup,
     /// Functions by name.
     pub functions: BTreeMap<String, FunctionMarkup>,
+    /// Structs of functions that are interfaces, by tag.
+    pub interfaces: BTreeMap<String, InterfaceMarkup>,
     /// What is left alone.
     pub skip: SkipMarkup,
+}
+
+/// What a mark-up says of a struct of functions.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct InterfaceMarkup {
+    /// Its functions by name; groups are those of the port.
+    pub functions: BTreeMap<String, FunctionMarkup>,
+    /// Classes of components by name.
+    pub classes: BTreeMap<String, ClassMarkup>,
+}
+
+/// A class of components that provide an interface out of a library.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ClassMarkup {
+    /// File of the library, as `dlopen` takes it.
+    pub library: String,
+    /// Its function that fills the struct.
+    pub register: String,
 }
 
 /// What a mark-up says of the interface.

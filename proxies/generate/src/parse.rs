@@ -72,6 +72,7 @@ pub fn declarations(preprocessed: &str) -> Result<Declarations, GenerateError> {
             ..Declarations::default()
         },
         n_unnamed: 0,
+        file: String::new(),
     };
     for declaration in &unit.0 {
         if let ExternalDeclaration::Declaration(declaration) = &declaration.node {
@@ -144,10 +145,13 @@ struct Reader<'t> {
     text: &'t PreparedText,
     found: Declarations,
     n_unnamed: usize,
+    /// File of the declaration that is read.
+    file: String,
 }
 
 impl Reader<'_> {
     fn declaration(&mut self, declaration: &Node<Declaration>) {
+        self.file = self.text.place(declaration.span.start).file;
         let specifiers = Specifiers::of(&declaration.node.specifiers);
         let base = self.base(&specifiers.types, &specifiers.qualifiers);
         for declarator in &declaration.node.declarators {
@@ -262,10 +266,10 @@ impl Reader<'_> {
                     }
                 }
             }
-            self.found
-                .types
-                .records
-                .insert(format!("{keyword} {tag}"), fields);
+            let name = format!("{keyword} {tag}");
+            let types = &mut self.found.types;
+            types.record_files.insert(name.clone(), self.file.clone());
+            types.records.insert(name, fields);
         }
         TypeKind::Record(keyword, tag)
     }

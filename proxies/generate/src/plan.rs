@@ -85,7 +85,7 @@ const COMMON_FOLDERS: [&str; 2] = ["include", "x86_64-linux-gnu"];
 impl Header<'_> {
     /// Whether what a file declares is this header's: the file itself, others in a folder of its own or of its name
     /// (`lzma/` beside `lzma.h`), and those that the mark-up names.
-    fn owns(&self, file: &str, further: &[String]) -> bool {
+    pub(crate) fn owns(&self, file: &str, further: &[String]) -> bool {
         let (own, other) = (Path::new(self.file), Path::new(file));
         let folder = own.parent().filter(|folder| {
             let name = folder.file_name().unwrap_or_default().to_string_lossy();
@@ -98,7 +98,7 @@ impl Header<'_> {
     }
 
     /// The name of the header without its ending, as a name of C.
-    fn stem(&self) -> String {
+    pub(crate) fn stem(&self) -> String {
         let stem = Path::new(self.include)
             .file_stem()
             .unwrap_or_default()
@@ -294,7 +294,7 @@ fn handle(signature: &Signature, types: &Types) -> Option<String> {
     }
 }
 
-fn parameters(
+pub(crate) fn parameters(
     prototype: &Prototype,
     markup: &FunctionMarkup,
     types: &Types,
@@ -338,7 +338,7 @@ fn number_if_many(kind: Kind, types: &Types) -> Kind {
     }
 }
 
-fn failed(
+pub(crate) fn failed(
     prototype: &Prototype,
     markup: &FunctionMarkup,
     types: &Types,
@@ -380,7 +380,7 @@ fn wrong(
     }
 }
 
-fn check_name(name: &str, what: &'static str) -> Result<(), GenerateError> {
+pub(crate) fn check_name(name: &str, what: &'static str) -> Result<(), GenerateError> {
     let is_fit = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') && name.len() < 200;
     if is_fit && name.starts_with(|c: char| !c.is_ascii_digit()) {
         return Ok(());

@@ -5,7 +5,8 @@ use std::fmt::Write;
 use crate::error::GenerateError;
 use crate::markup::Markup;
 use crate::parse::declarations;
-use crate::plan::{Header, Treatment, plan};
+use crate::plan::{Header, Interface, Treatment, plan};
+use crate::ports::{functions, interfaces};
 use crate::types::{Argument, TypeKind, Types};
 
 /// Words in the name of an argument that tells how much there is to do.
@@ -20,7 +21,16 @@ const SIZE_WORDS: [&str; 17] = [
 /// [`GenerateError`]: the header is not C, or declares no function.
 pub fn suggest_markup(header: &Header<'_>) -> Result<String, GenerateError> {
     let declarations = declarations(header.preprocessed)?;
-    let interface = plan(header, &Markup::default(), &declarations)?;
+    let structs = interfaces(header, &[], &declarations);
+    let interface = match plan(header, &Markup::default(), &declarations) {
+        Err(GenerateError::NoFunctions { .. }) if !structs.is_empty() => Interface {
+            name: header.stem(),
+            functions: Vec::new(),
+            left_alone: Vec::new(),
+            passed_over: Vec::new(),
+        },
+        planned => planned?,
+    };
     let mut text = format!(
         "# A first mark-up of {} by `mastermind proxy --suggest-markup`: arguments that look like sizes.\n\
          # name = \"expression of the arguments\"; `failed` is an expression of `result`.\n\n\
@@ -45,6 +55,35 @@ pub fn suggest_markup(header: &Header<'_>) -> Result<String, GenerateError> {
             function.name,
             sizes.join(", ")
         );
+    }
+    // Beside functions they are no more than a hint.
+    let hidden = if interface.functions.is_empty() {
+        ""
+    } else {
+        "# "
+    };
+    for tag in structs {
+        let _ = write!(
+            text,
+            "\n# A struct of functions that take it first: a port. `classes` names libraries that fill it.\n\
+             {hidden}[interfaces.{tag}]\n# classes.\"{}.Own\" = {{ library = \"libown.so\", register = \"register_own\" }}\n",
+            interface.name
+        );
+        for (name, signature) in functions(&tag, &declarations.types) {
+            let arguments = signature.parameters.iter();
+            let sizes: Vec<_> = arguments
+                .filter_map(|a| size(a, false, &declarations.types))
+                .collect();
+            let hidden = match sizes.is_empty() || signature.is_variadic {
+                true => "# ",
+                false => hidden,
+            };
+            let _ = writeln!(
+                text,
+                "{hidden}functions.{name} = {{ parameters = {{ {} }} }}",
+                sizes.join(", ")
+            );
+        }
     }
     for (name, reason) in &interface.left_alone {
         let _ = write!(text, "\n# {name} is left alone: {reason}\n");

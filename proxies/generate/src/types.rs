@@ -78,6 +78,8 @@ pub struct Types {
     pub enumerations: Vec<Enumeration>,
     /// Fields of each structure and union that is defined, by keyword and tag.
     pub records: BTreeMap<String, Vec<(String, Type)>>,
+    /// The file that defines each of them.
+    pub record_files: BTreeMap<String, String>,
 }
 
 impl Type {

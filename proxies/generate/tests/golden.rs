@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::{env, fs};
 
-use proxy_generate::{GenerateError, Header, Markup, generate, suggest_markup};
+use proxy_generate::{GenerateError, Header, Markup, generate, struct_ports, suggest_markup};
 
 fn fixture(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -14,7 +14,14 @@ fn fixture(name: &str) -> PathBuf {
 
 /// The header as a preprocessor would give it, but for what it includes.
 fn preprocessed() -> String {
-    let text = fs::read_to_string(fixture("sums.h")).expect("the header");
+    let before = "# 1 \"/usr/include/stddef.h\"\ntypedef unsigned long size_t;\n\
+                  typedef __builtin_va_list __gnuc_va_list;\ntypedef __gnuc_va_list va_list;\nint other(int n);\n";
+    format!("{before}{}", without_directives("sums.h"))
+}
+
+/// A header of the fixtures without comments and directives.
+fn without_directives(name: &str) -> String {
+    let text = fs::read_to_string(fixture(name)).expect("the header");
     let kept = text.lines().map(|line| {
         if line.starts_with('#') {
             ""
@@ -23,9 +30,7 @@ fn preprocessed() -> String {
         }
     });
     let kept: Vec<_> = kept.collect();
-    let before = "# 1 \"/usr/include/stddef.h\"\ntypedef unsigned long size_t;\n\
-                  typedef __builtin_va_list __gnuc_va_list;\ntypedef __gnuc_va_list va_list;\nint other(int n);\n";
-    format!("{before}# 1 \"/project/sums.h\"\n{}\n", kept.join("\n"))
+    format!("# 1 \"/project/{name}\"\n{}\n", kept.join("\n"))
 }
 
 fn without_comment(line: &str) -> &str {
@@ -64,6 +69,60 @@ fn the_source_is_as_it_was() {
         with_header(&preprocessed(), |header| generate(header, &markup)).expect("a proxy");
     assert_eq!(interface.functions.len(), 15);
     compare("sums_proxy.c", &source);
+}
+
+fn of_model<T>(act: impl FnOnce(&Header<'_>) -> T) -> T {
+    act(&Header {
+        include: "model.h",
+        file: "/project/model.h",
+        preprocessed: &without_directives("model.h"),
+        macros: &BTreeSet::new(),
+    })
+}
+
+#[test]
+fn the_ports_of_a_struct_are_as_they_were() {
+    let markup = Markup::read(&fs::read_to_string(fixture("model.toml")).expect("the mark-up"))
+        .expect("a mark-up");
+    let ports = of_model(|header| struct_ports(header, &markup)).expect("ports");
+    let ports = ports.expect("a port");
+    assert_eq!(ports.ports, [("model.Model".to_owned(), 6)]);
+    compare("model_ports.h", &ports.header);
+    compare("model_ports.c", &ports.source);
+    compare("model_component.c", &ports.component);
+    let suggested = of_model(suggest_markup).expect("a mark-up");
+    compare("model.toml", &suggested);
+    let markup = Markup::read(&suggested).expect("a mark-up");
+    let again = of_model(|header| struct_ports(header, &markup)).expect("ports");
+    assert_eq!(again.map(|ports| ports.ports), Some(ports.ports));
+}
+
+#[test]
+fn a_mark_up_of_a_struct_that_does_not_fit_is_refused() {
+    for (markup, words) in [
+        ("[interfaces.Nothing]", "no such struct, expected a struct"),
+        (
+            "[interfaces.Model]\nfunctions.updat = {}",
+            "cannot mark up function \"Model.updat\": not declared",
+        ),
+        (
+            "[interfaces.Model]\nfunctions.update = { parameters = { n = \"self\" } }",
+            "has the name \"self\", expected no argument",
+        ),
+        (
+            "[interfaces.Model]\nclasses.\"a b\" = {}",
+            "cannot use \"a b\"",
+        ),
+        (
+            "[interfaces.Model]\nfunctions.finalize = { failed = \"result\" }",
+            "has no result to look at",
+        ),
+    ] {
+        let markup = Markup::read(markup).expect("a mark-up");
+        let refused = of_model(|header| struct_ports(header, &markup));
+        let error = refused.expect_err("no ports").to_string();
+        assert!(error.contains(words), "{error}");
+    }
 }
 
 #[test]

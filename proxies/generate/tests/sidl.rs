@@ -74,6 +74,7 @@ fn the_ports_of_the_example_are_as_they_were() {
     compare("solver_ports.rs.txt", &library.rust());
     compare("solver_ports.h", &c.header);
     compare("solver_ports.c", &c.source);
+    compare("solver_ports.f90", &library.fortran("solver"));
     assert_eq!(library.left, []);
 }
 

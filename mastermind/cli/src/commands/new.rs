@@ -65,7 +65,7 @@ macro_rules! template {
 /// The door for components in C.
 pub const CCA_H: &str = include_str!("../../../../framework/abi/include/cca.h");
 
-const CCA_F90: &str = include_str!("../../../../framework/abi/include/cca.f90");
+pub(super) const CCA_F90: &str = include_str!("../../../../framework/abi/include/cca.f90");
 
 /// A name in the forms that sources need.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! `mastermind proxy`: a proxy of a C library, from its header; ports, from SIDL (`proxy/sidl.rs`).
 
 mod sidl;
+mod structs;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +11,9 @@ use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, anyhow, bail};
 use clap::Args;
-use proxy_generate::{Header, Interface, Markup, Treatment, generate, suggest_markup};
+use proxy_generate::{
+    GenerateError, Header, Interface, Markup, Treatment, generate, struct_ports, suggest_markup,
+};
 use serde::Serialize;
 
 use crate::destination::{Force, is_standard_output};
@@ -18,7 +21,11 @@ use crate::errors::WrongUse;
 use crate::output;
 
 /// What generated source includes, beside the header.
-const HEADERS: [(&str, &str); 2] = [
+const HEADERS: [(&str, &str); 3] = [
+    (
+        "cca_expression.h",
+        include_str!("../../../../framework/abi/include/cca_expression.h"),
+    ),
     (
         "cca_proxy.h",
         include_str!("../../../../framework/abi/include/cca_proxy.h"),
@@ -61,7 +68,7 @@ pub struct Proxy {
     /// The C compiler
     #[arg(long, value_name = "PROGRAM", default_value = "cc")]
     compiler: String,
-    /// For SIDL: the ports in Rust (a crate) or C (a header and a source) only [default: both]
+    /// For SIDL: the ports in Rust (a crate), C (a header and a source) or Fortran (a module over those) only [default: all]
     #[arg(long, value_name = "LANGUAGE")]
     language: Option<sidl::Language>,
     /// For SIDL: the folder `framework` of the sources, for Rust [default: the one that this program was built from]
@@ -87,6 +94,8 @@ struct Made<'a> {
     forwarded: Vec<Reason<'a>>,
     left_alone: Vec<Reason<'a>>,
     passed_over: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    struct_ports: Option<structs::MadePorts>,
 }
 
 #[derive(Serialize)]
@@ -132,8 +141,24 @@ impl Proxy {
                 self.header
             );
         }
-        let (interface, source) = generate(&header, &self.read_markup()?)?;
-        let made = self.write(&interface, &source, &folders)?;
+        let markup = self.read_markup()?;
+        let ports = struct_ports(&header, &markup)?
+            .map(|ports| self.write_struct_ports(ports, &folders))
+            .transpose()?;
+        let (interface, source) = match (generate(&header, &markup), ports.as_ref()) {
+            // All that it has are structs of functions.
+            (Err(GenerateError::NoFunctions { .. }), Some(ports)) => {
+                if self.json {
+                    output::json(ports)?;
+                } else {
+                    ports.tell();
+                }
+                return Ok(ExitCode::SUCCESS);
+            }
+            (generated, _) => generated?,
+        };
+        let mut made = self.write(&interface, &source, &folders)?;
+        made.struct_ports = ports;
         self.tell(&made)?;
         Ok(ExitCode::SUCCESS)
     }
@@ -247,6 +272,7 @@ impl Proxy {
                 .map(|(function, reason)| Reason { function, reason })
                 .collect(),
             passed_over: &interface.passed_over,
+            struct_ports: None,
         })
     }
 
@@ -275,6 +301,9 @@ impl Proxy {
     fn tell(&self, made: &Made<'_>) -> anyhow::Result<()> {
         if self.json {
             return output::json(made);
+        }
+        if let Some(ports) = &made.struct_ports {
+            ports.tell();
         }
         let written = made.library.as_ref().unwrap_or(&made.source);
         output::line(format!(

@@ -23,17 +23,16 @@ pub struct CSource {
 }
 
 /// A port with what its names begin with.
-struct Named<'a> {
-    library: &'a Library,
+pub(super) struct Named<'a> {
+    pub(super) library: &'a Library,
     /// Of the files.
-    file: String,
-    port: &'a Port,
-    stem: String,
+    pub(super) file: String,
+    pub(super) port: &'a Port,
+    pub(super) stem: String,
 }
 
-/// Makes both.
-pub fn source(library: &Library, file: &str) -> CSource {
-    let file = stem(file);
+/// The ports of a library with their names.
+pub(super) fn named<'a>(library: &'a Library, file: &str) -> Vec<Named<'a>> {
     let mut stems = BTreeSet::new();
     let mut named = Vec::new();
     for port in &library.ports {
@@ -48,11 +47,18 @@ pub fn source(library: &Library, file: &str) -> CSource {
         }
         named.push(Named {
             library,
-            file: file.clone(),
+            file: file.to_owned(),
             port,
             stem,
         });
     }
+    named
+}
+
+/// Makes both.
+pub fn source(library: &Library, file: &str) -> CSource {
+    let file = stem(file);
+    let named = named(library, &file);
     CSource {
         file_stem: file.clone(),
         header: header(library, &file, &named),
@@ -155,7 +161,7 @@ fn struct_source(file: &str, structure: &Struct) -> String {
 }
 
 /// All types of the methods, each once.
-fn used(library: &Library) -> BTreeSet<&Ty> {
+pub(super) fn used(library: &Library) -> BTreeSet<&Ty> {
     let methods = library.ports.iter().flat_map(|port| &port.methods);
     let both = methods.flat_map(|method| method.arguments.iter().chain(&method.results));
     both.map(|(_, ty)| ty).collect()
@@ -304,7 +310,7 @@ fn element_name(element: Element) -> &'static str {
     }
 }
 
-fn slice_name(file: &str, element: Element, access: Access) -> String {
+pub(super) fn slice_name(file: &str, element: Element, access: Access) -> String {
     let kind = match access {
         Access::Read => "slice",
         Access::Write => "slice_mut",
@@ -313,7 +319,7 @@ fn slice_name(file: &str, element: Element, access: Access) -> String {
     format!("{file}_{}_{kind}", element_name(element))
 }
 
-fn array_name(file: &str, element: Element, n: u32, access: Access) -> String {
+pub(super) fn array_name(file: &str, element: Element, n: u32, access: Access) -> String {
     let kind = match access {
         Access::Read => "",
         Access::Write => "_mut",
@@ -716,8 +722,8 @@ fn value_source(method: &Method, value: &Value, kind: Kind) -> String {
             );
             match (kind, sign) {
                 (Kind::Real, _) => format!("({left} {sign} {right})"),
-                (_, '/') => format!("cca_quotient({left}, {right})"),
-                (_, '%') => format!("cca_remainder({left}, {right})"),
+                (_, '/') => format!("cca_port_quotient({left}, {right})"),
+                (_, '%') => format!("cca_port_remainder({left}, {right})"),
                 // Without a sign it may overflow.
                 _ => format!("(int64_t)((uint64_t)({left}) {sign} (uint64_t)({right}))"),
             }

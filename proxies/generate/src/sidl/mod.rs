@@ -1,8 +1,10 @@
-//! From SIDL, the interface language of CCA and Babel, to ports: in Rust, and as a header and a source for C.
+//! From SIDL, the interface language of CCA and Babel, to ports: in Rust, as a header and a source for C, and as a module over
+//! these for Fortran.
 //!
 //! ```text
 //! text ──► tokens ──► declarations ──► ports ──► Rust source
-//!           lex         parse         resolve  └► C header and source
+//!           lex         parse         resolve  ├► C header and source
+//!                                              └► Fortran module
 //! ```
 //!
 //! What SIDL says crosses a border like this:
@@ -25,6 +27,7 @@
 
 mod c;
 mod error;
+mod fortran;
 mod lex;
 mod names;
 mod parameters;
@@ -84,5 +87,13 @@ impl Library {
     /// * `stem` - what the names of the files begin with, such as `solver` for `solver_ports.h`
     pub fn c(&self, stem: &str) -> CSource {
         c::source(self, stem)
+    }
+
+    /// The module for Fortran 2008 with ISO_C_BINDING; it is compiled after `cca.f90`, and linked with the source in C.
+    ///
+    /// # Arguments
+    /// * `stem` - as for [`Library::c`]
+    pub fn fortran(&self, stem: &str) -> String {
+        fortran::source(self, stem)
     }
 }

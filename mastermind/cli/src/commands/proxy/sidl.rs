@@ -1,4 +1,4 @@
-//! `mastermind proxy FILE.sidl`: ports in Rust and C, each with the proxy that measures its calls.
+//! `mastermind proxy FILE.sidl`: ports in Rust, C and Fortran, each with the proxy that measures its calls.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,20 +9,21 @@ use clap::ValueEnum;
 use proxy_generate::sidl::{Library, SidlFile, read};
 use serde::Serialize;
 
-use super::super::new::{CCA_H, PortCrate};
+use super::super::new::{CCA_F90, CCA_H, PortCrate};
 use super::{HEADERS, Proxy, run};
 use crate::destination::is_standard_output;
 use crate::errors::WrongUse;
 use crate::output;
 
 /// What the source in C includes, beside `cca.h` and `cca_recording.h`.
-const CCA_PORT_PROXY_H: &str =
+pub(super) const CCA_PORT_PROXY_H: &str =
     include_str!("../../../../../framework/abi/include/cca_port_proxy.h");
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Language {
     Rust,
     C,
+    Fortran,
 }
 
 /// What was made, for `--json`.
@@ -31,6 +32,7 @@ struct Made {
     ports: Vec<String>,
     rust: Option<PathBuf>,
     c: Option<PathBuf>,
+    fortran: Option<PathBuf>,
     left_out: Vec<LeftOut>,
 }
 
@@ -102,14 +104,20 @@ impl Proxy {
         } else {
             None
         };
-        let c = match wanted(Language::C) {
+        // Fortran's module is linked with the source in C.
+        let c = match wanted(Language::C) || wanted(Language::Fortran) {
             true => Some(self.write_c(&library, &stem)?),
+            false => None,
+        };
+        let fortran = match wanted(Language::Fortran) {
+            true => Some(self.write_fortran(&library, &stem)?),
             false => None,
         };
         let made = Made {
             ports: library.ports.iter().map(|port| port.name.clone()).collect(),
             rust,
             c,
+            fortran,
             left_out: library
                 .left
                 .into_iter()
@@ -191,10 +199,7 @@ impl Proxy {
         for (name, text) in
             headers.chain([("cca.h", CCA_H), ("cca_port_proxy.h", CCA_PORT_PROXY_H)])
         {
-            // The same for all ports of a folder.
-            if fs::read_to_string(folder.join(name)).ok().as_deref() != Some(text) {
-                self.write_file(&folder, name, text)?;
-            }
+            self.write_common(&folder, name, text)?;
         }
         if !self.source_only {
             let source = folder.join(format!("{file}_ports.c"));
@@ -210,7 +215,24 @@ impl Proxy {
         Ok(folder)
     }
 
-    fn write_file(&self, folder: &Path, name: &str, text: &str) -> anyhow::Result<()> {
+    fn write_fortran(&self, library: &Library, stem: &str) -> anyhow::Result<PathBuf> {
+        let folder = self.output.join("fortran");
+        let file = library.c(stem).file_stem;
+        let module = library.fortran(stem);
+        self.write_file(&folder, &format!("{file}_ports.f90"), &module)?;
+        self.write_common(&folder, "cca.f90", CCA_F90)?;
+        Ok(folder)
+    }
+
+    /// Writes a file that is the same for all ports of a folder.
+    pub(super) fn write_common(&self, folder: &Path, name: &str, text: &str) -> anyhow::Result<()> {
+        match fs::read_to_string(folder.join(name)).ok().as_deref() == Some(text) {
+            true => Ok(()),
+            false => self.write_file(folder, name, text),
+        }
+    }
+
+    pub(super) fn write_file(&self, folder: &Path, name: &str, text: &str) -> anyhow::Result<()> {
         fs::create_dir_all(folder)
             .with_context(|| format!("cannot make folder \"{}\"", folder.display()))?;
         self.force.write("file", &folder.join(name), text)
@@ -237,6 +259,12 @@ impl Proxy {
             output::line(format!(
                 "C: {}, whose source is compiled with a component",
                 c.display()
+            ));
+        }
+        if let Some(fortran) = &made.fortran {
+            output::line(format!(
+                "Fortran: {}, compiled in this order: cca.f90, the module, a component; linked with the source in C",
+                fortran.display()
             ));
         }
         Ok(())
