@@ -267,3 +267,84 @@ fn a_running_program_is_sent_to_another_library_and_back() {
     ]);
     assert!(nobody.error().contains("it does not listen"));
 }
+
+/// A shell starts two programs, one of them in each way that the C library has: the records of each are told apart, and one that is
+/// started without an environment is named.
+#[test]
+fn programs_that_others_start_are_told_apart() {
+    let sums = Sums::new();
+    sums.proxy();
+    std::fs::copy(sums.path("program"), sums.path("copied")).expect("a copy");
+    let starting = sums.path("starting");
+    output(
+        Command::new("cc")
+            .arg("-o")
+            .arg(&starting)
+            .arg(fixture("starting.c")),
+    );
+    let wrap = |line: &str| {
+        let mut arguments = vec!["wrap", "--proxy", "proxies/libsums_proxy.so"];
+        arguments.extend([
+            "--records",
+            "records",
+            "--overwrite",
+            "--",
+            "sh",
+            "-c",
+            line,
+        ]);
+        sums.scratch.mastermind(&arguments)
+    };
+    let once = plain(&sums);
+    for way in [
+        "execl",
+        "execlp",
+        "execle",
+        "system",
+        "popen",
+        "posix_spawn",
+    ] {
+        let ended = wrap(&format!(
+            "./program </dev/null; ./starting {way} ./copied </dev/null; ./program </dev/null"
+        ));
+        assert_eq!(ended.well(), once.repeat(3), "{way}");
+        let info = sums.scratch.mastermind(&["info", "records", "--json"]);
+        assert!(
+            info.stderr.contains("copied, program (2 processes); "),
+            "{way}: {info:?}"
+        );
+        let info: serde_json::Value = serde_json::from_str(&info.stdout).expect("JSON");
+        assert_eq!(
+            info["programs"],
+            serde_json::json!({"copied": 1, "program": 2})
+        );
+        let calls = |records: &str| {
+            let shown = sums
+                .scratch
+                .mastermind(&["profile", records, "--json"])
+                .well();
+            let shown: serde_json::Value = serde_json::from_str(&shown).expect("JSON");
+            let rows = shown["rows"].as_array().expect("rows").clone();
+            let mut own = rows.iter().filter(|row| row["name"] == "sums.sum_values");
+            own.next().and_then(|row| row["calls"].as_f64())
+        };
+        assert_eq!(calls("records"), Some(12.0), "{way}");
+        assert_eq!(calls("records:copied"), Some(4.0), "{way}");
+        assert_eq!(calls("records:program"), Some(8.0), "{way}");
+        let cleared = wrap(&format!("./starting {way} ./copied cleared </dev/null"));
+        assert!(
+            cleared
+                .stderr
+                .contains("started 1 time without the environment of wrap"),
+            "{way}: {cleared:?}"
+        );
+    }
+    let nobody = sums
+        .scratch
+        .mastermind(&["profile", "records:nobody"])
+        .error();
+    assert!(
+        nobody.contains("cannot read records of program \"nobody\""),
+        "{nobody}"
+    );
+}

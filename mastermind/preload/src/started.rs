@@ -67,6 +67,11 @@ static EXECVE: Real = Real::new(c"execve");
 static EXECV: Real = Real::new(c"execv");
 static EXECVP: Real = Real::new(c"execvp");
 static EXECVPE: Real = Real::new(c"execvpe");
+static EXECL: Real = Real::new(c"execl");
+static EXECLP: Real = Real::new(c"execlp");
+static EXECLE: Real = Real::new(c"execle");
+static SYSTEM: Real = Real::new(c"system");
+static POPEN: Real = Real::new(c"popen");
 static SPAWN: Real = Real::new(c"posix_spawn");
 static SPAWNP: Real = Real::new(c"posix_spawnp");
 
@@ -75,7 +80,11 @@ pub(crate) fn prepare() {
     if let Some(path) = variable(TRACE_VARIABLE).and_then(|path| CString::new(path).ok()) {
         let _ = FILE.set(path);
     }
-    for real in [&EXECVE, &EXECV, &EXECVP, &EXECVPE, &SPAWN, &SPAWNP] {
+    let all = [
+        &EXECVE, &EXECV, &EXECVP, &EXECVPE, &EXECL, &EXECLP, &EXECLE, &SYSTEM, &POPEN, &SPAWN,
+        &SPAWNP,
+    ];
+    for real in all {
         real.address();
     }
 }
@@ -224,6 +233,141 @@ pub unsafe extern "C" fn execvp(path: Text, arguments: Texts) -> c_int {
         let real: Option<Function> = std::mem::transmute(EXECVP.address());
         real.map_or_else(none, |real| real(path, arguments))
     }
+}
+
+/// The shell of `system` and `popen`.
+const SHELL: &CStr = c"/bin/sh";
+
+/// The C library's `system`.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn system(command: Text) -> c_int {
+    type Function = unsafe extern "C" fn(Text) -> c_int;
+    // SAFETY: as for `execve`.
+    unsafe {
+        // Without a command it only asks whether there is a shell.
+        if !command.is_null() {
+            note(SHELL.as_ptr(), environ);
+        }
+        let real: Option<Function> = std::mem::transmute(SYSTEM.address());
+        real.map_or_else(none, |real| real(command))
+    }
+}
+
+/// The C library's `popen`.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn popen(command: Text, mode: Text) -> *mut c_void {
+    type Function = unsafe extern "C" fn(Text, Text) -> *mut c_void;
+    // SAFETY: as for `execve`.
+    unsafe {
+        note(SHELL.as_ptr(), environ);
+        let real: Option<Function> = std::mem::transmute(POPEN.address());
+        real.map_or(ptr::null_mut(), |real| real(command, mode))
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod variadic {
+    //! `execl`, `execlp` and `execle`, whose arguments are as many as the caller says. Rust has no such functions, so each is a few
+    //! instructions: all registers that may hold an argument are kept, the line is written, and the C library's function is
+    //! jumped to with everything as it was.
+    //!
+    //! ```text
+    //! saved: path (rdi), then the arguments in rsi, rdx, rcx, r8, r9; the others on the caller's stack
+    //! ```
+
+    use super::{EXECL, EXECLE, EXECLP, Text, Texts, c_void, environ, note, ptr};
+
+    /// Registers with arguments, the path's the first.
+    const N_REGISTERS: usize = 6;
+    /// Arguments that are looked through for the last one.
+    const MAX_ARGUMENTS: usize = 1 << 20;
+
+    /// Notes the program that is about to be started.
+    ///
+    /// # Returns
+    /// The C library's function.
+    ///
+    /// # Safety
+    /// The arguments of a call of one of these functions: those in registers, those on the stack.
+    unsafe extern "C" fn note_list(
+        registers: *const Text,
+        stack: *const Text,
+        which: usize,
+    ) -> *mut c_void {
+        // SAFETY: required of the caller; the arguments end with null, and behind it `execle` has its environment.
+        unsafe {
+            let argument = |place: usize| match place {
+                0..N_REGISTERS => registers.add(place).read(),
+                _ => stack.add(place - N_REGISTERS).read(),
+            };
+            let environment = match which {
+                2 => {
+                    let end = (1..MAX_ARGUMENTS).find(|place| argument(*place).is_null());
+                    end.map_or(ptr::null(), |end| argument(end + 1).cast())
+                }
+                _ => environ,
+            };
+            note(argument(0), environment as Texts);
+        }
+        let real = [&EXECL, &EXECLP, &EXECLE][which];
+        match real.address() {
+            none if none.is_null() => missing as *mut c_void,
+            address => address,
+        }
+    }
+
+    extern "C" fn missing() -> std::ffi::c_int {
+        super::none()
+    }
+
+    macro_rules! list_function {
+        ($name:ident, $which:literal) => {
+            #[doc = concat!("The C library's `", stringify!($name), "`.")]
+            ///
+            /// # Safety
+            /// As there.
+            #[unsafe(naked)]
+            #[unsafe(no_mangle)]
+            pub unsafe extern "C" fn $name() -> std::ffi::c_int {
+                // `rax` has the number of vector registers with arguments: none.
+                core::arch::naked_asm!(
+                    "endbr64",
+                    "sub rsp, 56",
+                    "mov [rsp], rdi",
+                    "mov [rsp + 8], rsi",
+                    "mov [rsp + 16], rdx",
+                    "mov [rsp + 24], rcx",
+                    "mov [rsp + 32], r8",
+                    "mov [rsp + 40], r9",
+                    "mov rdi, rsp",
+                    "lea rsi, [rsp + 64]",
+                    concat!("mov edx, ", $which),
+                    "call {note}",
+                    "mov r11, rax",
+                    "mov rdi, [rsp]",
+                    "mov rsi, [rsp + 8]",
+                    "mov rdx, [rsp + 16]",
+                    "mov rcx, [rsp + 24]",
+                    "mov r8, [rsp + 32]",
+                    "mov r9, [rsp + 40]",
+                    "add rsp, 56",
+                    "xor eax, eax",
+                    "jmp r11",
+                    note = sym note_list,
+                )
+            }
+        };
+    }
+
+    list_function!(execl, 0);
+    list_function!(execlp, 1);
+    list_function!(execle, 2);
 }
 
 type Spawn = unsafe extern "C" fn(

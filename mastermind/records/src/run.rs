@@ -1,10 +1,10 @@
 //! All logs of a run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::damage::Damage;
-use crate::definition::MpiRoutineDefinition;
+use crate::definition::{MpiRoutineDefinition, PROGRAM_CLASS};
 use crate::error::RecordsError;
 use crate::layout::{Calibration, EXTENSION, LogIdentity};
 use crate::log::{Log, RunningSums};
@@ -62,6 +62,29 @@ impl Run {
         Self::open_with(directory, Some(rank), |path| {
             Log::open_behind(path, sums.remove(path))
         })
+    }
+
+    /// The programs that `wrap` has recorded, by name, with the number of their processes: several of a script or a pipeline.
+    pub fn programs(&self) -> BTreeMap<String, usize> {
+        let mut processes = BTreeMap::<&str, BTreeSet<u32>>::new();
+        for definitions in self.logs.iter().map(Log::definitions) {
+            let mut methods = definitions.methods();
+            if methods.any(|method| method.class == PROGRAM_CLASS) {
+                let run = &definitions.run;
+                let of_program = processes.entry(&run.assembly).or_default();
+                of_program.insert(run.forked_from.unwrap_or(run.process));
+            }
+        }
+        let counted = processes.into_iter();
+        counted
+            .map(|(name, processes)| (name.to_owned(), processes.len()))
+            .collect()
+    }
+
+    /// Leaves out what is not of one of [`Run::programs`].
+    pub fn keep_program(&mut self, name: &str) {
+        self.logs
+            .retain(|log| log.definitions().run.assembly == name);
     }
 
     fn open_those(directory: &Path, rank: Option<u32>) -> Result<Self, RecordsError> {

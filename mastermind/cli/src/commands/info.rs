@@ -1,5 +1,6 @@
 //! `mastermind info`: what the logs of a run know of it.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -32,6 +33,9 @@ pub struct Info {
 struct Told {
     #[serde(flatten)]
     info: RunInfo,
+    /// The programs that `wrap` has recorded, where there are several, with the number of their processes.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    programs: BTreeMap<String, usize>,
     /// What `run --adapt` decided.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     decisions: Vec<Decision>,
@@ -43,8 +47,11 @@ impl Info {
     /// # Errors
     /// There are no records; they cannot be read.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
+        let run = open(&self.records)?;
+        let programs = Some(run.programs()).filter(|programs| programs.len() > 1);
         let told = Told {
-            info: RunInfo::of(&open(&self.records)?),
+            info: RunInfo::of(&run),
+            programs: programs.unwrap_or_default(),
             decisions: decisions(&self.records)?,
         };
         if self.json {
