@@ -28,6 +28,18 @@ fn value(record: &Record<'_>, name: &str) -> i64 {
         .as_f64() as i64
 }
 
+/// The communicator that a call of MPI names is defined in its log, with as many ranks as the call says.
+fn check_communicator(log: &Log, record: &Record<'_>) {
+    let number = value(record, "comm");
+    if number < 0 {
+        return;
+    }
+    let mut known = log.definitions().mpi_communicators.iter();
+    let known = known.find(|known| known.number == number);
+    let ranks = known.map(|known| i64::from(known.ranks));
+    assert_eq!(ranks, Some(value(record, "ranks")), "{record:?}");
+}
+
 /// Compares each call of the mesh with the calls of MPI made from it.
 ///
 /// # Returns
@@ -39,6 +51,7 @@ fn check(log: &Log) -> BTreeMap<&'static str, i64> {
     for record in log.records() {
         let method = record.method;
         if method.is_mpi() {
+            check_communicator(log, &record);
             let Some(parent) = record.parent_seq else {
                 continue;
             };
@@ -101,6 +114,11 @@ fn operations_of_a_mesh_have_the_messages_that_mpi_has() {
             scratch
                 .verb("run", &assembly, &[&run[..], &steps].concat())
                 .well();
+            let shown = scratch.mastermind(&["profile", "r", "--mpi", "--json"]);
+            let shown: serde_json::Value = serde_json::from_str(&shown.well()).expect("JSON");
+            let rows = |table: &str| shown[table].as_array().map_or(0, Vec::len);
+            assert_eq!(rows("ranks"), 3, "{file} under {name}: {shown}");
+            assert!(rows("communicators") >= 3, "{file} under {name}: {shown}");
             let run = Run::open(&scratch.path("r")).expect("records");
             let mut bytes = BTreeMap::<&str, i64>::new();
             for of_log in run.logs().iter().map(check) {

@@ -105,16 +105,14 @@ fn peers_have_a_meaning_in_every_communicator() {
             );
         }
         communicators(&scratch, mpi);
+        by_communicator(&scratch, mpi);
         matrix(&scratch, mpi);
     }
 }
 
 /// The numbers of communicators are explained by their ranks.
 fn communicators(scratch: &Scratch, mpi: &str) {
-    let shown = scratch
-        .mastermind(&["profile", "records", "--mpi", "--json"])
-        .well();
-    let shown: Value = serde_json::from_str(&shown).expect("JSON");
+    let shown = shown(scratch, "--mpi");
     let rows = shown["communicators"].as_array().expect("rows");
     for rank in 0..4i64 {
         let own = rows.iter().filter(|row| row["rank"] == rank);
@@ -139,11 +137,45 @@ fn communicators(scratch: &Scratch, mpi: &str) {
     }
 }
 
+/// Calls are told apart by the size of their communicator and of their message.
+fn by_communicator(scratch: &Scratch, mpi: &str) {
+    let shown = shown(scratch, "--mpi");
+    let rows = shown["by_communicator"].as_array().expect("rows");
+    let of = |function: &str| -> Vec<[u64; 6]> {
+        let columns = [
+            "from_ranks",
+            "to_ranks",
+            "from_bytes",
+            "to_bytes",
+            "calls",
+            "bytes",
+        ];
+        let own = rows.iter().filter(|row| row["name"] == function);
+        let mut own: Vec<_> = own
+            .map(|row| columns.map(|column| row[column].as_u64().expect(column)))
+            .collect();
+        own.sort_unstable();
+        own
+    };
+    let exchanged = 4 * (101..=108).sum::<u64>();
+    assert_eq!(
+        of("MPI_Sendrecv"),
+        [[2, 3, 64, 127, 32, exchanged]],
+        "{mpi}"
+    );
+    let broadcast = 4 * (201..=204).sum::<u64>();
+    assert_eq!(of("MPI_Bcast"), [[4, 7, 128, 255, 16, broadcast]], "{mpi}");
+    // Communicators of one rank are duplicated, those of four divided.
+    assert_eq!(of("MPI_Comm_dup"), [[1, 1, 0, 0, 16, 0]], "{mpi}: {shown}");
+}
+
+fn shown(scratch: &Scratch, table: &str) -> Value {
+    let shown = scratch.mastermind(&["profile", "records", table, "--json"]);
+    serde_json::from_str(&shown.well()).expect("JSON")
+}
+
 fn matrix(scratch: &Scratch, mpi: &str) {
-    let shown = scratch
-        .mastermind(&["profile", "records", "--matrix", "--json"])
-        .well();
-    let shown: Value = serde_json::from_str(&shown).expect("JSON");
+    let shown = shown(scratch, "--matrix");
     let cells = shown["cells"].as_array().expect("cells");
     let cell = |from: u32, to: u32| {
         let found = cells
@@ -157,8 +189,11 @@ fn matrix(scratch: &Scratch, mpi: &str) {
     assert_eq!(cell(0, 1), known(4, odd), "{mpi}");
     assert_eq!(cell(0, 2), known(4 + 3, even + 48), "{mpi}");
     assert_eq!(cell(0, 3), known(1, 41), "{mpi}");
-    assert_eq!(cell(3, 1), known(4, even), "{mpi}");
-    assert_eq!(cell(3, 0), None, "{mpi}");
+    // Of persistent requests too, whose sends one call starts together.
+    assert_eq!(cell(3, 1), known(4 + 2, even + 140), "{mpi}");
+    assert_eq!(cell(3, 0), known(2, 120), "{mpi}");
+    assert_eq!(cell(1, 0), known(4, odd), "{mpi}");
+    assert_eq!(cell(2, 1), None, "{mpi}");
     scratch
         .mastermind(&["plot", "records", "--kind", "matrix", "-o", "matrix.svg"])
         .well();

@@ -196,6 +196,12 @@ fn a_request_completes_with_its_bytes_and_peer() {
                 "{mpi}"
             );
             assert_eq!(of("MPI_Start"), list(&[with("MPI_Start", 56, 2)]), "{mpi}");
+            // Three of these were sends.
+            assert_eq!(
+                of("MPI_Start_send"),
+                list(&[with("MPI_Start_send", 56, 3)]),
+                "{mpi}"
+            );
         }
     }
 }

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::ptr;
 
 use cca_abi::recording::{
-    ClockFunction, MPI_PROXY_SYMBOL, MpiCommunicator, MpiProxyEntry, MpiProxyFunctions, Recorder,
+    ClockFunction, MPI_PROXY_SYMBOL, MpiCommunicatorCallback, MpiProxyEntry, MpiProxyFunctions,
+    Recorder,
 };
 use libloading::os::unix::{Library as Handle, RTLD_GLOBAL, RTLD_NOW};
 
@@ -95,11 +96,11 @@ impl MpiProxy {
     }
 
     /// Has `callback` called with each communicator that a recorded call is the first to use from now on, before that call begins.
-    pub fn on_communicator(
-        &self,
-        callback: unsafe extern "C" fn(communicator: *const MpiCommunicator),
-    ) {
-        (self.functions.on_communicator)(Some(callback));
+    ///
+    /// # Arguments
+    /// * `callback` - gets null as its context
+    pub fn on_communicator(&self, callback: MpiCommunicatorCallback) {
+        (self.functions.on_communicator)(ptr::null_mut(), Some(callback));
     }
 
     /// What was spent in MPI so far, by function, those that were called; without what went into a recorder's logs.
@@ -169,6 +170,14 @@ impl AttachedMpi {
         unsafe { record(ids.as_ptr(), ids.len() as u64, u32::from(call_sites)) != 0 }
     }
 
+    /// As [`MpiProxy::on_communicator`], until this is dropped.
+    ///
+    /// # Safety
+    /// `callback` may be called with `context` as long as this lives.
+    pub unsafe fn on_communicator(&self, context: *mut c_void, callback: MpiCommunicatorCallback) {
+        (self.proxy.functions.on_communicator)(context, Some(callback));
+    }
+
     /// As [`MpiProxy::routines`].
     pub fn routines(&self) -> Vec<MpiRoutine> {
         self.proxy.routines()
@@ -177,6 +186,7 @@ impl AttachedMpi {
 
 impl Drop for AttachedMpi {
     fn drop(&mut self) {
+        (self.proxy.functions.on_communicator)(ptr::null_mut(), None);
         // SAFETY: null is allowed.
         unsafe { (self.proxy.functions.attach)(ptr::null()) };
     }

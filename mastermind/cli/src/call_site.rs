@@ -108,6 +108,7 @@ pub fn file(directory: &Path, rank: u32) -> PathBuf {
 
 /// The call sites that `wrap` left beside the logs; none where it was not asked for them.
 pub fn read(directory: &Path) -> Vec<CallSite> {
+    let (directory, _) = crate::commands::profile::selected(directory);
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let is_one = |path: &PathBuf| path.to_string_lossy().ends_with(FILES);
     let files = entries.map(|entry| entry.path()).filter(is_one);

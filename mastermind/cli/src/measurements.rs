@@ -178,7 +178,14 @@ pub fn metrics(
     Ok(list)
 }
 
+/// What the names of MPI's functions begin with.
+const MPI_METHODS: &str = "MPI::MPI.";
+
 /// The samples of all methods in all inputs; what is set aside is told on standard error.
+///
+/// # Arguments
+/// * `statistic` - what stands for the calls at a coordinate; by default the mean, and of functions of MPI the median: a call that waits
+///   for another rank lasts as long as that is late, which says nothing of the message
 ///
 /// # Errors
 /// As [`each_call`].
@@ -186,10 +193,15 @@ pub fn read(
     inputs: &[PathBuf],
     reading: &Reading,
     metric: &Metric,
-    statistic: Statistic,
+    statistic: Option<Statistic>,
 ) -> anyhow::Result<Vec<Samples>> {
     let metric = with_unit(inputs, reading, metric)?;
-    let mut set = SampleSet::new(metric.clone()).with_statistic(statistic);
+    let set = SampleSet::new(metric.clone());
+    let mut set = match statistic {
+        Some(statistic) => set.with_statistic(statistic),
+        None if metric.is_time() => set.with_statistic_of(MPI_METHODS, Statistic::Median),
+        None => set,
+    };
     each_call(inputs, reading, &metric, &mut set)?;
     Ok(set.finish())
 }
@@ -315,14 +327,16 @@ enum Source {
 
 /// What an input is: a folder with logs, a folder with files of a known format, or such a file.
 fn source(input: &Path, reading: &Reading) -> anyhow::Result<Source> {
-    if !input.is_dir() {
+    let (folder, program) = profile::selected(input);
+    if !folder.is_dir() {
         return Ok(Source::Tables(vec![Table::new(input, reading)?]));
     }
     let error = match profile::open(input) {
         Ok(run) => return Ok(Source::Records(run)),
         Err(error) => error,
     };
-    if !matches!(error.downcast_ref(), Some(RecordsError::NoLogs { .. })) {
+    let has_no_logs = matches!(error.downcast_ref(), Some(RecordsError::NoLogs { .. }));
+    if !has_no_logs || program.is_some() {
         return Err(error);
     }
     let failed = || format!("cannot read measurements \"{}\"", input.display());

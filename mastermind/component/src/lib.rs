@@ -15,6 +15,7 @@
 mod adaptation;
 mod call_graph;
 mod calls;
+mod communicators;
 mod mastermind;
 mod measurement;
 pub mod names;

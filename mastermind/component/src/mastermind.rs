@@ -1,15 +1,19 @@
 //! The component that proxies record through.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ffi::c_void;
 use std::fs::File;
 use std::io::{self, Read};
+use std::panic::catch_unwind;
 use std::path::Path;
+use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use cca_abi::recording::{MethodPointer, ProxyMethod, Recorder};
 use cca_abi::{MethodDescriptor, RSlice};
 use cca_core::KeptWays;
-use cca_loader::{AttachedMpi, MpiProxy, MpiRoutine};
+use cca_loader::{AttachedMpi, MpiCommunicator, MpiProxy, MpiRoutine};
 use cca_ports::{
     CommPort, MPI_GROUP, MonitorPort, MonitoredInstance, MonitoredMethod, PerfParamPort, PortError,
     RecorderPointer, Services,
@@ -22,6 +26,7 @@ use mastermind_records::definition::{
 };
 use mastermind_records::{Definition, RecordsError};
 
+use crate::communicators::{MAX_COMMUNICATORS, communicator_definition};
 use crate::measurement::Measurement;
 use crate::record_objects::PerfParam;
 use crate::summary;
@@ -43,6 +48,8 @@ pub struct Mastermind {
     summarised: OnceLock<MpiRoutinesDefinition>,
     /// The methods that calls of MPI are recorded as, if they are.
     mpi_events: OnceLock<Vec<u32>>,
+    /// Communicators that it has told of.
+    n_communicators: AtomicUsize,
     known: Mutex<Known>,
     perf_param: Arc<PerfParam>,
 }
@@ -105,6 +112,7 @@ impl Mastermind {
             measurement: OnceLock::new(),
             summarised: OnceLock::new(),
             mpi_events: OnceLock::new(),
+            n_communicators: AtomicUsize::new(0),
             known: Mutex::default(),
             perf_param: Arc::default(),
         });
@@ -134,10 +142,18 @@ impl Mastermind {
         let attached = unsafe { mpi.attach(self.recorder.recorder()) };
         let attached = attached.map_err(PortError::failed)?;
         if let Some(ids) = self.mpi_events.get() {
-            attached.record_events(ids, false);
+            self.record_events(&attached, ids);
         }
         *locked(&self.attached) = Some(attached);
         Ok(())
+    }
+
+    /// Has calls of MPI recorded as these methods, and the communicators that they name defined.
+    fn record_events(&self, mpi: &AttachedMpi, ids: &[u32]) -> bool {
+        let context = ptr::from_ref(self).cast_mut().cast();
+        // SAFETY: this is within the `Arc` that `add` made, which lives longer than what is attached (`finish`).
+        unsafe { mpi.on_communicator(context, know_communicator) };
+        mpi.record_events(ids, false)
     }
 
     /// Records each call of MPI from now on with its bytes, its peer and its number of ranks.
@@ -149,7 +165,7 @@ impl Mastermind {
             .mpi_events
             .get_or_init(|| self.recorder.register_mpi(false));
         match &*locked(&self.attached) {
-            Some(mpi) if mpi.record_events(ids, false) => Ok(()),
+            Some(mpi) if self.record_events(mpi, ids) => Ok(()),
             _ => Err(PortError::failed("MPI is not measured, expected it to be")),
         }
     }
@@ -331,6 +347,27 @@ impl Mastermind {
             Err(shared) => shared.recorder.finish_in_use(),
         }
     }
+}
+
+/// Writes down a communicator that recorded calls name from now on.
+///
+/// # Safety
+/// The context is a [`Mastermind`], and the communicator has as many ranks as it says.
+unsafe extern "C" fn know_communicator(
+    mastermind: *mut c_void,
+    communicator: *const MpiCommunicator,
+) {
+    // No panic goes into the component that calls MPI.
+    let _ = catch_unwind(|| {
+        // SAFETY: required of the caller.
+        let mastermind = unsafe { &*mastermind.cast::<Mastermind>() };
+        let n_told = mastermind.n_communicators.fetch_add(1, Ordering::Relaxed);
+        if n_told < MAX_COMMUNICATORS {
+            // SAFETY: required of the caller.
+            let definition = unsafe { communicator_definition(&*communicator) };
+            mastermind.recorder.announce(definition);
+        }
+    });
 }
 
 /// What the proxy of MPI has counted by itself, as definitions.

@@ -8,7 +8,7 @@ use cca_abi::recording::{ProxyMethod, Recorder, Recording};
 use cca_loader::{AttachedMpi, LibraryProxy, LoadError, MpiCommunicator, MpiProxy};
 use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder, RunTotals};
 use mastermind_records::definition::{
-    MethodDefinition, MpiCommunicatorDefinition, MpiPhaseDefinition, PROGRAM_CLASS, RunDefinition,
+    MethodDefinition, MpiPhaseDefinition, PROGRAM_CLASS, RunDefinition,
 };
 use mastermind_records::{ChunkSizes, Definition, RecordsError, check_file_size};
 use rustix::thread::{Pid, gettid};
@@ -21,6 +21,7 @@ mod libraries;
 pub use adapting::{LibraryAdaptation, several_ranks};
 use libraries::Libraries;
 
+use crate::communicators::{MAX_COMMUNICATORS, communicator_definition};
 use crate::mastermind::{mpi_routines, routine_definitions};
 
 /// The environment variable through which `mastermind wrap` reaches the library that it preloads; a [`WrapConfig`] in JSON.
@@ -43,9 +44,6 @@ const NOTE_EXTENSION: &str = "note";
 
 /// Most phases that a process tells of; what comes after is of the last one. Each is a definition in every log.
 const MAX_PHASES: usize = 4096;
-
-/// Most communicators that a process tells of.
-const MAX_COMMUNICATORS: usize = 4096;
 
 /// What is to be recorded of a program, and where.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -308,24 +306,18 @@ impl Wrapped {
         self.recorder.announce(Definition::MpiPhase(phase));
     }
 
-    /// Takes note of a communicator that recorded calls name from now on, which has as many ranks as it says.
-    pub fn know_communicator(&mut self, communicator: &MpiCommunicator) {
+    /// Takes note of a communicator that recorded calls name from now on.
+    ///
+    /// # Safety
+    /// It has as many ranks as it says.
+    pub unsafe fn know_communicator(&mut self, communicator: &MpiCommunicator) {
         if self.n_communicators == MAX_COMMUNICATORS {
             return;
         }
         self.n_communicators += 1;
-        let (n, ranks) = (communicator.n_ranks as usize, communicator.world_ranks);
-        let definition = MpiCommunicatorDefinition {
-            number: communicator.number,
-            own: communicator.own,
-            is_inter: communicator.is_inter != 0,
-            ranks: communicator.n_ranks,
-            // SAFETY: the proxy of MPI made it, with a list of that length.
-            world_ranks: (!ranks.is_null())
-                .then(|| unsafe { std::slice::from_raw_parts(ranks, n) }.to_vec()),
-        };
-        self.recorder
-            .announce(Definition::MpiCommunicator(definition));
+        // SAFETY: required of the caller.
+        let definition = unsafe { communicator_definition(communicator) };
+        self.recorder.announce(definition);
     }
 
     /// Ends the recording, in a process that is about to end.

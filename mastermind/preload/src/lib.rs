@@ -12,7 +12,7 @@
 //! A thin door: [`mastermind_component::Wrapped`] does the work. Nothing is printed here; what goes wrong is left in a file
 //! for `wrap` to tell, and the program goes on without a measurement.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -181,12 +181,12 @@ extern "C" fn begin_phase(level: c_int) {
 
 /// # Safety
 /// The communicator has as many ranks as it says.
-unsafe extern "C" fn know_communicator(communicator: *const MpiCommunicator) {
+unsafe extern "C" fn know_communicator(_: *mut c_void, communicator: *const MpiCommunicator) {
     let _ = catch_unwind(|| {
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(wrapped) = running.as_mut().filter(|wrapped| wrapped.is_own_process()) {
             // SAFETY: required of the caller.
-            wrapped.know_communicator(unsafe { &*communicator });
+            unsafe { wrapped.know_communicator(&*communicator) };
         }
     });
 }

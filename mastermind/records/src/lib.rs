@@ -52,7 +52,8 @@ pub use info::{ClockInfo, RunInfo};
 pub use layout::{Calibration, LogIdentity};
 pub use log::{Log, OpenCallInfo, RunningSums, is_being_written};
 pub use mpi::{
-    CallTimes, MessageSizes, MpiCalls, MpiPhase, MpiRank, ended_by, sends, starts_or_ends,
+    CallTimes, CommunicatorClass, MessageSizes, MpiCalls, MpiPhase, MpiRank, ended_by, sends,
+    starts_or_ends,
 };
 pub use path_totals::PathTimes;
 pub use preparer::ChunkPreparer;

@@ -164,6 +164,15 @@ impl MessageSizes {
     }
 }
 
+/// Calls in communicators of about one size, with messages of about one size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CommunicatorClass {
+    /// `k` for 2ᵏ up to 2ᵏ⁺¹ − 1 ranks.
+    pub ranks: u32,
+    /// `k` for 2ᵏ up to 2ᵏ⁺¹ − 1 bytes; `None` for none.
+    pub bytes: Option<u32>,
+}
+
 /// The recorded calls of one function of MPI, of one rank, from one place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MpiCalls {
@@ -179,6 +188,8 @@ pub struct MpiCalls {
     pub times: CallTimes,
     /// Their messages.
     pub sizes: MessageSizes,
+    /// Times and bytes by communicator and message.
+    pub by_communicator: BTreeMap<CommunicatorClass, (CallTimes, u64)>,
     /// Bytes and messages by the receiver's rank in `MPI_COMM_WORLD`; of functions that send to one.
     pub to: BTreeMap<u32, (u64, u64)>,
 }
@@ -243,12 +254,16 @@ fn sends_to_one(function: &str) -> bool {
             | "Sendrecv_replace"
             | "Isendrecv"
             | "Isendrecv_replace"
+            | "Start_send"
     )
 }
 
 /// Whether a function sends what its bytes count, or takes part in an exchange of so many.
 pub fn sends(function: &str) -> bool {
     let name = function.strip_prefix("MPI_").unwrap_or(function);
+    if name == "Start_send" {
+        return true;
+    }
     let others = [
         "Recv", "Irecv", "Mrecv", "Imrecv", "Wait", "Test", "Start", "File_", "Get",
     ];
@@ -277,6 +292,24 @@ impl Run {
             Some(sum)
         };
         ranks.filter_map(rank).collect()
+    }
+
+    /// What each rank did with its time, of an assembly whose calls of MPI were recorded one by one: from its first record to its
+    /// last one.
+    pub fn assembly_mpi_ranks(&self) -> Vec<MpiRank> {
+        let rank = |rank| {
+            let whole_ns = self.logs_of(rank).map(|(log, _)| {
+                let start_ns = log.records().map(|record| record.start_ns).min();
+                start_ns.map_or(0, |start_ns| ended_by(log, start_ns))
+            });
+            let mut sum = MpiRank {
+                rank,
+                ..MpiRank::default()
+            };
+            sum.add(&self.mpi_routines(rank), whole_ns.max().unwrap_or(0));
+            sum
+        };
+        self.ranks().into_iter().map(rank).collect()
     }
 
     /// The phases of a rank, one if it never called `MPI_Pcontrol`; none of a run that was not wrapped.
@@ -352,6 +385,11 @@ impl Run {
                 });
                 known.times.add(&sum.times);
                 known.sizes.add(&sum.sizes);
+                for (class, (times, bytes)) in sum.by_communicator {
+                    let known = known.by_communicator.entry(class).or_default();
+                    known.0.add(&times);
+                    known.1 = known.1.saturating_add(bytes);
+                }
                 for (to, (messages, bytes)) in sum.to {
                     let known = known.to.entry(to).or_default();
                     known.0 += messages;
@@ -367,6 +405,8 @@ impl Run {
 struct Call {
     times: CallTimes,
     bytes: u64,
+    /// Of its communicator; 0 where there is none.
+    ranks: u64,
     world_peer: Option<u32>,
     site: Option<u64>,
 }
@@ -383,6 +423,7 @@ impl Call {
                 greatest_ns: ns,
             },
             bytes: 0,
+            ranks: 0,
             world_peer: None,
             site: None,
         };
@@ -392,6 +433,7 @@ impl Call {
             };
             match &*definition.name {
                 "bytes" if !record.failed => call.bytes = value.max(0).cast_unsigned(),
+                "ranks" => call.ranks = value.max(0).cast_unsigned(),
                 "world_peer" => call.world_peer = u32::try_from(value).ok(),
                 _ if definition.is_call_site() => call.site = Some(value.cast_unsigned()),
                 _ => {}
@@ -402,6 +444,13 @@ impl Call {
 
     fn add_to(&self, sum: &mut MpiCalls) {
         sum.times.add(&self.times);
+        if let Some(ranks) = self.ranks.checked_ilog2() {
+            let bytes = self.bytes.checked_ilog2();
+            let class = CommunicatorClass { ranks, bytes };
+            let known = sum.by_communicator.entry(class).or_default();
+            known.0.add(&self.times);
+            known.1 = known.1.saturating_add(self.bytes);
+        }
         if self.bytes == 0 {
             // A message without bytes is one all the same.
             if let Some(to) = self.world_peer.filter(|_| sends_to_one(&sum.function)) {

@@ -12,7 +12,7 @@ use crate::message::{Arguments, MAX_WORDS, Moved};
 use crate::pending::forget;
 use crate::request::{Requests, Role};
 use crate::status::OwnStatuses;
-use crate::wrappers::{ENTRIES, HANDLES, MESSAGES, N_FUNCTIONS, ROLES};
+use crate::wrappers::{ENTRIES, HANDLES, MESSAGES, N_FUNCTIONS, ROLES, STARTED_SEND};
 
 /// Whether calls go through [`enter`]: 0 if none is recorded; the exported functions look here (`entry.rs`).
 pub(crate) static STATE: AtomicU8 = AtomicU8::new(UNDECIDED);
@@ -23,7 +23,8 @@ const RECORDED: u8 = 1;
 /// With the address that it returns to.
 const WITH_SITES: u8 = 2;
 
-static METHODS: [ProxyMethod; N_FUNCTIONS] = [const { ProxyMethod::new() }; N_FUNCTIONS];
+/// Those of the functions, and that of sends that were started.
+static METHODS: [ProxyMethod; N_FUNCTIONS + 1] = [const { ProxyMethod::new() }; N_FUNCTIONS + 1];
 
 /// Those of them that are in registers.
 const N_REGISTERS: usize = 6;
@@ -32,9 +33,9 @@ const N_REGISTERS: usize = 6;
 const N_WITH_SITE: usize = MPI_EVENT_PARAMETERS.len();
 const N_WITHOUT: usize = N_WITH_SITE - 1;
 
-/// Records each call from now on as the methods with these ids, one a function; none if there are not as many.
+/// Records each call from now on as the methods with these ids, one a name; none if there are not as many.
 pub(crate) fn record(ids: &[u32], with_sites: bool) -> bool {
-    let all = ids.len() == N_FUNCTIONS;
+    let all = ids.len() == METHODS.len();
     if all {
         for (method, id) in METHODS.iter().zip(ids) {
             method.register(*id);
@@ -126,6 +127,18 @@ pub(crate) unsafe extern "C-unwind" fn enter(
     }
 }
 
+/// Records each message that a call has started to send, which takes no time any more.
+#[cold]
+fn record_sends<const N: usize>(recorder: &Recorder, sends: &[Moved], site: usize) {
+    for moved in sends {
+        let words = moved.words(site);
+        if let Some(recording) = Recording::<N>::begin(recorder, &METHODS[STARTED_SEND], || words) {
+            let now = recording.start();
+            recording.end_at(now, false, words);
+        }
+    }
+}
+
 impl Entered<'_> {
     fn arguments(&self) -> Arguments<'_> {
         Arguments {
@@ -192,6 +205,9 @@ impl Entered<'_> {
             moved = unsafe { requests.after(role, self.arguments(), moved) };
         }
         recording.end_at(stop, has_failed, moved.words(site));
+        if matches!(role, Role::StartsOne | Role::StartsAll) && !has_failed {
+            record_sends::<N>(recorder, &requests.started_sends(role), site);
+        }
         (result, has_failed)
     }
 

@@ -12,7 +12,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use cca_abi::recording::MpiCommunicator;
+use cca_abi::recording::{MpiCommunicator, MpiCommunicatorCallback};
 
 use crate::handle::{Kind, predefined};
 use crate::target::Target;
@@ -187,10 +187,13 @@ pub(crate) fn forget_all() {
 
 /// Whom to tell of communicators; null for no one.
 static CALLBACK: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
+/// What it is told with.
+static CONTEXT: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 
-/// Has `callback` called with each communicator that is found from now on.
-pub(crate) fn on_communicator(callback: Option<unsafe extern "C" fn(*const MpiCommunicator)>) {
+/// Has `callback` called with each communicator that is found from now on, and with `context`.
+pub(crate) fn on_communicator(context: *mut c_void, callback: Option<MpiCommunicatorCallback>) {
     let address = callback.map_or(ptr::null_mut(), |callback| callback as *mut ());
+    CONTEXT.store(context, Ordering::Release);
     CALLBACK.store(address, Ordering::Release);
 }
 
@@ -210,8 +213,8 @@ fn tell(communicator: &Communicator) {
     };
     // SAFETY: `on_communicator` stored such a function there; what it gets is valid as long as the call lasts.
     unsafe {
-        let callback: unsafe extern "C" fn(*const MpiCommunicator) = std::mem::transmute(callback);
-        callback(&raw const told);
+        let callback: MpiCommunicatorCallback = std::mem::transmute(callback);
+        callback(CONTEXT.load(Ordering::Acquire), &raw const told);
     }
 }
 

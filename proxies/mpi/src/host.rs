@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
-use cca_abi::recording::{ClockFunction, MpiCommunicator, MpiProxyFunctions, Recorder};
+use cca_abi::recording::{ClockFunction, MpiCommunicatorCallback, MpiProxyFunctions, Recorder};
 
 use crate::totals::sums;
 use crate::wrappers::NAMES;
@@ -23,7 +23,7 @@ static FUNCTIONS: MpiProxyFunctions = MpiProxyFunctions {
 
 /// The entry point, [`cca_abi::recording::MpiProxyEntry`].
 #[unsafe(no_mangle)]
-pub extern "C" fn proxy_mpi_v2() -> *const MpiProxyFunctions {
+pub extern "C" fn proxy_mpi_v3() -> *const MpiProxyFunctions {
     &raw const FUNCTIONS
 }
 
@@ -72,10 +72,8 @@ extern "C" fn on_pcontrol(callback: Option<extern "C" fn(level: c_int)>) {
     phase::on_pcontrol(callback);
 }
 
-extern "C" fn on_communicator(
-    callback: Option<unsafe extern "C" fn(communicator: *const MpiCommunicator)>,
-) {
-    facts::on_communicator(callback);
+extern "C" fn on_communicator(context: *mut c_void, callback: Option<MpiCommunicatorCallback>) {
+    facts::on_communicator(context, callback);
 }
 
 extern "C" fn before_first_call(callback: Option<extern "C" fn()>) {

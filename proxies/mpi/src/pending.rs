@@ -36,6 +36,8 @@ pub(crate) struct Pending {
     pub(crate) is_persistent: bool,
     /// Whether it is completed with a status.
     pub(crate) is_receive: bool,
+    /// Whether it sends to one rank, each time that it is started.
+    pub(crate) is_send: bool,
     /// Whether it has been started and not completed.
     pub(crate) is_active: bool,
 }
@@ -96,6 +98,7 @@ impl Table {
                 moved: Moved::NOTHING,
                 is_persistent: false,
                 is_receive: false,
+                is_send: false,
                 is_active: false,
             },
         };
@@ -352,6 +355,7 @@ mod tests {
             moved,
             is_persistent: false,
             is_receive: false,
+            is_send: false,
             is_active: true,
         }
     }

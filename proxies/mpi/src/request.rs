@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! MPI_Isend, MPI_Ibcast, …      the call has its bytes; so has the one that completes the request
-//! MPI_Send_init, …              no bytes move yet; MPI_Start has them, and the one that completes the request
+//! MPI_Send_init, …              no bytes move yet; MPI_Start has them, and the one that completes the request; each send that was
+//!                               started is a record of its own too, since one call may start several
 //! MPI_Wait, MPI_Testsome, …     the bytes of the requests that it found complete, and their peer if it is one; of receives those
 //!                               that their statuses tell
 //! ```
@@ -34,6 +35,8 @@ pub(crate) enum Role {
         at: usize,
         /// Whether it is completed with a status.
         is_receive: bool,
+        /// Whether it sends to one rank.
+        is_send: bool,
     },
     /// Receives a message, or finds one.
     Receives {
@@ -150,6 +153,17 @@ impl Requests {
         Moved::sum(keys.filter_map(|key| pending.first(*key).map(|first| first.moved)))
     }
 
+    /// What each of them sends to one rank, of a call that has started them.
+    #[inline(never)]
+    pub(crate) fn started_sends(&self, role: Role) -> SmallVec<[Moved; N_FEW]> {
+        let mut pending = pending();
+        let sends = self.of(role).iter().filter_map(|key| {
+            let first = pending.first(*key).filter(|first| first.is_send)?;
+            Some(first.moved)
+        });
+        sends.collect()
+    }
+
     /// Those of a function of this role.
     fn of(&self, role: Role) -> &[Key] {
         match role {
@@ -175,7 +189,14 @@ impl Requests {
             match role {
                 Role::None => moved,
                 Role::Begins { at, is_receive } => {
-                    insert(key(arguments, at, 0), moved, false, is_receive);
+                    let made = Pending {
+                        moved,
+                        is_persistent: false,
+                        is_receive,
+                        is_send: false,
+                        is_active: true,
+                    };
+                    pending().push(key(arguments, at, 0), made);
                     moved
                 }
                 Role::Completes(Completion::Wait) => self.complete(Completion::Wait, arguments),
@@ -211,10 +232,20 @@ impl Requests {
     #[inline(never)]
     unsafe fn after_others(&self, role: Role, arguments: Arguments<'_>, moved: Moved) -> Moved {
         match role {
-            Role::Prepares { at, is_receive } => {
+            Role::Prepares {
+                at,
+                is_receive,
+                is_send,
+            } => {
+                let made = Pending {
+                    moved,
+                    is_persistent: true,
+                    is_receive,
+                    is_send,
+                    is_active: false,
+                };
                 // SAFETY: MPI has written the request there.
-                let key = unsafe { key(arguments, at, 0) };
-                insert(key, moved, true, is_receive);
+                pending().push(unsafe { key(arguments, at, 0) }, made);
                 moved.without_bytes()
             }
             Role::StartsOne | Role::StartsAll => {
@@ -350,15 +381,4 @@ unsafe fn key(arguments: Arguments<'_>, at: usize, index: usize) -> Key {
         }
     };
     Key::new(language, handle)
-}
-
-#[inline(always)]
-fn insert(key: Key, moved: Moved, is_persistent: bool, is_receive: bool) {
-    let made = Pending {
-        moved,
-        is_persistent,
-        is_receive,
-        is_active: !is_persistent,
-    };
-    pending().push(key, made);
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::{ClockFunction, Recorder};
 
 /// Name of the function that the proxy of MPI exports.
-pub const MPI_PROXY_SYMBOL: &str = "proxy_mpi_v2";
+pub const MPI_PROXY_SYMBOL: &str = "proxy_mpi_v3";
 
 /// The type of that function; it returns null where MPI cannot be intercepted on this processor.
 pub type MpiProxyEntry = extern "C" fn() -> *const MpiProxyFunctions;
@@ -53,6 +53,14 @@ impl MpiTotal {
     }
 }
 
+/// The method that each send of a persistent request is recorded as, when `MPI_Start` or `MPI_Startall` has started it: it takes no
+/// time and has the parameters of that one message, which those of the call, of several requests, do not tell.
+pub const MPI_STARTED_SEND: &str = "MPI_Start_send";
+
+/// Who is told of communicators, with the context that it asked for; the communicator lives as long as the call.
+pub type MpiCommunicatorCallback =
+    unsafe extern "C" fn(context: *mut c_void, communicator: *const MpiCommunicator);
+
 /// A communicator as a recorded call names it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -88,18 +96,20 @@ pub struct MpiProxyFunctions {
         out: *mut c_void,
         each: extern "C" fn(out: *mut c_void, name: *const c_char, calls: u64, ticks: u64),
     ),
-    /// Calls `each` with `out` for each function of MPI, with its name in C.
+    /// Calls `each` with `out` for each function of MPI, with its name in C, and last with [`MPI_STARTED_SEND`].
     pub functions:
         extern "C" fn(out: *mut c_void, each: extern "C" fn(out: *mut c_void, name: *const c_char)),
     /// From now on each outermost call is recorded with [`MPI_EVENT_PARAMETERS`], the last of them if `call_sites` is not 0, as
-    /// method `ids[i]` of the recorder that is attached for function `i`; with `n` 0, or not the number of functions, no call is.
+    /// method `ids[i]` of the recorder that is attached for name `i` of `functions`; with `n` 0, or not the number of names, no
+    /// call is.
     /// Returns whether calls are.
     pub record_events: unsafe extern "C" fn(ids: *const u32, n: u64, call_sites: u32) -> u32,
     /// Calls `callback` once, in the thread that is the first to call MPI, before that call begins.
     pub before_first_call: extern "C" fn(callback: Option<extern "C" fn()>),
     /// Calls `callback` with the level at each call of `MPI_Pcontrol` from now on, before MPI gets it.
     pub on_pcontrol: extern "C" fn(callback: Option<extern "C" fn(level: c_int)>),
-    /// Calls `callback` with each communicator that a recorded call is the first to use from now on, before that call begins.
+    /// Calls `callback` with `context` and each communicator that a recorded call is the first to use from now on, before that call
+    /// begins. With `None` no one is told any more.
     pub on_communicator:
-        extern "C" fn(callback: Option<unsafe extern "C" fn(communicator: *const MpiCommunicator)>),
+        extern "C" fn(context: *mut c_void, callback: Option<MpiCommunicatorCallback>),
 }

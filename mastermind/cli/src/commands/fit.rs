@@ -32,9 +32,10 @@ pub struct Fit {
     method: Option<String>,
     #[command(flatten)]
     measured: Measured,
-    /// What stands for the calls at one coordinate
-    #[arg(long, value_enum, default_value_t = StatisticName::Mean)]
-    statistic: StatisticName,
+    /// What stands for the calls at one coordinate [default: mean; of functions of MPI median, since a call lasts as long as another
+    /// rank is late]
+    #[arg(long, value_enum)]
+    statistic: Option<StatisticName>,
     #[command(flatten)]
     wishes: Wishes,
     /// What is printed
@@ -118,8 +119,8 @@ impl Fit {
         let mut models = Vec::new();
         let mut failures = Vec::new();
         for of in measurements::metrics(&self.inputs, &self.reading, &self.measured)? {
-            let samples =
-                measurements::read(&of.inputs, &of.reading, &of.metric, self.statistic.into());
+            let statistic = self.statistic.map(Statistic::from);
+            let samples = measurements::read(&of.inputs, &of.reading, &of.metric, statistic);
             let named = samples.and_then(|samples| {
                 measurements::select(samples, self.method.as_deref(), &of.metric, &of.inputs)
             });

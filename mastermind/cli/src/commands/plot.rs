@@ -100,9 +100,6 @@ impl Plot {
                 Kind::Matrix => {
                     let table = Table::of(&run, &self.records)?;
                     save(&table.figure(), &path, self.force)?;
-                    if let Some(note) = table.note() {
-                        output::complain!("note: {note}");
-                    }
                 }
                 _ => {
                     let models = self.models.as_deref();
@@ -137,7 +134,7 @@ impl Plot {
         };
         let inputs = std::slice::from_ref(&self.records);
         let metric = &self.measured.metric();
-        let samples = measurements::read(inputs, &self.reading, metric, Statistic::Mean)?;
+        let samples = measurements::read(inputs, &self.reading, metric, Some(Statistic::Mean))?;
         let run = Run::open(&self.records).ok();
         let samples = mean::one(samples, name, run.as_ref())?;
         let read = |path: &Path| read_models(path, self.shown);

@@ -225,12 +225,44 @@ pub fn tell_missing_records(run: &Run, shown: &str) {
     }
 }
 
-/// Opens a run and says what of it is damaged.
+/// The folder of `FOLDER:PROGRAM`, which means the records of one of the programs in it, and that program; the folder alone otherwise.
+pub fn selected(records: &Path) -> (&Path, Option<&str>) {
+    let text = records.to_str().filter(|_| !records.is_dir());
+    match text.and_then(|text| text.rsplit_once(':')) {
+        Some((folder, program)) if Path::new(folder).is_dir() => (Path::new(folder), Some(program)),
+        _ => (records, None),
+    }
+}
+
+/// Opens a run, or one program's records of it ([`selected`]), and says what of it is damaged.
 ///
 /// # Errors
-/// There are no records; they cannot be read.
-pub fn open(directory: &Path) -> anyhow::Result<Run> {
-    let run = Run::open(directory)?;
+/// There are no records; they cannot be read; there is no such program.
+pub fn open(records: &Path) -> anyhow::Result<Run> {
+    let (directory, program) = selected(records);
+    let mut run = Run::open(directory)?;
+    let programs = run.programs();
+    let list = || {
+        let names = programs.iter().map(|(name, n)| match n {
+            1 => name.clone(),
+            n => format!("{name} ({n} processes)"),
+        });
+        names.collect::<Vec<_>>().join(", ")
+    };
+    match program {
+        Some(program) if !programs.contains_key(program) => anyhow::bail!(
+            "cannot read records of program \"{program}\" in \"{}\": none, expected one of {}",
+            directory.display(),
+            list()
+        ),
+        Some(program) => run.keep_program(program),
+        None if programs.len() > 1 => crate::output::complain!(
+            "note: records of several programs together: {}; {}:PROGRAM stands for those of one",
+            list(),
+            directory.display()
+        ),
+        None => {}
+    }
     for error in run.unreadable() {
         crate::output::complain!("warning: {error}");
     }

@@ -166,11 +166,14 @@ pub struct SampleSet {
     index: HashMap<String, usize>,
     clock_step_s: f64,
     statistic: Statistic,
+    /// Methods whose names begin so have another one.
+    others: Option<(String, Statistic)>,
 }
 
 #[derive(Debug, Clone)]
 struct Method {
     name: String,
+    statistic: Statistic,
     parameters: Vec<Parameter>,
     /// Bits of a coordinate to its position in `points`.
     index: HashMap<Box<[u64]>, usize, RandomState>,
@@ -191,6 +194,7 @@ impl SampleSet {
             index: HashMap::new(),
             clock_step_s: 0.0,
             statistic: Statistic::Mean,
+            others: None,
         }
     }
 
@@ -198,6 +202,12 @@ impl SampleSet {
     /// mean only; the others bear them.
     pub fn with_statistic(mut self, statistic: Statistic) -> Self {
         self.statistic = statistic;
+        self
+    }
+
+    /// The same set with another statistic for the methods whose names begin like this, before any is declared.
+    pub fn with_statistic_of(mut self, beginning: &str, statistic: Statistic) -> Self {
+        self.others = Some((beginning.to_owned(), statistic));
         self
     }
 
@@ -227,8 +237,11 @@ impl SampleSet {
             });
         }
         self.index.insert(method.into(), self.methods.len());
+        let other = self.others.as_ref();
+        let other = other.filter(|(beginning, _)| method.starts_with(beginning));
         self.methods.push(Method {
             name: method.into(),
+            statistic: other.map_or(self.statistic, |(_, statistic)| *statistic),
             parameters: parameters.to_vec(),
             index: HashMap::default(),
             points: Vec::new(),
@@ -257,16 +270,17 @@ impl SampleSet {
             method.n_refused += 1;
             return Err(refused);
         }
-        method.at(coordinate).push(seconds, self.statistic);
+        let statistic = method.statistic;
+        method.at(coordinate).push(seconds, statistic);
         Ok(())
     }
 
     /// The samples of each method, in the order of declaration, coordinates ascending.
     pub fn finish(self) -> Vec<Samples> {
-        let (metric, step_s, statistic) = (self.metric, self.clock_step_s, self.statistic);
+        let (metric, step_s) = (self.metric, self.clock_step_s);
         self.methods
             .into_iter()
-            .map(|method| method.finish(metric.clone(), step_s, statistic))
+            .map(|method| method.finish(metric.clone(), step_s))
             .collect()
     }
 }
@@ -297,7 +311,8 @@ impl Method {
         self.points.len() - 1
     }
 
-    fn finish(mut self, metric: Metric, clock_step_s: f64, statistic: Statistic) -> Samples {
+    fn finish(mut self, metric: Metric, clock_step_s: f64) -> Samples {
+        let statistic = self.statistic;
         // Of a million coordinates each part is as large as the result.
         drop(std::mem::take(&mut self.index));
         self.points.sort_by(|(a, _), (b, _)| {

@@ -25,10 +25,6 @@ pub struct Table {
     ranks: usize,
     /// Pairs that have exchanged any.
     cells: Vec<Cell>,
-    /// Calls that start persistent requests, sends and receives together: they have no one receiver and are not in the cells.
-    started_calls: u64,
-    /// The bytes of these calls.
-    started_bytes: u64,
 }
 
 impl Table {
@@ -54,12 +50,7 @@ impl Table {
             );
         }
         let mut cells = BTreeMap::<(u32, u32), (u64, u64)>::new();
-        let (mut started_calls, mut started_bytes) = (0, 0);
         for calls in run.mpi_calls() {
-            if calls.function.starts_with("MPI_Start") {
-                started_calls += calls.times.calls;
-                started_bytes += calls.sizes.bytes;
-            }
             for (to, (messages, bytes)) in calls.to {
                 let cell = cells.entry((calls.rank, to)).or_default();
                 cell.0 += messages;
@@ -75,8 +66,6 @@ impl Table {
         Ok(Self {
             ranks: run.ranks().len(),
             cells: cells.into_iter().map(cell).collect(),
-            started_calls,
-            started_bytes,
         })
     }
 
@@ -94,21 +83,7 @@ impl Table {
             ]
         };
         let header = ["FROM", "TO", "MESSAGES", "BYTES", "BYTES/MESSAGE"];
-        let mut text = output::table(&header, &[0, 1, 2, 3, 4], cells.iter().take(top).map(row));
-        if let Some(note) = self.note() {
-            text += &format!("\n{note}");
-        }
-        text
-    }
-
-    /// What is not in the cells.
-    pub fn note(&self) -> Option<String> {
-        (self.started_calls > 0).then(|| {
-            format!(
-                "{} calls that start persistent requests, of {} bytes sent or received, have no one receiver and are not in the matrix",
-                self.started_calls, self.started_bytes
-            )
-        })
+        output::table(&header, &[0, 1, 2, 3, 4], cells.iter().take(top).map(row))
     }
 
     /// The picture.

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::bail;
-use mastermind_records::{CallTimes, MessageSizes, MpiCalls, MpiRank, Run, sends, starts_or_ends};
+use mastermind_records::{
+    CallTimes, CommunicatorClass, MessageSizes, MpiCalls, MpiRank, Run, sends, starts_or_ends,
+};
 use serde::Serialize;
 
 use crate::call_site;
@@ -23,6 +25,8 @@ pub struct Report {
     pub functions: Vec<FunctionRow>,
     /// Sizes of messages, a histogram a function; none where calls were not recorded one by one.
     pub sizes: Vec<SizeRow>,
+    /// Calls by function, size of the communicator and size of the message; none where calls were not recorded one by one.
+    pub by_communicator: Vec<CommunicatorSizeRow>,
     /// Calls by function and place; none where these were not recorded.
     pub call_sites: Vec<SiteRow>,
     /// Parts of the run between calls of `MPI_Pcontrol`, by level; none where there was none.
@@ -123,6 +127,24 @@ pub struct SizeRow {
     times: CallTimes,
 }
 
+/// Calls of a function in communicators of about one size, with messages of about one size.
+#[derive(Clone, Debug, Serialize)]
+pub struct CommunicatorSizeRow {
+    name: String,
+    /// Fewest and most ranks of the class.
+    from_ranks: u64,
+    to_ranks: u64,
+    /// Smallest and largest size of the class, bytes; 0 for messages without bytes.
+    from_bytes: u64,
+    to_bytes: u64,
+    /// Bytes of all.
+    bytes: u64,
+    #[serde(flatten)]
+    times: CallTimes,
+    #[serde(flatten)]
+    shares: Option<Shares>,
+}
+
 /// The calls of a function from one place, of a rank or of all.
 #[derive(Clone, Debug, Serialize)]
 pub struct SiteRow {
@@ -172,14 +194,17 @@ impl Report {
     /// # Errors
     /// The run is not of a wrapped program.
     pub fn of(run: &Run, directory: &Path, per_rank: bool) -> anyhow::Result<Self> {
-        let ranks = run.mpi_ranks();
+        let calls = run.mpi_calls();
+        let ranks = match run.mpi_ranks() {
+            ranks if ranks.is_empty() && !calls.is_empty() => run.assembly_mpi_ranks(),
+            ranks => ranks,
+        };
         if ranks.is_empty() {
             bail!(
-                "cannot show MPI of \"{}\": no program in its records, expected those of mastermind wrap",
+                "cannot show MPI of \"{}\": no program and no calls of MPI in its records, expected those of mastermind wrap or of run --mpi-events",
                 directory.display()
             );
         }
-        let calls = run.mpi_calls();
         let all = All::of(&ranks);
         Ok(Self {
             over_ranks: Spread::of(ranks.iter().map(|rank| rank.mpi_ns), ranks.len()),
@@ -189,6 +214,7 @@ impl Report {
             ),
             functions: functions(run, &ranks, &calls, all),
             sizes: sizes(&calls),
+            by_communicator: by_communicator(&calls, all),
             call_sites: sites(&calls, directory, per_rank, ranks.len(), all),
             phases: phases(run),
             communicators: communicators(run),
@@ -215,6 +241,7 @@ impl Report {
             );
         } else {
             parts.push(self.size_text());
+            parts.push(self.by_communicator_text(top));
         }
         if !self.call_sites.is_empty() {
             parts.push(self.site_text(top));
@@ -311,6 +338,31 @@ impl Report {
             &[0, 1, 2, 3, 4, 5, 6],
             self.sizes.iter().map(cells),
         )
+    }
+
+    fn by_communicator_text(&self, top: usize) -> String {
+        let header = [
+            "RANKS", "BYTES", "CALLS", "MPI ms", "APP %", "MPI %", "MEAN us", "ALL B", "FUNCTION",
+        ];
+        let range = |from: u64, to: u64| match from == to {
+            true => from.to_string(),
+            false => format!("{from}-{to}"),
+        };
+        let cells = |row: &CommunicatorSizeRow| {
+            vec![
+                range(row.from_ranks, row.to_ranks),
+                range(row.from_bytes, row.to_bytes),
+                row.times.calls.to_string(),
+                format!("{:.3}", row.times.ns as f64 * 1e-6),
+                share(row.shares.map(|shares| shares.app_percent)),
+                share(row.shares.map(|shares| shares.mpi_percent)),
+                format!("{:.2}", row.times.mean_ns() * 1e-3),
+                row.bytes.to_string(),
+                row.name.clone(),
+            ]
+        };
+        let rows = self.by_communicator.iter().take(top).map(cells);
+        output::table(&header, &[0, 1, 2, 3, 4, 5, 6, 7], rows)
     }
 
     fn site_text(&self, top: usize) -> String {
@@ -602,6 +654,36 @@ fn sizes(calls: &[MpiCalls]) -> Vec<SizeRow> {
             })
     });
     classes.collect()
+}
+
+/// The rows with the most time first.
+fn by_communicator(calls: &[MpiCalls], all: All) -> Vec<CommunicatorSizeRow> {
+    let mut sums = BTreeMap::<(&str, CommunicatorClass), (CallTimes, u64)>::new();
+    for call in calls {
+        for (class, (times, bytes)) in &call.by_communicator {
+            let sum = sums.entry((&call.function, *class)).or_default();
+            sum.0.add(times);
+            sum.1 = sum.1.saturating_add(*bytes);
+        }
+    }
+    let ends = |class: u32| (1 << class, u64::MAX >> (u64::BITS - 1 - class));
+    let rows = sums.into_iter().map(|((name, class), (times, bytes))| {
+        let ((from_ranks, to_ranks), (from_bytes, to_bytes)) =
+            (ends(class.ranks), class.bytes.map_or((0, 0), ends));
+        CommunicatorSizeRow {
+            name: name.to_owned(),
+            from_ranks,
+            to_ranks,
+            from_bytes,
+            to_bytes,
+            bytes,
+            shares: all.shares(name, times.ns),
+            times,
+        }
+    });
+    let mut rows: Vec<_> = rows.collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.times.ns));
+    rows
 }
 
 fn sites(

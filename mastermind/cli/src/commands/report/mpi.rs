@@ -25,6 +25,7 @@ pub fn section(
     directory: &Path,
     command: impl Fn(&str, &str) -> String,
 ) -> anyhow::Result<()> {
+    // An assembly's page shows its components.
     if run.mpi_ranks().iter().all(|rank| rank.calls == 0) {
         return Ok(());
     }
@@ -49,10 +50,7 @@ pub fn section(
         page.heading("Who sent to whom");
         page.figure(
             &figures::svg(&matrix.figure())?,
-            matrix
-                .note()
-                .as_deref()
-                .unwrap_or("bytes of point-to-point messages, as their senders recorded them"),
+            "bytes of point-to-point messages, as their senders recorded them",
             &command("plot", " --kind matrix -o matrix.svg"),
         );
     }
