@@ -28,6 +28,7 @@ pub fn suggest_markup(header: &Header<'_>) -> Result<String, GenerateError> {
             functions: Vec::new(),
             left_alone: Vec::new(),
             passed_over: Vec::new(),
+            is_stateless: false,
         },
         planned => planned?,
     };
