@@ -59,6 +59,37 @@ fn traced(processes: u32) -> (Program, Outcome, Vec<Slice>) {
     (program, outcome, slices)
 }
 
+/// Of more than a thousand processes some have a bar and each a cell of the heat map.
+#[test]
+fn every_process_has_a_cell_of_the_heat_map() {
+    let data = |processes| {
+        let outcome = simulate(&program(processes), &machine()).expect("an end");
+        let page = html("many", &outcome);
+        let from = page.find("id=\"data\">").expect("data") + 10;
+        let length = page[from..].find("</script>").expect("their end");
+        serde_json::from_str::<Value>(&page[from..from + length]).expect("a document")
+    };
+    assert!(data(1000)["heat"].is_null());
+    let many = data(1500);
+    let layers = many["heat"]["layers"].as_array().expect("a list");
+    for layer in layers {
+        assert_eq!(layer[1].as_str().map(str::len), Some(1500), "{}", layer[0]);
+    }
+    // Each works longer than the one before it: the first waits most, the last works most.
+    let of = |layer: usize| {
+        layers[layer][1]
+            .as_str()
+            .expect("cells")
+            .as_bytes()
+            .to_vec()
+    };
+    let (work, waiting) = (of(1), of(3));
+    let place = |level: u8| {
+        "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXY".find(char::from(level))
+    };
+    assert!(place(work[0]) < place(work[1499]) && place(waiting[0]) > place(waiting[1499]));
+}
+
 #[test]
 fn a_trace_adds_up_to_the_results() {
     let (program, outcome, slices) = traced(4);

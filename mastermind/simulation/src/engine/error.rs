@@ -88,6 +88,18 @@ pub enum SimulationError {
         /// The limits.
         limits: Limits,
     },
+    /// The rules that are asked for have no parameters for this machine.
+    #[error(
+        "cannot use machine with the rules of LogGOPSim: {what} is {found}, expected {expected}"
+    )]
+    Machine {
+        /// Which parameter.
+        what: &'static str,
+        /// What it is.
+        found: String,
+        /// What those rules have.
+        expected: &'static str,
+    },
     /// Processes wait forever.
     #[error("cannot end the simulation: {n_blocked} processes wait for ever, expected 0; {}", .blocked[0])]
     Deadlock {

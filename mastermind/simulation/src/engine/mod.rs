@@ -24,4 +24,7 @@ pub use error::{Blocked, SimulationError};
 pub use limits::Limits;
 pub use outcome::{ElementResult, EngineChoice, Outcome, ProcessResult, Progress, Slice};
 pub use programs::run::{simulate, simulate_traced, simulate_with};
-pub use schedules::{ScheduleOutcome, simulate_schedule, simulate_schedule_with};
+pub use schedules::{
+    Rules, ScheduleOutcome, ScheduleSlices, schedule_elements, simulate_schedule,
+    simulate_schedule_by, simulate_schedule_with,
+};

@@ -17,17 +17,17 @@
 //! begun. Comments are `//` and `/* */`.
 //!
 //! Times are those of [`crate::engine`]; of operations that are due on one nanosecond the one that
-//! was scheduled first is first. Two behaviours of LogGOPSim are left out: there `requires` across two
-//! processors of one rank does not delay, and messages without bytes gain time.
+//! was scheduled first is first. The rules of LogGOPSim are another set ([`crate::engine::Rules`]); the guide lists what differs.
 //!
 //! # Source
 //! T. Hoefler, C. Siebert, A. Lumsdaine, "Group Operation Assembly Language", ICPP 2009; T. Hoefler,
 //! T. Schneider, A. Lumsdaine, "LogGOPSim", HPDC 2010.
 
+mod binary;
 mod labels;
 pub(crate) mod ops;
 mod read;
 pub(crate) mod schedule;
 
-pub use read::{GoalError, read_goal, read_goal_of};
+pub use read::{GoalError, WaitOrder, read_goal, read_goal_in, read_goal_of};
 pub use schedule::Schedule;

@@ -6,6 +6,7 @@ use std::io::Read;
 
 use memchr::memchr;
 
+use crate::goal::binary;
 use crate::goal::labels::Labels;
 use crate::goal::schedule::{ANY, Dependent, Kind, Op, Part, Schedule};
 
@@ -16,10 +17,10 @@ const PIECE: usize = 1 << 18;
 const LONGEST: usize = 1 << 16;
 
 /// Most ranks.
-const MOST_RANKS: u64 = 1 << 24;
+pub(super) const MOST_RANKS: u64 = 1 << 24;
 
 /// Greatest time of a calculation, nanoseconds, and number of bytes of a message.
-const GREATEST: u64 = 1_000_000_000_000_000;
+pub(super) const GREATEST: u64 = 1_000_000_000_000_000;
 
 /// A text that is no schedule.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +39,37 @@ pub enum GoalError {
         /// What must be there.
         expected: &'static str,
     },
+    /// A file in the binary form is not as it must be.
+    #[error("cannot read schedule in LogGOPSim's binary form: {found}, expected {expected}")]
+    Binary {
+        /// What was found.
+        found: String,
+        /// What must be there.
+        expected: String,
+    },
+}
+
+impl GoalError {
+    /// The same, with the rank that it is in.
+    pub(super) fn in_rank(self, rank: usize) -> Self {
+        match self {
+            Self::Binary { found, expected } => Self::Binary {
+                found: format!("{found} in rank {rank}"),
+                expected,
+            },
+            other => other,
+        }
+    }
+}
+
+/// In which order operations become free together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WaitOrder {
+    /// In their own, whatever line says that they wait: it takes the least room.
+    #[default]
+    Operations,
+    /// In that of the lines that say so, as the rules of LogGOPSim have it.
+    Lines,
 }
 
 /// Reads a schedule.
@@ -52,8 +84,36 @@ pub fn read_goal(source: impl Read) -> Result<Schedule, GoalError> {
 ///
 /// # Errors
 /// As [`read_goal`].
-pub fn read_goal_of(mut source: impl Read, bytes: u64) -> Result<Schedule, GoalError> {
-    let mut reader = Reader::default();
+pub fn read_goal_of(source: impl Read, bytes: u64) -> Result<Schedule, GoalError> {
+    read_goal_in(source, bytes, WaitOrder::default())
+}
+
+/// Reads a schedule, as text or in LogGOPSim's binary form.
+///
+/// # Arguments
+/// * `bytes` - about how long it is, 0 where that is not known
+///
+/// # Errors
+/// As [`read_goal`].
+pub fn read_goal_in(
+    mut source: impl Read,
+    bytes: u64,
+    order: WaitOrder,
+) -> Result<Schedule, GoalError> {
+    let mut begin = Vec::new();
+    source.by_ref().take(8).read_to_end(&mut begin)?;
+    if binary::is_binary(&begin) {
+        source.read_to_end(&mut begin)?;
+        return binary::read(&begin);
+    }
+    read_text(begin.as_slice().chain(source), bytes, order)
+}
+
+fn read_text(mut source: impl Read, bytes: u64, order: WaitOrder) -> Result<Schedule, GoalError> {
+    let mut reader = Reader {
+        order,
+        ..Reader::default()
+    };
     let mut buffer = vec![0_u8; PIECE + LONGEST];
     let mut kept = 0;
     loop {
@@ -68,7 +128,9 @@ pub fn read_goal_of(mut source: impl Read, bytes: u64) -> Result<Schedule, GoalE
         // Most pieces have no comment.
         reader.may_comment = memchr(b'/', &buffer[..end]).is_some();
         loop {
-            if let Some(length) = reader.plain_lines(&buffer[from..end]) {
+            if order == WaitOrder::Operations
+                && let Some(length) = reader.plain_lines(&buffer[from..end])
+            {
                 from += length;
             }
             let Some(length) = memchr(b'\n', &buffer[from..end]) else {
@@ -91,6 +153,7 @@ pub fn read_goal_of(mut source: impl Read, bytes: u64) -> Result<Schedule, GoalE
 
 #[derive(Default)]
 struct Reader {
+    order: WaitOrder,
     schedule: Schedule,
     labels: Labels,
     /// Lines so far.
@@ -310,7 +373,10 @@ impl Reader {
         let part = &mut self.part;
         part.ops = (self.schedule.ops.len() - part.first_op) as u32;
         let dependents = &mut self.schedule.dependents[part.first_dependent..];
-        dependents.sort_unstable();
+        match self.order {
+            WaitOrder::Operations => dependents.sort_unstable(),
+            WaitOrder::Lines => dependents.sort_by_key(|dependent| dependent.on),
+        }
         part.dependents = dependents.len() as u32;
         self.schedule.parts[rank] = *part;
         self.rank = None;
@@ -365,7 +431,7 @@ impl Reader {
             return Err(self.wrong("an operation that requires itself", "another one"));
         }
         let waiting = self.part.first_op + op as usize;
-        if op == on + 1 && !begin {
+        if op == on + 1 && !begin && self.order == WaitOrder::Operations {
             self.schedule.ops.wait_for_previous(waiting);
         } else {
             self.schedule.ops.wait(waiting);

@@ -59,6 +59,10 @@ impl Collectives {
     /// What a library takes for a collective, by size, the last for all that are larger.
     pub(super) fn choices(self, collective: &'static str, processes: u32) -> Vec<Choice> {
         let last = |activity| (f64::INFINITY, activity);
+        // Some libraries decide by the bytes of all parts together.
+        let by_parts = |most: f64, small, large| {
+            vec![(most / f64::from(processes.max(1)), small), last(large)]
+        };
         let list = match (self, collective) {
             (Self::Mpich, "broadcast") if processes < 8 => vec![last("broadcast")],
             // Up to half a MiB on a power of two it gathers by doubling what here goes around the ring.
@@ -84,6 +88,15 @@ impl Collectives {
                 last("alltoall"),
             ],
             (Self::OpenMpi, "alltoall") => vec![(2999.0, "alltoall at once"), last("alltoall")],
+            (Self::Mpich, "allgather") => by_parts(524_287.0, "allgather", "allgather by ring"),
+            (Self::OpenMpi, "allgather") => by_parts(49_999.0, "allgather", "allgather by ring"),
+            (Self::Mpich, "reducescatter") => {
+                by_parts(524_287.0, "reducescatter by halves", "reducescatter")
+            }
+            (Self::OpenMpi, "reducescatter") => {
+                by_parts(12_288.0, "reducescatter by halves", "reducescatter")
+            }
+            (Self::OpenMpi, "scan") => vec![last("scan in line")],
             _ => vec![last(collective)],
         };
         let choice = |(most_bytes, activity)| Choice {
@@ -97,11 +110,12 @@ impl Collectives {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::program::CollectiveKind;
 
     #[test]
     fn every_choice_has_its_activity() {
         for (name, library) in Collectives::ALL {
-            for collective in ["broadcast", "reduce", "allreduce", "alltoall", "barrier"] {
+            for (collective, _) in CollectiveKind::ALL {
                 for processes in [2, 8, 100] {
                     let choices = library.choices(collective, processes);
                     assert_eq!(choices.last().map(|c| c.most_bytes), Some(f64::INFINITY));

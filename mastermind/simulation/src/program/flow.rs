@@ -6,13 +6,30 @@ use super::chance::chance_calls;
 use super::check::Rule;
 use super::collectives::Choice;
 use super::lower::Lowering;
-use super::model::{Branch, Element, ElementKind};
+use super::model::{Branch, Collective, Element, ElementKind, Group};
 use super::operation::{Mode, Operation, Region};
 use super::symbols::ANY;
 use crate::expression::{Binary, Compiled, Expression, Kind, Scope, Symbol};
 
 /// Tag of the messages of collectives; those of programs are ≥ 0.
 const COLLECTIVE_TAG: f64 = -3.0;
+
+/// Names in the scope of a collective of a group; no expression of a file can name them.
+pub(super) const GROUP_FIRST: &str = "first of the group";
+pub(super) const GROUP_SIZE: &str = "size of the group";
+pub(super) const GROUP_STRIDE: &str = "stride of the group";
+
+/// The rank of the one in a group that has a number in it, or `none`.
+fn in_group(number: &Expression) -> Expression {
+    let name = |name: &str| Expression::Name(name.to_owned());
+    let binary = |operator, a, b| Expression::Binary(operator, Box::new(a), Box::new(b));
+    let further = binary(Binary::Multiply, name(GROUP_STRIDE), number.clone());
+    Expression::Choice(Box::new([
+        binary(Binary::Equal, number.clone(), name("none")),
+        name("none"),
+        binary(Binary::Add, name(GROUP_FIRST), further),
+    ]))
+}
 
 /// Adds the names that code of a flow assigns.
 pub(crate) fn assigned<'a>(flow: &'a [Element], names: &mut BTreeSet<&'a str>) {
@@ -126,15 +143,7 @@ impl Lowering<'_> {
                 let element = self.element(name, place, "wait");
                 self.push(Operation::Wait { mode, element });
             }
-            ElementKind::Broadcast { root, bytes } => {
-                self.all("broadcast", Some(root), Some(bytes), scope, at);
-            }
-            ElementKind::Reduce { root, bytes } => {
-                self.all("reduce", Some(root), Some(bytes), scope, at);
-            }
-            ElementKind::AllReduce { bytes } => self.all("allreduce", None, Some(bytes), scope, at),
-            ElementKind::AllToAll { bytes } => self.all("alltoall", None, Some(bytes), scope, at),
-            ElementKind::Barrier => self.all("barrier", None, None, scope, at),
+            ElementKind::Collective(collective) => self.all(collective, scope, at),
         }
     }
 
@@ -293,7 +302,11 @@ impl Lowering<'_> {
 
     fn message(&mut self, message: &Message<'_>, scope: &Scope, at: (&str, &str)) {
         self.outside_parallel(at);
-        let peer = self.compile(Kind::Number, message.peer, scope, at);
+        let peer = if self.collective.is_some() && scope.contains_key(GROUP_FIRST) {
+            self.compile(Kind::Number, &in_group(message.peer), scope, at)
+        } else {
+            self.compile(Kind::Number, message.peer, scope, at)
+        };
         let tag = match self.collective {
             Some(_) => Compiled::Constant(COLLECTIVE_TAG),
             None => self.compile(Kind::Number, message.tag, scope, at),
@@ -345,34 +358,65 @@ impl Lowering<'_> {
         }
     }
 
-    fn all(
-        &mut self,
-        kind: &'static str,
-        root: Option<&Expression>,
-        bytes: Option<&Expression>,
-        scope: &Scope,
-        at: (&str, &str),
-    ) {
+    fn all(&mut self, collective: &Collective, scope: &Scope, at: (&str, &str)) {
         self.outside_parallel(at);
-        let element = self.element(at.0, at.1, kind);
-        let mut arguments = Vec::new();
-        if let Some(root) = root {
-            arguments.push(("root", self.compile(Kind::Number, root, scope, at)));
+        let Collective {
+            kind,
+            root,
+            bytes,
+            group,
+        } = collective;
+        let element = self.element(at.0, at.1, kind.name());
+        let mut number = |text: &Expression| self.compile(Kind::Number, text, scope, at);
+        let mut arguments = vec![("root", number(root)), ("bytes", number(bytes))];
+        if let Some(Group {
+            first,
+            size,
+            stride,
+        }) = group
+        {
+            let size = number(size);
+            arguments.extend([
+                (GROUP_FIRST, number(first)),
+                (GROUP_SIZE, size),
+                (GROUP_STRIDE, number(stride)),
+            ]);
         }
-        if let Some(bytes) = bytes {
-            arguments.push(("bytes", self.compile(Kind::Number, bytes, scope, at)));
-        }
-        let rounds = 1_u64 << (self.system.processes.max(1)).ilog2();
-        arguments.push(("rounds", Compiled::Constant(rounds as f64)));
         // Of pipelines.
         arguments.push(("segment", Compiled::Constant(65_536.0)));
+        self.put_in(kind.name(), &arguments, element);
+    }
+
+    /// Puts in a collective and counts it, given the values of its arguments, unless the process is in no group.
+    pub(super) fn put_in(
+        &mut self,
+        kind: &'static str,
+        arguments: &[(&str, Compiled)],
+        element: u32,
+    ) {
+        let size = arguments.iter().find(|(name, _)| *name == GROUP_SIZE);
+        let skip = size.map(|(_, size)| {
+            let zero = Compiled::Constant(0.0);
+            let condition = Compiled::Binary(Binary::Greater, Box::new([size.clone(), zero]));
+            self.push(Operation::JumpUnless {
+                condition,
+                target: 0,
+            })
+        });
         self.push(Operation::Count { element });
-        self.choose(kind, &arguments, element);
+        self.choose(kind, arguments, element);
+        if let Some(skip) = skip {
+            self.land(skip);
+        }
     }
 
     /// Puts in the algorithm that the library takes; the choice is left to the run where the size is.
     fn choose(&mut self, kind: &'static str, arguments: &[(&str, Compiled)], element: u32) {
-        let choices = self.collectives.choices(kind, self.system.processes);
+        let size = arguments.iter().find(|(name, _)| *name == GROUP_SIZE);
+        let size = size.and_then(|(_, size)| size.constant());
+        // What the library would take for a group of another size is not known before the run.
+        let processes = size.map_or(self.system.processes, |size| size as u32);
+        let choices = self.collectives.choices(kind, processes);
         let bytes = arguments.iter().find(|(name, _)| *name == "bytes");
         let constant = bytes.map_or(Some(0.0), |(_, bytes)| bytes.constant());
         if let Some(size) = constant {

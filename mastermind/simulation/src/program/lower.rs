@@ -13,11 +13,12 @@ use mastermind_models::ModelSet;
 
 use super::check::{Finding, Rule};
 use super::collectives::Collectives;
+use super::flow::{GROUP_FIRST, GROUP_SIZE, GROUP_STRIDE};
 use super::model::{Model, Variable};
 use super::operation::{ElementInfo, Operation, Program, STRUCTURE};
 use super::symbols::System;
 use crate::expression::{
-    Assignment, Compiled, Expression, ExpressionError, Kind, Resolver, Scope, Symbol, Typed,
+    Assignment, Binary, Compiled, Expression, ExpressionError, Kind, Resolver, Scope, Symbol, Typed,
 };
 
 /// Most operations of a machine form.
@@ -410,10 +411,52 @@ impl<'a> Lowering<'a> {
             scope.insert((*name).to_owned(), symbol);
         }
         self.collective = Some(element);
+        self.group(&mut scope, name);
         self.variables(&activity.locals, &mut scope, name);
         self.flow(&activity.flow, &mut scope, name);
         self.collective = None;
         self.slots = slots;
+    }
+
+    /// Has `process`, `processes` and `rounds` be those of the group of a collective.
+    fn group(&mut self, scope: &mut Scope, place: &str) {
+        let at = (place, place);
+        let name = |name: &str| Expression::Name(name.to_owned());
+        let binary = |operator, a, b| Expression::Binary(operator, Box::new(a), Box::new(b));
+        let mut processes = None;
+        if let Some(size) = scope.get(GROUP_SIZE).cloned() {
+            let behind = binary(Binary::Subtract, name("process"), name(GROUP_FIRST));
+            let number = binary(Binary::Divide, behind, name(GROUP_STRIDE));
+            let value = self.compile(Kind::Number, &number, scope, at);
+            let slot = self.slot();
+            self.push(Operation::Assign { slot, value });
+            scope.insert("process".into(), Symbol::Slot(slot, Kind::Number));
+            processes = Some(name(GROUP_SIZE));
+            scope.insert("processes".into(), size);
+        }
+        let rounds = match processes {
+            None => {
+                let rounds = 1_u64 << self.system.processes.max(1).ilog2();
+                Symbol::Value(rounds as f64, Kind::Number)
+            }
+            Some(size) => {
+                // 2 to the whole part of the logarithm.
+                let call = |name: &str, argument| Expression::Call(name.to_owned(), vec![argument]);
+                let log2 = call("floor", call("log2", size));
+                let ln = Expression::Number(std::f64::consts::LN_2);
+                let rounds = call("round", call("exp", binary(Binary::Multiply, log2, ln)));
+                let value = self.compile(Kind::Number, &rounds, scope, at);
+                match value.constant() {
+                    Some(value) => Symbol::Value(value, Kind::Number),
+                    None => {
+                        let slot = self.slot();
+                        self.push(Operation::Assign { slot, value });
+                        Symbol::Slot(slot, Kind::Number)
+                    }
+                }
+            }
+        };
+        scope.insert("rounds".into(), rounds);
     }
 
     pub(super) fn unmatched(&mut self) {

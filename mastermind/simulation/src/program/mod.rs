@@ -21,7 +21,10 @@ pub(crate) use flow::assigned;
 pub use check::{Finding, Rule, check};
 pub use collectives::Collectives;
 pub use lower::{LowerError, lower, lower_with};
-pub use model::{Activity, Branch, Element, ElementKind, Model, Variable};
+pub use model::{
+    Activity, Branch, Collective, CollectiveKind, Element, ElementKind, Group, Model, Variable,
+    visit,
+};
 pub use operation::{ElementInfo, Mode, Operation, Program, Region, STRUCTURE};
 pub use read::{LONGEST_MODEL_BYTES, ReadError, read_json, read_toml};
 pub use symbols::{ANY, NOBODY, System};

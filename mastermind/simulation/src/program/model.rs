@@ -4,7 +4,7 @@
 //! S. Pllana et al., "Hybrid Performance Modeling and Prediction of Large-Scale Computing Systems",
 //! 2008, section III; "Towards an Environment for Performance Modeling", sections 2 and 4.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::expression::{Assignment, CostFunction, Expression};
 
@@ -21,6 +21,62 @@ pub struct Model {
     pub functions: BTreeMap<String, CostFunction>,
     /// Activities by name.
     pub activities: BTreeMap<String, Activity>,
+}
+
+impl Model {
+    /// Lets the model begin with another of its activities, and leaves out those that it does not lead to. Nothing where
+    /// there is none of that name.
+    pub fn begin_with(&mut self, main: &str) -> Option<()> {
+        self.activities.get(main)?;
+        main.clone_into(&mut self.main);
+        let mut reached = BTreeSet::new();
+        let mut left = vec![self.main.clone()];
+        while let Some(name) = left.pop() {
+            let activity = self.activities.get(&name);
+            if reached.insert(name) {
+                let flow = activity.map_or(&[][..], |activity| &activity.flow);
+                visit(flow, &mut |element| {
+                    if let ElementKind::Activity { activity } = &element.kind {
+                        left.push(activity.clone());
+                    }
+                });
+            }
+        }
+        self.activities.retain(|name, _| reached.contains(name));
+        Some(())
+    }
+
+    /// The actions that take no time since nothing says what they cost, and that assign nothing: activity and action.
+    pub fn without_cost(&self) -> Vec<(&str, &str)> {
+        let mut found = Vec::new();
+        for (name, activity) in &self.activities {
+            visit(&activity.flow, &mut |element| {
+                if let ElementKind::Action { cost: None, code } = &element.kind
+                    && code.is_empty()
+                {
+                    found.push((name.as_str(), element.name.as_str()));
+                }
+            });
+        }
+        found
+    }
+}
+
+/// Calls a function for each element of a flow, and of the flows in it.
+pub fn visit<'a>(flow: &'a [Element], call: &mut dyn FnMut(&'a Element)) {
+    for element in flow {
+        call(element);
+        match &element.kind {
+            ElementKind::Decision { branches } => {
+                branches.iter().for_each(|branch| visit(&branch.flow, call));
+            }
+            ElementKind::Loop { flow, .. }
+            | ElementKind::While { flow, .. }
+            | ElementKind::Parallel { flow, .. }
+            | ElementKind::Critical { flow, .. } => visit(flow, call),
+            _ => {}
+        }
+    }
 }
 
 /// A variable and its first value.
@@ -132,30 +188,98 @@ pub enum ElementKind {
     },
     /// Waits for all nonblocking sends and receives.
     Wait,
+    /// A collective operation.
+    Collective(Collective),
+}
+
+/// A collective operation of all processes, or of those of a group.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Collective {
+    /// Which.
+    pub kind: CollectiveKind,
+    /// Its root, where it has one, in the numbers of the group.
+    pub root: Expression,
+    /// Bytes, where it has some: of the whole (broadcast, reduce, allreduce, scan), else of one process's part.
+    pub bytes: Expression,
+    /// Who takes part: all where there is none.
+    pub group: Option<Group>,
+}
+
+/// The processes `first`, `first + stride`, …, as each of them says: a communicator that a rank expression gives. Where the size is
+/// 0 a process takes no part.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Group {
+    /// Rank of the first.
+    pub first: Expression,
+    /// How many they are.
+    pub size: Expression,
+    /// From one to the next.
+    pub stride: Expression,
+}
+
+/// Which collective operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CollectiveKind {
     /// One process's bytes to all.
-    Broadcast {
-        /// Its rank.
-        root: Expression,
-        /// Bytes.
-        bytes: Expression,
-    },
+    Broadcast,
     /// A reduction to one process.
-    Reduce {
-        /// Its rank.
-        root: Expression,
-        /// Bytes.
-        bytes: Expression,
-    },
+    Reduce,
     /// A reduction to all.
-    AllReduce {
-        /// Bytes.
-        bytes: Expression,
-    },
+    AllReduce,
     /// Each process's bytes to each.
-    AllToAll {
-        /// Bytes for one process.
-        bytes: Expression,
-    },
+    AllToAll,
     /// Nobody leaves before all have come.
     Barrier,
+    /// Each process's part to one.
+    Gather,
+    /// One process's parts, one to each.
+    Scatter,
+    /// Each process's part to all.
+    AllGather,
+    /// A reduction of which each process keeps a part.
+    ReduceScatter,
+    /// A reduction over each process and those before it.
+    Scan,
+}
+
+impl CollectiveKind {
+    /// Each with its name.
+    pub const ALL: [(&'static str, Self); 10] = [
+        ("broadcast", Self::Broadcast),
+        ("reduce", Self::Reduce),
+        ("allreduce", Self::AllReduce),
+        ("alltoall", Self::AllToAll),
+        ("barrier", Self::Barrier),
+        ("gather", Self::Gather),
+        ("scatter", Self::Scatter),
+        ("allgather", Self::AllGather),
+        ("reducescatter", Self::ReduceScatter),
+        ("scan", Self::Scan),
+    ];
+
+    /// The one of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        let found = Self::ALL.iter().find(|(known, _)| *known == name);
+        found.map(|(_, kind)| *kind)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        let mut all = Self::ALL.into_iter();
+        all.find(|(_, kind)| *kind == self)
+            .map_or("", |(name, _)| name)
+    }
+
+    /// Whether one process is its root.
+    pub fn has_root(self) -> bool {
+        matches!(
+            self,
+            Self::Broadcast | Self::Reduce | Self::Gather | Self::Scatter
+        )
+    }
+
+    /// Whether it moves bytes.
+    pub fn has_bytes(self) -> bool {
+        self != Self::Barrier
+    }
 }

@@ -34,22 +34,28 @@
 //! | `critical` | `lock` (the same name where it is left out), `body` |
 //! | `send`, `isend` | `to`, `bytes`, `tag` (0) |
 //! | `recv`, `irecv` | `from`, `tag` (0) |
-//! | `broadcast`, `reduce` | `root` (0), `bytes` |
-//! | `allreduce`, `alltoall` | `bytes` |
+//! | `broadcast`, `reduce`, `gather`, `scatter` | `root` (0), `bytes` |
+//! | `allreduce`, `alltoall`, `allgather`, `reducescatter`, `scan` | `bytes` |
 //! | `barrier`, `wait` | |
+//!
+//! `bytes` are those of the whole in `broadcast`, `reduce`, `allreduce` and `scan`, else those of one process's part. A collective
+//! may be one of a group of processes: `group_first`, `group_size` and `group_stride` (1) say which, as each of them sees it:
+//! `group_first = "process - process % 4", group_size = 4` are rows of four. The root is a number in the group.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::model::{Activity, Branch, Element, ElementKind, Model, Variable};
+use super::model::{
+    Activity, Branch, Collective, CollectiveKind, Element, ElementKind, Group, Model, Variable,
+};
 use crate::expression::{CostFunction, Expression, SyntaxError, parse, parse_assignments};
 
 /// Longest model in TOML or JSON, bytes.
 pub const LONGEST_MODEL_BYTES: usize = 16 << 20;
 
 /// Words that say what an element is.
-const WORDS: [&str; 17] = [
+const WORDS: [&str; 22] = [
     "action",
     "activity",
     "decision",
@@ -67,6 +73,11 @@ const WORDS: [&str; 17] = [
     "allreduce",
     "alltoall",
     "barrier",
+    "gather",
+    "scatter",
+    "allgather",
+    "reducescatter",
+    "scan",
 ];
 
 /// A model that cannot be read.
@@ -400,22 +411,33 @@ fn kind(word: &str, words: &mut Words<'_>) -> Result<ElementKind, ReadError> {
             tag: words.or_zero("tag")?,
             blocking: word == "recv",
         },
-        "broadcast" => ElementKind::Broadcast {
-            root: words.or_zero("root")?,
-            bytes: words.required("bytes")?,
-        },
-        "reduce" => ElementKind::Reduce {
-            root: words.or_zero("root")?,
-            bytes: words.required("bytes")?,
-        },
-        "allreduce" => ElementKind::AllReduce {
-            bytes: words.required("bytes")?,
-        },
-        "alltoall" => ElementKind::AllToAll {
-            bytes: words.required("bytes")?,
-        },
         "wait" => ElementKind::Wait,
-        _ => ElementKind::Barrier,
+        other => ElementKind::Collective(collective(other, words)?),
+    })
+}
+
+fn collective(word: &str, words: &mut Words<'_>) -> Result<Collective, ReadError> {
+    let kind = CollectiveKind::named(word).unwrap_or(CollectiveKind::Barrier);
+    let one = Expression::Number(1.0);
+    let group = match words.optional("group_first")? {
+        Some(first) => Some(Group {
+            first,
+            size: words.required("group_size")?,
+            stride: words.optional("group_stride")?.unwrap_or(one.clone()),
+        }),
+        None => None,
+    };
+    Ok(Collective {
+        kind,
+        root: match kind.has_root() {
+            true => words.or_zero("root")?,
+            false => Expression::Number(0.0),
+        },
+        bytes: match kind.has_bytes() {
+            true => words.required("bytes")?,
+            false => one,
+        },
+        group,
     })
 }
 

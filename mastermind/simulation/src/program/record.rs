@@ -4,6 +4,7 @@
 //! writes down its operations; the engine then runs those. Memory is that of all operations; a model
 //! that is to run on many processes is better simulated as it is.
 
+use super::flow::{GROUP_FIRST, GROUP_SIZE, GROUP_STRIDE};
 use super::lower::Lowering;
 use super::model::Model;
 use super::operation::{ElementInfo, Mode, Operation, Program, Region, STRUCTURE};
@@ -50,6 +51,8 @@ pub struct Recorder {
     operations: Vec<Operation>,
     rounds: usize,
     is_endless: bool,
+    /// First, size and stride of the group of the next collective.
+    group: Option<[f64; 3]>,
 }
 
 /// The program whose processes do what `process` writes down, each for itself.
@@ -121,6 +124,7 @@ impl Recorder {
             operations: Vec::new(),
             rounds: 0,
             is_endless: false,
+            group: None,
         }
     }
 
@@ -204,7 +208,37 @@ impl Recorder {
 
     /// Nobody leaves before all have come.
     pub fn barrier(&mut self, element: Element) {
-        self.collective("barrier", element, 0.0, 0.0);
+        self.collective("barrier", element, 0.0, 1.0);
+    }
+
+    /// Each process's part to one.
+    pub fn gather(&mut self, element: Element, root: f64, bytes: f64) {
+        self.collective("gather", element, root, bytes);
+    }
+
+    /// One process's parts, one to each.
+    pub fn scatter(&mut self, element: Element, root: f64, bytes: f64) {
+        self.collective("scatter", element, root, bytes);
+    }
+
+    /// Each process's part to all.
+    pub fn allgather(&mut self, element: Element, bytes: f64) {
+        self.collective("allgather", element, 0.0, bytes);
+    }
+
+    /// A reduction of which each process keeps a part.
+    pub fn reducescatter(&mut self, element: Element, bytes: f64) {
+        self.collective("reducescatter", element, 0.0, bytes);
+    }
+
+    /// A reduction over each process and those before it.
+    pub fn scan(&mut self, element: Element, bytes: f64) {
+        self.collective("scan", element, 0.0, bytes);
+    }
+
+    /// Has the next collective be one of a group: the ranks `first`, `first + stride`, and so on.
+    pub fn group(&mut self, first: f64, size: f64, stride: f64) {
+        self.group = Some([first, size, stride]);
     }
 
     /// Every one of so many threads runs the body.
@@ -279,8 +313,7 @@ impl Recorder {
     }
 
     /// A collective as the messages of this process.
-    fn collective(&mut self, kind: &str, Element(element): Element, root: f64, bytes: f64) {
-        self.push(Operation::Count { element });
+    fn collective(&mut self, kind: &'static str, Element(element): Element, root: f64, bytes: f64) {
         let empty = Model {
             name: String::new(),
             main: String::new(),
@@ -290,13 +323,14 @@ impl Recorder {
         };
         let models = ModelSet::default();
         let mut lowering = Lowering::new(&empty, &models, self.system, false);
-        let rounds = 1_u64 << self.system.processes.max(1).ilog2();
-        let arguments = [
+        let mut arguments = vec![
             ("root", Compiled::Constant(root)),
             ("bytes", Compiled::Constant(bytes)),
-            ("rounds", Compiled::Constant(rounds as f64)),
         ];
-        lowering.collective(kind, &arguments, element);
+        let group = self.group.take().into_iter().flatten();
+        let names = [GROUP_FIRST, GROUP_SIZE, GROUP_STRIDE];
+        arguments.extend(names.into_iter().zip(group.map(Compiled::Constant)));
+        lowering.put_in(kind, &arguments, element);
         lowering.push(Operation::End);
         self.unroll(&lowering.operations, lowering.slots_used());
     }

@@ -1,5 +1,6 @@
 //! The charts of a simulation as one HTML file that needs nothing else: a bar for each process, a pie
-//! for the chosen process, a table of its elements that is sorted by any column.
+//! for the chosen process, a table of its elements that is sorted by any column. Of many processes some have a bar, and all
+//! a cell of a heat map.
 //!
 //! # Source
 //! S. Pllana et al., "Hybrid Performance Modeling and Prediction of Large-Scale Computing Systems",
@@ -7,10 +8,13 @@
 
 use serde_json::{Value, json};
 
-use crate::engine::Outcome;
+use crate::engine::{Outcome, ProcessResult};
 
 /// Most processes that have a bar of their own.
 const MOST: usize = 1000;
+
+/// Most cells of the heat map; of more processes each cell is the greatest of several.
+const MAX_CELLS: usize = 250_000;
 
 /// The page with everything but its data.
 const PAGE: &str = include_str!("page.html");
@@ -67,7 +71,38 @@ fn data(title: &str, outcome: &Outcome) -> Value {
         "n_processes": outcome.processes.len(),
         "processes": processes,
         "elements": elements,
+        "heat": heat(outcome),
     })
+}
+
+/// What the heat map shows of all processes, where not all have a bar: parts of the makespan, and of each process's own time.
+fn heat(outcome: &Outcome) -> Value {
+    let n = outcome.processes.len();
+    if n <= MOST {
+        return Value::Null;
+    }
+    let per_cell = n.div_ceil(MAX_CELLS);
+    let layer = |share: &dyn Fn(&ProcessResult) -> f64| {
+        let cells = outcome.processes.chunks(per_cell);
+        let cells = cells.map(|all| level(all.iter().map(share).fold(0.0, f64::max)));
+        cells.collect::<String>()
+    };
+    let of = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
+    json!({
+        "per_cell": per_cell,
+        "layers": [
+            ["finish, of the last", layer(&|one| of(one.finish_ns, outcome.makespan_ns))],
+            ["work, of its time", layer(&|one| of(one.work_ns, one.finish_ns))],
+            ["messages' overhead, of its time", layer(&|one| of(one.overhead_ns, one.finish_ns))],
+            ["waiting, of its time", layer(&|one| of(one.wait_ns(), one.finish_ns))],
+        ],
+    })
+}
+
+/// A share from 0 to 1 as one of 61 letters.
+fn level(share: f64) -> char {
+    const LETTERS: &[u8; 61] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXY";
+    char::from(LETTERS[(share.clamp(0.0, 1.0) * 60.0).round() as usize])
 }
 
 /// The processes with a bar: all, or some in even steps and the last to finish.

@@ -6,7 +6,7 @@ use super::expressions::{Scope, Symbol};
 use super::names::Names;
 use super::{TransformError, Writer};
 use crate::expression::{Expression, Kind};
-use crate::program::{Branch, Element, ElementInfo, ElementKind};
+use crate::program::{Branch, Collective, Element, ElementInfo, ElementKind};
 
 /// Where a flow lies.
 pub(super) struct Flow<'n> {
@@ -172,18 +172,40 @@ impl Writer<'_> {
                 self.call(method, element, &[from, tag], scope, at)
             }
             ElementKind::Wait => self.call("wait", element, &[], scope, at),
-            ElementKind::Broadcast { root, bytes } => {
-                self.call("broadcast", element, &[root, bytes], scope, at)
-            }
-            ElementKind::Reduce { root, bytes } => {
-                self.call("reduce", element, &[root, bytes], scope, at)
-            }
-            ElementKind::AllReduce { bytes } => {
-                self.call("allreduce", element, &[bytes], scope, at)
-            }
-            ElementKind::AllToAll { bytes } => self.call("alltoall", element, &[bytes], scope, at),
-            _ => self.call("barrier", element, &[], scope, at),
+            ElementKind::Collective(collective) => self.collective(element, collective, scope, at),
+            _ => Ok(()),
         }
+    }
+
+    fn collective(
+        &mut self,
+        element: &Element,
+        collective: &Collective,
+        scope: &Scope,
+        at: &Flow<'_>,
+    ) -> Result<(), TransformError> {
+        let Collective {
+            kind,
+            root,
+            bytes,
+            group,
+        } = collective;
+        if let Some(group) = group {
+            let parts = [&group.first, &group.size, &group.stride].map(|part| {
+                // Each as an argument.
+                self.expression(part, scope)
+            });
+            let [first, size, stride] = parts;
+            self.line(&format!("p.group({}, {}, {});", first?, size?, stride?));
+        }
+        let mut arguments = Vec::new();
+        if kind.has_root() {
+            arguments.push(root);
+        }
+        if kind.has_bytes() {
+            arguments.push(bytes);
+        }
+        self.call(kind.name(), element, &arguments, scope, at)
     }
 
     fn goes_on(&mut self) {

@@ -1,5 +1,6 @@
 //! GOAL schedules: what is read, what is refused, and when each ends.
 
+mod loggopsim;
 mod sweep;
 
 use std::io::Read;

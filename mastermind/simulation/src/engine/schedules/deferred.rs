@@ -70,7 +70,7 @@ impl DeferredEvents {
     }
 }
 
-impl Run<'_> {
+impl Run<'_, '_> {
     /// Defers an event; it keeps its tie-break order.
     #[inline]
     pub(super) fn defer(&mut self, event: Event) {

@@ -6,11 +6,14 @@
 
 mod deferred;
 mod finish;
+mod loggopsim;
 mod matching;
 mod prefetch;
 
 use crate::engine::outcome::Count;
-use crate::engine::{EngineChoice, Limits, Outcome, ProcessResult, Progress, SimulationError};
+use crate::engine::{
+    EngineChoice, Limits, Outcome, ProcessResult, Progress, SimulationError, Slice,
+};
 use crate::events::huge_pages::reserve;
 use crate::events::queue::{Event, Queue};
 use crate::goal::schedule::{Kind, Op, Schedule};
@@ -43,6 +46,48 @@ const STEP: u64 = MAX_DEFERRALS + DEFERRAL;
 /// Events between two calls of the progress function.
 const PROGRESS_EVERY: u64 = 1 << 20;
 
+/// By whose rules a schedule runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Rules {
+    /// Those of [`crate::loggp`], as program models.
+    #[default]
+    Own,
+    /// Those of LogGOPSim, for its finishing times; the schedule is to be read with
+    /// [`WaitOrder::Lines`](crate::goal::WaitOrder).
+    LogGopSim,
+}
+
+/// Who is told what each rank does when: nobody, or a function. The elements are those of [`schedule_elements`].
+#[derive(Default)]
+pub struct ScheduleSlices<'a>(pub Option<&'a mut dyn FnMut(Slice)>);
+
+impl ScheduleSlices<'_> {
+    #[inline]
+    fn add(&mut self, kind: Kind, rank: u32, begin_ns: u64, end_ns: u64) {
+        if let Some(tell) = &mut self.0 {
+            tell(Slice {
+                process: rank,
+                element: kind as u32,
+                begin_ns,
+                end_ns,
+            });
+        }
+    }
+}
+
+/// What a trace of a schedule shows: calculations, sends, and what is done about messages that come.
+pub fn schedule_elements() -> Vec<ElementInfo> {
+    ["calc", "send", "recv"].map(element).to_vec()
+}
+
+fn element(kind: &'static str) -> ElementInfo {
+    ElementInfo {
+        name: kind.into(),
+        place: String::new(),
+        kind,
+    }
+}
+
 /// A schedule that has ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ScheduleOutcome {
@@ -69,18 +114,17 @@ pub struct ScheduleOutcome {
 impl ScheduleOutcome {
     /// What a chart shows of it: by rank two elements, its calculations and its messages.
     pub fn chart(&self) -> Outcome {
-        let element = |name: &str, kind| ElementInfo {
+        let named = |name: &str, kind| ElementInfo {
             name: name.into(),
-            place: String::new(),
-            kind,
+            ..element(kind)
         };
         Outcome {
             engine: EngineChoice::Schedules,
             makespan_ns: self.makespan_ns,
             processes: self.processes.clone(),
             elements: vec![
-                element("calculations", "calc"),
-                element("messages", "send, recv"),
+                named("calculations", "calc"),
+                named("messages", "send, recv"),
             ],
             messages: self.messages,
             events: self.events,
@@ -115,7 +159,25 @@ pub fn simulate_schedule_with(
     limits: Limits,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<ScheduleOutcome, SimulationError> {
-    let mut run = Run::new(schedule, machine);
+    let (rules, slices) = (Rules::default(), ScheduleSlices::default());
+    simulate_schedule_by(schedule, machine, (rules, limits), progress, slices)
+}
+
+/// Runs a schedule by some rules and up to some limits, and tells what each rank does when.
+///
+/// # Errors
+/// As [`simulate_schedule_with`]; [`SimulationError::Machine`].
+pub fn simulate_schedule_by(
+    schedule: Schedule,
+    machine: &Machine,
+    (rules, limits): (Rules, Limits),
+    progress: &mut dyn FnMut(Progress),
+    slices: ScheduleSlices<'_>,
+) -> Result<ScheduleOutcome, SimulationError> {
+    if rules == Rules::LogGopSim {
+        return loggopsim::simulate(&schedule, machine, limits, progress, slices);
+    }
+    let mut run = Run::new(schedule, machine, slices);
     run.begin();
     let mut next_report = PROGRESS_EVERY;
     while let Some(event) = run.queue.pop() {
@@ -201,7 +263,7 @@ struct Several {
     nics: Vec<Nic>,
 }
 
-struct Run<'a> {
+struct Run<'a, 't> {
     schedule: Schedule,
     machine: &'a Machine,
     per_node: u32,
@@ -217,10 +279,11 @@ struct Run<'a> {
     ready: Vec<(u32, u64)>,
     messages: u64,
     events: u64,
+    slices: ScheduleSlices<'t>,
 }
 
-impl<'a> Run<'a> {
-    fn new(schedule: Schedule, machine: &'a Machine) -> Self {
+impl<'a, 't> Run<'a, 't> {
+    fn new(schedule: Schedule, machine: &'a Machine, slices: ScheduleSlices<'t>) -> Self {
         let n = schedule.ranks() as u32;
         let nodes = machine.nodes_for(n);
         let mut several = Vec::new();
@@ -265,6 +328,7 @@ impl<'a> Run<'a> {
             ready: Vec::new(),
             messages: 0,
             events: 0,
+            slices,
         }
     }
 
@@ -401,6 +465,7 @@ impl<'a> Run<'a> {
         if it.kind == Kind::Calc {
             let end = at.saturating_add(it.size);
             *self.processor(rank, it.cpu) = end;
+            self.slices.add(Kind::Calc, rank, at, end);
             self.complete(rank, op, end);
             return;
         }
@@ -413,6 +478,7 @@ impl<'a> Run<'a> {
         }
         let end = at + time.processor_ns;
         *self.processor(rank, it.cpu) = end;
+        self.slices.add(Kind::Send, rank, at, end);
         self.ranks[rank as usize].overhead_ns += time.processor_ns;
         self.messages += 1;
         let mut message = Event {
@@ -513,6 +579,7 @@ impl<'a> Run<'a> {
         }
         let end = at + occupied;
         *self.processor(rank, cpu) = end;
+        self.slices.add(Kind::Receive, rank, at, end);
         self.ranks[rank as usize].overhead_ns += occupied;
         self.received_ns += occupied;
         match part {
@@ -574,7 +641,9 @@ impl<'a> Run<'a> {
         let processor = self.processor(rank, cpu);
         let begin = (*processor).max(at);
         let answer = link.answer();
-        *processor = begin + answer.processor_ns;
+        let end = begin + answer.processor_ns;
+        *processor = end;
+        self.slices.add(Kind::Receive, rank, begin, end);
         self.ranks[rank as usize].overhead_ns += answer.processor_ns;
         let (to, from) = match answer.part {
             MessagePart::ClearToSend => (peer, rank),

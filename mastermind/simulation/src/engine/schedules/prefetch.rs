@@ -12,7 +12,7 @@ const MOST: usize = 64;
 /// Operations that an event goes on to.
 const BEHIND: usize = 3;
 
-impl Run<'_> {
+impl Run<'_, '_> {
     /// Before each event.
     #[inline]
     pub(super) fn prefetch(&mut self) {

@@ -78,6 +78,37 @@ proptest! {
     }
 }
 
+/// A program of 64 ranks and its machine.
+fn large() -> impl Strategy<Value = (Vec<random::Round>, Machine)> {
+    (prop::collection::vec(round(), 1..6), machine())
+}
+
+fn large_agrees((rounds, mut machine): (Vec<random::Round>, Machine)) -> Result<(), TestCaseError> {
+    // No node has more ranks than processors.
+    machine.nodes = Some(10);
+    let steps = |rank| steps(&rounds, rank, 64, &machine);
+    agrees(&model(&rounds), &machine, 64, steps)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn a_program_of_64_ranks_is_as_in_the_naive_interpreter(large in large()) {
+        large_agrees(large)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(10_000))]
+
+    #[test]
+    #[ignore = "ten times the test before it"]
+    fn ten_thousand_programs_of_64_ranks_are_as_in_the_naive_interpreter(large in large()) {
+        large_agrees(large)?;
+    }
+}
+
 /// Runs a model and what each process does of it by the naive interpreter, and compares them, also where times of creation leave
 /// an order open: both then take a process's own event first, and messages in the order of their senders.
 fn agrees(

@@ -22,6 +22,7 @@ pub enum Round {
         kind: &'static str,
         root: u32,
         bytes: u64,
+        group: Option<Grid>,
     },
     /// Threads that work, `locked` of it in a critical section.
     Region {
@@ -30,6 +31,61 @@ pub enum Round {
         modulus: u64,
         locked: u64,
     },
+}
+
+/// Groups of the processes in rows of so many.
+#[derive(Debug, Clone, Copy)]
+pub struct Grid {
+    pub width: u32,
+    /// Whether the groups are the columns.
+    pub is_column: bool,
+}
+
+impl Grid {
+    /// First rank, size and stride of the group of a rank.
+    pub fn of(self, rank: u32, n: u32) -> (u32, u32, u32) {
+        let Self { width, is_column } = self;
+        if is_column {
+            let first = rank % width;
+            (first, (n - first).div_ceil(width), width)
+        } else {
+            let first = rank - rank % width;
+            (first, width.min(n - first), 1)
+        }
+    }
+
+    /// The same as expressions: first rank, size and stride.
+    fn words(self) -> [String; 3] {
+        let Self { width, is_column } = self;
+        if is_column {
+            let first = format!("process % {width}");
+            let size = format!("ceil((processes - {first}) / {width})");
+            [first, size, width.to_string()]
+        } else {
+            let first = format!("process - process % {width}");
+            let size = format!("min({width}, processes - ({first}))");
+            [first, size, "1".into()]
+        }
+    }
+}
+
+fn collective(k: usize, kind: &str, root: u32, bytes: u64, group: Option<Grid>) -> String {
+    let mut words = vec![format!(r#"{kind} = "{k}""#)];
+    let mut last = "processes - 1".to_owned();
+    if let Some(group) = group {
+        let [first, size, stride] = group.words();
+        words.push(format!(
+            r#"group_first = "{first}", group_size = "{size}", group_stride = "{stride}""#
+        ));
+        last = format!("{size} - 1");
+    }
+    if matches!(kind, "broadcast" | "reduce" | "gather" | "scatter") {
+        words.push(format!(r#"root = "min({root}, {last})""#));
+    }
+    if kind != "barrier" {
+        words.push(format!("bytes = {bytes}"));
+    }
+    format!("{{ {} }},\n", words.join(", "))
 }
 
 /// The text of a model.
@@ -80,15 +136,11 @@ pub fn model(rounds: &[Round]) -> String {
                 100 + k
             ),
             Round::Collective {
-                kind: "barrier", ..
-            } => writeln!(text, r#"{{ barrier = "{k}" }},"#),
-            Round::Collective { kind, root, bytes } => {
-                let root = match *kind {
-                    "broadcast" | "reduce" => format!("root = {root}, "),
-                    _ => String::new(),
-                };
-                writeln!(text, r#"{{ {kind} = "{k}", {root}bytes = {bytes} }},"#)
-            }
+                kind,
+                root,
+                bytes,
+                group,
+            } => write!(text, "{}", collective(k, kind, *root, *bytes, *group)),
             Round::Region {
                 threads,
                 factor,
@@ -121,16 +173,23 @@ pub fn round() -> impl Strategy<Value = Round> {
         Just("reduce"),
         Just("allreduce"),
         Just("alltoall"),
-        Just("barrier")
+        Just("barrier"),
+        Just("gather"),
+        Just("scatter"),
+        Just("allgather"),
+        Just("reducescatter"),
+        Just("scan"),
     ];
+    let grid = (1..6_u32, any::<bool>()).prop_map(|(width, is_column)| Grid { width, is_column });
+    let group = prop::option::of(grid);
     let region = (1..6_u32, 1..9000_u64, 1..5000_u64, 0..3000_u64);
     prop_oneof![
         3 => work.prop_map(|(factor, modulus, even)| Round::Work { factor, modulus, even }),
         3 => shift.prop_map(|(shift, bytes, times)| Round::Shift { shift, bytes, times }),
         1 => bytes().prop_map(|bytes| Round::Pairs { bytes }),
         1 => bytes().prop_map(|bytes| Round::Gather { bytes }),
-        2 => (kind, 0..6_u32, bytes())
-            .prop_map(|(kind, root, bytes)| Round::Collective { kind, root, bytes }),
+        4 => (kind, 0..6_u32, bytes(), group)
+            .prop_map(|(kind, root, bytes, group)| Round::Collective { kind, root, bytes, group }),
         1 => region.prop_map(|(threads, factor, modulus, locked)| Round::Region {
             threads,
             factor,

@@ -78,8 +78,17 @@ pub fn steps(rounds: &[Round], rank: u32, n: u32, machine: &Machine) -> Vec<Step
                     steps.extend(vec![any; n as usize - 1]);
                 }
             }
-            Round::Collective { kind, root, bytes } => {
-                collective(&mut steps, kind, (rank, n, root), bytes);
+            Round::Collective {
+                kind,
+                root,
+                bytes,
+                group,
+            } => {
+                let (first, size, stride) = group.map_or((0, n, 1), |grid| grid.of(rank, n));
+                let number = (rank - first) / stride;
+                let mut own = Vec::new();
+                collective(&mut own, kind, (number, size, root.min(size - 1)), bytes);
+                steps.extend(own.into_iter().map(|step| in_group(step, first, stride)));
             }
             Round::Region {
                 threads,
@@ -136,6 +145,18 @@ fn exchange(steps: &mut Vec<Step>, to: u32, from: u32, bytes: u64) {
     });
     steps.push(receive(from, COLLECTIVE));
     steps.push(Step::Wait(Class::Collective));
+}
+
+/// The same with the ranks of a group's numbers.
+fn in_group(mut step: Step, first: u32, stride: u32) -> Step {
+    match &mut step {
+        Step::Send { to: number, .. }
+        | Step::Receive {
+            from: Some(number), ..
+        } => *number = first + stride * *number,
+        _ => {}
+    }
+    step
 }
 
 /// The messages of one process of a collective.
@@ -196,7 +217,41 @@ fn collective(steps: &mut Vec<Step>, kind: &str, (rank, n, root): (u32, u32, u32
                 steps.push(send(rank - 1, bytes, COLLECTIVE));
             }
         }
-        "alltoall" => {
+        "gather" => {
+            steps.extend(children.map(|child| receive(child, COLLECTIVE)));
+            let parts = u64::from(reach.min(n - relative));
+            steps.extend(parent.map(|parent| send(parent, parts * bytes, COLLECTIVE)));
+        }
+        "scatter" => {
+            steps.extend(parent.map(|parent| receive(parent, COLLECTIVE)));
+            let masks: Vec<u32> = (0..32)
+                .map(|bit| 1 << bit)
+                .take_while(|mask| *mask < reach)
+                .collect();
+            for mask in masks.into_iter().rev().filter(|mask| relative + mask < n) {
+                let parts = u64::from(mask.min(n - relative - mask));
+                steps.push(send(at(relative + mask), parts * bytes, COLLECTIVE));
+            }
+        }
+        "allgather" => {
+            let powers = (0..32).map(|bit| 1_u32 << bit).take_while(|step| *step < n);
+            for step in powers {
+                let parts = u64::from(step.min(n - step));
+                exchange(
+                    steps,
+                    (rank + n - step) % n,
+                    (rank + step) % n,
+                    parts * bytes,
+                );
+            }
+        }
+        "scan" => {
+            let powers = (0..32).map(|bit| 1_u32 << bit).take_while(|step| *step < n);
+            for peer in powers.map(|step| rank ^ step).filter(|peer| *peer < n) {
+                exchange(steps, peer, peer, bytes);
+            }
+        }
+        "alltoall" | "reducescatter" => {
             for step in 1..n {
                 exchange(steps, (rank + step) % n, (rank + n - step) % n, bytes);
             }
