@@ -19,4 +19,4 @@ pub mod xmi;
 
 pub use diagram::{DiagramError, Reading};
 pub use plantuml::read_plantuml;
-pub use xmi::read_xmi;
+pub use xmi::{read_xmi, read_xmi_from};

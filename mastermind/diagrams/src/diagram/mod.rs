@@ -9,6 +9,7 @@
 mod collect;
 mod graph;
 mod guards;
+mod implicit;
 mod prose;
 mod sections;
 mod structure;

@@ -5,22 +5,28 @@
 
 use super::collect::{Collected, Place};
 use super::graph::{Edge, Graph, Guard, NodeKind, Wrapper};
+use super::implicit;
+use super::structure::Manners;
 use mastermind_simulation::expression::{Argument, Builtin, Expression};
 use mastermind_simulation::program::{CHANCE, ElementKind, Rule, System};
 
 /// Makes a graph one that a flow can be found in, and warns of what was taken for granted.
 ///
 /// # Arguments
+/// * `manners` - how the form of the file is read
 /// * `declares` - whether the file declares variables or functions: then a name in a condition that it does not know
 ///   is a mistake and no prose
-pub(crate) fn settle(graph: &mut Graph, declares: bool, out: &mut Collected) {
+pub(crate) fn settle(graph: &mut Graph, manners: Manners, declares: bool, out: &mut Collected) {
     for node in &mut graph.nodes {
         if let NodeKind::Group(_, inner) = &mut node.kind {
-            settle(inner, declares, out);
+            settle(inner, manners, declares, out);
         }
     }
-    begin_once(graph, out);
+    begin_once(graph, manners, out);
     drop_unreachable(graph, out);
+    if manners.leaves_out_nodes {
+        implicit::complete(graph, !manners.parts_by_decision, out);
+    }
     for node in 0..graph.nodes.len() {
         if matches!(graph.nodes[node].kind, NodeKind::Decision { .. }) {
             decide(graph, node, declares, out);
@@ -56,12 +62,36 @@ pub(crate) fn share_of(label: &str) -> Option<f64> {
     (0.0..=100.0).contains(&percent).then_some(percent / 100.0)
 }
 
-/// UML: an activity with several initial nodes begins at all of them at once.
-fn begin_once(graph: &mut Graph, out: &mut Collected) {
+/// UML: an activity with several initial nodes begins at all of them at once; one without any, wherever no edge leads to.
+fn begin_once(graph: &mut Graph, manners: Manners, out: &mut Collected) {
     let is_initial = |i: &usize| graph.nodes[*i].kind == NodeKind::Initial;
-    let initial: Vec<usize> = (0..graph.nodes.len()).filter(is_initial).collect();
-    let [first, _, ..] = initial[..] else {
-        return;
+    let mut initial: Vec<usize> = (0..graph.nodes.len()).filter(is_initial).collect();
+    if initial.is_empty() && manners.leaves_out_nodes {
+        let mut is_led_to = vec![false; graph.nodes.len()];
+        for edge in &graph.edges {
+            is_led_to[edge.to] = true;
+        }
+        let begins: Vec<usize> = (0..is_led_to.len())
+            .filter(|node| !is_led_to[*node])
+            .collect();
+        if let [one] = begins[..] {
+            let node = &graph.nodes[one];
+            let place = Place {
+                element: &node.name,
+                at: &node.at,
+            };
+            let reason = "the activity has no initial node and begins here, where no edge leads to";
+            out.warn(Rule::InitialNode, place, reason);
+        }
+        for node in begins {
+            let (name, at) = (graph.nodes[node].name.clone(), graph.nodes[node].at.clone());
+            initial.push(graph.node(&name, at, NodeKind::Initial));
+            graph.edge(graph.nodes.len() - 1, node);
+        }
+    }
+    let first = match initial[..] {
+        [first, _, ..] => first,
+        _ => return,
     };
     let at = graph.nodes[first].at.clone();
     let place = Place {
@@ -132,6 +162,7 @@ fn decide(graph: &mut Graph, node: usize, declares: bool, out: &mut Collected) {
     let edges: Vec<usize> = (0..graph.edges.len())
         .filter(|i| of_node(&graph.edges[*i]))
         .collect();
+    say_nothing(graph, &edges);
     let mut prose: Vec<(usize, String, Option<f64>)> = Vec::new();
     let mut n_otherwise = 0;
     for edge in &edges {
@@ -180,6 +211,23 @@ fn decide(graph: &mut Graph, node: usize, declares: bool, out: &mut Collected) {
              write an expression, or a share as in \"yes, 30 %\""
         );
         out.warn(Rule::Prose, Place { element, at }, reason);
+    }
+}
+
+/// Edges of which several have no guard, where none has a condition, are alternatives of which nothing is said.
+fn say_nothing(graph: &mut Graph, edges: &[usize]) {
+    let guard = |edge: &usize| graph.edges[*edge].guard.as_ref();
+    let n_bare = edges.iter().filter(|edge| guard(edge).is_none()).count();
+    let has_condition = edges
+        .iter()
+        .any(|edge| matches!(guard(edge), Some(Guard::When(_) | Guard::Otherwise)));
+    if n_bare < 2 || has_condition {
+        return;
+    }
+    for edge in edges {
+        let (text, share) = (String::new(), None);
+        let guard = &mut graph.edges[*edge].guard;
+        guard.get_or_insert(Guard::Prose { text, share });
     }
 }
 

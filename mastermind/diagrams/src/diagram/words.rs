@@ -8,10 +8,10 @@ use super::collect::{Collected, Place};
 use super::graph::{Guard, Wrapper};
 use super::prose::share_of;
 use mastermind_simulation::expression::{Assignment, Binary, Expression, parse, parse_assignments};
-use mastermind_simulation::program::{ElementKind, Rule};
+use mastermind_simulation::program::{Collective, CollectiveKind, ElementKind, Group, Rule};
 
 /// Words that an element may have, as the TOML form calls them, each after those it is also known by.
-const WORDS: [(&[&str], &str); 13] = [
+const WORDS: [(&[&str], &str); 16] = [
     (&["cost", "time"], "cost"),
     (&["code"], "code"),
     (&["of", "activity", "behavior"], "of"),
@@ -25,13 +25,16 @@ const WORDS: [(&[&str], &str); 13] = [
     (&["bytes", "size"], "bytes"),
     (&["tag"], "tag"),
     (&["root"], "root"),
+    (&["group_first"], "group_first"),
+    (&["group_size"], "group_size"),
+    (&["group_stride"], "group_stride"),
 ];
 
 /// Words of the paper's stereotypes that say nothing of the time.
 const SILENT: [&str; 2] = ["id", "type"];
 
 /// Stereotypes by the names they go by, letters and digits only.
-const STEREOTYPES: [(&str, &[&str]); 16] = [
+const STEREOTYPES: [(&str, &[&str]); 21] = [
     ("action", &["action", "actionplus"]),
     ("activity", &["activity", "activityplus"]),
     ("send", &["send", "bsend", "blockingsend"]),
@@ -44,6 +47,11 @@ const STEREOTYPES: [(&str, &[&str]); 16] = [
     ("allreduce", &["allreduce"]),
     ("alltoall", &["alltoall"]),
     ("barrier", &["barrier"]),
+    ("gather", &["gather"]),
+    ("scatter", &["scatter"]),
+    ("allgather", &["allgather"]),
+    ("reducescatter", &["reducescatter"]),
+    ("scan", &["scan"]),
     ("parallel", &["parallel", "paralleldo"]),
     ("critical", &["critical", "criticalsection"]),
     ("loop", &["loop"]),
@@ -212,6 +220,32 @@ impl Annotation {
         })
     }
 
+    fn collective(
+        &mut self,
+        kind: CollectiveKind,
+        place: Place<'_>,
+        out: &mut Collected,
+    ) -> Collective {
+        let (zero, one) = (Expression::Number(0.0), Expression::Number(1.0));
+        let first = self.expression("group_first", place, out);
+        Collective {
+            kind,
+            root: match kind.has_root() {
+                true => self.expression("root", place, out).unwrap_or(zero),
+                false => zero,
+            },
+            bytes: match kind.has_bytes() {
+                true => self.required("bytes", place, out),
+                false => one.clone(),
+            },
+            group: first.map(|first| Group {
+                first,
+                size: self.required("group_size", place, out),
+                stride: self.expression("group_stride", place, out).unwrap_or(one),
+            }),
+        }
+    }
+
     /// What the node is; `name` is its own, `default` what it is without a stereotype.
     pub(crate) fn part(
         mut self,
@@ -223,6 +257,10 @@ impl Annotation {
         let kind = self.kind.unwrap_or(default);
         let zero = Expression::Number(0.0);
         let part = match kind {
+            name if CollectiveKind::named(name).is_some() => {
+                let kind = CollectiveKind::named(name).unwrap_or(CollectiveKind::Barrier);
+                Part::Element(ElementKind::Collective(self.collective(kind, place, out)))
+            }
             "activity" => {
                 let activity = self.text("of", place, out);
                 Part::Element(ElementKind::Activity {
@@ -241,21 +279,6 @@ impl Annotation {
                 blocking: kind == "recv",
             }),
             "wait" => Part::Element(ElementKind::Wait),
-            "broadcast" => Part::Element(ElementKind::Broadcast {
-                root: self.expression("root", place, out).unwrap_or(zero),
-                bytes: self.required("bytes", place, out),
-            }),
-            "reduce" => Part::Element(ElementKind::Reduce {
-                root: self.expression("root", place, out).unwrap_or(zero),
-                bytes: self.required("bytes", place, out),
-            }),
-            "allreduce" => Part::Element(ElementKind::AllReduce {
-                bytes: self.required("bytes", place, out),
-            }),
-            "alltoall" => Part::Element(ElementKind::AllToAll {
-                bytes: self.required("bytes", place, out),
-            }),
-            "barrier" => Part::Element(ElementKind::Barrier),
             "parallel" => Part::Wrapper(Wrapper::Parallel {
                 threads: self.required("threads", place, out),
             }),

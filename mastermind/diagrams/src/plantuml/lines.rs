@@ -56,15 +56,98 @@ const LAYOUT_BLOCKS: [(&str, &str); 4] = [
 /// Preprocessor lines that do not change the flow.
 const HARMLESS: [&str; 4] = ["!theme", "!pragma", "!option", "!assume"];
 
+/// Longest line that names put in may make, bytes, and most of such names: a file of few lines could make any length.
+const MAX_EXPANDED: usize = 1 << 14;
+const MAX_DEFINITIONS: usize = 1000;
+
+/// Names that the preprocessor puts a text in for: `!$name = "text"`, `!define NAME text`.
+#[derive(Debug, Default)]
+struct Definitions(Vec<(String, String)>);
+
+impl Definitions {
+    /// The line with the texts in it; nothing for a line that defines one.
+    fn line(&mut self, text: String, number: usize, out: &mut Collected) -> Option<String> {
+        let expanded = self.expand(text);
+        let at = format!("line {number}");
+        let place = Place {
+            element: "!",
+            at: &at,
+        };
+        if expanded.len() > MAX_EXPANDED && !self.0.is_empty() || self.0.len() > MAX_DEFINITIONS {
+            let reason = "names of the preprocessor make too long a text, expected at most 16384 bytes a line and 1000 names";
+            out.find(Rule::TooLarge, place, reason);
+            self.0.clear();
+            return None;
+        }
+        match defined(expanded.trim()) {
+            Some((name, value)) => {
+                self.0.retain(|(known, _)| *known != name);
+                self.0.push((name, value));
+                None
+            }
+            None => Some(expanded),
+        }
+    }
+
+    fn expand(&self, mut text: String) -> String {
+        let is_definition = text.trim_start().starts_with('!');
+        for (name, value) in &self.0 {
+            let from = if is_definition {
+                // The name that it gives a text is none to be put in for.
+                text.find('=').unwrap_or(text.len())
+            } else {
+                0
+            };
+            if text[from..].contains(name.as_str()) && text.len() <= MAX_EXPANDED {
+                text = text[..from].to_owned() + &put_in(&text[from..], name, value);
+            }
+        }
+        text
+    }
+}
+
+/// The text with a value wherever a name stands as a whole word.
+fn put_in(text: &str, name: &str, value: &str) -> String {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let mut made = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(name) {
+        let (before, after) = (&rest[..at], &rest[at + name.len()..]);
+        let is_word =
+            !after.starts_with(is_part) && (name.starts_with('$') || !before.ends_with(is_part));
+        made.push_str(before);
+        made.push_str(if is_word { value } else { name });
+        rest = after;
+    }
+    made + rest
+}
+
+/// The name and the text of a line that defines one.
+fn defined(line: &str) -> Option<(String, String)> {
+    let rest = line.strip_prefix('!')?.trim_start();
+    let (name, value) = match rest.strip_prefix("define ") {
+        Some(rest) => rest.trim().split_once(' ')?,
+        None => rest.strip_prefix('$').and(rest.split_once('='))?,
+    };
+    let name = name.trim().trim_end_matches('?').trim_end();
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
+    let value = value.trim().trim_matches('"');
+    (!name.is_empty() && name.chars().all(is_name)).then(|| (name.to_owned(), value.to_owned()))
+}
+
 /// The diagrams of a file.
 pub(super) fn blocks(text: &str, out: &mut Collected) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     let mut open: Option<Block> = None;
     let mut comment = false;
     let mut layout: Option<&str> = None;
+    let mut definitions = Definitions::default();
     let lines = text.trim_start_matches('\u{feff}').lines().zip(1..);
     for (text, number) in lines {
         let text = without_comments(text, &mut comment);
+        let Some(text) = definitions.line(text, number, out) else {
+            continue;
+        };
         let text = text.trim();
         let line = Line {
             number,
@@ -153,6 +236,12 @@ fn passed_over(line: &Line, out: &mut Collected) -> Passed {
                 Rule::Ignored,
                 place,
                 "a line of the preprocessor that changes no flow",
+            );
+        } else if lower.starts_with("!include") {
+            out.warn(
+                Rule::Ignored,
+                place,
+                "the lines of another file: they are not read",
             );
         } else {
             let reason = "a line of the preprocessor, expected its output (plantuml -preproc)";

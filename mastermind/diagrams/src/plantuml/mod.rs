@@ -82,14 +82,15 @@ pub fn read_plantuml(text: &str) -> Result<Reading, DiagramError> {
     let mut read = Vec::new();
     for block in &blocks {
         let mut sections = Sections::default();
-        let (graph, manners) = if legacy::is_legacy(block) {
-            let merges_by_itself = true;
-            let graph = legacy::graph(block, &mut sections, &mut out);
-            (graph, Manners { merges_by_itself })
+        let (graph, merges_by_itself) = if legacy::is_legacy(block) {
+            (legacy::graph(block, &mut sections, &mut out), true)
         } else {
-            let merges_by_itself = false;
-            let graph = new::graph(block, &mut sections, &mut out);
-            (graph, Manners { merges_by_itself })
+            (new::graph(block, &mut sections, &mut out), false)
+        };
+        let manners = Manners {
+            merges_by_itself,
+            leaves_out_nodes: false,
+            parts_by_decision: false,
         };
         read.push((block, graph, manners, sections));
     }
@@ -97,7 +98,7 @@ pub fn read_plantuml(text: &str) -> Result<Reading, DiagramError> {
         .iter()
         .any(|(_, graph, _, sections)| sections.declare() || declares(graph));
     for (block, mut graph, manners, sections) in read {
-        settle(&mut graph, declares, &mut out);
+        settle(&mut graph, manners, declares, &mut out);
         let name = unused(&block.name, &model);
         add(&mut model, name, &graph, manners, sections, &mut out);
     }

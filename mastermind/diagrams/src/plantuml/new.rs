@@ -149,6 +149,8 @@ impl Reader<'_> {
             && name.chars().count() <= 2
         {
             self.connector(name, at);
+        } else if let Some(action) = listed(text) {
+            self.add_action(action, at);
         } else if is_arrow(text) {
             if text.trim_end_matches('>').contains('>') || !text.ends_with('>') {
                 self.pass_over(line, "the text of an arrow");
@@ -248,7 +250,15 @@ impl Reader<'_> {
 const MAX_LINES: usize = 50;
 
 /// Words that a command with a condition begins with.
-const CONDITIONAL: [&str; 6] = ["if", "elseif", "else if", "while", "repeat while", "switch"];
+const CONDITIONAL: [&str; 7] = [
+    "if",
+    "elseif",
+    "else if",
+    "else",
+    "while",
+    "repeat while",
+    "switch",
+];
 
 /// A line without the colour that stands before a command: `#lightgreen:if (ready?) then (yes)`.
 fn without_colour(line: &Line) -> Line {
@@ -374,6 +384,15 @@ fn is_sdl(text: &str) -> bool {
         Some(']') => !text.contains('['),
         _ => false,
     }
+}
+
+/// The action of a list: `- action`, `* action`, `** one of its parts`.
+fn listed(text: &str) -> Option<&str> {
+    let rest = match text.strip_prefix('-') {
+        Some(rest) => rest,
+        None => text.strip_prefix('*')?.trim_start_matches('*'),
+    };
+    rest.strip_prefix(' ').map(str::trim)
 }
 
 /// The text of an action without the sign at its end.

@@ -75,8 +75,11 @@ pub(super) fn name_and_words(
         let inside = &rest[begin + width..begin + width + end];
         if width == 2 {
             stereotypes.push(inside.trim());
-        } else {
+        } else if inside.contains('=') || parts(inside).iter().any(|part| Annotation::knows(part)) {
             tags.push(inside);
+        } else {
+            // Braces in a text are no tagged values.
+            plain.push_str(&rest[begin..begin + width + end + width]);
         }
         rest = &rest[begin + width + end + width..];
     }

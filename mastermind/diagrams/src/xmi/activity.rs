@@ -101,7 +101,9 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
                 level.ends.insert(id, End::Object);
             }
         }
-        for child in owner.children().filter(Node::is_element) {
+        let mut members = Vec::new();
+        self.members(owner, depth, &mut members);
+        for child in members {
             let tag = child.tag_name().name();
             let Some(id) = self.document.id(child) else {
                 continue;
@@ -126,6 +128,19 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
         level.graph
     }
 
+    /// The elements of a container, those in its partitions and interruptible regions among them.
+    fn members(&self, owner: Node<'a, 'input>, depth: usize, members: &mut Vec<Node<'a, 'input>>) {
+        for child in owner.children().filter(Node::is_element) {
+            let says_who = ["ActivityPartition", "InterruptibleActivityRegion"]
+                .contains(&self.document.kind(child));
+            if says_who && depth < DEEPEST {
+                self.members(child, depth + 1, members);
+            } else {
+                members.push(child);
+            }
+        }
+    }
+
     fn node(
         &self,
         node: Node<'a, 'input>,
@@ -145,10 +160,8 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
             return;
         }
         let at = self.document.at(node);
-        let name = match node.attribute("name").map(str::trim) {
-            Some(name) if !name.is_empty() => name.to_owned(),
-            _ => format!("{kind} of {at}"),
-        };
+        let name = self.document.name(node);
+        let name = name.unwrap_or_else(|| format!("{kind} of {at}"));
         let place = Place {
             element: &name,
             at: &at,
@@ -235,10 +248,10 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
                 .children()
                 .any(|child| child.has_tag_name_local("behavior"));
             if foreign {
-                out.find(
-                    Rule::UnknownActivity,
+                out.warn(
+                    Rule::Ignored,
                     place,
-                    "it calls a behaviour of another file, expected one of this",
+                    "it calls a behaviour of another file, which is not read",
                 );
             }
         }
@@ -328,10 +341,10 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
         out: &mut Collected,
     ) {
         let at = self.document.at(edge);
-        let name = edge.attribute("name").filter(|name| !name.is_empty());
-        let name = name.or_else(|| self.document.id(edge)).unwrap_or("edge");
+        let id = self.document.id(edge).unwrap_or("edge");
+        let name = self.document.name(edge).unwrap_or_else(|| id.to_owned());
         let place = Place {
-            element: name,
+            element: &name,
             at: &at,
         };
         let mut ends = ["source", "target"].map(|role| {
@@ -440,10 +453,10 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
             .find(|child| child.has_tag_name_local("guard"));
         let Some(guard) = guard else {
             // Some tools keep it in the name.
-            let name = edge.attribute("name").unwrap_or_default().trim();
+            let name = self.document.name(edge).unwrap_or_default();
             return name
                 .starts_with('[')
-                .then(|| guard_of(name, None))
+                .then(|| guard_of(&name, None))
                 .flatten();
         };
         let said = value(guard).unwrap_or_default();
@@ -561,7 +574,11 @@ pub(super) fn functions(document: &Document<'_, '_>, sections: &mut Sections, ou
                     );
                 }
             }
-            Err(error) => out.find(Rule::Expression, place, error.to_string()),
+            Err(error) => out.warn(
+                Rule::Ignored,
+                place,
+                format!("its body, so that it is no cost function: {error}"),
+            ),
         }
     }
 }

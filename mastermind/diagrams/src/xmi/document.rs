@@ -7,6 +7,8 @@ pub(super) struct Document<'a, 'input> {
     xml: &'a Xml<'input>,
     /// Where each line begins.
     lines: Vec<usize>,
+    /// Names are written as in addresses, as StarUML does: `%20` for a blank.
+    has_escapes: bool,
 }
 
 impl<'a, 'input> Document<'a, 'input> {
@@ -14,7 +16,13 @@ impl<'a, 'input> Document<'a, 'input> {
         let ends = xml.input_text().bytes().enumerate();
         let begins = ends.filter_map(|(i, byte)| (byte == b'\n').then_some(i + 1));
         let lines = std::iter::once(0).chain(begins).collect();
-        Self { xml, lines }
+        let mut elements = xml.root().descendants();
+        let has_escapes = elements.any(|node| node.attribute("exporter") == Some("StarUML"));
+        Self {
+            xml,
+            lines,
+            has_escapes,
+        }
     }
 
     /// `line 12`.
@@ -23,6 +31,17 @@ impl<'a, 'input> Document<'a, 'input> {
             .lines
             .partition_point(|begin| *begin <= node.range().start);
         format!("line {line}")
+    }
+
+    /// The name of an element, if it has one that is not blank.
+    pub(super) fn name(&self, node: Node<'_, '_>) -> Option<String> {
+        let name = node.attribute("name")?.trim();
+        let name = if self.has_escapes {
+            unescaped(name)
+        } else {
+            name.to_owned()
+        };
+        Some(name).filter(|name| !name.trim().is_empty())
     }
 
     /// `xmi:id`, or what older forms call so.
@@ -56,11 +75,26 @@ impl<'a, 'input> Document<'a, 'input> {
     }
 
     /// The name of the model around all.
-    pub(super) fn model_name(&self) -> Option<&'a str> {
+    pub(super) fn model_name(&self) -> Option<String> {
         let mut all = self.elements();
         let model = all.find(|node| matches!(node.tag_name().name(), "Model" | "Package"))?;
-        model.attribute("name").filter(|name| !name.is_empty())
+        self.name(model)
     }
+}
+
+/// A text whose bytes may be written as `%` and two hexadecimal digits; as it is where that gives no text.
+fn unescaped(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let digits = tail.get(..2).filter(|_| *first == b'%');
+        let byte = digits
+            .and_then(|digits| std::str::from_utf8(digits).ok())
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        rest = if byte.is_some() { &tail[2..] } else { tail };
+        bytes.push(byte.unwrap_or(*first));
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
 /// Attributes of the element that has most, or more: each `=` in a tag that stands in no value counts.

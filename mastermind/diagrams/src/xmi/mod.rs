@@ -26,7 +26,7 @@ use crate::diagram::{
 };
 use annotations::Annotations;
 use document::Document;
-use mastermind_simulation::program::{Activity, Element, ElementKind, Model, Rule};
+use mastermind_simulation::program::{Activity, ElementKind, Finding, Model, Rule, visit};
 
 /// Longest file, bytes.
 const LONGEST: usize = 256 << 20;
@@ -40,6 +40,17 @@ const MOST_ATTRIBUTES: usize = 1000;
 /// [`DiagramError::TooLong`]; [`DiagramError::Attributes`]; [`DiagramError::Xml`] for what is no XML or has a document type;
 /// [`DiagramError::Findings`] with all that no model can be made of.
 pub fn read_xmi(text: &str) -> Result<Reading, DiagramError> {
+    read_xmi_from(text, None)
+}
+
+/// Reads the activities of an XMI file that one of them leads to.
+///
+/// # Arguments
+/// * `main` - its name; where there is none, it is the one that no other names
+///
+/// # Errors
+/// As [`read_xmi`]; a finding where there is no activity of that name.
+pub fn read_xmi_from(text: &str, main: Option<&str>) -> Result<Reading, DiagramError> {
     if text.len() > LONGEST {
         let (found, most) = (text.len(), LONGEST);
         return Err(DiagramError::TooLong { found, most });
@@ -68,25 +79,43 @@ pub fn read_xmi(text: &str) -> Result<Reading, DiagramError> {
     let mut read: Vec<Read> = Vec::new();
     for (i, node) in activities.iter().enumerate() {
         // What is wrong with an activity that nothing leads to is not what the file is refused for.
-        let mut own = Collected::default();
         let id = document.id(*node).unwrap_or_default();
         let Some(name) = names.get(id).cloned() else {
             continue;
         };
         let reader = activity::Reader::new(&document, &annotations, &names);
-        let (mut graph, locals) = reader.activity(*node, &mut own);
-        let declares =
-            has_variables || sections.declare() || !locals.is_empty() || declares(&graph);
-        settle(&mut graph, declares, &mut own);
-        let manners = Manners {
-            merges_by_itself: false,
+        let one = |parts_by_decision| {
+            let mut own = Collected::default();
+            let (mut graph, locals) = reader.activity(*node, &mut own);
+            let declares =
+                has_variables || sections.declare() || !locals.is_empty() || declares(&graph);
+            let manners = Manners {
+                merges_by_itself: false,
+                leaves_out_nodes: true,
+                parts_by_decision,
+            };
+            settle(&mut graph, manners, declares, &mut own);
+            (structure(&graph, manners, &name, &mut own), locals, own)
         };
-        let structured = structure(&graph, manners, &name, &mut own);
-        let mut locals = locals;
+        let mut found = one(false);
+        let is_tangled =
+            |one: &Finding| matches!(one.rule, Rule::ForkWithoutJoin | Rule::Unstructured);
+        if found.2.findings.iter().any(is_tangled) {
+            // Who draws several edges out of an action, and no join, may mean one of them.
+            let other = one(true);
+            if other.2.findings.is_empty() {
+                found = other;
+            }
+        }
+        let (structured, mut locals, own) = found;
         locals.extend(structured.locals);
         let flow = structured.flow;
         let mut calls = BTreeSet::new();
-        called(&flow, &mut calls);
+        visit(&flow, &mut |element| {
+            if let ElementKind::Activity { activity } = &element.kind {
+                calls.insert(activity.clone());
+            }
+        });
         read.push(Read {
             index: i,
             name,
@@ -95,7 +124,7 @@ pub fn read_xmi(text: &str) -> Result<Reading, DiagramError> {
             own,
         });
     }
-    let model = assemble(&document, &activities, read, sections, &mut out);
+    let model = assemble((&document, &activities), read, main, sections, &mut out);
     out.reading(model)
 }
 
@@ -120,10 +149,7 @@ fn names<'a>(
     let mut names = BTreeMap::new();
     for node in activities {
         let id = document.id(*node).unwrap_or_default();
-        let base = match node.attribute("name") {
-            Some(name) if !name.trim().is_empty() => name.trim().to_owned(),
-            _ => id.to_owned(),
-        };
+        let base = document.name(*node).unwrap_or_else(|| id.to_owned());
         let mut name = base.clone();
         while !taken.insert(name.clone()) {
             let n = counted.entry(base.clone()).or_insert(1_usize);
@@ -135,36 +161,18 @@ fn names<'a>(
     names
 }
 
-/// Adds the activities that a flow names.
-fn called(flow: &[Element], names: &mut BTreeSet<String>) {
-    for element in flow {
-        match &element.kind {
-            ElementKind::Activity { activity } => {
-                names.insert(activity.clone());
-            }
-            ElementKind::Decision { branches } => {
-                branches
-                    .iter()
-                    .for_each(|branch| called(&branch.flow, names));
-            }
-            ElementKind::Loop { flow, .. }
-            | ElementKind::While { flow, .. }
-            | ElementKind::Parallel { flow, .. }
-            | ElementKind::Critical { flow, .. } => called(flow, names),
-            _ => {}
-        }
-    }
-}
-
 /// The model of the main activity and those that it leads to.
 fn assemble(
-    document: &Document<'_, '_>,
-    activities: &[roxmltree::Node<'_, '_>],
+    (document, activities): (&Document<'_, '_>, &[roxmltree::Node<'_, '_>]),
     read: Vec<Read>,
+    wanted: Option<&str>,
     mut sections: Sections,
     out: &mut Collected,
 ) -> Model {
-    let main = main(&read, out);
+    let main = match wanted {
+        Some(name) => named(&read, name, out),
+        None => main(&read, out),
+    };
     let mut reached = BTreeSet::new();
     let mut left: Vec<String> = main.iter().map(|i| read[*i].name.clone()).collect();
     let calls: BTreeMap<_, _> = read.iter().map(|one| (&one.name, &one.calls)).collect();
@@ -200,12 +208,30 @@ fn assemble(
         }
     }
     Model {
-        name: document.model_name().unwrap_or(&name).to_owned(),
+        name: document.model_name().unwrap_or_else(|| name.clone()),
         main: name,
         globals: sections.globals,
         functions: sections.functions,
         activities: kept,
     }
+}
+
+/// The activity of that name.
+fn named(read: &[Read], name: &str, out: &mut Collected) -> Option<usize> {
+    let found = read.iter().position(|one| one.name == name);
+    if found.is_none() {
+        let known: Vec<_> = read.iter().take(20).map(|one| one.name.as_str()).collect();
+        let place = Place {
+            element: name,
+            at: "file",
+        };
+        let reason = format!(
+            "no activity of that name, expected one of {}",
+            known.join(", ")
+        );
+        out.find(Rule::UnknownActivity, place, reason);
+    }
+    found
 }
 
 /// The activity that no other one names; of several the one called main, or else the first.
@@ -231,7 +257,7 @@ fn main(read: &[Read], out: &mut Collected) -> Option<usize> {
             at: "file",
         };
         let reason = format!(
-            "{} activities that no other one names, the first is taken as the main one; call one Main",
+            "{} activities that no other one names, the first is taken as the main one; choose one by its name (--main)",
             roots.len()
         );
         out.warn(Rule::Ignored, place, reason);

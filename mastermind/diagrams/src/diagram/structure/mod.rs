@@ -3,11 +3,12 @@
 //! Loops are natural ones: an edge back to a node that all ways to it lead through. In a loop, and
 //! outside of all, what is left goes one way, and what a decision or fork leads to ends where all
 //! its ways meet again. A loop with one way out, at its begin, becomes a `while`; any other one with
-//! a variable that says whether to go round again.
+//! a variable that says whether to go round again. A graph with a loop of several ways in is run node by node.
 //!
 //! # Source
 //! A. Aho et al., "Compilers", 2nd edition, section 9.6 (dominators, natural loops).
 
+mod dispatch;
 mod loops;
 mod rules;
 mod walk;
@@ -21,6 +22,10 @@ use mastermind_simulation::program::{Element, Variable};
 pub(crate) struct Manners {
     /// Several edges into one action are alternatives. In UML it waits for all of them.
     pub(crate) merges_by_itself: bool,
+    /// Forks, joins, decisions and merges may be left out, as UML allows.
+    pub(crate) leaves_out_nodes: bool,
+    /// Several edges out of an action are alternatives. In UML they are all taken.
+    pub(crate) parts_by_decision: bool,
 }
 
 /// A flow, and the variables it needs.

@@ -123,6 +123,10 @@ fn degrees(
             out.find(Rule::DanglingEdge, at(node), "an edge leaves a final node");
         }
         NodeKind::Final => {}
+        NodeKind::Decision { .. } if n_out == 0 && manners.leaves_out_nodes => {
+            let reason = "no edge leaves it, the flow ends here";
+            out.warn(Rule::NoWayOn, at(node), reason);
+        }
         NodeKind::Decision { .. } | NodeKind::Fork if n_out == 0 => {
             out.find(
                 Rule::DanglingEdge,

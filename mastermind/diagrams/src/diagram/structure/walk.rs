@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::loops::{Loops, NoLoops, SINK, WHOLE};
 use super::rules::{self, Edges};
-use super::{Manners, Structured};
+use super::{Manners, Structured, dispatch};
 use crate::diagram::collect::{Collected, Place};
 use crate::diagram::graph::{Graph, Guard, NodeKind, Wrapper};
 use crate::diagram::words::not;
 use mastermind_simulation::expression::{Assignment, Binary, Expression};
-use mastermind_simulation::program::{Branch, Element, ElementKind, Rule, Variable};
+use mastermind_simulation::program::{Branch, Element, ElementKind, Finding, Rule, Variable};
 
 /// Most nodes of an activity.
 const LARGEST: usize = 200_000;
@@ -22,16 +22,23 @@ const DEEPEST: usize = 64;
 pub(super) struct Names {
     n: usize,
     depth: usize,
+    /// Forks and regions around what is walked.
+    regions: usize,
     locals: Vec<Variable>,
 }
 
 impl Names {
     fn again(&mut self) -> String {
+        self.variable("again", Expression::Truth(false))
+    }
+
+    /// A new variable, whose name begins so.
+    pub(super) fn variable(&mut self, begin: &str, value: Expression) -> String {
         self.n += 1;
-        let name = format!("again_{}", self.n);
+        let name = format!("{begin}_{}", self.n);
         self.locals.push(Variable {
             name: name.clone(),
-            value: Expression::Truth(false),
+            value,
         });
         name
     }
@@ -82,6 +89,17 @@ fn flow(
                 element: &node.name,
                 at: &node.at,
             };
+            if dispatch::fits(graph) {
+                let reason = "a loop leads back to it that can also be entered elsewhere: it is run node by node";
+                out.warn(Rule::Unstructured, place, reason);
+                return Some(dispatch::flow(
+                    graph,
+                    &edges,
+                    manners,
+                    initial,
+                    (names, out),
+                ));
+            }
             let reason =
                 "a loop leads back to it that can also be entered elsewhere, expected one way in";
             out.find(Rule::Unstructured, place, reason);
@@ -118,7 +136,19 @@ fn flow(
         failed: false,
     };
     let way = walk.sequence(initial, SINK, WHOLE);
-    (!walk.failed).then_some(way.flow)
+    if !walk.failed {
+        return Some(way.flow);
+    }
+    // What cannot be said by regions of threads can still be done one after the other.
+    let is_fork = |finding: &Finding| finding.rule == Rule::ForkWithoutJoin;
+    if !manners.leaves_out_nodes || !out.findings.last().is_some_and(is_fork) {
+        return None;
+    }
+    let flow = dispatch::line_up(graph, &edges, manners, (names, out))?;
+    out.findings.pop();
+    let reason = "ways part and meet otherwise than in pairs of a fork and a join: what they lead over is done one after the other";
+    out.warn(Rule::ForkWithoutJoin, whole, reason);
+    Some(flow)
 }
 
 struct Walk<'a> {
@@ -277,8 +307,12 @@ impl Walk<'_> {
 
     fn group(&mut self, name: &str, wrapper: &Wrapper, inner: &Graph) -> Way {
         let place = format!("{}/{name}", self.place);
+        let is_region = matches!(wrapper, Wrapper::Parallel { .. });
         let flow = if self.names.depth < DEEPEST {
-            structured(inner, self.manners, &place, self.names, self.out).flow
+            self.names.regions += usize::from(is_region);
+            let flow = structured(inner, self.manners, &place, self.names, self.out).flow;
+            self.names.regions -= usize::from(is_region);
+            flow
         } else {
             let at = Place {
                 element: name,
@@ -432,6 +466,8 @@ impl Walk<'_> {
             return (Way::default(), SINK);
         }
         let mut branches = Vec::new();
+        let is_inner = n > 1 && self.names.regions > 0;
+        self.names.regions += usize::from(n > 1);
         for (i, edge) in edges.out[node].iter().enumerate() {
             let way = self.branch(graph.edges[*edge].to, meet, region);
             if !way.exits.is_empty() {
@@ -449,12 +485,25 @@ impl Walk<'_> {
                 flow: way.flow,
             });
         }
+        self.names.regions -= usize::from(n > 1);
         let next = if is_join && n > 1 {
             self.next(meet, region)
         } else {
             meet
         };
         let name = &graph.nodes[node].name;
+        if is_inner {
+            let at = &graph.nodes[node].at;
+            let reason = "a fork on the way of another one: a thread has no threads of its own, its ways are taken one after the other";
+            self.out
+                .warn(Rule::Ignored, Place { element: name, at }, reason);
+            let flow = branches
+                .into_iter()
+                .flat_map(|branch| branch.flow)
+                .collect();
+            let exits = BTreeSet::new();
+            return (Way { flow, exits }, next);
+        }
         if let [only] = branches.as_mut_slice() {
             let flow = std::mem::take(&mut only.flow);
             let exits = BTreeSet::new();
@@ -538,9 +587,20 @@ impl Walk<'_> {
 }
 
 fn assign(name: &str, value: Expression) -> Way {
+    Way {
+        flow: vec![assignment(name, value)],
+        exits: BTreeSet::new(),
+    }
+}
+
+/// An element without time that gives a variable a value.
+pub(super) fn assignment(name: &str, value: Expression) -> Element {
     let code = vec![Assignment {
         name: name.to_owned(),
         value,
     }];
-    Way::one(name, ElementKind::Action { cost: None, code })
+    Element {
+        name: name.to_owned(),
+        kind: ElementKind::Action { cost: None, code },
+    }
 }

@@ -1,0 +1,62 @@
+//! Diagrams of other people, which are not ours to keep: run by hand on a folder of them.
+
+use std::fs;
+
+use mastermind_diagrams::{Reading, read_plantuml, read_xmi};
+use mastermind_models::ModelSet;
+use mastermind_simulation::engine::simulate;
+use mastermind_simulation::machine::Machine;
+use mastermind_simulation::program::{System, lower};
+
+/// Reads and simulates a file; what is wrong with it else.
+fn outcome(name: &str, text: &str) -> Result<(), String> {
+    let read = if name.ends_with(".puml") {
+        read_plantuml(text)
+    } else {
+        read_xmi(text)
+    };
+    let Reading { model, .. } = read.map_err(|error| error.to_string())?;
+    let system = System {
+        processes: 2,
+        nodes: 2,
+        processors: 4,
+    };
+    let program = lower(&model, &ModelSet::default(), system).map_err(|error| error.to_string())?;
+    let machine = Machine {
+        processors: 4,
+        ..Machine::default()
+    };
+    simulate(&program, &machine).map_err(|error| error.to_string())?;
+    Ok(())
+}
+
+/// Of the PlantUML files of the folder `public-diagrams` among the temporary ones at least 25 of 30 load and run, of those in XMI
+/// 8 of 10; why each other one does not is printed.
+#[test]
+#[ignore = "reads files that are not ours to keep"]
+fn public_files_load_and_run() {
+    let folder = std::env::temp_dir().join("public-diagrams");
+    let mut counts = [[0_usize; 2]; 2];
+    let mut names: Vec<_> = fs::read_dir(&folder)
+        .expect("the folder")
+        .map(|entry| entry.expect("a file").path())
+        .collect();
+    names.sort();
+    for path in names {
+        let name = path.display().to_string();
+        let text = String::from_utf8_lossy(&fs::read(&path).expect("a file")).into_owned();
+        let kind = usize::from(!name.ends_with(".puml"));
+        let result = outcome(&name, &text);
+        counts[kind][0] += usize::from(result.is_ok());
+        counts[kind][1] += 1;
+        if let Err(reason) = result {
+            println!("{name}: {reason}");
+        }
+    }
+    let [puml, xmi] = counts;
+    println!(
+        "PlantUML {} of {}, XMI {} of {}",
+        puml[0], puml[1], xmi[0], xmi[1]
+    );
+    assert!(puml[0] * 30 >= puml[1] * 25 && xmi[0] * 10 >= xmi[1] * 8);
+}
