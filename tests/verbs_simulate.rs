@@ -163,7 +163,7 @@ fn what_a_schedule_has_not_is_refused() {
     let machine = example("sweep3d/machine.toml");
     scratch.write("ping.goal", SCHEDULE);
     let simulate = ["simulate", "ping.goal", "--machine", &machine];
-    for option in [["--trace", "x.json"], ["--set", "a=1"]] {
+    for option in [["--main", "x"], ["--set", "a=1"]] {
         let told = scratch
             .mastermind(&[&simulate[..], &option].concat())
             .error();
@@ -187,4 +187,165 @@ fn what_a_schedule_has_not_is_refused() {
             "{verb}: {told}"
         );
     }
+}
+
+/// A message of 100 kB, which asks first.
+const LARGE: &str = "num_ranks 2\nrank 0 {\nl1: calc 1000\nl2: send 100000b to 1 tag 1\nl2 requires l1\n}\n\
+    rank 1 {\nl1: recv 100000b from 0 tag 1\n}\n";
+
+/// The finishing times are those that LogGOPSim prints with L 2500, o 1500, g 1000, G 1, S 65535.
+#[test]
+fn a_schedule_runs_by_the_rules_of_loggopsim_where_they_are_asked_for() {
+    let scratch = Scratch::new();
+    scratch.write("large.goal", LARGE);
+    let machine = example("sample/machine.toml");
+    let simulate = ["simulate", "large.goal", "--machine", &machine, "--json"];
+    let finishes = |options: &[&str]| {
+        let report = document(
+            &scratch
+                .mastermind(&[&simulate[..], options].concat())
+                .well(),
+        );
+        let processes = report["processes"].as_array().expect("a list").clone();
+        let finish = |process: &Value| process["finish_ns"].as_u64().expect("nanoseconds");
+        processes.iter().map(finish).collect::<Vec<_>>()
+    };
+    let trace = ["--rules", "loggopsim", "--trace", "large.json"];
+    assert_eq!(finishes(&trace), [5000, 106_499]);
+    assert_ne!(finishes(&[]), [5000, 106_499]);
+    let trace = document(&scratch.read("large.json"));
+    let events = trace["traceEvents"].as_array().expect("a list").iter();
+    let kinds: BTreeSet<_> = events
+        .filter(|event| event["ph"] == "X")
+        .map(|event| event["name"].as_str().expect("a name").to_owned())
+        .collect();
+    assert_eq!(kinds, ["calc", "recv", "send"].map(str::to_owned).into());
+    let model = example("sample/sample.puml");
+    let words = [
+        "simulate",
+        &model,
+        "--machine",
+        &machine,
+        "--rules",
+        "loggopsim",
+    ];
+    let error = scratch.mastermind(&words).error();
+    assert!(error.contains("GOAL schedules"), "{error}");
+}
+
+/// What a diagram drawn for people lacks is listed by line; another activity is chosen by its name.
+#[test]
+fn actions_without_costs_are_listed_with_their_places() {
+    let scratch = Scratch::new();
+    let text = "@startuml Main\nstart\n:read the file;\n:work {cost = ms(1)};\n:write it;\nstop\n@enduml\n\
+        @startuml Other\nstart\n:alone {cost = ms(7)};\nstop\n@enduml\n";
+    scratch.write("people.puml", text);
+    let words = ["simulate", "people.puml", "--missing-costs", "--json"];
+    let report = document(&scratch.mastermind(&words).well());
+    let missing = report["missing_costs"].as_array().expect("a list");
+    let shown: Vec<_> = missing
+        .iter()
+        .map(|one| (one["element"].as_str(), one["place"].as_str()))
+        .collect();
+    let expected = [("read the file", "line 3"), ("write it", "line 5")];
+    assert_eq!(
+        shown,
+        expected.map(|(element, place)| (Some(element), Some(place)))
+    );
+    let machine = example("sample/machine.toml");
+    let words = [
+        "simulate",
+        "people.puml",
+        "--machine",
+        &machine,
+        "--ranks",
+        "1",
+        "--json",
+        "--main",
+        "Other",
+    ];
+    let report = document(&scratch.mastermind(&words).well());
+    assert_eq!(report["makespan_ns"], 7_000_000);
+    let words = ["check", "people.puml", "--main", "Nobody"];
+    let error = scratch.mastermind(&words).error();
+    assert!(
+        error.contains("Nobody") && error.contains("Other"),
+        "{error}"
+    );
+}
+
+/// One message from the first to the last rank, after work that a variable says: every part of the time is known.
+#[test]
+fn a_study_varies_ranks_variables_and_the_machine() {
+    let scratch = Scratch::new();
+    scratch.write(
+        "one.toml",
+        "[model]\nname = \"one\"\nmain = \"Main\"\n[globals]\nus_of_work = 1\n[activities.Main]\nflow = [\n\
+         { action = \"work\", cost = \"us(us_of_work)\" },\n\
+         { send = \"s\", to = \"process == 0 ? processes - 1 : none\", bytes = 1 },\n\
+         { recv = \"r\", from = \"process == processes - 1 ? 0 : none\" },\n]\n",
+    );
+    scratch.write(
+        "study.toml",
+        "ranks = [2, 8]\nanalytic = \"us(us_of_work) + 2 * o + L\"\n[set]\nus_of_work = [1, \"10 * 10\"]\n\
+         [machine]\n\"network.latency_ns\" = [1000, 2500]\n",
+    );
+    let machine = example("sample/machine.toml");
+    let words = [
+        "simulate",
+        "one.toml",
+        "--machine",
+        &machine,
+        "--study",
+        "study.toml",
+        "--csv",
+        "rows.csv",
+        "--json",
+    ];
+    let report = document(&scratch.mastermind(&words).well());
+    let rows = report["rows"].as_array().expect("a list");
+    assert_eq!(rows.len(), 8);
+    for row in rows {
+        let number = |value: &Value| value.as_f64().expect("a number");
+        let latency: f64 = row["settings"]["network.latency_ns"]
+            .as_str()
+            .and_then(|text| text.parse().ok())
+            .expect("nanoseconds");
+        let work = if row["settings"]["us_of_work"] == "1" {
+            1e-6
+        } else {
+            100e-6
+        };
+        let expected = work + (2.0 * 1500.0 + latency) * 1e-9;
+        assert!((number(&row["time_s"]) - expected).abs() < 1e-12, "{row}");
+        assert!((number(&row["ratio"]) - 1.0).abs() < 1e-9, "{row}");
+        let ranks = number(&row["ranks"]);
+        assert!(
+            (number(&row["communication_s"]) - 3000e-9 / ranks).abs() < 1e-12,
+            "{row}"
+        );
+        assert!(
+            (number(&row["computation_s"]) - work).abs() < 1e-12,
+            "{row}"
+        );
+    }
+    let csv = scratch.read("rows.csv");
+    assert_eq!(csv.lines().count(), 9);
+    assert!(
+        csv.starts_with("ranks,us_of_work,network.latency_ns,time_s,"),
+        "{csv}"
+    );
+    scratch.write("wrong.toml", "ranks = []\n[set]\nnothing = [1]\n");
+    let words = [
+        "simulate",
+        "one.toml",
+        "--machine",
+        &machine,
+        "--ranks",
+        "2",
+        "--study",
+        "wrong.toml",
+    ];
+    let error = scratch.mastermind(&words).error();
+    assert!(error.contains("\"nothing\""), "{error}");
 }

@@ -25,6 +25,9 @@ pub struct Check {
     /// The assembly file, an rc script, or a program model (TOML with a [model] table, the same as JSON,
     /// PlantUML, XMI)
     assembly: PathBuf,
+    /// Of a program model, begin with this activity, not with the one that no other names
+    #[arg(long, value_name = "ACTIVITY")]
+    main: Option<String>,
     /// Set a parameter first; KEY may be PORT.KEY
     #[arg(long, value_name = "INSTANCE.KEY=VALUE", value_parser = assignment)]
     set: Vec<(String, String)>,
@@ -162,7 +165,7 @@ impl Check {
             mut model,
             findings,
             warnings,
-        } = model::load(&self.assembly)?;
+        } = model::load(&self.assembly, self.main.as_deref())?;
         if let Some(model) = &mut model {
             for (name, value) in &self.set {
                 super::simulate::set(model, name, value)?;

@@ -39,6 +39,9 @@ use crate::session::{assignment, build, model, read_assembly};
 pub struct Graph {
     /// The assembly file, an rc script, or a program model
     assembly: PathBuf,
+    /// Of a program model, begin with this activity, not with the one that no other names
+    #[arg(long, value_name = "ACTIVITY")]
+    main: Option<String>,
     /// What to write [default: by the ending of the output: .dot, .gv, .json, .svg, .png or .pdf; else dot]
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
@@ -177,7 +180,7 @@ impl Graph {
     }
 
     fn activities(&self, format: Format) -> anyhow::Result<String> {
-        let drawn = activity::Drawn::of(&model::read(&self.assembly)?);
+        let drawn = activity::Drawn::of(&model::read(&self.assembly, self.main.as_deref())?);
         Ok(match format {
             Format::Dot => activity::dot(&drawn),
             Format::Json => serde_json::to_string_pretty(&drawn)? + "\n",

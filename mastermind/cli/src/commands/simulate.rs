@@ -1,20 +1,24 @@
 //! `mastermind simulate`: how long a program model, or a schedule, takes on a machine.
 
+mod costs;
 mod schedule;
+mod study;
 mod trace;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use indicatif::ProgressBar;
 use mastermind_models::ModelSet;
 
 use crate::commands::predict::read_models;
 use crate::destination::Force;
-use mastermind_simulation::engine::{Limits, Outcome, ProcessResult, Progress, simulate_with};
+use mastermind_simulation::engine::{
+    Limits, Outcome, ProcessResult, Progress, simulate_traced, simulate_with,
+};
 use mastermind_simulation::expression::parse;
 use mastermind_simulation::machine::{Machine, read_machine};
 use mastermind_simulation::program::{Model, Program, System, lower_with};
@@ -31,11 +35,20 @@ use crate::session::{assignment, model};
 )]
 pub struct Simulate {
     /// The model: TOML with a [model] table, the same as JSON, activity diagrams in PlantUML (.puml) or
-    /// XMI (.uml, .xmi), or a GOAL schedule (.goal)
+    /// XMI (.uml, .xmi), or a GOAL schedule (.goal, and .bin as LogGOPSim's txt2bin writes it)
     model: PathBuf,
     /// The machine
-    #[arg(long, value_name = "M.toml")]
-    machine: PathBuf,
+    #[arg(long, value_name = "M.toml", required_unless_present = "missing_costs")]
+    machine: Option<PathBuf>,
+    /// Begin with this activity of the model, not with the one that no other names
+    #[arg(long, value_name = "ACTIVITY")]
+    main: Option<String>,
+    /// List the actions of which nothing says what they cost, with their places, and simulate nothing
+    #[arg(long)]
+    missing_costs: bool,
+    /// By whose rules a schedule runs: ours, or those of LogGOPSim, for its finishing times
+    #[arg(long, value_enum, default_value_t)]
+    rules: RuleBook,
     /// Processes; as many as the machine has processors where it says how many nodes it has
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000_000))]
     ranks: Option<u32>,
@@ -51,6 +64,13 @@ pub struct Simulate {
     /// Let the calls of fitted models vary as the recorded ones did: who waits for several waits for the slowest
     #[arg(long, requires = "models")]
     spread: bool,
+    /// Simulate each combination of the ranks, values of variables and properties of the machine that a file lists, and show
+    /// computation, communication and synchronisation apart
+    #[arg(long, value_name = "F.toml", conflicts_with_all = ["trace", "html", "missing_costs", "limit"])]
+    study: Option<PathBuf>,
+    /// Write the rows of the study as CSV
+    #[arg(long, value_name = "F", requires = "study")]
+    csv: Option<PathBuf>,
     /// Stop with an error after so many events, or so many seconds of simulated time: events=N, time=S, or both with a comma
     #[arg(long, value_name = "events=N,time=S", value_parser = limits)]
     limit: Option<Limits>,
@@ -65,6 +85,15 @@ pub struct Simulate {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
+}
+
+/// Whose rules a schedule runs by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum RuleBook {
+    #[default]
+    Own,
+    #[value(name = "loggopsim")]
+    LogGopSim,
 }
 
 #[derive(Serialize)]
@@ -122,16 +151,34 @@ impl Simulate {
     /// # Errors
     /// A file cannot be read; the model is not sound; the simulation does not come to its end.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
-        let outputs = [self.trace.as_deref(), self.html.as_deref()];
+        let outputs = [
+            self.trace.as_deref(),
+            self.html.as_deref(),
+            self.csv.as_deref(),
+        ];
         self.force.check(outputs, self.json)?;
-        let act = || format!("cannot read machine \"{}\"", self.machine.display());
-        let text = fs::read_to_string(&self.machine).with_context(act)?;
-        let machine = read_machine(&text).with_context(act)?;
+        if self.missing_costs {
+            return self.tell_missing_costs();
+        }
+        if let Some(study) = self
+            .study
+            .as_deref()
+            .filter(|_| !schedule::is_one(&self.model))
+        {
+            return self.study(study);
+        }
+        let machine = self.machine()?;
         if schedule::is_one(&self.model) {
             return self.schedule(&machine);
         }
+        if self.rules != RuleBook::Own {
+            bail!(
+                "cannot simulate model \"{}\": --rules loggopsim is for GOAL schedules, expected none",
+                self.model.display()
+            );
+        }
         let models = self.fitted()?;
-        let mut model = model::read(&self.model)?;
+        let mut model = model::read(&self.model, self.main.as_deref())?;
         for (name, value) in &self.set {
             set(&mut model, name, value)?;
         }
@@ -156,6 +203,21 @@ impl Simulate {
         Ok(ExitCode::SUCCESS)
     }
 
+    fn machine_text(&self) -> anyhow::Result<String> {
+        let path = self
+            .machine
+            .as_deref()
+            .context("cannot simulate: no machine, expected --machine M.toml")?;
+        fs::read_to_string(path)
+            .with_context(|| format!("cannot read machine \"{}\"", path.display()))
+    }
+
+    fn machine(&self) -> anyhow::Result<Machine> {
+        let shown = self.machine.as_deref().unwrap_or(Path::new("")).display();
+        read_machine(&self.machine_text()?)
+            .with_context(|| format!("cannot read machine \"{shown}\""))
+    }
+
     fn run(&self, program: &Program, machine: &Machine) -> anyhow::Result<Outcome> {
         let bar = ProgressBar::new_spinner();
         let mut tell = |progress: Progress| told(&bar, progress);
@@ -163,8 +225,16 @@ impl Simulate {
             None => simulate_with(program, machine, self.limits(), &mut tell)
                 .map_err(anyhow::Error::from),
             Some(path) => {
-                let machine = (machine, self.limits());
-                trace::traced((path, self.force), program, machine, &mut tell)
+                let shown = trace::Shown {
+                    title: &program.name,
+                    elements: &program.elements,
+                    processes: program.system.processes,
+                };
+                trace::traced((path, self.force), &shown, |slice| {
+                    let limits = self.limits();
+                    let outcome = simulate_traced(program, machine, limits, &mut tell, slice);
+                    outcome.map_err(anyhow::Error::from)
+                })
             }
         };
         bar.finish_and_clear();
@@ -195,7 +265,7 @@ impl Simulate {
                 .context("cannot simulate: more than 4294967295 processors, expected --ranks N"),
             (None, None) => bail!(
                 "cannot simulate: the machine \"{}\" has no nodes.count, expected --ranks N",
-                self.machine.display()
+                self.machine.as_deref().unwrap_or(Path::new("")).display()
             ),
         }
     }

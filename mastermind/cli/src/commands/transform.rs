@@ -38,7 +38,7 @@ impl Transform {
     /// The model cannot be read or is not sound; there is another program in the folder; a file cannot
     /// be written.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
-        let source = transform(&model::read(&self.model)?)?;
+        let source = transform(&model::read(&self.model, None)?)?;
         let simulation = SIMULATION.find(self.simulation.as_deref())?;
         let main = self.output.join("src/main.rs");
         let manifest_path = self.output.join("Cargo.toml");

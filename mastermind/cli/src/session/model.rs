@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use mastermind_diagrams::read_plantuml;
-use mastermind_diagrams::read_xmi;
+use mastermind_diagrams::read_xmi_from;
 use mastermind_diagrams::{DiagramError, Reading};
 use mastermind_simulation::program::{Finding, LONGEST_MODEL_BYTES, Model, read_json, read_toml};
 
@@ -25,7 +25,7 @@ fn kind(path: &Path) -> Kind {
         Some("json") => Kind::Json,
         Some("puml" | "plantuml" | "pu" | "iuml" | "wsd") => Kind::PlantUml,
         Some("uml" | "xmi") => Kind::Xmi,
-        Some("goal") => Kind::Goal,
+        Some("goal" | "bin") => Kind::Goal,
         _ => Kind::Toml,
     }
 }
@@ -59,16 +59,19 @@ pub struct Loaded {
 
 /// Reads a program model; what is wrong with a diagram is part of the result.
 ///
+/// # Arguments
+/// * `main` - the activity that it is to begin with, where the file's own choice is not meant
+///
 /// # Errors
-/// The file cannot be read, or is not of its form.
-pub fn load(path: &Path) -> anyhow::Result<Loaded> {
+/// The file cannot be read, or is not of its form; it has no activity of that name.
+pub fn load(path: &Path, main: Option<&str>) -> anyhow::Result<Loaded> {
     let act = || format!("cannot read model \"{}\"", path.display());
     let text = || text_of(path).with_context(act);
     let reading = match kind(path) {
         Kind::Toml => Ok(plain(read_toml(&text()?).with_context(act)?)),
         Kind::Json => Ok(plain(read_json(&text()?).with_context(act)?)),
         Kind::PlantUml => read_plantuml(&text()?),
-        Kind::Xmi => read_xmi(&text()?),
+        Kind::Xmi => read_xmi_from(&text()?, main),
         // It may be larger than the memory: it is not even opened.
         Kind::Goal => bail!(
             "{}: a GOAL schedule, expected a program model; simulate runs it",
@@ -76,11 +79,26 @@ pub fn load(path: &Path) -> anyhow::Result<Loaded> {
         ),
     };
     match reading {
-        Ok(Reading { model, warnings }) => Ok(Loaded {
-            model: Some(model),
-            findings: Vec::new(),
+        Ok(Reading {
+            mut model,
             warnings,
-        }),
+        }) => {
+            if let Some(main) = main
+                && model.begin_with(main).is_none()
+            {
+                let known: Vec<_> = model.activities.keys().take(20).cloned().collect();
+                bail!(
+                    "{}: no activity \"{main}\", expected one of {}",
+                    act(),
+                    known.join(", ")
+                );
+            }
+            Ok(Loaded {
+                model: Some(model),
+                findings: Vec::new(),
+                warnings,
+            })
+        }
         Err(DiagramError::Findings { findings }) => Ok(Loaded {
             model: None,
             findings,
@@ -114,15 +132,27 @@ fn plain(model: Model) -> Reading {
 /// Reads a sound program model and tells, on standard error, what of it was passed over.
 ///
 /// # Errors
-/// The file cannot be read, is not of its form, or says what no model can be made of.
-pub fn read(path: &Path) -> anyhow::Result<Model> {
-    let loaded = load(path)?;
-    for warning in &loaded.warnings {
+/// The file cannot be read, is not of its form, or says what no model can be made of; it has no activity of that name.
+pub fn read(path: &Path, main: Option<&str>) -> anyhow::Result<Model> {
+    let (model, warnings) = sound(path, main)?;
+    for warning in &warnings {
         crate::output::complain!("warning: {warning}");
     }
-    let findings = loaded.findings;
-    match loaded.model {
-        Some(model) => Ok(model),
+    Ok(model)
+}
+
+/// A sound program model, and what of it was passed over.
+///
+/// # Errors
+/// As [`read`].
+pub fn sound(path: &Path, main: Option<&str>) -> anyhow::Result<(Model, Vec<Finding>)> {
+    let Loaded {
+        model,
+        findings,
+        warnings,
+    } = load(path, main)?;
+    match model {
+        Some(model) => Ok((model, warnings)),
         None => Err(DiagramError::Findings { findings })
             .with_context(|| format!("cannot read model \"{}\"", path.display())),
     }

@@ -138,25 +138,21 @@ fn step(element: &Element) -> Step {
             say("from", from.to_string());
             if *blocking { "recv" } else { "irecv" }
         }
-        ElementKind::Broadcast { root, bytes } | ElementKind::Reduce { root, bytes } => {
-            say("root", root.to_string());
-            say("bytes", bytes.to_string());
-            if matches!(element.kind, ElementKind::Reduce { .. }) {
-                "reduce"
-            } else {
-                "broadcast"
+        ElementKind::Collective(collective) => {
+            if collective.kind.has_root() {
+                say("root", collective.root.to_string());
             }
-        }
-        ElementKind::AllReduce { bytes } => {
-            say("bytes", bytes.to_string());
-            "allreduce"
-        }
-        ElementKind::AllToAll { bytes } => {
-            say("bytes", bytes.to_string());
-            "alltoall"
+            if collective.kind.has_bytes() {
+                say("bytes", collective.bytes.to_string());
+            }
+            if let Some(group) = &collective.group {
+                say("first of the group", group.first.to_string());
+                say("its size", group.size.to_string());
+                say("its stride", group.stride.to_string());
+            }
+            collective.kind.name()
         }
         ElementKind::Wait => "wait",
-        ElementKind::Barrier => "barrier",
         _ => "element",
     };
     Step {

@@ -6,18 +6,21 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use indicatif::ProgressBar;
-use mastermind_simulation::engine::{EngineChoice, ScheduleOutcome, simulate_schedule_with};
-use mastermind_simulation::goal::read_goal_of;
+use mastermind_simulation::engine::{
+    EngineChoice, Rules, ScheduleOutcome, ScheduleSlices, schedule_elements, simulate_schedule_by,
+};
+use mastermind_simulation::goal::{Schedule, WaitOrder, read_goal_in};
 use mastermind_simulation::machine::Machine;
 use mastermind_simulation::report::html;
 
-use super::{Element, Process, Report, Simulate, tell, told};
+use super::trace::{Shown, traced};
+use super::{Element, Process, Report, RuleBook, Simulate, tell, told};
 use crate::output;
 
 /// Whether a file is a schedule: by its name.
 pub fn is_one(path: &Path) -> bool {
     path.extension()
-        .is_some_and(|end| end.eq_ignore_ascii_case("goal"))
+        .is_some_and(|end| end.eq_ignore_ascii_case("goal") || end.eq_ignore_ascii_case("bin"))
 }
 
 impl Simulate {
@@ -31,14 +34,19 @@ impl Simulate {
             ("--set", !self.set.is_empty()),
             ("--models", self.models.is_some()),
             ("--spread", self.spread),
-            ("--trace", self.trace.is_some()),
+            ("--main", self.main.is_some()),
+            ("--study", self.study.is_some()),
         ];
         if let Some((option, _)) = options.iter().find(|(_, given)| *given) {
             bail!("{}: {option} is for program models, expected none", act());
         }
         let text = File::open(&self.model).with_context(act)?;
         let bytes = text.metadata().map_or(0, |about| about.len());
-        let schedule = read_goal_of(text, bytes).with_context(act)?;
+        let order = match self.rules {
+            RuleBook::Own => WaitOrder::Operations,
+            RuleBook::LogGopSim => WaitOrder::Lines,
+        };
+        let schedule = read_goal_in(text, bytes, order).with_context(act)?;
         let ranks = schedule.ranks();
         if let Some(given) = self.ranks.filter(|given| *given as usize != ranks) {
             bail!(
@@ -54,13 +62,8 @@ impl Simulate {
                 machine.processors
             );
         }
-        let bar = ProgressBar::new_spinner();
-        let outcome = simulate_schedule_with(schedule, machine, self.limits(), &mut |progress| {
-            told(&bar, progress)
-        });
-        bar.finish_and_clear();
-        let outcome = outcome?;
         let name = self.model.file_stem().unwrap_or_default().to_string_lossy();
+        let outcome = self.run_schedule(&name, schedule, machine)?;
         if let Some(path) = &self.html {
             let page = html(&name, &outcome.chart());
             self.force.write("charts", path, page)?;
@@ -80,6 +83,41 @@ impl Simulate {
             );
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    fn run_schedule(
+        &self,
+        name: &str,
+        schedule: Schedule,
+        machine: &Machine,
+    ) -> anyhow::Result<ScheduleOutcome> {
+        let rules = match self.rules {
+            RuleBook::Own => Rules::Own,
+            RuleBook::LogGopSim => Rules::LogGopSim,
+        };
+        let bar = ProgressBar::new_spinner();
+        let ranks = schedule.ranks() as u32;
+        let run = |slices: ScheduleSlices<'_>| {
+            let mut tell = |progress| told(&bar, progress);
+            let how = (rules, self.limits());
+            let outcome = simulate_schedule_by(schedule, machine, how, &mut tell, slices);
+            outcome.map_err(anyhow::Error::from)
+        };
+        let outcome = match &self.trace {
+            None => run(ScheduleSlices::default()),
+            Some(path) => {
+                let shown = Shown {
+                    title: name,
+                    elements: &schedule_elements(),
+                    processes: ranks,
+                };
+                traced((path, self.force), &shown, |slice| {
+                    run(ScheduleSlices(Some(slice)))
+                })
+            }
+        };
+        bar.finish_and_clear();
+        outcome
     }
 }
 

@@ -4,53 +4,57 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Context;
-use mastermind_simulation::engine::{Limits, Outcome, Progress, Slice, simulate_traced};
-use mastermind_simulation::machine::Machine;
-use mastermind_simulation::program::Program;
+use mastermind_simulation::engine::Slice;
+use mastermind_simulation::program::ElementInfo;
 use mastermind_simulation::trace::{Perfetto, paje};
 
 use crate::destination::Force;
 
+/// What a trace shows.
+pub struct Shown<'a> {
+    pub title: &'a str,
+    pub elements: &'a [ElementInfo],
+    pub processes: u32,
+}
+
 /// Simulates and writes the trace.
+///
+/// # Arguments
+/// * `run` - the simulation; it calls the function for each slice
 ///
 /// # Errors
 /// The simulation does not come to its end; the file cannot be written.
-pub fn traced(
+pub fn traced<T>(
     (path, force): (&Path, Force),
-    program: &Program,
-    (machine, limits): (&Machine, Limits),
-    progress: &mut dyn FnMut(Progress),
-) -> anyhow::Result<Outcome> {
+    shown: &Shown<'_>,
+    run: impl FnOnce(&mut dyn FnMut(Slice)) -> anyhow::Result<T>,
+) -> anyhow::Result<T> {
     let act = || format!("cannot write trace \"{}\"", path.display());
-    let file = force.create("trace", path)?;
+    let mut file = force.create("trace", path)?;
     let end = path.extension().and_then(|end| end.to_str());
     if matches!(end, Some("paje" | "trace")) {
-        return to_paje(file, program, (machine, limits), progress, act);
+        return to_paje(&mut file, shown, run, act);
     }
-    let mut writer = Perfetto::new(file, &program.elements, &program.name).with_context(act)?;
+    let mut writer = Perfetto::new(file, shown.elements, shown.title).with_context(act)?;
     let mut wrong: io::Result<()> = Ok(());
-    let mut slice = |slice: Slice| {
+    let outcome = run(&mut |slice: Slice| {
         if wrong.is_ok() {
             wrong = writer.slice(slice);
         }
-    };
-    let outcome = simulate_traced(program, machine, limits, progress, &mut slice)?;
+    })?;
     wrong.with_context(act)?;
     writer.finish().with_context(act)?;
     Ok(outcome)
 }
 
-fn to_paje(
-    mut file: Box<dyn Write + Send>,
-    program: &Program,
-    (machine, limits): (&Machine, Limits),
-    progress: &mut dyn FnMut(Progress),
+fn to_paje<T>(
+    mut file: &mut (dyn Write + Send),
+    shown: &Shown<'_>,
+    run: impl FnOnce(&mut dyn FnMut(Slice)) -> anyhow::Result<T>,
     act: impl Fn() -> String,
-) -> anyhow::Result<Outcome> {
+) -> anyhow::Result<T> {
     let mut slices = Vec::new();
-    let mut keep = |slice: Slice| slices.push(slice);
-    let outcome = simulate_traced(program, machine, limits, progress, &mut keep)?;
-    let processes = program.system.processes;
-    paje(&mut file, &program.elements, processes, &slices).with_context(act)?;
+    let outcome = run(&mut |slice: Slice| slices.push(slice))?;
+    paje(&mut file, shown.elements, shown.processes, &slices).with_context(act)?;
     Ok(outcome)
 }
