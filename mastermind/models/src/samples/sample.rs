@@ -476,4 +476,28 @@ mod tests {
         assert!((left.m2_s2 - all.m2_s2).abs() < 1e-12 && (left.mean_s - all.mean_s).abs() < 1e-12);
         assert_eq!((left.count, left.min_s, left.max_s), (6, 1.0, 9.0));
     }
+
+    #[test]
+    fn methods_of_one_beginning_have_a_statistic_of_their_own() {
+        let mut set = SampleSet::new(Metric::Wall).with_statistic_of("MPI::", Statistic::Median);
+        let methods = ["MPI::MPI.MPI_Recv", "A::a.b", "B::MPI::c.d"];
+        for method in methods {
+            let method = set.declare(method, &[]).expect("a method");
+            for seconds in [1.0, 1.0, 1.0, 2.0, 10.0] {
+                set.push(method, &[], seconds).expect("a call");
+            }
+        }
+        let samples = set.finish();
+        let statistics = samples.iter().map(|samples| samples.statistic);
+        let (median, mean) = (Statistic::Median, Statistic::Mean);
+        assert!(statistics.eq([median, mean, mean]));
+        // Totals are those of all calls.
+        for (samples, expected) in samples.iter().zip([1.0, 3.0, 3.0]) {
+            assert!(
+                (samples.kept[0].mean_s - expected).abs() < 1e-3,
+                "{samples:?}"
+            );
+            assert!((samples.times[0].mean_s - 3.0).abs() < 1e-9, "{samples:?}");
+        }
+    }
 }
