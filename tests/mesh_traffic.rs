@@ -118,6 +118,11 @@ fn operations_of_a_mesh_have_the_messages_that_mpi_has() {
             let shown: serde_json::Value = serde_json::from_str(&shown.well()).expect("JSON");
             let rows = |table: &str| shown[table].as_array().map_or(0, Vec::len);
             assert_eq!(rows("ranks"), 3, "{file} under {name}: {shown}");
+            for rank in shown["ranks"].as_array().into_iter().flatten() {
+                let ns = |name: &str| rank[name].as_u64().expect(name);
+                let (application, mpi) = (ns("application_ns"), ns("mpi_ns"));
+                assert!(mpi > 0 && application > 0, "{file} under {name}: {rank}");
+            }
             assert!(rows("communicators") >= 3, "{file} under {name}: {shown}");
             let run = Run::open(&scratch.path("r")).expect("records");
             let mut bytes = BTreeMap::<&str, i64>::new();

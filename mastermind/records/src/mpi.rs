@@ -306,7 +306,10 @@ impl Run {
                 rank,
                 ..MpiRank::default()
             };
-            sum.add(&self.mpi_routines(rank), whole_ns.max().unwrap_or(0));
+            let whole_ns = whole_ns.max().unwrap_or(0);
+            sum.add(&self.mpi_routines(rank), whole_ns);
+            // MPI is started before the first record, and ended after the last one.
+            sum.application_ns = whole_ns;
             sum
         };
         self.ranks().into_iter().map(rank).collect()
