@@ -18,6 +18,6 @@ names = [m.get("executable") for m in map(json.loads, sys.stdin) if m.get("targe
 print([n for n in names if n][-1])')
 status=0
 "$executable" --problems "$work"
-env OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 "$python" "$here/rival.py" "$work" || status=1
+env OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 "$python" "$here/rival.py" "$executable" "$work" || status=1
 "$executable" --bench "$@" || status=1
 exit $status

@@ -9,6 +9,7 @@
 //!                                                                                             the tables, and what is to be reached
 //! mecp --bench --tuning --pooled [--with NAME=VALUE,…]                                      what settings are chosen by
 //! mecp --problems FOLDER [--trials 3]                                                       the same problems and our results, for a rival
+//! mecp --cost PLACE                                                                         CPU seconds of a run of each case on one of those
 //! ```
 //!
 //! Two rows beside ours tell the limit. The oracle knows the form of the term and fits its constants, with those of the base,
@@ -101,6 +102,10 @@ fn main() -> ExitCode {
         .flat_map(|pairs| pairs.split(','))
     {
         set(&mut options.settings, pair);
+    }
+    if let Some(place) = value("--cost") {
+        rival::print_cost(place.parse().expect("a number"), &options);
+        return ExitCode::SUCCESS;
     }
     if !is_full && value("--problems").is_none() {
         options.settings.search.population = 200;

@@ -4,28 +4,20 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use mastermind_correction::{Residuals, SemiEmpirical, Settings, Table};
+use mastermind_correction::{Residuals, SemiEmpirical, Table};
 use rayon::prelude::*;
 
 use crate::instances::{Form, Instance, Split};
-use crate::{Options, Prepared, median, prepared};
+use crate::{Options, Prepared, prepared};
 
 /// Writes `FOLDER/cost-K.csv`, problems of 32 training points; `FOLDER/SPLIT-K.csv`, the instances by split; and of ours
-/// `cost.csv`, processor seconds a run by case, and `ratios.csv`, the error of each trial by that of the base.
+/// `ratios.csv`, the error of each trial by that of the base.
 pub fn write_problems(folder: &Path, options: &Options) {
     for place in 0..3 {
         let instance = Instance::draw(Form::Evh1, place, options.seed, 1.0);
         let base = fitted(&instance);
         write(folder, "cost", place, &instance, &base);
     }
-    let mut cost = String::from("case,cpu_s\n");
-    for case in &options.cases {
-        let times: Vec<f64> = (0..3)
-            .map(|place| crate::run_s(place, *case, &Settings::default()))
-            .collect();
-        let _ = writeln!(cost, "{},{}", case.number(), median(&times));
-    }
-    fs::write(folder.join("cost.csv"), cost).expect("a file");
     let mut ratios = String::from("split,place,case,ratio\n");
     for split in &options.splits {
         let prepared = prepared(options, Form::Evh1, *split, 1.0);
@@ -61,6 +53,17 @@ pub fn write_problems(folder: &Path, options: &Options) {
         }
     }
     fs::write(folder.join("ratios.csv"), ratios).expect("a file");
+}
+
+/// Prints processor seconds of a run of each case on the problem `cost-PLACE.csv`.
+///
+/// A rival asks for it between two runs of its own, since a machine may be twice as slow for seconds on end.
+pub fn print_cost(place: usize, options: &Options) {
+    println!("case,cpu_s");
+    for case in &options.cases {
+        let seconds = crate::run_s(place, *case, &options.settings);
+        println!("{},{seconds}", case.number());
+    }
 }
 
 fn letter(split: Split) -> &'static str {
