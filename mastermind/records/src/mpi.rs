@@ -297,6 +297,7 @@ impl Run {
     /// What each rank did with its time, of an assembly whose calls of MPI were recorded one by one: from its first record to its
     /// last one.
     pub fn assembly_mpi_ranks(&self) -> Vec<MpiRank> {
+        let calls = self.mpi_calls();
         let rank = |rank| {
             let whole_ns = self.logs_of(rank).map(|(log, _)| {
                 let start_ns = log.records().map(|record| record.start_ns).min();
@@ -308,8 +309,12 @@ impl Run {
             };
             let whole_ns = whole_ns.max().unwrap_or(0);
             sum.add(&self.mpi_routines(rank), whole_ns);
-            // MPI is started before the first record, and ended after the last one.
+            // MPI is started before the first record, and ended after the last one; so are communicators made and given back there.
             sum.application_ns = whole_ns;
+            let own = calls
+                .iter()
+                .filter(|call| call.rank == rank && !starts_or_ends(&call.function));
+            sum.mpi_ns = own.map(|call| call.times.ns).sum();
             sum
         };
         self.ranks().into_iter().map(rank).collect()
