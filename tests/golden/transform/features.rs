@@ -62,6 +62,11 @@ const REDUCE: Element = Element(14);
 const ALLREDUCE: Element = Element(15);
 const ALLTOALL: Element = Element(16);
 const BARRIER: Element = Element(17);
+const GATHER: Element = Element(18);
+const SCATTER: Element = Element(19);
+const ROWS: Element = Element(20);
+const ALL: Element = Element(21);
+const COLUMNS: Element = Element(22);
 const ELEMENTS: &[Declared] = &[
     ("first work", "Main", "action"),
     ("from left", "Main/rounds", "irecv"),
@@ -81,6 +86,11 @@ const ELEMENTS: &[Declared] = &[
     ("allreduce", "Main", "allreduce"),
     ("alltoall", "Main", "alltoall"),
     ("barrier", "Main", "barrier"),
+    ("gather", "Main", "gather"),
+    ("scatter", "Main", "scatter"),
+    ("rows", "Main", "allgather"),
+    ("all", "Main", "reducescatter"),
+    ("columns", "Main", "scan"),
 ];
 
 const ROUNDS: Structure = Structure(0);
@@ -143,6 +153,13 @@ fn activity_main(p: &mut Recorder, g: &mut Globals) {
     p.allreduce(ALLREDUCE, 64.0);
     p.alltoall(ALLTOALL, bits(g.seed, 255.0) + 1.0);
     p.barrier(BARRIER);
+    p.gather(GATHER, p.processes - 1.0, 300.0);
+    p.scatter(SCATTER, 0.0, 300.0);
+    p.group(p.process - modulo(p.process, 3.0), f64::min(3.0, p.processes - (p.process - modulo(p.process, 3.0))), 1.0);
+    p.allgather(ROWS, 700.0);
+    p.reducescatter(ALL, 20.0);
+    p.group(modulo(p.process, 3.0), if modulo(p.process, 3.0) == 1.0 { 0.0 } else { f64::ceil((p.processes - modulo(p.process, 3.0)) / 3.0) }, 3.0);
+    p.scan(COLUMNS, 9000.0);
 }
 
 /// The program of the model for one system.

@@ -42,19 +42,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// First rank, size and stride of the group of a rank.
-    pub fn of(self, rank: u32, n: u32) -> (u32, u32, u32) {
-        let Self { width, is_column } = self;
-        if is_column {
-            let first = rank % width;
-            (first, (n - first).div_ceil(width), width)
-        } else {
-            let first = rank - rank % width;
-            (first, width.min(n - first), 1)
-        }
-    }
-
-    /// The same as expressions: first rank, size and stride.
+    /// The group of a process as expressions: first rank, size and stride.
     fn words(self) -> [String; 3] {
         let Self { width, is_column } = self;
         if is_column {

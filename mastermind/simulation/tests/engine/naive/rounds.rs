@@ -3,7 +3,7 @@
 use mastermind_simulation::machine::Machine;
 
 use super::interpreter::{Class, Step};
-use super::random::Round;
+use super::random::{Grid, Round};
 use super::threads;
 
 /// Tag of the messages of collectives here, which no program of these has.
@@ -84,7 +84,7 @@ pub fn steps(rounds: &[Round], rank: u32, n: u32, machine: &Machine) -> Vec<Step
                 bytes,
                 group,
             } => {
-                let (first, size, stride) = group.map_or((0, n, 1), |grid| grid.of(rank, n));
+                let (first, size, stride) = group.map_or((0, n, 1), |grid| group_of(grid, rank, n));
                 let number = (rank - first) / stride;
                 let mut own = Vec::new();
                 collective(&mut own, kind, (number, size, root.min(size - 1)), bytes);
@@ -145,6 +145,18 @@ fn exchange(steps: &mut Vec<Step>, to: u32, from: u32, bytes: u64) {
     });
     steps.push(receive(from, COLLECTIVE));
     steps.push(Step::Wait(Class::Collective));
+}
+
+/// First rank, size and stride of the group of a rank.
+fn group_of(grid: Grid, rank: u32, n: u32) -> (u32, u32, u32) {
+    let Grid { width, is_column } = grid;
+    if is_column {
+        let first = rank % width;
+        (first, (n - first).div_ceil(width), width)
+    } else {
+        let first = rank - rank % width;
+        (first, width.min(n - first), 1)
+    }
 }
 
 /// The same with the ranks of a group's numbers.
