@@ -162,7 +162,8 @@ impl Beliefs {
         }
         let off = value - cell.ln_mean;
         cell.calls = (before + calls).min(MOST_CALLS);
-        cell.ln_mean += off * calls / cell.calls;
+        // More calls than a mean counts for take its place, and no more than that.
+        cell.ln_mean += off * (calls / cell.calls).min(1.0);
         if before > 0.0 {
             // The mean of `calls` spreads as one call does, divided by their number.
             self.noise.0 += off * off * calls * before / (before + calls);
@@ -436,6 +437,19 @@ mod tests {
         beliefs.observe(0, place, 1.0, 10.0);
         let mean = beliefs.seen_ln(0, place).expect("calls");
         assert!(mean < 0.03, "{mean}");
+    }
+
+    /// Thousands of short calls between two decisions.
+    #[test]
+    fn more_calls_than_a_mean_counts_for_do_not_carry_it_beyond_them() {
+        let mut beliefs = Beliefs::new(1);
+        let place = beliefs.add_kind(kind(10.0), &[None]);
+        for turn in 0..100 {
+            let off = if turn % 2 == 0 { 0.02 } else { -0.02 };
+            beliefs.observe(0, place, 5000.0, off);
+            let mean = beliefs.seen_ln(0, place).expect("calls");
+            assert!(mean.abs() <= 0.02, "{turn}: {mean}");
+        }
     }
 
     #[test]
