@@ -5,7 +5,8 @@ usage: run.py FOLDER_OF_THE_BINARIES [ROUNDS]
 
 `fit`, as it is without options: for each method whose calls have sizes, up to 12 coordinates with 20 calls or more, spread over the range. Of
 each third of them the median of predicted by measured (the median of the calls there, own time) must be within 25 %, or the model must say
-itself that it is none (`no model`, `poor`) or that few calls hold most of the time. `compare`, ROUNDS times (20): the flux of two runs of one
+itself that it is none (`no model`, `poor`), or that it is not of typical calls (few calls hold
+most of the time, or it is beside the medians). `compare`, ROUNDS times (20): the flux of two runs of one
 assembly is `same` or `cannot tell`; Godunov's and EFM's are told apart as in runs without the busy process. Ends with an error where a row
 is missed.
 """
@@ -89,7 +90,7 @@ def fits(records):
             ratios.append(json.loads(told)["value_s"] / median)
         third = max(1, len(ratios) // 3)
         parts = [statistics.median(ratios[:third]), statistics.median(ratios[third:-third] or ratios), statistics.median(ratios[-third:])]
-        told = any(note["note"] in ("no-model", "poor", "uneven") for note in model["notes"])
+        told = any(note["note"] in ("no-model", "poor", "uneven", "beside-medians") for note in model["notes"])
         good = all(abs(part - 1) <= WITHIN for part in parts)
         found = "predicted by median " + ", ".join(f"{part:.2f}" for part in parts) + (" (told)" if told else "")
         row(f"fit {model['method']} {' '.join(mode.values())}".strip(), found, "within 25 % or told", good or told)

@@ -4,14 +4,22 @@ use std::collections::BTreeMap;
 
 use mastermind_models::{
     Coordinate, Error, Family, FitOptions, Metric, Model, Modes, Note, Parameter, SampleSet,
-    Samples, Unknown, UserFormula, fit, fit_family, fit_with, predict,
+    Samples, Statistic, Unknown, UserFormula, fit, fit_family, fit_with, predict,
 };
 use proptest::prelude::*;
 
 /// Samples of one method in `names`: a coordinate and seconds a call.
 fn samples(names: &[&str], calls: impl IntoIterator<Item = (Vec<f64>, f64)>) -> Samples {
+    samples_of(Statistic::Mean, names, calls)
+}
+
+fn samples_of(
+    statistic: Statistic,
+    names: &[&str],
+    calls: impl IntoIterator<Item = (Vec<f64>, f64)>,
+) -> Samples {
     let parameters: Vec<Parameter> = names.iter().map(|n| Parameter::real(n, "B")).collect();
-    let mut set = SampleSet::new(Metric::Wall);
+    let mut set = SampleSet::new(Metric::Wall).with_statistic(statistic);
     let method = set.declare("c.Flux::flux.compute", &parameters).unwrap();
     for (point, seconds) in calls {
         set.push(method, &point, seconds).unwrap();
@@ -368,6 +376,26 @@ fn few_calls_that_hold_most_of_the_time_are_fitted_and_told() {
         (of_formula / total - 1.0).abs() < 0.5,
         "calls alone give {of_formula} of {total} s"
     );
+}
+
+/// Two of five calls take three times as long, as beside another process: the mean is 1.8 medians.
+#[test]
+fn a_formula_of_means_far_from_typical_calls_is_told() {
+    let calls = |slow: f64| -> Vec<(Vec<f64>, f64)> {
+        let call = |i: u32| {
+            let q = 1e3 * f64::from(i % 8 + 1);
+            let factor = if i % 5 < 2 { slow } else { 1.0 };
+            (vec![q], 1e-9 * q * factor * (1.0 + 0.01 * f64::from(i % 7)))
+        };
+        (0..640).map(call).collect()
+    };
+    let told =
+        |slow: f64, statistic: Statistic| chosen(&samples_of(statistic, &["q"], calls(slow))).notes;
+    let all = Note::BesideMedians { n_points: 8, of: 8 };
+    assert!(told(3.0, Statistic::Mean).contains(&all));
+    let is_told = |note: &Note| matches!(note, Note::BesideMedians { .. });
+    assert!(!told(1.1, Statistic::Mean).iter().any(is_told));
+    assert!(!told(3.0, Statistic::Median).iter().any(is_told));
 }
 
 /// A quartic through noise falls somewhere; asked not to, another form is taken.

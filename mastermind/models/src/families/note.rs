@@ -79,6 +79,13 @@ pub enum Note {
         /// Their share of the time of all calls, per cent.
         percent: f64,
     },
+    /// The formula, which is of means, is more than a quarter from the median of the calls at many coordinates.
+    BesideMedians {
+        /// Coordinates where it is.
+        n_points: usize,
+        /// Of how many that have calls enough for a median.
+        of: usize,
+    },
     /// An unknown of a written formula changes the times as others do together: its value is one of many.
     Entangled {
         /// The unknown.
@@ -182,6 +189,11 @@ impl fmt::Display for Note {
             } => write!(
                 f,
                 "{n_records} of {of} calls hold {percent:.0} % of the time: the mean is mostly theirs, and few calls take it"
+            ),
+            Self::BesideMedians { n_points, of } => write!(
+                f,
+                "at {n_points} of {of} sizes half of the calls are more than a quarter below or above it, since it is of means: \
+                 --statistic median is of typical calls"
             ),
             Self::Entangled { unknown } => write!(
                 f,

@@ -18,7 +18,7 @@ use crate::families::written::UserFormula;
 use crate::formula::family::Family;
 use crate::samples::modes::{Modes, split};
 use crate::samples::points::Points;
-use crate::samples::sample::Samples;
+use crate::samples::sample::{Samples, Summary};
 use crate::samples::statistic::Statistic;
 use crate::select::model::{Coefficient, Freedom, Model};
 use crate::select::sigma::{Deviation, sigma};
@@ -35,6 +35,15 @@ const POOR: f64 = 0.7;
 
 /// Times the median of its coordinate beyond which a call is long.
 const LONG: f64 = 5.0;
+
+/// By how much the median of the calls at a coordinate may differ from the formula without a word.
+const BESIDE: f64 = 0.25;
+
+/// Calls at a coordinate from which on their median is told apart from their mean.
+const MEDIAN_CALLS: u64 = 20;
+
+/// Share of the coordinates from which on such a difference is told.
+const MANY_POINTS: f64 = 1.0 / 6.0;
 
 /// Share of the calls up to which they are few.
 const FEW_CALLS: f64 = 0.1;
@@ -201,7 +210,10 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
     let is_told = notes
         .iter()
         .any(|note| matches!(note, Note::Entangled { .. } | Note::NoModel));
-    notes.extend(poor(points, &best).filter(|_| !is_told));
+    let poor = poor(points, &best).filter(|_| !is_told);
+    let is_mean = !is_told && poor.is_none() && samples.statistic == Statistic::Mean;
+    notes.extend(poor);
+    notes.extend(beside_medians(points, &best).filter(|_| is_mean));
     notes.extend(set_aside(points));
     notes.extend(uneven(points));
     notes.extend(zero(samples, points));
@@ -288,17 +300,35 @@ fn set_aside(points: &Points) -> Option<Note> {
     })
 }
 
+/// That a formula of means is far from what half of the calls take, at many of the coordinates with calls enough to tell.
+fn beside_medians(points: &Points, best: &Candidate) -> Option<Note> {
+    let parts = points.bins.iter().zip(&points.all).zip(&best.fitted_s);
+    let ratios: Vec<f64> = parts
+        .filter(|((_, all), _)| all.count >= MEDIAN_CALLS)
+        .filter_map(|((bins, all), fitted)| Some(fitted / median_s(bins, all.count)?))
+        .collect();
+    let n_points = ratios.iter().filter(|ratio| (*ratio - 1.0).abs() > BESIDE);
+    let (n_points, of) = (n_points.count(), ratios.len());
+    let is_told = n_points > 0 && n_points as f64 >= MANY_POINTS * of as f64;
+    is_told.then_some(Note::BesideMedians { n_points, of })
+}
+
+/// The median of `count` calls that are apart by time, to the mean of its bin.
+fn median_s(bins: &[Summary], count: u64) -> Option<f64> {
+    let mut below = 0;
+    let median = bins.iter().find(|bin| {
+        below += bin.count;
+        2 * below >= count
+    });
+    median.map(|bin| bin.mean_s)
+}
+
 /// That few calls hold most of the time, where they are not set aside.
 fn uneven(points: &Points) -> Option<Note> {
     let (mut n_records, mut of, mut long_s, mut total_s) = (0, 0, 0.0, 0.0);
     for (bins, all) in points.bins.iter().zip(&points.all) {
         (of, total_s) = (of + all.count, total_s + all.total_s());
-        let mut below = 0;
-        let median = bins.iter().find(|bin| {
-            below += bin.count;
-            2 * below >= all.count
-        });
-        let limit = median.map_or(0.0, |bin| LONG * bin.mean_s);
+        let limit = median_s(bins, all.count).map_or(0.0, |median| LONG * median);
         for bin in bins.iter().filter(|bin| bin.mean_s > limit) {
             (n_records, long_s) = (n_records + bin.count, long_s + bin.total_s());
         }
