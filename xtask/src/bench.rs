@@ -40,7 +40,7 @@ const PARQUET_BYTES: f64 = 10.0;
 /// # Arguments
 /// * `full` - 10⁸ calls in a row, which write 4.8 GB beneath the folder for temporary files, instead of 10⁷
 pub fn bench(workspace: &Workspace, full: bool) -> Result<(), StepError> {
-    build::build_default_members(workspace)?;
+    build::build_programs(workspace)?;
     for package in LIBRARIES {
         run_step(
             &format!("libraries of {package}"),

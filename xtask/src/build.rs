@@ -32,9 +32,17 @@ pub fn build_with_tests(workspace: &Workspace, system: &System) -> Result<(), St
     back_ends(system).try_for_each(|mpi| build_back_end(workspace, mpi, &targets))
 }
 
-/// Builds the default members, the components written in C, and a back end for each MPI found.
+/// Packages that are built elsewhere: the back end for each MPI, and what `pip` makes a wheel of.
+pub const APART: [&str; 4] = [
+    "--exclude",
+    "cca-comm-mpi",
+    "--exclude",
+    "mastermind-python",
+];
+
+/// Builds the programs, the components, those written in C too, and a back end for each MPI found.
 pub fn build(workspace: &Workspace, system: &System) -> Result<(), StepError> {
-    build_default_members(workspace)?;
+    build_programs(workspace)?;
     if system.c_compiler {
         build_c_components(workspace)?;
     }
@@ -43,9 +51,10 @@ pub fn build(workspace: &Workspace, system: &System) -> Result<(), StepError> {
     back_ends(system).try_for_each(|mpi| build_back_end(workspace, mpi, &targets))
 }
 
-/// Builds the workspace's default members: all that needs neither MPI nor libclang.
-pub fn build_default_members(workspace: &Workspace) -> Result<(), StepError> {
-    run_step("cargo build", &mut workspace.cargo(&["build", "--release"]))
+/// Builds the programs and the components: all that needs neither MPI nor libclang nor Python.
+pub fn build_programs(workspace: &Workspace) -> Result<(), StepError> {
+    let words = [&["build", "--release", "--workspace"], &APART[..]].concat();
+    run_step("cargo build", &mut workspace.cargo(&words))
 }
 
 /// Compiles the component that is written in C, with no more than `cc` and the headers of
