@@ -55,14 +55,9 @@ pub fn test(workspace: &Workspace, system: &System) -> Result<(), StepError> {
         &mut workspace.cargo(&[&clippy[..], &deny].concat()),
     )?;
     let words = [
-        &clippy[..2],
+        &clippy[..],
         &["--workspace", "--no-default-features"],
-        &[
-            "--exclude",
-            "cca-comm-mpi",
-            "--exclude",
-            "mastermind-python",
-        ],
+        &build::APART[..],
         &deny,
     ];
     let mut without = workspace.cargo(&words.concat());
