@@ -33,7 +33,7 @@ pub fn build_with_tests(workspace: &Workspace, system: &System) -> Result<(), St
 }
 
 /// Packages that are built elsewhere: the back end for each MPI, and what `pip` makes a wheel of.
-pub const APART: [&str; 4] = [
+const APART: [&str; 4] = [
     "--exclude",
     "cca-comm-mpi",
     "--exclude",
