@@ -29,6 +29,6 @@ cp "$root"/benches/libraries/nothing.* "$root/benches/libraries/loop.c" .
 cc -O2 -shared -fPIC -o libnothing.so nothing.c
 cc -O2 -o loop loop.c -L. -lnothing -Wl,-rpath,"$work/run"
 mastermind proxy nothing.h --markup nothing.toml -o . > /dev/null
-mastermind wrap --proxy libnothing_proxy.so --records many -- ./loop 50000 100 > /dev/null
+mastermind wrap --proxy libnothing_proxy.so --records many -- ./loop 33100 100 > /dev/null
 mastermind run examples/shock/shock.toml --records shock --set driver.max_steps=20 > /dev/null
 exec python "$here/check.py" "$work/fresh/bin/python" "$root/mastermind/python/notebooks" "$work"/wheels/*.whl
