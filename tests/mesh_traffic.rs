@@ -123,6 +123,14 @@ fn operations_of_a_mesh_have_the_messages_that_mpi_has() {
                 let (application, mpi) = (ns("application_ns"), ns("mpi_ns"));
                 assert!(mpi > 0 && application > 0, "{file} under {name}: {rank}");
             }
+            let functions = shown["functions"].as_array().into_iter().flatten();
+            let percent: f64 = functions
+                .filter_map(|row| row["mpi_percent"].as_f64())
+                .sum();
+            assert!(
+                (percent - 100.0).abs() < 0.5,
+                "{file} under {name}: {percent} %"
+            );
             assert!(rows("communicators") >= 3, "{file} under {name}: {shown}");
             let run = Run::open(&scratch.path("r")).expect("records");
             let mut bytes = BTreeMap::<&str, i64>::new();

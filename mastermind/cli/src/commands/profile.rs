@@ -250,6 +250,10 @@ pub fn open(records: &Path) -> anyhow::Result<Run> {
         names.collect::<Vec<_>>().join(", ")
     };
     match program {
+        Some(program) if programs.is_empty() => anyhow::bail!(
+            "cannot read records of program \"{program}\" in \"{}\": records of an assembly, expected those of mastermind wrap",
+            directory.display()
+        ),
         Some(program) if !programs.contains_key(program) => anyhow::bail!(
             "cannot read records of program \"{program}\" in \"{}\": none, expected one of {}",
             directory.display(),

@@ -15,6 +15,9 @@ use crate::output;
 /// All tables of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
+    /// Whether it is of an assembly: shares of functions are of the recorded calls, which components made, their times and calls of whole
+    /// processes.
+    pub is_assembly: bool,
     /// Application and MPI time of each rank.
     pub ranks: Vec<RankRow>,
     /// Time in MPI over the ranks.
@@ -195,10 +198,11 @@ impl Report {
     /// The run is not of a wrapped program.
     pub fn of(run: &Run, directory: &Path, per_rank: bool) -> anyhow::Result<Self> {
         let calls = run.mpi_calls();
-        let ranks = match run.mpi_ranks() {
-            ranks if ranks.is_empty() && !calls.is_empty() => run.assembly_mpi_ranks(),
-            ranks => ranks,
-        };
+        let mut ranks = run.mpi_ranks();
+        let is_assembly = ranks.is_empty() && !calls.is_empty();
+        if is_assembly {
+            ranks = run.assembly_mpi_ranks();
+        }
         if ranks.is_empty() {
             bail!(
                 "cannot show MPI of \"{}\": no program and no calls of MPI in its records, expected those of mastermind wrap or of run --mpi-events",
@@ -207,12 +211,13 @@ impl Report {
         }
         let all = All::of(&ranks);
         Ok(Self {
+            is_assembly,
             over_ranks: Spread::of(ranks.iter().map(|rank| rank.mpi_ns), ranks.len()),
             application_over_ranks: Spread::of(
                 ranks.iter().map(|rank| rank.application_ns),
                 ranks.len(),
             ),
-            functions: functions(run, &ranks, &calls, all),
+            functions: functions(run, &ranks, &calls, all, is_assembly),
             sizes: sizes(&calls),
             by_communicator: by_communicator(&calls, all),
             call_sites: sites(&calls, directory, per_rank, ranks.len(), all),
@@ -231,6 +236,9 @@ impl Report {
             ),
             self.function_text(top),
         ];
+        if self.is_assembly {
+            parts.push("times and calls of functions are of whole processes, percentages of the recorded calls, which components made".into());
+        }
         if self
             .functions
             .iter()
@@ -593,7 +601,13 @@ fn sent_bytes(calls: &[MpiCalls]) -> u64 {
     sent.map(|call| call.sizes.bytes).sum()
 }
 
-fn functions(run: &Run, ranks: &[MpiRank], calls: &[MpiCalls], all: All) -> Vec<FunctionRow> {
+fn functions(
+    run: &Run,
+    ranks: &[MpiRank],
+    calls: &[MpiCalls],
+    all: All,
+    is_assembly: bool,
+) -> Vec<FunctionRow> {
     let mut of_ranks = BTreeMap::<String, Vec<(u64, u64, u64)>>::new();
     for routine in ranks.iter().flat_map(|rank| run.mpi_routines(rank.rank)) {
         let one = (routine.calls, routine.ns, routine.failed);
@@ -615,11 +629,15 @@ fn functions(run: &Run, ranks: &[MpiRank], calls: &[MpiCalls], all: All) -> Vec<
                 .map(|(_, sizes)| sizes)
                 .filter(|sizes| sizes.messages > 0);
             let percent = |sizes: &MessageSizes| 100.0 * sizes.bytes as f64 / sent.max(1) as f64;
+            let shared_ns = match is_assembly {
+                true => known.map_or(0, |(times, _)| times.ns),
+                false => ns,
+            };
             FunctionRow {
                 calls: of_ranks.iter().map(|(calls, ..)| calls).sum(),
                 failed: of_ranks.iter().map(|(.., failed)| failed).sum(),
                 ns,
-                shares: all.shares(&name, ns),
+                shares: all.shares(&name, shared_ns),
                 over_ranks: Spread::of(of_ranks.iter().map(|(_, ns, _)| *ns), ranks.len()),
                 recorded: known.map(|(times, _)| *times),
                 sent_percent: sizes.filter(|_| sends(&name)).map(percent),
