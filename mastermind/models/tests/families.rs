@@ -398,6 +398,45 @@ fn a_formula_of_means_far_from_typical_calls_is_told() {
     assert!(!told(3.0, Statistic::Median).iter().any(is_told));
 }
 
+/// A formula that explains less than 0.7 of how the means differ never passes without a word, though the calls' spread is the reason.
+#[test]
+fn a_formula_in_the_spread_of_the_calls_is_told() {
+    let mut n_scattered = 0;
+    for seed in 1..40_u64 {
+        let mut state = seed;
+        let mut uniform = || {
+            state = state
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            (state >> 33) as f64 / f64::from(1_u32 << 31)
+        };
+        let calls: Vec<(Vec<f64>, f64)> = (0..36)
+            .map(|i| {
+                let q = f64::from(i % 18 + 1);
+                (vec![q], 1e-4 * (1.0 + 0.05 * q) * (0.2 + uniform()))
+            })
+            .collect();
+        let model = chosen(&samples(&["q"], calls));
+        if model.family == Family::Constant || model.r2.is_none_or(|r2| r2 >= 0.7) {
+            continue;
+        }
+        let is_told = |note: &Note| {
+            matches!(
+                note,
+                Note::Scattered { .. } | Note::Poor { .. } | Note::NoModel
+            )
+        };
+        assert!(
+            model.notes.iter().any(is_told),
+            "seed {seed}: {:?}",
+            model.notes
+        );
+        let is_scattered = |note: &Note| matches!(note, Note::Scattered { .. });
+        n_scattered += usize::from(model.notes.iter().any(is_scattered));
+    }
+    assert!(n_scattered > 0);
+}
+
 /// A quartic through noise falls somewhere; asked not to, another form is taken.
 #[test]
 fn what_is_asked_to_be_monotone_is() {

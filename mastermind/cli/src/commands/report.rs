@@ -43,6 +43,9 @@ const MOST_POINTS: usize = 600;
 /// Methods that have a picture, those with the most time.
 const MOST_PICTURES: usize = 12;
 
+/// Calls from which on a picture of a method's calls shows more than the table does.
+const MIN_DRAWN: usize = 10;
+
 /// Points that are suggested for each model.
 const N_SUGGESTED: usize = 2;
 
@@ -208,22 +211,19 @@ impl Report {
             vec![
                 Cell::Text(model.method.clone()),
                 Cell::Text(mode.collect::<Vec<_>>().join(" ")),
-                Cell::Text(model.metric.with_unit(&model.expression)),
+                Cell::Noted(model.metric.with_unit(&model.expression), notes.join("; ")),
                 number(model.r2, 3),
                 number(Some(100.0 * model.weight()), 0),
                 Cell::Number(model.n_records.to_string(), model.n_records as f64),
                 Cell::Text(range.join(", ")),
-                Cell::Text(notes.join("; ")),
             ]
         };
-        let header = [
-            "method", "mode", "time", "R2", "weight %", "calls", "range", "notes",
-        ];
+        let header = ["method", "mode", "time", "R2", "weight %", "calls", "range"];
         // Those that say something of sizes first.
         let mut shown: Vec<&Model> = models.models.iter().collect();
         shown.sort_by_key(|model| model.params.is_empty());
         page.table(&header, shown.into_iter().map(row));
-        for calls in drawn {
+        for calls in drawn.iter().filter(|calls| calls.n >= MIN_DRAWN) {
             let name = &calls.name;
             let scatter = plot::scatter(calls, None, Some(models))
                 .or_else(|_| plot::scatter(calls, None, None));

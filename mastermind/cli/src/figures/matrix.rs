@@ -64,9 +64,6 @@ impl Matrix {
     /// Place on the scale: logarithmic where the bytes span more than a factor of 20.
     fn place(&self, bytes: f64) -> f64 {
         let (least, most) = self.range();
-        if most <= least {
-            return 1.0;
-        }
         match most > 20.0 * least {
             true => (bytes / least).ln() / (most / least).ln(),
             false => bytes / most,
@@ -89,17 +86,12 @@ impl Matrix {
         }
         let style = (FONT, LABEL_SIZE).into_font();
         area.draw(&Text::new("bytes", (10, top - 30), style.clone()))?;
-        let axis = Axis::new([least, most].into_iter(), is_log);
-        let low = if is_log { least } else { 0.0 };
-        let marks = [
-            low,
-            axis.nearest(if is_log {
-                (least * most).sqrt()
-            } else {
-                most / 2.0
-            }),
-            most,
-        ];
+        let (low, middle) = match is_log {
+            true => (least, (least * most).sqrt()),
+            false => (0.0, most / 2.0),
+        };
+        let axis = Axis::new([low, most].into_iter(), is_log);
+        let marks = [low, axis.nearest(middle), most];
         for mark in marks {
             let place = if mark > 0.0 { self.place(mark) } else { 0.0 };
             area.draw(&Text::new(

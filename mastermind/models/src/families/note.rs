@@ -60,6 +60,11 @@ pub enum Note {
         /// Share of the variance between coordinates that is explained, per cent.
         r2_percent: f64,
     },
+    /// The formula explains little of how the points differ, and the spread of the calls is as large as what it leaves.
+    Scattered {
+        /// Share of the variance between coordinates that is explained, per cent.
+        r2_percent: f64,
+    },
     /// The likeliest formula is farther from the points than their mean is, and the spread of the calls does not explain it: the model is
     /// the mean.
     NoModel,
@@ -168,6 +173,11 @@ impl fmt::Display for Note {
                 "poor: it explains {r2_percent:.0} % of the variance between coordinates, and the calls at one scatter less than it is off; \
                  a parameter may be missing, or more sizes are needed"
             ),
+            Self::Scattered { r2_percent } => write!(
+                f,
+                "it explains {r2_percent:.0} % of the variance between coordinates, and the spread of the calls may be the rest: more \
+                 calls, or sizes farther apart, would tell"
+            ),
             Self::NoModel => f.write_str(
                 "no model: the times do not follow the parameters, so this is their mean; a parameter may be missing",
             ),
@@ -190,11 +200,15 @@ impl fmt::Display for Note {
                 f,
                 "{n_records} of {of} calls hold {percent:.0} % of the time: the mean is mostly theirs, and few calls take it"
             ),
-            Self::BesideMedians { n_points, of } => write!(
-                f,
-                "at {n_points} of {of} sizes half of the calls are more than a quarter below or above it, since it is of means: \
-                 --statistic median is of typical calls"
-            ),
+            Self::BesideMedians { n_points, of } => {
+                if *of > 1 {
+                    write!(f, "at {n_points} of {of} sizes ")?;
+                }
+                f.write_str(
+                    "half of the calls are more than a quarter below or above it, since it is of means: --statistic median is of \
+                     typical calls",
+                )
+            }
             Self::Entangled { unknown } => write!(
                 f,
                 "the points do not tell \"{unknown}\" from the other unknowns: its value is one of many"

@@ -213,6 +213,7 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
     let poor = poor(points, &best).filter(|_| !is_told);
     let is_mean = !is_told && poor.is_none() && samples.statistic == Statistic::Mean;
     notes.extend(poor);
+    notes.extend(scattered(points, &best).filter(|_| !is_told));
     notes.extend(beside_medians(points, &best).filter(|_| is_mean));
     notes.extend(set_aside(points));
     notes.extend(uneven(points));
@@ -282,9 +283,22 @@ fn follows_nothing(points: &Points, best: &Candidate) -> bool {
 /// R² between coordinates, where the spread of the calls does not explain what is missing to 1.
 fn unexplained(points: &Points, best: &Candidate) -> Option<f64> {
     let r2 = r_squared(&points.mean_s, &best.fitted_s, &points.count)?;
+    (points.len() > 2 && !is_within_spread(points, best)).then_some(r2)
+}
+
+/// Whether the calls at one coordinate spread so much that the points' distance from the formula is no more than that.
+fn is_within_spread(points: &Points, best: &Candidate) -> bool {
     let distance = Distance::new(points, &best.fitted_s);
-    let explained = distance.is_explained(best.coefficients.len(), Counts::of(points));
-    (points.len() > 2 && !explained).then_some(r2)
+    distance.is_explained(best.coefficients.len(), Counts::of(points))
+}
+
+/// That a formula of the parameters explains less than [`POOR`] of the points because the calls spread so much.
+fn scattered(points: &Points, best: &Candidate) -> Option<Note> {
+    let r2 = r_squared(&points.mean_s, &best.fitted_s, &points.count)?;
+    let is_formula = best.family != Family::Constant && points.len() > 2;
+    (r2 < POOR && is_formula && is_within_spread(points, best)).then(|| Note::Scattered {
+        r2_percent: 100.0 * r2.max(0.0),
+    })
 }
 
 /// Calls that were set aside, and their share of the time.

@@ -22,6 +22,8 @@ pub struct Page {
 pub enum Cell {
     /// Text.
     Text(String),
+    /// Text, and below it what is to be said of it.
+    Noted(String, String),
     /// A number as it is shown, and by which rows are sorted.
     Number(String, f64),
     /// Parts of a whole as a bar: compute and MPI, each from 0 to 1; rows are sorted by their sum.
@@ -118,8 +120,16 @@ impl Page {
                     .split_whitespace()
                     .any(|word| word.len() > LONGEST_WORD);
                 let class = if is_long { " class=\"long\"" } else { "" };
-                write!(self.body, "<td{class}>{}</td>", escaped(text))
+                // A long name may go on in the next line between its class and its method.
+                let text = escaped(text).replace("::", "::<wbr>");
+                write!(self.body, "<td{class}>{text}</td>")
             }
+            Cell::Noted(text, note) => write!(
+                self.body,
+                "<td class=\"noted\">{}<p class=\"soft\">{}</p></td>",
+                escaped(text),
+                escaped(note)
+            ),
             Cell::Number(text, value) => write!(
                 self.body,
                 "<td class=\"n\" data-v=\"{value}\">{}</td>",
