@@ -76,6 +76,7 @@ fn each_table_of_a_wrapped_program() {
         );
         functions(&report, mpi);
         sites(&scratch, &report, mpi);
+        stacks(mpi, &program, &scratch);
         phases(&report, mpi);
         let text = scratch.mastermind(&["profile", "sites"]).well();
         let first = text.lines().next().expect("a line");
@@ -205,6 +206,31 @@ fn sites(scratch: &Scratch, report: &Value, mpi: &str) {
             .map(|row| row["calls"].as_u64())
     };
     assert_eq!((of_rank(0), of_rank(1)), (None, Some(Some(6))), "{mpi}");
+}
+
+/// Two calls deep, a call is told with who called its function.
+fn stacks(mpi: &str, program: &std::path::Path, scratch: &Scratch) {
+    let options = ["--call-sites=2", "--records", "deep"];
+    scratch
+        .run(&mut wrapped(mpi, program, &options, scratch))
+        .well();
+    let report = shown(scratch, &["deep", "--mpi"]);
+    let calls = |name: &str, begin: &str| -> u64 {
+        let of = rows(&report, "call_sites").iter();
+        let of = of.filter(|row| row["name"] == name);
+        let from = of.filter(|row| {
+            let site = row["call_site"].as_str().unwrap_or_default();
+            site.starts_with(begin)
+        });
+        from.filter_map(|row| row["calls"].as_u64()).sum()
+    };
+    let send = format!(
+        "exchange (phases.c:{}) < main (phases.c:",
+        line_of("/* send */")
+    );
+    assert_eq!(calls("MPI_Send", &send), 6, "{mpi}: {report}");
+    let barrier = format!("main (phases.c:{}) < ", line_of("/* second */"));
+    assert_eq!(calls("MPI_Barrier", &barrier), 8, "{mpi}: {report}");
 }
 
 fn phases(report: &Value, mpi: &str) {

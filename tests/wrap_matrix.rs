@@ -299,13 +299,19 @@ struct Fixture {
 }
 
 impl Fixture {
-    fn new() -> Self {
+    /// # Arguments
+    /// * `more` - what is added to the mark-up of `tally`
+    fn new(more: &str) -> Self {
         let scratch = Scratch::new();
         let fixture = Self { scratch };
         fixture.libraries();
         fixture.programs();
         let header = source("tally.h").display().to_string();
-        let markup = source("tally.toml").display().to_string();
+        let markup = fs::read_to_string(source("tally.toml")).expect("the mark-up");
+        let markup = fixture
+            .scratch
+            .write("tally.toml", format!("{markup}{more}"));
+        let markup = markup.display().to_string();
         let arguments = ["proxy", &header, "--markup", &markup, "-o", "proxies"];
         fixture.scratch.mastermind(&arguments).well();
         fixture
@@ -472,11 +478,15 @@ fn source(name: &str) -> PathBuf {
 }
 
 fn n_recorded(records: &Path) -> usize {
+    n_recorded_of(records, "tally")
+}
+
+fn n_recorded_of(records: &Path, method: &str) -> usize {
     let Ok(run) = Run::open(records) else {
         return 0;
     };
     let all = run.logs().iter().flat_map(|log| log.records());
-    all.filter(|record| record.method.method == "tally").count()
+    all.filter(|record| record.method.method == method).count()
 }
 
 /// A case that this machine cannot run.
@@ -504,9 +514,50 @@ fn is_missing(case: &Case, fixture: &Fixture) -> bool {
     }
 }
 
+/// Where the mark-up says that a name has two definitions, calls of each are recorded, whichever they are: symbol versions, or those of
+/// two libraries.
+#[test]
+fn each_definition_is_a_target_of_its_own() {
+    let fixture = Fixture::new("definitions = 2\n");
+    for (case, n_others) in [
+        (
+            seen(
+                "two versions by dlvsym",
+                "versions",
+                &["@/unlinked", "versions", "@/versions/libtally.so"],
+                1,
+            ),
+            1,
+        ),
+        (
+            seen(
+                "two libraries by dlsym",
+                "plain",
+                &["@/unlinked", "kept", "@/plain/libtally.so", "@/libother.so"],
+                2,
+            ),
+            1,
+        ),
+        (
+            seen(
+                "a plug-in by itself, of two",
+                "plain",
+                &["@/lazy", "deep", "@/libplug_other.so"],
+                1,
+            ),
+            2,
+        ),
+    ] {
+        assert_eq!(fixture.faults(&case), Vec::<String>::new(), "{}", case.name);
+        let records = fixture.path(&format!("records of {}", case.name));
+        let others = n_recorded_of(&records, "tally@2");
+        assert_eq!(others, n_others, "{}", case.name);
+    }
+}
+
 #[test]
 fn every_call_is_recorded_or_named_and_no_result_differs() {
-    let fixture = Fixture::new();
+    let fixture = Fixture::new("");
     assert!(CASES.len() >= 25);
     let next = AtomicUsize::new(0);
     let faults = Mutex::new(Vec::new());

@@ -42,6 +42,11 @@ typedef struct {
     const char *unit;
 } cca_proxy_parameter;
 
+/* Bits of a function: its calls can be recorded, else they are forwarded only; it stands for another definition of the name behind
+ * `cca_spare_N_`, whose calls are never sent elsewhere. */
+#define CCA_RECORDED 1u
+#define CCA_OTHER 2u
+
 /* One function of the interface. */
 typedef struct {
     const char *name;
@@ -49,7 +54,7 @@ typedef struct {
     const char *signature;
     const cca_proxy_parameter *parameters;
     uint32_t n_parameters;
-    uint32_t is_recorded; /* 0: forwarded only */
+    uint32_t is_recorded; /* CCA_RECORDED, CCA_OTHER */
 } cca_proxy_function;
 
 /* A library that calls may go to. Never changed, but for addresses of the program's own library, which are found at the
@@ -180,6 +185,9 @@ static inline void *cca_function(const cca_implementation *now, uint32_t index, 
     return __builtin_expect(function != NULL, 1) ? function : cca_find_target(index, caller);
 }
 
+/* Whether it stands for another definition of its name than the first. */
+static int cca_is_other(uint32_t index) { return (cca_proxy_functions[index].is_recorded & CCA_OTHER) != 0; }
+
 static int cca_is_recorded(const cca_implementation *now, uint32_t index) {
     return now->methods != NULL && cca_recorders[index] != NULL;
 }
@@ -228,6 +236,7 @@ static const char *cca_own_library(void) {
     uint32_t counts[MOST], n = 0, most = 0;
     for (uint32_t index = 0; index < CCA_N_FUNCTIONS; index++) {
         Dl_info info;
+        if (cca_is_other(index)) continue;
         void *found = cca_target_of(index, (const void *)&cca_current);
         if (found == NULL || dladdr(found, &info) == 0 || info.dli_fname == NULL) continue;
         uint32_t at = 0;
@@ -252,7 +261,7 @@ static const cca_implementation *cca_find_implementation(void *const *functions,
     static const cca_implementation *last = &cca_own_unrecorded;
     void *wanted[CCA_N_FUNCTIONS];
     for (uint32_t index = 0; functions != NULL && index < CCA_N_FUNCTIONS; index++)
-        wanted[index] = functions[index] != NULL ? functions[index] : cca_missing[index];
+        wanted[index] = functions[index] != NULL || cca_is_other(index) ? functions[index] : cca_missing[index];
     for (const cca_implementation *known = last; known != NULL; known = known->next) {
         int same_functions = functions == NULL ? known->functions == cca_proxy_targets_v1
                                                : known->functions != cca_proxy_targets_v1 &&

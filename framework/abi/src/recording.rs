@@ -41,8 +41,8 @@ pub use library::{
     LibraryProxyFunctions, LibraryProxyParameter,
 };
 pub use mpi::{
-    MPI_EVENT_PARAMETERS, MPI_PROXY_SYMBOL, MPI_STARTED_SEND, MpiCommunicator,
-    MpiCommunicatorCallback, MpiProxyEntry, MpiProxyFunctions, MpiTotal,
+    MPI_EVENT_PARAMETERS, MPI_PROXY_SYMBOL, MPI_STACK, MPI_STARTED_SEND, MpiCommunicator,
+    MpiCommunicatorCallback, MpiProxyEntry, MpiProxyFunctions, MpiStackCallback, MpiTotal,
 };
 pub use thread::thread_pointer;
 pub use value::{ParameterKind, PerfValue};

@@ -24,8 +24,10 @@ const STATELESS_SYMBOL: &[u8] = b"cca_proxy_stateless_v1";
 /// One function of a proxy's interface.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LibraryFunction {
-    /// Name in the library.
+    /// Name in the library; of its other definitions `NAME@N`.
     pub name: String,
+    /// Whether it stands for another definition than the first.
+    pub is_other: bool,
     /// What it is grouped under.
     pub group: String,
     /// Its performance parameters.
@@ -186,7 +188,11 @@ impl LibraryProxy {
         let (handle, path) = open(path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND)?;
         let mut addresses = Vec::new();
         let mut missing = Vec::new();
-        for LibraryFunction { name, .. } in self.functions() {
+        for LibraryFunction { name, is_other, .. } in self.functions() {
+            if is_other {
+                addresses.push(ptr::null_mut());
+                continue;
+            }
             // SAFETY: looked up as an address only.
             let found = unsafe { handle.get::<*mut c_void>(name.as_bytes()) };
             let address = found.map_or(ptr::null_mut(), |found| found.as_raw_ptr());
@@ -195,7 +201,7 @@ impl LibraryProxy {
             }
             addresses.push(address);
         }
-        if missing.len() == addresses.len() {
+        if addresses.iter().all(|address| address.is_null()) {
             return Err(LoadError::NoAlternative {
                 path,
                 interface: self.interface.clone(),
@@ -244,11 +250,16 @@ unsafe fn described(function: &LibraryProxyFunction) -> LibraryFunction {
     // SAFETY: required of the caller.
     unsafe {
         let parameters = slice(function.parameters, function.n_parameters as usize);
+        let name = text(function.name);
+        let is_other = function.is_recorded & 2 != 0;
+        let other = name.strip_prefix("cca_spare_").filter(|_| is_other);
+        let other = other.and_then(|other| other.split_once('_'));
         LibraryFunction {
-            name: text(function.name),
+            name: other.map_or_else(|| name.clone(), |(n, base)| format!("{base}@{n}")),
+            is_other,
             group: text(function.group),
             parameters: parameters.iter().map(|p| parameter(p)).collect(),
-            is_recorded: function.is_recorded != 0,
+            is_recorded: function.is_recorded & 1 != 0,
         }
     }
 }

@@ -8,7 +8,7 @@ use std::ptr;
 
 use cca_abi::recording::{
     ClockFunction, MPI_PROXY_SYMBOL, MpiCommunicatorCallback, MpiProxyEntry, MpiProxyFunctions,
-    Recorder,
+    MpiStackCallback, Recorder,
 };
 use libloading::os::unix::{Library as Handle, RTLD_GLOBAL, RTLD_NOW};
 
@@ -103,6 +103,11 @@ impl MpiProxy {
         (self.functions.on_communicator)(ptr::null_mut(), Some(callback));
     }
 
+    /// Has `callback` called with each stack of calls that a recorded call is the first to come from, from now on.
+    pub fn on_stack(&self, callback: MpiStackCallback) {
+        (self.functions.on_stack)(Some(callback));
+    }
+
     /// What was spent in MPI so far, by function, those that were called; without what went into a recorder's logs.
     pub fn routines(&self) -> Vec<MpiRoutine> {
         let mut routines = Vec::new();
@@ -160,14 +165,14 @@ impl AttachedMpi {
     /// [`MpiProxy::function_names`]; with none, no call any more.
     ///
     /// # Arguments
-    /// * `call_sites` - whether with the address that each returns to, their last parameter
+    /// * `n_sites` - with 1 each has the address that it returns to as its last parameter, with more the number of its stack of so many calls
     ///
     /// # Returns
     /// Whether calls are recorded.
-    pub fn record_events(&self, ids: &[u32], call_sites: bool) -> bool {
+    pub fn record_events(&self, ids: &[u32], n_sites: u32) -> bool {
         let record = self.proxy.functions.record_events;
         // SAFETY: the ids are read during the call only.
-        unsafe { record(ids.as_ptr(), ids.len() as u64, u32::from(call_sites)) != 0 }
+        unsafe { record(ids.as_ptr(), ids.len() as u64, n_sites) != 0 }
     }
 
     /// As [`MpiProxy::on_communicator`], until this is dropped.

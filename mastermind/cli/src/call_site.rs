@@ -17,6 +17,9 @@ use serde::{Deserialize, Serialize};
 /// Where the objects of a process were mapped: the one that an address lies in, and what it was moved by.
 pub type Mapped<'a> = dyn Fn(u32, u64) -> Option<(&'a Path, u64)> + 'a;
 
+/// The addresses that the calls of a stack return to, by process and number.
+pub type Stacks<'a> = dyn Fn(u32, u64) -> Option<&'a [u64]> + 'a;
+
 /// The end of the names of the files beside the logs, one a rank.
 const FILES: &str = "call-sites.json";
 
@@ -41,11 +44,20 @@ pub struct CallSite {
     /// Its line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
+    /// Those that called its function, the innermost first, where the stack was recorded.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub callers: Vec<CallSite>,
 }
 
 impl CallSite {
-    /// `function (file:line)`, or as much of it as is known.
+    /// `function (file:line)`, or as much of it as is known, and behind ` < ` who called that.
     pub fn name(&self) -> String {
+        let callers = self.callers.iter().map(|caller| caller.own_name());
+        let names: Vec<_> = [self.own_name()].into_iter().chain(callers).collect();
+        names.join(" < ")
+    }
+
+    fn own_name(&self) -> String {
         let object = self
             .object
             .file_name()
@@ -121,7 +133,12 @@ pub fn read(directory: &Path) -> Vec<CallSite> {
 ///
 /// # Errors
 /// It cannot be written. Where there are no logs, nothing is.
-pub fn write(directory: &Path, rank: Option<u32>, mapped: &Mapped<'_>) -> anyhow::Result<()> {
+pub fn write(
+    directory: &Path,
+    rank: Option<u32>,
+    mapped: &Mapped<'_>,
+    stacks: &Stacks<'_>,
+) -> anyhow::Result<()> {
     let run = match rank {
         Some(rank) => Run::open_rank(directory, rank),
         None => Run::open(directory),
@@ -134,7 +151,7 @@ pub fn write(directory: &Path, rank: Option<u32>, mapped: &Mapped<'_>) -> anyhow
         return Ok(());
     }
     let mut known = BTreeMap::new();
-    let sites = addresses.into_iter().map(|(process, address)| {
+    let mut find = |process, address| {
         let mapped = mapped(process, address);
         let mut site = CallSite {
             process,
@@ -150,6 +167,21 @@ pub fn write(directory: &Path, rank: Option<u32>, mapped: &Mapped<'_>) -> anyhow
             known.describe(&mut site);
         }
         site
+    };
+    let sites = addresses.into_iter().map(|(process, address)| {
+        let Some([first, callers @ ..]) = stacks(process, address) else {
+            return find(process, address);
+        };
+        let callers = callers
+            .iter()
+            .map(|caller| find(process, *caller))
+            .collect();
+        CallSite {
+            // By which the records know it.
+            address,
+            callers,
+            ..find(process, *first)
+        }
     });
     let sites: Vec<CallSite> = sites.collect();
     let text = serde_json::to_string_pretty(&sites)? + "\n";

@@ -153,7 +153,7 @@ impl Mastermind {
         let context = ptr::from_ref(self).cast_mut().cast();
         // SAFETY: this is within the `Arc` that `add` made, which lives longer than what is attached (`finish`).
         unsafe { mpi.on_communicator(context, know_communicator) };
-        mpi.record_events(ids, false)
+        mpi.record_events(ids, 0)
     }
 
     /// Records each call of MPI from now on with its bytes, its peer and its number of ranks.

@@ -62,6 +62,8 @@ pub struct WrapConfig {
     pub libraries: Vec<PathBuf>,
     /// Whether the address that a recorded call returns to is recorded.
     pub call_sites: bool,
+    /// How many calls deep that is told of a call of MPI.
+    pub call_depth: u32,
     /// Where the calls of an interface go from the start, if not to the program's own library.
     pub uses: Vec<UseConfig>,
     /// What is chosen while the program runs; `None` if nothing is.
@@ -237,7 +239,8 @@ impl Wrapped {
         let mpi = unsafe { proxy.attach(recorder.recorder()) }?;
         if config.mpi_events {
             let ids = recorder.register_mpi(config.call_sites);
-            let are_recorded = mpi.record_events(&ids, config.call_sites);
+            let n_sites = u32::from(config.call_sites) * config.call_depth.max(1);
+            let are_recorded = mpi.record_events(&ids, n_sites);
             if !are_recorded {
                 let text = "the proxy has other functions of MPI, expected those it named";
                 return Err(WrapError::Events(PortError::failed(text)));

@@ -88,6 +88,7 @@ extern "C" fn on_load() {
                 asked.mpi.before_first_call(start);
                 asked.mpi.on_pcontrol(begin_phase);
                 asked.mpi.on_communicator(know_communicator);
+                asked.mpi.on_stack(know_stack);
                 asked
                     .libraries
                     .iter()
@@ -189,6 +190,17 @@ unsafe extern "C" fn know_communicator(_: *mut c_void, communicator: *const MpiC
             unsafe { wrapped.know_communicator(&*communicator) };
         }
     });
+}
+
+/// # Safety
+/// There are as many addresses as it says.
+unsafe extern "C" fn know_stack(number: u64, addresses: *const usize, n: u64) -> u32 {
+    let is_kept = catch_unwind(|| {
+        // SAFETY: required of the caller.
+        let addresses = unsafe { std::slice::from_raw_parts(addresses, n as usize) };
+        started::note_stack(number, addresses)
+    });
+    u32::from(is_kept.unwrap_or(false))
 }
 
 extern "C" fn end() {

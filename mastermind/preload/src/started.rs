@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! started    PROCESS  FOLDER  PATH  kept | cleared
+//! stack      PROCESS  NUMBER  ADDRESS ADDRESS …        calls that a call of MPI was made from, for `call_site.rs`
 //! ```
 //!
 //! They may be called between `fork` and the new program, where hardly anything is allowed: no memory is allocated and no lock
@@ -146,8 +147,29 @@ unsafe fn note(path: Text, environment: Texts) {
     }
 }
 
+/// Writes the line of a stack of calls.
+///
+/// # Returns
+/// Whether it was written.
+pub(crate) fn note_stack(number: u64, addresses: &[usize]) -> bool {
+    let Some(file) = FILE.get() else {
+        return false;
+    };
+    let mut line = format!("stack\t{}\t{number:x}\t", std::process::id());
+    for (place, address) in addresses.iter().enumerate() {
+        let blank = if place > 0 { " " } else { "" };
+        line += &format!("{blank}{address:x}");
+    }
+    line.push('\n');
+    append(file, line.as_bytes())
+}
+
 /// Appends to the file as far as it may grow; leaves `errno` as it was.
-fn append(file: &CStr, line: &[u8]) {
+///
+/// # Returns
+/// Whether the whole line was written.
+fn append(file: &CStr, line: &[u8]) -> bool {
+    let mut is_written = false;
     // SAFETY: plain calls of the system; the file is this function's own.
     unsafe {
         let errno = *libc::__errno_location();
@@ -160,12 +182,14 @@ fn append(file: &CStr, line: &[u8]) {
                 && libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) == 0;
             // The signal of a file that is too large would end the program.
             if known && status.st_size as u64 + line.len() as u64 <= limit.rlim_cur.min(MAX_BYTES) {
-                libc::write(file, line.as_ptr().cast(), line.len());
+                let n = libc::write(file, line.as_ptr().cast(), line.len());
+                is_written = n == line.len() as isize;
             }
             libc::close(file);
         }
         *libc::__errno_location() = errno;
     }
+    is_written
 }
 
 /// Without the C library's function, as if there were no such call of the system.

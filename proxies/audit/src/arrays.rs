@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_char};
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use crate::object::{Definition, Name, Object};
-use crate::proxy::LIBRARY_PROXY;
+use crate::proxy::{LIBRARY_PROXY, name_of_other};
 
 /// The arrays, one word a function.
 #[derive(Clone, Copy, Debug)]
@@ -133,6 +133,14 @@ impl Definitions {
         }
     }
 
+    /// What stood for one of these definitions is free again.
+    fn forget_other(&self, place: usize, gone: &[Definition]) {
+        let home = self.arrays.home(place).load(Ordering::Acquire);
+        if gone.iter().any(|definition| definition.address == home) {
+            self.arrays.settle(place, None);
+        }
+    }
+
     /// An object is about to be unmapped, others stay.
     pub(crate) fn forget<'a>(
         &self,
@@ -140,6 +148,10 @@ impl Definitions {
         others: impl Iterator<Item = &'a Object> + Clone,
     ) {
         for (place, name) in self.names.iter().enumerate() {
+            if let Some((base, _)) = name_of_other(name.text) {
+                self.forget_other(place, &object.definitions_of(&base));
+                continue;
+            }
             let gone = object.definitions_of(name);
             if gone.is_empty() {
                 continue;

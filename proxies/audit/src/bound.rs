@@ -7,7 +7,8 @@
 //! * where the program has one definition of the name, this is what the proxy stands for;
 //! * where it has several, two libraries or two versions in one, the proxy stands for the one that was there first or that was
 //!   bound first. The names are hidden then, so that everyone finds what it would find without the proxy; bindings to that one
-//!   are led to the proxy, the others stay what they are and are told (`trace.rs`).
+//!   are led to the proxy. Where the mark-up says that there are several, so are the others, each to a function of its own;
+//!   without, they stay what they are and are told (`trace.rs`).
 //!
 //! Which definition a call goes to is settled as it is bound, never as it is made: a function that ends with a call jumps there,
 //! and the address it returns to lies in another object.
@@ -36,17 +37,36 @@ pub(crate) fn publish(proxies: &[Proxy]) {
     NAMES.store(Box::into_raw(Box::new(names)), Ordering::Release);
 }
 
-/// The proxied function of a name.
+/// The proxied function of a name, which stands for its first definition.
 pub(crate) fn proxied(name: &CStr) -> Option<&'static Proxied> {
+    all_of(name).find(|proxied| !proxied.is_other())
+}
+
+/// The functions of a name: that of its first definition, and those of others.
+pub(crate) fn all_of(name: &CStr) -> impl Iterator<Item = &'static Proxied> + Clone {
     // SAFETY: null, or what was leaked by `publish`.
-    let names = unsafe { NAMES.load(Ordering::Acquire).as_ref() }?;
+    let names = unsafe { NAMES.load(Ordering::Acquire).as_ref() };
+    let names: &'static [_] = names.map_or(&[], Vec::as_slice);
     let hash = gnu_hash(name.to_bytes());
     let first = names.partition_point(|(other, _)| *other < hash);
     let same = names[first..]
         .iter()
-        .take_while(|(other, _)| *other == hash);
+        .take_while(move |(other, _)| *other == hash);
     same.map(|(_, proxied)| proxied)
-        .find(|proxied| proxied.is(name))
+        .filter(move |proxied| proxied.is(name))
+}
+
+/// The function of a proxy that stands for another definition of a name than the first: the one that does already, or else the first
+/// that is free.
+fn bind_to_other(name: &CStr, address: usize, to: &Mapped) -> Option<usize> {
+    let others = || all_of(name).filter(|proxied| proxied.is_other());
+    if let Some(known) = others().find(|other| other.stands_for_other(address)) {
+        return Some(known.stub());
+    }
+    let free = others().find(|other| other.claim(address, &to.object))?;
+    let version = to.object.version_of(free.name(), address);
+    trace::definition(name, free.number(), to, version);
+    Some(free.stub())
 }
 
 /// The address that a reference is bound to.
@@ -76,6 +96,9 @@ pub(crate) fn bind(
     }
     if proxied.stands_for(address, &to.object) {
         return proxied.stub();
+    }
+    if let Some(stub) = bind_to_other(name, address, to) {
+        return stub;
     }
     let how = if flags & BY_DLSYM != 0 {
         "dlsym"

@@ -40,6 +40,9 @@ const DT_RELA: i64 = 7;
 const DT_RELASZ: i64 = 8;
 const DT_JMPREL: i64 = 23;
 const DT_GNU_HASH: i64 = 0x6FFF_FEF5;
+const DT_VERSYM: i64 = 0x6FFF_FFF0;
+const DT_VERDEF: i64 = 0x6FFF_FFFC;
+const DT_VERDEFNUM: i64 = 0x6FFF_FFFD;
 
 /// A name to look for, with both hashes of it.
 #[derive(Clone, Copy, Debug)]
@@ -67,6 +70,15 @@ pub(crate) struct Object {
     strings: *const c_char,
     table: HashTable,
     relocations: [Relocations; 2],
+    versions: Option<Versions>,
+}
+
+/// The versions of symbols: one number a symbol, and a list that names them.
+#[derive(Clone, Copy, Debug)]
+struct Versions {
+    numbers: *const u16,
+    first: *const u8,
+    n: usize,
 }
 
 /// A table of relocations, and its bytes.
@@ -117,6 +129,7 @@ impl Object {
     pub(crate) unsafe fn of(map: &LinkMap) -> Option<Self> {
         let (mut symbols, mut strings, mut gnu, mut sysv) = (None, None, None, None);
         let (mut rela, mut jmprel, mut rela_bytes, mut jmprel_bytes) = (None, None, 0, 0);
+        let (mut versym, mut verdef, mut n_versions) = (None, None, 0);
         let mut entry = map.dynamic;
         // SAFETY: the section ends with DT_NULL, as the ELF specification has it.
         while let Some(Dynamic { tag, value }) = unsafe { entry.as_ref() } {
@@ -135,6 +148,9 @@ impl Object {
                 DT_HASH => sysv = Some(pointer),
                 DT_RELA => rela = Some(pointer),
                 DT_JMPREL => jmprel = Some(pointer),
+                DT_VERSYM => versym = Some(pointer),
+                DT_VERDEF => verdef = Some(pointer),
+                DT_VERDEFNUM => n_versions = value,
                 DT_RELASZ => rela_bytes = value,
                 DT_PLTRELSZ => jmprel_bytes = value,
                 _ => {}
@@ -154,6 +170,11 @@ impl Object {
             strings: strings? as *const c_char,
             table: gnu.or_else(sysv)?,
             relocations: [table(rela, rela_bytes), table(jmprel, jmprel_bytes)],
+            versions: versym.zip(verdef).map(|(numbers, first)| Versions {
+                numbers: numbers as *const u16,
+                first: first as *const u8,
+                n: n_versions,
+            }),
         })
     }
 
@@ -210,6 +231,33 @@ impl Object {
         definitions
             .iter()
             .any(|definition| definition.address == address)
+    }
+
+    /// The version of the definition of a name at an address; `None` where the object has no versions.
+    pub(crate) fn version_of(&self, name: &'static CStr, address: usize) -> Option<&'static CStr> {
+        /// The bits of a version's number; the highest says that it is not the default.
+        const NUMBER: u16 = 0x7FFF;
+        let versions = self.versions?;
+        // SAFETY: the symbols, the numbers beside them and the list (`Elf64_Verdef`: version, flags, number, n, hash, names, next) are those
+        // of an object that is mapped; the list has as many entries as it says.
+        unsafe {
+            let name = Name::new(name);
+            let mut symbols = self.definitions(&name);
+            let symbol =
+                symbols.find(|symbol| self.address + (**symbol).st_value as usize == address)?;
+            let place = symbol.offset_from(self.symbols);
+            let number = versions.numbers.offset(place).read() & NUMBER;
+            let mut at = versions.first;
+            for _ in 0..versions.n {
+                if at.add(4).cast::<u16>().read() == number {
+                    let names = at.add(at.add(12).cast::<u32>().read() as usize);
+                    let text = names.cast::<u32>().read() as usize;
+                    return Some(CStr::from_ptr(self.strings.add(text)));
+                }
+                at = at.add(at.add(16).cast::<u32>().read() as usize);
+            }
+        }
+        None
     }
 
     fn definitions(&self, name: &Name) -> impl Iterator<Item = *mut libc::Elf64_Sym> {

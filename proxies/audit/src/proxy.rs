@@ -116,8 +116,10 @@ impl Proxy {
         let definitions = self.definitions.as_ref();
         self.stubs.iter().map(move |(name, stub)| {
             let place = definitions.and_then(|definitions| definitions.place(name));
+            let (name, number) = name_of_other(name.text).unwrap_or((*name, 1));
             Proxied {
-                name: *name,
+                name,
+                number,
                 stub: *stub,
                 arrays: definitions
                     .zip(place)
@@ -143,6 +145,8 @@ impl Proxy {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Proxied {
     name: Name,
+    /// 1 if it stands for the first definition of its name, else for another one, once that was bound.
+    number: u32,
     /// Address of the proxy's symbol.
     stub: usize,
     /// What the proxy of a C library has, and the function's place in it.
@@ -164,6 +168,40 @@ impl Proxied {
 
     pub(crate) fn stub(&self) -> usize {
         self.stub
+    }
+
+    /// Whether it stands for another definition than the first.
+    pub(crate) fn is_other(&self) -> bool {
+        self.number > 1
+    }
+
+    /// Its number among the functions for the definitions of its name.
+    pub(crate) fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Whether it stands for the definition at an address, of several.
+    pub(crate) fn stands_for_other(&self, address: usize) -> bool {
+        let home = |(arrays, place): (Arrays, usize)| arrays.home(place).load(Ordering::Acquire);
+        self.arrays.map(home) == Some(address)
+    }
+
+    /// Stands for the definition at an address from now on, if it stands for none yet.
+    ///
+    /// # Returns
+    /// Whether it does. What an IFUNC gave is left alone: when its object goes, nothing tells that it went with it.
+    pub(crate) fn claim(&self, address: usize, definer: &Object) -> bool {
+        let Some((arrays, place)) = self.arrays else {
+            return false;
+        };
+        let definitions = definer.definitions_of(&self.name);
+        let mut definitions = definitions.iter();
+        if !definitions.any(|found| found.address == address && !found.is_ifunc) {
+            return false;
+        }
+        let home = arrays.home(place);
+        let claimed = home.compare_exchange(0, address, Ordering::AcqRel, Ordering::Acquire);
+        claimed.is_ok() || claimed == Err(address)
     }
 
     /// Definitions that are mapped; one for MPI, which a process has once.
@@ -192,6 +230,16 @@ impl Proxied {
         let is_ifunc = arrays.home_is_ifunc(place).load(Ordering::Acquire) != 0;
         home == address || (is_ifunc && definer.has_symbol_at(self.name.text, home))
     }
+}
+
+/// The name that a function of a proxy stands for another definition of, and its number: `name` and 2 of `cca_spare_2_name`.
+pub(crate) fn name_of_other(name: &'static CStr) -> Option<(Name, u32)> {
+    let bytes = name.to_bytes_with_nul();
+    let rest = bytes.strip_prefix(b"cca_spare_")?;
+    let at = rest.iter().position(|byte| *byte == b'_')?;
+    let number = std::str::from_utf8(&rest[..at]).ok()?.parse().ok()?;
+    let name = CStr::from_bytes_with_nul(&rest[at + 1..]).ok()?;
+    Some((Name::new(name), number))
 }
 
 fn names_of_mpi(object: &Object) -> Vec<Name> {

@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-use crate::bound::proxied;
+use crate::bound::{all_of, proxied};
 use crate::object::Object;
 
 /// A reference to a proxied name that does not lead to the proxy.
@@ -26,7 +26,7 @@ pub(crate) fn round_about(object: &Object) -> Vec<Slot> {
     let functions = relocations.filter(|relocation| is_function(relocation.kind));
     let slots = functions.filter_map(|relocation| {
         let name = object.name_of(relocation.symbol);
-        let proxied = proxied(name)?;
+        proxied(name)?;
         // SAFETY: the dynamic linker has written there, so it is mapped and can be read.
         let word =
             unsafe { ((object.address() + relocation.offset) as *const usize).read_unaligned() };
@@ -36,7 +36,8 @@ pub(crate) fn round_about(object: &Object) -> Vec<Slot> {
             0
         };
         let value = word.wrapping_sub(addend);
-        (value != proxied.stub()).then_some(Slot { name, value })
+        let is_led = all_of(name).any(|proxied| proxied.stub() == value);
+        (!is_led).then_some(Slot { name, value })
     });
     slots.collect()
 }

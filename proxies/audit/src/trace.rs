@@ -9,6 +9,7 @@
 //! dlsym      PROCESS  FROM  NAME  TO  a name that was looked up: another definition than the proxy stands for
 //! call       PROCESS  FROM  NAME  TO  a call that was bound to such a definition
 //! slot       PROCESS  FROM  NAME  TO  a reference that is bound to another object than the proxy
+//! definition PROCESS  NAME  NUMBER  TO  VERSION   what a function of a proxy for another definition stands for from now on
 //! ```
 //!
 //! Where it cannot be written, nothing is: the program goes on.
@@ -46,6 +47,13 @@ pub(crate) fn bound_elsewhere(how: &str, from: &Mapped, name: &CStr, to: &Mapped
 
 pub(crate) fn slot(from: &Mapped, name: &CStr, to: &Mapped) {
     append(&["slot", &from.path, &name.to_string_lossy(), &to.path]);
+}
+
+/// What the function of a proxy with this number stands for, `NAME@NUMBER` in the records.
+pub(crate) fn definition(name: &CStr, number: u32, to: &Mapped, version: Option<&CStr>) {
+    let (name, version) = (name.to_string_lossy(), version.unwrap_or_default());
+    let (number, version) = (number.to_string(), version.to_string_lossy());
+    append(&["definition", &name, &number, &to.path, &version]);
 }
 
 /// Appends a line, whole or not at all.

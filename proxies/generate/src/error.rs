@@ -34,6 +34,17 @@ pub enum GenerateError {
         /// A name much like it.
         similar: Option<String>,
     },
+    /// More definitions of a function than can be told apart.
+    #[error(
+        "cannot mark up function \"{function}\": {found} definitions, expected 1 to {}",
+        crate::markup::MAX_DEFINITIONS
+    )]
+    Definitions {
+        /// Function.
+        function: String,
+        /// In the mark-up.
+        found: u32,
+    },
     /// The mark-up names a struct that is no interface.
     #[error(
         "cannot mark up interface \"{interface}\": {problem}, expected a struct whose functions take it as their first argument"

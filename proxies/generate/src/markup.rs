@@ -5,6 +5,7 @@
 //! interface = "zlib"                       # default: the header's name
 //! functions = "named"                      # only those below; default: "all"
 //! stateless = true                         # nothing is kept between calls: any call may go to any library
+//! definitions = 2                          # of each function, as below
 //!
 //! [functions.crc32]
 //! parameters = { n = "len" }               # name = expression of the arguments
@@ -12,6 +13,7 @@
 //! parameters = { m = "*m", n = "*n", k = "*k" }
 //! group = "level3"
 //! failed = "result < 0"                    # when a call counts as failed
+//! definitions = 2                          # symbol versions, or libraries with the name, whose calls are recorded
 //!
 //! [skip]
 //! functions = ["gzprintf"]
@@ -74,6 +76,8 @@ pub struct ProxyMarkup {
     /// Whether the library keeps nothing between calls, neither in itself nor in what it hands out, so that one call may go
     /// to one library and the next one to another.
     pub stateless: bool,
+    /// Of how many definitions of a function that a program has at once calls are recorded; 1 if it says nothing.
+    pub definitions: Option<u32>,
 }
 
 /// Which functions of a header are in the interface.
@@ -97,7 +101,13 @@ pub struct FunctionMarkup {
     pub group: Option<String>,
     /// Expression of `result` that is not 0 where the call failed.
     pub failed: Option<String>,
+    /// Of how many definitions of its name that a program has at once, symbol versions or libraries, calls are recorded; if it says
+    /// nothing, as many as the interface says.
+    pub definitions: Option<u32>,
 }
+
+/// Most definitions of a name whose calls are recorded.
+pub(crate) const MAX_DEFINITIONS: u32 = 8;
 
 /// What a mark-up leaves alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]

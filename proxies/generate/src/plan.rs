@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::error::GenerateError;
 use crate::expression::{Compiled, Kind, compile};
-use crate::markup::{FunctionChoice, FunctionMarkup, Markup};
+use crate::markup::{FunctionChoice, FunctionMarkup, MAX_DEFINITIONS, Markup};
 use crate::parse::{Declarations, Prototype};
 use crate::types::{Argument, Signature, TypeKind, Types};
 
@@ -44,6 +44,9 @@ pub struct Function {
     pub name: String,
     /// Name in the library.
     pub symbol: String,
+    /// Which definition of the name it stands for, beginning with 1: the dynamic linker finds one, and the audit library leads calls
+    /// of the others to functions of their own.
+    pub definition: u32,
     /// What it is grouped under.
     pub group: String,
     /// Its declaration.
@@ -159,7 +162,9 @@ pub(crate) fn plan(
                     &interface.name,
                     &declarations.types,
                 )?;
-                interface.functions.push(function);
+                let marked = marked.and_then(|marked| marked.definitions);
+                let n = marked.or(markup.proxy.definitions).unwrap_or(1);
+                interface.functions.extend(definitions(function, n)?);
             }
         }
     }
@@ -198,6 +203,24 @@ fn check_functions(markup: &Markup, prototypes: &[&Prototype]) -> Result<(), Gen
     Ok(())
 }
 
+/// A function for each definition of its name.
+fn definitions(function: Function, n: u32) -> Result<Vec<Function>, GenerateError> {
+    if !(1..=MAX_DEFINITIONS).contains(&n) {
+        return Err(GenerateError::Definitions {
+            function: function.name,
+            found: n,
+        });
+    }
+    let others = (2..=n).map(|definition| Function {
+        name: format!("{}_definition_{definition}", function.name),
+        symbol: format!("cca_spare_{definition}_{}", function.symbol),
+        definition,
+        ..function.clone()
+    });
+    let others: Vec<_> = others.collect();
+    Ok([function].into_iter().chain(others).collect())
+}
+
 fn left_alone(prototype: &Prototype, markup: &Markup, is_marked: bool) -> Option<String> {
     if markup.skips(&prototype.name) {
         Some("skipped by the mark-up".into())
@@ -234,6 +257,7 @@ fn function(
     Ok(Function {
         name: prototype.name.clone(),
         symbol: prototype.symbol.clone(),
+        definition: 1,
         group,
         declaration: declaration(prototype, types),
         signature: signature.clone(),

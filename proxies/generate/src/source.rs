@@ -223,13 +223,14 @@ fn write_tables(text: &mut String, interface: &Interface) -> std::fmt::Result {
             }
             Treatment::Forwarded(_) => ("NULL".into(), 0, 0),
         };
+        let flags = is_recorded | if function.definition > 1 { 2 } else { 0 };
         let declaration = function
             .declaration
             .replace('\\', "\\\\")
             .replace('"', "\\\"");
         writeln!(
             text,
-            "    {{ \"{}\", \"{}\", \"{declaration}\", {parameters}, {n_parameters}, {is_recorded} }},",
+            "    {{ \"{}\", \"{}\", \"{declaration}\", {parameters}, {n_parameters}, {flags} }},",
             function.symbol, function.group
         )?;
     }

@@ -11,6 +11,7 @@ use crate::facts;
 use crate::message::{Arguments, MAX_WORDS, Moved};
 use crate::pending::forget;
 use crate::request::{Requests, Role};
+use crate::stack;
 use crate::status::OwnStatuses;
 use crate::wrappers::{ENTRIES, HANDLES, MESSAGES, N_FUNCTIONS, ROLES, STARTED_SEND};
 
@@ -22,6 +23,8 @@ const UNDECIDED: u8 = 4;
 const RECORDED: u8 = 1;
 /// With the address that it returns to.
 const WITH_SITES: u8 = 2;
+/// With the number of the stack that it is made from.
+const WITH_STACKS: u8 = 8;
 
 /// Those of the functions, and that of sends that were started.
 static METHODS: [ProxyMethod; N_FUNCTIONS + 1] = [const { ProxyMethod::new() }; N_FUNCTIONS + 1];
@@ -34,7 +37,10 @@ const N_WITH_SITE: usize = MPI_EVENT_PARAMETERS.len();
 const N_WITHOUT: usize = N_WITH_SITE - 1;
 
 /// Records each call from now on as the methods with these ids, one a name; none if there are not as many.
-pub(crate) fn record(ids: &[u32], with_sites: bool) -> bool {
+///
+/// # Arguments
+/// * `n_sites` - how many calls deep it is told where a call comes from
+pub(crate) fn record(ids: &[u32], n_sites: u32) -> bool {
     let all = ids.len() == METHODS.len();
     if all {
         for (method, id) in METHODS.iter().zip(ids) {
@@ -43,10 +49,12 @@ pub(crate) fn record(ids: &[u32], with_sites: bool) -> bool {
     }
     forget();
     facts::forget_all();
-    let state = match (all, with_sites) {
+    stack::set_depth(n_sites);
+    let state = match (all, n_sites) {
         (false, _) => 0,
-        (true, false) => RECORDED,
-        (true, true) => RECORDED | WITH_SITES,
+        (true, 0) => RECORDED,
+        (true, 1) => RECORDED | WITH_SITES,
+        (true, _) => RECORDED | WITH_SITES | WITH_STACKS,
     };
     STATE.store(state, Ordering::Release);
     all
@@ -116,7 +124,12 @@ pub(crate) unsafe extern "C-unwind" fn enter(
     unsafe {
         HANDLES[entered.function].before(entered.arguments());
         let (result, has_failed) = match recorder {
-            Some(recorder) if recorded & WITH_SITES != 0 => entered.record::<N_WITH_SITE>(recorder),
+            Some(recorder) if recorded & WITH_SITES != 0 => {
+                if recorded & WITH_STACKS != 0 {
+                    entered.site = stack::number(site);
+                }
+                entered.record::<N_WITH_SITE>(recorder)
+            }
             Some(recorder) => entered.record::<N_WITHOUT>(recorder),
             None => entered.pass_on(),
         };

@@ -3,11 +3,13 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
-use cca_abi::recording::{ClockFunction, MpiCommunicatorCallback, MpiProxyFunctions, Recorder};
+use cca_abi::recording::{
+    ClockFunction, MpiCommunicatorCallback, MpiProxyFunctions, MpiStackCallback, Recorder,
+};
 
 use crate::totals::sums;
 use crate::wrappers::NAMES;
-use crate::{call, event, facts, phase, target};
+use crate::{call, event, facts, phase, stack, target};
 
 static FUNCTIONS: MpiProxyFunctions = MpiProxyFunctions {
     size: size_of::<MpiProxyFunctions>() as u64,
@@ -19,6 +21,7 @@ static FUNCTIONS: MpiProxyFunctions = MpiProxyFunctions {
     before_first_call,
     on_pcontrol,
     on_communicator,
+    on_stack,
 };
 
 /// The entry point, [`cca_abi::recording::MpiProxyEntry`].
@@ -34,7 +37,7 @@ extern "C" fn set_clock(clock: Option<ClockFunction>) {
 unsafe extern "C" fn attach(recorder: *const Recorder) -> u32 {
     // SAFETY: null, or a recorder that lives until it is detached.
     let fits = unsafe { recorder.as_ref() }.is_none_or(|recorder| recorder.check_version().is_ok());
-    event::record(&[], false);
+    event::record(&[], 0);
     call::attach(if fits { recorder } else { ptr::null() });
     u32::from(fits)
 }
@@ -61,11 +64,11 @@ extern "C" fn functions(
 
 unsafe extern "C" fn record_events(ids: *const u32, n: u64, call_sites: u32) -> u32 {
     if ids.is_null() || n == 0 {
-        return u32::from(event::record(&[], false));
+        return u32::from(event::record(&[], 0));
     }
     // SAFETY: the caller passes that many.
     let ids = unsafe { std::slice::from_raw_parts(ids, n as usize) };
-    u32::from(event::record(ids, call_sites != 0))
+    u32::from(event::record(ids, call_sites))
 }
 
 extern "C" fn on_pcontrol(callback: Option<extern "C" fn(level: c_int)>) {
@@ -74,6 +77,10 @@ extern "C" fn on_pcontrol(callback: Option<extern "C" fn(level: c_int)>) {
 
 extern "C" fn on_communicator(context: *mut c_void, callback: Option<MpiCommunicatorCallback>) {
     facts::on_communicator(context, callback);
+}
+
+extern "C" fn on_stack(callback: Option<MpiStackCallback>) {
+    stack::on_stack(callback);
 }
 
 extern "C" fn before_first_call(callback: Option<extern "C" fn()>) {

@@ -16,7 +16,7 @@
 //! * `entry.rs`: how a call gets in; `event.rs`: a record for each call, opted in; `message.rs`: what a call moves, by
 //!   `messages.txt`; `request.rs`: what is moved by requests, from the call that makes one to the one that completes it;
 //!   `pending.rs`: the table of them;
-//! * `handle.rs`, `facts.rs`: handles, and what MPI says of them, asked once; `status.rs`: what was received;
+//! * `handle.rs`, `facts.rs`: handles, and what MPI says of them, asked once; `status.rs`: what was received; `stack.rs`: where calls come from;
 //!   `phase.rs`: `MPI_Pcontrol`;
 //! * `host.rs`: what the program that loads this library calls ([`cca_abi::recording::MpiProxyFunctions`]).
 //!
@@ -42,6 +42,8 @@ mod pending;
 mod phase;
 #[cfg(target_arch = "x86_64")]
 mod request;
+#[cfg(target_arch = "x86_64")]
+mod stack;
 #[cfg(target_arch = "x86_64")]
 mod status;
 #[cfg(target_arch = "x86_64")]

@@ -43,7 +43,8 @@ pub struct LibraryProxyFunction {
     pub parameters: *const LibraryProxyParameter,
     /// Number of them.
     pub n_parameters: u32,
-    /// Whether its calls can be recorded; else they are forwarded only.
+    /// 1 if its calls can be recorded; else they are forwarded only. 2 more if it stands for another definition of a name
+    /// (`cca_spare_N_NAME`), whose calls are never sent elsewhere.
     pub is_recorded: u32,
 }
 

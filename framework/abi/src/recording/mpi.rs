@@ -61,6 +61,14 @@ pub const MPI_STARTED_SEND: &str = "MPI_Start_send";
 pub type MpiCommunicatorCallback =
     unsafe extern "C" fn(context: *mut c_void, communicator: *const MpiCommunicator);
 
+/// Set in the number of a stack of calls, which no address of a program has.
+pub const MPI_STACK: u64 = 1 << 62;
+
+/// Who is told of stacks: the number of one, and the addresses that its `n` calls return to, the innermost first. Returns 0 where
+/// it cannot be kept; its calls are recorded with the first address then.
+pub type MpiStackCallback =
+    unsafe extern "C" fn(number: u64, addresses: *const usize, n: u64) -> u32;
+
 /// A communicator as a recorded call names it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -99,7 +107,8 @@ pub struct MpiProxyFunctions {
     /// Calls `each` with `out` for each function of MPI, with its name in C, and last with [`MPI_STARTED_SEND`].
     pub functions:
         extern "C" fn(out: *mut c_void, each: extern "C" fn(out: *mut c_void, name: *const c_char)),
-    /// From now on each outermost call is recorded with [`MPI_EVENT_PARAMETERS`], the last of them if `call_sites` is not 0, as
+    /// From now on each outermost call is recorded with [`MPI_EVENT_PARAMETERS`], the last of them if `call_sites` is not 0: the address
+    /// that the call returns to, or with more than 1 the number of a stack of as many calls (`on_stack`). It is recorded as
     /// method `ids[i]` of the recorder that is attached for name `i` of `functions`; with `n` 0, or not the number of names, no
     /// call is.
     /// Returns whether calls are.
@@ -112,4 +121,6 @@ pub struct MpiProxyFunctions {
     /// begins. With `None` no one is told any more.
     pub on_communicator:
         extern "C" fn(context: *mut c_void, callback: Option<MpiCommunicatorCallback>),
+    /// Calls `callback` with each stack of calls that a recorded call is the first to come from, before that call begins.
+    pub on_stack: extern "C" fn(callback: Option<MpiStackCallback>),
 }

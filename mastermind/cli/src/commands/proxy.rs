@@ -252,8 +252,9 @@ impl Proxy {
             }),
             Treatment::Recorded { .. } => None,
         };
+        let is_first = |function: &&proxy_generate::Function| function.definition == 1;
         let is_recorded = |function: &&proxy_generate::Function| {
-            matches!(function.treatment, Treatment::Recorded { .. })
+            is_first(function) && matches!(function.treatment, Treatment::Recorded { .. })
         };
         Ok(Made {
             interface: &interface.name,
@@ -265,7 +266,12 @@ impl Proxy {
                 .filter(is_recorded)
                 .map(|f| f.name.as_str())
                 .collect(),
-            forwarded: interface.functions.iter().filter_map(reasons).collect(),
+            forwarded: interface
+                .functions
+                .iter()
+                .filter(is_first)
+                .filter_map(reasons)
+                .collect(),
             left_alone: interface
                 .left_alone
                 .iter()

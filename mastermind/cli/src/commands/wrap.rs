@@ -75,9 +75,11 @@ pub struct Wrap {
     #[arg(long, value_name = "LIB")]
     proxy: Vec<PathBuf>,
     /// Record with each call of a proxied function or of MPI where it comes from: function, file and line, for
-    /// `profile --call-sites` and `profile --mpi`. Each call of MPI is recorded, as with --mpi-events
-    #[arg(long)]
-    call_sites: bool,
+    /// `profile --call-sites` and `profile --mpi`. Each call of MPI is recorded, as with --mpi-events; with a number where it comes from
+    /// so many calls deep
+    #[arg(long, value_name = "DEPTH", num_args = 0..=1, require_equals = true, default_missing_value = "1",
+          value_parser = clap::value_parser!(u32).range(1..=64))]
+    call_sites: Option<u32>,
     /// Send the calls of a proxy's interface to another library; with --adapt, allow that
     #[arg(long = "use", value_name = "INTERFACE=LIB", value_parser = library_of_interface)]
     uses: Vec<UseConfig>,
@@ -122,7 +124,7 @@ impl Wrap {
         }
         let status = status?;
         tell(&config, launched.as_ref());
-        if self.call_sites {
+        if self.call_sites.is_some() {
             self.write_call_sites(&config, &found, launched.as_ref());
         }
         adapting::tell(&config, launched.map_or(0, |launched| launched.rank as u32));
@@ -137,7 +139,8 @@ impl Wrap {
     fn write_call_sites(&self, config: &WrapConfig, found: &Trace, launched: Option<&Launched>) {
         let rank = launched.map(|launched| launched.rank as u32);
         let mapped = |process, address| found.object_at(process, address);
-        if let Err(error) = call_site::write(&config.directory, rank, &mapped) {
+        let stacks = |process, number| found.stack(process, number);
+        if let Err(error) = call_site::write(&config.directory, rank, &mapped, &stacks) {
             let error = error.context("the records have addresses only");
             crate::output::complain!("{}", errors::warning(&error));
         }
@@ -149,6 +152,13 @@ impl Wrap {
             return;
         }
         let program = round_about::found(Path::new(&self.program[0]));
+        let others = round_about::other_definitions(trace);
+        if !others.is_empty() {
+            crate::output::complain!(
+                "note: of functions with several definitions\n  {}",
+                others.join("\n  ")
+            );
+        }
         let lines = round_about::lines(program.as_deref(), trace, interfaces);
         if lines.is_empty() {
             return;
@@ -193,9 +203,10 @@ impl Wrap {
             proxy: back_end::mpi_proxy()?,
             program: name,
             limit_bytes: self.records_limit,
-            mpi_events: self.mpi_events || self.call_sites,
+            mpi_events: self.mpi_events || self.call_sites.is_some(),
             libraries,
-            call_sites: self.call_sites,
+            call_sites: self.call_sites.is_some(),
+            call_depth: self.call_sites.unwrap_or(1),
             uses: match adapt {
                 Some(_) => Vec::new(),
                 None => self.uses.clone(),
@@ -333,7 +344,7 @@ fn check_libraries(config: &WrapConfig, strict: bool) -> anyhow::Result<Vec<Inte
             "cannot send all calls of {interface} to \"{}\": it lacks {} of {} functions: {}",
             library.display(),
             missing.len(),
-            proxy.functions().len(),
+            first_definitions(proxy).count(),
             missing.join(" ")
         );
         if strict {
@@ -348,13 +359,16 @@ fn check_libraries(config: &WrapConfig, strict: bool) -> anyhow::Result<Vec<Inte
     }
     let interfaces = proxies.iter().map(|proxy| Interface {
         name: proxy.interface().to_owned(),
-        functions: proxy
-            .functions()
-            .into_iter()
-            .map(|function| function.name)
-            .collect(),
+        functions: first_definitions(proxy).collect(),
     });
     Ok(interfaces.collect())
+}
+
+/// Names of a proxy's functions, each once.
+fn first_definitions(proxy: &LibraryProxy) -> impl Iterator<Item = String> {
+    let functions = proxy.functions().into_iter();
+    let first = functions.filter(|function| !function.is_other);
+    first.map(|function| function.name)
 }
 
 /// The libraries, and after them those that the variable holds already.

@@ -21,6 +21,9 @@ pub(super) struct Libraries {
 /// Name of the parameter that is the address a call returns to.
 const CALL_SITE: &str = "call site";
 
+/// Class of the methods that stand for another definition of a function's name, in whichever library that lies.
+const OTHER: &str = "another definition";
+
 /// One proxy.
 struct Wrapped {
     proxy: LibraryProxy,
@@ -228,13 +231,23 @@ impl Wrapped {
         {
             return known.methods.clone();
         }
-        let ids = self
+        let known = self.known.iter().find(|known| !known.methods.is_empty());
+        let register = |(place, function): (usize, &LibraryFunction)| {
+            // Their calls go to the same library, whatever the others' go to.
+            let same = known.and_then(|known| known.methods.get(place));
+            if let Some(same) = same.filter(|_| function.is_other) {
+                return Some(*same);
+            }
+            let method = recorder.method(recorder.register(self.method(function)))?;
+            // Calls look at it as long as the process lives.
+            Some(Arc::into_raw(method))
+        };
+        let methods: Vec<_> = self
             .functions
             .iter()
-            .map(|function| recorder.register(self.method(function)));
-        // Calls look at them as long as the process lives.
-        let methods = ids.filter_map(|id| recorder.method(id)).map(Arc::into_raw);
-        let methods: Vec<*const ProxyMethod> = methods.collect();
+            .enumerate()
+            .filter_map(register)
+            .collect();
         if let Some(place) = place {
             self.known[place].methods = methods.clone();
         }
@@ -250,7 +263,11 @@ impl Wrapped {
         });
         MethodDefinition {
             instance: self.proxy.interface().into(),
-            class: self.class.clone(),
+            class: if function.is_other {
+                OTHER.into()
+            } else {
+                self.class.clone()
+            },
             port: function.group.clone(),
             interface: self.proxy.interface().into(),
             method: function.name.clone(),

@@ -12,7 +12,7 @@ use std::process::Command;
 
 use proxy_reach::{Linkage, Reason, Survey, shared_texts, survey};
 
-use super::trace::{Bound, Trace};
+use super::trace::{Bound, OtherDefinition, Trace};
 
 /// Functions that a line names; of others it says how many.
 const MAX_NAMED: usize = 4;
@@ -64,6 +64,22 @@ pub fn lines(program: Option<&Path>, trace: &Trace, interfaces: &[Interface]) ->
     let mut known = BTreeSet::new();
     lines.retain(|line| known.insert(line.clone()));
     lines
+}
+
+/// What the functions `NAME@NUMBER` of the records are, a line each.
+pub fn other_definitions(trace: &Trace) -> Vec<String> {
+    let line = |other: &OtherDefinition| {
+        let version = match other.version.as_str() {
+            "" => String::new(),
+            version => format!(", version {version}"),
+        };
+        let (function, library) = (&other.function, other.library.display());
+        format!(
+            "{function}@{}: {function} of {library}{version}",
+            other.number
+        )
+    };
+    trace.definitions.iter().map(line).collect()
 }
 
 /// The file of a program, looked for as the system does, and behind a script's first line.
@@ -207,11 +223,13 @@ fn bound(trace: &Trace) -> Vec<String> {
         let counted = |one: &str| format!("{n} {one}{}", if *n == 1 { "" } else { "s" });
         match bound.how.as_str() {
             "dlsym" => format!(
-                "{from}: looked up {function} of {to} by dlsym {}, another definition than the one that is recorded",
+                "{from}: looked up {function} of {to} by dlsym {}, another definition than the one that is recorded; \
+                 definitions = 2, or more, in the mark-up records it too",
                 counted("time")
             ),
             "call" => format!(
-                "{from}: calls {function} of {to}, another definition than the one that is recorded"
+                "{from}: calls {function} of {to}, another definition than the one that is recorded; definitions = 2, or more, in the mark-up \
+                 records it too"
             ),
             _ => format!(
                 "{from}: {} to {function} bound to {to}, past the proxy",

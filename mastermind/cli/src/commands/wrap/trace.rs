@@ -18,6 +18,19 @@ pub struct Bound {
     pub to: PathBuf,
 }
 
+/// What calls of `NAME@NUMBER` in the records go to.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OtherDefinition {
+    /// The function.
+    pub function: String,
+    /// 2 for the first that is not the one of the plain name.
+    pub number: u32,
+    /// The library.
+    pub library: PathBuf,
+    /// Its version of the symbol; empty if it has none.
+    pub version: String,
+}
+
 /// All of it, each once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
@@ -29,8 +42,12 @@ pub struct Trace {
     pub elsewhere: BTreeSet<PathBuf>,
     /// Programs that were started, as their starters called them, and whether with the environment of `wrap`.
     pub started: BTreeMap<(PathBuf, bool), usize>,
+    /// What functions for other definitions stand for.
+    pub definitions: BTreeSet<OtherDefinition>,
     /// Times that each was bound.
     pub bound: BTreeMap<Bound, usize>,
+    /// The addresses of stacks of calls, by process and number.
+    stacks: BTreeMap<(u32, u64), Vec<u64>>,
     /// What a process has mapped, by address.
     maps: BTreeMap<u32, Map>,
 }
@@ -62,6 +79,11 @@ impl Trace {
         Some((path, *moved_by))
     }
 
+    /// The addresses that the calls of a stack return to, the innermost first.
+    pub fn stack(&self, process: u32, number: u64) -> Option<&[u64]> {
+        self.stacks.get(&(process, number)).map(Vec::as_slice)
+    }
+
     fn map(&mut self, process: &str, path: &str, moved_by: &str) {
         if let (Ok(process), Ok(moved_by)) = (process.parse(), u64::from_str_radix(moved_by, 16)) {
             let map = self.maps.entry(process).or_default();
@@ -87,6 +109,17 @@ impl Trace {
                 self.objects.insert(path.into());
                 self.map(process, path, moved_by);
             }
+            ["stack", process, number, addresses] => {
+                let addresses = addresses
+                    .split(' ')
+                    .map(|text| u64::from_str_radix(text, 16));
+                let number = u64::from_str_radix(number, 16);
+                if let (Ok(process), Ok(number), Ok(addresses)) =
+                    (process.parse(), number, addresses.collect())
+                {
+                    self.stacks.insert((process, number), addresses);
+                }
+            }
             ["elsewhere", _, path] => drop(self.elsewhere.insert(path.into())),
             ["started", _, folder, path, how] => {
                 // A name without a folder is one of `PATH`.
@@ -104,6 +137,16 @@ impl Trace {
                     to: to.into(),
                 };
                 *self.bound.entry(bound).or_default() += 1;
+            }
+            ["definition", _, function, number, library, version] => {
+                if let Ok(number) = number.parse() {
+                    self.definitions.insert(OtherDefinition {
+                        function: function.into(),
+                        number,
+                        library: library.into(),
+                        version: version.into(),
+                    });
+                }
             }
             // The first of a program's objects has no name; a line that was cut has too few fields.
             _ => {}
@@ -128,6 +171,10 @@ mod tests {
             "started\t7\t/home\te\tkept",
             "slot\t7\t/lib/b.so\tf\t/lib/g.so",
             "dlsym\t7\t/lib",
+            "definition\t7\tf\t2\t/lib/g.so\tG_1",
+            "definition\t7\tf\tx\t/lib/g.so\tG_1",
+            "stack\t7\t4000000000000001\t7f10 1010",
+            "stack\t7\t4000000000000002\t7f10 x",
         ] {
             trace.add(line);
         }
@@ -141,6 +188,14 @@ mod tests {
             trace.object_at(7, 0x7e00),
             Some((Path::new("/bin/a"), 0x1000))
         );
+        let definitions: Vec<_> = trace
+            .definitions
+            .iter()
+            .map(|f| (f.number, &*f.version))
+            .collect();
+        assert_eq!(definitions, [(2, "G_1")]);
+        assert_eq!(trace.stack(7, (1 << 62) + 1), Some(&[0x7f10, 0x1010][..]));
+        assert_eq!(trace.stack(7, (1 << 62) + 2), None);
         // Its program is not known, or there were two.
         assert_eq!(trace.object_at(8, 0x8f10), None);
         trace.add("program\t7\t/bin/c\t2000");
