@@ -22,6 +22,7 @@ mod failing_components;
 mod families;
 mod figures_and_exports;
 mod fit_and_predict;
+mod fit_of_mpi;
 mod full_disk;
 mod guide;
 mod heat;

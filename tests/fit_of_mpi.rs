@@ -1,0 +1,118 @@
+//! `fit` of a function of MPI: by default of the median, since a call lasts as long as the other rank is late.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use mastermind_records::definition::{
+    CallPathDefinition, ClockDefinition, MethodDefinition, ParameterDefinition,
+};
+use mastermind_records::{
+    Calibration, ChunkPreparer, ChunkSizes, Definition, LogIdentity, LogWriter, MPI_CLASS,
+    RecordWords,
+};
+use mastermind_tests::{Scratch, root};
+use serde_json::Value;
+
+/// `MPI_Send` of a ping-pong under Open MPI 4.1.4, two ranks on a busy machine with two processors: in each line the bytes, and how long 15
+/// sends of either rank took, nanoseconds. Open MPI sends up to 4096 bytes at once, its own header included.
+const PING_PONG: &str = "tests/fixtures/recorded/ping-pong.csv";
+
+/// Writes the calls as `wrap --mpi-events` records them.
+fn record(directory: &Path, method: &str) {
+    fs::create_dir(directory).expect("a folder");
+    let preparer = Arc::new(ChunkPreparer::start(None).expect("a thread"));
+    let start = Calibration { ticks: 0, ns: 0 };
+    let identity = LogIdentity { rank: 0, thread: 0 };
+    let chunks = ChunkSizes::default();
+    let log = LogWriter::create(directory, identity, start, chunks, &preparer);
+    let mut log = log.expect("a log");
+    let bytes = ParameterDefinition {
+        name: "bytes".into(),
+        ..ParameterDefinition::default()
+    };
+    let definitions = [
+        Definition::Clock(ClockDefinition {
+            name: "test".into(),
+            ticks_per_second: 1e9,
+            step_ticks: 1.0,
+        }),
+        Definition::Method(MethodDefinition {
+            id: 1,
+            instance: MPI_CLASS.into(),
+            class: MPI_CLASS.into(),
+            port: MPI_CLASS.into(),
+            interface: MPI_CLASS.into(),
+            method: method.into(),
+            parameters: vec![bytes],
+            ..MethodDefinition::default()
+        }),
+        Definition::CallPath(CallPathDefinition {
+            id: 1,
+            parent: 0,
+            method: 1,
+        }),
+    ];
+    for definition in &definitions {
+        log.define(definition).expect("a definition");
+    }
+    let text = fs::read_to_string(root().join(PING_PONG)).expect("the times");
+    let mut now = 0;
+    for line in text.lines() {
+        let mut words = line.split(',').map(|word| word.parse().expect("a number"));
+        let bytes: u64 = words.next().expect("the bytes");
+        for wall in words {
+            let record = RecordWords {
+                path: 1,
+                start: now,
+                wall,
+                mpi: Some(wall),
+                failed: false,
+                values: &[bytes],
+            };
+            assert!(log.append(record));
+            now += wall;
+        }
+    }
+    log.finish(Calibration {
+        ticks: now,
+        ns: now,
+    })
+    .expect("the end");
+}
+
+/// Family and R² of the model, and where its regimes end.
+fn fitted(scratch: &Scratch, options: &[&str]) -> (String, f64, Vec<f64>) {
+    let arguments = [&["fit", "records", "--json"], options].concat();
+    let told: Value = serde_json::from_str(&scratch.mastermind(&arguments).well()).expect("JSON");
+    let model = &told["models"][0];
+    let terms = model["terms"].as_array().into_iter().flatten();
+    let ends = terms.filter_map(|term| term["where"]["to"].as_f64());
+    let family = model["family"].as_str().expect("a family");
+    (
+        family.into(),
+        model["r2"].as_f64().expect("R²"),
+        ends.collect(),
+    )
+}
+
+#[test]
+fn the_regimes_of_a_ping_pong_are_found_by_default() {
+    let scratch = Scratch::new();
+    record(&scratch.path("records"), "MPI_Send");
+    let (family, r2, ends) = fitted(&scratch, &[]);
+    assert_eq!(family, "regimes");
+    assert!(r2 > 0.9, "{r2}");
+    // The largest message that is sent at once lies between the sizes on either side of 4096 bytes.
+    let is_eager_limit = |bytes: &f64| (3000.0..6000.0).contains(bytes);
+    assert!(ends.iter().any(is_eager_limit), "{ends:?}");
+    assert_eq!(
+        fitted(&scratch, &["--statistic", "median"]),
+        (family, r2, ends)
+    );
+
+    // The few calls that waited for the other rank are most of a mean.
+    let (family, r2, _) = fitted(&scratch, &["--statistic", "mean"]);
+    assert_ne!(family, "regimes");
+    assert!(r2 < 0.5, "{r2}");
+}
