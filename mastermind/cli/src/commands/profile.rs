@@ -12,6 +12,7 @@ use crate::output;
 
 mod call_sites;
 pub mod matrix;
+mod moved;
 pub mod mpi;
 
 /// Most methods that are told by name where calls have no record.

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use anyhow::bail;
 use mastermind_records::{
-    CallTimes, CommunicatorClass, MessageSizes, MpiCalls, MpiRank, Run, sends, starts_or_ends,
+    CallTimes, CommunicatorClass, MessageSizes, MpiCalls, MpiRank, Run, starts_or_ends,
 };
 use serde::Serialize;
 
+use super::moved::{MovedBytes, MovedShare};
 use crate::call_site;
 use crate::output;
 
@@ -112,9 +113,9 @@ pub struct FunctionRow {
     recorded: Option<CallTimes>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sizes: Option<MessageSizes>,
-    /// Percent of the bytes of all functions that send; none for others.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sent_percent: Option<f64>,
+    /// None of functions that move nothing.
+    #[serde(flatten)]
+    moved: MovedShare,
 }
 
 /// Messages of a function in a class of sizes.
@@ -164,9 +165,8 @@ pub struct SiteRow {
     cov: Option<f64>,
     #[serde(flatten)]
     pub sizes: MessageSizes,
-    /// Percent of the bytes of all calls that send; none of functions that do not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sent_percent: Option<f64>,
+    #[serde(flatten)]
+    pub moved: MovedShare,
 }
 
 /// The parts of the run with one level of `MPI_Pcontrol`, of all ranks.
@@ -283,7 +283,7 @@ impl Report {
             "LEAST B",
             "MEAN B",
             "GREATEST B",
-            "SENT %",
+            "OF BYTES %",
             "FUNCTION",
         ];
         let cells = |row: &FunctionRow| {
@@ -305,7 +305,7 @@ impl Report {
                 known(sizes.map(|sizes| sizes.least_bytes.to_string())),
                 known(sizes.map(|sizes| format!("{:.1}", sizes.mean_bytes()))),
                 known(sizes.map(|sizes| sizes.greatest_bytes.to_string())),
-                known(row.sent_percent.map(|percent| format!("{percent:.2}"))),
+                known(row.moved.percent().map(|percent| format!("{percent:.2}"))),
                 row.name.clone(),
             ]
         };
@@ -388,7 +388,7 @@ impl Report {
             "LEAST B",
             "MEAN B",
             "GREATEST B",
-            "SENT %",
+            "OF BYTES %",
             "FUNCTION",
             "CALL SITE",
         ];
@@ -412,7 +412,7 @@ impl Report {
                 row.sizes.least_bytes.to_string(),
                 format!("{:.1}", row.sizes.mean_bytes()),
                 row.sizes.greatest_bytes.to_string(),
-                share(row.sent_percent),
+                share(row.moved.percent()),
                 row.name.clone(),
                 site,
             ]
@@ -595,12 +595,6 @@ pub fn rank_text(ranks: &[RankRow], over_ranks: Option<[Spread; 2]>) -> String {
     text
 }
 
-/// Bytes that all calls of functions that send have.
-fn sent_bytes(calls: &[MpiCalls]) -> u64 {
-    let sent = calls.iter().filter(|call| sends(&call.function));
-    sent.map(|call| call.sizes.bytes).sum()
-}
-
 fn functions(
     run: &Run,
     ranks: &[MpiRank],
@@ -619,7 +613,7 @@ fn functions(
         times.add(&call.times);
         sizes.add(&call.sizes);
     }
-    let sent = sent_bytes(calls);
+    let moved = MovedBytes::of(calls);
     let mut rows: Vec<_> = of_ranks
         .into_iter()
         .map(|(name, of_ranks)| {
@@ -628,7 +622,7 @@ fn functions(
             let sizes = known
                 .map(|(_, sizes)| sizes)
                 .filter(|sizes| sizes.messages > 0);
-            let percent = |sizes: &MessageSizes| 100.0 * sizes.bytes as f64 / sent.max(1) as f64;
+            let share = |sizes: &MessageSizes| moved.share(&name, sizes.bytes);
             let shared_ns = match is_assembly {
                 true => known.map_or(0, |(times, _)| times.ns),
                 false => ns,
@@ -640,7 +634,7 @@ fn functions(
                 shares: all.shares(&name, shared_ns),
                 over_ranks: Spread::of(of_ranks.iter().map(|(_, ns, _)| *ns), ranks.len()),
                 recorded: known.map(|(times, _)| *times),
-                sent_percent: sizes.filter(|_| sends(&name)).map(percent),
+                moved: sizes.map(share).unwrap_or_default(),
                 sizes: sizes.cloned(),
                 name,
             }
@@ -731,7 +725,7 @@ fn sites(
                 shares: None,
                 cov: None,
                 sizes: MessageSizes::default(),
-                sent_percent: None,
+                moved: MovedShare::default(),
             };
             (row, BTreeMap::new())
         });
@@ -739,13 +733,14 @@ fn sites(
         row.sizes.add(&call.sizes);
         *of_ranks.entry(call.rank).or_default() += call.times.ns;
     }
-    let sent = sent_bytes(calls);
+    let moved = MovedBytes::of(calls);
     let mut rows: Vec<_> = rows
         .into_values()
         .map(|(mut row, of_ranks)| {
             row.shares = all.shares(&row.name, row.times.ns);
-            row.sent_percent = (sends(&row.name) && row.sizes.messages > 0)
-                .then(|| 100.0 * row.sizes.bytes as f64 / sent.max(1) as f64);
+            if row.sizes.messages > 0 {
+                row.moved = moved.share(&row.name, row.sizes.bytes);
+            }
             row.cov = (!per_rank).then(|| Spread::of(of_ranks.into_values(), n_ranks).cov);
             row
         })
