@@ -24,6 +24,7 @@ use signal_hook::iterator::Signals;
 
 mod adapting;
 mod closing;
+mod left;
 mod round_about;
 mod trace;
 
@@ -129,8 +130,11 @@ impl Wrap {
         }
         adapting::tell(&config, launched.map_or(0, |launched| launched.rank as u32));
         if launched.is_none_or(|launched| launched.rank == 0) {
-            self.tell_round_about(&found, &interfaces);
-            tell_mpi(&config, launched.as_ref());
+            let run = records_of(&config);
+            self.tell_round_about(&found, &interfaces, run.as_ref());
+            if let Some(run) = run {
+                tell_mpi(&run, &config, launched.as_ref());
+            }
         }
         Ok(passed_on(status))
     }
@@ -147,7 +151,7 @@ impl Wrap {
     }
 
     /// Tells which calls are not in the records, since they go round the proxies.
-    fn tell_round_about(&self, trace: &Trace, interfaces: &[Interface]) {
+    fn tell_round_about(&self, trace: &Trace, interfaces: &[Interface], run: Option<&Run>) {
         if interfaces.is_empty() {
             return;
         }
@@ -159,7 +163,8 @@ impl Wrap {
                 others.join("\n  ")
             );
         }
-        let lines = round_about::lines(program.as_deref(), trace, interfaces);
+        let mut lines = round_about::lines(program.as_deref(), trace, interfaces);
+        lines.extend(run.into_iter().flat_map(|run| left::lines(run, interfaces)));
         if lines.is_empty() {
             return;
         }
@@ -498,23 +503,25 @@ fn tell(config: &WrapConfig, launched: Option<&Launched>) {
     }
 }
 
-/// Tells what share of the time MPI had.
-fn tell_mpi(config: &WrapConfig, launched: Option<&Launched>) {
+/// The records, if they are read in a moment.
+fn records_of(config: &WrapConfig) -> Option<Run> {
     let is_log = |path: &PathBuf| path.extension().is_some_and(|e| e == EXTENSION);
     let paths = logs(&config.directory, is_log).unwrap_or_default();
     let sizes = paths.iter().filter_map(|path| fs::metadata(path).ok());
     if sizes.map(|metadata| metadata.len()).sum::<u64>() > MAX_BYTES_READ {
-        return;
+        return None;
     }
     // Damage and gaps are for those to tell who read the records.
-    let Ok(run) = Run::open(&config.directory) else {
-        return;
-    };
+    Run::open(&config.directory).ok()
+}
+
+/// Tells what share of the time MPI had.
+fn tell_mpi(run: &Run, config: &WrapConfig, launched: Option<&Launched>) {
     let n_ranks = launched
         .and_then(|launched| launched.size)
         .map(|n| n as usize);
     let directory = config.directory.display().to_string();
-    if let Some(text) = closing::lines(&run, n_ranks, &directory) {
+    if let Some(text) = closing::lines(run, n_ranks, &directory) {
         crate::output::complain!("{text}");
     }
 }
