@@ -138,6 +138,9 @@ fn every_call_is_recorded_with_its_parameters_and_nothing_else_changes() {
     let mut calls = sums.calls(2);
     calls.sort();
     assert_eq!(calls, CALLS.map(|call| format!("libsums.so {call}")));
+    let profile = sums.scratch.mastermind(&["profile", "records"]);
+    let reason = "have no record: an expression of the mark-up of sums.sum_";
+    assert!(profile.stderr.contains(reason), "{}", profile.stderr);
 }
 
 #[test]
@@ -260,6 +263,37 @@ fn a_running_program_is_sent_to_another_library_and_back() {
     ]
     .map(from);
     assert_eq!(last, expected.iter().collect::<Vec<_>>());
+}
+
+/// A header none of whose functions is understood is refused with the lines; one that has a struct of functions beside them tells them.
+#[test]
+fn declarations_that_are_not_understood_are_named() {
+    let scratch = Scratch::new();
+    let broken = "/* a library */\n\nint broken(nowhere_t x);\n";
+    let header = text(&scratch.write("broken.h", broken));
+    let error = scratch
+        .mastermind(&["proxy", &header, "-o", "proxies"])
+        .error();
+    let expected = "0 functions declared, expected at least 1; not understood: ";
+    assert!(error.contains(expected), "{error}");
+    assert!(error.contains("/broken.h:3"), "{error}");
+
+    let solver = "typedef struct Solver { void *data; int (*solve)(struct Solver *self, int n); int (*reset)(struct Solver *self); } Solver;\n";
+    let header = text(&scratch.write("solver.h", format!("{solver}{broken}")));
+    for option in ["--define=X", "--json"] {
+        let told = scratch
+            .mastermind(&[
+                "proxy",
+                &header,
+                "-o",
+                "ports",
+                "--force",
+                "--source-only",
+                option,
+            ])
+            .well();
+        assert!(told.contains("/solver.h:4"), "{told}");
+    }
 }
 
 /// A shell starts two programs, one of them in each way that the C library has: the records of each are told apart, and one that is

@@ -96,6 +96,9 @@ fn structs_of_functions_are_ports() {
         assert_eq!(of("get_names"), [(String::new(), true)], "{class}");
         assert_eq!(of("get_time").len() + of("finalize").len(), 2, "{class}");
     }
+    let told = scratch.mastermind(&["profile", "records"]).stderr;
+    let reason = "have no record: an expression of the mark-up of first.get_value divides by zero";
+    assert!(told.contains(reason), "{told}");
     let wrong = scratch.write(
         "wrong.toml",
         std::fs::read_to_string(&file)

@@ -309,7 +309,7 @@ static inline int cca_begin_call(cca_recording *call, const cca_implementation *
     call->context = NULL;
     if (__builtin_expect(now->methods == NULL, 0)) return 0;
     if (__builtin_expect(!is_valid, 0)) {
-        now->recorder->lost(now->recorder->object, cca_thread_context(now->recorder), 0, 0, 0);
+        cca_lose_parameters(now->recorder, cca_thread_context(now->recorder), now->methods[index]);
         return 0;
     }
     int begun = cca_recording_begin(call, now->recorder, now->methods[index], words, n_parameters + now->has_call_sites);

@@ -99,6 +99,8 @@ typedef struct {
 #define CCA_WORD_COUNTED (UINT64_C(1) << 63)
 #define CCA_PATH_MASK ((UINT64_C(1) << 24) - 1)
 #define CCA_SLOT_SHIFT 58
+/* In place of a call path; `wall` is the method's id then. */
+#define CCA_NO_PARAMETERS UINT32_MAX
 
 #if defined(__x86_64__) && defined(__linux__)
 #define CCA_HAS_THREAD_POINTER 1
@@ -171,6 +173,15 @@ static __attribute__((noinline, cold, unused)) int cca_enter_new(const cca_recor
     }
     recorder->lost(recorder->object, context, 0, 0, 0);
     return 0;
+}
+
+/* Counts a call as lost since an expression of its mark-up divides by zero or reads a null pointer. */
+static __attribute__((noinline, cold, unused)) void cca_lose_parameters(const cca_recorder *recorder,
+                                                                        cca_recording_context *context,
+                                                                        const cca_proxy_method *method) {
+    if (__atomic_load_n(&method->state, __ATOMIC_RELAXED) == 0) return;
+    uint64_t method_word = __atomic_load_n(&method->word, __ATOMIC_RELAXED);
+    recorder->lost(recorder->object, context, CCA_NO_PARAMETERS, (uint32_t)(method_word >> 24), 0);
 }
 
 /* Begins to read counters where the call has them, and reads whatever clock there is. */

@@ -67,7 +67,8 @@ pub struct RecorderFunctions {
         method: u32,
     ) -> u32,
     /// Takes note of a call that ended and could not be recorded (`path` is 0 where not even that is known).
-    /// The context is null if the thread has none. `wall` and `mpi` are in clock ticks.
+    /// The context is null if the thread has none. `wall` and `mpi` are in clock ticks. With [`NO_PARAMETERS`] as `path` the call's
+    /// parameters could not be computed, and `wall` is the method's id.
     pub lost: extern "C" fn(
         object: *const c_void,
         context: *mut RecordingContext,
@@ -201,10 +202,14 @@ impl Recorder {
 
     #[cold]
     #[inline(never)]
-    fn lost_before_call(&self) {
-        (self.functions.lost)(self.object, self.thread_context(), 0, 0, 0);
+    fn lost_before_call(&self, method: &ProxyMethod) {
+        let id = u64::from(method.id());
+        (self.functions.lost)(self.object, self.thread_context(), NO_PARAMETERS, id, 0);
     }
 }
+
+/// In place of a call path: an expression of the mark-up divided by zero, read a null pointer, or panicked.
+pub const NO_PARAMETERS: u32 = u32::MAX;
 
 /// The calling thread's context, as the calling library saw it last.
 #[derive(Clone, Copy)]
@@ -379,7 +384,7 @@ impl<'r, const N: usize> Recording<'r, N> {
             Err(payload) => {
                 // The payload's own drop might panic.
                 std::mem::forget(payload);
-                recorder.lost_before_call();
+                recorder.lost_before_call(method);
                 return None;
             }
         };

@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use cca_abi::recording::{RecorderFunctions, RecordingContext};
+use cca_abi::recording::{NO_PARAMETERS, RecorderFunctions, RecordingContext};
 use mastermind_records::RecordsError;
 
 use crate::shared::{LogPointer, Shared};
@@ -101,8 +101,14 @@ extern "C" fn lost(
     // SAFETY: the recorder passes its object and this thread's context.
     let (shared, log) = unsafe { (shared(object), log_of(context)) };
     match log {
-        // SAFETY: the calling thread has the lease, and no other borrow of the log is alive.
-        Some(log) => unsafe { &mut *log.0 }.lose(path, wall, mpi),
+        Some(log) => {
+            // SAFETY: the calling thread has the lease, and no other borrow of the log is alive.
+            let log = unsafe { &mut *log.0 };
+            match path {
+                NO_PARAMETERS => log.lose_parameters(wall as u32, |id| shared.method_name(id)),
+                _ => log.lose(path, wall, mpi),
+            }
+        }
         None => {
             shared.count_dropped();
         }

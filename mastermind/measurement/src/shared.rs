@@ -237,6 +237,13 @@ impl Shared {
         Some(Arc::clone(&method.switch))
     }
 
+    /// `instance.method` of an id.
+    pub(crate) fn method_name(&self, id: u32) -> Option<String> {
+        let registry = locked(&self.registry);
+        let method = registry.methods.get((id as usize).checked_sub(1)?)?;
+        Some(method.definition.name())
+    }
+
     pub(crate) fn interfaces(&self) -> BTreeSet<String> {
         let registry = locked(&self.registry);
         let interfaces = registry.methods.iter();

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use cca_abi::recording::{MAX_COUNTERS, MpiTotal, RecordingContext};
 use mastermind_records::definition::{
-    CallPathDefinition, MethodDefinition, MpiTotalsDefinition, UnrecordedDefinition,
+    CallPathDefinition, LossDefinition, MethodDefinition, MpiTotalsDefinition, UnrecordedDefinition,
 };
 use mastermind_records::{
     Calibration, Definition, Log, LogTotals, LogWriter, RecordsError, RunningSums,
@@ -30,6 +30,8 @@ pub(crate) struct ThreadLog {
     call_paths: HashMap<(u32, u32), u32>,
     /// Index: call path − 1.
     lost: Vec<UnrecordedDefinition>,
+    /// Ids of methods of which calls were lost for their parameters; the log says so.
+    without_parameters: Vec<u32>,
     /// Number of the recorder's announcements that the log has.
     announced: usize,
     /// Index: call path − 1; what its counters are.
@@ -44,6 +46,7 @@ impl ThreadLog {
             methods: Vec::new(),
             call_paths: HashMap::new(),
             lost: Vec::new(),
+            without_parameters: Vec::new(),
             announced: 0,
             plans: Vec::new(),
             counters: ThreadCounters::default(),
@@ -272,6 +275,26 @@ impl ThreadLog {
             lost.wall_ticks = lost.wall_ticks.saturating_add(wall);
             lost.mpi_ticks = lost.mpi_ticks.saturating_add(mpi);
         }
+    }
+
+    /// Counts a call that is not recorded since its parameters could not be computed; the first of a method says why.
+    pub(crate) fn lose_parameters(
+        &mut self,
+        method: u32,
+        name: impl FnOnce(u32) -> Option<String>,
+    ) {
+        self.lose(0, 0, 0);
+        if self.without_parameters.contains(&method) {
+            return;
+        }
+        self.without_parameters.push(method);
+        let name = name(method).unwrap_or_default();
+        // In a log that takes no more the count must do.
+        let _ = self.define(&Definition::Loss(LossDefinition {
+            reason: format!(
+                "an expression of the mark-up of {name} divides by zero, reads a null pointer or panics"
+            ),
+        }));
     }
 
     /// Ends the log, with the totals of what it could not record.

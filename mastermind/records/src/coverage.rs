@@ -39,7 +39,7 @@ impl Run {
         for log in self.logs() {
             coverage.all.calls += log.n_records() + log.dropped();
             coverage.all.without_record += log.dropped();
-            coverage.reasons.extend(log.stop_reason());
+            coverage.reasons.extend(log.loss_reasons());
         }
         if coverage.all.without_record == 0 {
             return coverage;

@@ -27,6 +27,8 @@ pub enum Definition {
     Unrecorded(UnrecordedDefinition),
     /// The log takes no more records.
     Stop(StopDefinition),
+    /// From now on some calls have no record.
+    Loss(LossDefinition),
     /// What was spent in MPI, by function; at the end of a run, the same in each log of a rank.
     MpiRoutines(MpiRoutinesDefinition),
     /// Time in MPI was measured no longer, or again.
@@ -278,6 +280,14 @@ pub struct UnrecordedDefinition {
 pub struct StopDefinition {
     /// When, in clock ticks, or a little earlier.
     pub ticks: u64,
+    /// Why.
+    pub reason: String,
+}
+
+/// Why single calls have no record.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LossDefinition {
     /// Why.
     pub reason: String,
 }

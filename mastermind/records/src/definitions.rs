@@ -7,9 +7,9 @@ use cca_abi::recording::word;
 
 use crate::definition::{
     AtomicEventsDefinition, CallPathDefinition, ClockDefinition, CostDefinition, Definition,
-    MethodDefinition, MpiCommunicatorDefinition, MpiPhaseDefinition, MpiRoutinesDefinition,
-    MpiSwitchDefinition, MpiTotalsDefinition, RunDefinition, StopDefinition, SwapDefinition,
-    UnrecordedDefinition,
+    LossDefinition, MethodDefinition, MpiCommunicatorDefinition, MpiPhaseDefinition,
+    MpiRoutinesDefinition, MpiSwitchDefinition, MpiTotalsDefinition, RunDefinition, StopDefinition,
+    SwapDefinition, UnrecordedDefinition,
 };
 
 /// What the definitions of a log say.
@@ -27,6 +27,8 @@ pub struct Definitions {
     pub unrecorded: Vec<UnrecordedDefinition>,
     /// From when on, and why, calls have no record; `None` if all have.
     pub stop: Option<StopDefinition>,
+    /// Why single calls have no record.
+    pub losses: Vec<LossDefinition>,
     /// What the rank spent in MPI; `None` if it was not measured, or the run has not ended.
     pub mpi_routines: Option<MpiRoutinesDefinition>,
     /// What components told; `None` if the run has not ended.
@@ -215,6 +217,7 @@ impl Definitions {
             Definition::Swap(swap) => push_new(&mut self.swaps, swap),
             Definition::Unrecorded(lost) => push_new(&mut self.unrecorded, lost),
             Definition::Stop(stop) => self.stop = Some(stop),
+            Definition::Loss(loss) => push_new(&mut self.losses, loss),
             Definition::MpiRoutines(routines) => self.mpi_routines = Some(routines),
             Definition::AtomicEvents(events) => self.events = Some(events),
             Definition::MpiSwitch(switch) => self.switch_mpi(switch),

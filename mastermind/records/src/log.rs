@@ -357,11 +357,20 @@ impl Log {
         &self.unrecorded
     }
 
-    /// Why calls have no record, if some have none and it is known.
+    /// Why the log took no more records, if calls have none since then.
     pub fn stop_reason(&self) -> Option<String> {
         let stop = self.definitions.stop.as_ref();
         let stop = stop.filter(|_| self.dropped > 0);
         stop.map(|stop| stop.reason.clone())
+    }
+
+    /// Why calls have no record, if some have none and it is known.
+    pub fn loss_reasons(&self) -> impl Iterator<Item = String> {
+        let losses = self.definitions.losses.iter();
+        let losses = losses.filter(|_| self.dropped > 0);
+        self.stop_reason()
+            .into_iter()
+            .chain(losses.map(|loss| loss.reason.clone()))
     }
 
     /// Whether calls that were made from this one may have no record, so that the time which it spent itself is not known.

@@ -220,7 +220,7 @@ impl ProfileSums {
         self.see_clock(log.clock_step_ns());
         self.records += log.n_records();
         self.lost_records += log.dropped();
-        self.lost_reasons.extend(log.stop_reason());
+        self.lost_reasons.extend(log.loss_reasons());
         if let Some(cost) = log.definitions().cost {
             *self.self_cost_ns.get_or_insert(0.0) += cost.record_ns * log.n_records() as f64;
         }

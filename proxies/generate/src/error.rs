@@ -15,10 +15,15 @@ pub enum GenerateError {
         place: Place,
     },
     /// The header declares no function that a library has.
-    #[error("cannot make a proxy of \"{header}\": 0 functions declared, expected at least 1")]
+    #[error(
+        "cannot make a proxy of \"{header}\": 0 functions declared, expected at least 1{}",
+        not_understood(passed_over)
+    )]
     NoFunctions {
         /// The header.
         header: String,
+        /// Where declarations are that are not understood, `FILE:LINE`.
+        passed_over: Vec<String>,
     },
     /// The mark-up is not TOML, or has other keys.
     #[error("cannot read mark-up: {message}")]
@@ -79,6 +84,18 @@ pub enum GenerateError {
         /// Of what.
         what: &'static str,
     },
+}
+
+/// Most places that are named.
+const MAX_PLACES: usize = 3;
+
+fn not_understood(places: &[String]) -> String {
+    let named = &places[..places.len().min(MAX_PLACES)];
+    match places.len() - named.len() {
+        _ if places.is_empty() => String::new(),
+        0 => format!("; not understood: {}", named.join(", ")),
+        more => format!("; not understood: {} and {more} more", named.join(", ")),
+    }
 }
 
 fn suggestion(similar: Option<&str>) -> String {

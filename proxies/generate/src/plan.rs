@@ -171,6 +171,7 @@ pub(crate) fn plan(
     if interface.functions.is_empty() {
         return Err(GenerateError::NoFunctions {
             header: header.include.into(),
+            passed_over: interface.passed_over,
         });
     }
     Ok(interface)

@@ -142,21 +142,23 @@ impl Proxy {
             );
         }
         let markup = self.read_markup()?;
-        let ports = struct_ports(&header, &markup)?
+        let mut ports = struct_ports(&header, &markup)?
             .map(|ports| self.write_struct_ports(ports, &folders))
             .transpose()?;
-        let (interface, source) = match (generate(&header, &markup), ports.as_ref()) {
+        let generated = generate(&header, &markup);
+        if let (Err(GenerateError::NoFunctions { passed_over, .. }), Some(ports)) =
+            (&generated, &mut ports)
+        {
             // All that it has are structs of functions.
-            (Err(GenerateError::NoFunctions { .. }), Some(ports)) => {
-                if self.json {
-                    output::json(ports)?;
-                } else {
-                    ports.tell();
-                }
-                return Ok(ExitCode::SUCCESS);
+            ports.passed_over.clone_from(passed_over);
+            if self.json {
+                output::json(ports)?;
+            } else {
+                ports.tell();
             }
-            (generated, _) => generated?,
-        };
+            return Ok(ExitCode::SUCCESS);
+        }
+        let (interface, source) = generated?;
         let mut made = self.write(&interface, &source, &folders)?;
         made.struct_ports = ports;
         self.tell(&made)?;
@@ -327,10 +329,15 @@ impl Proxy {
                 output::line(format!("  {what}: {function}: {reason}"));
             }
         }
-        for place in made.passed_over {
-            output::line(format!("  passed over: {place}: not understood"));
-        }
+        tell_passed_over(made.passed_over);
         Ok(())
+    }
+}
+
+/// Tells where declarations are that are not understood, `FILE:LINE`.
+fn tell_passed_over(places: &[String]) {
+    for place in places {
+        output::line(format!("  passed over: {place}: not understood"));
     }
 }
 

@@ -136,7 +136,7 @@ impl Interface<'_> {
                 "    int cca_is_valid = 1;\n    uint64_t words_[] = {{ {} }};\n    \
                  /* A call whose parameters make no sense is counted as lost. */\n    \
                  if (!cca_is_valid)\n        \
-                 proxy_->recorder->lost(proxy_->recorder->object, cca_thread_context(proxy_->recorder), 0, 0, 0);\n    \
+                 cca_lose_parameters(proxy_->recorder, cca_thread_context(proxy_->recorder), method_);\n    \
                  int recorded_ = cca_is_valid && {};\n",
                 method.words().join(", "),
                 begin("words_")

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use proxy_generate::sidl::{SidlFile, read};
-use proxy_generate::{Header, Markup, generate, suggest_markup};
+use proxy_generate::{GenerateError, Header, Markup, generate, struct_ports, suggest_markup};
 
 /// Any two texts as a preprocessed C header and a mark-up; the header with the mark-up that is suggested, too.
 pub fn header((preprocessed, markup): (&str, &str)) {
@@ -19,10 +19,17 @@ pub fn header((preprocessed, markup): (&str, &str)) {
         let made = generate(&header, &markup).ok().map(|(_, source)| source);
         let again = generate(&header, &markup).ok().map(|(_, source)| source);
         assert_eq!(made, again);
+        let ports = || struct_ports(&header, &markup).ok().flatten();
+        assert_eq!(ports(), ports());
     }
     if let Ok(suggested) = suggest_markup(&header) {
         let markup = Markup::read(&suggested).expect("a suggested mark-up is one");
-        generate(&header, &markup).expect("it fits its header");
+        let ports = struct_ports(&header, &markup).expect("it fits its header");
+        match generate(&header, &markup) {
+            // All that it has are structs of functions.
+            Err(GenerateError::NoFunctions { .. }) => assert!(ports.is_some()),
+            made => drop(made.expect("it fits its header")),
+        }
     }
 }
 

@@ -71,7 +71,7 @@ static int32_t model_model_record_get_value(const void *object_, model_grid grid
     uint64_t words_[] = { (uint64_t)(int64_t)((int64_t)(count)), cca_label_0((int64_t)(grid)), (uint64_t)(int64_t)cca_quotient(((int64_t)12), ((int64_t)(count)), &cca_is_valid) };
     /* A call whose parameters make no sense is counted as lost. */
     if (!cca_is_valid)
-        proxy_->recorder->lost(proxy_->recorder->object, cca_thread_context(proxy_->recorder), 0, 0, 0);
+        cca_lose_parameters(proxy_->recorder, cca_thread_context(proxy_->recorder), method_);
     int recorded_ = cca_is_valid && cca_recording_begin(&call_, proxy_->recorder, method_, words_, 3);
     int32_t status_ = table_->get_value(target_.object, grid, values, count, result_, error_);
     if (recorded_) {

@@ -19,6 +19,9 @@ pub(super) struct MadePorts {
     folder: PathBuf,
     library: Option<PathBuf>,
     left_out: Vec<(String, String)>,
+    /// Where the header has declarations that are not understood, `FILE:LINE`, unless that is told with a proxy of its functions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) passed_over: Vec<String>,
 }
 
 impl Proxy {
@@ -70,6 +73,7 @@ impl Proxy {
             library: (!self.source_only).then_some(library),
             folder,
             left_out: ports.left_out,
+            passed_over: Vec::new(),
         })
     }
 }
@@ -85,6 +89,7 @@ impl MadePorts {
         for (name, reason) in &self.left_out {
             output::line(format!("  left out: {name}: {reason}"));
         }
+        super::tell_passed_over(&self.passed_over);
         if let Some(library) = &self.library {
             output::line(format!(
                 "{}: components that provide it, out of a library that fills the struct",
