@@ -113,6 +113,29 @@ fn figures_are_drawn_in_both_formats() {
     }
 }
 
+/// The same drawing as `graph` makes of the wiring, of what was called: each instance with its time, each way with its calls.
+#[test]
+fn the_graph_of_calls_has_times_and_counts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let records = record(folder.path(), "records", &[]);
+    let svg = printed(&["plot", &records, "--kind", "graph", "-o", "-"]);
+    let profile = printed(&["profile", &records, "--json"]);
+    let profile: serde_json::Value = serde_json::from_str(&profile).expect("JSON");
+    let rows = profile["rows"].as_array().expect("rows").iter();
+    let names = rows.filter_map(|row| row["name"].as_str());
+    let called = names.filter_map(|name| Some(name.split_once('.')?.0));
+    let called: std::collections::BTreeSet<_> = called.collect();
+    assert!(called.len() > 5, "{profile}");
+    for class in ["box", "time"] {
+        let n = svg.matches(&format!("class=\"{class}\"")).count();
+        assert_eq!(n, called.len(), "{class}: {svg}");
+    }
+    for name in called {
+        assert!(svg.contains(&format!(">{name}</text>")), "{name}: {svg}");
+    }
+    assert!(svg.matches("class=\"calls\"").count() > 5, "{svg}");
+}
+
 #[test]
 fn a_figure_that_cannot_be_drawn_says_why() {
     let folder = tempfile::tempdir().expect("a folder");

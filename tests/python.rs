@@ -267,6 +267,51 @@ fn cut(path: &Path) {
     file.set_len(bytes - bytes / 10).unwrap();
 }
 
+/// Runs of three sizes, two of each, and the same question to both.
+#[test]
+fn the_choice_is_that_of_the_command_line() {
+    let Some(scratch) = package() else { return };
+    let folder = scratch.path("");
+    for (size, turn) in [(50, 1), (50, 2), (100, 1), (100, 2), (200, 1), (200, 2)] {
+        let records = format!("runs/{size}-{turn}");
+        let cells = format!("mesh.nx={size}");
+        let run = ["run", "examples/sod/sod.toml", "--records", &records];
+        let short = ["--set", "driver.max_steps=10", "--set", &cells];
+        mastermind(&[&run[..], &short].concat(), &folder);
+    }
+    let inputs = ["runs/50-1", "runs/100-1", "runs/200-1"];
+    let fit = [&["fit"], &inputs[..], &["-o", "models.json"]].concat();
+    mastermind(&fit, &folder);
+    let choose = "choose examples/sod/sod.toml --models models.json --records runs/200-1 --runs runs --earlier runs --set mesh.nx=400 \
+                  --best 2 --json";
+    let choose: Vec<&str> = choose.split_whitespace().collect();
+    let told: Value = serde_json::from_str(&mastermind(&choose, &folder)).unwrap();
+    let found = asked(
+        &scratch,
+        "m, r = mastermind.load_models('models.json'), mastermind.open('runs/200-1')
+told = mastermind.choose('examples/sod/sod.toml', m, r, runs='runs', earlier='runs', set={'mesh.nx': 400}, best=2)
+errors = []
+for options in [dict(set={'mesh.nx': 400}), dict(runs='nowhere'), dict(runs='runs', set={'mesh.n': 4}), dict(runs='runs', ranks=3)]:
+    try:
+        mastermind.choose('examples/sod/sod.toml', m, r, **options)
+        errors.append('no error')
+    except ValueError as error:
+        errors.append(str(error))
+print(json.dumps([told, errors]))",
+    );
+    assert_eq!(found[0], told);
+    assert!(told["interval_s"][0].is_f64(), "{told}");
+    let starts = [
+        "cannot scale the workload by mesh.nx: no runs, expected a folder of runs",
+        "cannot read runs in \"nowhere\": ",
+        "cannot scale the workload by mesh.n: no such number among the run's parameters",
+        "cannot ",
+    ];
+    for (error, start) in found[1].as_array().unwrap().iter().zip(starts) {
+        assert!(error.as_str().unwrap().starts_with(start), "{error}");
+    }
+}
+
 #[test]
 fn wrong_use_is_one_clear_error() {
     let Some(scratch) = package() else { return };

@@ -38,6 +38,9 @@ use crate::summary::{packed, unpacked};
 /// Records read at once.
 const AT_ONCE: u64 = 4096;
 
+/// Bytes of each log that a decision reads, about: half a millisecond's work. In a trial all are read, which lasts a few calls.
+const MOST_BYTES: u64 = 256 << 10;
+
 /// Share of the latest decision in what one is taken to cost.
 const LATEST_DECISION: f64 = 0.25;
 
@@ -90,6 +93,9 @@ struct State {
     /// When the ranks meet until then.
     meetings: Meetings,
     pace: Pace,
+    /// Bytes of the logs that the last decision has left, and calls that were left out since.
+    left_bytes: u64,
+    n_left_out: u64,
     /// A trial or a suspicion is not to wait.
     is_urgent: bool,
     /// Processor seconds that following and deciding have taken, and that one decision takes now.
@@ -188,6 +194,8 @@ impl Adaptation {
                 asked_every: 1,
             },
             pace: Pace::new(clock_s(ClockId::ProcessCPUTime)),
+            left_bytes: 0,
+            n_left_out: 0,
             is_urgent: false,
             own_s: 0.0,
             a_decision_s: None,
@@ -231,22 +239,29 @@ impl Adaptation {
         // Who does not know reports anything.
         let fraction = if fraction.is_finite() { fraction } else { 0.0 };
         let steps = state.step - state.decided_at;
-        let is_due = steps >= state.meetings.stride || state.is_urgent;
-        let is_asked = is_due || steps.is_multiple_of(state.meetings.asked_every);
+        let is_due = steps >= state.meetings.stride;
+        let is_asked =
+            is_due || state.is_urgent || steps.is_multiple_of(state.meetings.asked_every);
         if !is_asked {
             return Ok(());
         }
-        let is_wanted = match alarm {
-            Alarm::FarTooLong => true,
-            Alarm::Long => is_due || state.spent(fraction).has_room(),
-            Alarm::None => is_due,
-        };
+        let spent = state.spent(fraction);
+        let is_pressing = state.is_urgent || alarm == Alarm::FarTooLong;
+        let is_forward = is_pressing || alarm == Alarm::Long;
+        // A class on trial must not work on because deciding on it has its price; what it took is saved later.
+        let is_wanted = (state.is_urgent && state.adapter.is_trying())
+            || (is_due && spent.is_affordable())
+            || (is_forward && spent.has_room(is_pressing));
         let comm = self.comm.get()?;
         let ranks = comm.size()?.max(1) as u32;
         if !self.is_wanted(state.step, is_wanted, &*comm)? {
             return Ok(());
         }
         let before_s = state.own_s;
+        if state.left_bytes > 0 && !state.adapter.is_trying() {
+            let skip = |state: &mut State| state.follower.skip(self.mastermind.running_sums());
+            state.n_left_out += state.timed(skip);
+        }
         let agreed = self.exchange(state, fraction, false, &*comm)?;
         let decided = state.timed(|state| state.decide(agreed, ranks));
         state.took(state.own_s - before_s, is_due);
@@ -398,7 +413,13 @@ impl State {
         let followed = self.follow();
         self.outcome.warnings.extend(followed.err());
         let (new_kinds, lines) = self.gathering.tell(self.step);
+        let calls: u64 = lines.iter().map(|line| line.calls).sum();
+        let left_out = match calls {
+            0 => 0,
+            _ => std::mem::take(&mut self.n_left_out),
+        };
         Told {
+            left_out,
             step: self.step,
             has_ended,
             unrecorded: self.follower.logs().find_map(Log::stop_reason),
@@ -420,8 +441,12 @@ impl State {
 
     /// Reads what this rank has recorded since the last time.
     fn follow(&mut self) -> Result<(), String> {
-        let refreshed = self.follower.refresh();
-        refreshed.map_err(|error| format!("cannot follow the records: {error}"))?;
+        let most_bytes = match self.adapter.is_trying() {
+            true => u64::MAX,
+            false => MOST_BYTES,
+        };
+        let left = self.follower.refresh_within(most_bytes);
+        self.left_bytes = left.map_err(|error| format!("cannot follow the records: {error}"))?;
         let gathering = &mut self.gathering;
         while let Some(log) = self.follower.next_log() {
             let read = self.follower.read_on(AT_ONCE, |record, own| {
@@ -478,6 +503,7 @@ impl State {
             fraction: agreed.fraction,
             elapsed_s: agreed.elapsed_s * f64::from(ranks),
             ranks,
+            told: agreed.told,
             batches: &batches,
         };
         if let Some(why) = agreed.unrecorded {

@@ -7,6 +7,7 @@
 //! * [`samples`]: the recorded calls as samples, for the fit;
 //! * [`Calls`]: the calls of a method as a figure shows them;
 //! * [`workload`]: the recorded calls as a workload, for the choice;
+//! * [`Basis`]: what the best assembly is chosen from;
 //! * [`names`]: what a method is called, in every verb;
 //! * [`add_to_call_graph`]: the recorded calls as a call graph;
 //! * [`Adaptation`]: follows the records of a run and has components swapped while it goes on;
@@ -15,6 +16,7 @@
 mod adaptation;
 mod call_graph;
 mod calls;
+mod choosing;
 mod communicators;
 mod mastermind;
 mod measurement;
@@ -31,6 +33,7 @@ pub use adaptation::{
 };
 pub use call_graph::add_to_call_graph;
 pub use calls::{Call, Calls};
+pub use choosing::{Asked, Basis, ChoosingError, NoSetting, full_name, joined, settings};
 pub use mastermind::{CounterChoice, Mastermind, library_hash, mpi_routines, routine_definitions};
 pub use measurement::Measurement;
 pub use perf_model::PerfModel;

@@ -1,6 +1,6 @@
 //! The component that proxies record through.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::c_void;
 use std::fs::File;
 use std::io::{self, Read};
@@ -24,7 +24,7 @@ use mastermind_records::definition::{
     MpiRoutineDefinition, MpiRoutinesDefinition, MpiSwitchDefinition, ParameterDefinition,
     SwapDefinition, TIMER_CLASS,
 };
-use mastermind_records::{Definition, RecordsError};
+use mastermind_records::{Definition, LogIdentity, RecordsError, RunningSums};
 
 use crate::communicators::{MAX_COMMUNICATORS, communicator_definition};
 use crate::measurement::Measurement;
@@ -194,6 +194,11 @@ impl Mastermind {
     /// Reads the clock of the records, in ticks.
     pub(crate) fn now(&self) -> u64 {
         self.recorder.now()
+    }
+
+    /// What the full chunks of each log of this rank come to.
+    pub(crate) fn running_sums(&self) -> BTreeMap<LogIdentity, RunningSums> {
+        self.recorder.running_sums()
     }
 
     pub(crate) fn recorder(&self) -> &Recorder {

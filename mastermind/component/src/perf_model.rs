@@ -100,7 +100,8 @@ impl Asked {
             let calls = &mut self.calls;
             let read = self.run.read_on(AT_ONCE, |record, own| {
                 if is_of_component(record) && !record.method.is_mpi() {
-                    calls.add_record(record, own.wall_ns as f64 * 1e-9);
+                    let seconds = |ns: u64| ns as f64 * 1e-9;
+                    calls.add_record(record, seconds(own.wall_ns), seconds(own.mpi_ns));
                 }
             });
             if read.is_none() {

@@ -23,15 +23,20 @@ pub fn workload(run: &Run, metric: Metric) -> Workload {
     for rank in run.ranks() {
         for (log, _) in run.logs_of(rank) {
             let shares = OwnShares::of(log);
-            for (record, exclusive_ns) in ExclusiveTimes::of_components(log)
-                .filter(|(record, _)| is_of_component(record) && !record.method.is_mpi())
-            {
+            let mut records = ExclusiveTimes::of_components(log);
+            while let Some((record, exclusive)) = records.next_record() {
+                if !is_of_component(&record) || record.method.is_mpi() {
+                    continue;
+                }
                 let own_ns = match log.lacks_calls_of(&record) {
                     true => shares.own_ns(record.call_path, record.wall_ns),
-                    false => exclusive_ns,
+                    false => exclusive.wall_ns,
                 };
                 if let Some(seconds) = value(&record, own_ns, &metric) {
-                    calls.add_record(&record, seconds);
+                    // What models of other metrics tell has no part in MPI of its own.
+                    let is_whole = metric == Metric::Wall && own_ns == exclusive.wall_ns;
+                    let mpi_ns = if is_whole { exclusive.mpi_ns } else { 0 };
+                    calls.add_record(&record, seconds, mpi_ns as f64 * 1e-9);
                 }
             }
             for lost in log.unrecorded() {
@@ -45,8 +50,9 @@ pub fn workload(run: &Run, metric: Metric) -> Workload {
     }
 }
 
-/// What share of the wall time of a path's calls is their own, where some of the calls made from there have no record.
-struct OwnShares(HashMap<u32, f64>);
+/// What share of the wall time of a path's calls is their own, and which of their own is in MPI, where some of the calls made from
+/// there have no record.
+struct OwnShares(HashMap<u32, [f64; 2]>);
 
 impl OwnShares {
     fn of(log: &Log) -> Self {
@@ -54,18 +60,24 @@ impl OwnShares {
             [] => Vec::new(),
             _ => log.path_times(true),
         };
-        let share = |path: &PathTimes| path.own.wall_ns as f64 / path.wall_ns.max(1) as f64;
-        Self(
-            times
-                .iter()
-                .map(|path| (path.call_path, share(path)))
-                .collect(),
-        )
+        let shares = |path: &PathTimes| {
+            let of = |part: u64, whole: u64| part as f64 / whole.max(1) as f64;
+            [
+                of(path.own.wall_ns, path.wall_ns),
+                of(path.own.mpi_ns, path.own.wall_ns).min(1.0),
+            ]
+        };
+        let times = times.iter();
+        Self(times.map(|path| (path.call_path, shares(path))).collect())
     }
 
     fn own_ns(&self, call_path: u32, wall_ns: u64) -> u64 {
-        let share = self.0.get(&call_path).copied().unwrap_or(1.0);
+        let share = self.0.get(&call_path).map_or(1.0, |[own, _]| *own);
         (wall_ns as f64 * share) as u64
+    }
+
+    fn mpi_share(&self, call_path: u32) -> f64 {
+        self.0.get(&call_path).map_or(0.0, |[_, mpi]| *mpi)
     }
 }
 
@@ -82,8 +94,9 @@ const WAITED: f64 = 2.0;
 pub(crate) struct Calls {
     calls: Vec<Call>,
     index: HashMap<Key, usize>,
-    /// Some of the times of each of them.
+    /// Some of the times of each of them, and of those without MPI.
     times: Vec<Times>,
+    computing: Vec<Times>,
     /// The same of calls of about one size, for those of which there are too few, and which of these each of `calls` is.
     about: Vec<Times>,
     about_of: Vec<usize>,
@@ -93,13 +106,15 @@ pub(crate) struct Calls {
 impl Calls {
     /// All calls so far, those of one method, instance and coordinate together.
     pub(crate) fn so_far(&self) -> Vec<Call> {
-        let calls = self.calls.iter().zip(&self.times);
-        let told = calls
-            .zip(&self.about_of)
-            .map(|((call, times), about)| Call {
-                processor_s: processor_s(call, times, &self.about[*about]),
+        let told = self.calls.iter().enumerate().map(|(at, call)| {
+            let about = &self.about[self.about_of[at]];
+            let processor_s = processor_s(call, &self.times[at], about);
+            Call {
+                processor_s,
+                computation_s: computation_s(call, processor_s, &self.computing[at]),
                 ..call.clone()
-            });
+            }
+        });
         told.collect()
     }
 
@@ -124,9 +139,13 @@ impl Calls {
     }
 
     /// Adds a recorded call.
-    pub(crate) fn add_record(&mut self, record: &Record<'_>, seconds: f64) {
+    ///
+    /// # Arguments
+    /// * `mpi_s` - of its own seconds those in MPI
+    pub(crate) fn add_record(&mut self, record: &Record<'_>, seconds: f64, mpi_s: f64) {
         let words = record.values[..record.method.parameters.len()].to_vec();
-        self.add(record.method, words, 1, seconds, || coordinate(record));
+        let times = (seconds, mpi_s);
+        self.add(record.method, words, 1, times, || coordinate(record));
     }
 
     fn add(
@@ -134,7 +153,7 @@ impl Calls {
         method: &MethodDefinition,
         words: Vec<u64>,
         count: u64,
-        seconds: f64,
+        (seconds, mpi_s): (f64, f64),
         coordinate: impl FnOnce() -> Coordinate,
     ) {
         let port_method = port_method(method);
@@ -150,18 +169,23 @@ impl Calls {
                 count: 0,
                 measured_s: 0.0,
                 processor_s: 0.0,
+                computation_s: 0.0,
+                mpi_s: 0.0,
             };
             let about = self.about(&call);
             self.about_of.push(about);
             self.calls.push(call);
             self.times.push(Times::default());
+            self.computing.push(Times::default());
         }
         if count == 1 {
             self.times[at].take(seconds);
+            self.computing[at].take(seconds - mpi_s);
             self.about[self.about_of[at]].take(seconds);
         }
         self.calls[at].count += count;
         self.calls[at].measured_s += seconds;
+        self.calls[at].mpi_s += mpi_s;
     }
 
     /// Adds calls of one class of size; those of unknown size cannot be predicted.
@@ -190,11 +214,16 @@ impl Calls {
         let Some(ns) = ns else { return };
         let words = method.parameters.iter().zip(means);
         let words = words.map(|(parameter, mean)| word(parameter, *mean));
+        let mpi_share = match metric {
+            Metric::Wall => shares.mpi_share(lost.call_path),
+            _ => 0.0,
+        };
+        let seconds = ns as f64 * 1e-9;
         self.add(
             method,
             words.collect(),
             lost.calls,
-            ns as f64 * 1e-9,
+            (seconds, mpi_share * seconds),
             || coordinate_of_means(method, means),
         );
     }
@@ -211,6 +240,19 @@ fn processor_s(call: &Call, times: &Times, about: &Times) -> f64 {
         Some(median_s) if call.measured_s > WAITED * count * median_s => count * median_s,
         _ => call.measured_s,
     }
+}
+
+/// What of the processor time of calls is not in MPI: their number times the median of one without MPI. Where they are too few for
+/// that, what was recorded of it.
+fn computation_s(call: &Call, processor_s: f64, computing: &Times) -> f64 {
+    if call.mpi_s <= 0.0 {
+        return processor_s;
+    }
+    let recorded_s = (call.measured_s - call.mpi_s).max(0.0);
+    let median_s = computing.median_s();
+    median_s.map_or(recorded_s.min(processor_s), |s| {
+        call.count as f64 * s.max(0.0)
+    })
 }
 
 /// The word of a parameter of this value.

@@ -6,7 +6,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use cca_abi::PortError;
 use cca_abi::recording::{ProxyMethod, Recorder, Recording};
 use cca_loader::{AttachedMpi, LibraryProxy, LoadError, MpiCommunicator, MpiProxy};
-use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder, RunTotals};
+use mastermind_measurement::{
+    Clock, MpiFunctions, RecorderConfig, RunRecorder, RunTotals, processors_online,
+};
 use mastermind_records::definition::{
     MethodDefinition, MpiPhaseDefinition, PROGRAM_CLASS, RunDefinition,
 };
@@ -361,6 +363,7 @@ fn run_definition(config: &WrapConfig, ranks: u32) -> RunDefinition {
         assembly: program_name(config),
         ranks,
         host: host.nodename().to_string_lossy().into_owned(),
+        processors: processors_online(),
         process: std::process::id(),
         started_unix_ns: SystemTime::now()
             .duration_since(UNIX_EPOCH)

@@ -12,7 +12,7 @@ use crate::optimise::{
     Found, Problem, ProblemError, SearchOptions, compare_assemblies, optimise, pareto_front,
 };
 use crate::predicted::{Predicted, predict_calls};
-use crate::ranks::RankEffect;
+use crate::ranks::{RankEffect, RankEffects};
 use crate::requirement::{Attributes, Requirement};
 use crate::score::{Seconds, is_stale, recorded_with};
 use crate::unseen::SeenPairs;
@@ -20,7 +20,7 @@ use crate::workload::{Alternatives, Assembly, Call, Recorded, Workload};
 
 mod outcome;
 
-pub use outcome::{Choice, Doubt, Ranked, Row};
+pub use outcome::{Choice, Doubt, OnRanks, Ranked, Row};
 
 /// What is asked of [`choose_with`].
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -41,8 +41,8 @@ pub struct ChooseOptions {
     pub interactions: Vec<Interaction>,
     /// Which joined pairs of classes runs show; nothing is said of the others without.
     pub pairs: Option<SeenPairs>,
-    /// What the number of ranks makes of the time of each instance.
-    pub rank_effects: BTreeMap<String, RankEffect>,
+    /// What the number of ranks makes of the time of each instance; None where the models are of it.
+    pub rank_effects: Option<RankEffects>,
     /// Which of the seconds that the workload took the models predict, so that they are scored; None where it was not run.
     pub scored: Option<Seconds>,
 }
@@ -195,15 +195,18 @@ impl Place<'_, '_> {
 
 /// Adds what the number of ranks makes of an instance's time to each of its classes.
 ///
+/// # Arguments
+/// * `mpi_s` - what the instance spends in MPI, whichever class it has
+///
 /// # Returns
-/// Variance of what was added, seconds squared.
-fn add_effect(effect: &RankEffect, rows: &mut [(Row, Predicted)]) -> f64 {
+/// Variance of what was added to its computing, seconds squared.
+fn add_effect(effect: &RankEffect, mpi_s: f64, rows: &mut [(Row, Predicted)]) -> f64 {
     let current = rows.iter().find(|(row, _)| row.current);
     let Some(current_s) = current.map(|(row, _)| row.predicted_s) else {
         return 0.0;
     };
     for (row, predicted) in rows.iter_mut().filter(|(row, _)| !row.measured_only) {
-        let added_s = effect.added_s(current_s, predicted.time_s);
+        let added_s = effect.added_s(current_s, predicted.time_s) + mpi_s;
         predicted.time_s += added_s;
         row.predicted_s += added_s;
         row.interval_s = row.interval_s.map(|end| (end + added_s).max(0.0));
@@ -214,18 +217,19 @@ fn add_effect(effect: &RankEffect, rows: &mut [(Row, Predicted)]) -> f64 {
 /// The interval of one fresh run, where its spread is known.
 ///
 /// # Arguments
-/// * `variance_s2` - beside that of the models, seconds squared
+/// * `time_s` - that it is about
+/// * `variance_s2` - of the models and of what is beside them, seconds squared
 fn interval_s(
-    sum: &Predicted,
+    time_s: f64,
     variance_s2: f64,
     between_runs: Option<&BetweenRuns>,
 ) -> Option<[f64; 2]> {
     let between_runs = between_runs.filter(|between_runs| between_runs.is_known())?;
-    if sum.time_s <= 0.0 {
+    if time_s <= 0.0 {
         return Some([0.0, 0.0]);
     }
-    let relative = (sum.uncertainty.variance_s2() + variance_s2) / sum.time_s.powi(2);
-    Some(between_runs.interval_s(sum.time_s, relative, mastermind_models::LEVEL))
+    let relative = variance_s2 / time_s.powi(2);
+    Some(between_runs.interval_s(time_s, relative, mastermind_models::LEVEL))
 }
 
 /// What two sites cost together.
@@ -248,6 +252,8 @@ struct Composition<'a> {
     problem: Problem,
     /// Variance of what the number of ranks makes of all sites' times, seconds squared.
     ranks_s2: f64,
+    /// What all sites spend in MPI on that number, seconds.
+    mpi_s: f64,
     /// What two sites cost together with one class each.
     together: Vec<Together>,
     /// Whether every candidate must have its models.
@@ -287,6 +293,7 @@ impl<'a> Composition<'a> {
             rows: Vec::new(),
             problem: Problem::new(),
             ranks_s2: 0.0,
+            mpi_s: 0.0,
             together: Vec::new(),
             strict: options.strict,
             refused: Vec::new(),
@@ -305,8 +312,8 @@ impl<'a> Composition<'a> {
                 composition.measured_of.insert(instance, recorded);
             }
             let classes = candidates(alternatives.get(instance), class);
-            let effect = options.rank_effects.get(instance);
-            composition.add(&place, classes, effect, workload, models)?;
+            let effects = options.rank_effects.as_ref();
+            composition.add(&place, classes, effects, workload, models)?;
         }
         let mut refused = std::mem::take(&mut composition.refused);
         if !refused.is_empty() {
@@ -328,7 +335,7 @@ impl<'a> Composition<'a> {
         &mut self,
         place: &Place<'a, '_>,
         classes: Vec<&'a str>,
-        effect: Option<&RankEffect>,
+        effects: Option<&RankEffects>,
         workload: &Workload,
         models: &ModelSet,
     ) -> Result<(), Error> {
@@ -351,8 +358,14 @@ impl<'a> Composition<'a> {
                 all_missing.append(&mut missing);
             }
         }
-        if let Some(effect) = effect {
-            self.ranks_s2 += add_effect(effect, &mut rows);
+        let of_instance = |effects: &RankEffects| {
+            let mpi_s = effects.mpi_s(place.instance);
+            effects.computing.get(place.instance).map(|e| (*e, mpi_s))
+        };
+        let is_modelled = rows.iter().any(|(row, _)| !row.measured_only);
+        if let Some((effect, mpi_s)) = effects.and_then(of_instance).filter(|_| is_modelled) {
+            self.ranks_s2 += add_effect(&effect, mpi_s, &mut rows);
+            self.mpi_s += mpi_s;
             for (row, predicted) in &rows {
                 let at = classes.iter().position(|class| *class == row.class);
                 at.into_iter().for_each(|at| costs[at] = predicted.time_s);
@@ -529,6 +542,17 @@ impl<'a> Composition<'a> {
         let pairs = options.pairs.as_ref();
         let unseen_pairs = pairs.map_or_else(Vec::new, |pairs| pairs.unseen(&assembly));
         let unseen_s2 = pairs.map_or(0.0, |pairs| self.unseen_s2(&best.choice, pairs));
+        let variance_s2 = sum.uncertainty.variance_s2() + self.ranks_s2 + unseen_s2;
+        let computation_s = sum.time_s - self.mpi_s;
+        let between_runs = options.between_runs.as_ref();
+        let computing = interval_s(computation_s, variance_s2, between_runs);
+        let on_ranks = options.rank_effects.as_ref();
+        let on_ranks = on_ranks.map(|effects| OnRanks {
+            effects: effects.clone(),
+            computation_s,
+            computation_interval_s: computing,
+            mpi_s: self.mpi_s,
+        });
         let ranked = ranked.iter().map(|f| self.ranked(f, None)).collect();
         let mut without_model = self.without_model.clone();
         without_model.sort();
@@ -539,11 +563,7 @@ impl<'a> Composition<'a> {
             best: assembly,
             predicted_s: sum.time_s,
             current_s,
-            interval_s: interval_s(
-                &sum,
-                self.ranks_s2 + unseen_s2,
-                options.between_runs.as_ref(),
-            ),
+            interval_s: on_ranks.as_ref().map_or(computing, OnRanks::interval_s),
             spread_unknown: sum.unknown.into_iter().collect(),
             spread_unknown_s: sum.unknown_s,
             between_runs: options.between_runs,
@@ -551,7 +571,7 @@ impl<'a> Composition<'a> {
             interactions: options.interactions.clone(),
             unseen_pairs,
             unseen_pairs_s: unseen_s2.sqrt(),
-            rank_effects: options.rank_effects.clone(),
+            on_ranks,
             measured: self.measured,
             pruned: Vec::new(),
             proved: found.proved(),

@@ -7,7 +7,8 @@
 //!
 //! At each point of a grid over the range that the default class was measured in, the class of least expected time is taken where it
 //! is faster than the default rather than not, by all credible formulas of both, and by more than a hundredth; else the default. A call
-//! can be sent elsewhere at no cost, so a class that is likely to be faster need not be proved to be. Neighbours of one class are
+//! can be sent elsewhere at no cost, so a class that is likely to be faster need not be proved to be. Where calls were measured near a
+//! point, what they took beyond their models counts in ([`Nearby`]). Neighbours of one class are
 //! joined; where the last parameter's classes change, the place is found by halving.
 
 use std::collections::BTreeSet;
@@ -16,10 +17,11 @@ use mastermind_models::{Coordinate, Metric, Model, ModelSet, Total};
 use statrs::function::erf::erfc;
 
 use crate::error::Error;
+use crate::nearby::Nearby;
 use crate::workload::model_name;
 
 /// Points along a parameter, for methods of one, two, three, and more numeric parameters.
-const GRID: [usize; 4] = [192, 40, 16, 6];
+const GRID: [usize; 4] = [192, 40, 24, 6];
 
 /// Halvings of the distance between two points where the class changes.
 const HALVINGS: usize = 12;
@@ -108,6 +110,7 @@ impl Decisions {
 /// * `instance` - the site; errors name it
 /// * `classes` - the candidates, the default first; those without a model are never taken
 /// * `port_method` - the method, `PORT.METHOD`
+/// * `nearby` - measured times that correct predictions
 ///
 /// # Returns
 /// The table, without steps where every call goes to the default.
@@ -120,8 +123,10 @@ pub fn decide(
     classes: &[String],
     port_method: &str,
     metric: &Metric,
+    nearby: &Nearby,
 ) -> Result<Decisions, Error> {
     let site = Site {
+        nearby,
         models,
         instance,
         classes,
@@ -153,6 +158,7 @@ enum Tree {
 const DEFAULT: Tree = Tree::Class(0);
 
 struct Site<'a> {
+    nearby: &'a Nearby,
     models: &'a ModelSet,
     instance: &'a str,
     classes: &'a [String],
@@ -300,6 +306,8 @@ impl Site<'_> {
             let Some(expected) = expected else {
                 continue;
             };
+            let name = model_name(&self.classes[*place], self.port_method);
+            let expected = expected.times(self.nearby.factor(&name, at));
             if *place == 0 {
                 default = Some(expected.clone());
             }
@@ -403,6 +411,16 @@ impl Expected {
             formulas,
             deviation_s: ratio * by_coefficients.variance_s2().sqrt(),
         }))
+    }
+
+    /// The same where calls take so many times as long.
+    fn times(self, factor: f64) -> Self {
+        let formulas = self.formulas.into_iter();
+        Self {
+            time_s: factor * self.time_s,
+            formulas: formulas.map(|(s, weight)| (factor * s, weight)).collect(),
+            deviation_s: factor * self.deviation_s,
+        }
     }
 
     /// The probability that it is below another: over the formulas of both by their weights, each with a normal error.

@@ -23,6 +23,7 @@ mod choose;
 mod decide;
 mod error;
 mod interaction;
+mod nearby;
 pub mod optimise;
 mod plan;
 mod predicted;
@@ -35,12 +36,15 @@ mod workload;
 
 pub use between_runs::{BetweenRuns, EarlierSpread, LEAST_FREEDOM};
 pub use call_graph::{CallGraph, Calls, Distribution, OwnTime, Vertex, VertexId};
-pub use choose::{Choice, ChooseOptions, Doubt, Ranked, Row, choose, choose_with, problem_of};
+pub use choose::{
+    Choice, ChooseOptions, Doubt, OnRanks, Ranked, Row, choose, choose_with, problem_of,
+};
 pub use decide::{DecisionStep, Decisions, Next, Split, decide};
 pub use error::{Error, Lacking};
 pub use interaction::{Interaction, RunTimes, SiteTime, interactions};
+pub use nearby::Nearby;
 pub use plan::{Plan, plan};
-pub use ranks::{RANKS, RankEffect, rank_effects};
+pub use ranks::{MpiTime, RANKS, RankEffect, RankEffects, rank_effects};
 pub use requirement::{Attributes, Requirement, RequirementError};
 pub use scaling::{ScaledWorkload, Settings, SizedRun, scale_workload};
 pub use score::Seconds;

@@ -35,6 +35,8 @@ pub struct SizedRun {
     pub settings: Settings,
     /// Its calls.
     pub workload: Workload,
+    /// Processors that its ranks had between them; None where the records do not tell.
+    pub processors: Option<u32>,
 }
 
 /// A workload that was not run.
@@ -239,6 +241,8 @@ impl Group {
                 count,
                 measured_s: self.measured.wall_s / n_slots as f64,
                 processor_s: self.measured.processor_s / n_slots as f64,
+                computation_s: self.measured.computation_s / n_slots as f64,
+                mpi_s: self.measured.mpi_s / n_slots as f64,
             }
         };
         let calls = (0..n_slots).zip(&self.slots).map(slot);
@@ -274,6 +278,8 @@ fn groups(runs: &[&Workload]) -> BTreeMap<Key, Group> {
         let sum = measured.entry(key.clone()).or_default();
         sum.wall_s += call.measured_s * share;
         sum.processor_s += call.processor_s * share;
+        sum.computation_s += call.computation_s * share;
+        sum.mpi_s += call.mpi_s * share;
         calls
             .entry(key)
             .or_default()
@@ -321,11 +327,11 @@ fn cut(mut calls: Vec<(Vec<f64>, f64)>, measured: Recorded) -> Group {
 }
 
 /// Least squares over the points, and where it is to be told.
-pub(crate) struct Law {
+struct Law {
     /// For each point 1 and the logarithms of the settings.
-    pub rows: Vec<Vec<f64>>,
+    rows: Vec<Vec<f64>>,
     /// The same for what is wanted.
-    pub at: Vec<f64>,
+    at: Vec<f64>,
 }
 
 impl Law {
@@ -350,6 +356,8 @@ impl Law {
             measured: Recorded {
                 wall_s: measured(|m| m.wall_s),
                 processor_s: measured(|m| m.processor_s),
+                computation_s: measured(|m| m.computation_s),
+                mpi_s: measured(|m| m.mpi_s),
             },
             slots: slots.collect(),
         })
@@ -376,14 +384,6 @@ impl Law {
             slots.iter_mut().for_each(|slot| *slot *= whole / found);
         }
         Some(slots)
-    }
-
-    /// A quantity above 0 at what is wanted, as a power of the settings.
-    pub fn power(&self, values: &[f64]) -> Option<f64> {
-        let logs: Vec<f64> = values.iter().map(|v| v.ln()).collect();
-        let coefficients = self.solve(&logs)?;
-        let at = self.at.iter().zip(&coefficients).map(|(x, b)| x * b);
-        Some(at.sum::<f64>().exp())
     }
 
     /// A quantity at what is wanted, and the largest relative distance of a point from the law.

@@ -38,6 +38,14 @@ impl Recorded {
             Seconds::Wall => self.wall_s,
         }
     }
+
+    /// What calls took of these seconds without those in MPI.
+    pub fn computation_of(&self, seconds: Seconds) -> f64 {
+        match seconds {
+            Seconds::Processor => self.computation_s,
+            Seconds::Wall => self.wall_s - self.mpi_s,
+        }
+    }
 }
 
 /// What the calls of an instance took, if all of them went to one class.
@@ -47,6 +55,8 @@ pub(crate) fn recorded_with(calls: &[&Call], class: &str) -> Option<Recorded> {
     same.then(|| Recorded {
         processor_s: sum(|call| call.processor_s),
         wall_s: sum(|call| call.measured_s),
+        computation_s: sum(|call| call.computation_s),
+        mpi_s: sum(|call| call.mpi_s),
     })
 }
 

@@ -29,6 +29,10 @@ pub struct Call {
     /// The same as processor time: about their number times the median of one, which calls that waited for the processor do
     /// not move.
     pub processor_s: f64,
+    /// Of `processor_s` what they computed: the same without time in MPI.
+    pub computation_s: f64,
+    /// Of `measured_s` what they spent in MPI: moving data, and waiting for other ranks.
+    pub mpi_s: f64,
 }
 
 /// The calls of a run.
@@ -50,6 +54,8 @@ impl Workload {
         Recorded {
             processor_s: sum(|call| call.processor_s),
             wall_s: sum(|call| call.measured_s),
+            computation_s: sum(|call| call.computation_s),
+            mpi_s: sum(|call| call.mpi_s),
         }
     }
 }
@@ -61,6 +67,10 @@ pub struct Recorded {
     pub processor_s: f64,
     /// Wall time, seconds, with what calls waited for the processor.
     pub wall_s: f64,
+    /// Of the processor time that of computing, without MPI, seconds.
+    pub computation_s: f64,
+    /// Of the wall time that in MPI, seconds.
+    pub mpi_s: f64,
 }
 
 impl Recorded {

@@ -1,6 +1,8 @@
 //! Which class a call goes to where models cross.
 
-use mastermind_composition::{Decisions, Next, Split, decide, model_name};
+use mastermind_composition::{
+    Call, Decisions, Nearby, Next, Seconds, Split, Workload, decide, model_name,
+};
 use mastermind_models::{Coordinate, Metric, Model, ModelSet, Parameter, SampleSet, fit};
 
 const METHOD: &str = "solver.solve";
@@ -51,6 +53,7 @@ fn a_call_goes_to_the_class_that_is_faster_there() {
         &classes(&["a", "b", "unknown"]),
         METHOD,
         &Metric::Wall,
+        &Nearby::default(),
     )
     .unwrap();
     for q in 1..8 {
@@ -74,6 +77,7 @@ fn a_call_goes_to_the_class_that_is_faster_there() {
         &classes(&["b", "a"]),
         METHOD,
         &Metric::Wall,
+        &Nearby::default(),
     )
     .unwrap();
     assert_eq!(
@@ -95,7 +99,7 @@ fn a_class_gets_no_calls_of_sizes_that_it_was_not_measured_at() {
         models: [a, b].concat(),
     };
     let classes = classes(&["a", "b"]);
-    let decisions = decide(&models, "solver", &classes, METHOD, &Metric::Wall).unwrap();
+    let decisions = decide_by(&models, &classes, &Nearby::default());
     let found = [2.0, 29.0, 32.0, 39.0].map(|q| of(&decisions, q, "round"));
     assert_eq!(found, ["b", "b", "a", "a"]);
 }
@@ -114,7 +118,65 @@ fn what_is_as_fast_stays_where_it_is() {
         &classes(&["a", "b"]),
         METHOD,
         &Metric::Wall,
+        &Nearby::default(),
     )
     .unwrap();
     assert_eq!(decisions, Decisions::default());
+}
+
+fn decide_by(models: &ModelSet, classes: &[String], nearby: &Nearby) -> Decisions {
+    decide(models, "solver", classes, METHOD, &Metric::Wall, nearby).unwrap()
+}
+
+/// Times of both classes at many sizes, as their models tell them but for a factor.
+fn measured(factor: impl Fn(&str, f64) -> f64) -> Workload {
+    let call = |class: &str, q: f64, seconds: f64| Call {
+        instance: "solver".into(),
+        class: class.into(),
+        port_method: METHOD.into(),
+        coordinate: Coordinate::new().with("q", q).with("kind", "round"),
+        count: 10,
+        measured_s: 10.0 * seconds,
+        processor_s: 10.0 * seconds,
+        computation_s: 10.0 * seconds,
+        mpi_s: 0.0,
+    };
+    let sizes = (1..=40).map(f64::from);
+    let both = sizes.flat_map(|q| {
+        [("a", 10.0 + q), ("b", 12.0 + q)].map(|(class, s)| call(class, q, s * factor(class, q)))
+    });
+    Workload {
+        metric: Metric::Wall,
+        calls: both.collect(),
+    }
+}
+
+/// By its formula "b" is slower everywhere; between 16 and 24 it was measured to take half as long.
+#[test]
+fn sizes_that_were_measured_correct_the_models_nearby() {
+    let a = lines("a", 40, &[("round", 10.0, 1.0)]);
+    let b = lines("b", 40, &[("round", 12.0, 1.0)]);
+    let models = ModelSet {
+        models: [a, b].concat(),
+    };
+    let classes = classes(&["a", "b"]);
+    let near = |q: f64| (16.0..=24.0).contains(&q);
+    let half = |class: &str, q: f64| if class == "b" && near(q) { 0.5 } else { 1.0 };
+    let nearby = Nearby::of(&[measured(half)], &models, Seconds::Wall);
+    assert!(nearby.is_known());
+    let decisions = decide_by(&models, &classes, &nearby);
+    for q in [18.0, 20.0, 22.0] {
+        assert_eq!(of(&decisions, q, "round"), "b", "{q}");
+    }
+    for q in [2.0, 8.0, 34.0, 40.0] {
+        assert_eq!(of(&decisions, q, "round"), "a", "{q}");
+    }
+    // Of another kind nothing was measured.
+    let flat = Coordinate::new().with("q", 20.0).with("kind", "flat");
+    assert_eq!(nearby.factor(&model_name("b", METHOD), &flat), 1.0);
+    // Times that are off by chance, one up and the next down, tell nothing of one another.
+    let chance = |_: &str, q: f64| if q % 2.0 == 0.0 { 1.3 } else { 0.75 };
+    let nearby = Nearby::of(&[measured(chance)], &models, Seconds::Wall);
+    assert!(!nearby.is_known());
+    assert_eq!(decide_by(&models, &classes, &nearby).steps, []);
 }

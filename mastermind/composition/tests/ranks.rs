@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use mastermind_composition::{
-    Alternatives, Assembly, BetweenRuns, Call, ChooseOptions, EarlierSpread, Error, RunTimes,
-    Seconds, SeenPairs, Settings, SiteTime, SizedRun, Workload, choose_with, model_name,
+    Alternatives, Assembly, BetweenRuns, Call, Choice, ChooseOptions, EarlierSpread, Error,
+    RunTimes, Seconds, SeenPairs, Settings, SiteTime, SizedRun, Workload, choose_with, model_name,
     rank_effects, scale_workload,
 };
 use mastermind_models::{Coordinate, Metric, ModelSet, Parameter, SampleSet, fit};
@@ -34,33 +34,49 @@ fn models() -> ModelSet {
     }
 }
 
+/// Whether what a rank waits for is measured: in the time in MPI that calls spend, or as if they computed.
+#[derive(Clone, Copy, PartialEq)]
+enum Waits {
+    InMpi,
+    Unmeasured,
+}
+
 /// What a run takes: the flux as its model tells on any number of ranks, the mesh `1 + wait` times as much.
-fn run(size: f64, ranks: f64, wait: f64) -> SizedRun {
-    let call = |instance: &str, class: &str, port_method: &str, seconds: f64| Call {
+fn run(size: f64, ranks: f64, wait: f64, waits: Waits) -> SizedRun {
+    let call = |instance: &str, class: &str, port_method: &str, seconds: f64, mpi_s: f64| Call {
         instance: instance.into(),
         class: class.into(),
         port_method: port_method.into(),
         coordinate: Coordinate::new().with("q", size),
         count: 100,
-        measured_s: 100.0 * seconds,
-        processor_s: 100.0 * seconds,
+        measured_s: 100.0 * (seconds + mpi_s),
+        processor_s: 100.0 * (seconds + mpi_s),
+        computation_s: 100.0 * seconds,
+        mpi_s: 100.0 * mpi_s,
+    };
+    let (mesh_s, wait_s) = (1e-3 * size, 1e-3 * size * wait);
+    let (mesh_s, wait_s) = match waits {
+        Waits::InMpi => (mesh_s, wait_s),
+        Waits::Unmeasured => (mesh_s + wait_s, 0.0),
     };
     SizedRun {
         settings: [("mesh.n".to_owned(), size), ("ranks".to_owned(), ranks)].into(),
         workload: Workload {
             metric: Metric::Wall,
             calls: vec![
-                call("flux", "Slow", "flux.compute", 2e-3 * size),
-                call("mesh", "Mesh", "mesh.exchange", 1e-3 * size * (1.0 + wait)),
+                call("flux", "Slow", "flux.compute", 2e-3 * size, 0.0),
+                call("mesh", "Mesh", "mesh.exchange", mesh_s, wait_s),
             ],
         },
+        processors: Some(2),
     }
 }
 
 /// One rank waits for nothing, two wait for half of what a call takes, the less the larger the mesh is.
-fn runs() -> Vec<SizedRun> {
+fn runs(waits: Waits) -> Vec<SizedRun> {
     let sizes = [2.0, 4.0, 8.0];
-    let of = |ranks: f64| sizes.map(|n| run(n, ranks, if ranks > 1.0 { 2.0 / n } else { 0.0 }));
+    let wait = |n: f64, ranks: f64| if ranks > 1.0 { ranks / n } else { 0.0 };
+    let of = |ranks: f64| sizes.map(|n| run(n, ranks, wait(n, ranks), waits));
     [of(1.0), of(2.0)].concat()
 }
 
@@ -78,62 +94,99 @@ fn alternatives() -> Alternatives {
     Alternatives::from([("flux".into(), vec!["Slow".into(), "Fast".into()])])
 }
 
-#[test]
-fn what_two_ranks_wait_is_told_by_runs_on_two_ranks() {
-    let (runs, models) = (runs(), models());
-    let told = |size: f64, ranks: f64| {
-        let wanted = wanted(size, ranks);
-        let options = ChooseOptions {
-            rank_effects: rank_effects(&runs, &wanted, &models, Seconds::Wall).unwrap(),
-            ..ChooseOptions::default()
-        };
-        let scaled = scale_workload(&runs, &wanted).unwrap();
-        choose_with(
-            &scaled.workload,
-            &alternatives(),
-            &assembly(),
-            &models,
-            &options,
-        )
-        .unwrap()
+/// Quiet runs: the interval is of the parts that ranks add, and hardly of more.
+fn told(runs: &[SizedRun], size: f64, ranks: f64) -> Choice {
+    let (models, wanted) = (models(), wanted(size, ranks));
+    let earlier = EarlierSpread {
+        deviation: 0.01,
+        freedom: 20.0,
     };
-    // 100 calls of 8: 1.6 s of the flux, 0.8 s of the mesh, and a quarter more of that on two ranks.
-    let one = told(8.0, 1.0);
+    let options = ChooseOptions {
+        rank_effects: rank_effects(runs, &wanted, &models, Seconds::Wall).unwrap(),
+        between_runs: BetweenRuns::pooled(&[], Some(earlier)),
+        ..ChooseOptions::default()
+    };
+    let workload = scale_workload(runs, &wanted).unwrap().workload;
+    choose_with(&workload, &alternatives(), &assembly(), &models, &options).unwrap()
+}
+
+fn assert_near(found: f64, expected: f64, within: f64) {
     assert!(
-        (one.current_s / 2.4 - 1.0).abs() < 0.01,
-        "{}",
-        one.current_s
-    );
-    let two = told(8.0, 2.0);
-    assert!(
-        (two.current_s / 2.6 - 1.0).abs() < 0.02,
-        "{}",
-        two.current_s
-    );
-    // The flux waits for nobody, so that the other class is as much faster as it is.
-    assert!(
-        (two.predicted_s / 1.8 - 1.0).abs() < 0.02,
-        "{}",
-        two.predicted_s
-    );
-    assert_eq!(two.best["flux"], "Fast");
-    assert!(
-        two.rank_effects["mesh"].ratio > 1.2,
-        "{:?}",
-        two.rank_effects
-    );
-    // A size more, where the wait is half as long: 3.2 s, 1.6 s and 0.2 s.
-    let larger = told(16.0, 2.0);
-    assert!(
-        (larger.current_s / 5.0 - 1.0).abs() < 0.03,
-        "{}",
-        larger.current_s
+        (found / expected - 1.0).abs() < within,
+        "{found}, {expected}"
     );
 }
 
 #[test]
+fn what_two_ranks_wait_is_told_by_runs_on_two_ranks() {
+    for waits in [Waits::InMpi, Waits::Unmeasured] {
+        let runs = runs(waits);
+        // 100 calls of 8: 1.6 s of the flux, 0.8 s of the mesh, and a quarter more of that on two ranks.
+        assert_near(told(&runs, 8.0, 1.0).current_s, 2.4, 0.01);
+        let two = told(&runs, 8.0, 2.0);
+        assert_near(two.current_s, 2.6, 0.02);
+        // The flux waits for nobody, so that the other class is as much faster as it is.
+        assert_near(two.predicted_s, 1.8, 0.02);
+        assert_eq!(two.best["flux"], "Fast");
+        // A size more, where the wait is half as long: 3.2 s, 1.6 s and 0.2 s.
+        let larger = told(&runs, 16.0, 2.0);
+        assert_near(larger.current_s, 5.0, 0.03);
+        let on_ranks = larger.on_ranks.unwrap();
+        assert!(!on_ranks.effects.is_oversubscribed());
+        let (mesh, mpi) = (&on_ranks.effects.computing["mesh"], &on_ranks.effects.mpi);
+        match waits {
+            Waits::InMpi => {
+                assert_near(mesh.ratio, 1.0, 0.01);
+                assert_near(mpi.as_ref().unwrap().seconds, 0.2, 0.01);
+                // The best assembly: half of what the flux takes, and the mesh.
+                assert_near(on_ranks.computation_s, 3.2, 0.01);
+                assert_near(on_ranks.mpi_s, 0.2, 0.01);
+            }
+            Waits::Unmeasured => {
+                assert_near(mesh.ratio, 1.125, 0.02);
+                assert_eq!(mpi, &None);
+            }
+        }
+    }
+}
+
+/// Four ranks of two processors wait as long as it pleases the system, and compute what they always do.
+#[test]
+fn time_in_mpi_has_an_interval_of_its_own() {
+    let uneven = [0.5, 2.0, 0.7, 1.5, 0.4, 1.8];
+    let sizes = [2.0, 2.0, 4.0, 4.0, 8.0, 8.0];
+    let rows = sizes.iter().zip(uneven);
+    let runs: Vec<SizedRun> = rows
+        .map(|(n, wait)| run(*n, 4.0, wait, Waits::InMpi))
+        .collect();
+    let four = told(&runs, 8.0, 4.0);
+    let on_ranks = four.on_ranks.unwrap();
+    assert!(on_ranks.effects.is_oversubscribed(), "of 2 processors");
+    let [low, high] = on_ranks.computation_interval_s.unwrap();
+    assert_near(on_ranks.computation_s, 1.6, 0.01);
+    assert!(low > 1.5 && high < 1.7, "{low} to {high}");
+    let mpi = on_ranks.effects.mpi.clone().unwrap();
+    let [low, high] = mpi.interval_s.unwrap();
+    // What waits of 0.4 and 1.8 times the mesh's 0.8 s take, and more: these are two runs of many.
+    assert!(low < 0.32 && high > 1.44, "{low} to {high}");
+    let [whole_low, whole_high] = four.interval_s.unwrap();
+    assert_near(four.predicted_s, on_ranks.computation_s + mpi.seconds, 1e-9);
+    assert!(
+        whole_high > 1.6 + 1.44 && whole_low > 1.5,
+        "{whole_low} to {whole_high}"
+    );
+    // Two runs tell a line, and nothing of how far off others are.
+    let few = [runs[0].clone(), runs[5].clone()];
+    let few = told(&few, 8.0, 4.0);
+    assert_eq!(few.interval_s, None);
+    let on_ranks = few.on_ranks.unwrap();
+    assert_eq!(on_ranks.effects.mpi.unwrap().interval_s, None);
+    assert!(on_ranks.computation_interval_s.is_some());
+}
+
+#[test]
 fn ranks_that_no_run_had_are_refused() {
-    let (runs, models) = (runs(), models());
+    let (runs, models) = (runs(Waits::InMpi), models());
     let refused = rank_effects(&runs, &wanted(8.0, 4.0), &models, Seconds::Wall).unwrap_err();
     assert!(matches!(&refused, Error::RanksNotRun { wanted: 4, found } if *found == [1, 2]));
     let text = refused.to_string();
@@ -141,11 +194,11 @@ fn ranks_that_no_run_had_are_refused() {
         text.starts_with("cannot predict 4 ranks: the runs have 1, 2, expected one with 4; "),
         "{text}"
     );
-    // Models of one number of ranks are of that one.
-    let two = runs.into_iter().filter(|run| run.settings["ranks"] == 2.0);
-    let two: Vec<_> = two.collect();
-    let effects = rank_effects(&two, &wanted(16.0, 2.0), &models, Seconds::Wall).unwrap();
-    assert_eq!(effects.len(), 0);
+    // Models of one number of ranks that spend nothing in MPI are of that one.
+    let one = runs.into_iter().filter(|run| run.settings["ranks"] == 1.0);
+    let one: Vec<_> = one.collect();
+    let effects = rank_effects(&one, &wanted(16.0, 1.0), &models, Seconds::Wall).unwrap();
+    assert_eq!(effects, None);
 }
 
 /// The run shows the slow flux with the mesh, so that the fast one with it is a pair that nobody has seen.
@@ -170,7 +223,7 @@ fn a_pair_that_was_never_seen_makes_the_interval_wider() {
             pairs,
             ..ChooseOptions::default()
         };
-        let workload = run(8.0, 1.0, 0.0).workload;
+        let workload = run(8.0, 1.0, 0.0, Waits::InMpi).workload;
         choose_with(&workload, &alternatives(), &assembly(), &models(), &options).unwrap()
     };
     let half_width =

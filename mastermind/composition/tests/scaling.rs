@@ -18,6 +18,8 @@ fn call(instance: &str, coordinate: Coordinate, count: u64, measured_s: f64) -> 
         count,
         measured_s,
         processor_s: 0.5 * measured_s,
+        computation_s: 0.5 * measured_s,
+        mpi_s: 0.0,
     }
 }
 
@@ -45,6 +47,7 @@ fn run(nx: f64, ny: f64, ranks: f64) -> SizedRun {
             metric: Metric::Wall,
             calls,
         },
+        processors: None,
     }
 }
 
@@ -115,6 +118,7 @@ fn patches_with_ghost_cells_are_told_exactly() {
                 metric: Metric::Wall,
                 calls: vec![call("flux", at, (2.0 * nx) as u64, 0.0)],
             },
+            processors: None,
         }
     };
     let runs = [48.0, 72.0, 96.0].map(run);

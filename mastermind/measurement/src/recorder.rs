@@ -1,6 +1,6 @@
 //! The recorder of one rank: its threads' logs, and what all of them define.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::c_void;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +10,9 @@ use mastermind_records::definition::{
     CALL_SITE_UNIT, COMMUNICATOR_UNIT, MPI_CLASS, MethodDefinition, MpiRoutineDefinition,
     ParameterDefinition, RANK_UNIT, RunDefinition,
 };
-use mastermind_records::{ChunkSizes, Definition, LogTotals, ProfileSums, RecordsError};
+use mastermind_records::{
+    ChunkSizes, Definition, LogIdentity, LogTotals, ProfileSums, RecordsError, RunningSums,
+};
 
 use crate::clock::Clock;
 use crate::functions::FUNCTIONS;
@@ -237,6 +239,13 @@ impl RunRecorder {
         self.shared
             .as_ref()
             .map_or(0, |shared| shared.clock().now())
+    }
+
+    /// What the full chunks of each log of this rank come to: whoever follows them may leave these out
+    /// ([`mastermind_records::RunFollower::skip`]).
+    pub fn running_sums(&self) -> BTreeMap<LogIdentity, RunningSums> {
+        let shared = self.shared.as_ref();
+        shared.map_or_else(BTreeMap::new, |shared| shared.running_sums())
     }
 
     /// Sums up what this rank has recorded so far. What is recorded later goes by the same clock rate, so that the sums

@@ -12,7 +12,7 @@ use mastermind_records::definition::{
     ClockDefinition, MethodDefinition, MpiRoutineDefinition, RunDefinition,
 };
 use mastermind_records::{
-    Calibration, ChunkPreparer, Definition, LogIdentity, LogWriter, RecordsError, Run,
+    Calibration, ChunkPreparer, Definition, LogIdentity, LogWriter, RecordsError, Run, RunningSums,
 };
 use memmap2::MmapMut;
 use rustix::thread::{Pid, gettid};
@@ -553,6 +553,16 @@ impl Shared {
             .clone();
         // SAFETY: as above.
         unsafe { &mut *log.0 }.define_call_path(parent, &method)
+    }
+
+    /// What the full chunks of each log come to.
+    pub(crate) fn running_sums(&self) -> BTreeMap<LogIdentity, RunningSums> {
+        let logs = locked(&self.logs);
+        // SAFETY: a log lives as long as it is in the list; its sums may be read while its thread records.
+        let of_log = |log: &LogPointer| unsafe { &*log.0 }.running_sums();
+        let sums = logs.all.iter().map(of_log);
+        sums.filter_map(|(path, sums)| Some((LogIdentity::from_path(&path)?, sums)))
+            .collect()
     }
 
     /// The logs of this rank, for sums.

@@ -1,7 +1,7 @@
 """Types of the package."""
 
 from os import PathLike
-from typing import Any, Optional, Sequence, Tuple, Union
+from typing import Any, Mapping, Optional, Sequence, Tuple, Union
 
 Path = Union[str, PathLike[str]]
 Numbers = Union[float, Sequence[float]]
@@ -97,4 +97,8 @@ def choose(
     best: int = 1,
     pareto: Optional[str] = None,
     strict: bool = False,
+    set: Mapping[str, float] = {},
+    ranks: Optional[int] = None,
+    runs: Optional[Path] = None,
+    earlier: Optional[Path] = None,
 ) -> dict[str, Any]: ...

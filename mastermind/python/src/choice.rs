@@ -1,22 +1,30 @@
 //! The best assembly.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::{Path, PathBuf};
 
 use cca_core::Assembly;
-use mastermind_component::workload;
-use mastermind_composition::{ChooseOptions, Requirement, Seconds, choose_with};
-use mastermind_models::Metric;
+use mastermind_component::{Asked, Basis};
+use mastermind_composition::{Choice, ChooseOptions, Requirement, choose_with};
+use mastermind_records::Run as Records;
 use pyo3::prelude::*;
 
 use crate::convert::{document, error};
 use crate::model::Models;
 use crate::run::Run;
 
-/// Chooses the best assembly for a recorded workload, as `mastermind choose` without `--runs` does: a dictionary, as its JSON document.
+/// Why nothing was chosen.
+type Failure = Box<dyn Error + Send + Sync>;
+
+/// Chooses the best assembly for a recorded workload, as `mastermind choose` does: a dictionary, as its JSON document.
 ///
 /// Models that came with libraries are not looked for; the command line does that.
 #[pyfunction]
-#[pyo3(signature = (assembly, models, run, *, require=Vec::new(), best=1, pareto=None, strict=false))]
+#[pyo3(signature = (
+    assembly, models, run, *, require=Vec::new(), best=1, pareto=None, strict=false, set=BTreeMap::new(), ranks=None, runs=None,
+    earlier=None
+))]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments in Python")]
 pub(crate) fn choose<'py>(
     py: Python<'py>,
@@ -27,27 +35,55 @@ pub(crate) fn choose<'py>(
     best: usize,
     pareto: Option<String>,
     strict: bool,
+    set: BTreeMap<String, f64>,
+    ranks: Option<u32>,
+    runs: Option<PathBuf>,
+    earlier: Option<PathBuf>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let assembly = Assembly::read(&assembly).map_err(error)?;
     let requirements = require.iter().map(|text| Requirement::parse(text));
     let requirements = requirements.collect::<Result<_, _>>().map_err(error)?;
-    let choice = py.detach(|| {
-        let mut calls = workload(&run.run, Metric::Wall);
-        // What the assembly does not have, such as the program that started it, cannot be chosen.
-        calls
-            .calls
-            .retain(|call| assembly.instances.contains_key(&call.instance));
-        let options = ChooseOptions {
-            n_best: best.max(1),
-            requirements,
-            attributes: assembly.attributes.clone(),
-            pareto,
-            strict,
-            scored: Some(Seconds::predicted_by(&models.models)),
-            ..ChooseOptions::default()
-        };
-        let (alternatives, instances) = (&assembly.alternatives, &assembly.instances);
-        choose_with(&calls, alternatives, instances, &models.models, &options)
-    });
-    document(py, &choice.map_err(error)?)
+    let set = set.into_iter().map(|(key, value)| (key, value.to_string()));
+    let asked = Asked {
+        set: set.collect(),
+        ranks,
+        runs,
+        earlier,
+    };
+    let wishes = ChooseOptions {
+        n_best: best.max(1),
+        requirements,
+        pareto,
+        strict,
+        ..ChooseOptions::default()
+    };
+    let choice = py.detach(|| chosen(&assembly, models, run, &asked, wishes));
+    document(py, &choice.map_err(|failure| error(&*failure))?)
+}
+
+fn chosen(
+    assembly: &Path,
+    models: &Models,
+    run: &Run,
+    asked: &Asked,
+    wishes: ChooseOptions,
+) -> Result<Choice, Failure> {
+    let assembly = Assembly::read(assembly)?;
+    let models = &models.models;
+    let open = |folder: &Path| -> Result<_, Failure> { Ok(Records::open(folder)?) };
+    let basis = Basis::new(&run.run, &assembly, models, asked, open)?;
+    let options = ChooseOptions {
+        n_best: wishes.n_best,
+        requirements: wishes.requirements,
+        pareto: wishes.pareto,
+        strict: wishes.strict,
+        ..basis.options
+    };
+    let (alternatives, instances) = (&assembly.alternatives, &assembly.instances);
+    Ok(choose_with(
+        &basis.workload,
+        alternatives,
+        instances,
+        models,
+        &options,
+    )?)
 }

@@ -62,6 +62,8 @@ pub struct RunDefinition {
     pub ranks: u32,
     /// Name of the machine of this rank.
     pub host: String,
+    /// Processors that work on that machine; 0 where that is not known.
+    pub processors: u32,
     /// Process of this rank.
     pub process: u32,
     /// Process of the rank, where a child that it forked wrote the log.

@@ -43,6 +43,19 @@ pub(crate) struct LogPlace {
     open: Vec<(u64, Inner)>,
 }
 
+impl LogPlace {
+    /// A place further on, where nothing is known of the calls that are open.
+    ///
+    /// # Arguments
+    /// * `word` - from the beginning of the entries
+    pub(crate) fn behind(&self, word: usize) -> Self {
+        LogPlace {
+            records: self.records.behind(word),
+            open: Vec::new(),
+        }
+    }
+}
+
 impl<'a> ExclusiveTimes<'a> {
     /// From a place of such an iteration on.
     pub(crate) fn resume(log: &'a Log, place: &LogPlace) -> Self {

@@ -19,12 +19,14 @@
 //! # Ok::<(), mastermind_records::RecordsError>(())
 //! ```
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::error::RecordsError;
 use crate::exclusive::{Exclusive, ExclusiveTimes, LogPlace};
-use crate::log::Log;
+use crate::layout::LogIdentity;
+use crate::log::{Log, RunningSums};
 use crate::records::Record;
 use crate::run::log_paths;
 
@@ -54,6 +56,32 @@ struct FollowedLog {
     place: LogPlace,
     /// Records up to that place.
     n_read: u64,
+    /// After records were left out: calls that began before, clock ticks, are not whole. At first it is that of the first record.
+    whole_from: WholeFrom,
+}
+
+/// From when on all calls made from a call are given out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WholeFrom {
+    Beginning,
+    /// Behind the next record, which may be of a call that others were made from.
+    NextRecord,
+    Ticks(u64),
+}
+
+impl WholeFrom {
+    /// Whether all calls that were made from a call are given out.
+    #[inline]
+    fn has(&mut self, record: &Record<'_>) -> bool {
+        match *self {
+            WholeFrom::Beginning => true,
+            WholeFrom::Ticks(from) => record.start_ticks >= from,
+            WholeFrom::NextRecord => {
+                *self = WholeFrom::Ticks(record.start_ticks.saturating_add(record.wall_ticks));
+                false
+            }
+        }
+    }
 }
 
 /// Some records of one log, one after the other. It goes on with the next one if that is of the same log and was read right
@@ -85,10 +113,50 @@ impl RunFollower {
     /// # Errors
     /// The directory cannot be read; a log is gone, or another has its name.
     pub fn refresh(&mut self) -> Result<(), RecordsError> {
+        self.refresh_within(u64::MAX).map(drop)
+    }
+
+    /// The same of a part: who must not spend more on it looks at the others later, or leaves them out ([`RunFollower::skip`]).
+    ///
+    /// # Arguments
+    /// * `most_bytes` - about so many of each log that is known
+    ///
+    /// # Returns
+    /// Bytes that are left.
+    ///
+    /// # Errors
+    /// As [`RunFollower::refresh`].
+    pub fn refresh_within(&mut self, most_bytes: u64) -> Result<u64, RecordsError> {
+        let most_words = usize::try_from(most_bytes / 8).unwrap_or(usize::MAX);
+        let mut left = 0;
         for followed in &mut self.logs {
-            followed.log.refresh()?;
+            left += 8 * followed.log.refresh(most_words)? as u64;
         }
-        self.find_logs()
+        self.find_logs()?;
+        Ok(left)
+    }
+
+    /// Leaves out what was not given out of the full chunks of logs that this process writes. Calls that have begun before are left out
+    /// as well, since what was called from them is not known.
+    ///
+    /// # Arguments
+    /// * `sums` - what each writer says ([`crate::LogWriter::running_sums`])
+    ///
+    /// # Returns
+    /// How many records are left out, those without which calls are not whole not counted.
+    pub fn skip(&mut self, mut sums: BTreeMap<LogIdentity, RunningSums>) -> u64 {
+        let mut skipped = 0;
+        for followed in &mut self.logs {
+            let known = sums.remove(&followed.log.identity());
+            if !known.is_some_and(|known| followed.log.skip_to(known)) {
+                continue;
+            }
+            followed.place = followed.place.behind(followed.log.n_words());
+            skipped += followed.log.n_records().saturating_sub(followed.n_read);
+            followed.n_read = followed.log.n_records();
+            followed.whole_from = WholeFrom::NextRecord;
+        }
+        skipped
     }
 
     /// Looks for logs that came, unless the directory is as it was.
@@ -115,6 +183,7 @@ impl RunFollower {
                 log,
                 place: LogPlace::default(),
                 n_read: 0,
+                whole_from: WholeFrom::Beginning,
             });
         }
         Ok(())
@@ -152,7 +221,9 @@ impl RunFollower {
             let Some((record, own)) = records.next_record() else {
                 break;
             };
-            each(&record, own);
+            if followed.whole_from.has(&record) {
+                each(&record, own);
+            }
             n_records += 1;
         }
         let end = records.place();

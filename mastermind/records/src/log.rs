@@ -573,54 +573,6 @@ impl Log {
         self.file.keep_open();
     }
 
-    /// Takes in what was committed since the log was opened or refreshed; only that is read.
-    ///
-    /// # Errors
-    /// [`RecordsError::Io`] if the file is gone or another has its name.
-    pub(crate) fn refresh(&mut self) -> Result<(), RecordsError> {
-        let file = self.file.open().ok_or_else(|| {
-            let gone = std::io::Error::from(std::io::ErrorKind::NotFound);
-            RecordsError::io("follow record log", &self.path)(gone)
-        })?;
-        let Some(header) = HeaderWords::read_first_page(&file) else {
-            return Ok(());
-        };
-        let header = header.get();
-        let bytes = file.metadata().map_or(0, |metadata| metadata.len());
-        let there = bytes.saturating_sub(self.file.entries_at()) as usize / WORD;
-        // Where it changes just then, the next time.
-        let Some(committed) = header.committed_bytes() else {
-            return Ok(());
-        };
-        let claimed = committed / WORD as u64;
-        let end = there.min(usize::try_from(claimed).unwrap_or(usize::MAX));
-        if end > self.n_words {
-            self.take_in(end);
-        }
-        self.finished = header.finished.load(Ordering::Relaxed) == 1;
-        self.dropped = header.cells.dropped.load(Ordering::Relaxed);
-        let latest = header.calibrations[1..].iter();
-        let latest = latest.filter_map(|cell| cell.load().flatten());
-        self.time = self.time_base(latest.max_by_key(|latest| latest.ns));
-        Ok(())
-    }
-
-    /// Reads the entries up to word `end`.
-    fn take_in(&mut self, end: usize) {
-        self.totals = OnceLock::new();
-        let begin = self.n_words;
-        self.definitions.believe_at_most(end);
-        let memory = std::mem::take(&mut self.latest.1);
-        let mut window = self.file.window(begin, end).with_memory(memory);
-        let scanned = scan(&mut window, begin, &mut self.definitions);
-        self.n_words = window.end();
-        self.latest = window.into_words();
-        self.n_records += scanned.n_records;
-        self.last = scanned.last.or(self.last);
-        self.add_damage(&scanned);
-        self.gaps.extend(scanned.gaps);
-    }
-
     /// Takes note of what a scan could not read.
     fn add_damage(&mut self, scanned: &Scanned) {
         for gap in &scanned.gaps {
@@ -773,5 +725,6 @@ fn is_mapped_for_writing(file: &File) -> bool {
     is_locked
 }
 
+mod following;
 #[cfg(test)]
 mod tests;

@@ -221,6 +221,17 @@ pub(crate) struct RecordsPlace {
     next_seq: u64,
 }
 
+impl RecordsPlace {
+    /// A place further on.
+    pub(crate) fn behind(&self, word: usize) -> Self {
+        RecordsPlace {
+            word,
+            pending: Vec::new(),
+            next_seq: self.next_seq,
+        }
+    }
+}
+
 /// A call seen through its children before its own record.
 #[derive(Clone, Copy, Debug)]
 struct Pending {

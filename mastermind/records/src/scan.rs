@@ -53,16 +53,25 @@ impl Scanned {
 /// * `window` - on the entries
 /// * `at` - where they begin
 /// * `definitions` - receives what is defined
-pub(crate) fn scan(
+pub(crate) fn scan(window: &mut Window<'_>, at: usize, definitions: &mut Definitions) -> Scanned {
+    scan_until(window, at, usize::MAX, definitions)
+}
+
+/// The same of the first entries only.
+///
+/// # Arguments
+/// * `until` - the last entry is about there: what is in memory with it is checked too
+pub(crate) fn scan_until(
     window: &mut Window<'_>,
     mut at: usize,
+    until: usize,
     definitions: &mut Definitions,
 ) -> Scanned {
     let mut scanned = Scanned {
         end: at,
         ..Scanned::default()
     };
-    while at < window.end() {
+    while at < window.end().min(until) {
         let words = window.from(at, MAX_RECORD_WORDS);
         let mut n_words = 0;
         while let Some(record) = record(&words[n_words..]) {

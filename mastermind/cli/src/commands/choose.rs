@@ -1,29 +1,23 @@
 //! `mastermind choose`: the best assembly among the alternatives.
 
 mod dispatch;
-mod runs;
 
-use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use cca_core::Assembly;
 use clap::Args;
-use mastermind_component::workload;
+use mastermind_component::{Asked, Basis};
 use mastermind_composition::optimise::cfn;
 use mastermind_composition::{
-    BetweenRuns, Choice, ChooseOptions, Doubt, Interaction, LEAST_FREEDOM, RankEffect, Ranked,
-    Requirement, Row, ScaledWorkload, Seconds, SeenPairs, UnseenPair, choose_with, interactions,
-    problem_of,
+    Choice, ChooseOptions, Doubt, Interaction, LEAST_FREEDOM, Nearby, OnRanks, RankEffect, Ranked,
+    Requirement, Row, ScaledWorkload, Seconds, UnseenPair, choose_with, problem_of,
 };
-use mastermind_models::Metric;
 use serde::Serialize;
 
 use self::dispatch::{Dispatched, Sites};
-use self::runs::{Runs, classes_of, earlier_spread};
-use crate::commands::plan::joined;
 use crate::commands::predict::read_models;
 use crate::commands::profile::tell_missing_records;
 use crate::destination::Force;
@@ -37,11 +31,8 @@ const EXPORTED_DECIMALS: usize = 9;
 /// Relative distance of a number of calls from a power of the settings up to which nothing is said.
 const TOLERATED_MISFIT: f64 = 0.1;
 
-/// Relative change of an instance's time by the number of ranks from which on it is told.
+/// Relative change of an instance's time by the number of ranks from which on it is told, and its part of the total.
 const WORTH_TELLING: f64 = 0.02;
-
-/// Degrees of freedom that earlier runs count for at most.
-const MOST_EARLIER: f64 = 20.0;
 
 /// Choose the best assembly for a recorded workload.
 #[derive(Args)]
@@ -90,7 +81,8 @@ pub struct Choose {
     #[arg(short, long, value_name = "ASSEMBLY2")]
     output: Option<PathBuf>,
     /// Write to ASSEMBLY2 one in which each call goes to the class expected to be fastest for its parameters, and those outside
-    /// the measured range to the best one for all calls; the tables lie beside it
+    /// the measured range to the best one for all calls; the tables lie beside it. Sizes measured in the runs of --runs correct the
+    /// models nearby
     #[arg(long, requires = "output")]
     dispatch: bool,
     #[command(flatten)]
@@ -133,53 +125,25 @@ impl Choose {
         let shipped = add_shipped(&mut models, &assembly, self.shown)?;
         tell_shipped(&shipped);
         let run = super::profile::open(&self.records)?;
-        let mut calls = workload(&run, Metric::Wall);
         tell_missing_records(
             &run,
             "they are predicted at the mean size of their class, those of unknown size not at all",
         );
-        let any_calls = !calls.calls.is_empty();
-        // What the assembly does not have, such as the program that started it, cannot be chosen.
-        calls
-            .calls
-            .retain(|call| assembly.instances.contains_key(&call.instance));
-        if any_calls && calls.calls.is_empty() {
-            bail!(
-                "cannot choose for records \"{}\": calls of other instances, expected some of an instance of assembly \"{}\"",
-                self.records.display(),
-                assembly.assembly.name
-            );
-        }
-        let runs = self.runs.as_deref();
-        let runs = runs
-            .map(|folder| Runs::read(folder, &assembly))
-            .transpose()?;
-        let mut rank_effects = BTreeMap::new();
-        let is_scaled = !self.set.is_empty() || self.ranks.is_some();
-        if let Some(runs) = runs.as_ref().filter(|_| is_scaled) {
-            let ranks = self.ranks.map(NonZeroU32::get);
-            let (scaled, effects) = runs.scaled(&run, &assembly, &self.set, ranks, &models)?;
-            warn_of_scaling(&scaled);
-            calls = scaled.workload;
-            rank_effects = effects;
-        }
-        let seconds = Seconds::predicted_by(&models);
-        let joined = joined(&assembly);
-        let times = runs.as_ref().map(|runs| runs.times_like(&run));
-        let times = times.unwrap_or_default();
-        let mut pairs = SeenPairs::of(&times, &joined);
-        pairs.see(&classes_of(&run, &assembly));
+        let asked = Asked {
+            set: self.set.clone(),
+            ranks: self.ranks.map(NonZeroU32::get),
+            runs: self.runs.clone(),
+            earlier: self.earlier.clone(),
+        };
+        let basis = Basis::new(&run, &assembly, &models, &asked, super::profile::open)?;
+        basis.scaling.iter().for_each(warn_of_scaling);
+        let (calls, seconds) = (basis.workload, basis.seconds);
         let options = ChooseOptions {
-            between_runs: self.spread(runs.as_ref(), seconds)?,
             n_best: self.best.get(),
             requirements: self.require.clone(),
-            attributes: assembly.attributes.clone(),
             pareto: self.pareto.clone(),
             strict: self.strict,
-            interactions: interactions(&times, &joined),
-            pairs: Some(pairs),
-            rank_effects,
-            scored: (!is_scaled).then_some(seconds),
+            ..basis.options
         };
         let (alternatives, instances) = (&assembly.alternatives, &assembly.instances);
         let choice = choose_with(&calls, alternatives, instances, &models, &options)?;
@@ -195,6 +159,7 @@ impl Choose {
                 assembly: &assembly,
                 workload: &calls,
                 models: &models,
+                nearby: Nearby::of(&basis.runs, &models, seconds),
                 choice: &choice,
                 requirements: &self.require,
             };
@@ -213,16 +178,6 @@ impl Choose {
             dispatch::tell(&dispatched);
         }
         Ok(ExitCode::SUCCESS)
-    }
-
-    /// How much runs differ, as far as repeated ones tell.
-    fn spread(&self, runs: Option<&Runs>, seconds: Seconds) -> anyhow::Result<Option<BetweenRuns>> {
-        let earlier = self.earlier.as_deref();
-        let earlier = earlier.map(|folder| earlier_spread(folder, seconds));
-        let earlier = earlier.transpose()?;
-        let totals_s = runs.map_or_else(Vec::new, |runs| runs.totals_s(seconds));
-        let earlier = earlier.flatten().map(|e| e.as_earlier(MOST_EARLIER));
-        Ok(BetweenRuns::pooled(&totals_s, earlier))
     }
 
     fn write(&self, assembly: &Assembly, choice: &Choice, path: &Path) -> anyhow::Result<()> {
@@ -308,7 +263,9 @@ fn tell(choice: &Choice, seconds: Seconds) {
     }
     choice.interactions.iter().for_each(tell_interaction);
     tell_unseen(choice);
-    tell_rank_effects(choice);
+    if let Some(on_ranks) = &choice.on_ranks {
+        tell_ranks(on_ranks, choice);
+    }
     output::line(spread_line(choice));
     if let Some(line) = seconds_line(choice, seconds) {
         output::line(line);
@@ -405,13 +362,46 @@ fn tell_unseen(choice: &Choice) {
     ));
 }
 
-/// What the number of ranks makes of the time.
-fn tell_rank_effects(choice: &Choice) {
-    let effects = choice.rank_effects.iter();
-    let is_worth_telling = |effect: &RankEffect| (effect.ratio - 1.0).abs() >= WORTH_TELLING;
-    for (instance, effect) in effects.filter(|(_, effect)| is_worth_telling(effect)) {
+/// What the number of ranks makes of the time, in its parts.
+fn tell_ranks(on_ranks: &OnRanks, choice: &Choice) {
+    let OnRanks {
+        effects,
+        computation_s,
+        mpi_s,
+        ..
+    } = on_ranks;
+    let ranks = effects.ranks;
+    let between = |ends: Option<[f64; 2]>| {
+        ends.map_or_else(String::new, |[low, high]| {
+            format!(" ({low:.4} to {high:.4})")
+        })
+    };
+    if let Some(mpi) = &effects.mpi {
         output::line(format!(
-            "{instance} takes {:.2} times what its models tell on that number of ranks, by {} runs with it",
+            "on {ranks} ranks: {computation_s:.4} s computing{} and {mpi_s:.4} s in MPI{}, the latter by {} runs with as many",
+            between(on_ranks.computation_interval_s),
+            between(mpi.interval_s),
+            mpi.runs
+        ));
+    }
+    if let Some(processors) = effects.processors.filter(|_| effects.is_oversubscribed()) {
+        output::line(format!(
+            "{ranks} ranks share {processors} processors: while one is in MPI another computes, so that time is no processor time, \
+             and how long it is depends on when the system lets which of them run; the processor seconds are those of computing"
+        ));
+    }
+    let worth_s = WORTH_TELLING * choice.predicted_s;
+    for row in choice.instances.iter().filter(|row| row.chosen) {
+        let instance = &row.instance;
+        let effect = effects.computing.get(instance);
+        let is_worth_telling = |effect: &&RankEffect| {
+            (effect.ratio - 1.0).abs() >= WORTH_TELLING && row.predicted_s >= worth_s
+        };
+        let Some(effect) = effect.filter(is_worth_telling) else {
+            continue;
+        };
+        output::line(format!(
+            "{instance} computes {:.2} times what its models tell on that number of ranks, by {} runs with it",
             effect.ratio, effect.runs
         ));
     }

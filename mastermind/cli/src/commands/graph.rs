@@ -319,6 +319,14 @@ impl Wiring {
     }
 }
 
+/// Who called whom in a run, with the time at each instance, as a picture; `None` where nobody called anybody, as in a wrapped program
+/// without proxies.
+pub fn calls_of_run(run: &Run) -> Option<String> {
+    let dual = weights::dual(run);
+    let is_drawn = dual.instances.len() > 1;
+    is_drawn.then(|| output::well_formed(&svg::draw(&dual)).into_owned())
+}
+
 /// The wiring of the assembly that ran, with its calls and times, as a picture; `None` where nothing was connected, as in a program
 /// that was wrapped.
 ///

@@ -1,6 +1,5 @@
 //! `mastermind plan`: the runs that show every pair of joined alternatives, and what they cost; runs them if asked.
 
-use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -11,6 +10,7 @@ use anyhow::{Context, bail};
 use cca_core::Assembly;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget};
+use mastermind_component::joined;
 use mastermind_composition::plan;
 use mastermind_records::Run;
 use serde::Serialize;
@@ -165,20 +165,6 @@ impl Plan {
         )
     }
 }
-
-/// Instances that are connected, and those that one instance uses together.
-pub fn joined(assembly: &Assembly) -> BTreeSet<[String; 2]> {
-    let mut joined = BTreeSet::new();
-    for (uses, provides) in &assembly.connections {
-        joined.insert([uses.instance.clone(), provides.instance.clone()]);
-        let siblings = assembly.connections.iter();
-        for (_, sibling) in siblings.filter(|(other, _)| other.instance == uses.instance) {
-            joined.insert([provides.instance.clone(), sibling.instance.clone()]);
-        }
-    }
-    joined
-}
-
 /// Time from the first recorded call to the end of the last one, on the rank that took longest, seconds.
 fn length_s(directory: &Path) -> anyhow::Result<f64> {
     let run: Run = super::profile::open(directory)?;

@@ -11,12 +11,12 @@ use mastermind_models::{Coordinate, Metric, ModelSet, Statistic};
 use mastermind_records::definition::{MethodDefinition, ParameterDefinition, ParameterKind};
 use mastermind_records::{ExclusiveTimes, Record, Run};
 
+use crate::commands::graph::calls_of_run;
 use crate::commands::predict::read_models;
 use crate::commands::profile::matrix::Table;
 use crate::destination::{Force, is_standard_output};
 use crate::figures::comm::{self, Comm};
 use crate::figures::fitted::CurvePoint;
-use crate::figures::graph::{Graph, Vertex};
 use crate::figures::mean::Mean;
 use crate::figures::scatter::{self, Scatter};
 use crate::figures::style::Axis;
@@ -96,7 +96,16 @@ impl Plot {
             let run = super::profile::open(&self.records)?;
             match self.kind {
                 Kind::Comm => save(&self.comm(&run)?, &path, self.force)?,
-                Kind::Graph => save(&graph(&run), &path, self.force)?,
+                Kind::Graph => {
+                    let picture = calls_of_run(&run).with_context(|| {
+                        let records = self.records.display();
+                        format!(
+                            "cannot draw graph of records \"{records}\": no calls between instances, expected some"
+                        )
+                    })?;
+                    let picture = Format::of(&path)?.render(&picture)?;
+                    self.force.write("figure", &path, picture)?;
+                }
                 Kind::Matrix => {
                     let table = Table::of(&run, &self.records)?;
                     save(&table.figure(), &path, self.force)?;
@@ -338,44 +347,4 @@ fn axis_label(parameter: &ParameterDefinition) -> String {
         "" => parameter.name.clone(),
         unit => format!("{} [{unit}]", parameter.name),
     }
-}
-
-/// Who calls whom in a run.
-pub fn graph(run: &Run) -> Graph {
-    let ranks = run.ranks();
-    let mean = 1.0 / ranks.len().max(1) as f64;
-    let mut graph = Graph::default();
-    for log in run.logs() {
-        let definitions = log.definitions();
-        let name = &definitions.run.assembly;
-        graph.title = match ranks.len() {
-            1 => format!("{name}: own time and calls of each component"),
-            n => format!("{name} on {n} ranks: own time of each component, calls a rank"),
-        };
-        for path in log.path_times(false) {
-            // Time in MPI is that of who called it, also where the calls were recorded one by one.
-            let method = definitions.method_of(path.call_path);
-            let Some(method) = method.filter(|method| !method.is_mpi()) else {
-                continue;
-            };
-            if path.calls == 0 {
-                continue;
-            }
-            let (instance, own) = (&method.instance, path.own);
-            let vertex = graph.vertices.entry(instance.clone());
-            let vertex = vertex.or_insert_with(|| Vertex {
-                class: method.class.clone(),
-                ..Vertex::default()
-            });
-            vertex.compute_ms += own.wall_ns.saturating_sub(own.mpi_ns) as f64 * 1e-6 * mean;
-            vertex.mpi_ms += own.mpi_ns as f64 * 1e-6 * mean;
-            let caller = definitions.call_path(path.call_path);
-            let caller = caller.and_then(|path| definitions.method_of(path.parent));
-            if let Some(caller) = caller {
-                let edge = (caller.instance.clone(), instance.clone());
-                *graph.edges.entry(edge).or_default() += path.calls as f64 * mean;
-            }
-        }
-    }
-    graph
 }

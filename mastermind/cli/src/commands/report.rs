@@ -131,20 +131,18 @@ impl Report {
     }
 
     fn wiring(&self, page: &mut Page, run: &Run) -> anyhow::Result<()> {
-        let (calls, wiring) = (plot::graph(run), graph::of_run(run)?);
-        if calls.vertices.len() < 2 && wiring.is_none() {
-            // Nobody calls anybody, as in a wrapped program without proxies.
+        let Some(calls) = graph::calls_of_run(run) else {
             return Ok(());
-        }
+        };
+        let wiring = graph::of_run(run)?;
         page.section(
             "calls",
             "Who calls whom",
             &self.command("plot", " --kind graph"),
         );
-        let picture = figures::svg(&calls)?;
         let caption = "own time of each component and calls along each edge, means over the ranks";
         page.figure(
-            &picture,
+            &calls,
             caption,
             &self.command("plot", " --kind graph -o calls.svg"),
         );

@@ -2,13 +2,12 @@
 //!
 //! A figure knows how to draw itself on any back end ([`Figure`]); [`save`] writes it as the ending of the file says: every
 //! picture is SVG first, and `rendered.rs` makes the other formats of that.
-//! One file a figure: `scatter.rs` is Figure 3 of the paper, `mean.rs` Figures 4 and 5, `comm.rs` Figure 6, `graph.rs` its Figure 8 as a call graph; `correction.rs` the figures of
+//! One file a figure: `scatter.rs` is Figure 3 of the paper, `mean.rs` Figures 4 and 5, `comm.rs` Figure 6; `correction.rs` the figures of
 //! the paper on model error correction; `matrix.rs` who has sent how much to whom.
 
 pub mod comm;
 pub mod correction;
 pub mod fitted;
-pub mod graph;
 pub mod legend;
 pub mod matrix;
 pub mod mean;

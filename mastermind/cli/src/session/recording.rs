@@ -14,7 +14,7 @@ use clap::ValueEnum;
 use mastermind_component::{
     CounterChoice, Mastermind, is_decisions_file, library_hash, routine_definitions,
 };
-use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder};
+use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder, processors_online};
 use mastermind_records::definition::{ClassDefinition, ConnectionDefinition, RunDefinition};
 use mastermind_records::layout::EXTENSION;
 use mastermind_records::{ChunkSizes, LogIdentity, SUMMARY_FILE, is_being_written};
@@ -451,6 +451,7 @@ fn run_definition(
             .nodename()
             .to_string_lossy()
             .into_owned(),
+        processors: processors_online(),
         process: std::process::id(),
         started_unix_ns: SystemTime::now()
             .duration_since(UNIX_EPOCH)

@@ -20,6 +20,8 @@ pub struct Told {
     pub elapsed_s: f64,
     /// Kinds of calls that were not told before; they are numbered in their order.
     pub new_kinds: Vec<CallKind>,
+    /// Calls that came faster than they may be looked at, and are in no line.
+    pub left_out: u64,
     /// By step.
     pub lines: Vec<Line>,
 }
@@ -84,6 +86,8 @@ pub struct Agreed {
     pub spent: Spent,
     /// Kinds that are new to all, numbered as the first rank has met them.
     pub new_kinds: Vec<CallKind>,
+    /// Part of the calls of all ranks that the lines are of.
+    pub told: f64,
     /// By step, of all ranks together.
     pub lines: Vec<Line>,
 }
@@ -116,10 +120,12 @@ impl Agreement {
             elapsed_s: 0.0,
             spent: Spent::default(),
             new_kinds: Vec::new(),
+            told: 1.0,
             lines: Vec::new(),
         };
         self.of_rank.resize_with(told.len(), Vec::new);
         let mut first: Option<Told> = None;
+        let (mut n_told, mut left_out) = (0, 0);
         let mut lines = Lines::default();
         for (rank, told) in told.into_iter().enumerate() {
             let told = match told {
@@ -141,6 +147,8 @@ impl Agreement {
                     "calls of rank {rank} have no record from here on: {why}"
                 ));
             }
+            left_out += told.left_out;
+            n_told += told.lines.iter().map(|line| line.calls).sum::<u64>();
             let of_rank = &self.of_rank[rank];
             for line in &told.lines {
                 let Some(kind) = of_rank.get(line.kind) else {
@@ -169,6 +177,9 @@ impl Agreement {
             }
         }
         agreed.lines = lines.merged();
+        if n_told > 0 {
+            agreed.told = n_told as f64 / (n_told + left_out) as f64;
+        }
         agreed
     }
 
@@ -277,6 +288,7 @@ mod tests {
             spent: Spent::default(),
             elapsed_s: 2.0,
             new_kinds: sizes.iter().map(|q| kind(*q)).collect(),
+            left_out: 0,
             lines: lines.to_vec(),
         })
     }
@@ -310,6 +322,20 @@ mod tests {
         let decided = batches(&[line(1, 0, -3.0), line(2, 0, -5.0), line(2, 1, -6.0)]);
         let told: Vec<_> = decided.iter().map(|b| (b.kind, b.ln_mean)).collect();
         assert_eq!(told, [(0, -5.0), (1, -6.0)]);
+    }
+
+    /// One rank tells three calls of five, the other all of its three.
+    #[test]
+    fn calls_that_no_rank_tells_are_known() {
+        let mut agreement = Agreement::default();
+        let one = told(4, 0, &[100.0], &[line(4, 0, -9.0)]).map(|told| Told {
+            left_out: 2,
+            ..told
+        });
+        let other = told(4, 0, &[100.0], &[line(4, 0, -9.0)]);
+        let agreed = agreement.agree(vec![one, other]);
+        assert_eq!((agreed.told, agreed.lines[0].calls), (0.75, 6));
+        assert_eq!(agreement.agree(vec![told(5, 0, &[], &[])]).told, 1.0);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! When is it worth deciding? Decisions take their share of the run, and are brought forward where steps take longer than usual.
 //!
 //! A class that becomes slow costs what its calls take until the next decision. Steps that take far longer than those before
-//! tell it at the price of reading a clock, that of the process's processor time, since on a busy machine any step may wait; what is
-//! less far off costs little until the next decision that is due.
+//! tell it at the price of reading a clock, that of the process's processor time, since on a busy machine any step may wait. Either
+//! kind of decision has its share of the run, and none is made beyond it but on a class that is on trial.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ const DUE_SHARE: f64 = 0.005;
 /// what there was.
 const ALARMED_SHARE: f64 = 0.0025;
 
-/// Processor seconds that decisions may take in any case: a run of a fifth of a second is to be adapted too.
+/// Processor seconds that decisions of either kind may take in any case: a run of a fifth of a second is to be adapted too.
 const LEAST_S: f64 = 0.002;
 
 /// Least part of the run that is believed to be done, so that a first report does not promise a run without end.
@@ -101,10 +101,21 @@ impl Spent {
         }
     }
 
-    /// Whether decisions may be brought forward.
-    pub fn has_room(&self) -> bool {
-        let share_s = ALARMED_SHARE * self.run_s * self.whole();
-        self.alarmed_s + self.a_decision_s <= LEAST_S.max(share_s)
+    /// Whether a decision that is due is within what these may take.
+    pub fn is_affordable(&self) -> bool {
+        let share_s = DUE_SHARE * self.run_s * self.whole();
+        self.own_s - self.alarmed_s + self.a_decision_s <= LEAST_S.max(share_s)
+    }
+
+    /// Whether a decision may be brought forward.
+    ///
+    /// # Arguments
+    /// * `is_pressing` - a class has become far slower, or is suspected to have: what is less far off leaves half of the share for
+    ///   such
+    pub fn has_room(&self, is_pressing: bool) -> bool {
+        let share_s = LEAST_S.max(ALARMED_SHARE * self.run_s * self.whole());
+        let part = if is_pressing { 1.0 } else { 0.5 };
+        self.alarmed_s + self.a_decision_s <= part * share_s
     }
 }
 
@@ -191,33 +202,46 @@ mod tests {
         };
         let meetings = spent.meetings();
         assert_eq!((meetings.stride, meetings.asked_every), (2, 1));
-        assert!(spent.has_room());
+        assert!(spent.has_room(true));
         let spendthrift = Spent {
             own_s: 0.05,
             ..spent
         };
         assert_eq!(spendthrift.meetings().stride, 50, "more than the due share");
         assert!(
-            spendthrift.has_room(),
+            spendthrift.has_room(true),
             "what is brought forward has its own"
         );
+        // 0.005 of 8 s, whatever those took that were brought forward.
+        assert!(spent.is_affordable() && !spendthrift.is_affordable());
+        let brought_forward = Spent {
+            alarmed_s: 0.02,
+            ..spendthrift
+        };
+        assert!(brought_forward.is_affordable() && !brought_forward.has_room(true));
         let alarmed = Spent {
             alarmed_s: 0.018,
             ..spent
         };
-        assert!(!alarmed.has_room(), "20 ms");
+        assert!(!alarmed.has_room(true), "20 ms");
+        // 10 ms of these are left to classes that are far slower.
+        let half = Spent {
+            alarmed_s: 0.009,
+            ..spent
+        };
+        assert!(half.has_room(true) && !half.has_room(false));
         let short = Spent {
             run_s: 0.004,
             ..spent
         };
         assert_eq!(short.meetings().asked_every, 8);
-        assert!(!short.has_room());
+        assert!(!short.has_room(true));
         let first = Spent {
             own_s: 0.001,
             a_decision_s: 0.001,
             ..short
         };
-        assert!(first.has_room());
+        assert!(first.has_room(true) && first.is_affordable(), "2 ms");
         assert_eq!(first.meetings().stride, 1);
         let cheap = Spent {
             a_decision_s: 0.002,

@@ -10,6 +10,8 @@
 //!          spends in its own functions, whoever of them calls whom
 //! decide   try another library, keep it, go back
 //! pause    as long as all looks take their share of the time; shorter in a trial, which may cost no more than its budget
+//!
+//! Calls that come faster than they may be looked at are left out, chunks of a log at once: those that are looked at stand for them.
 //! ```
 
 use std::fs::{File, OpenOptions};
@@ -44,6 +46,9 @@ const LEAST_S: f64 = 0.002;
 /// Shortest and longest pause between two looks.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(250));
 
+/// Bytes of each log that a look reads, about: half a millisecond's work. In a trial all are read, which lasts a few calls.
+const MOST_BYTES: u64 = 256 << 10;
+
 /// Part of the pause by which the next one is longer where nothing was called meanwhile.
 const LONGER: f64 = 1.0;
 
@@ -65,6 +70,10 @@ pub struct LibraryAdaptation {
     own_s: f64,
     a_look_s: f64,
     pause: Duration,
+    /// Bytes of the logs that the last look has left.
+    left_bytes: u64,
+    /// Calls that were left out since some were told.
+    n_left_out: u64,
     is_stopped: bool,
 }
 
@@ -216,6 +225,8 @@ impl LibraryAdaptation {
             own_s: 0.0,
             a_look_s: 0.0,
             pause: PAUSE.0,
+            left_bytes: 0,
+            n_left_out: 0,
             is_stopped: false,
         })
     }
@@ -258,6 +269,10 @@ impl LibraryAdaptation {
         let (now, is_led_by_hand) = {
             let running = locked(running);
             let wrapped = running.as_ref()?;
+            // The next look would have to read what comes until then as well.
+            if self.left_bytes > 0 && !self.adapter.is_trying() {
+                self.n_left_out += self.follower.skip(wrapped.recorder.running_sums());
+            }
             (wrapped.recorder.now(), wrapped.is_led_by_hand)
         };
         if is_led_by_hand {
@@ -275,6 +290,7 @@ impl LibraryAdaptation {
             fraction: 0.0,
             elapsed_s: self.began.elapsed().as_secs_f64(),
             ranks: 1,
+            told: self.told_share(&batches),
             batches: &batches,
         };
         if let Err(why) = followed {
@@ -290,6 +306,16 @@ impl LibraryAdaptation {
         Some(batches.iter().map(|batch| batch.calls + batch.failed).sum())
     }
 
+    /// Part of the calls that is told, of those since some were told before.
+    fn told_share(&mut self, batches: &[Batch]) -> f64 {
+        let told: u64 = batches.iter().map(|batch| batch.calls).sum();
+        if told == 0 {
+            return 1.0;
+        }
+        let left_out = std::mem::take(&mut self.n_left_out);
+        told as f64 / (told + left_out) as f64
+    }
+
     /// The kinds of calls that are new, and the calls since the last look.
     fn told(&mut self) -> (Vec<CallKind>, Vec<Batch>) {
         let (kinds, lines) = self.gathering.tell(self.looks);
@@ -303,8 +329,13 @@ impl LibraryAdaptation {
 
     /// Reads what was recorded since the last look.
     fn follow(&mut self) -> Result<(), String> {
-        let refreshed = self.follower.refresh();
-        refreshed.map_err(|error| format!("the records cannot be followed: {error}"))?;
+        let most_bytes = match self.adapter.is_trying() {
+            true => u64::MAX,
+            false => MOST_BYTES,
+        };
+        let left = self.follower.refresh_within(most_bytes);
+        self.left_bytes =
+            left.map_err(|error| format!("the records cannot be followed: {error}"))?;
         for (at, log) in self.follower.logs().enumerate() {
             if self.logs.len() <= at {
                 self.logs.push(LogPaths::default());
@@ -386,15 +417,17 @@ impl LibraryAdaptation {
             false => SHARE.0,
         };
         let due_s = (self.own_s + self.a_look_s - LEAST_S) / share;
+        let (shortest, longest) = (PAUSE.0.as_secs_f64(), PAUSE.1.as_secs_f64());
+        // However long that is: what comes meanwhile is left out.
         let mut pause_s = due_s - self.began.elapsed().as_secs_f64();
         if !was_called {
-            pause_s = pause_s.max((1.0 + LONGER) * self.pause.as_secs_f64());
+            let longer_s = (1.0 + LONGER) * self.pause.as_secs_f64();
+            pause_s = pause_s.max(longer_s.min(longest));
         }
         if self.adapter.is_trying() {
-            pause_s = pause_s.min(self.adapter.left_s());
+            pause_s = pause_s.min(self.adapter.left_s()).min(longest);
         }
-        let (shortest, longest) = (PAUSE.0.as_secs_f64(), PAUSE.1.as_secs_f64());
-        Duration::from_secs_f64(pause_s.clamp(shortest, longest))
+        Duration::from_secs_f64(pause_s.max(shortest))
     }
 }
 

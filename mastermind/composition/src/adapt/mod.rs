@@ -92,7 +92,9 @@ pub struct Report<'a> {
     pub elapsed_s: f64,
     /// Number of ranks.
     pub ranks: u32,
-    /// The calls, in the order of the steps that they were made in.
+    /// Part of the calls since the last report that is told, above 0 to 1: where calls come faster than they may be looked at.
+    pub told: f64,
+    /// The calls that are told, in the order of the steps that they were made in.
     pub batches: &'a [Batch],
 }
 
@@ -165,7 +167,7 @@ impl Adapter {
         self.budget_s = self.settings.explore * expected_s;
         let mut decisions = Vec::new();
         for index in 0..self.sites.len() {
-            let seen = self.take(index, report.batches, &machine);
+            let seen = self.take(index, report, &machine);
             self.settle(index, report, &seen, &mut decisions);
         }
         if self.sites.iter().all(|site| site.trial.is_none()) {
@@ -240,10 +242,10 @@ impl Adapter {
         self.sites.iter().position(|site| site.instance == instance)
     }
 
-    fn take(&mut self, index: usize, batches: &[Batch], machine: &[f64]) -> Seen {
+    fn take(&mut self, index: usize, report: &Report<'_>, machine: &[f64]) -> Seen {
         let mut seen = Seen::default();
         let site = &mut self.sites[index];
-        for batch in batches {
+        for batch in report.batches {
             let Some(known) = self.kinds.known.get_mut(batch.kind) else {
                 continue;
             };
@@ -263,6 +265,7 @@ impl Adapter {
                 arm,
                 kind,
                 calls: batch.calls as f64,
+                stand_for: batch.calls as f64 / report.told,
                 ln_mean: batch.ln_mean - machine[index],
             };
             site.take(calls, &mut seen);

@@ -79,6 +79,8 @@ pub struct Calls {
     /// Number among the kinds of the site.
     pub kind: usize,
     pub calls: f64,
+    /// As many calls were made for these: all of them, if all are told.
+    pub stand_for: f64,
     /// Middle logarithm of their seconds, without the state of the machine.
     pub ln_mean: f64,
 }
@@ -135,14 +137,15 @@ impl Site {
             arm,
             kind,
             calls,
+            stand_for,
             ln_mean,
         } = taken;
-        self.calls[kind] += calls;
+        self.calls[kind] += stand_for;
         if let Some(trial) = self.trial.as_mut().filter(|_| arm == self.current) {
-            let baseline_s = calls * self.beliefs.posterior().ln_mean(trial.from, kind).exp();
+            let a_call_s = self.beliefs.posterior().ln_mean(trial.from, kind).exp();
             trial.calls += calls;
-            trial.baseline_s += baseline_s;
-            trial.excess_s += calls * ln_mean.exp() - baseline_s;
+            trial.baseline_s += stand_for * a_call_s;
+            trial.excess_s += stand_for * (ln_mean.exp() - a_call_s);
         } else if let Some(usual) = self.beliefs.seen_ln(arm, kind)
             && self.beliefs.calls_at(arm, kind) >= CALLS_AFTER_CHANGE
         {

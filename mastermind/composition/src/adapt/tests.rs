@@ -29,6 +29,8 @@ struct World {
     step: u64,
     elapsed_s: f64,
     decisions: Vec<Decision>,
+    /// Part of the calls that reports tell.
+    told: f64,
 }
 
 const CLASSES: [&str; 3] = ["A", "B", "C"];
@@ -63,6 +65,7 @@ impl World {
             step: 0,
             elapsed_s: 0.0,
             decisions: Vec::new(),
+            told: 1.0,
         }
     }
 
@@ -115,6 +118,7 @@ impl World {
             fraction: self.step as f64 / n_steps as f64,
             elapsed_s: self.elapsed_s,
             ranks: 1,
+            told: self.told,
             batches: &batches,
         });
         for decision in decided {
@@ -147,6 +151,7 @@ fn nothing_stays_on_trial_that_cannot_be_watched() {
         fraction: 0.5,
         elapsed_s: world.elapsed_s,
         ranks: 1,
+        told: 1.0,
         batches: &[],
     };
     let back = world.adapter.abandon("the disk is full", &report);
@@ -245,6 +250,23 @@ fn a_slow_machine_is_no_slow_class() {
     assert_eq!(levels.count(), 0, "{:#?}", world.decisions);
 }
 
+/// Of four calls one is told: a trial that is slower by a half has cost four times as much.
+#[test]
+fn calls_that_are_told_stand_for_those_that_are_not() {
+    let spent_s = |told: f64| {
+        let mut world = World::new(2, 1.0, 5, NOTHING);
+        world.told = told;
+        while !world.decisions.iter().any(|d| d.act == Act::Back) {
+            world.step(1000, &[1e-6, 1.5e-6], 1.0);
+            assert!(world.step < 500, "{:#?}", world.decisions);
+        }
+        let back = world.decisions.iter().find(|d| d.act == Act::Back);
+        back.map_or(0.0, |back| back.spent_s)
+    };
+    let ratio = spent_s(0.25) / spent_s(1.0);
+    assert!((ratio - 4.0).abs() < 0.4, "{ratio}");
+}
+
 #[test]
 fn a_failing_class_goes_and_does_not_come_back() {
     let stored: fn(&str) -> Option<f64> = |class| Some(if class == "A" { 1e-6 } else { 0.3e-6 });
@@ -260,6 +282,7 @@ fn a_failing_class_goes_and_does_not_come_back() {
         fraction: 0.2,
         elapsed_s: world.elapsed_s,
         ranks: 1,
+        told: 1.0,
         batches: &[failed],
     });
     assert_eq!((decided[0].act, decided[0].to.as_str()), (Act::Failed, "A"));

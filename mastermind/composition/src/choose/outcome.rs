@@ -1,14 +1,12 @@
 //! What a choice tells.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 
 use crate::between_runs::BetweenRuns;
 use crate::error::Lacking;
 use crate::interaction::Interaction;
 use crate::optimise::Comparison;
-use crate::ranks::RankEffect;
+use crate::ranks::RankEffects;
 use crate::unseen::UnseenPair;
 use crate::workload::{Assembly, Recorded};
 
@@ -48,9 +46,9 @@ pub struct Choice {
     pub unseen_pairs: Vec<UnseenPair>,
     /// Standard deviation of the seconds that these may cost.
     pub unseen_pairs_s: f64,
-    /// What the wanted number of ranks makes of the time of each instance, where the models are of several numbers of them.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub rank_effects: BTreeMap<String, RankEffect>,
+    /// What the wanted number of ranks makes of the time, where the models are not of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_ranks: Option<OnRanks>,
     /// What the calls of the workload took when they were recorded.
     pub measured: Recorded,
     /// What was left out of the search: nothing, since it is exact.
@@ -77,6 +75,39 @@ pub struct Choice {
 fn ends<S: serde::Serializer>(ends: &Option<[f64; 2]>, serializer: S) -> Result<S::Ok, S::Error> {
     ends.map_or([f64::NAN; 2], |ends| ends)
         .serialize(serializer)
+}
+
+/// A total on a number of ranks, in its parts: computing takes processor time, MPI does where no other rank waits for the
+/// processor.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OnRanks {
+    /// What the runs with that many ranks tell.
+    #[serde(flatten)]
+    pub effects: RankEffects,
+    /// Seconds that all ranks compute, in the best assembly.
+    pub computation_s: f64,
+    /// Ends of its 95 % interval for one fresh run, seconds.
+    #[serde(serialize_with = "ends")]
+    pub computation_interval_s: Option<[f64; 2]>,
+    /// Seconds that all ranks are in MPI: with those of `computation_s` the total.
+    pub mpi_s: f64,
+}
+
+impl OnRanks {
+    /// Ends of the 95 % interval of the total, of those of its parts `p ± d`: each as far off as `√Σ d²`.
+    ///
+    /// # Source
+    /// Zou and Donner, Statistics in Medicine 27, 2008, Eq. (8): limits of a sum from the limits of independent parts.
+    pub(crate) fn interval_s(&self) -> Option<[f64; 2]> {
+        let computation = self.computation_interval_s?;
+        let mpi = match &self.effects.mpi {
+            Some(mpi) => mpi.interval_s?.map(|end| end * self.mpi_s / mpi.seconds),
+            None => [0.0; 2],
+        };
+        let whole_s = self.computation_s + self.mpi_s;
+        let off = |end: usize| (computation[end] - self.computation_s).hypot(mpi[end] - self.mpi_s);
+        Some([(whole_s - off(0)).max(0.0), whole_s + off(1)])
+    }
 }
 
 /// An assembly among the best.

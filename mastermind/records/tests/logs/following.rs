@@ -1,5 +1,6 @@
 //! Logs followed while they grow: each record once, and the same as in the finished log.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -163,4 +164,66 @@ fn another_log_of_the_same_name_is_told() {
     let told = follower.refresh().unwrap_err().to_string();
     assert!(told.contains("cannot follow record log"), "{told}");
     drop(old);
+}
+
+/// What is not read is left out chunk by chunk. A call that has lost calls made from it would have too much time of its own: it is left
+/// out too, also where it began in a chunk before. What was defined there is known.
+#[test]
+fn what_comes_too_fast_is_left_out() {
+    const INNER: u64 = 7;
+    let directory = tempfile::tempdir().unwrap();
+    let mut follower = RunFollower::new(directory.path(), Some(0));
+    let mut log = writer(directory.path(), 0);
+    define(&mut log, 1);
+    define(&mut log, 2);
+    let mut n_written = 0;
+    let mut outer = |log: &mut LogWriter, path: u32| {
+        let start = 100 * (n_written / (INNER + 1));
+        for inner in 0..INNER {
+            append(log, path, start + 10 * inner + 1, 5);
+        }
+        append(log, 1, start, 90);
+        n_written += INNER + 1;
+        n_written
+    };
+    outer(&mut log, 2);
+    follower.refresh().unwrap();
+    let (mut own, mut names) = (Vec::new(), Vec::new());
+    let mut read = |follower: &mut RunFollower| {
+        let mut n_read = 0;
+        while let Some(stretch) = follower.read_on(100, |record, exclusive| {
+            names.push(record.method.name());
+            if record.call_path == 1 {
+                own.push(exclusive.wall_ns);
+            }
+        }) {
+            n_read += stretch.n_records;
+        }
+        n_read
+    };
+    let mut n_read = read(&mut follower);
+    // The first chunk is full after some 26,000 records.
+    while outer(&mut log, 2) < 20_000 {}
+    define(&mut log, 3);
+    let mut n_whole = outer(&mut log, 3);
+    let left = follower.refresh_within(4096).unwrap();
+    assert!(left > 0);
+    n_read += read(&mut follower);
+    assert!(n_read < n_whole, "{n_read}");
+    let identity = LogIdentity { rank: 0, thread: 0 };
+    let mut n_skipped = 0;
+    while n_skipped == 0 {
+        // As long as the thread that sums up full chunks takes for it.
+        n_whole = outer(&mut log, 3);
+        n_skipped = follower.skip(BTreeMap::from([(identity, log.running_sums())]));
+    }
+    assert_eq!(follower.refresh_within(u64::MAX).unwrap(), 0);
+    n_read += read(&mut follower);
+    assert_eq!(n_read + n_skipped, n_whole);
+    assert!(own.iter().all(|ns| *ns == 90 - 5 * INNER), "{own:?}");
+    assert!(
+        names.iter().any(|name| name == "x.m3"),
+        "{}",
+        names[names.len() - 1]
+    );
 }

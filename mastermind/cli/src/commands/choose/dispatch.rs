@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use cca_core::{Assembly, DecisionEnd, DecisionStep, DecisionTable, Endpoint};
-use mastermind_composition::{Choice, Decisions, Next, Requirement, Split, Workload, decide};
+use mastermind_composition::{
+    Choice, Decisions, Nearby, Next, Requirement, Split, Workload, decide,
+};
 use mastermind_models::ModelSet;
 use serde::Serialize;
 
@@ -30,6 +32,8 @@ pub struct Sites<'a> {
     pub assembly: &'a Assembly,
     pub workload: &'a Workload,
     pub models: &'a ModelSet,
+    /// Measured times that correct predictions.
+    pub nearby: Nearby,
     pub choice: &'a Choice,
     pub requirements: &'a [Requirement],
 }
@@ -121,6 +125,7 @@ impl Sites<'_> {
                 &classes,
                 port_method,
                 &self.workload.metric,
+                &self.nearby,
             )?;
             let method = port_method
                 .split_once('.')

@@ -9,7 +9,7 @@ use mastermind_models::{Metric, ModelSet};
 use mastermind_records::Run;
 use serde::Serialize;
 
-use super::Wiring;
+use super::{Edge, Node, Wiring};
 
 /// Own time of an instance, without that of the measured calls made from it; a rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -36,6 +36,106 @@ impl Times {
     }
 }
 
+/// What a run recorded, for each instance and each way that calls went.
+struct Recorded {
+    /// Own times, means over the ranks.
+    times: BTreeMap<String, Times>,
+    /// Class of each instance, as it was in the end.
+    classes: BTreeMap<String, String>,
+    /// Calls over all ranks.
+    calls: BTreeMap<Ends, u64>,
+}
+
+impl Recorded {
+    fn of(run: &Run) -> Self {
+        let mean = 1.0 / run.ranks().len().max(1) as f64;
+        let mut recorded = Recorded {
+            times: BTreeMap::new(),
+            classes: BTreeMap::new(),
+            calls: BTreeMap::new(),
+        };
+        for log in run.logs() {
+            let definitions = log.definitions();
+            for path in log.path_times(false) {
+                // Time in MPI is that of who called it, also where the calls were recorded one by one.
+                let method = definitions.method_of(path.call_path);
+                let Some(method) = method.filter(|method| !method.is_mpi() && path.calls > 0)
+                else {
+                    continue;
+                };
+                let (instance, own) = (&method.instance, path.own);
+                let classes = &mut recorded.classes;
+                classes.insert(instance.clone(), method.class.clone());
+                let time = recorded.times.entry(instance.clone()).or_default();
+                time.compute_s += own.wall_ns.saturating_sub(own.mpi_ns) as f64 * 1e-9 * mean;
+                time.mpi_s += own.mpi_ns as f64 * 1e-9 * mean;
+                let caller = definitions.call_path(path.call_path);
+                let caller = caller.and_then(|path| definitions.method_of(path.parent));
+                let caller = caller.map_or_else(String::new, |caller| caller.instance.clone());
+                let ends = (caller, instance.clone(), method.port.clone());
+                *recorded.calls.entry(ends).or_default() += path.calls;
+            }
+        }
+        recorded
+    }
+}
+
+/// Who called whom in a run, and its time outside and inside MPI at each instance: the dual of the wiring. Connections are the ways
+/// that calls went, whether or not anything was connected.
+///
+/// # Source
+/// Ray et al., IPDPS 2004, Figure 7: vertices weighted by compute and communication time, edges by invocations.
+pub fn dual(run: &Run) -> Wiring {
+    let n_ranks = run.ranks().len();
+    let Recorded {
+        times,
+        classes,
+        calls,
+    } = Recorded::of(run);
+    let nodes = times.iter().map(|(name, times)| Node {
+        name: name.clone(),
+        class: classes.get(name).cloned().unwrap_or_default(),
+        uses: Vec::new(),
+        provides: Vec::new(),
+        measured: Some(*times),
+        predicted: None,
+    });
+    let assembly = run.logs().first().map(|log| &log.definitions().run);
+    let mut wiring = Wiring {
+        assembly: assembly.map_or_else(String::new, |run| run.assembly.clone()),
+        instances: nodes.collect(),
+        connections: Vec::new(),
+        go: None,
+        ranks: Some(n_ranks),
+        call_graph: None,
+    };
+    let names: Vec<String> = times.into_keys().collect();
+    for ((caller, callee, port), n) in calls {
+        let ends = (names.binary_search(&caller), names.binary_search(&callee));
+        let (Ok(user), Ok(provider)) = ends else {
+            continue;
+        };
+        let mut see = |at: usize, ports: fn(&mut Node) -> &mut Vec<String>| {
+            let ports = ports(&mut wiring.instances[at]);
+            if !ports.contains(&port) {
+                ports.push(port.clone());
+            }
+        };
+        see(user, |node| &mut node.uses);
+        see(provider, |node| &mut node.provides);
+        wiring.connections.push(Edge {
+            user: caller,
+            uses: port.clone(),
+            provider: callee,
+            provides: port,
+            monitored: false,
+            calls: Some(n as f64 / n_ranks.max(1) as f64),
+            ends: (user, provider),
+        });
+    }
+    wiring
+}
+
 /// Instance that calls, instance that is called and its port.
 type Ends = (String, String, String);
 
@@ -48,29 +148,7 @@ type Ends = (String, String, String);
 /// No recorded call was of an instance of the assembly.
 pub fn add_measured(wiring: &mut Wiring, run: &Run) -> anyhow::Result<()> {
     let n_ranks = run.ranks().len();
-    let mean = 1.0 / n_ranks.max(1) as f64;
-    let mut times = BTreeMap::<String, Times>::new();
-    let mut calls = BTreeMap::<Ends, u64>::new();
-    for log in run.logs() {
-        let definitions = log.definitions();
-        for path in log.path_times(false) {
-            let Some(method) = definitions.method_of(path.call_path) else {
-                continue;
-            };
-            if path.calls == 0 {
-                continue;
-            }
-            let own = path.own;
-            let time = times.entry(method.instance.clone()).or_default();
-            time.compute_s += own.wall_ns.saturating_sub(own.mpi_ns) as f64 * 1e-9 * mean;
-            time.mpi_s += own.mpi_ns as f64 * 1e-9 * mean;
-            let caller = definitions.call_path(path.call_path);
-            let caller = caller.and_then(|path| definitions.method_of(path.parent));
-            let caller = caller.map_or_else(String::new, |caller| caller.instance.clone());
-            let ends = (caller, method.instance.clone(), method.port.clone());
-            *calls.entry(ends).or_default() += path.calls;
-        }
-    }
+    let Recorded { times, calls, .. } = Recorded::of(run);
     for node in &mut wiring.instances {
         node.measured = times.get(&node.name).copied();
     }
@@ -169,7 +247,7 @@ fn both(times: &Times) -> String {
     }
 }
 
-impl super::Node {
+impl Node {
     /// What is written in the instance's box below its class.
     pub fn lines(&self) -> Vec<String> {
         let measured = self.measured.as_ref().map(both);
@@ -193,7 +271,7 @@ impl super::Node {
     }
 }
 
-impl super::Edge {
+impl Edge {
     /// The calls along it.
     pub fn label(&self) -> Option<String> {
         self.calls.map(|calls| match calls.fract() {

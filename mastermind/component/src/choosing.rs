@@ -1,0 +1,433 @@
+//! What the best assembly is chosen from, for whoever asks: the command line and Python.
+//!
+//! Beside the recorded workload it may be asked for other settings, and a folder of runs, as `plan --run` writes them, tells how much
+//! runs differ, which classes cost what together, and how the workload grows with settings.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use cca_core::Assembly;
+use mastermind_composition::{
+    BetweenRuns, ChooseOptions, Error as CompositionError, RANKS, RankEffects, RunTimes,
+    ScaledWorkload, Seconds, SeenPairs, Settings, SiteTime, SizedRun, Workload, interactions,
+    rank_effects, scale_workload,
+};
+use mastermind_models::{Metric, ModelSet};
+use mastermind_records::Run;
+
+use crate::workload::workload;
+
+/// Degrees of freedom that earlier runs count for at most.
+const MOST_EARLIER: f64 = 20.0;
+
+/// Why nothing can be chosen from records.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChoosingError {
+    /// The records are of something else.
+    #[error(
+        "cannot choose for the records: calls of other instances, expected some of an instance of assembly \"{assembly}\""
+    )]
+    OtherAssembly {
+        /// Its name.
+        assembly: String,
+    },
+    /// A folder of runs cannot be read.
+    #[error("cannot read runs in \"{}\"", directory.display())]
+    Folder {
+        /// The folder.
+        directory: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// There are none.
+    #[error(
+        "cannot read runs in \"{}\": no folder in it, expected one for each run, as plan --run makes them", directory.display()
+    )]
+    NoRuns {
+        /// The folder.
+        directory: PathBuf,
+    },
+    /// One is of something else.
+    #[error("cannot read run \"{}\": no calls of the assembly, expected a run of it", directory.display())]
+    NoCalls {
+        /// Its folder.
+        directory: PathBuf,
+    },
+    /// A setting is asked for, and nothing tells how the workload grows with it.
+    #[error(
+        "cannot scale the workload by {setting}: no runs, expected a folder of runs of several sizes"
+    )]
+    WithoutRuns {
+        /// The first setting.
+        setting: String,
+    },
+    /// A setting is unknown or ambiguous.
+    #[error("cannot scale the workload by {setting}: {why}")]
+    Setting {
+        /// As it was asked for.
+        setting: String,
+        /// What is wrong.
+        why: NoSetting,
+    },
+    /// A setting is no number.
+    #[error("cannot scale the workload by {setting}: \"{value}\", expected a number")]
+    NoNumber {
+        /// As it was asked for.
+        setting: String,
+        /// What it was to be.
+        value: String,
+    },
+    /// The runs do not tell how the workload grows.
+    #[error(transparent)]
+    Composition(#[from] CompositionError),
+}
+
+/// Why a name is that of no setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoSetting {
+    /// There is none.
+    #[error("no such number among the run's parameters, expected INSTANCE.KEY")]
+    Unknown,
+    /// There are several.
+    #[error("several ports have it, expected INSTANCE.PORT.KEY")]
+    Ambiguous,
+}
+
+/// What is asked beside the recorded workload.
+#[derive(Debug, Clone, Default)]
+pub struct Asked {
+    /// Parameters of another workload, `INSTANCE.KEY` or `INSTANCE.PORT.KEY` and a number.
+    pub set: Vec<(String, String)>,
+    /// Its number of ranks.
+    pub ranks: Option<u32>,
+    /// A folder with a folder of records for each of several runs of the assembly.
+    pub runs: Option<PathBuf>,
+    /// A folder of runs of any assemblies: how much repeated ones differ is weighed in.
+    pub earlier: Option<PathBuf>,
+}
+
+/// What the best assembly is chosen from.
+#[derive(Debug)]
+pub struct Basis {
+    /// The calls.
+    pub workload: Workload,
+    /// How they follow from those of runs, where other settings were asked for; its own workload is empty.
+    pub scaling: Option<ScaledWorkload>,
+    /// What runs tell; the caller adds its wishes.
+    pub options: ChooseOptions,
+    /// Which seconds the models predict.
+    pub seconds: Seconds,
+    /// Calls of the runs, of whatever classes and sizes.
+    pub runs: Vec<Workload>,
+}
+
+impl Basis {
+    /// Reads runs and scales the workload, as far as that is asked.
+    ///
+    /// # Arguments
+    /// * `run` - the recorded workload
+    /// * `open` - opens the records of a run
+    ///
+    /// # Errors
+    /// [`ChoosingError`]; those of `open`.
+    pub fn new<E: From<ChoosingError>>(
+        run: &Run,
+        assembly: &Assembly,
+        models: &ModelSet,
+        asked: &Asked,
+        mut open: impl FnMut(&Path) -> Result<Run, E>,
+    ) -> Result<Self, E> {
+        let mut calls = workload(run, Metric::Wall);
+        let any_calls = !calls.calls.is_empty();
+        // What the assembly does not have, such as the program that started it, cannot be chosen.
+        let is_own = |instance: &String| assembly.instances.contains_key(instance);
+        calls.calls.retain(|call| is_own(&call.instance));
+        if any_calls && calls.calls.is_empty() {
+            let assembly = assembly.assembly.name.clone();
+            return Err(ChoosingError::OtherAssembly { assembly }.into());
+        }
+        let seconds = Seconds::predicted_by(models);
+        let runs = asked.runs.as_deref();
+        let runs = runs.map(|folder| Runs::read(folder, Some(assembly), &mut open));
+        let runs = runs.transpose()?;
+        let earlier = asked.earlier.as_deref();
+        let earlier = earlier.map(|folder| Runs::read(folder, None, &mut open));
+        let earlier = earlier.transpose()?;
+        let (mut scaling, mut effects) = (None, None);
+        if let Some(setting) = asked.first_setting() {
+            let runs = runs.as_ref();
+            let runs = runs.ok_or(ChoosingError::WithoutRuns { setting })?;
+            let (mut scaled, of_ranks) = runs.scaled(run, assembly, asked, models)?;
+            calls.calls = std::mem::take(&mut scaled.workload.calls);
+            (scaling, effects) = (Some(scaled), of_ranks);
+        }
+        let joined = joined(assembly);
+        let times = runs.as_ref().map(|runs| runs.times_like(run));
+        let times = times.unwrap_or_default();
+        let mut pairs = SeenPairs::of(&times, &joined);
+        pairs.see(&Recorded::of(run, Some(assembly)).classes);
+        let earlier = earlier.and_then(|e| BetweenRuns::pooled(&e.totals_s(seconds), None));
+        let earlier = earlier.map(|spread| spread.as_earlier(MOST_EARLIER));
+        let totals_s = runs.as_ref().map(|runs| runs.totals_s(seconds));
+        let totals_s = totals_s.unwrap_or_default();
+        let options = ChooseOptions {
+            attributes: assembly.attributes.clone(),
+            between_runs: BetweenRuns::pooled(&totals_s, earlier),
+            interactions: interactions(&times, &joined),
+            pairs: Some(pairs),
+            rank_effects: effects,
+            scored: scaling.is_none().then_some(seconds),
+            ..ChooseOptions::default()
+        };
+        Ok(Basis {
+            workload: calls,
+            scaling,
+            options,
+            seconds,
+            runs: runs.map_or_else(Vec::new, Runs::into_workloads),
+        })
+    }
+}
+
+impl Asked {
+    /// A setting that is asked for, if any is.
+    fn first_setting(&self) -> Option<String> {
+        let set = self.set.first().map(|(key, _)| key.clone());
+        set.or_else(|| self.ranks.map(|_| RANKS.to_owned()))
+    }
+}
+
+/// Pairs of instances that may feel one another: joined ones, and those that the same instance calls.
+pub fn joined(assembly: &Assembly) -> BTreeSet<[String; 2]> {
+    let mut joined = BTreeSet::new();
+    for (uses, provides) in &assembly.connections {
+        joined.insert([uses.instance.clone(), provides.instance.clone()]);
+        let siblings = assembly.connections.iter();
+        for (_, sibling) in siblings.filter(|(other, _)| other.instance == uses.instance) {
+            joined.insert([provides.instance.clone(), sibling.instance.clone()]);
+        }
+    }
+    joined
+}
+
+/// The settings of a run that are numbers: all parameters of its assembly, as `mesh.nx`, and [`RANKS`].
+pub fn settings(run: &Run) -> Settings {
+    let definition = run.logs().first().map(|log| &log.definitions().run);
+    let mut settings = Settings::new();
+    for (name, value) in definition.iter().flat_map(|run| &run.parameters) {
+        if let Some(number) = value.parse().ok().filter(|number: &f64| number.is_finite()) {
+            settings.insert(name.clone(), number);
+        }
+    }
+    settings.insert(
+        RANKS.into(),
+        definition.map_or(1.0, |run| f64::from(run.ranks)),
+    );
+    settings
+}
+
+/// The full name of a setting: `INSTANCE.KEY` means `INSTANCE.PORT.KEY` too, where only one port has it.
+///
+/// # Errors
+/// [`NoSetting`]: no setting of the name is a number, or several are.
+pub fn full_name(settings: &Settings, key: &str) -> Result<String, NoSetting> {
+    if settings.contains_key(key) {
+        return Ok(key.into());
+    }
+    let is_meant = |name: &&String| {
+        let (instance, rest) = key.split_once('.').unwrap_or((key, ""));
+        let of_instance = name
+            .strip_prefix(instance)
+            .and_then(|n| n.strip_prefix('.'));
+        of_instance.is_some_and(|n| n == rest || n.ends_with(&format!(".{rest}")))
+    };
+    match settings.keys().filter(is_meant).collect::<Vec<_>>()[..] {
+        [name] => Ok(name.clone()),
+        [] => Err(NoSetting::Unknown),
+        _ => Err(NoSetting::Ambiguous),
+    }
+}
+
+/// One run of the folder.
+#[derive(Debug)]
+struct Recorded {
+    /// Class of each instance.
+    classes: BTreeMap<String, String>,
+    /// All parameters, as they were set.
+    parameters: BTreeMap<String, String>,
+    ranks: u32,
+    /// Processors of the machines that these ran on, where all tell.
+    processors: Option<u32>,
+    /// Those of them that are numbers, and the ranks.
+    settings: Settings,
+    /// Calls of the assembly's own instances.
+    workload: Workload,
+}
+
+/// The runs in the folders of a folder.
+#[derive(Debug)]
+struct Runs(Vec<Recorded>);
+
+impl Runs {
+    /// Reads runs of an assembly, or of whatever was run.
+    ///
+    /// # Errors
+    /// The folder cannot be read; there are none in it; one has no calls of the assembly. Those of `open`.
+    fn read<E: From<ChoosingError>>(
+        directory: &Path,
+        assembly: Option<&Assembly>,
+        open: &mut dyn FnMut(&Path) -> Result<Run, E>,
+    ) -> Result<Self, E> {
+        let unreadable = |source| ChoosingError::Folder {
+            directory: directory.into(),
+            source,
+        };
+        let mut runs = Vec::new();
+        for entry in fs::read_dir(directory).map_err(unreadable)? {
+            let path = entry.map_err(unreadable)?.path();
+            if path.is_dir() {
+                let run = Recorded::of(&open(&path)?, assembly);
+                if run.total_s() <= 0.0 {
+                    return Err(ChoosingError::NoCalls { directory: path }.into());
+                }
+                runs.push(run);
+            }
+        }
+        if runs.is_empty() {
+            let directory = directory.into();
+            return Err(ChoosingError::NoRuns { directory }.into());
+        }
+        Ok(Self(runs))
+    }
+
+    /// Their calls.
+    fn into_workloads(self) -> Vec<Workload> {
+        self.0.into_iter().map(|run| run.workload).collect()
+    }
+
+    /// For each assembly and settings what each run computed, without its time in MPI, seconds.
+    ///
+    /// # Arguments
+    /// * `seconds` - which
+    fn totals_s(&self, seconds: Seconds) -> Vec<Vec<f64>> {
+        let mut totals_s: BTreeMap<_, Vec<f64>> = BTreeMap::new();
+        for run in &self.0 {
+            let kind = (&run.classes, &run.parameters, run.ranks);
+            let recorded = run.workload.recorded();
+            // What ranks wait for one another has a spread of its own.
+            let computed_s = recorded.computation_of(seconds);
+            totals_s.entry(kind).or_default().push(computed_s);
+        }
+        totals_s.into_values().collect()
+    }
+
+    /// What the instances took in each run of about the settings of one: with its ranks, and its parameters as far as it has
+    /// the same.
+    fn times_like(&self, like: &Run) -> Vec<RunTimes> {
+        let like = Recorded::of(like, None);
+        let is_like = |run: &&Recorded| {
+            let mut shared = run
+                .parameters
+                .iter()
+                .filter_map(|(key, value)| Some((value, like.parameters.get(key)?)));
+            run.ranks == like.ranks && shared.all(|(value, other)| value == other)
+        };
+        self.0.iter().filter(is_like).map(Recorded::times).collect()
+    }
+
+    /// The workload at other settings, from the runs that have the classes of a run, and what the number of ranks makes of its time.
+    ///
+    /// # Arguments
+    /// * `like` - the run whose classes and other settings count
+    ///
+    /// # Errors
+    /// A setting is unknown, ambiguous or no number; the runs do not tell how the workload grows with it.
+    fn scaled(
+        &self,
+        like: &Run,
+        assembly: &Assembly,
+        asked: &Asked,
+        models: &ModelSet,
+    ) -> Result<(ScaledWorkload, Option<RankEffects>), ChoosingError> {
+        let like = Recorded::of(like, Some(assembly));
+        let mut wanted = like.settings.clone();
+        for (key, value) in &asked.set {
+            let name = full_name(&wanted, key).map_err(|why| ChoosingError::Setting {
+                setting: key.clone(),
+                why,
+            })?;
+            let number: f64 = value.parse().map_err(|_| ChoosingError::NoNumber {
+                setting: key.clone(),
+                value: value.clone(),
+            })?;
+            wanted.insert(name, number);
+        }
+        if let Some(ranks) = asked.ranks {
+            wanted.insert(RANKS.into(), f64::from(ranks));
+        }
+        let same = self.0.iter().filter(|run| run.classes == like.classes);
+        let sized = same.map(|run| SizedRun {
+            settings: run.settings.clone(),
+            workload: run.workload.clone(),
+            processors: run.processors,
+        });
+        let sized: Vec<_> = sized.collect();
+        let scaled = scale_workload(&sized, &wanted)?;
+        let seconds = Seconds::predicted_by(models);
+        Ok((scaled, rank_effects(&sized, &wanted, models, seconds)?))
+    }
+}
+
+impl Recorded {
+    /// # Arguments
+    /// * `assembly` - whose instances count; all where there is none
+    fn of(run: &Run, assembly: Option<&Assembly>) -> Self {
+        let is_own = |instance: &String| {
+            assembly.is_none_or(|assembly| assembly.instances.contains_key(instance))
+        };
+        let mut workload = workload(run, Metric::Wall);
+        workload.calls.retain(|call| is_own(&call.instance));
+        let definition = run.logs().first().map(|log| &log.definitions().run);
+        let classes = definition.into_iter().flat_map(|run| &run.classes);
+        let own = classes.filter(|c| is_own(&c.instance));
+        Self {
+            classes: own.map(|c| (c.instance.clone(), c.class.clone())).collect(),
+            parameters: definition.map_or_else(BTreeMap::new, |run| run.parameters.clone()),
+            ranks: definition.map_or(1, |run| run.ranks),
+            processors: processors(run),
+            settings: settings(run),
+            workload,
+        }
+    }
+
+    /// Processor seconds of each instance.
+    fn times(&self) -> RunTimes {
+        let mut times = RunTimes::new();
+        for call in &self.workload.calls {
+            let time = times.entry(call.instance.clone());
+            let time = time.or_insert_with(|| SiteTime {
+                class: call.class.clone(),
+                seconds: 0.0,
+            });
+            time.seconds += call.processor_s;
+        }
+        times
+    }
+
+    fn total_s(&self) -> f64 {
+        self.workload.recorded().wall_s
+    }
+}
+
+/// Processors of all machines that a run used.
+fn processors(run: &Run) -> Option<u32> {
+    let definitions = run.logs().iter().map(|log| &log.definitions().run);
+    let by_host: BTreeMap<&str, u32> = definitions
+        .map(|run| (run.host.as_str(), run.processors))
+        .collect();
+    let is_known = !by_host.is_empty() && by_host.values().all(|n| *n > 0);
+    is_known.then(|| by_host.values().sum())
+}
