@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use mastermind_tests::Scratch;
+use mastermind_tests::{Scratch, mpis};
 use serde_json::Value;
 
 /// The case study for a short while, with two fluxes and two constructors of states, and what their authors say of them.
@@ -303,6 +303,78 @@ fn a_larger_workload_is_told_from_smaller_runs() {
     let wanted = "no such number among the run's parameters, expected INSTANCE.KEY";
     assert!(
         told.contains("cannot fit by \"mesh.nz\"") && told.contains(wanted),
+        "{told}"
+    );
+}
+
+/// A total on two ranks has two parts, each from runs on two ranks; a run tells both of its own.
+#[test]
+fn what_ranks_compute_and_what_they_wait_is_told_apart() {
+    let Some(mpi) = mpis().into_iter().next() else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let assembly = shock(&scratch);
+    let size = |nx: u32| [format!("mesh.nx={nx}"), format!("mesh.ny={}", nx / 3)];
+    let mut fit = vec!["fit".to_owned()];
+    for ranks in ["1", "2"] {
+        for nx in [48, 72, 96] {
+            let ([x, y], folder) = (size(nx), format!("runs/{ranks}-{nx}"));
+            let records = ["--records", &folder, "--set", &x, "--set", &y];
+            let launched = ["--ranks", ranks, "--mpi", mpi.kind.name()];
+            let words = [&records[..], &launched].concat();
+            scratch.verb("run", &assembly, &words).well();
+            fit.push(folder);
+        }
+    }
+    let output = ["-o", "models.json", "--statistic", "median"];
+    fit.extend(output.map(str::to_owned));
+    let fit: Vec<&str> = fit.iter().map(String::as_str).collect();
+    scratch.mastermind(&fit).well();
+    let choose = |arguments: &[&str]| {
+        let models = ["--models", "models.json", "--json"];
+        json(
+            &scratch
+                .verb("choose", &assembly, &[&models[..], arguments].concat())
+                .well(),
+        )
+    };
+    let measured = |folder: &str| {
+        let told = choose(&["--records", folder]);
+        ["wall_s", "computation_s", "mpi_s"]
+            .map(|part| told["measured"][part].as_f64().expect(part))
+    };
+    let [wall_s, computation_s, mpi_s] = measured("runs/2-96");
+    assert!(mpi_s > 0.0 && mpi_s < wall_s, "{mpi_s} of {wall_s}");
+    assert!(
+        computation_s > 0.0 && computation_s < wall_s,
+        "{computation_s} of {wall_s}"
+    );
+    assert_eq!(measured("runs/1-96")[2], 0.0);
+    let [x, y] = size(120);
+    let wanted = [
+        "--records",
+        "runs/2-96",
+        "--runs",
+        "runs",
+        "--ranks",
+        "2",
+        "--set",
+        &x,
+        "--set",
+        &y,
+    ];
+    let told = choose(&wanted);
+    let on_ranks = &told["on_ranks"];
+    assert_eq!(on_ranks["ranks"], 2, "{told}");
+    assert!(on_ranks["processors"].as_u64() >= Some(1), "{told}");
+    assert_eq!(on_ranks["mpi"]["runs"], 3, "{told}");
+    let [computation_s, mpi_s] =
+        ["computation_s", "mpi_s"].map(|part| on_ranks[part].as_f64().expect(part));
+    let whole_s = told["predicted_s"].as_f64().expect("a time");
+    assert!(computation_s > 0.0 && mpi_s > 0.0, "{told}");
+    assert!(
+        (computation_s + mpi_s - whole_s).abs() < 1e-9 * whole_s,
         "{told}"
     );
 }

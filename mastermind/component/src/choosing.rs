@@ -27,9 +27,12 @@ const MOST_EARLIER: f64 = 20.0;
 pub enum ChoosingError {
     /// The records are of something else.
     #[error(
-        "cannot choose for the records: calls of other instances, expected some of an instance of assembly \"{assembly}\""
+        "cannot choose for records \"{}\": calls of other instances, expected some of an instance of assembly \"{assembly}\"",
+        directory.display()
     )]
     OtherAssembly {
+        /// The folder of the records.
+        directory: PathBuf,
         /// Its name.
         assembly: String,
     },
@@ -146,8 +149,12 @@ impl Basis {
         let is_own = |instance: &String| assembly.instances.contains_key(instance);
         calls.calls.retain(|call| is_own(&call.instance));
         if any_calls && calls.calls.is_empty() {
-            let assembly = assembly.assembly.name.clone();
-            return Err(ChoosingError::OtherAssembly { assembly }.into());
+            let log = run.logs().first().and_then(|log| log.path().parent());
+            let other = ChoosingError::OtherAssembly {
+                directory: log.unwrap_or(Path::new("")).into(),
+                assembly: assembly.assembly.name.clone(),
+            };
+            return Err(other.into());
         }
         let seconds = Seconds::predicted_by(models);
         let runs = asked.runs.as_deref();

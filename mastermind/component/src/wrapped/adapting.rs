@@ -37,7 +37,7 @@ use crate::decisions_file;
 /// Records read at once.
 const AT_ONCE: u64 = 4096;
 
-/// Part of the time that looks may take, and while a library is on trial or suspected to have changed.
+/// Part of the program's time, that of the processor where it is less, that looks may take, and while a library is on trial or suspected to have changed.
 const SHARE: (f64, f64) = (0.005, 0.01);
 
 /// Seconds that looks may take in any case.
@@ -63,6 +63,8 @@ pub struct LibraryAdaptation {
     decisions: File,
     path: PathBuf,
     began: Instant,
+    /// Processor seconds of the process at that time.
+    began_s: f64,
     looks: u64,
     /// The first look that found calls; what it found was read and touched for the first time, and says nothing.
     warm_at: Option<u64>,
@@ -220,6 +222,7 @@ impl LibraryAdaptation {
             decisions,
             path,
             began: Instant::now(),
+            began_s: clock_s(ClockId::ProcessCPUTime),
             looks: 0,
             warm_at: None,
             own_s: 0.0,
@@ -249,6 +252,12 @@ impl LibraryAdaptation {
     /// # Returns
     /// Whether there is more to look for.
     pub fn look(&mut self, running: &Mutex<Option<Wrapped>>) -> bool {
+        // A program that waits for the processor has not run for as long as the pause was.
+        let is_due = self.adapter.is_trying() || self.due_s() <= 0.0;
+        if !is_due {
+            self.pause = self.next_pause(true);
+            return locked(running).is_some();
+        }
         let begin_s = processor_s();
         self.looks += 1;
         let n_seen = self.decide(running);
@@ -411,15 +420,21 @@ impl LibraryAdaptation {
         let _ = self.decisions.write_all(&line);
     }
 
-    fn next_pause(&self, was_called: bool) -> Duration {
+    /// Seconds that the program has to run before the next look is within its share.
+    fn due_s(&self) -> f64 {
         let share = match self.adapter.is_in_doubt() {
             true => SHARE.1,
             false => SHARE.0,
         };
-        let due_s = (self.own_s + self.a_look_s - LEAST_S) / share;
+        let run_s = clock_s(ClockId::ProcessCPUTime) - self.began_s;
+        let run_s = run_s.min(self.began.elapsed().as_secs_f64());
+        (self.own_s + self.a_look_s - LEAST_S) / share - run_s
+    }
+
+    fn next_pause(&self, was_called: bool) -> Duration {
         let (shortest, longest) = (PAUSE.0.as_secs_f64(), PAUSE.1.as_secs_f64());
         // However long that is: what comes meanwhile is left out.
-        let mut pause_s = due_s - self.began.elapsed().as_secs_f64();
+        let mut pause_s = self.due_s();
         if !was_called {
             let longer_s = (1.0 + LONGER) * self.pause.as_secs_f64();
             pause_s = pause_s.max(longer_s.min(longest));
@@ -453,6 +468,10 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Processor time of this thread, seconds.
 fn processor_s() -> f64 {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
+    clock_s(ClockId::ThreadCPUTime)
+}
+
+fn clock_s(clock: ClockId) -> f64 {
+    let time = clock_gettime(clock);
     time.tv_sec as f64 + 1e-9 * time.tv_nsec as f64
 }

@@ -23,7 +23,8 @@ pub struct Dispatched {
     table: PathBuf,
     /// Classes that calls go to, the one that has all others first.
     classes: Vec<String>,
-    /// Predicted time of the workload's calls of the instance where each goes to its class, seconds.
+    /// Predicted time of the workload's calls of the instance where each goes to its class, by models that sizes measured nearby
+    /// correct, seconds.
     predicted_s: f64,
 }
 
@@ -191,7 +192,7 @@ impl Sites<'_> {
                 .find(&name, self.workload.metric.clone(), &call.coordinate)?;
             let mut total = mastermind_models::Total::new(model);
             total.add(&call.coordinate, call.count as f64)?;
-            sum_s += total.time_s();
+            sum_s += total.time_s() * self.nearby.factor(&name, &call.coordinate);
         }
         Ok(sum_s)
     }
