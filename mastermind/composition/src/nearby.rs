@@ -62,7 +62,7 @@ struct Place {
 impl Place {
     fn of(coordinate: &Coordinate) -> Self {
         let (mut labels, mut sizes) = (Vec::new(), Vec::new());
-        for (_, value) in &coordinate.values {
+        for value in coordinate.values.values() {
             match value {
                 Value::Label(label) => labels.push(label.clone()),
                 // So that 0 is a size too.
