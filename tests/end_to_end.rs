@@ -36,6 +36,7 @@ mod monitoring;
 mod mpi_communication;
 mod mpi_events;
 mod mpi_proxy;
+mod mpi_replay;
 mod mpi_report;
 mod mpi_seconds;
 mod mpi_switched;

@@ -95,6 +95,8 @@ fn bytes_peer_and_ranks_of_each_call() {
                 event("MPI_Isend", 60, other, 2),
                 // The receive is from any rank, of up to 84 bytes.
                 event("MPI_Waitall", 120, other, 2),
+                event("MPI_Completed", 60, other, 2),
+                event("MPI_Completed", 60, other, 2),
                 event("MPI_Send", 0, -1, 2),
                 event("MPI_Bcast", 100, 1, 2),
                 event("MPI_Gather", 16, 0, 2),

@@ -41,7 +41,7 @@ pub use library::{
     LibraryProxyFunctions, LibraryProxyParameter,
 };
 pub use mpi::{
-    MPI_EVENT_PARAMETERS, MPI_PROXY_SYMBOL, MPI_STACK, MPI_STARTED_SEND, MpiCommunicator,
+    MPI_EVENT_PARAMETERS, MPI_PARTS, MPI_PROXY_SYMBOL, MPI_STACK, MpiCommunicator,
     MpiCommunicatorCallback, MpiProxyEntry, MpiProxyFunctions, MpiStackCallback, MpiTotal,
 };
 pub use thread::thread_pointer;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use cca_abi::recording::{MPI_EVENT_PARAMETERS, ProxyMethod, Recorder};
 use mastermind_records::definition::{
     CALL_SITE_UNIT, COMMUNICATOR_UNIT, MPI_CLASS, MethodDefinition, MpiRoutineDefinition,
-    ParameterDefinition, RANK_UNIT, RunDefinition,
+    ParameterDefinition, RANK_UNIT, REQUEST_UNIT, RunDefinition, TAG_UNIT,
 };
 use mastermind_records::{
     ChunkSizes, Definition, LogIdentity, LogTotals, ProfileSums, RecordsError, RunningSums,
@@ -193,6 +193,9 @@ impl RunRecorder {
             "",
             COMMUNICATOR_UNIT,
             RANK_UNIT,
+            TAG_UNIT,
+            REQUEST_UNIT,
+            REQUEST_UNIT,
             CALL_SITE_UNIT,
         ];
         let n_parameters = units.len() - usize::from(!call_sites);

@@ -140,11 +140,11 @@ impl Sums {
 }
 
 /// The words of a call's parameters as one number; 64 bits of a hash are not the same by chance. Where a call comes from is
-/// another address in each run.
+/// another address in each run, and requests are numbered in each.
 fn hashed(record: &Record<'_>) -> u64 {
     let mut hasher = DefaultHasher::new();
     let words = record.values.iter().zip(&record.method.parameters);
-    for (word, _) in words.filter(|(_, definition)| !definition.is_call_site()) {
+    for (word, _) in words.filter(|(_, definition)| !definition.is_incidental()) {
         hasher.write_u64(*word);
     }
     hasher.finish()

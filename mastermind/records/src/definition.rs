@@ -210,9 +210,16 @@ pub struct ParameterDefinition {
 }
 
 impl ParameterDefinition {
-    /// Whether a time can grow with it: not with the number of a rank or a communicator, or with an address.
+    /// Whether a time can grow with it: not with the number of a rank, a communicator, a tag or a request, or with an address.
     pub fn is_size(&self) -> bool {
-        self.unit != RANK_UNIT && self.unit != COMMUNICATOR_UNIT && !self.is_call_site()
+        let is_number =
+            [RANK_UNIT, COMMUNICATOR_UNIT, TAG_UNIT, REQUEST_UNIT].contains(&&*self.unit);
+        !is_number && !self.is_call_site()
+    }
+
+    /// Whether it is another one in each call or run, whatever the call does: an address, or the number of a request.
+    pub fn is_incidental(&self) -> bool {
+        self.is_call_site() || self.unit == REQUEST_UNIT
     }
 
     /// Whether it is the address that the call returns to.
@@ -461,6 +468,12 @@ pub const RANK_UNIT: &str = "rank";
 
 /// Unit of a parameter that names a communicator.
 pub const COMMUNICATOR_UNIT: &str = "communicator";
+
+/// Unit of a parameter that is the tag of a message.
+pub const TAG_UNIT: &str = "tag";
+
+/// Unit of parameters that number requests.
+pub const REQUEST_UNIT: &str = "request";
 
 /// Class of the method that stands for a whole program that was wrapped.
 pub const PROGRAM_CLASS: &str = "program";

@@ -265,7 +265,17 @@ pub fn sends(function: &str) -> bool {
         return true;
     }
     let others = [
-        "Recv", "Irecv", "Mrecv", "Imrecv", "Wait", "Test", "Start", "File_", "Get",
+        "Recv",
+        "Irecv",
+        "Mrecv",
+        "Imrecv",
+        "Wait",
+        "Test",
+        "Start",
+        "File_",
+        "Get",
+        "Sendrecv_recv",
+        "Completed",
     ];
     !others.iter().any(|other| name.starts_with(other)) && !name.to_lowercase().contains("probe")
 }

@@ -49,6 +49,7 @@ pub mod goal;
 mod loggp;
 pub mod machine;
 pub mod program;
+pub mod replay;
 pub mod report;
 mod scheduler;
 pub mod trace;

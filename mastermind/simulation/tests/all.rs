@@ -6,5 +6,6 @@ mod expressions;
 mod goal;
 mod golden_transform;
 mod programs;
+mod replay;
 mod report;
 mod transformed;

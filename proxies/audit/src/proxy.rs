@@ -8,7 +8,7 @@ use crate::arrays::{Arrays, Definitions};
 use crate::object::{Name, Object};
 
 /// The symbol by which the proxy of MPI is known; the same as `cca_abi::recording::MPI_PROXY_SYMBOL`.
-const MPI_PROXY: &CStr = c"proxy_mpi_v3";
+const MPI_PROXY: &CStr = c"proxy_mpi_v4";
 /// The symbol by which the proxy of a C library is known; the same as `cca_abi::recording::LIBRARY_PROXY_SYMBOL`.
 pub(crate) const LIBRARY_PROXY: &CStr = c"cca_proxy_v1";
 

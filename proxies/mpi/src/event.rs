@@ -13,7 +13,10 @@ use crate::pending::forget;
 use crate::request::{Requests, Role};
 use crate::stack;
 use crate::status::OwnStatuses;
-use crate::wrappers::{ENTRIES, HANDLES, MESSAGES, N_FUNCTIONS, ROLES, STARTED_SEND};
+use crate::wrappers::{
+    COMPLETED, ENTRIES, EXCHANGED, HANDLES, MESSAGES, N_METHODS, ROLES, STARTED_RECEIVE,
+    STARTED_SEND,
+};
 
 /// Whether calls go through [`enter`]: 0 if none is recorded; the exported functions look here (`entry.rs`).
 pub(crate) static STATE: AtomicU8 = AtomicU8::new(UNDECIDED);
@@ -26,8 +29,8 @@ const WITH_SITES: u8 = 2;
 /// With the number of the stack that it is made from.
 const WITH_STACKS: u8 = 8;
 
-/// Those of the functions, and that of sends that were started.
-static METHODS: [ProxyMethod; N_FUNCTIONS + 1] = [const { ProxyMethod::new() }; N_FUNCTIONS + 1];
+/// Those of the functions, and of parts of calls.
+static METHODS: [ProxyMethod; N_METHODS] = [const { ProxyMethod::new() }; N_METHODS];
 
 /// Those of them that are in registers.
 const N_REGISTERS: usize = 6;
@@ -140,12 +143,16 @@ pub(crate) unsafe extern "C-unwind" fn enter(
     }
 }
 
-/// Records each message that a call has started to send, which takes no time any more.
+/// Records parts of a call, which take no time of their own.
 #[cold]
-fn record_sends<const N: usize>(recorder: &Recorder, sends: &[Moved], site: usize) {
-    for moved in sends {
+fn record_parts<const N: usize>(
+    recorder: &Recorder,
+    parts: impl Iterator<Item = (usize, Moved)>,
+    site: usize,
+) {
+    for (method, moved) in parts {
         let words = moved.words(site);
-        if let Some(recording) = Recording::<N>::begin(recorder, &METHODS[STARTED_SEND], || words) {
+        if let Some(recording) = Recording::<N>::begin(recorder, &METHODS[method], || words) {
             let now = recording.start();
             recording.end_at(now, false, words);
         }
@@ -218,10 +225,35 @@ impl Entered<'_> {
             moved = unsafe { requests.after(role, self.arguments(), moved) };
         }
         recording.end_at(stop, has_failed, moved.words(site));
-        if matches!(role, Role::StartsOne | Role::StartsAll) && !has_failed {
-            record_sends::<N>(recorder, &requests.started_sends(role), site);
+        if !has_failed {
+            self.record_parts::<N>(recorder, &requests);
         }
         (result, has_failed)
+    }
+
+    /// Records what of a call that succeeded its own record does not tell.
+    #[inline(always)]
+    fn record_parts<const N: usize>(&self, recorder: &Recorder, requests: &Requests) {
+        let site = self.site;
+        match ROLES[self.function] {
+            role @ (Role::StartsOne | Role::StartsAll) => {
+                let started = requests.started(role).into_iter();
+                let parts = started.map(|(is_receive, moved)| match is_receive {
+                    true => (STARTED_RECEIVE, moved),
+                    false => (STARTED_SEND, moved),
+                });
+                record_parts::<N>(recorder, parts, site);
+            }
+            Role::Exchanges { .. } => {
+                let received = requests.received.map(|moved| (EXCHANGED, moved));
+                record_parts::<N>(recorder, received.into_iter(), site);
+            }
+            Role::Completes(_) if !requests.completed.is_empty() => {
+                let completed = requests.completed.iter();
+                record_parts::<N>(recorder, completed.map(|moved| (COMPLETED, *moved)), site);
+            }
+            _ => {}
+        }
     }
 
     /// # Safety

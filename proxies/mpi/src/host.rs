@@ -26,7 +26,7 @@ static FUNCTIONS: MpiProxyFunctions = MpiProxyFunctions {
 
 /// The entry point, [`cca_abi::recording::MpiProxyEntry`].
 #[unsafe(no_mangle)]
-pub extern "C" fn proxy_mpi_v3() -> *const MpiProxyFunctions {
+pub extern "C" fn proxy_mpi_v4() -> *const MpiProxyFunctions {
     &raw const FUNCTIONS
 }
 

@@ -54,11 +54,11 @@ mod totals;
 mod wrappers;
 
 #[cfg(target_arch = "x86_64")]
-pub use host::proxy_mpi_v3;
+pub use host::proxy_mpi_v4;
 
 /// The entry point, [`cca_abi::recording::MpiProxyEntry`]: nothing is offered on this processor.
 #[cfg(not(target_arch = "x86_64"))]
 #[unsafe(no_mangle)]
-pub extern "C" fn proxy_mpi_v3() -> *const cca_abi::recording::MpiProxyFunctions {
+pub extern "C" fn proxy_mpi_v4() -> *const cca_abi::recording::MpiProxyFunctions {
     std::ptr::null()
 }

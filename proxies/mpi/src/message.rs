@@ -65,6 +65,11 @@ pub(crate) struct Moved {
     communicator: Option<&'static Communicator>,
     /// Ranks of the communicators, where there are several of as many; else 0.
     ranks: i64,
+    /// As the call gives it; −1 for none.
+    tag: i64,
+    /// The first of the requests, −1 where they are not consecutive, and how many they are.
+    request: i64,
+    n_requests: i64,
 }
 
 impl Moved {
@@ -75,7 +80,29 @@ impl Moved {
         world_peer: -1,
         communicator: None,
         ranks: 0,
+        tag: -1,
+        request: -1,
+        n_requests: 0,
     };
+
+    /// The same as what a request moves.
+    pub(crate) fn with_request(self, number: i64) -> Self {
+        Self {
+            request: number,
+            n_requests: 1,
+            ..self
+        }
+    }
+
+    /// Whether it has a single peer.
+    pub(crate) fn has_peer(self) -> bool {
+        self.peer >= 0
+    }
+
+    /// Whether it is of requests whose numbers its record does not tell.
+    pub(crate) fn is_scattered(self) -> bool {
+        self.n_requests > 0 && self.request < 0
+    }
 
     /// The same with a peer, below 0 for none.
     #[inline(always)]
@@ -104,7 +131,12 @@ impl Moved {
                 (Some(a), Some(b)) => ptr::eq(a, b),
                 (a, b) => a.is_none() && b.is_none(),
             };
+            // In the order of an array of requests, which mostly is that in which they began.
+            let is_next = a.request >= 0 && a.request + a.n_requests == b.request;
             Self {
+                request: if is_next { a.request } else { -1 },
+                n_requests: a.n_requests + b.n_requests,
+                tag: if a.tag == b.tag { a.tag } else { -1 },
                 bytes: a.bytes.saturating_add(b.bytes),
                 peer: if a.peer == b.peer && is_one {
                     a.peer
@@ -127,6 +159,15 @@ impl Moved {
         Self { bytes: 0, ..self }
     }
 
+    /// What is received by the call that sends this.
+    pub(crate) fn exchanged(self, source: i64, tag: i64) -> Self {
+        Self {
+            bytes: 0,
+            tag,
+            ..self.with_peer(source)
+        }
+    }
+
     /// What was received where this was to be.
     #[inline(always)]
     pub(crate) fn received(self, received: Received) -> Self {
@@ -146,6 +187,9 @@ impl Moved {
             self.ranks(),
             number,
             self.world_peer,
+            self.tag,
+            self.request,
+            self.n_requests,
             site as i64,
         ];
         array::from_fn(|place| all.get(place).map_or(0, |word| word.cast_unsigned()))
@@ -189,9 +233,15 @@ impl Message {
                 true => 0,
                 false => self.bytes(size, arguments, communicator, recent),
             };
+            // It stands behind the peer in all functions that send to one rank or receive from one.
+            let tag = match self.peer {
+                Some(at) if self.is_to_one => arguments.number(at + 1, false),
+                _ => -1,
+            };
             Moved {
                 bytes,
                 communicator,
+                tag,
                 ..Moved::NOTHING
             }
             .with_peer(peer)

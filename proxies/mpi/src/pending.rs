@@ -85,6 +85,8 @@ struct Slot {
 pub(crate) struct Table {
     slots: [Slot; N_SLOTS],
     others: HashMap<Key, Queue, BuildHasherDefault<HandleHasher>>,
+    /// Requests that have begun so far.
+    n_begun: i64,
 }
 
 /// Slots of the table, a power of two.
@@ -105,7 +107,15 @@ impl Table {
         Self {
             slots: [free; N_SLOTS],
             others: HashMap::with_hasher(BuildHasherDefault::new()),
+            n_begun: 0,
         }
+    }
+
+    /// The number of a request that begins now.
+    #[inline(always)]
+    pub(crate) fn next_number(&mut self) -> i64 {
+        self.n_begun += 1;
+        self.n_begun - 1
     }
 
     #[inline(always)]

@@ -45,6 +45,11 @@ pub(crate) enum Role {
         /// Place of what says whether there is a message.
         flag: Option<usize>,
     },
+    /// Sends a message and receives one.
+    Exchanges {
+        /// Place of the status; before it are the source, the tag and the communicator.
+        status: usize,
+    },
     /// Starts one.
     StartsOne,
     /// Starts an array of them.
@@ -96,6 +101,10 @@ pub(crate) struct Requests {
     one: Key,
     /// Those of a function of an array.
     several: SmallVec<[Key; N_FEW]>,
+    /// Each that the call completed, where its own record does not tell which they are.
+    pub(crate) completed: SmallVec<[Moved; N_FEW]>,
+    /// What was received beside what was sent.
+    pub(crate) received: Option<Moved>,
 }
 
 impl Requests {
@@ -115,6 +124,7 @@ impl Requests {
                 Role::None
                 | Role::Begins { .. }
                 | Role::Prepares { .. }
+                | Role::Exchanges { .. }
                 | Role::Receives { .. } => {}
             }
         }
@@ -136,7 +146,7 @@ impl Requests {
     #[inline(always)]
     pub(crate) fn statuses(&self, role: Role) -> Option<(usize, usize)> {
         match role {
-            Role::Receives { status, .. } => Some((status, 1)),
+            Role::Receives { status, .. } | Role::Exchanges { status } => Some((status, 1)),
             Role::Completes(how @ (Completion::Wait | Completion::Test)) => Some((how.status(), 1)),
             Role::Completes(how) if !self.several.is_empty() => {
                 Some((how.status(), self.several.len()))
@@ -153,15 +163,16 @@ impl Requests {
         Moved::sum(keys.filter_map(|key| pending.first(*key).map(|first| first.moved)))
     }
 
-    /// What each of them sends to one rank, of a call that has started them.
+    /// What each of them sends to one rank or receives, of a call that has started them, and whether it receives.
     #[inline(never)]
-    pub(crate) fn started_sends(&self, role: Role) -> SmallVec<[Moved; N_FEW]> {
+    pub(crate) fn started(&self, role: Role) -> SmallVec<[(bool, Moved); N_FEW]> {
         let mut pending = pending();
-        let sends = self.of(role).iter().filter_map(|key| {
-            let first = pending.first(*key).filter(|first| first.is_send)?;
-            Some(first.moved)
+        let of_one = |first: &&mut Pending| first.is_send || first.is_receive;
+        let started = self.of(role).iter().filter_map(|key| {
+            let first = pending.first(*key).filter(of_one)?;
+            Some((first.is_receive, first.moved))
         });
-        sends.collect()
+        started.collect()
     }
 
     /// Those of a function of this role.
@@ -183,12 +194,19 @@ impl Requests {
     /// # Safety
     /// As for [`Requests::read`], after the call.
     #[inline(always)]
-    pub(crate) unsafe fn after(&self, role: Role, arguments: Arguments<'_>, moved: Moved) -> Moved {
+    pub(crate) unsafe fn after(
+        &mut self,
+        role: Role,
+        arguments: Arguments<'_>,
+        moved: Moved,
+    ) -> Moved {
         // SAFETY: MPI has written the request there, or the flag, and the status.
         unsafe {
             match role {
                 Role::None => moved,
                 Role::Begins { at, is_receive } => {
+                    let mut table = pending();
+                    let moved = moved.with_request(table.next_number());
                     let made = Pending {
                         moved,
                         is_persistent: false,
@@ -196,7 +214,15 @@ impl Requests {
                         is_send: false,
                         is_active: true,
                     };
-                    pending().push(key(arguments, at, 0), made);
+                    table.push(key(arguments, at, 0), made);
+                    moved
+                }
+                Role::Exchanges { status } => {
+                    let source = arguments.number(status - 3, false);
+                    let tag = arguments.number(status - 2, false);
+                    let received = moved.exchanged(source, tag);
+                    let told = arguments.status(status, 0, false);
+                    self.received = Some(told.map_or(received, |told| received.received(told)));
                     moved
                 }
                 Role::Completes(Completion::Wait) => self.complete(Completion::Wait, arguments),
@@ -209,8 +235,8 @@ impl Requests {
                 },
                 // No panic goes into the program; those above have none.
                 _ => {
-                    let others = || self.after_others(role, arguments, moved);
-                    catch_unwind(AssertUnwindSafe(others)).unwrap_or(moved)
+                    let mut others = || self.after_others(role, arguments, moved);
+                    catch_unwind(AssertUnwindSafe(&mut others)).unwrap_or(moved)
                 }
             }
         }
@@ -230,7 +256,7 @@ impl Requests {
     /// # Safety
     /// As for [`Requests::after`].
     #[inline(never)]
-    unsafe fn after_others(&self, role: Role, arguments: Arguments<'_>, moved: Moved) -> Moved {
+    unsafe fn after_others(&mut self, role: Role, arguments: Arguments<'_>, moved: Moved) -> Moved {
         match role {
             Role::Prepares {
                 at,
@@ -251,8 +277,10 @@ impl Requests {
             Role::StartsOne | Role::StartsAll => {
                 let mut pending = pending();
                 for key in self.of(role) {
+                    let number = pending.next_number();
                     if let Some(first) = pending.first(*key) {
                         first.is_active = true;
+                        first.moved = first.moved.with_request(number);
                     }
                 }
                 moved
@@ -263,7 +291,9 @@ impl Requests {
             }
             // SAFETY: required of the caller.
             Role::Completes(completion) => unsafe { self.complete_several(completion, arguments) },
-            Role::None | Role::Begins { .. } | Role::Receives { .. } => moved,
+            Role::None | Role::Begins { .. } | Role::Exchanges { .. } | Role::Receives { .. } => {
+                moved
+            }
         }
     }
 
@@ -271,8 +301,14 @@ impl Requests {
     ///
     /// # Safety
     /// As for [`Requests::after`], for an array of requests.
-    unsafe fn complete_several(&self, completion: Completion, arguments: Arguments<'_>) -> Moved {
+    unsafe fn complete_several(
+        &mut self,
+        completion: Completion,
+        arguments: Arguments<'_>,
+    ) -> Moved {
         let mut table = pending();
+        let mut is_from_any = false;
+        let mut completed = SmallVec::<[Moved; N_FEW]>::new();
         // SAFETY: MPI has written flag, index, or number and indices, and a status for each that it found complete.
         unsafe {
             let number = |place: usize| arguments.pointed(place, 0);
@@ -287,23 +323,32 @@ impl Requests {
             let first = self.first_place(&mut table, &told, arguments);
             let mut take = |index: usize, nth: usize| {
                 let key = *self.several.get(index)?;
+                let begun = table.first(key).map(|first| *first);
+                is_from_any |=
+                    begun.is_some_and(|begun| begun.is_receive && !begun.moved.has_peer());
                 take(&mut table, key, completion, arguments, nth)
             };
             match completion {
-                Completion::Testall if number(2) == 0 => Moved::NOTHING,
-                Completion::Testany if number(3) == 0 => Moved::NOTHING,
+                Completion::Testall if number(2) == 0 => {}
+                Completion::Testany if number(3) == 0 => {}
                 // Where there is none the place is negative.
                 Completion::Waitany | Completion::Testany | Completion::Waitsome => {
                     let told = told.iter().enumerate();
-                    Moved::sum(
-                        told.filter_map(|(nth, place)| {
-                            take(usize::try_from(place - first).ok()?, nth)
-                        }),
-                    )
+                    completed.extend(told.filter_map(|(nth, place)| {
+                        take(usize::try_from(place - first).ok()?, nth)
+                    }));
                 }
-                _ => Moved::sum((0..self.several.len()).filter_map(|index| take(index, index))),
+                _ => {
+                    let all = 0..self.several.len();
+                    completed.extend(all.filter_map(|index| take(index, index)));
+                }
             }
         }
+        let sum = Moved::sum(completed.iter().copied());
+        if sum.is_scattered() || is_from_any && completed.len() > 1 {
+            self.completed = completed;
+        }
+        sum
     }
 
     /// What the first place of an array is counted as.

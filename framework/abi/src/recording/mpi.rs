@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::{ClockFunction, Recorder};
 
 /// Name of the function that the proxy of MPI exports.
-pub const MPI_PROXY_SYMBOL: &str = "proxy_mpi_v3";
+pub const MPI_PROXY_SYMBOL: &str = "proxy_mpi_v4";
 
 /// The type of that function; it returns null where MPI cannot be intercepted on this processor.
 pub type MpiProxyEntry = extern "C" fn() -> *const MpiProxyFunctions;
@@ -15,9 +15,20 @@ pub type MpiProxyEntry = extern "C" fn() -> *const MpiProxyFunctions;
 ///
 /// `peer` is a rank in the communicator `comm`, of which there are `ranks`, and `world_peer` the same in `MPI_COMM_WORLD`; each is −1
 /// where there is none, or more than one. Communicators are numbered by each rank as it comes to use them, `MPI_COMM_WORLD` is 0.
+/// `tag` is that of a message to or from one rank as the call gives it. Requests are numbered by each process as they begin: `request`
+/// is the first of the `requests` consecutive ones that the call began or completed, −1 where they are not consecutive.
 /// The last one, the address that the call returns to, is recorded where it is asked for.
-pub const MPI_EVENT_PARAMETERS: [&str; 6] =
-    ["bytes", "peer", "ranks", "comm", "world_peer", "call site"];
+pub const MPI_EVENT_PARAMETERS: [&str; 9] = [
+    "bytes",
+    "peer",
+    "ranks",
+    "comm",
+    "world_peer",
+    "tag",
+    "request",
+    "requests",
+    "call site",
+];
 
 /// Calls and time of one function of MPI; written by one thread at a time.
 #[repr(C)]
@@ -53,9 +64,16 @@ impl MpiTotal {
     }
 }
 
-/// The method that each send of a persistent request is recorded as, when `MPI_Start` or `MPI_Startall` has started it: it takes no
-/// time and has the parameters of that one message, which those of the call, of several requests, do not tell.
-pub const MPI_STARTED_SEND: &str = "MPI_Start_send";
+/// The methods that parts of a call are recorded as, behind its own record: they take no time and have the parameters of one message,
+/// which those of the call do not tell. In order: a send and a receive of a persistent request that `MPI_Start` or `MPI_Startall` has
+/// started; the message that `MPI_Sendrecv` received; each request that a call completed, where they are not consecutive or one of
+/// them received from any rank.
+pub const MPI_PARTS: [&str; 4] = [
+    "MPI_Start_send",
+    "MPI_Start_recv",
+    "MPI_Sendrecv_recv",
+    "MPI_Completed",
+];
 
 /// Who is told of communicators, with the context that it asked for; the communicator lives as long as the call.
 pub type MpiCommunicatorCallback =
@@ -104,7 +122,7 @@ pub struct MpiProxyFunctions {
         out: *mut c_void,
         each: extern "C" fn(out: *mut c_void, name: *const c_char, calls: u64, ticks: u64),
     ),
-    /// Calls `each` with `out` for each function of MPI, with its name in C, and last with [`MPI_STARTED_SEND`].
+    /// Calls `each` with `out` for each function of MPI, with its name in C, and last with those of [`MPI_PARTS`].
     pub functions:
         extern "C" fn(out: *mut c_void, each: extern "C" fn(out: *mut c_void, name: *const c_char)),
     /// From now on each outermost call is recorded with [`MPI_EVENT_PARAMETERS`], the last of them if `call_sites` is not 0: the address

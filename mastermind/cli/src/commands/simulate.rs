@@ -25,8 +25,8 @@ use mastermind_simulation::program::{Model, Program, System, lower_with};
 use mastermind_simulation::report::html;
 use serde::Serialize;
 
-use crate::output;
 use crate::session::{assignment, model};
+use crate::{output, recorded_run};
 
 /// Simulate a program model on a machine.
 #[derive(Args)]
@@ -35,7 +35,8 @@ use crate::session::{assignment, model};
 )]
 pub struct Simulate {
     /// The model: TOML with a [model] table, the same as JSON, activity diagrams in PlantUML (.puml) or
-    /// XMI (.uml, .xmi), or a GOAL schedule (.goal, and .bin as LogGOPSim's txt2bin writes it)
+    /// XMI (.uml, .xmi), a GOAL schedule (.goal, and .bin as LogGOPSim's txt2bin writes it), or the record directory of a run
+    /// with --mpi-events, which is done again on the machine
     model: PathBuf,
     /// The machine
     #[arg(long, value_name = "M.toml", required_unless_present = "missing_costs")]
@@ -110,6 +111,23 @@ struct Report {
     undecided: u64,
     unreceived: u64,
     unmatched: u64,
+    /// Of a recorded run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recorded: Option<RecordedTimes>,
+}
+
+/// What a run took that was recorded and is done again.
+#[derive(Serialize)]
+struct RecordedTimes {
+    /// Of the slowest rank, from the start of MPI to its end.
+    elapsed_ns: u64,
+    ranks_ns: Vec<u64>,
+    /// How much longer the simulated one takes, percent.
+    difference_percent: f64,
+    /// Calls of collectives.
+    collectives: u64,
+    /// What is not simulated, or not as it was.
+    notes: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -163,12 +181,12 @@ impl Simulate {
         if let Some(study) = self
             .study
             .as_deref()
-            .filter(|_| !schedule::is_one(&self.model))
+            .filter(|_| !schedule::is_one(&self.model) && !recorded_run::is_one(&self.model))
         {
             return self.study(study);
         }
         let machine = self.machine()?;
-        if schedule::is_one(&self.model) {
+        if schedule::is_one(&self.model) || recorded_run::is_one(&self.model) {
             return self.schedule(&machine);
         }
         if self.rules != RuleBook::Own {
@@ -363,6 +381,7 @@ fn report(outcome: &Outcome) -> Report {
         undecided: outcome.ties,
         unreceived: outcome.unreceived,
         unmatched: outcome.unmatched,
+        recorded: None,
     }
 }
 
@@ -393,6 +412,13 @@ fn tell(name: &str, report: &Report) {
         sum(|process| process.wait_ns),
         report.messages,
     ));
+    if let Some(recorded) = &report.recorded {
+        output::line(format!(
+            "{name} took {} ms when it was recorded: {:+.1} %",
+            ms(recorded.elapsed_ns),
+            recorded.difference_percent
+        ));
+    }
     if report.unreceived + report.unmatched > 0 {
         output::line(format!(
             "{} messages were received by nobody, {} receives got no message",

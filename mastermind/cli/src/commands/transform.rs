@@ -1,28 +1,33 @@
-//! `mastermind transform`: a program model as Rust source.
+//! `mastermind transform`: a program model as Rust source, a recorded run as a GOAL schedule.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::Context;
-use clap::Args;
+use anyhow::{Context, bail};
+use clap::{Args, ValueEnum};
+use mastermind_simulation::program::Collectives;
 use mastermind_simulation::transform::transform;
 
 use crate::destination::Force;
 use crate::output;
+use crate::recorded_run::{self, RecordedRun};
 use crate::session::model;
 use crate::session::sources::SIMULATION;
 
-/// Write Rust source for a program model.
+/// Write Rust source for a program model, or a GOAL schedule for a recorded run.
 #[derive(Args)]
 #[command(after_help = "Example: mastermind transform examples/sample/sample.puml -o sample")]
 pub struct Transform {
     /// The model: TOML with a [model] table, the same as JSON, or activity diagrams in PlantUML (.puml)
-    /// or XMI (.uml, .xmi)
+    /// or XMI (.uml, .xmi); or the record directory of a run with --mpi-events
     model: PathBuf,
-    /// Where to write the crate: Cargo.toml and src/main.rs
-    #[arg(short, long, value_name = "DIR")]
+    /// Where to write the crate: Cargo.toml and src/main.rs; of a recorded run the schedule, a .goal
+    #[arg(short, long, value_name = "DIR|F.goal")]
     output: PathBuf,
+    /// Of a recorded run: whose algorithms its collectives are written by
+    #[arg(long, value_enum, default_value_t)]
+    collectives: Library,
     #[command(flatten)]
     force: Force,
     /// This program's sources of the simulation, which the crate is built against [default: found above this program or this
@@ -31,13 +36,41 @@ pub struct Transform {
     simulation: Option<PathBuf>,
 }
 
+/// Whose algorithms collectives are made by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+enum Library {
+    #[default]
+    Basic,
+    Mpich,
+    Openmpi,
+}
+
+impl From<Library> for Collectives {
+    fn from(library: Library) -> Self {
+        match library {
+            Library::Basic => Self::Basic,
+            Library::Mpich => Self::Mpich,
+            Library::Openmpi => Self::OpenMpi,
+        }
+    }
+}
+
 impl Transform {
-    /// Writes the crate.
+    /// Writes the crate, or the schedule.
     ///
     /// # Errors
     /// The model cannot be read or is not sound; there is another program in the folder; a file cannot
     /// be written.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
+        if recorded_run::is_one(&self.model) {
+            return self.schedule();
+        }
+        if self.collectives != Library::Basic {
+            bail!(
+                "cannot transform model \"{}\": --collectives is for recorded runs, expected none",
+                self.model.display()
+            );
+        }
         let source = transform(&model::read(&self.model, None)?)?;
         let simulation = SIMULATION.find(self.simulation.as_deref())?;
         let main = self.output.join("src/main.rs");
@@ -56,6 +89,36 @@ impl Transform {
         let folder = self.output.display();
         output::line(format!(
             "{folder} is written; next:\n  cd {folder}\n  cargo run --release -- MACHINE.toml PROCESSES"
+        ));
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Transform {
+    /// Writes the schedule of a recorded run.
+    ///
+    /// # Errors
+    /// The records cannot be read or do not fit together; the output is no schedule, or there already.
+    fn schedule(&self) -> anyhow::Result<ExitCode> {
+        let is_schedule = self.output.extension().is_some_and(|end| end == "goal");
+        if !is_schedule && self.output != Path::new("-") {
+            bail!(
+                "cannot transform run \"{}\": output \"{}\", expected a file that ends in .goal",
+                self.model.display(),
+                self.output.display()
+            );
+        }
+        self.force.check([Some(&*self.output)], false)?;
+        let run = RecordedRun::read(&self.model)?;
+        let replay = run.replay(self.collectives.into())?;
+        self.force.write("schedule", &self.output, replay.goal)?;
+        output::line(format!(
+            "{} is written: {} ranks, {} messages and {} calls of collectives; the run took {:.6} ms",
+            self.output.display(),
+            run.ranks.len(),
+            replay.messages,
+            replay.collectives,
+            run.longest_ns() as f64 / 1e6
         ));
         Ok(ExitCode::SUCCESS)
     }

@@ -424,8 +424,19 @@ impl<'r, 'a, 'input> Reader<'r, 'a, 'input> {
         level: &Level<'a>,
         (from, _): (usize, usize),
     ) -> Option<Guard> {
-        let guard = self.guard(edge);
         let is_decision = matches!(level.graph.nodes[from].kind, NodeKind::Decision { .. });
+        let source = references(edge, "source");
+        let compares = source.first().is_some_and(|id| self.document.compares(id));
+        let guard = match self.guard(edge) {
+            // Where the input has this value, which nothing here computes.
+            Some(Guard::When(Expression::Truth(false))) if is_decision && compares => {
+                Some(Guard::Prose {
+                    text: "false".to_owned(),
+                    share: None,
+                })
+            }
+            guard => guard,
+        };
         if !is_decision || matches!(guard, Some(Guard::When(_) | Guard::Otherwise)) {
             return guard;
         }

@@ -1,5 +1,7 @@
 //! An XMI file: identifiers, types and lines of its elements.
 
+use std::collections::HashSet;
+
 use roxmltree::{Document as Xml, Node};
 
 /// A file and the lines of it.
@@ -9,6 +11,8 @@ pub(super) struct Document<'a, 'input> {
     lines: Vec<usize>,
     /// Names are written as in addresses, as StarUML does: `%20` for a blank.
     has_escapes: bool,
+    /// Decisions whose guards are compared with a value that comes in.
+    with_input: HashSet<&'a str>,
 }
 
 impl<'a, 'input> Document<'a, 'input> {
@@ -18,11 +22,36 @@ impl<'a, 'input> Document<'a, 'input> {
         let lines = std::iter::once(0).chain(begins).collect();
         let mut elements = xml.root().descendants();
         let has_escapes = elements.any(|node| node.attribute("exporter") == Some("StarUML"));
-        Self {
+        let mut document = Self {
             xml,
             lines,
             has_escapes,
+            with_input: HashSet::new(),
+        };
+        document.with_input = document.with_input();
+        document
+    }
+
+    /// UML 2.5, 15.3.3.5: of a decision with an input, or an object flow into it, a guard is a value that its input may have.
+    fn with_input(&self) -> HashSet<&'a str> {
+        let mut found = HashSet::new();
+        for node in self.elements() {
+            match self.kind(node) {
+                "DecisionNode" => {
+                    let names = ["decisionInput", "decisionInputFlow"];
+                    let has_any = names.iter().any(|name| !references(node, name).is_empty());
+                    found.extend(self.id(node).filter(|_| has_any));
+                }
+                "ObjectFlow" => found.extend(references(node, "target")),
+                _ => {}
+            }
         }
+        found
+    }
+
+    /// Whether a decision compares its guards with a value that comes in.
+    pub(super) fn compares(&self, id: &str) -> bool {
+        self.with_input.contains(id)
     }
 
     /// `line 12`.

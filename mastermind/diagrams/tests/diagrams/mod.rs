@@ -395,6 +395,20 @@ fn nodes_that_people_leave_out_in_xmi_are_put_in() {
     assert_eq!(warned(Rule::Ignored), 2, "{:?}", reading.warnings);
 }
 
+/// A guard is a value of the decision's input, which nothing computes here: the loop ends, by chance. Without an input the same guard
+/// never holds.
+#[test]
+fn a_guard_that_the_input_of_a_decision_is_compared_with_is_taken_by_chance() {
+    run("papyrus-input.uml", 1);
+    let prose = |text: &str| {
+        let warnings = read_xmi(text).expect("a model").warnings;
+        warnings.iter().filter(|w| w.rule == Rule::Prose).count()
+    };
+    let text = text("papyrus-input.uml");
+    let without = text.replace(" decisionInput=\"_b\"", "");
+    assert_eq!([prose(&text), prose(&without)], [1, 0]);
+}
+
 /// A loop with two ways in, ways of an action that no join brings together, and an edge into the initial node.
 #[test]
 fn tangled_flows_run_node_by_node() {

@@ -218,7 +218,7 @@ pub struct Group {
 }
 
 /// Which collective operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CollectiveKind {
     /// One process's bytes to all.
     Broadcast,

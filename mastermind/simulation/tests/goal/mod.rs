@@ -1,6 +1,7 @@
 //! GOAL schedules: what is read, what is refused, and when each ends.
 
 mod loggopsim;
+mod naive;
 mod sweep;
 
 use std::io::Read;

@@ -1,4 +1,4 @@
-//! `simulate x.goal`: a GOAL schedule.
+//! `simulate x.goal`, `simulate RECORDS`: a GOAL schedule, and a recorded run as one.
 
 use std::fs::File;
 use std::path::Path;
@@ -14,8 +14,9 @@ use mastermind_simulation::machine::Machine;
 use mastermind_simulation::report::html;
 
 use super::trace::{Shown, traced};
-use super::{Element, Process, Report, RuleBook, Simulate, tell, told};
+use super::{Element, Process, RecordedTimes, Report, RuleBook, Simulate, tell, told};
 use crate::output;
+use crate::recorded_run::{self, RecordedRun};
 
 /// Whether a file is a schedule: by its name.
 pub fn is_one(path: &Path) -> bool {
@@ -40,13 +41,7 @@ impl Simulate {
         if let Some((option, _)) = options.iter().find(|(_, given)| *given) {
             bail!("{}: {option} is for program models, expected none", act());
         }
-        let text = File::open(&self.model).with_context(act)?;
-        let bytes = text.metadata().map_or(0, |about| about.len());
-        let order = match self.rules {
-            RuleBook::Own => WaitOrder::Operations,
-            RuleBook::LogGopSim => WaitOrder::Lines,
-        };
-        let schedule = read_goal_in(text, bytes, order).with_context(act)?;
+        let (schedule, recorded) = self.read_schedule(machine).with_context(act)?;
         let ranks = schedule.ranks();
         if let Some(given) = self.ranks.filter(|given| *given as usize != ranks) {
             bail!(
@@ -68,7 +63,12 @@ impl Simulate {
             let page = html(&name, &outcome.chart());
             self.force.write("charts", path, page)?;
         }
-        let report = report(&outcome);
+        let mut report = report(&outcome);
+        report.recorded = recorded;
+        if let Some(recorded) = &mut report.recorded {
+            let (simulated, elapsed) = (report.makespan_ns as f64, recorded.elapsed_ns as f64);
+            recorded.difference_percent = 100.0 * (simulated / elapsed.max(1.0) - 1.0);
+        }
         if self.json {
             output::json(&report)?;
         } else {
@@ -83,6 +83,34 @@ impl Simulate {
             );
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// The schedule of a file, or that of a recorded run, with what the run took.
+    fn read_schedule(
+        &self,
+        machine: &Machine,
+    ) -> anyhow::Result<(Schedule, Option<RecordedTimes>)> {
+        let order = match self.rules {
+            RuleBook::Own => WaitOrder::Operations,
+            RuleBook::LogGopSim => WaitOrder::Lines,
+        };
+        if !recorded_run::is_one(&self.model) {
+            let text = File::open(&self.model)?;
+            let bytes = text.metadata().map_or(0, |about| about.len());
+            return Ok((read_goal_in(text, bytes, order)?, None));
+        }
+        let run = RecordedRun::read(&self.model)?;
+        let replay = run.replay(machine.collectives)?;
+        let bytes = replay.goal.len() as u64;
+        let schedule = read_goal_in(&*replay.goal, bytes, order)?;
+        let recorded = RecordedTimes {
+            elapsed_ns: run.longest_ns(),
+            ranks_ns: run.elapsed_ns,
+            difference_percent: 0.0,
+            collectives: replay.collectives,
+            notes: replay.notes,
+        };
+        Ok((schedule, Some(recorded)))
     }
 
     fn run_schedule(
@@ -151,5 +179,6 @@ fn report(outcome: &ScheduleOutcome) -> Report {
         undecided: 0,
         unreceived: outcome.unreceived,
         unmatched: 0,
+        recorded: None,
     }
 }

@@ -308,10 +308,10 @@ impl<'s, 't> Run<'s, 't> {
         let Due { at, rank, op, .. } = due;
         self.started(rank, op);
         let waiting = &mut self.waiting[rank as usize];
-        let Some(message) = self.pool.take_unexpected(waiting, (it.peer, it.tag)) else {
+        let Some(message) = self.pool.take_unexpected(rank, waiting, (it.peer, it.tag)) else {
             let first = self.schedule.parts[rank as usize].first_op;
             let receives = self.schedule.ops.receives(first);
-            return self.pool.post(waiting, op, receives);
+            return self.pool.post(rank, waiting, op, receives);
         };
         if message.is_request {
             self.release_sender(message.peer, message.op, (it.cpu, it.nic), at);
@@ -349,10 +349,10 @@ impl<'s, 't> Run<'s, 't> {
         let first = self.schedule.parts[to as usize].first_op;
         let receives = self.schedule.ops.receives(first);
         let waiting = &mut self.waiting[to as usize];
-        match self.pool.take_posted(waiting, (from, it.tag), receives) {
+        match self.pool.take_posted(to, waiting, (from, it.tag), receives) {
             None => self
                 .pool
-                .keep_unexpected(waiting, from, it.tag, op, is_request),
+                .keep_unexpected(to, waiting, (from, it.tag), op, is_request),
             Some(receive) => {
                 if is_request {
                     self.release_sender(from, op, (it.cpu, it.nic), at);

@@ -1,6 +1,12 @@
-//! Posted receives and unexpected messages that wait for each other.
+//! Posted receives and unexpected messages that wait for each other: lists in their order, with an index by sender and tag where one
+//! is long.
+
+use std::collections::{HashMap, VecDeque};
 
 use crate::goal::schedule::ANY;
+
+/// Entries of a list that are searched one by one, before it gets an index.
+const MAX_LINEAR: usize = 32;
 
 /// No entry.
 const NIL: u32 = u32::MAX;
@@ -52,18 +58,36 @@ pub(super) struct Entry {
     tag: u32,
     op: u32,
     next: u32,
+    previous: u32,
     is_request: bool,
+    /// Those that were appended before have lower ones.
+    number: u64,
 }
+
+/// The entries of a long list by sender and tag, each in their order.
+type Index = HashMap<(u32, u32), VecDeque<u32>>;
 
 /// The entries of all ranks.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
     entries: Vec<Entry>,
     free: Vec<u32>,
+    n_appended: u64,
+    /// Of long lists.
+    indices: HashMap<ListName, Index>,
 }
 
+/// A list: its rank, and whether it is of posted receives.
+type ListName = (u32, bool);
+
 impl Pool {
-    fn append(&mut self, list: &mut [u32; 2], entry: Entry) {
+    fn append(&mut self, name: ListName, list: &mut [u32; 2], mut entry: Entry) {
+        (entry.number, entry.previous) = (self.n_appended, list[1]);
+        self.n_appended += 1;
+        if list[0] == NIL {
+            entry.previous = NIL;
+        }
+        let key = (entry.peer, entry.tag);
         let index = match self.free.pop() {
             Some(index) => {
                 self.entries[index as usize] = entry;
@@ -80,27 +104,79 @@ impl Pool {
             self.entries[list[1] as usize].next = index;
         }
         list[1] = index;
+        if !self.indices.is_empty()
+            && let Some(known) = self.indices.get_mut(&name)
+        {
+            known.entry(key).or_default().push_back(index);
+        }
     }
 
-    fn take(&mut self, list: &mut [u32; 2], fits: impl Fn(&Entry) -> bool) -> Option<Entry> {
-        let (mut before, mut at) = (NIL, list[0]);
-        while at != NIL {
-            let entry = self.entries[at as usize];
-            if fits(&entry) {
-                if before == NIL {
-                    list[0] = entry.next;
-                } else {
-                    self.entries[before as usize].next = entry.next;
-                }
-                if list[1] == at {
-                    list[1] = before;
-                }
-                self.free.push(at);
-                return Some(entry);
-            }
-            (before, at) = (at, entry.next);
+    /// Takes an entry out of its list.
+    fn take(&mut self, name: ListName, list: &mut [u32; 2], at: u32) -> Entry {
+        let entry = self.entries[at as usize];
+        match entry.previous {
+            NIL => list[0] = entry.next,
+            previous => self.entries[previous as usize].next = entry.next,
         }
-        None
+        match entry.next {
+            NIL => list[1] = entry.previous,
+            next => self.entries[next as usize].previous = entry.previous,
+        }
+        self.free.push(at);
+        if !self.indices.is_empty() {
+            self.forget(name, list[0] == NIL, (entry.peer, entry.tag));
+        }
+        entry
+    }
+
+    /// Takes the first entry of a key out of an index, those of one key leave in their order; all of it with the list's last entry.
+    fn forget(&mut self, name: ListName, is_empty: bool, key: (u32, u32)) {
+        if is_empty {
+            self.indices.remove(&name);
+        } else if let Some(known) = self.indices.get_mut(&name)
+            && let Some(entries) = known.get_mut(&key)
+        {
+            entries.pop_front();
+            if entries.is_empty() {
+                known.remove(&key);
+            }
+        }
+    }
+
+    /// The first entry of a list that fits: the near ones are searched, else the first of one of these keys.
+    fn find(
+        &mut self,
+        name: ListName,
+        head: u32,
+        keys: &[(u32, u32)],
+        fits: impl Fn(&Entry) -> bool,
+    ) -> Option<u32> {
+        let mut at = head;
+        for _ in 0..MAX_LINEAR {
+            let entry = self.entries.get(at as usize)?;
+            if fits(entry) {
+                return Some(at);
+            }
+            at = entry.next;
+        }
+        if at == NIL {
+            return None;
+        }
+        let entries = &self.entries;
+        let index = self.indices.entry(name).or_insert_with(|| {
+            let mut index = Index::new();
+            let mut at = head;
+            while let Some(entry) = entries.get(at as usize) {
+                let of_key = index.entry((entry.peer, entry.tag)).or_default();
+                of_key.push_back(at);
+                at = entry.next;
+            }
+            index
+        });
+        let first = keys
+            .iter()
+            .filter_map(|key| index.get(key)?.front().copied());
+        first.min_by_key(|at| entries[*at as usize].number)
     }
 
     fn entry(peer: u32, tag: u32, op: u32, is_request: bool) -> Entry {
@@ -109,51 +185,59 @@ impl Pool {
             tag,
             op,
             next: NIL,
+            previous: NIL,
             is_request,
+            number: 0,
         }
     }
 
     /// Adds a receive that no message is there for.
     #[inline]
-    pub(super) fn post(&mut self, waiting: &mut Waiting, op: u32, receives: impl Receives) {
+    pub(super) fn post(
+        &mut self,
+        rank: u32,
+        waiting: &mut Waiting,
+        op: u32,
+        receives: impl Receives,
+    ) {
         if waiting.posted[0] == NIL {
             waiting.posted = [op, ONLY];
         } else {
-            self.post_another(waiting, op, receives);
+            self.post_another(rank, waiting, op, receives);
         }
     }
 
     #[inline(never)]
-    fn post_another(&mut self, waiting: &mut Waiting, op: u32, receives: impl Receives) {
+    fn post_another(&mut self, rank: u32, waiting: &mut Waiting, op: u32, receives: impl Receives) {
         let only = waiting.only_posted();
         if only.is_some() {
             waiting.posted = [NIL; 2];
         }
         for op in only.into_iter().chain([op]) {
             let (peer, tag) = receives(op);
-            self.append(&mut waiting.posted, Self::entry(peer, tag, op, false));
+            let entry = Self::entry(peer, tag, op, false);
+            self.append((rank, true), &mut waiting.posted, entry);
         }
     }
 
     /// Adds a message that no receive is there for.
     pub(super) fn keep_unexpected(
         &mut self,
+        rank: u32,
         waiting: &mut Waiting,
-        peer: u32,
-        tag: u32,
+        (peer, tag): (u32, u32),
         op: u32,
         is_request: bool,
     ) {
-        self.append(
-            &mut waiting.unexpected,
-            Self::entry(peer, tag, op, is_request),
-        );
+        let entry = Self::entry(peer, tag, op, is_request);
+        self.append((rank, false), &mut waiting.unexpected, entry);
     }
 
     /// Takes the first message that a receive of such a sender and tag is for.
     #[inline]
     pub(super) fn take_unexpected(
         &mut self,
+        rank: u32,
         waiting: &mut Waiting,
         receive: (u32, u32),
     ) -> Option<UnexpectedMessage> {
@@ -161,7 +245,13 @@ impl Pool {
             return None;
         }
         let fits = |entry: &Entry| is_for(receive, entry.peer, entry.tag);
-        let entry = self.take(&mut waiting.unexpected, fits)?;
+        let name = (rank, false);
+        let found = match receive {
+            // Nearly all messages are for such a receive.
+            (ANY, _) | (_, ANY) => self.search(waiting.unexpected[0], fits),
+            key => self.find(name, waiting.unexpected[0], &[key], fits),
+        };
+        let entry = self.take(name, &mut waiting.unexpected, found?);
         Some(UnexpectedMessage {
             peer: entry.peer,
             op: entry.op,
@@ -173,6 +263,7 @@ impl Pool {
     #[inline]
     pub(super) fn take_posted(
         &mut self,
+        rank: u32,
         waiting: &mut Waiting,
         (peer, tag): (u32, u32),
         receives: impl Receives,
@@ -184,23 +275,45 @@ impl Pool {
             }
             return fits.then_some(only);
         }
-        if waiting.posted[0] == NIL {
-            return None;
-        }
-        let fits = |entry: &Entry| is_for((entry.peer, entry.tag), peer, tag);
-        let entry = self.take(&mut waiting.posted, fits)?;
-        Some(entry.op)
+        let found = self.find_posted(rank, waiting.posted[0], (peer, tag))?;
+        Some(self.take((rank, true), &mut waiting.posted, found).op)
     }
 
     /// The first receive that is for a message.
     pub(super) fn posted(
-        &self,
+        &mut self,
+        rank: u32,
         waiting: &Waiting,
         (peer, tag): (u32, u32),
         receives: impl Receives,
     ) -> Option<u32> {
-        let mut posted = self.all_posted(waiting);
-        posted.find(|op| is_for(receives(*op), peer, tag))
+        if let Some(only) = waiting.only_posted() {
+            return is_for(receives(only), peer, tag).then_some(only);
+        }
+        let found = self.find_posted(rank, waiting.posted[0], (peer, tag))?;
+        Some(self.entries[found as usize].op)
+    }
+
+    #[inline]
+    fn find_posted(&mut self, rank: u32, head: u32, (peer, tag): (u32, u32)) -> Option<u32> {
+        if head == NIL {
+            return None;
+        }
+        let fits = |entry: &Entry| is_for((entry.peer, entry.tag), peer, tag);
+        let keys = [(peer, tag), (peer, ANY), (ANY, tag), (ANY, ANY)];
+        self.find((rank, true), head, &keys, fits)
+    }
+
+    /// The first entry of a list that fits, searched one by one.
+    fn search(&self, head: u32, fits: impl Fn(&Entry) -> bool) -> Option<u32> {
+        let mut at = head;
+        while let Some(entry) = self.entries.get(at as usize) {
+            if fits(entry) {
+                return Some(at);
+            }
+            at = entry.next;
+        }
+        None
     }
 
     /// The first receive.
@@ -243,4 +356,68 @@ impl Pool {
 fn is_for(receive: (u32, u32), peer: u32, tag: u32) -> bool {
     let fits = |wanted, found| wanted == ANY || wanted == found;
     fits(receive.0, peer) && fits(receive.1, tag)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Numbers that look random, the same each time (a linear congruential generator with Knuth's constants).
+    fn numbers() -> impl FnMut(u32) -> u32 {
+        let mut state = 1_u64;
+        move |below| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) as u32 % below
+        }
+    }
+
+    /// Long lists give what a search of one entry after the other gives, on two ranks at once.
+    #[test]
+    fn an_index_finds_what_a_search_finds() {
+        let mut random = numbers();
+        let mut pool = Pool::default();
+        let mut lists = [0, 1].map(|_| (Waiting::default(), Vec::new(), Vec::new()));
+        let any = |number: u32| if number == 0 { ANY } else { number };
+        let mut most = 0;
+        let mut receives = Vec::new();
+        for op in 0..30_000 {
+            let rank = random(2);
+            let (waiting, posted, unexpected) = &mut lists[rank as usize];
+            let (peer, tag) = (random(40), random(40));
+            // Mostly more of one kind, then more of the other.
+            receives.push((any(peer), any(tag)));
+            if random(10) < if op / 3000 % 2 == 0 { 3 } else { 7 } {
+                let wanted = (any(peer), any(tag));
+                let expected = unexpected
+                    .iter()
+                    .position(|(_, peer, tag)| is_for(wanted, *peer, *tag));
+                let expected = expected.map(|at| unexpected.remove(at).0);
+                let found = pool.take_unexpected(rank, waiting, wanted);
+                assert_eq!(found.map(|found| found.op), expected);
+                if expected.is_none() {
+                    pool.post(rank, waiting, op, |op| receives[op as usize]);
+                    posted.push((op, wanted.0, wanted.1));
+                }
+            } else {
+                let (peer, tag) = (peer + 1, tag + 1);
+                let expected = posted
+                    .iter()
+                    .position(|(_, a, b)| is_for((*a, *b), peer, tag));
+                let seen = pool.posted(rank, waiting, (peer, tag), |op| receives[op as usize]);
+                let expected = expected.map(|at| posted.remove(at).0);
+                assert_eq!(seen, expected);
+                let found =
+                    pool.take_posted(rank, waiting, (peer, tag), |op| receives[op as usize]);
+                assert_eq!(found, expected);
+                if expected.is_none() {
+                    pool.keep_unexpected(rank, waiting, (peer, tag), op, false);
+                    unexpected.push((op, peer, tag));
+                }
+            }
+            most = most.max(posted.len()).max(unexpected.len());
+        }
+        assert!(most > 10 * MAX_LINEAR, "no list was long: {most}");
+    }
 }

@@ -517,8 +517,8 @@ impl<'a, 't> Run<'a, 't> {
         let Rank {
             waiting, first_op, ..
         } = &mut ranks[rank as usize];
-        let Some(message) = self.pool.take_unexpected(waiting, (it.peer, it.tag)) else {
-            self.pool.post(waiting, op, ops.receives(*first_op));
+        let Some(message) = self.pool.take_unexpected(rank, waiting, (it.peer, it.tag)) else {
+            self.pool.post(rank, waiting, op, ops.receives(*first_op));
             return;
         };
         if message.is_request {
@@ -606,10 +606,10 @@ impl<'a, 't> Run<'a, 't> {
                     waiting, first_op, ..
                 } = &mut ranks[rank as usize];
                 let receives = ops.receives(*first_op);
-                match self.pool.take_posted(waiting, (peer, tag), receives) {
+                match self.pool.take_posted(rank, waiting, (peer, tag), receives) {
                     None => self
                         .pool
-                        .keep_unexpected(waiting, peer, tag, op, is_request),
+                        .keep_unexpected(rank, waiting, (peer, tag), op, is_request),
                     Some(receive) if is_request => {
                         self.answer_request(rank, peer, op, receive, at);
                     }
@@ -621,13 +621,15 @@ impl<'a, 't> Run<'a, 't> {
 
     /// The processor and interface of the receive that waits for a message, the first where none does.
     #[inline]
-    fn place_of_receive(&self, rank: u32, peer: u32, tag: u32) -> (u8, u8) {
+    fn place_of_receive(&mut self, rank: u32, peer: u32, tag: u32) -> (u8, u8) {
         let state = &self.ranks[rank as usize];
         if state.is_single() {
             return (0, 0);
         }
         let receives = self.schedule.ops.receives(state.first_op);
-        let posted = self.pool.posted(&state.waiting, (peer, tag), receives);
+        let posted = self
+            .pool
+            .posted(rank, &state.waiting, (peer, tag), receives);
         posted.map_or((0, 0), |receive| {
             let receive = self.op(rank, receive);
             (receive.cpu, receive.nic)

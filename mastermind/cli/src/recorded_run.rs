@@ -1,0 +1,176 @@
+//! A run whose calls of MPI were recorded one by one, as what a replay is made of.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::bail;
+use mastermind_records::definition::MPI_CLASS;
+use mastermind_records::{Log, Record, Run, Value, starts_or_ends};
+use mastermind_simulation::program::Collectives;
+use mastermind_simulation::replay::{RecordedCall, RecordedRank, Replay, is_communication, replay};
+
+use crate::commands::profile;
+
+/// A run and its replay.
+pub struct RecordedRun {
+    /// How long each rank took, nanoseconds.
+    pub elapsed_ns: Vec<u64>,
+    /// What it did.
+    pub ranks: Vec<RecordedRank>,
+}
+
+/// Whether a path is that of a record directory, or of a program in one (`DIR:PROGRAM`).
+pub fn is_one(path: &Path) -> bool {
+    profile::selected(path).0.is_dir()
+}
+
+impl RecordedRun {
+    /// Reads a run.
+    ///
+    /// # Errors
+    /// The records cannot be read, or have no calls of MPI with their tags and requests.
+    pub fn read(records: &Path) -> anyhow::Result<Self> {
+        let run = profile::open(records)?;
+        let act = || format!("cannot replay run \"{}\"", records.display());
+        let mut methods = run
+            .logs()
+            .iter()
+            .flat_map(|log| log.definitions().methods());
+        let mut of_mpi = methods
+            .by_ref()
+            .filter(|method| method.class == MPI_CLASS)
+            .peekable();
+        if of_mpi.peek().is_none() {
+            bail!(
+                "{}: no recorded calls of MPI, expected some; record with wrap --mpi-events or run --mpi-events",
+                act()
+            );
+        }
+        if !of_mpi.any(|method| {
+            method
+                .parameters
+                .iter()
+                .any(|parameter| parameter.name == "request")
+        }) {
+            bail!(
+                "{}: calls of MPI without their tags and requests, as an earlier version recorded them, expected both; record again",
+                act()
+            );
+        }
+        let n_ranks = run
+            .logs()
+            .iter()
+            .map(|log| log.definitions().run.ranks)
+            .max();
+        let n_ranks = n_ranks
+            .unwrap_or(0)
+            .max(run.ranks().last().map_or(0, |last| last + 1));
+        let ranks: Vec<_> = (0..n_ranks).map(|rank| recorded_rank(&run, rank)).collect();
+        Ok(Self {
+            elapsed_ns: ranks.iter().map(RecordedRank::elapsed_ns).collect(),
+            ranks,
+        })
+    }
+
+    /// The schedule that does the same; what it lacks is told.
+    ///
+    /// # Errors
+    /// The records of the ranks do not fit together.
+    pub fn replay(&self, library: Collectives) -> anyhow::Result<Replay> {
+        let replay = replay(&self.ranks, library)?;
+        for note in &replay.notes {
+            crate::output::complain!("warning: {note}");
+        }
+        Ok(replay)
+    }
+
+    /// How long the slowest rank took, nanoseconds.
+    pub fn longest_ns(&self) -> u64 {
+        self.elapsed_ns.iter().copied().max().unwrap_or(0)
+    }
+}
+
+fn recorded_rank(run: &Run, rank: u32) -> RecordedRank {
+    let mut recorded = RecordedRank::default();
+    let (mut first_ns, mut last_ns) = (u64::MAX, 0);
+    let (mut started_ns, mut ended_ns) = (None, None);
+    for (log, _) in run.logs_of(rank) {
+        let mut calls = Vec::new();
+        let mut names = HashMap::new();
+        for record in log.records() {
+            let end_ns = record.start_ns + record.wall_ns;
+            if !record.method.is_mpi() {
+                // What a program or a component does before its first call of MPI and after its last one is computation too.
+                (first_ns, last_ns) = (first_ns.min(record.start_ns), last_ns.max(end_ns));
+                continue;
+            }
+            let function = &*record.method.method;
+            (first_ns, last_ns) = (first_ns.min(record.start_ns), last_ns.max(end_ns));
+            match function {
+                "MPI_Finalize" => ended_ns = Some(record.start_ns),
+                _ if starts_or_ends(function) => started_ns = Some(end_ns),
+                _ => {}
+            }
+            if !record.failed && is_communication(function) {
+                let function = names
+                    .entry(record.call_path)
+                    .or_insert_with(|| Arc::from(function));
+                calls.push(recorded_call(&record, Arc::clone(function)));
+            }
+        }
+        recorded.lost += log.dropped();
+        know_communicators(log, &mut recorded);
+        if !calls.is_empty() {
+            calls.sort_by_key(|call: &RecordedCall| call.start_ns);
+            recorded.threads.push(calls);
+        }
+    }
+    let start_ns = started_ns.unwrap_or(first_ns).min(last_ns);
+    recorded.span_ns = (start_ns, ended_ns.unwrap_or(last_ns).max(start_ns));
+    recorded
+}
+
+fn recorded_call(record: &Record<'_>, function: Arc<str>) -> RecordedCall {
+    let mut call = RecordedCall {
+        function,
+        start_ns: record.start_ns,
+        end_ns: record.start_ns + record.wall_ns,
+        bytes: 0,
+        peer: None,
+        world_peer: None,
+        communicator: None,
+        tag: None,
+        request: None,
+        requests: 0,
+    };
+    for (definition, value) in record.method.parameters.iter().zip(record.parameters()) {
+        let Value::Integer(value) = value else {
+            continue;
+        };
+        match &*definition.name {
+            "bytes" => call.bytes = value.max(0).cast_unsigned(),
+            "peer" => call.peer = u32::try_from(value).ok(),
+            "world_peer" => call.world_peer = u32::try_from(value).ok(),
+            "comm" => call.communicator = Some(value).filter(|number| *number >= 0),
+            "tag" => call.tag = u32::try_from(value).ok(),
+            "request" => call.request = u64::try_from(value).ok(),
+            "requests" => call.requests = value.max(0).cast_unsigned(),
+            _ => {}
+        }
+    }
+    call
+}
+
+/// Those that join two groups, or have ranks beyond `MPI_COMM_WORLD`, are left out.
+fn know_communicators(log: &Log, recorded: &mut RecordedRank) {
+    for communicator in &log.definitions().mpi_communicators {
+        let members = match &communicator.world_ranks {
+            None => Some((0..communicator.ranks).collect()),
+            Some(ranks) => ranks.iter().map(|rank| u32::try_from(*rank).ok()).collect(),
+        };
+        if let Some(members) = members.filter(|_| !communicator.is_inter) {
+            recorded.communicators.insert(communicator.number, members);
+        }
+    }
+}

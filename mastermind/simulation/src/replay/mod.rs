@@ -1,0 +1,137 @@
+//! A recorded run as a schedule: each rank does again what it did, and computes in between as long as it did.
+//!
+//! ```text
+//! call.rs        a recorded call, and what a function of MPI does
+//! collectives.rs calls of a group that belong together; the messages that a collective is made of
+//! rank.rs        the calls of a rank as operations that wait for each other
+//! messages.rs    the send of each receive
+//! goal.rs        all of it as the text of a GOAL schedule
+//! ```
+//!
+//! Point-to-point messages go where they went, in the order in which MPI matched them. A collective is the messages that
+//! `collectives.toml` makes of it, of the algorithm that the machine's library takes; what makes or frees communicators is a
+//! barrier. All that the records do not tell, and all that a schedule cannot hold, is a note.
+//!
+//! # Source
+//! T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim", HPDC 2010, section 3 (Schedgen, which makes schedules of traces: collectives
+//! as point-to-point messages, computation between two calls as `calc`).
+
+mod call;
+mod collectives;
+mod goal;
+mod messages;
+mod rank;
+
+use std::collections::BTreeMap;
+
+pub use call::{RecordedCall, is_communication};
+
+use crate::program::Collectives;
+use collectives::Groups;
+use rank::{RankSchedule, Resolved};
+
+/// What a rank did in a run.
+#[derive(Debug, Clone, Default)]
+pub struct RecordedRank {
+    /// Calls of MPI of each of its threads, in the order of their starts.
+    pub threads: Vec<Vec<RecordedCall>>,
+    /// The ranks of each communicator that a call names, in `MPI_COMM_WORLD`, by its number; those that join two groups are not
+    /// among them.
+    pub communicators: BTreeMap<i64, Vec<u32>>,
+    /// When it began, after MPI was started, and when it ended, before MPI was; nanoseconds.
+    pub span_ns: (u64, u64),
+    /// Calls that have no record.
+    pub lost: u64,
+}
+
+impl RecordedRank {
+    /// How long it took, nanoseconds.
+    pub fn elapsed_ns(&self) -> u64 {
+        self.span_ns.1.saturating_sub(self.span_ns.0)
+    }
+}
+
+/// A recorded run as a schedule.
+#[derive(Debug, Clone)]
+pub struct Replay {
+    /// The schedule in GOAL, for [`crate::goal::read_goal`].
+    pub goal: Vec<u8>,
+    /// Messages of the program's own, those of collectives aside.
+    pub messages: u64,
+    /// Calls of collectives, over all ranks.
+    pub collectives: u64,
+    /// What is not in the schedule, or not as it was.
+    pub notes: Vec<String>,
+}
+
+/// Why a run has no schedule.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReplayError {
+    /// A rank has no calls.
+    #[error(
+        "cannot replay run: no calls of MPI of rank {rank}, expected some of each of {ranks} ranks"
+    )]
+    NoCalls {
+        /// Which.
+        rank: usize,
+        /// How many there are.
+        ranks: usize,
+    },
+    /// Ranks call different collectives at the same place.
+    #[error(
+        "cannot replay run: collective {number} of the communicator with ranks {members} is {found} in rank {rank}, expected \
+         {expected} as in rank {first}; calls are missing in the records"
+    )]
+    Collective {
+        /// Which call of that communicator, from 1.
+        number: usize,
+        /// The ranks of the communicator.
+        members: String,
+        /// The rank.
+        rank: u32,
+        /// What it called.
+        found: String,
+        /// What the first rank called.
+        expected: String,
+        /// That rank.
+        first: u32,
+    },
+}
+
+/// The schedule that does what a run did.
+///
+/// # Arguments
+/// * `ranks` - what each rank did, shape `[n_ranks]`
+/// * `library` - whose algorithms collectives are made by
+///
+/// # Errors
+/// [`ReplayError`] where ranks have no calls, or collectives that do not fit together.
+pub fn replay(ranks: &[RecordedRank], library: Collectives) -> Result<Replay, ReplayError> {
+    let none = |rank: &RecordedRank| rank.threads.iter().all(Vec::is_empty);
+    if let Some(rank) = ranks.iter().position(none) {
+        let ranks = ranks.len();
+        return Err(ReplayError::NoCalls { rank, ranks });
+    }
+    let mut notes = call::notes(ranks);
+    let groups = Groups::of(ranks, &mut notes)?;
+    let resolved = Resolved::of(ranks);
+    let mut expansions = collectives::Expansions::new(library);
+    let mut schedules: Vec<RankSchedule> = Vec::with_capacity(ranks.len());
+    for (rank, recorded) in ranks.iter().enumerate() {
+        let sources = &resolved[rank];
+        schedules.push(RankSchedule::of(
+            (rank as u32, recorded),
+            sources,
+            &groups,
+            &mut expansions,
+        ));
+    }
+    let messages = messages::match_all(&mut schedules, &mut notes);
+    Ok(Replay {
+        goal: goal::text(&schedules),
+        messages,
+        collectives: groups.n_calls(),
+        notes,
+    })
+}

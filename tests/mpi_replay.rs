@@ -1,0 +1,157 @@
+//! A recorded run of a program or an assembly becomes a schedule, with all of its messages; under each MPI of this machine.
+
+use std::fs;
+
+use mastermind_tests::{Scratch, bin_dir, compile_mpi, mpirun, mpis, mpis_with, output, root};
+use serde_json::Value;
+
+fn document(text: &str) -> Value {
+    serde_json::from_str(text).expect("a document")
+}
+
+/// A program of the fixtures on some ranks, with each call of MPI recorded.
+fn record(mpi: &str, program: &str, ranks: u32, scratch: &Scratch) {
+    let program = compile_mpi(mpi, program, &[], &[], &scratch.path(""));
+    let mut command = mpirun(mpi, ranks, &scratch.path(""));
+    command.arg(bin_dir().join("mastermind"));
+    command.args(["wrap", "--mpi-events", "--records"]);
+    output(command.arg(scratch.path("records")).arg("--").arg(program));
+}
+
+/// Messages from one rank to one, as their senders recorded them.
+fn messages(scratch: &Scratch) -> u64 {
+    let shown = scratch.mastermind(&["profile", "records", "--matrix", "--json"]);
+    let shown = document(&shown.well());
+    let cells = shown["cells"].as_array().expect("cells").iter();
+    cells
+        .map(|cell| cell["messages"].as_u64().expect("a number"))
+        .sum()
+}
+
+/// Simulates the records and the schedule that they become, which must be the same.
+fn replay(scratch: &Scratch) -> Value {
+    let machine = root()
+        .join("examples/sweep3d/machine.toml")
+        .display()
+        .to_string();
+    let simulate = |what: &str| {
+        let words = ["simulate", what, "--machine", &machine, "--json"];
+        document(&scratch.mastermind(&words).well())
+    };
+    let replayed = simulate("records");
+    let said = scratch
+        .mastermind(&["transform", "records", "-o", "run.goal", "--force"])
+        .well();
+    let schedule = simulate("run.goal");
+    for field in ["makespan_ns", "messages", "processes"] {
+        assert_eq!(replayed[field], schedule[field], "{field}");
+    }
+    let n = format!(
+        " {} messages and {} calls of collectives",
+        messages(scratch),
+        replayed["recorded"]["collectives"]
+    );
+    assert!(said.contains(&n), "{said}, expected{n}");
+    replayed
+}
+
+/// What the ranks computed is what they took, less what they spent in recorded communication.
+fn computation_is_what_was_recorded(replayed: &Value, mpi: &str) {
+    let recorded = &replayed["recorded"];
+    let processes = replayed["processes"].as_array().expect("ranks");
+    assert_eq!(
+        processes.len(),
+        recorded["ranks_ns"].as_array().map_or(0, Vec::len),
+        "{mpi}"
+    );
+    for (process, elapsed) in processes
+        .iter()
+        .zip(recorded["ranks_ns"].as_array().expect("times"))
+    {
+        let (work, elapsed) = (process["work_ns"].as_u64(), elapsed.as_u64());
+        assert!(
+            work > Some(0) && work < elapsed,
+            "{mpi}: {work:?} of {elapsed:?}"
+        );
+        assert!(process["finish_ns"].as_u64() >= work, "{mpi}: {process}");
+    }
+}
+
+#[test]
+fn each_message_of_a_program_is_in_its_schedule() {
+    for mpi in mpis_with("mpicc") {
+        for (program, ranks) in [("communication.c", 4), ("requests.c", 2), ("replay.c", 4)] {
+            let scratch = Scratch::new();
+            record(mpi, program, ranks, &scratch);
+            let replayed = replay(&scratch);
+            let notes = replayed["recorded"]["notes"].as_array().expect("notes");
+            let left_out = notes.iter().filter(|note| {
+                note.as_str()
+                    .is_some_and(|note| note.starts_with("left out"))
+            });
+            assert_eq!(left_out.count(), 0, "{program} of {mpi}: {notes:?}");
+            computation_is_what_was_recorded(&replayed, mpi);
+        }
+    }
+}
+
+#[test]
+fn an_assembly_becomes_a_schedule_too() {
+    for mpi in mpis() {
+        let scratch = Scratch::new();
+        let library = bin_dir().join("libheat_conduction.so");
+        let assembly = scratch.example("heat/heat.toml", &[&library], &[]);
+        let small = [
+            "--set",
+            "driver.nx=40",
+            "--set",
+            "driver.ny=40",
+            "--set",
+            "driver.steps=7",
+        ];
+        let run = [
+            "--mpi",
+            mpi.kind.name(),
+            "--ranks",
+            "3",
+            "--records",
+            "records",
+            "--mpi-events",
+        ];
+        scratch
+            .verb("run", &assembly, &[&run[..], &small].concat())
+            .well();
+        let replayed = replay(&scratch);
+        // Each of two borders is exchanged both ways in each step.
+        assert_eq!(messages(&scratch), 7 * 4, "{}", mpi.kind.name());
+        computation_is_what_was_recorded(&replayed, mpi.kind.name());
+    }
+}
+
+#[test]
+fn records_without_calls_of_mpi_are_refused() {
+    let scratch = Scratch::new();
+    let library = bin_dir().join("libheat_conduction.so");
+    let assembly = scratch.example("heat/heat.toml", &[&library], &[]);
+    let small = ["--set", "driver.steps=2", "--records", "records"];
+    scratch.verb("run", &assembly, &small).well();
+    let machine = root()
+        .join("examples/sweep3d/machine.toml")
+        .display()
+        .to_string();
+    let error = scratch
+        .mastermind(&["simulate", "records", "--machine", &machine])
+        .error();
+    assert!(
+        error.contains("no recorded calls of MPI, expected some; record with wrap --mpi-events"),
+        "{error}"
+    );
+    let error = scratch
+        .mastermind(&["transform", "records", "-o", "crate"])
+        .error();
+    assert!(
+        error.contains("output \"crate\", expected a file that ends in .goal"),
+        "{error}"
+    );
+    assert!(fs::metadata(scratch.path("crate")).is_err());
+}
