@@ -282,10 +282,8 @@ fn steps_of(operations: &[Operation], n_slots: usize, rank: u32) -> Vec<Step> {
                 slots[*slot as usize] = value;
             }
             Operation::Jump { target } => at = *target as usize,
-            Operation::JumpUnless { condition, target } => {
-                if !condition.is_true(&context) {
-                    at = *target as usize;
-                }
+            Operation::JumpUnless { condition, target } if !condition.is_true(&context) => {
+                at = *target as usize;
             }
             Operation::Send {
                 to, bytes, mode, ..
