@@ -215,6 +215,22 @@ pub fn python(workspace: &Workspace) -> Result<(), StepError> {
     run_step("the Python package", &mut script)
 }
 
+/// Proxies of Debian's libraries: the prototypes of their headers, the results of their calls, and programs under `wrap`.
+pub fn libraries(workspace: &Workspace) -> Result<(), StepError> {
+    for (title, script) in [
+        ("headers of Debian's libraries", "headers.py"),
+        ("results through proxies", "same.py"),
+        ("programs under wrap", "programs.py"),
+    ] {
+        let mut python = Command::new("python3");
+        python
+            .arg(workspace.root.join("benches/libraries").join(script))
+            .arg(workspace.target.join("release"));
+        run_step(title, &mut python)?;
+    }
+    Ok(())
+}
+
 /// The tables of the error correction, and what a run costs beside Operon's.
 pub fn mecp(workspace: &Workspace) -> Result<(), StepError> {
     let mut script = Command::new("sh");

@@ -22,7 +22,7 @@ use steps::StepError;
 use system::System;
 use workspace::Workspace;
 
-const USAGE: &str = "usage: cargo xtask demo|figures|choice|prediction|test|bench|extrap|mecp|adapt|assemblies|python|build|install|dist|system|examples [--no-install] [--full]
+const USAGE: &str = "usage: cargo xtask demo|figures|choice|prediction|test|bench|extrap|mecp|adapt|assemblies|python|libraries|build|install|dist|system|examples [--no-install] [--full]
 
   demo          build, run the shock problem, fit, and choose an implementation
   figures       each figure of the case study's paper, from the adaptive case with either flux
@@ -37,6 +37,7 @@ const USAGE: &str = "usage: cargo xtask demo|figures|choice|prediction|test|benc
                 other policies, as extrap; and what a run takes where a component becomes slow
   assemblies    every assembly of the case study predicted before it is run, in processor seconds; about ten minutes
   python        the Python package: wheel, notebooks, tables in pandas, Polars and DuckDB, 10^7 records; as extrap
+  libraries     proxies of Debian's libraries: prototypes, results, programs that nobody here wrote; names what is not installed
   build         the binary, the component libraries, the MPI back ends
   install       all of them with headers, examples, completions and manual pages, into --prefix DIR
   dist          the same as an archive in target/dist, to be unpacked anywhere
@@ -126,6 +127,10 @@ fn run(
         "python" => prepared().and_then(|(workspace, system)| {
             build::build(&workspace, &system)?;
             bench::python(&workspace)
+        }),
+        "libraries" => prepared().and_then(|(workspace, system)| {
+            build::build(&workspace, &system)?;
+            bench::libraries(&workspace)
         }),
         other => Err(StepError::Usage {
             found: other.to_owned(),
