@@ -30,6 +30,7 @@ use mastermind_records::{Log, RunFollower};
 use rustc_hash::FxHashMap;
 use rustix::time::{ClockId, clock_gettime};
 
+use super::libraries::OTHER;
 use super::{LibraryAdaptConfig, WrapConfig, WrapError, Wrapped};
 use crate::adaptation::gathering::Gathering;
 use crate::decisions_file;
@@ -141,7 +142,8 @@ fn place_of(log: &Log, path: u32) -> Place {
     let Some(method) = definitions.method_of(path) else {
         return Place::Other;
     };
-    if method.class == PROGRAM_CLASS || method.is_mpi() {
+    // Calls of another definition go where they went, whatever is chosen.
+    if [PROGRAM_CLASS, OTHER].contains(&&*method.class) || method.is_mpi() {
         return Place::Other;
     }
     let parent = |path: u32| definitions.call_path(path).map_or(0, |known| known.parent);

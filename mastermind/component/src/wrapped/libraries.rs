@@ -22,7 +22,7 @@ pub(super) struct Libraries {
 const CALL_SITE: &str = "call site";
 
 /// Class of the methods that stand for another definition of a function's name, in whichever library that lies.
-const OTHER: &str = "another definition";
+pub(super) const OTHER: &str = "another definition";
 
 /// One proxy.
 struct Wrapped {
