@@ -4,7 +4,8 @@
 coefficients by maximum likelihood with the spread of a measurement proportional to the function; the likeliest terms are the guess. The
 prediction is the median over all choices by likelihood. `untold`: the same selector, not told whether there are one or two terms.
 `family_untold`: one
-that is not told the family, for functions of other families. `known`: who knows the form, and fits its coefficients and what else is in it. `cover`: the intervals of who knows the function and the
+that is not told the family, for functions of other families. `half_width`: of the
+interval of one that is not told the family, but that a normal form has one term. `known`: who knows the form, and fits its coefficients and what else is in it. `cover`: the intervals of who knows the function and the
 noise's standard deviation, and takes the noise as normal.
 
 usage: limit.py [--kernels N] [--seed S,S]
@@ -25,6 +26,8 @@ from kernels import FORMS, TERMS, Plan, kernels, value_of
 
 PASSES = 8
 UNLIKELY = 4.0  # a negative constant or coefficient, in the logarithm of the likelihood
+LEVEL = 0.95
+MIN_SEARCHED = 6  # sizes that tell where a form steps or bends
 PENALTIES = [0, 1, 2, 3, 4, 5, 6, 8]
 
 
@@ -101,7 +104,7 @@ def family_untold(kernel):
     forms = [(kernel | {"form": name}, FORMS[name][1] is not None) for name in FORMS]
     terms = [[[(0, e, l)]] for e, l in TERMS] + [[[(0, -e, l)]] for e, l in TERMS if e > 0 and l == 0]
     for told, is_searched in forms + [(kernel | {"form": None, "terms": term}, False) for term in terms]:
-        value, fitted, n_coefficients = known_fit(told)
+        value, fitted, n_coefficients, _ = known_fit(told)
         likelihoods.append(likely(kernel, fitted, n_coefficients + is_searched))
         there.append(value)
     return middle(numpy.array(likelihoods), numpy.array(there))
@@ -113,8 +116,8 @@ def known(kernel):
 
 
 def known_fit(kernel):
-    """The value at the far point, the fitted means and the number of coefficients: least squares of what is relative, negative coefficients
-    left as they are."""
+    """The value at the far point, the fitted means, the number of coefficients and the variance of the value in relative variances of one
+    measurement: least squares of what is relative, negative coefficients left as they are."""
     points, far = (numpy.array(at, dtype=float) for at in (kernel["points"], [kernel["far"]]))
     mean = numpy.array(kernel["values"]).mean(axis=1)
 
@@ -138,7 +141,43 @@ def known_fit(kernel):
             if squares < best[0]:
                 best = (squares, v, coefficients, fitted)
         values, scale = [best[1]], numpy.where(best[3] > 1e-3 * mean, best[3], mean)
-    return float((columns(far, best[1]) @ best[2])[0]), best[3], len(best[2])
+    there = columns(far, best[1])
+    weighted = columns(points, best[1]) / scale[:, None] * math.sqrt(numpy.array(kernel["values"]).shape[1])
+    gain = numpy.linalg.pinv(weighted.T @ weighted)
+    return float((there @ best[2])[0]), best[3], len(best[2]), float((there @ gain @ there.T)[0, 0])
+
+
+def half_width(kernel):
+    """Half the width of the interval of a measurement at the far point as a share of the value there, by a selector that is not told the
+    family: normal forms of one term and the forms of the other families, each as likely before anything is measured."""
+    n_sizes = len(kernel["points"])
+    rising = [name for name in FORMS if not name.startswith("a + b/p") and (n_sizes >= MIN_SEARCHED or name not in ("steps", "regimes"))]
+    forms = [kernel | {"form": None, "terms": [[(0, e, l)]]} for e, l in TERMS] + [kernel | {"form": name} for name in rising]
+    parts = []
+    for form in forms:
+        value, fitted, n_coefficients, gain = known_fit(form)
+        is_searched = form["form"] is not None and FORMS[form["form"]][1] is not None
+        likelihood = likely(kernel, fitted, n_coefficients + is_searched)
+        if value > 0 and math.isfinite(likelihood):
+            values = numpy.array(kernel["values"])
+            variance = ((values / fitted[:, None] - 1) ** 2).sum() / max(values.size - n_coefficients, 1)
+            parts.append((likelihood, value, math.sqrt(variance * (value**2 + gain))))
+    if not parts:
+        return math.inf
+    likelihood, values, deviations = numpy.array(parts).T
+    weights = numpy.exp(likelihood - likelihood.max())
+    weights /= weights.sum()
+
+    def quantile(probability):
+        low, high = (values - 9 * deviations).min(), (values + 9 * deviations).max()
+        for _ in range(50):
+            at = (low + high) / 2
+            scores = (at - values) / numpy.maximum(deviations, 1e-300) / math.sqrt(2)
+            below = sum(w * 0.5 * (1 + math.erf(score)) for w, score in zip(weights, scores))
+            low, high = (at, high) if below < probability else (low, at)
+        return (low + high) / 2
+
+    return (quantile(0.5 + LEVEL / 2) - max(quantile(0.5 - LEVEL / 2), 0)) / 2 / middle(likelihood, values)
 
 
 def cover(case, noise):

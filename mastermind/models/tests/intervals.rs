@@ -1,6 +1,8 @@
 //! The interval for a call holds the calls it says, also where they are not normal.
 
-use mastermind_models::{Coordinate, Metric, Model, Parameter, SampleSet, fit, predict};
+use mastermind_models::{
+    Coordinate, Family, Metric, Model, Note, Parameter, SampleSet, fit, predict,
+};
 
 /// Numbers evenly spread over 0..1, the same in every run.
 struct Random(u64);
@@ -117,5 +119,31 @@ fn points_that_share_their_error_widen_the_interval() {
     assert!(
         n_seen >= 30 && n_wider >= 30,
         "of 40 the effect is seen in {n_seen}, and wider are {n_wider}"
+    );
+}
+
+/// Five calls between which the spread hides what the size does: their mean is the formula, and far beyond the sizes the interval knows
+/// that lines, logarithms and powers would look alike.
+#[test]
+fn a_constant_because_nothing_was_seen_does_not_say_that_nothing_grows() {
+    let mut set = SampleSet::new(Metric::Wall);
+    let method = set.declare("m", &[Parameter::real("q", "double")]).unwrap();
+    let seconds = [0.7558, 0.8052, 0.6991, 0.9277, 1.0174];
+    for (q, seconds) in [4.0, 12.0, 32.0, 92.0, 256.0].into_iter().zip(seconds) {
+        set.push(method, &[q], seconds).unwrap();
+    }
+    let model = fit(&set.finish()[0]).unwrap().remove(0);
+    assert_eq!(model.family, Family::Constant);
+    assert!(model.notes.contains(&Note::NoModel), "{:?}", model.notes);
+    let width = |q: f64| {
+        let p = predict(&model, &Coordinate::new().with("q", q)).unwrap();
+        assert!((p.value_s - 0.84).abs() < 0.1, "{}", p.value_s);
+        p.upper_s - p.lower_s
+    };
+    assert!(
+        width(1024.0) > 2.0 * width(32.0),
+        "{} {}",
+        width(1024.0),
+        width(32.0)
     );
 }

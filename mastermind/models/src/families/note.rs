@@ -179,7 +179,7 @@ impl fmt::Display for Note {
                  calls, or sizes farther apart, would tell"
             ),
             Self::NoModel => f.write_str(
-                "no model: the times do not follow the parameters, so this is their mean; a parameter may be missing",
+                "no model: the times do not follow the parameters, so the formula is their mean; a parameter may be missing",
             ),
             Self::SetAside { n_records, percent } => {
                 let calls = if *n_records == 1 { "call" } else { "calls" };

@@ -41,13 +41,12 @@ impl Paths {
     }
 
     /// Values along each path of those at all places.
-    pub fn split(&self, values: &[f64]) -> Vec<Vec<f64>> {
-        let paths = values.chunks(N_PLACES as usize).take(self.n_paths);
-        paths.map(<[f64]>::to_vec).collect()
+    pub fn split<'v>(&self, values: &'v [f64]) -> impl Iterator<Item = &'v [f64]> + Clone {
+        values.chunks(N_PLACES as usize).take(self.n_paths)
     }
 
-    /// Values of a formula along each path, shape `[n_paths][n_places]`; not a number where it has none.
-    pub fn values(&self, formula: &Formula, points: &Points) -> Vec<Vec<f64>> {
+    /// Values of a formula at the places of all paths, one path after the other; not a number where it has none.
+    pub fn values(&self, formula: &Formula, points: &Points) -> Vec<f64> {
         let n = self.n_paths * N_PLACES as usize;
         let value = |i: usize| {
             let number = |name: &str| {
@@ -56,7 +55,7 @@ impl Paths {
             };
             formula.evaluate(number).unwrap_or(f64::NAN)
         };
-        self.split(&(0..n).map(value).collect::<Vec<_>>())
+        (0..n).map(value).collect()
     }
 }
 

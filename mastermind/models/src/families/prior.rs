@@ -46,9 +46,12 @@ pub(crate) fn of_places(n_places: usize, n_searched: usize) -> f64 {
 ///
 /// # Arguments
 /// * `paths` - values along each path, ascending in the parameter, shape `[n_paths][..]`
-pub(crate) fn of_absurdities(n_negative: usize, paths: &[Vec<f64>]) -> f64 {
-    let is_negative = paths.iter().flatten().any(|&value| value <= 0.0);
-    let turns = paths.iter().any(|path| turns(path, n_negative > 0));
+pub(crate) fn of_absurdities<'v>(
+    n_negative: usize,
+    paths: impl Iterator<Item = &'v [f64]> + Clone,
+) -> f64 {
+    let is_negative = paths.clone().flatten().any(|&value| value <= 0.0);
+    let turns = paths.clone().any(|path| turns(path, n_negative > 0));
     (n_negative + usize::from(is_negative) + usize::from(turns)) as f64 * LN_ABSURD
 }
 
@@ -83,8 +86,15 @@ pub(crate) fn of_candidate(candidate: &Candidate, points: &Points, paths: &Paths
     let (n_choices, n_terms, n_negative) = match candidate.family {
         Family::Written => return 0.0,
         Family::PowerLaw | Family::Exponential => (n_params, 1, 0),
-        // The terms of a polynomial are not chosen one by one, and one below 0 turns it, which is paid for.
-        Family::Polynomial => (n_params, 1, n_negative(&candidate.coefficients).min(1)),
+        // The terms of a polynomial are one choice, and one below 0 turns it, which is paid for.
+        Family::Polynomial => {
+            let n_terms = formula.terms.len();
+            (
+                n_params,
+                n_terms,
+                n_negative(&candidate.coefficients).min(1),
+            )
+        }
         Family::Stairs => (1, 1, n_negative(&candidate.coefficients)),
         Family::Regimes => {
             let slopes = formula.terms.iter().filter(|term| !term.factors.is_empty());
@@ -106,7 +116,6 @@ pub(crate) fn of_candidate(candidate: &Candidate, points: &Points, paths: &Paths
             of_places(most.unwrap_or(1), n)
         }
     };
-    of_choices(n_choices, n_terms)
-        + searched
-        + of_absurdities(n_negative, &paths.values(formula, points))
+    let ahead = paths.values(formula, points);
+    of_choices(n_choices, n_terms) + searched + of_absurdities(n_negative, paths.split(&ahead))
 }

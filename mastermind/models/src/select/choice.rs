@@ -9,6 +9,7 @@ use crate::families::normal_form::Found;
 use crate::families::paths::Paths;
 use crate::families::prior;
 use crate::formula::family::Family;
+use crate::formula::sum::Formula;
 use crate::samples::points::Points;
 use crate::solve::design_effect::design_effect;
 use crate::solve::likelihood::{Counts, Distance};
@@ -160,6 +161,7 @@ impl Field<'_> {
         let mut parts: Vec<(Place, Alternative)> = Vec::new();
         let mut least = None;
         let mut first_beyond = None;
+        let walks = self.limits.walks(self.points, &[]);
         for (deviance, place) in ranked {
             let incredible = |least: f64| deviance - least > effect * INCREDIBLE;
             if least.is_some_and(incredible) || parts.len() == N_AVERAGED {
@@ -169,7 +171,8 @@ impl Field<'_> {
             let Some(alternative) = self.alternative(place, weight, explained) else {
                 continue;
             };
-            if self.may_break(place) && !self.limits.hold(&alternative.formula, self.points) {
+            let holds = |formula: &Formula| self.limits.hold_on(&walks, formula, self.points);
+            if self.may_break(place) && !holds(&alternative.formula) {
                 first_beyond = first_beyond.or(Some(alternative.formula));
                 continue;
             }

@@ -155,10 +155,18 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
     }
     let is_free = options.formula.is_none() && options.family.is_none();
     if is_free && follows_nothing(points, &best) {
-        let (constants, _) = self::field(points, Some(Family::Constant), &limits);
-        if let Some(constant) = constants.choose() {
-            best = constant;
-            notes.push(Note::NoModel);
+        notes.push(Note::NoModel);
+        // A likeliest constant keeps the formulas beside it, as one of few calls does: that nothing was seen to follow the
+        // parameters does not say that nothing does.
+        if best.family != Family::Constant {
+            let (constants, _) = self::field(points, Some(Family::Constant), &limits);
+            let few = Counts::of(points).are_few();
+            if let Some(mut constant) = constants.choose() {
+                if few {
+                    constant.alternatives = constant_first(best.alternatives);
+                }
+                best = constant;
+            }
         }
     }
     if best.left_out_s.is_none() {
@@ -278,6 +286,18 @@ fn poor(points: &Points, best: &Candidate) -> Option<Note> {
 fn follows_nothing(points: &Points, best: &Candidate) -> bool {
     let r2 = unexplained(points, best).unwrap_or(1.0);
     r2 < 0.0 || (best.family == Family::Constant && r2 < POOR)
+}
+
+/// The alternatives, a constant in front; none where no constant is credible.
+fn constant_first(mut alternatives: Vec<Alternative>) -> Vec<Alternative> {
+    let constant = |alternative: &Alternative| alternative.family == Family::Constant;
+    match alternatives.iter().position(constant) {
+        Some(place) => {
+            alternatives[..=place].rotate_right(1);
+            alternatives
+        }
+        None => Vec::new(),
+    }
 }
 
 /// R² between coordinates, where the spread of the calls does not explain what is missing to 1.

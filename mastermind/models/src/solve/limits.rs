@@ -81,8 +81,13 @@ impl Limits<'_> {
     /// Whether a formula is finite and not negative on the range, and does not fall with the parameters named:
     /// along each parameter between its least and its greatest value.
     pub fn hold(&self, formula: &Formula, points: &Points) -> bool {
+        self.hold_on(&self.walks(points, &formula.terms), formula, points)
+    }
+
+    /// The same on walks that were made before, for formulas without regimes.
+    pub fn hold_on(&self, walks: &[Walk<'_>], formula: &Formula, points: &Points) -> bool {
         let smallest = -ROUNDING * points.largest_s();
-        self.walks(points, &formula.terms).iter().all(|walk| {
+        walks.iter().all(|walk| {
             let value = |&x: &f64| {
                 formula
                     .evaluate(|name| walk.number(name, x))

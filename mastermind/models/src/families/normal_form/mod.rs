@@ -13,6 +13,7 @@ mod falling;
 mod lines;
 mod refine;
 mod screen;
+mod single;
 mod terms;
 
 use std::collections::BTreeSet;
@@ -68,11 +69,14 @@ pub(crate) fn search(points: &Points) -> Option<Found<'_>> {
         .collect();
     let ahead = Basis::new(&ahead, &falling);
     let mut scratch = Scratch::new(points.len());
-    let (forms, candidates) = forms(&columns, &basis, &observed);
-    let fits = forms
-        .into_iter()
-        .filter_map(|form| scratch.refine(form, &basis, &observed, FEW_PASSES))
-        .collect();
+    let (fits, candidates) = match columns.len() {
+        1 => (single::fits(&basis, &observed), Vec::new()),
+        _ => {
+            let (forms, candidates) = forms(&columns, &basis, &observed);
+            let refine = |form| scratch.refine(form, &basis, &observed, FEW_PASSES);
+            (forms.into_iter().filter_map(refine).collect(), candidates)
+        }
+    };
     let mut found = Found {
         points,
         params,
@@ -103,50 +107,29 @@ fn parameters(points: &Points) -> Vec<usize> {
     params
 }
 
-/// The forms worth an exact fit, the constant first.
+/// The forms of none or several parameters that are worth an exact fit, the constant first.
 ///
 /// # Returns
-/// The forms, and the terms of each parameter that were combined, shape `[n_params][..]`; of one parameter all are.
+/// The forms, and the terms of each parameter that were combined, shape `[n_params][..]`.
 fn forms(
     columns: &[&[f64]],
     basis: &Basis,
     observed: &Observed<'_>,
 ) -> (Vec<Form>, Vec<Vec<usize>>) {
     let mut forms = vec![Form::default()];
-    let mut candidates: Vec<Vec<usize>> = Vec::new();
-    let centred = Centred::new(observed);
-    match columns.len() {
-        0 => {}
-        1 => {
-            forms.extend(
-                basis
-                    .usable(0)
-                    .map(|term| Form::new(&[Product::single(0, term)])),
-            );
-            let pairs = screen::pairs(basis, &centred);
-            let is_new = |form: &Form| pairs.iter().all(|pair| pair.key() != form.key());
-            let shared_work = Form::shared_work(0).into_iter().filter(is_new);
-            let usable: Vec<usize> = basis.usable(0).collect();
-            let is_usable = |form: &Form| {
-                let mut parts = form.products().iter().flat_map(|product| product.parts());
-                parts.all(|(_, term)| usable.contains(&term))
-            };
-            forms.extend(shared_work.filter(is_usable));
-            forms.extend(pairs);
-        }
-        n_params => {
-            let n_kept = N_COMBINED[n_params];
-            candidates = (0..n_params)
-                .map(|param| {
-                    lines::candidates(param, columns, basis, observed, n_kept)
-                        .or_else(|| lines::scattered(param, columns, basis, observed, n_kept))
-                        .unwrap_or_else(|| every_fifth(basis, param))
-                })
-                .collect();
-            for best in screen::combinations(basis, &centred, &candidates) {
-                forms.extend(best.forms());
-            }
-        }
+    if columns.is_empty() {
+        return (forms, Vec::new());
+    }
+    let n_kept = N_COMBINED[columns.len()];
+    let candidates: Vec<Vec<usize>> = (0..columns.len())
+        .map(|param| {
+            lines::candidates(param, columns, basis, observed, n_kept)
+                .or_else(|| lines::scattered(param, columns, basis, observed, n_kept))
+                .unwrap_or_else(|| every_fifth(basis, param))
+        })
+        .collect();
+    for best in screen::combinations(basis, &Centred::new(observed), &candidates) {
+        forms.extend(best.forms());
     }
     (forms, candidates)
 }
@@ -214,11 +197,12 @@ impl Found<'_> {
             // A sum of positive terms is positive, and turns at most once, from falling to rising.
             return choices;
         }
-        choices + prior::of_absurdities(n_negative, &self.values_ahead(fit))
+        let ahead = self.values_ahead(fit);
+        choices + prior::of_absurdities(n_negative, self.paths.split(&ahead))
     }
 
-    /// Values of a form along each path.
-    fn values_ahead(&self, fit: &Refined) -> Vec<Vec<f64>> {
+    /// Values of a form at the places of all paths.
+    fn values_ahead(&self, fit: &Refined) -> Vec<f64> {
         let mut values = vec![fit.coefficients[0]; self.ahead.n_points()];
         let mut column = values.clone();
         for (product, c) in fit.form.products().iter().zip(&fit.coefficients[1..]) {
@@ -228,7 +212,7 @@ impl Found<'_> {
                 .zip(&column)
                 .for_each(|(v, x)| *v += c * x);
         }
-        self.paths.split(&values)
+        values
     }
 
     /// Whether the normal forms leave nothing of the means to steps and regimes: the likeliest of them is as near as
@@ -281,7 +265,7 @@ impl Found<'_> {
         self.fits[form].coefficients().iter().any(|c| *c < 0.0)
     }
 
-    /// The likeliest of the forms, whether the spread of the calls explains its distance, and the order of them all.
+    /// The likeliest [`N_EXTENDED`] of the forms, and whether the spread of the calls explains how far the first is off.
     fn ranked(&self) -> Option<(Vec<usize>, bool)> {
         let rank = |by_calls: bool| {
             let deviance = |i: usize| {
@@ -294,7 +278,12 @@ impl Found<'_> {
             };
             let mut order: Vec<(f64, usize)> = (0..self.len()).map(|i| (deviance(i), i)).collect();
             order.retain(|(deviance, _)| deviance.is_finite());
-            order.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let by = |a: &(f64, usize), b: &(f64, usize)| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+            if order.len() > N_EXTENDED {
+                order.select_nth_unstable_by(N_EXTENDED, by);
+                order.truncate(N_EXTENDED);
+            }
+            order.sort_unstable_by(by);
             order.into_iter().map(|(_, i)| i).collect::<Vec<usize>>()
         };
         let by_calls = rank(true);
@@ -429,7 +418,7 @@ impl Found<'_> {
         if let Some((order, explained)) = self.ranked() {
             self.explained = explained;
             self.likeliest = order.first().copied();
-            self.best = order.into_iter().take(N_EXTENDED).collect();
+            self.best = order;
         }
     }
 

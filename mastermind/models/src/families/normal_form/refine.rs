@@ -40,9 +40,9 @@ pub(crate) struct Observed<'a> {
     /// Mean times as weights: not below a millionth of the largest.
     pub scale_s: Vec<f64>,
     /// Square roots of the calls at each point.
-    root_count: Vec<f64>,
+    pub root_count: Vec<f64>,
     /// Calls at every point, where they are as many at each.
-    even_count: Option<f64>,
+    pub even_count: Option<f64>,
     /// Calls at all points.
     pub n_records: f64,
 }
@@ -50,19 +50,22 @@ pub(crate) struct Observed<'a> {
 impl<'a> Observed<'a> {
     /// `None` where no time is positive.
     pub fn new(points: &'a Points) -> Option<Self> {
-        let (mean_s, count) = (&points.mean_s, &points.count);
+        Self::of(&points.mean_s, &points.count, &points.m2_s2)
+    }
+
+    /// Of the mean at each point, its calls and the sum of their squared deviations; `None` where no mean is positive.
+    pub fn of(mean_s: &'a [f64], count: &'a [f64], m2_s2: &'a [f64]) -> Option<Self> {
         let largest = mean_s.iter().copied().fold(0.0, f64::max);
         let scale_s = mean_s.iter().map(|y| y.max(1e-6 * largest));
-        let scale_s: Vec<f64> = scale_s.collect();
         let even = count.iter().all(|n| *n == count[0]);
         (largest > 0.0).then(|| Self {
             mean_s,
             count,
-            m2_s2: &points.m2_s2,
+            m2_s2,
             root_count: count.iter().map(|n| n.sqrt()).collect(),
             even_count: even.then_some(count[0]),
-            scale_s,
-            n_records: points.n_records(),
+            scale_s: scale_s.collect(),
+            n_records: count.iter().sum(),
         })
     }
 
@@ -344,7 +347,7 @@ impl Scratch {
 }
 
 /// Takes the component along the unit vector `q` out of `v` and returns its length.
-fn remove(q: &[f64], v: &mut [f64]) -> f64 {
+pub(crate) fn remove(q: &[f64], v: &mut [f64]) -> f64 {
     let length = dot(q, v);
     v.iter_mut().zip(q).for_each(|(v, q)| *v -= length * q);
     length

@@ -3,7 +3,8 @@
 //! Weights are taken from the observed times here, not from the fitted ones, so that all forms share
 //! one set of weighted columns; what passes is fitted again by `refine`.
 
-use super::refine::{Observed, dot, padded};
+use super::refine::{Observed, dot, padded, remove};
+use super::single::Units;
 use super::terms::{Basis, Form, Product};
 
 /// Forms of one size that pass.
@@ -51,8 +52,14 @@ pub(crate) struct Centred {
     /// Roots of the weights, shape `[n_points]`.
     roots: Vec<f64>,
     /// The unit vector along the weighted constant.
-    ones: Vec<f64>,
-    /// The observations without their component along it.
+    pub ones: Vec<f64>,
+    /// Length of the weighted constant.
+    pub length: f64,
+    /// The weighted observations.
+    pub weighted: Vec<f64>,
+    /// Their component along the constant.
+    pub level: f64,
+    /// The weighted observations without it.
     pub y: Vec<f64>,
 }
 
@@ -62,61 +69,53 @@ impl Centred {
         let pairs = observed.count.iter().zip(&observed.scale_s);
         let mut roots: Vec<f64> = pairs.map(|(n, y)| n.sqrt() / y).collect();
         roots.resize(padded(observed.n_points()), 0.0);
-        let mut ones = roots.clone();
-        normalise(&mut ones);
-        let mut centred = Self {
-            y: Vec::new(),
+        let length = dot(&roots, &roots).sqrt();
+        let ones: Vec<f64> = roots.iter().map(|root| root / length).collect();
+        let mut weighted = observed.mean_s.to_vec();
+        weighted.resize(roots.len(), 0.0);
+        weighted.iter_mut().zip(&roots).for_each(|(y, w)| *y *= w);
+        let mut y = weighted.clone();
+        let level = remove(&ones, &mut y);
+        Self {
             roots,
             ones,
-        };
-        let mut y = observed.mean_s.to_vec();
-        y.resize(centred.roots.len(), 0.0);
-        centred.apply(&mut y);
-        centred.y = y;
-        centred
+            length,
+            weighted,
+            level,
+            y,
+        }
     }
 
-    /// Weighs a column, takes the mean out and makes its length 1; the caller's `y` keeps its length.
-    pub fn unit(&self, column: &mut [f64]) {
-        self.apply(column);
-        normalise(column);
-    }
-
-    fn apply(&self, column: &mut [f64]) {
+    /// Weighs a column, takes the mean out and makes its length 1.
+    ///
+    /// # Returns
+    /// What was taken out, and the length before.
+    pub fn split(&self, column: &mut [f64]) -> (f64, f64) {
         column
             .iter_mut()
             .zip(&self.roots)
             .for_each(|(x, w)| *x *= w);
-        let mean = dot(&self.ones, column);
-        column
-            .iter_mut()
-            .zip(&self.ones)
-            .for_each(|(x, u)| *x -= mean * u);
+        // Twice, since a column may be little but its mean.
+        let mean = remove(&self.ones, column) + remove(&self.ones, column);
+        (mean, normalise(column))
     }
 }
-
-/// The best pairs of terms of one parameter, the best first.
-pub(crate) fn pairs(basis: &Basis, centred: &Centred) -> Vec<Form> {
-    let n = padded(basis.n_points());
-    let terms: Vec<usize> = basis.usable(0).collect();
-    let mut units = vec![0.0; terms.len() * n];
-    for (unit, &term) in units.chunks_exact_mut(n).zip(&terms) {
-        unit[..basis.n_points()].copy_from_slice(basis.column(0, term));
-        centred.unit(unit);
-    }
-    let mut sums: Vec<(f64, u8, u8)> = Vec::with_capacity(terms.len() * terms.len() / 2);
-    let mut rest = vec![0.0; n];
-    for (i, first) in units.chunks_exact(n).enumerate() {
+/// The best pairs of terms of one parameter, the best first, as their places among `units`.
+pub(crate) fn best_pairs(units: &Units, centred: &Centred) -> Vec<(usize, usize)> {
+    let n_terms = units.terms.len();
+    let mut sums: Vec<(f64, u8, u8)> = Vec::with_capacity(n_terms * n_terms / 2);
+    let mut rest = vec![0.0; centred.y.len()];
+    for (i, first) in units.rows().enumerate() {
         let length = dot(first, &centred.y);
         for ((rest, y), x) in rest.iter_mut().zip(&centred.y).zip(first) {
             *rest = y - length * x;
         }
         let left = dot(&rest, &rest);
-        for (j, second) in units.chunks_exact(n).enumerate().skip(i + 1) {
+        for (j, second) in units.rows().enumerate().skip(i + 1) {
             let (common, along) = (dot(first, second), dot(second, &rest));
             let free = 1.0 - common * common;
             if free > DEPENDENT {
-                sums.push((left - along * along / free, terms[i] as u8, terms[j] as u8));
+                sums.push((left - along * along / free, i as u8, j as u8));
             }
         }
     }
@@ -126,10 +125,10 @@ pub(crate) fn pairs(basis: &Basis, centred: &Centred) -> Vec<Form> {
         sums.truncate(N_KEPT);
     }
     sums.sort_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
-    let single = |term: u8| Product::single(0, usize::from(term));
-    sums.iter()
-        .map(|&(_, i, j)| Form::new(&[single(i), single(j)]))
-        .collect()
+    let places = sums
+        .iter()
+        .map(|&(_, i, j)| (usize::from(i), usize::from(j)));
+    places.collect()
 }
 
 /// Sums and products of one term of each parameter, up to three of them beside the constant.
@@ -160,7 +159,7 @@ pub(crate) fn combinations(
         };
         for (&mask, unit) in masks.iter().zip(units.chunks_exact_mut(n)) {
             basis.fill(monomial(mask), &mut unit[..basis.n_points()]);
-            centred.unit(unit);
+            centred.split(unit);
         }
         // A form that leaves a parameter out comes with every term of that parameter: once is enough.
         let first = |mask: usize| {
@@ -231,7 +230,9 @@ fn subsets(units: &[f64], y: &[f64], n: usize, mut found: impl FnMut(&[usize], f
     }
 }
 
-fn normalise(column: &mut [f64]) {
+/// Makes the length 1 and returns what it was.
+fn normalise(column: &mut [f64]) -> f64 {
     let length = dot(column, column).sqrt();
     column.iter_mut().for_each(|x| *x /= length);
+    length
 }

@@ -232,14 +232,24 @@ impl Basis {
             let logs: Vec<f64> = column.iter().map(|x| x.log2()).collect();
             let mut flags = [false; N_TERMS];
             let tried = if falling { N_TERMS } else { N_RISING };
-            for (flag, &(numerator, denominator, log)) in flags.iter_mut().zip(&TERMS).take(tried) {
+            let first = values.len();
+            for (place, &(numerator, denominator, log)) in TERMS.iter().enumerate().take(tried) {
+                let flag = &mut flags[place];
                 let start = values.len();
                 let exponent = f64::from(numerator) / f64::from(denominator);
-                let powers = column.iter().zip(&logs).map(|(x, log)| match denominator {
-                    1 => x.powi(numerator),
-                    _ => (exponent * log).exp2(),
-                });
-                values.extend(powers);
+                let is_power = |term: &(i32, u32, u32)| *term == (numerator, denominator, 0);
+                match TERMS[..place].iter().position(is_power) {
+                    Some(power) => {
+                        let power = first + power * n_points;
+                        values.extend_from_within(power..power + n_points);
+                    }
+                    None => {
+                        values.extend(column.iter().zip(&logs).map(|(x, log)| match denominator {
+                            1 => x.powi(numerator),
+                            _ => (exponent * log).exp2(),
+                        }))
+                    }
+                }
                 for (value, x) in values[start..].iter_mut().zip(&logs) {
                     match log {
                         0 => {}

@@ -1,0 +1,385 @@
+//! Every form of one parameter that is worth an exact fit, fitted: the constant, each term, and the best pairs of terms.
+//!
+//! In: the terms at the points, what was observed. Out: [`Refined`] forms, as [`super::refine`] makes them in
+//! [`super::refine::FEW_PASSES`], for a fraction of its work. `screen` weighs all forms alike, by the observed times, so its
+//! columns serve all of them: with unit columns at right angles to the constant the first pass is an inner product for each
+//! term. The weights of the second differ by the noise only, so that its normal equations in the same columns are nearly the
+//! unit matrix, and lose no digits.
+
+use super::refine::{MAX_COLUMNS, Observed, Refined, dot, padded};
+use super::screen::{Centred, best_pairs};
+use super::terms::{Basis, Form, Product};
+use crate::solve::likelihood::Distance;
+
+/// A fitted time is at least this share of the observed one.
+const SMALLEST: f64 = 1e-3;
+
+/// Ratios whose product is one logarithm; each is above [`SMALLEST`].
+const GROUP: usize = 8;
+
+/// Relative length below which a column counts as a combination of those before it.
+const RANK_TOLERANCE: f64 = 1e-9;
+
+/// The terms of one parameter as unit columns at right angles to the constant, all weighted as in [`Centred`].
+///
+/// A weighted term is `mean · ones + length · unit`.
+pub(crate) struct Units {
+    /// Which terms they are.
+    pub terms: Vec<usize>,
+    /// Shape `[n_terms][stride]`.
+    units: Vec<f64>,
+    means: Vec<f64>,
+    lengths: Vec<f64>,
+    stride: usize,
+}
+
+impl Units {
+    /// Of the terms that can be fitted and differ from the constant by more than rounding.
+    fn new(basis: &Basis, centred: &Centred) -> Self {
+        let stride = padded(basis.n_points());
+        let mut columns = Self {
+            terms: Vec::new(),
+            units: Vec::new(),
+            means: Vec::new(),
+            lengths: Vec::new(),
+            stride,
+        };
+        let mut unit = vec![0.0; stride];
+        for term in basis.usable(0) {
+            unit.fill(0.0);
+            unit[..basis.n_points()].copy_from_slice(basis.column(0, term));
+            let (mean, length) = centred.split(&mut unit);
+            if length > RANK_TOLERANCE * mean.hypot(length) {
+                columns.terms.push(term);
+                columns.means.push(mean);
+                columns.lengths.push(length);
+                columns.units.extend_from_slice(&unit);
+            }
+        }
+        columns
+    }
+
+    /// The unit columns, shape `[n_terms][stride]`.
+    pub fn rows(&self) -> std::slice::ChunksExact<'_, f64> {
+        self.units.chunks_exact(self.stride)
+    }
+
+    fn unit(&self, i: usize) -> &[f64] {
+        &self.units[i * self.stride..(i + 1) * self.stride]
+    }
+
+    fn product(&self, i: usize) -> Product {
+        Product::single(0, self.terms[i])
+    }
+}
+
+/// The fits: the constant, each term, work that is divided with what sharing it costs, and the best pairs, best first.
+pub(crate) fn fits(basis: &Basis, observed: &Observed<'_>) -> Vec<Refined> {
+    let centred = Centred::new(observed);
+    let columns = Units::new(basis, &centred);
+    let mut fitter = Fitter::new(observed, &centred);
+    let pairs = best_pairs(&columns, &centred);
+    let place = |term: usize| columns.terms.iter().position(|&known| known == term);
+    let shared = Form::shared_work(0).into_iter().filter_map(|form| {
+        let mut parts = form
+            .products()
+            .iter()
+            .flat_map(|product| product.parts())
+            .map(|(_, term)| place(term));
+        Some((parts.next()??, parts.next()??))
+    });
+    let is_new = |&(i, j): &(usize, usize)| !pairs.contains(&(i, j)) && !pairs.contains(&(j, i));
+    let shared: Vec<(usize, usize)> = shared.filter(is_new).collect();
+    let mut fits = Vec::with_capacity(1 + columns.terms.len() + shared.len() + pairs.len());
+    fits.extend(fitter.constant());
+    fits.extend((0..columns.terms.len()).filter_map(|i| fitter.term(&columns, i)));
+    let two = shared.iter().chain(&pairs);
+    fits.extend(two.filter_map(|&(i, j)| fitter.pair(&columns, i, j)));
+    fits
+}
+
+/// What all fits share, and the memory of one. Rows are padded with zeros to `stride`.
+struct Fitter<'a> {
+    observed: &'a Observed<'a>,
+    centred: &'a Centred,
+    /// The part of the weighted observations along the constant.
+    level: f64,
+    /// Reciprocal roots of the calls.
+    inverse_roots: Vec<f64>,
+    /// Observed times over those they are weighted by: 1 but for times near 0.
+    ratios: Vec<f64>,
+    /// Squared deviations within each point over the squared time it is weighted by.
+    within: Vec<f64>,
+    /// Weighted fitted times.
+    fitted: Vec<f64>,
+    /// Weighted observations less those.
+    rest: Vec<f64>,
+    /// Fitted times over those that weigh them; 1 where rows are padded.
+    relative: Vec<f64>,
+    /// Weights of the second pass over those of the first.
+    weights: Vec<f64>,
+    /// The second column at right angles to the first.
+    second: Vec<f64>,
+}
+
+impl<'a> Fitter<'a> {
+    fn new(observed: &'a Observed<'a>, centred: &'a Centred) -> Self {
+        let stride = padded(observed.n_points());
+        let inverse_roots = observed.root_count.iter().map(|root| root.recip());
+        let mut inverse_roots: Vec<f64> = inverse_roots.collect();
+        inverse_roots.resize(stride, 0.0);
+        let pairs = || observed.mean_s.iter().zip(&observed.scale_s);
+        let spreads = observed.m2_s2.iter().zip(&observed.scale_s);
+        Self {
+            level: centred.level,
+            inverse_roots,
+            ratios: pairs().map(|(mean, scale)| mean / scale).collect(),
+            within: spreads.map(|(m2, scale)| m2 / (scale * scale)).collect(),
+            fitted: vec![0.0; stride],
+            rest: vec![0.0; stride],
+            relative: vec![1.0; stride],
+            weights: vec![0.0; stride],
+            second: vec![0.0; stride],
+            observed,
+            centred,
+        }
+    }
+
+    fn constant(&mut self) -> Option<Refined> {
+        let centred = self.centred;
+        let [level] = self.fit([&centred.ones], [self.level])?;
+        let coefficients = [level / centred.length];
+        Some(self.refined(Form::default(), &coefficients))
+    }
+
+    fn term(&mut self, columns: &Units, i: usize) -> Option<Refined> {
+        let (centred, unit) = (self.centred, columns.unit(i));
+        let start = [self.level, dot(unit, &centred.y)];
+        let [level, along] = self.fit([&centred.ones, unit], start)?;
+        let slope = along / columns.lengths[i];
+        let constant = (level - slope * columns.means[i]) / centred.length;
+        Some(self.refined(Form::new(&[columns.product(i)]), &[constant, slope]))
+    }
+
+    fn pair(&mut self, columns: &Units, i: usize, j: usize) -> Option<Refined> {
+        if self.observed.n_points() < 3 {
+            return None;
+        }
+        let centred = self.centred;
+        let first = columns.unit(i);
+        let mut second = std::mem::take(&mut self.second);
+        second.copy_from_slice(columns.unit(j));
+        // Twice, since two terms may be nearly the same.
+        let mut common = 0.0;
+        for _ in 0..2 {
+            let part = dot(first, &second);
+            let pairs = second.iter_mut().zip(first);
+            pairs.for_each(|(x, unit)| *x -= part * unit);
+            common += part;
+        }
+        let free = dot(&second, &second).sqrt();
+        let inverse = free.recip();
+        second.iter_mut().for_each(|x| *x *= inverse);
+        let start = [self.level, dot(first, &centred.y), dot(&second, &centred.y)];
+        let found = self.fit([&centred.ones, first, &second], start);
+        self.second = second;
+        let [level, along, beside] = found.filter(|_| free > RANK_TOLERANCE)?;
+        let beside = beside / free;
+        let slopes = [
+            (along - common * beside) / columns.lengths[i],
+            beside / columns.lengths[j],
+        ];
+        let known = slopes[0] * columns.means[i] + slopes[1] * columns.means[j];
+        let constant = (level - known) / centred.length;
+        let form = Form::new(&[columns.product(i), columns.product(j)]);
+        Some(self.refined(form, &[constant, slopes[0], slopes[1]]))
+    }
+
+    /// Two passes of reweighting in columns of length 1 that are at right angles to each other with the weights of the first.
+    ///
+    /// # Arguments
+    /// * `start` - the parts of the observations along the columns: the first pass
+    ///
+    /// # Returns
+    /// The fit as a sum of the columns; `None` if a fitted time is not positive.
+    fn fit<const N: usize>(&mut self, columns: [&[f64]; N], start: [f64; N]) -> Option<[f64; N]> {
+        self.place(columns, start)?;
+        let pairs = self.weights.iter_mut().zip(&self.relative);
+        pairs.for_each(|(weight, relative)| *weight = (relative * relative).recip());
+        let mut normal = [[0.0; N]; N];
+        let mut right = [0.0; N];
+        for (a, column) in columns.into_iter().enumerate() {
+            // The memory of the ratios is free until the next fit is in place.
+            let weighted = &mut self.relative;
+            for ((x, weight), value) in weighted.iter_mut().zip(&self.weights).zip(column) {
+                *x = weight * value;
+            }
+            for b in 0..=a {
+                normal[a][b] = dot(weighted, columns[b]);
+            }
+            right[a] = dot(weighted, &self.rest);
+        }
+        let step = solve_symmetric(normal, right)?;
+        let mut found = start;
+        found.iter_mut().zip(step).for_each(|(x, step)| *x += step);
+        self.place(columns, found)?;
+        Some(found)
+    }
+
+    /// Puts a sum of columns in place; `None` if a fitted time is not positive.
+    fn place<const N: usize>(
+        &mut self,
+        columns: [&[f64]; N],
+        coefficients: [f64; N],
+    ) -> Option<()> {
+        self.fitted.fill(0.0);
+        for (column, c) in columns.into_iter().zip(coefficients) {
+            let pairs = self.fitted.iter_mut().zip(column);
+            pairs.for_each(|(fitted, x)| *fitted += c * x);
+        }
+        let pairs = self.rest.iter_mut().zip(&self.centred.weighted);
+        pairs
+            .zip(&self.fitted)
+            .for_each(|((rest, y), fitted)| *rest = y - fitted);
+        let n_points = self.observed.n_points();
+        let pairs = self.fitted.iter().zip(&self.inverse_roots);
+        let relative = self.relative.iter_mut().zip(pairs);
+        relative.for_each(|(relative, (fitted, inverse))| *relative = fitted * inverse);
+        self.relative[n_points..].fill(1.0);
+        let is_near = |relative: &f64| *relative > SMALLEST && relative.is_finite();
+        self.relative.iter().all(is_near).then_some(())
+    }
+
+    fn refined(&self, form: Form, found: &[f64]) -> Refined {
+        let mut coefficients = [0.0; MAX_COLUMNS];
+        coefficients[..found.len()].copy_from_slice(found);
+        Refined {
+            form,
+            coefficients,
+            n: found.len(),
+            distance: self.distance(),
+        }
+    }
+
+    /// How far the observations lie from what is in place.
+    fn distance(&self) -> Distance {
+        let (mut lack, mut within) = (0.0, 0.0);
+        let relative = &self.relative[..self.observed.n_points()];
+        for (i, relative) in relative.iter().enumerate() {
+            let inverse = relative.recip();
+            let off = self.ratios[i] * inverse - 1.0;
+            lack += self.observed.count[i] * off * off;
+            within += self.within[i] * inverse * inverse;
+        }
+        let log_ratio = match self.observed.even_count {
+            Some(count) => {
+                let groups = relative.chunks(GROUP);
+                let logarithms = groups.map(|group| group.iter().product::<f64>().ln());
+                count * logarithms.sum::<f64>()
+            }
+            None => {
+                let pairs = relative.iter().zip(self.observed.count);
+                pairs.map(|(relative, n)| n * relative.ln()).sum()
+            }
+        };
+        Distance {
+            lack,
+            within,
+            log_ratio,
+        }
+    }
+}
+
+/// `A⁻¹ b` of a symmetric positive matrix, of which the lower triangle is read; `None` where it is not positive.
+fn solve_symmetric<const N: usize>(mut a: [[f64; N]; N], mut b: [f64; N]) -> Option<[f64; N]> {
+    // A = L D Lᵀ, with D in the place of the diagonal.
+    for j in 0..N {
+        for k in 0..j {
+            let scaled = a[j][k] * a[k][k];
+            for row in a.iter_mut().skip(j) {
+                row[j] -= row[k] * scaled;
+            }
+        }
+        if a[j][j].is_nan() || a[j][j] <= 0.0 {
+            return None;
+        }
+        let inverse = a[j][j].recip();
+        for row in a.iter_mut().skip(j + 1) {
+            row[j] *= inverse;
+        }
+    }
+    for i in 0..N {
+        for k in 0..i {
+            b[i] -= a[i][k] * b[k];
+        }
+    }
+    for i in (0..N).rev() {
+        b[i] /= a[i][i];
+        for k in i + 1..N {
+            b[i] -= a[k][i] * b[k];
+        }
+    }
+    Some(b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::refine::{FEW_PASSES, Scratch};
+    use super::*;
+
+    #[test]
+    fn a_symmetric_system_is_solved() {
+        let a = [[4.0, 0.0, 0.0], [2.0, 5.0, 0.0], [1.0, 3.0, 6.0]];
+        let x = solve_symmetric(a, [11.0, 21.0, 25.0]).unwrap();
+        for (found, expected) in x.into_iter().zip([1.0, 2.0, 3.0]) {
+            assert!((found - expected).abs() < 1e-12, "{x:?}");
+        }
+        assert_eq!(solve_symmetric([[1.0, 0.0], [2.0, 1.0]], [1.0, 1.0]), None);
+    }
+
+    /// Times at nine sizes, a seventh of them noise, 3 to 5 calls at each, as fits of one form at a time see them.
+    #[test]
+    fn fits_are_those_of_one_form_at_a_time() {
+        let sizes = [2.0, 3.0, 6.0, 11.0, 20.0, 45.0, 90.0, 170.0, 400.0];
+        let noise = |i: usize| 1.0 + 0.14 * (2.4 * i as f64).sin();
+        let mean_s: Vec<f64> = (0..9)
+            .map(|i| (3.0 + 0.02 * sizes[i] * f64::log2(sizes[i])) * noise(i))
+            .collect();
+        let m2_s2: Vec<f64> = mean_s.iter().map(|y| 0.02 * y * y).collect();
+        let even = [4.0; 9];
+        let uneven = [3.0, 4.0, 5.0, 3.0, 4.0, 5.0, 3.0, 4.0, 5.0];
+        let basis = Basis::new(&[&sizes], &[true]);
+        for count in [even, uneven] {
+            let observed = Observed::of(&mean_s, &count, &m2_s2).unwrap();
+            let mut scratch = Scratch::new(9);
+            let fits = fits(&basis, &observed);
+            assert!(fits.len() > 180, "{}", fits.len());
+            for fit in fits {
+                let slow = scratch.refine(fit.form, &basis, &observed, FEW_PASSES);
+                let slow = slow.unwrap();
+                let near = |a: f64, b: f64| (a - b).abs() <= 1e-6 * b.abs().max(1e-9);
+                assert!(
+                    near(fit.distance.lack, slow.distance.lack),
+                    "{fit:?} {slow:?}"
+                );
+                assert!(
+                    near(fit.distance.within, slow.distance.within),
+                    "{fit:?} {slow:?}"
+                );
+                assert!(near(fit.distance.log_ratio, slow.distance.log_ratio));
+                let value = |c: &[f64], i: usize| {
+                    let mut column = vec![0.0; 9];
+                    let terms = fit.form.products().iter().zip(&c[1..]);
+                    terms.fold(c[0], |sum, (product, c)| {
+                        basis.fill(*product, &mut column);
+                        sum + c * column[i]
+                    })
+                };
+                for i in 0..9 {
+                    let (a, b) = (value(fit.coefficients(), i), value(slow.coefficients(), i));
+                    assert!(near(a, b), "{fit:?} {slow:?}");
+                }
+            }
+        }
+    }
+}
