@@ -300,6 +300,8 @@ fn a_study_varies_ranks_variables_and_the_machine() {
         "study.toml",
         "--csv",
         "rows.csv",
+        "--plot",
+        "rows.svg",
         "--json",
     ];
     let report = document(&scratch.mastermind(&words).well());
@@ -334,6 +336,18 @@ fn a_study_varies_ranks_variables_and_the_machine() {
     assert!(
         csv.starts_with("ranks,us_of_work,network.latency_ns,time_s,"),
         "{csv}"
+    );
+    // Over the ranks a line for each latency and work, each with the analytic one.
+    let figure = scratch.read("rows.svg");
+    let n = |text: &str| figure.matches(text).count();
+    assert_eq!(
+        n("network.latency_ns = 1000, us_of_work = 10 * 10 (analytic)"),
+        1
+    );
+    assert_eq!(n("(analytic)"), 4);
+    assert_eq!(
+        n("synchronisation, network.latency_ns = 1000, us_of_work = 1"),
+        1
     );
     scratch.write("wrong.toml", "ranks = []\n[set]\nnothing = [1]\n");
     let words = [

@@ -66,6 +66,13 @@ impl RecordedRun {
         let n_ranks = n_ranks
             .unwrap_or(0)
             .max(run.ranks().last().map_or(0, |last| last + 1));
+        let n_logged = run.ranks().len();
+        if n_logged < n_ranks as usize {
+            bail!(
+                "{}: records of {n_logged} ranks, expected those of all {n_ranks}",
+                act()
+            );
+        }
         let ranks: Vec<_> = (0..n_ranks).map(|rank| recorded_rank(&run, rank)).collect();
         Ok(Self {
             elapsed_ns: ranks.iter().map(RecordedRank::elapsed_ns).collect(),
@@ -99,7 +106,7 @@ fn recorded_rank(run: &Run, rank: u32) -> RecordedRank {
         let mut calls = Vec::new();
         let mut names = HashMap::new();
         for record in log.records() {
-            let end_ns = record.start_ns + record.wall_ns;
+            let end_ns = record.start_ns.saturating_add(record.wall_ns);
             if !record.method.is_mpi() {
                 // What a program or a component does before its first call of MPI and after its last one is computation too.
                 (first_ns, last_ns) = (first_ns.min(record.start_ns), last_ns.max(end_ns));
@@ -120,7 +127,7 @@ fn recorded_rank(run: &Run, rank: u32) -> RecordedRank {
             }
         }
         recorded.lost += log.dropped();
-        know_communicators(log, &mut recorded);
+        know_communicators(log, run.ranks().len(), &mut recorded);
         if !calls.is_empty() {
             calls.sort_by_key(|call: &RecordedCall| call.start_ns);
             recorded.threads.push(calls);
@@ -135,7 +142,7 @@ fn recorded_call(record: &Record<'_>, function: Arc<str>) -> RecordedCall {
     let mut call = RecordedCall {
         function,
         start_ns: record.start_ns,
-        end_ns: record.start_ns + record.wall_ns,
+        end_ns: record.start_ns.saturating_add(record.wall_ns),
         bytes: 0,
         peer: None,
         world_peer: None,
@@ -163,8 +170,9 @@ fn recorded_call(record: &Record<'_>, function: Arc<str>) -> RecordedCall {
 }
 
 /// Those that join two groups, or have ranks beyond `MPI_COMM_WORLD`, are left out.
-fn know_communicators(log: &Log, recorded: &mut RecordedRank) {
-    for communicator in &log.definitions().mpi_communicators {
+fn know_communicators(log: &Log, n_ranks: usize, recorded: &mut RecordedRank) {
+    let all = log.definitions().mpi_communicators.iter();
+    for communicator in all.filter(|one| one.ranks as usize <= n_ranks) {
         let members = match &communicator.world_ranks {
             None => Some((0..communicator.ranks).collect()),
             Some(ranks) => ranks.iter().map(|rank| u32::try_from(*rank).ok()).collect(),

@@ -328,3 +328,39 @@ fn collectives_that_differ_are_refused() {
     let error = replay(&silent, Collectives::Basic).expect_err("no calls");
     assert_eq!(error, ReplayError::NoCalls { rank: 1, ranks: 2 });
 }
+
+/// What a damaged record may claim.
+#[test]
+fn any_numbers_are_bounded() {
+    let huge = with(call("MPI_Waitall", (3, 4)), 0, u64::MAX);
+    let of_rank = |first: Vec<RecordedCall>, last: Vec<RecordedCall>| {
+        [first, vec![huge.clone()], last].concat()
+    };
+    let received = vec![with(message("MPI_Irecv", (1, 2), 1, 0), 7, 1)];
+    let sent = vec![
+        message("MPI_Send", (1, 2), 0, 0),
+        message("MPI_Send", (2, 3), 4_000_000, 0),
+    ];
+    let calls = |last: Vec<RecordedCall>| {
+        vec![
+            of_rank(received.clone(), last.clone()),
+            of_rank(sent.clone(), last),
+        ]
+    };
+    let replay_of = |last| replay(&ranks(calls(last), (0, 5)), Collectives::OpenMpi);
+    let replay = replay_of(Vec::new()).expect("a replay");
+    assert_eq!(replay.messages, 1);
+    let notes = replay.notes.join("\n");
+    assert_eq!(
+        notes,
+        "left out: 1 message from rank 1 to rank 4000000 that nobody received"
+    );
+    run(&replay);
+    let large = RecordedCall {
+        bytes: u64::MAX,
+        peer: Some(0),
+        ..call("MPI_Bcast", (4, 5))
+    };
+    let error = replay_of(vec![large]).expect_err("too large");
+    assert!(matches!(error, ReplayError::TooLarge { .. }), "{error}");
+}

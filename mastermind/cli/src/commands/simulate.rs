@@ -72,6 +72,9 @@ pub struct Simulate {
     /// Write the rows of the study as CSV
     #[arg(long, value_name = "F", requires = "study")]
     csv: Option<PathBuf>,
+    /// Draw the times of the study over what it varies first, and their parts: an F that ends in .svg, .png or .pdf
+    #[arg(long, value_name = "F", requires = "study")]
+    plot: Option<PathBuf>,
     /// Stop with an error after so many events, or so many seconds of simulated time: events=N, time=S, or both with a comma
     #[arg(long, value_name = "events=N,time=S", value_parser = limits)]
     limit: Option<Limits>,
@@ -173,6 +176,7 @@ impl Simulate {
             self.trace.as_deref(),
             self.html.as_deref(),
             self.csv.as_deref(),
+            self.plot.as_deref(),
         ];
         self.force.check(outputs, self.json)?;
         if self.missing_costs {

@@ -3,7 +3,8 @@
 //! A figure knows how to draw itself on any back end ([`Figure`]); [`save`] writes it as the ending of the file says: every
 //! picture is SVG first, and `rendered.rs` makes the other formats of that.
 //! One file a figure: `scatter.rs` is Figure 3 of the paper, `mean.rs` Figures 4 and 5, `comm.rs` Figure 6; `correction.rs` the figures of
-//! the paper on model error correction; `matrix.rs` who has sent how much to whom.
+//! the paper on model error correction; `matrix.rs` who has sent how much to whom; `study.rs` what a study
+//! of simulations gives.
 
 pub mod comm;
 pub mod correction;
@@ -18,6 +19,7 @@ mod rendered;
 #[path = "without_pictures.rs"]
 mod rendered;
 pub mod scatter;
+pub mod study;
 pub mod style;
 pub mod way;
 

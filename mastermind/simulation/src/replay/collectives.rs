@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use super::call::{Action, RecordedCall, action, counted};
-use super::{RecordedRank, ReplayError};
+use super::{MAX_COLLECTIVE_BYTES, RecordedRank, ReplayError};
 use crate::expression::{Context, Expression};
 use crate::program::{
     Activity, Collective, CollectiveKind, Collectives, Element, ElementKind, Mode, Model, NOBODY,
@@ -155,7 +155,7 @@ fn joined(
                     first,
                 });
             }
-            bytes += own.call.bytes;
+            bytes = own.call.bytes.saturating_add(bytes);
         }
         let n = members.len() as u64;
         // Their records are of all parts.
@@ -163,10 +163,14 @@ fn joined(
             CollectiveKind::AllToAll | CollectiveKind::ReduceScatter => n * n,
             _ => n,
         };
+        let bytes = bytes / parts.max(1);
+        if bytes > MAX_COLLECTIVE_BYTES {
+            return Err(ReplayError::TooLarge { bytes });
+        }
         of_group.push(GroupCall {
             kind: begun.kind,
             root: begun.call.peer.unwrap_or(0),
-            bytes: bytes / parts.max(1),
+            bytes,
             ranks: n as u32,
         });
     }

@@ -30,6 +30,9 @@ use crate::program::Collectives;
 use collectives::Groups;
 use rank::{RankSchedule, Resolved};
 
+/// Most bytes of a collective: some are made of a message for each 64 KiB.
+const MAX_COLLECTIVE_BYTES: u64 = 1 << 36;
+
 /// What a rank did in a run.
 #[derive(Debug, Clone, Default)]
 pub struct RecordedRank {
@@ -77,6 +80,14 @@ pub enum ReplayError {
         rank: usize,
         /// How many there are.
         ranks: usize,
+    },
+    /// A collective of more bytes than any has, as damaged records may claim.
+    #[error(
+        "cannot replay run: a collective of {bytes} bytes, expected at most {MAX_COLLECTIVE_BYTES}"
+    )]
+    TooLarge {
+        /// What the records say.
+        bytes: u64,
     },
     /// Ranks call different collectives at the same place.
     #[error(

@@ -299,7 +299,17 @@ impl Builder<'_> {
 
     fn complete(&mut self, thread: &mut Thread, call: &RecordedCall) {
         let Some(first) = call.request else { return };
-        for request in first..first + call.requests {
+        let range = first..first.saturating_add(call.requests);
+        // A damaged record may claim any number.
+        let completed: Vec<u64> = if call.requests <= self.requests.len() as u64 {
+            range.collect()
+        } else {
+            let mut known: Vec<u64> = self.requests.keys().copied().collect();
+            known.retain(|request| range.contains(request));
+            known.sort_unstable();
+            known
+        };
+        for request in completed {
             if let Some(on) = self.requests.remove(&request) {
                 thread.after.retain(|wait| wait.on != on);
                 thread.after.push(Wait { on, begins: false });

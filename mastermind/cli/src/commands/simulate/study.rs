@@ -35,8 +35,9 @@ use mastermind_simulation::program::{
 use serde::{Deserialize, Serialize};
 
 use super::{Simulate, set};
-use crate::output;
+use crate::figures::study::{StudyFigure, StudyPoint, StudySeries};
 use crate::session::model;
+use crate::{figures, output};
 
 /// Most combinations of a study.
 const MAX_ROWS: usize = 10_000;
@@ -176,6 +177,9 @@ impl Simulate {
         };
         if let Some(path) = &self.csv {
             self.force.write("table", path, csv(&axes, &report))?;
+        }
+        if let Some(path) = &self.plot {
+            figures::save(&figure(&axes, &report)?, path, self.force)?;
         }
         if self.json {
             output::json(&report)?;
@@ -330,6 +334,50 @@ fn put(machine: &mut toml::Table, name: &str, value: toml::Value) -> anyhow::Res
     }
     table.insert(key.to_owned(), value);
     Ok(())
+}
+
+/// The figure of a study: over the first axis whose values are numbers, a line for each combination of the others.
+///
+/// # Errors
+/// There is no such axis.
+fn figure(axes: &[Axis], report: &Report) -> anyhow::Result<StudyFigure> {
+    let is_number = |value: &toml::Value| plain(value).parse::<f64>().is_ok();
+    let over = |axis: &&Axis| axis.values.len() > 1 && axis.values.iter().all(is_number);
+    let x = axes
+        .iter()
+        .find(over)
+        .context("cannot plot study: nothing with several numbers is varied, expected something to plot over")?;
+    let mut series = Vec::<StudySeries>::new();
+    for row in &report.rows {
+        let mut others = row.settings.clone();
+        let x = others.remove(&x.name).and_then(|x| x.parse().ok());
+        let point = StudyPoint {
+            x: x.unwrap_or(0.0),
+            time_s: row.time_s,
+            analytic_s: row.analytic_s,
+            parts_s: [
+                row.computation_s,
+                row.communication_s,
+                row.synchronisation_s,
+            ],
+        };
+        let name = sentence(&others);
+        match series.iter_mut().find(|known| known.name == name) {
+            Some(known) => known.points.push(point),
+            None => series.push(StudySeries {
+                name,
+                points: vec![point],
+            }),
+        }
+    }
+    for one in &mut series {
+        one.points.sort_by(|a, b| a.x.total_cmp(&b.x));
+    }
+    Ok(StudyFigure {
+        title: format!("{}: simulated time", report.model),
+        x_label: x.name.clone(),
+        series,
+    })
 }
 
 /// Heads and cells of a row: what was varied, then what came of it.
