@@ -41,7 +41,7 @@ pub use library::{
     LibraryProxyFunctions, LibraryProxyParameter,
 };
 pub use mpi::{
-    MPI_EVENT_PARAMETERS, MPI_PARTS, MPI_PROXY_SYMBOL, MPI_STACK, MpiCommunicator,
+    MPI_COMPLETED, MPI_EVENT_PARAMETERS, MPI_PARTS, MPI_PROXY_SYMBOL, MPI_STACK, MpiCommunicator,
     MpiCommunicatorCallback, MpiProxyEntry, MpiProxyFunctions, MpiStackCallback, MpiTotal,
 };
 pub use thread::thread_pointer;

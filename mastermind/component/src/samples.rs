@@ -62,7 +62,8 @@ fn is_timer(record: &Record<'_>) -> bool {
     record.method.class == TIMER_CLASS
 }
 
-/// Numbers of the methods of one log by call path, `Some(None)` of timers: names are made once, not at every call.
+/// Numbers of the methods of one log by call path, `Some(None)` of timers and of parts of calls of MPI, which have no models: names
+/// are made once, not at every call.
 #[derive(Default)]
 struct Numbers(Vec<Option<Option<usize>>>);
 
@@ -89,7 +90,7 @@ impl Numbers {
         if self.0.len() <= path {
             self.0.resize(path + 1, None);
         }
-        if is_timer(record) {
+        if is_timer(record) || record.method.is_mpi_part() {
             self.0[path] = Some(None);
             return Ok(None);
         }

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use cca_abi::recording::MPI_PARTS;
 use serde::{Deserialize, Serialize};
 
 /// One definition.
@@ -169,6 +170,11 @@ impl MethodDefinition {
     #[inline]
     pub fn is_mpi(&self) -> bool {
         self.interface == MPI_CLASS && self.class == MPI_CLASS
+    }
+
+    /// Whether it is no function but a part of a call, such as a request that `MPI_Waitall` completed: it takes no time of its own.
+    pub fn is_mpi_part(&self) -> bool {
+        self.is_mpi() && MPI_PARTS.contains(&&*self.method)
     }
 }
 

@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 
+use cca_abi::recording::MPI_COMPLETED;
 use serde::Serialize;
 
 use crate::definition::{MpiPhaseDefinition, MpiRoutineDefinition, PROGRAM_CLASS};
@@ -385,6 +386,10 @@ impl Run {
             let rank = log.identity().rank;
             let mut of_log = BTreeMap::<(u32, Option<u64>), MpiCalls>::new();
             for record in log.records().filter(|record| record.method.is_mpi()) {
+                // A completed request is neither a call nor a message.
+                if record.method.method == MPI_COMPLETED {
+                    continue;
+                }
                 let call = Call::of(&record);
                 let sum = of_log.entry((record.call_path, call.site)).or_default();
                 if sum.times.calls == 0 {

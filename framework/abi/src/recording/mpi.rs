@@ -72,8 +72,11 @@ pub const MPI_PARTS: [&str; 4] = [
     "MPI_Start_send",
     "MPI_Start_recv",
     "MPI_Sendrecv_recv",
-    "MPI_Completed",
+    MPI_COMPLETED,
 ];
+
+/// The last of [`MPI_PARTS`]: it has no message, which the call that began the request has.
+pub const MPI_COMPLETED: &str = "MPI_Completed";
 
 /// Who is told of communicators, with the context that it asked for; the communicator lives as long as the call.
 pub type MpiCommunicatorCallback =

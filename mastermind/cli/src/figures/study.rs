@@ -35,7 +35,7 @@ pub struct StudySeries {
 /// Time and its parts over what a study varies.
 ///
 /// # Source
-/// V. Adve et al., "POEMS", IEEE TSE 2000, Figures 9 to 14: time by processors, and by what it is made of.
+/// V. Adve et al., "POEMS", IEEE TSE 2000, Figures 5.1 to 5.3: time by processors, and by what it is made of.
 #[derive(Clone, Debug)]
 pub struct StudyFigure {
     /// What is shown.
