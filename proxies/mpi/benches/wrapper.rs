@@ -97,9 +97,9 @@ impl Recorded {
     /// Times a row with each call recorded, or not.
     fn timed(&self, how: How, call: &dyn Fn(u64)) -> f64 {
         match how {
-            How::Timed => self.mpi.record_events(&[], false),
-            How::Recorded => self.mpi.record_events(&self.ids, false),
-            How::WithSites => self.mpi.record_events(&self.ids_with_sites, true),
+            How::Timed => self.mpi.record_events(&[], 0),
+            How::Recorded => self.mpi.record_events(&self.ids, 0),
+            How::WithSites => self.mpi.record_events(&self.ids_with_sites, 1),
         };
         call(0);
         let begin = Instant::now();
@@ -107,7 +107,7 @@ impl Recorded {
             call(black_box(i));
         }
         let ns = begin.elapsed().as_nanos() as f64 / N_EVENTS as f64;
-        self.mpi.record_events(&[], false);
+        self.mpi.record_events(&[], 0);
         ns
     }
 }
