@@ -1,9 +1,21 @@
 //! Puts an instance of another class in the place of one, while it is called.
 //!
 //! The new instance is made beside the old one, under the same name and another number, with ports, parameters and
-//! connections of its own; then, under the framework's lock, every slot that led to the old one is moved to the new one and
-//! the name with it. The old one goes on to exist until no caller can be inside it, which its users tell by releasing its
-//! ports; then it says goodbye and is destroyed.
+//! connections of its own; then, under the framework's lock, every slot that led to the old one is moved to the new one
+//! and the name with it. The old one goes on to exist until no caller can be inside it, which its users tell by releasing
+//! its ports; then it says goodbye and is destroyed. Whatever can fail is done before the slots are moved, so that a
+//! replacement that fails leaves the old instance as it was. `lead` makes the ways through proxies.
+//!
+//! ```text
+//! replace_instance("flux", "hydro.EfmFlux"), while rhs calls flux:
+//!
+//! add_successor        a second entry "flux", which no port leads to
+//! start_instance       the component registers its ports
+//! succeed              values of parameters, connections, saved state from the old one
+//! plan                 where each slot will lead, through a proxy where it is monitored; again if connections have changed
+//! take_place           under the lock: rhs.flux ──► the new one, and the name; the call in flight ends on the old one
+//! give_up_replaced     rhs has released its port: goodbye, destroyed
+//! ```
 
 use std::collections::BTreeMap;
 use std::ptr::NonNull;

@@ -1,7 +1,33 @@
 //! The semi-empirical model: a formula whose unknowns are fitted within their bounds.
 //!
-//! Levenberg–Marquardt from several starts. An unknown whose bounds are positive and span more than a factor of a
-//! hundred is searched by its logarithm, since no start between 1e-9 and 1e-3 is near all of them otherwise.
+//! [`SemiEmpirical::fit`] takes the formula (`specification`) and the observed times (`table`), and gives the value of
+//! each unknown with its standard error, and [`Finding`]s where the points do not tell it. It is Levenberg–Marquardt from
+//! several starts, the first in the middle of the bounds, so that it needs no guess and always gives the same. A value
+//! never leaves its bounds; one that lies at an end is told ([`End`]) and has no standard error. An unknown whose bounds
+//! are positive and span more than a factor of a hundred is searched by its logarithm, since no start between 1e-9 and
+//! 1e-3 is near all of them otherwise. `correction` goes on from the fit.
+//!
+//! ```
+//! use mastermind_correction::{End, Residuals, SemiEmpirical, Specification, Table};
+//!
+//! let law = Specification::from_toml(
+//!     r#"
+//!     name = "law"
+//!     observation = "t"
+//!     inputs = ["n"]
+//!     formula = "a + b*n"
+//!     [unknowns]
+//!     a = { lower = 0, upper = 10, unit = "s" }
+//!     b = { lower = 0, upper = 0.02, unit = "s" }
+//!     "#,
+//! )?;
+//! // 2 s + 0.03 s n, of which b may not take the 0.03.
+//! let table = Table::from_csv("n,t\n100,5\n200,8\n300,11\n400,14\n".as_bytes(), &law)?;
+//! let fit = SemiEmpirical::fit(&law, &table, Residuals::Relative)?;
+//! assert_eq!((fit.values[1], fit.at_bound[1], fit.std_errors[1]), (0.02, Some(End::Upper), None));
+//! assert!(fit.values[0] > 2.0 && fit.std_errors[0].is_some());
+//! # Ok::<(), mastermind_correction::Error>(())
+//! ```
 
 use mastermind_models::Arithmetic;
 use nalgebra::{DMatrix, SymmetricEigen};

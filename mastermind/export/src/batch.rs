@@ -1,4 +1,18 @@
 //! The records of one log as batches of columns.
+//!
+//! [`Batches::next`] reads up to 65536 wanted records of a log and gives them as an Arrow batch with the columns of the
+//! plan; `arrow_stream` has several logs decoded at once. What the records of a call path have in common (its texts,
+//! which column holds which of its parameters, whether it is wanted at all) is worked out at the first of them
+//! (`Batches::learn`), so that a record costs its numbers only. Names of instances, classes and methods are numbers into
+//! dictionaries of the whole run. What a method does not have, or what was not measured, is absent; `columns` says which
+//! columns there are, `condition` what a row must meet.
+//!
+//! ```text
+//! instance,class,port,method,seq,start_ns,wall_ns,mpi_ns,compute_ns,level,q,axis,parent_seq,failed       some columns, as CSV
+//! flux,hydro.GodunovFlux,flux,compute,46,8653289,23213,,,,1620,x,44,false
+//! flux,hydro.GodunovFlux,flux,compute,48,8681972,15189,,,,1620,y,44,false
+//! mesh,hydro.UniformMesh,mesh,add_fluxes,49,8700717,151,,,,,,34,false
+//! ```
 
 use std::collections::HashMap;
 use std::sync::Arc;

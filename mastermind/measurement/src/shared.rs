@@ -1,4 +1,17 @@
 //! What the threads of a recorder share: their logs, and the leases on them.
+//!
+//! A thread that records for the first time takes the lease of a log (`Shared::lease`): one whose thread is gone, or a
+//! new one, which begins with what every log begins with. From then on it appends its records without a lock; the state
+//! here is locked for what is rare: a method or a call path that is new, a definition, a log that changes hands. A log
+//! has one writer at a time: it passes on when the system no longer knows its thread, since destructors may record after
+//! the one that gave it back. `Shared::finish` ends all logs, and leaves those of living threads mapped. `thread_log`
+//! writes one, `recorder` is what others see of this.
+//!
+//! ```text
+//! thread A   lease of rank0000-thread00.mmr, records, ends: given back
+//! thread B   lease of rank0000-thread01.mmr, records on
+//! thread C   begins when A is gone: lease of rank0000-thread00.mmr, whose records go on behind A's
+//! ```
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,26 @@
 //! Timers that components start and stop themselves: inclusive and exclusive, wall and process virtual time.
+//!
+//! [`Timers::create`] gives the number of a timer, [`Timers::start`] and [`Timers::stop`] nest it among those that the
+//! thread runs, [`Timers::sums`] adds up all threads, those that have ended included. Timers of a thread end in the
+//! reverse order of their starts; anything else is an error and changes nothing. A timer that is started while its group
+//! is disabled is not measured, and its time belongs to the timer around it. Components reach all of this as
+//! `cca.Measurement`, which `mastermind-component` provides.
+//!
+//! ```
+//! use mastermind_measurement::Timers;
+//!
+//! let timers = Timers::default();
+//! let (step, solve) = (timers.create("step", "app")?, timers.create("solve", "app")?);
+//! timers.start(step)?;
+//! timers.start(solve)?;
+//! assert!(timers.stop(step).is_err(), "solve was started last");
+//! timers.stop(solve)?;
+//! timers.stop(step)?;
+//! let sums = timers.sums();
+//! assert_eq!((sums[0].name.as_str(), sums[0].calls, sums[0].subcalls), ("step", 1, 1));
+//! assert_eq!(sums[0].exclusive_ns, sums[0].inclusive_ns - sums[1].inclusive_ns);
+//! # Ok::<(), mastermind_measurement::TimerError>(())
+//! ```
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

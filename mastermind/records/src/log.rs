@@ -1,4 +1,20 @@
 //! Reads one log.
+//!
+//! [`Log::open`] reads header and entries once and keeps definitions, sums and where the entries are, not the records:
+//! these are read from the file again by whoever iterates ([`Log::records`]), in pieces. Opening fails where the file
+//! cannot be read or is no log of a version that is known; whatever else is cut off or flipped is [`Log::damage`], and
+//! the records before and behind it are read. What was committed when the log was opened is what it has, though its
+//! program may write on; `log/following.rs` takes what came since. `scan` finds the entries, `records` gives them their
+//! meaning, [`crate::Run`] holds all logs of a directory.
+//!
+//! ```text
+//! $ head -c 120000 records/rank0000-thread00.mmr > cut/rank0000-thread00.mmr      of 164568 bytes and 2242 records
+//! $ mastermind info cut
+//! warning: cannot read end of record log "cut/rank0000-thread00.mmr": 44568 bytes are missing
+//! warning: cannot read record log "cut/rank0000-thread00.mmr": 40 bytes at 119960 are no entry
+//! ...
+//! records      1102 in 1 logs, 0 lost
+//! ```
 
 use std::collections::BTreeSet;
 use std::fs::File;

@@ -1,4 +1,19 @@
 //! Writes one log.
+//!
+//! A [`LogWriter`] serves one thread at a time. Records are appended in line, through the [`RecordingContext`] that it
+//! fills in, so that its methods run only where something is rare: a chunk is full ([`LogWriter::make_room`]), a
+//! definition comes ([`LogWriter::define`]), the log ends ([`LogWriter::finish`]). A thread of the recorder makes the
+//! chunks ahead and puts the full ones away (`preparer`). An entry is complete before the committed count covers it, so a
+//! killed program leaves a readable log. Where no chunk can be had, since the limit is reached, the disk is full or the
+//! chunk is late, `counting` sums up the calls to come.
+//!
+//! ```text
+//! header | 1 MiB | 1 MiB | 2 MiB | 4 MiB | 8 MiB | 8 MiB ...             chunks by default, one thread recording
+//!
+//! chunk    records, definitions            cursor ──► end | 16 KiB reserve
+//!          at the end, the next one ready                 used up, then padding, and on in the next
+//!          at the end, none to be had                     definitions and the outermost calls; the others are summed up
+//! ```
 
 use std::fs::{File, OpenOptions};
 use std::io;

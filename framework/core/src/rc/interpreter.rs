@@ -1,4 +1,19 @@
 //! Carries commands out on a framework.
+//!
+//! [`Interpreter::line`] takes a line of a script or of a shell and says how to go on ([`Step`]); `command` understands
+//! the line, the interpreter calls the [`Framework`] as a TOML assembly would, and `show` words what is shown. Everything
+//! that is printed, started or run by the system goes through a [`Host`]. A line that fails has done nothing, so the next
+//! one may follow. Instances that were there before the interpreter are the program's own: they are neither shown nor
+//! reached. [`Interpreter::assembly`] gives what the lines have made.
+//!
+//! ```text
+//! 1  repository get hydro.GodunovFlux
+//! 2  instantiate hydro.GodunovFlux flux
+//! 3  instantiate hydro.GodunovFlux flux     cannot create instance "flux": name taken, expected a new one
+//! 4  connect flux nothing flux flux         cannot find uses port "nothing" of "flux": unknown, expected none
+//! 5  arena                                  flux of type hydro.GodunovFlux
+//! 6  exit 3                                 Step::Exit(3)
+//! ```
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;

@@ -1,4 +1,19 @@
 //! `mastermind run`: runs an assembly, alone or on several ranks, recorded or not.
+//!
+//! [`Run::execute`] is the order of a run: launch the ranks, where `--ranks` says so and no launcher has; build the
+//! assembly; record and adapt, where asked for; start the Go port; sum up and take the framework apart; end the
+//! recording. The ranks go from step to step together (`Session::together`), so that what is wrong on one is told once
+//! and ends all. Records that cannot be written end nothing: the run goes on without, which is told. `session` has the
+//! ranks, the framework and the recording, `run/adapt.rs` what is swapped; a file that is an rc script goes to
+//! `run/script.rs`.
+//!
+//! ```text
+//! $ mastermind run examples/sod/sod.toml --records records --set driver.max_steps=20
+//! flux: 40320 riemann_problems (Riemann problems solved, one a face)          counters of the first rank
+//! flux: 41692 newton_iterations (Newton iterations for their pressures)
+//! sod: done on 1 rank in 0.41 s
+//! rank 0: 2242 records, 164568 bytes, in records
+//! ```
 
 mod adapt;
 

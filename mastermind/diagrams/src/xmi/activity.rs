@@ -1,4 +1,22 @@
 //! An activity's nodes and edges.
+//!
+//! `Reader::activity` takes the element of an activity and gives its graph; groups in it are graphs of their own
+//! (`Reader::container`). An edge must lead from a node to a node of the same activity or group; else it is a finding
+//! with its line. A flow of objects orders two actions only where no other edge leads to the second; buffers and
+//! parameters order nothing. What notes and stereotypes say of an element comes from `annotations`, its type, identifier
+//! and line from `document`; `diagram/structure` makes a flow of the graph.
+//!
+//! ```text
+//! <node xmi:type="uml:InitialNode" xmi:id="i"/>
+//! <node xmi:type="uml:OpaqueAction" xmi:id="s" name="sort">
+//!     <outputValue xmi:type="uml:OutputPin" xmi:id="p"/></node>           i ──► sort ──► write
+//! <node xmi:type="uml:OpaqueAction" xmi:id="w" name="write">
+//!     <inputValue xmi:type="uml:InputPin" xmi:id="q"/></node>
+//! <edge xmi:type="uml:ControlFlow" source="i" target="s"/>
+//! <edge xmi:type="uml:ObjectFlow" xmi:id="o" source="p" target="q"/>
+//!
+//! with target="z"     dangling-edge: "o" of "line 8": its target "z" is no node beside it, expected one of the same activity or group
+//! ```
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -1,4 +1,23 @@
 //! From samples to models: every hypothesis fitted, the simplest of the best shown.
+//!
+//! [`fit_with`] parts the samples of a method into modes, and `fit_mode` fits each: `families` gives the candidates with
+//! their parameters, `choice` says which is shown and which are averaged with it, `sigma` how far calls lie from it.
+//! Everything that a reader must know before believing a model is a [`Note`] of it: too few coordinates, a poor fit,
+//! calls set aside, a few calls that hold most of the time. Where no formula follows the points the model is a constant,
+//! and says so; of the families none is shown that is negative within the range. [`fit`] is the same without wishes;
+//! `predict` goes on from a model.
+//!
+//! ```text
+//! $ cat line.csv                                 2 s + 0.03 s n, once 1 % more and once 1 % less
+//! n,seconds
+//! 100,5.050000000
+//! 100,4.950000000
+//! ...
+//! 1600,49.500000000
+//! $ mastermind fit line.csv -o models.json
+//! METHOD  MODE  TIME                R2  CV-SMAPE %  WEIGHT %  CALLS  RANGE          NOTES
+//! line          2 + 0.03 * n s  1.0000        0.00        83     10  n 100 to 1600
+//! ```
 
 use crate::error::Error;
 use crate::families::hypothesis::Hypothesis;

@@ -1,4 +1,32 @@
 //! The text of a schedule, read in pieces: nothing of it is kept.
+//!
+//! [`read_goal`] takes a text and gives a [`Schedule`]; `Reader` holds what is open between two lines: the rank, its
+//! labels, a comment. Lines as generators write them, which are most of all, are read by `plain` in a piece; whatever
+//! does not look like one goes through `Reader::line`, and both must give the same. The first line that is wrong is the
+//! error, with its number. What was read is kept in `ops`, in eight bytes for most operations. The binary form is read by
+//! `binary`; the language is described at the head of the module `goal`.
+//!
+//! ```
+//! use mastermind_simulation::goal::read_goal;
+//!
+//! let text = "num_ranks 2
+//! rank 0 {
+//! a: calc 1000
+//! send 8b to 1 tag 7
+//! }
+//! rank 1 {
+//! c: recv 8b from 0 tag 7
+//! d: calc 500
+//! d requires c
+//! }";
+//! let schedule = read_goal(text.as_bytes())?;
+//! assert_eq!((schedule.ranks(), schedule.operations()), (2, 4));
+//!
+//! let error = read_goal(text.replace("requires c", "requires a").as_bytes()).unwrap_err();
+//! let told = "line 9 of schedule: label \"a\", expected the label of an operation above";
+//! assert!(error.to_string().contains(told), "{error}");
+//! # Ok::<(), mastermind_simulation::goal::GoalError>(())
+//! ```
 
 mod plain;
 

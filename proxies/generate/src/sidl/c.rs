@@ -1,5 +1,20 @@
 //! Ports for C, C++ and whatever calls C: a header with tables and calls, and a source with the description of each port
 //! and its proxy, which records each call and forwards it.
+//!
+//! [`source`] takes the ports that `resolve` found and gives both texts: `header` has the types that the methods pass,
+//! then for each port its table and a function to call each method by; `implementation` has what the framework needs of
+//! it. Names begin with the file's stem for types and with the package's for ports, and no two are alike. The hash of a
+//! port must be that of the Rust source (`rust`), so that components in both languages connect; `fortran` makes a module
+//! over the header.
+//!
+//! ```text
+//! package demo version 1.0 {                   solver_ports.h    typedef struct { int32_t steps; ... } solver_effort;
+//!   interface Solver {                                           demo_solver_vtable: int32_t (*get_effort)(
+//!     /** What the last solution took. */                            const void *object, solver_effort *result, cca_error *error);
+//!     Effort getEffort();                                        demo_solver_get_effort(slot, result, error)   to call it
+//!   };                                         solver_ports.c    demo_solver_record_get_effort                 the proxy
+//! }                                                              demo_solver_interface                         the description
+//! ```
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

@@ -1,4 +1,19 @@
 //! Tokens as declarations: the grammar of SIDL, with contracts kept as text.
+//!
+//! [`parse`] takes the text of a file, has `lex` make tokens of it, and gives packages with their symbols as they are
+//! written: names are not looked up, which is `resolve`'s, and a type is a word or an array of words. Nothing closes a
+//! contract, so it ends where a method begins (`Parser::begins_method`) or the next part of it does. The first token that
+//! does not fit is the error, with its line and what was expected.
+//!
+//! ```text
+//! int solve(in int n, in rarray<double,2> a(n,n)); require square : n > 0;
+//!
+//! Method { name: "solve", result: Named("int"), throws: [], contract: ["require square: n > 0"], arguments: [
+//!     Argument { mode: In, ty: Named("int"), name: "n" },
+//!     Argument { mode: In, ty: Raw(Named("double"), 2, ["n", "n"]), name: "a" } ] }
+//!
+//! interface Shape { double area(in int n) }      line 2 has "}", expected ";"
+//! ```
 
 use super::SidlError;
 use super::lex::{Kind, MAX_DEPTH, Token, tokens};

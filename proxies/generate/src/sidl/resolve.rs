@@ -1,4 +1,21 @@
 //! Declarations as ports: symbols found, methods gathered along inheritance, types as they cross a border.
+//!
+//! [`resolve`] takes the declarations of a file (`parse`) and of those that it uses, and gives a [`Library`]: a port for
+//! each interface or class of that file, with the enumerations and structs that its methods pass. Names are looked for
+//! from the inner package outwards, then by the imports. What cannot cross a border is no error: it is left out, with the
+//! reason, in [`Library::left`]. A symbol that is defined twice is an error, and so is a method of two forms without an
+//! overload extension. `rust`, `c` and `fortran` write what is in the library.
+//!
+//! ```text
+//! package demo version 1.0 {
+//!   struct Label { string text; };             left out: demo.Label: "text" is not a number, and a struct is passed by value
+//!   interface Named { string getName(); };     demo.Named    get_name
+//!   interface Vector extends Named {           demo.Vector   get_name, dot_product
+//!     double dot[Product](in array<double> v);
+//!     Label label();                           left out: demo.Vector.label: returns the struct demo.Label, which holds more
+//!   };                                                   than numbers
+//! }
+//! ```
 
 use std::collections::{BTreeMap, BTreeSet};
 

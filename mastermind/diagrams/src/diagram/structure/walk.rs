@@ -1,4 +1,24 @@
 //! Along the edges of a graph, element by element.
+//!
+//! [`structured`] takes the graph of an activity, has `rules` check it and find its begin, and `loops` its loops and
+//! where ways meet, and gives nested elements and the variables that they need. `Walk::sequence` goes from a node to
+//! where its ways meet: a decision becomes branches, a fork a parallel region, a loop that is left at its begin alone a
+//! `while`, any other one a `while` over a variable that each way out sets to false. What is behind such a way out,
+//! within the loop, is run only while the variable holds. A graph that cannot be said so is a finding with its place, or
+//! goes to `dispatch`, which runs it node by node.
+//!
+//! ```text
+//! while (true) is (yes)              again_1 = true
+//!   :work {code = n = n + 1};        while again_1 {
+//!   if (n >= 3) then (yes)               if true { } else { again_1 = false }
+//!     break                              if again_1 {
+//!   endif                                    n = n + 1; work
+//!   :rest;                                   if n >= 3 { again_1 = false }
+//! endwhile                                   if again_1 { rest }
+//! :last;                                 }
+//!                                    }
+//!                                    last
+//! ```
 
 use std::collections::{BTreeMap, BTreeSet};
 

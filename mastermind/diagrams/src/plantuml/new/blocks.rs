@@ -1,4 +1,20 @@
 //! `if`, `switch`, `while`, `repeat`, `fork`, `split` and groups.
+//!
+//! `Reader::block` takes a line that opens, goes on with or closes a block, and says whether this is one; `new.rs` has
+//! all other lines. An open block is a [`Frame`]: the node that it began with, and the loose ends of the branches that
+//! are done. A closing line must be that of the innermost block; it leaves the flow with the ends that the next line is
+//! tied to (`Flow`, in `plantuml/flow.rs`). Nothing is nested here: the graph is flat, but for groups and counted loops,
+//! and `diagram/structure` finds its loops and branches again, as in diagrams that were drawn.
+//!
+//! ```text
+//! 6  while (n < 3) is (yes)      decision "n < 3" ── n < 3 ──► work ──┐
+//! 7    :work;                         ▲     │                         │
+//! 8  endwhile (no)                    └─────│─────────────────────────┘
+//! 9  :last;                                 └── otherwise ──► last
+//!
+//! endif in line 8                syntax: "endif" of "line 8": no if is open, expected endwhile
+//! no line 8                      syntax: "while" of "line 6": "while" is not ended, expected endwhile
+//! ```
 
 use super::super::flow::{Flow, Tail};
 use super::super::lines::Line;

@@ -1,8 +1,37 @@
 //! The engine for schedules: single events in order of time, from one calendar.
 //!
-//! An operation starts when what it requires has ended (`release`) and its processor and interface are free (`start`); until
-//! then it is deferred (`deferred`). A message that arrives (`arrive`) takes the processor, then its posted receive, or waits as
-//! an unexpected message (`matching`). Costs come from `loggp`.
+//! A [`Schedule`] and a [`Machine`] go in, when each rank has ended comes out ([`ScheduleOutcome`]);
+//! [`simulate_schedule`] is where to start. An operation starts when what it requires has ended (`release`) and its
+//! processor and interface are free (`start`); until then it is deferred (`deferred`). A message that arrives (`arrive`)
+//! takes the processor, then its posted receive, or waits as an unexpected message (`matching`). Costs come from `loggp`,
+//! so that a schedule and a program model that say the same end on the same nanosecond; of events that are due together
+//! the one that was scheduled first is first. `loggopsim` has other rules.
+//!
+//! ```
+//! use mastermind_simulation::engine::simulate_schedule;
+//! use mastermind_simulation::goal::read_goal;
+//! use mastermind_simulation::machine::read_machine;
+//!
+//! let schedule = "num_ranks 2
+//!     rank 0 {
+//!     a: calc 1000
+//!     b: send 8b to 1
+//!     b requires a
+//!     }
+//!     rank 1 {
+//!     recv 8b from 0
+//!     }";
+//! let machine = "[network]
+//!     latency_ns = 1000
+//!     overhead_ns = 200
+//!     gap_ns = 100
+//!     gap_per_byte_ns = 10.0";
+//! let outcome = simulate_schedule(read_goal(schedule.as_bytes())?, &read_machine(machine)?)?;
+//! // Rank 0 calculates, and sends for o; after L the message takes o and, for 8 bytes, 7 G of rank 1.
+//! let finish = |rank: usize| outcome.processes[rank].finish_ns;
+//! assert_eq!([finish(0), finish(1)], [1000 + 200, 1200 + 1000 + 200 + 7 * 10]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod deferred;
 mod finish;
