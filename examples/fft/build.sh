@@ -21,6 +21,11 @@ component workload
 component fftw -lfftw3
 component gsl -lgsl -lgslcblas
 if [ $rustfft = yes ]; then
-    cargo build --release --manifest-path "$here/rustfft/Cargo.toml" --target-dir "$made/target"
+    # A copy whose paths lead to the ports just made, wherever FOLDER is.
+    made=$(realpath "$made")
+    rm -rf "$made/rustfft"
+    cp -r "$here/rustfft" "$made/rustfft"
+    sed -i -e "s|\.\./\.\./\.\./framework|$(realpath "$here/../../framework")|" -e "s|\.\./made/rust|$made/rust|" "$made/rustfft/Cargo.toml"
+    cargo build --release --manifest-path "$made/rustfft/Cargo.toml" --target-dir "$made/target"
     cp "$made/target/release/librustfft_component.so" "$made/lib/"
 fi

@@ -179,9 +179,16 @@ static __attribute__((noinline, cold)) void *cca_find_target(uint32_t index, con
     return target;
 }
 
+/* The function that calls go to, as far as it is known: the implementation's, or, where that has none because calls are never sent
+ * elsewhere, the program's own. */
+static inline void *cca_known(const cca_implementation *now, uint32_t index) {
+    void *function = __atomic_load_n(&now->functions[index], __ATOMIC_ACQUIRE);
+    return __builtin_expect(function != NULL, 1) ? function : __atomic_load_n(&cca_proxy_targets_v1[index], __ATOMIC_ACQUIRE);
+}
+
 /* The function that a caller's call goes to. */
 static inline void *cca_function(const cca_implementation *now, uint32_t index, const void *caller) {
-    void *function = __atomic_load_n(&now->functions[index], __ATOMIC_RELAXED);
+    void *function = cca_known(now, index);
     return __builtin_expect(function != NULL, 1) ? function : cca_find_target(index, caller);
 }
 
@@ -195,7 +202,7 @@ static int cca_is_recorded(const cca_implementation *now, uint32_t index) {
 /* Where the symbol leads, while this implementation is in use. */
 static void *cca_entry(const cca_implementation *now, uint32_t index) {
     if (cca_is_recorded(now, index)) return cca_recorders[index];
-    void *function = __atomic_load_n(&now->functions[index], __ATOMIC_ACQUIRE);
+    void *function = cca_known(now, index);
     return function != NULL ? function : cca_proxy_resolvers_v1[index];
 }
 
@@ -206,7 +213,7 @@ __attribute__((used)) static void *cca_enter(uint32_t index, const void *caller)
     const cca_implementation *now = cca_now();
     void *function = cca_is_recorded(now, index) ? cca_recorders[index] : cca_function(now, index, caller);
     /* Whoever changes the implementation meanwhile writes all entries after it. */
-    while (cca_is_recorded(now, index) || __atomic_load_n(&now->functions[index], __ATOMIC_ACQUIRE) != NULL) {
+    while (cca_is_recorded(now, index) || cca_known(now, index) != NULL) {
         __atomic_store_n(&cca_proxy_entries_v1[index], cca_entry(now, index), __ATOMIC_SEQ_CST);
         const cca_implementation *after = __atomic_load_n(&cca_current, __ATOMIC_SEQ_CST);
         if (after == now) break;

@@ -55,8 +55,9 @@ pub fn declarations(preprocessed: &str) -> Result<Declarations, GenerateError> {
         match parse(text.text.clone()) {
             Ok(unit) => break unit,
             Err(error) => {
-                let place = text.place(error.offset);
-                let next = text.without_declaration(error.offset);
+                let offset = text.misunderstood(error.offset);
+                let place = text.place(offset);
+                let next = text.without_declaration(offset);
                 match next.filter(|_| passed_over.len() < MAX_PASSED_OVER) {
                     Some(next) => text = next,
                     None => return Err(GenerateError::Unparsable { place }),

@@ -34,7 +34,7 @@ pub fn suggest_markup(header: &Header<'_>) -> Result<String, GenerateError> {
     };
     let mut text = format!(
         "# A first mark-up of {} by `mastermind proxy --suggest-markup`: arguments that look like sizes.\n\
-         # name = \"expression of the arguments\"; `failed` is an expression of `result`.\n\n\
+         # name = \"expression of the arguments\", such as \"m * n\", \"*n\", \"s->avail_in\" or \"strlen(s)\"; `failed` is one of `result`.\n\n\
          [proxy]\ninterface = \"{}\"\nfunctions = \"all\"\n",
         header.include, interface.name
     );

@@ -47,6 +47,15 @@ impl PreparedText {
         }
     }
 
+    /// Where what the parser does not understand stands: at the offset where it stopped, or, if it ran to the end of the text, where the
+    /// declaration begins that it missed the end of.
+    pub fn misunderstood(&self, offset: usize) -> usize {
+        match declarations(&self.text).last() {
+            Some((start, end)) if offset >= *end => *start,
+            _ => offset,
+        }
+    }
+
     /// The same with the declaration at `offset` blanked out; `None` if there is none.
     pub fn without_declaration(&self, offset: usize) -> Option<Self> {
         let bounds = declarations(&self.text);

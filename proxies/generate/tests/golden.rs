@@ -207,6 +207,14 @@ fn what_is_no_c_is_passed_over_and_named() {
             .iter()
             .any(|function| function.name == "after")
     );
+    let text = preprocessed() + "int cut(int n, \n# 2 \"<stdin>\" 2\n";
+    let (interface, _) =
+        with_header(&text, |header| generate(header, &Markup::default())).expect("a proxy");
+    assert_eq!(
+        interface.passed_over,
+        [format!("/project/sums.h:{last_line}")],
+        "where it begins, since it has no end"
+    );
     let nothing = with_header("}}}} <<<<", |header| generate(header, &Markup::default()));
     assert!(nothing.is_err(), "{nothing:?}");
 }

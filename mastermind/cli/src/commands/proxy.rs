@@ -36,6 +36,9 @@ const HEADERS: [(&str, &str); 3] = [
     ),
 ];
 
+/// Most functions that are named with a reason, as text; `--json` has all.
+const MAX_NAMED: usize = 12;
+
 /// Options that source and header are read with alike.
 const LANGUAGE: [&str; 4] = ["-std=gnu11", "-D_GNU_SOURCE", "-U_FORTIFY_SOURCE", "-w"];
 
@@ -325,13 +328,33 @@ impl Proxy {
             ("forwarded", &made.forwarded),
             ("left alone", &made.left_alone),
         ] {
-            for Reason { function, reason } in reasons {
-                output::line(format!("  {what}: {function}: {reason}"));
+            for (reason, functions) in by_reason(reasons) {
+                output::line(format!("  {what}: {functions}: {reason}"));
             }
         }
         tell_passed_over(made.passed_over);
         Ok(())
     }
+}
+
+/// Reasons in their order, each with the functions that it is of; where these are many, with the first and their number.
+fn by_reason<'a>(reasons: &[Reason<'a>]) -> Vec<(&'a str, String)> {
+    let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
+    for Reason { function, reason } in reasons {
+        match found.iter_mut().find(|(known, _)| known == reason) {
+            Some((_, functions)) => functions.push(function),
+            None => found.push((reason, vec![function])),
+        }
+    }
+    let told = found.into_iter().map(|(reason, functions)| {
+        let named = &functions[..functions.len().min(MAX_NAMED)];
+        let more = match functions.len() - named.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        (reason, named.join(", ") + &more)
+    });
+    told.collect()
 }
 
 /// Tells where declarations are that are not understood, `FILE:LINE`.
@@ -387,4 +410,22 @@ fn file_of<'a>(preprocessed: &'a str, include: &'a str) -> &'a str {
     named
         .or_else(|| files().find(is_entered))
         .unwrap_or(include)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_NAMED, Reason, by_reason};
+
+    #[test]
+    fn functions_left_alone_for_one_reason_are_one_line() {
+        let names: Vec<_> = (0..MAX_NAMED + 2).map(|i| format!("f{i}")).collect();
+        let of = |function, reason| Reason { function, reason };
+        let mut reasons = vec![of("g", "variadic")];
+        reasons.extend(names.iter().map(|name| of(name, "inline")));
+        let told = by_reason(&reasons);
+        assert_eq!(told[0], ("variadic", "g".to_owned()));
+        let named = names[..MAX_NAMED].join(", ");
+        assert_eq!(told[1], ("inline", format!("{named} and 2 more")));
+        assert_eq!(told.len(), 2);
+    }
 }

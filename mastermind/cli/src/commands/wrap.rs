@@ -506,11 +506,8 @@ fn tell(config: &WrapConfig, launched: Option<&Launched>) {
             "MPI or a proxied library"
         };
         let error = anyhow!(
-            "cannot measure {} of \"{}\": 0 calls seen, expected those that start it; is it linked to {} statically, \
-             or no {0} program?",
-            what,
-            config.program,
-            what
+            "cannot measure {what} of \"{}\": 0 calls seen, expected at least 1; is it linked statically, or does it call none?",
+            config.program
         );
         let _ = fs::remove_dir(&config.directory);
         crate::output::complain!("{}", errors::warning(&error.context("nothing is recorded")));
