@@ -234,3 +234,51 @@ fn one_size_tells_little_of_another() {
         "{twice:?}"
     );
 }
+
+/// A sparse solver's fastest times, whose order of growth is another for each kind of matrix: unknowns, entries, bandwidth, calls, us.
+#[rustfmt::skip]
+const SOLVED: [[u32; 5]; 38] = [
+    [36, 156, 6, 120, 15], [36, 156, 33, 120, 18], [38, 112, 1, 120, 9], [49, 217, 43, 120, 23], [64, 288, 8, 120, 32],
+    [64, 288, 61, 120, 32], [64, 352, 16, 240, 39], [68, 2462, 21, 120, 114], [121, 561, 114, 120, 79],
+    [125, 725, 25, 240, 99], [169, 793, 154, 120, 118], [182, 904, 2, 120, 48], [196, 924, 14, 120, 114],
+    [196, 924, 194, 120, 146], [226, 11674, 27, 120, 546], [289, 1377, 277, 120, 244], [324, 1548, 18, 120, 221],
+    [343, 2107, 49, 120, 471], [453, 6739, 7, 120, 282], [512, 3200, 64, 120, 982], [529, 2553, 23, 115, 391],
+    [529, 2553, 512, 116, 479], [729, 3537, 715, 83, 714], [841, 4089, 29, 72, 653], [841, 4089, 836, 71, 851],
+    [1000, 6400, 100, 66, 3407], [1162, 5804, 2, 51, 301], [1681, 8241, 41, 35, 1487], [1728, 11232, 144, 31, 22084],
+    [2259, 6775, 1, 26, 433], [2744, 18032, 196, 21, 65568], [4145, 62119, 7, 14, 2694], [4913, 32657, 289, 11, 333945],
+    [5184, 25632, 72, 11, 11796], [5583, 39069, 3, 10, 1802], [8649, 42873, 93, 6, 38769], [12973, 142673, 5, 4, 23017],
+    [16384, 81408, 128, 3, 173992],
+];
+
+/// The largest times are missed by so much that their mean would be nearer in seconds; over the five decades it is far worse.
+#[test]
+fn a_formula_that_follows_times_by_factors_is_kept() {
+    let mut set = SampleSet::new(Metric::Wall);
+    let parameters = ["n", "nnz", "bandwidth"].map(|name| Parameter::real(name, ""));
+    let method = set.declare("m", &parameters).unwrap();
+    for [n, nnz, bandwidth, calls, us] in SOLVED {
+        let point = [n, nnz, bandwidth].map(f64::from);
+        for call in 0..calls {
+            let seconds = 1e-6 * f64::from(us) * [0.98, 1.0, 1.02][call as usize % 3];
+            set.push(method, &point, seconds).unwrap();
+        }
+    }
+    let model = fit(&set.finish()[0]).unwrap().remove(0);
+    assert!(
+        !model.notes.contains(&Note::NoModel),
+        "{}: {:?}",
+        model.expression,
+        model.notes
+    );
+    let poor = |note: &Note| matches!(note, Note::Poor { .. });
+    assert!(model.notes.iter().any(poor), "{:?}", model.notes);
+    // Small systems are most of the calls.
+    let names = ["n", "nnz", "bandwidth"];
+    let small = predict(&model, &at(&names, &[64.0, 288.0, 8.0])).unwrap();
+    assert!(
+        (5e-6..2e-4).contains(&small.value_s),
+        "{}: {}",
+        small.value_s,
+        model.expression
+    );
+}

@@ -301,10 +301,23 @@ fn poor(points: &Points, best: &Candidate) -> Option<Note> {
     })
 }
 
-/// Whether nothing follows the points: the likeliest formula is a constant, or farther from them than their mean is.
+/// Whether nothing follows the points: the likeliest formula is a constant, or farther from them than their mean is, in seconds and
+/// by factors.
 fn follows_nothing(points: &Points, best: &Candidate) -> bool {
     let r2 = unexplained(points, best).unwrap_or(1.0);
-    r2 < 0.0 || (best.family == Family::Constant && r2 < POOR)
+    match best.family {
+        Family::Constant => r2 < POOR,
+        _ => r2 < 0.0 && !follows_by_factors(points, best),
+    }
+}
+
+/// Whether a formula explains the points' orders of magnitude: a few large times that it misses by a factor are farther from it in
+/// seconds than all others together are from their mean.
+fn follows_by_factors(points: &Points, best: &Candidate) -> bool {
+    let logarithms = |times: &[f64]| times.iter().map(|s| s.ln()).collect::<Vec<_>>();
+    let [mean, fitted] = [&points.mean_s, &best.fitted_s].map(|times| logarithms(times));
+    // A time of 0 has none, and makes the comparison false.
+    r_squared(&mean, &fitted, &points.count).is_some_and(|r2| r2 >= POOR)
 }
 
 /// The alternatives, a constant in front; none where no constant is credible.
