@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use mastermind_tests::{guide, mpis_with, root};
+use mastermind_tests::{Scratch, guide, mpis_with, root};
+use mdbook_driver::MDBook;
+use mdbook_driver::book::BookItem;
 
 fn page(name: &str) -> PathBuf {
     root().join("docs/src").join(name)
@@ -87,4 +89,46 @@ fn each_page_is_listed_and_each_link_leads_somewhere() {
             assert!(folder.join(&link).exists(), "{}: {link}", page.display());
         }
     }
+}
+
+/// The file a link in `page` leads to, and the heading there, if it names one.
+fn led_to(page: &Path, link: &str) -> (PathBuf, Option<String>) {
+    let (file, heading) = link.split_once('#').unwrap_or((link, ""));
+    let file = match file {
+        "" => page.to_path_buf(),
+        file => page.parent().unwrap_or(Path::new(".")).join(file),
+    };
+    let heading = (!heading.is_empty()).then(|| format!("id=\"{heading}\""));
+    (file, heading)
+}
+
+#[test]
+fn the_guide_is_a_book() {
+    let folder = Scratch::new();
+    let mut book = MDBook::load(root().join("docs")).expect("a book");
+    book.config.build.build_dir = folder.path("book");
+    book.build().expect("pages");
+    let mut chapters = 0;
+    for item in book.iter() {
+        let BookItem::Chapter(chapter) = item else {
+            continue;
+        };
+        let source = chapter.path.as_ref().expect("no chapter is a draft");
+        let page = folder.path("book").join(source).with_extension("html");
+        let html = fs::read_to_string(&page).expect("the page of the chapter");
+        for part in html.split("href=\"").skip(1) {
+            let link = part.split('"').next().unwrap_or_default();
+            if link.contains(':') {
+                continue;
+            }
+            let (file, heading) = led_to(&page, link);
+            let bytes = fs::read(&file);
+            let bytes = bytes.unwrap_or_else(|error| panic!("{}: {link}: {error}", page.display()));
+            let text = String::from_utf8_lossy(&bytes);
+            let is_there = heading.is_none_or(|heading| text.contains(&heading));
+            assert!(is_there, "{}: {link}: no such heading", page.display());
+        }
+        chapters += 1;
+    }
+    assert!(chapters > 5, "{chapters} chapters");
 }

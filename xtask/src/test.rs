@@ -47,7 +47,6 @@ const AT_ONCE: &str = "RUST_TEST_THREADS";
 /// of them run, and what failed is told at the end.
 pub fn test(workspace: &Workspace, system: &System) -> Result<(), StepError> {
     rules(workspace)?;
-    guide(workspace)?;
     let clippy = ["clippy", "--release", "--all-targets"];
     let deny = ["--", "-D", "warnings"];
     run_step(
@@ -110,18 +109,6 @@ fn rules(workspace: &Workspace) -> Result<(), StepError> {
         .chain(select)
         .collect();
     run_step("rules of the sources", &mut workspace.cargo(&words))
-}
-
-/// The guide as a book, where there is mdBook; that its commands are true is for the tests.
-fn guide(workspace: &Workspace) -> Result<(), StepError> {
-    if !on_path("mdbook") {
-        println!("\nNo mdbook on PATH: the guide is not built as a book.");
-        return Ok(());
-    }
-    let mut command = Command::new("mdbook");
-    let folder = workspace.target.join("book");
-    command.arg("build").arg(workspace.root.join("docs"));
-    run_step("mdbook build", command.arg("--dest-dir").arg(folder))
 }
 
 /// What the tests are not to pass over, as they name it.
