@@ -9,8 +9,10 @@ class Mastermind(Package):
 
     license("Apache-2.0 OR MIT")
 
-    # The folder that this recipe lies in, four levels up, is the root of the sources.
-    version("main", get_full_repo=True)
+    # Nothing is fetched: the folder that this recipe lies in, four levels up, is the root of the sources.
+    has_code = False
+
+    version("main")
 
     variant("mpi", default=True, description="Build a back end for the MPI of the specification")
 
@@ -21,9 +23,6 @@ class Mastermind(Package):
 
     conflicts("platform=darwin", msg="Linux only")
     conflicts("platform=windows", msg="Linux only")
-
-    def do_fetch(self, mirror_only=False):
-        """Nothing is fetched: the sources are where this recipe is."""
 
     @property
     def build_directory(self):
