@@ -43,6 +43,54 @@ const APART: [&str; 4] = [
 /// Builds the programs, the components, those written in C too, and a back end for each MPI found.
 pub fn build(workspace: &Workspace, system: &System) -> Result<(), StepError> {
     build_programs(workspace)?;
+    build_beside(workspace, system)
+}
+
+/// What the demonstration leaves out of its first build: it shows no Parquet and no PDF, and the packages that only check the others.
+const NOT_SHOWN: [&str; 9] = [
+    "--exclude",
+    "mastermind-tests",
+    "--exclude",
+    "must-reach",
+    "--exclude",
+    "xtask",
+    "--no-default-features",
+    "--features",
+    "mastermind-cli/pictures",
+];
+
+/// The same for the demonstration, which tells at its end what the binary lacks.
+///
+/// # Returns
+/// Whether the binary lacks Parquet and PDF: where Parquet was built before, nothing is left out.
+pub fn build_to_show(workspace: &Workspace, system: &System) -> Result<bool, StepError> {
+    let is_first = !has_parquet(workspace);
+    if is_first {
+        let words = [
+            &["build", "--release", "--workspace"],
+            &APART[..],
+            &NOT_SHOWN[..],
+        ]
+        .concat();
+        run_step("cargo build", &mut workspace.cargo(&words))?;
+    } else {
+        build_programs(workspace)?;
+    }
+    build_beside(workspace, system)?;
+    Ok(is_first)
+}
+
+fn has_parquet(workspace: &Workspace) -> bool {
+    let names = fs::read_dir(workspace.release().join("deps"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    names
+        .map(|entry| entry.file_name())
+        .any(|name| name.to_string_lossy().starts_with("libparquet-"))
+}
+
+fn build_beside(workspace: &Workspace, system: &System) -> Result<(), StepError> {
     if system.c_compiler {
         build_c_components(workspace)?;
     }

@@ -15,7 +15,7 @@ pub const ASSEMBLY: &str = "examples/shock/shock.toml";
 
 /// Builds everything, then runs the steps of the demonstration one by one.
 pub fn demo(workspace: &Workspace, system: &System) -> Result<(), StepError> {
-    build::build(workspace, system)?;
+    let is_without = build::build_to_show(workspace, system)?;
     let demo = Demo::new(workspace)?;
     demo.step("what this machine offers", &["doctor"])?;
     demo.step(
@@ -43,6 +43,11 @@ pub fn demo(workspace: &Workspace, system: &System) -> Result<(), StepError> {
     let choice = choice::choice(&demo);
     figures::of_one_run(&demo, &adaptive, mpi.is_some())?.print();
     println!("\nRecords and models: {}", demo.path(""));
+    if is_without {
+        println!(
+            "This first build of the binary writes no Parquet and no PDF, which take a minute to build: `cargo xtask build` adds them."
+        );
+    }
     // What there is to see is drawn all the same.
     choice
 }

@@ -30,7 +30,8 @@ pub enum ExportError {
     },
     /// Parquet is not in this build.
     #[error(
-        "cannot write Parquet: built without it, expected csv or arrow; the feature `parquet` of the build has it"
+        "cannot write Parquet: built without it, expected csv or arrow; the feature `parquet` of the build has it, as \
+         `cargo xtask build` makes it"
     )]
     WithoutParquet,
     /// An Arrow file cannot be written.

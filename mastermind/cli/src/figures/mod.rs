@@ -1,7 +1,7 @@
 //! Figures drawn from records: what `mastermind plot` and the demonstration show.
 //!
 //! A figure knows how to draw itself on any back end ([`Figure`]); [`save`] writes it as the ending of the file says: every
-//! picture is SVG first, and `rendered.rs` makes the other formats of that.
+//! picture is SVG first, and `rendered.rs` makes PNG of that, `page.rs` PDF.
 //! One file a figure: `scatter.rs` is Figure 3 of the paper, `mean.rs` Figures 4 and 5, `comm.rs` Figure 6; `correction.rs` the figures of
 //! the paper on model error correction; `matrix.rs` who has sent how much to whom; `study.rs` what a study
 //! of simulations gives.
@@ -12,6 +12,11 @@ pub mod fitted;
 pub mod legend;
 pub mod matrix;
 pub mod mean;
+#[cfg(feature = "pdf")]
+mod page;
+#[cfg(not(feature = "pdf"))]
+#[path = "without_pdf.rs"]
+mod page;
 pub mod picture;
 #[cfg(feature = "pictures")]
 mod rendered;

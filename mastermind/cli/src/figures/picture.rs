@@ -1,10 +1,10 @@
-//! Pictures as files: SVG as it was drawn, PNG and PDF made of it (`rendered.rs`).
+//! Pictures as files: SVG as it was drawn, PNG and PDF made of it (`rendered.rs`, `page.rs`).
 
 use std::path::Path;
 
 use anyhow::bail;
 
-use super::rendered;
+use super::{page, rendered};
 use crate::destination::is_standard_output;
 
 /// What a picture is written as.
@@ -55,7 +55,7 @@ impl Format {
         match self {
             Format::Svg => Ok(svg.as_bytes().to_vec()),
             Format::Png => rendered::png(svg),
-            Format::Pdf => rendered::pdf(svg),
+            Format::Pdf => page::pdf(svg),
         }
     }
 }

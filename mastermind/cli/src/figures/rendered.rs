@@ -1,11 +1,10 @@
-//! PNG and PDF of an SVG, with the font that it was drawn for.
+//! PNG of an SVG, with the font that it was drawn for.
 
 use std::sync::Arc;
 
 use anyhow::Context;
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree, fontdb::Database};
-use svg2pdf::{ConversionOptions, PageOptions};
 
 /// Pixels in width that a picture has at least as PNG: a wiring of few boxes is small.
 const MIN_PIXELS: f32 = 1200.0;
@@ -16,14 +15,8 @@ const MAX_SCALE: f32 = 3.0;
 /// The font of every picture.
 const FONT: &str = "DejaVu Sans";
 
-/// A page of the picture's size.
-pub fn pdf(svg: &str) -> anyhow::Result<Vec<u8>> {
-    let (conversion, page) = (ConversionOptions::default(), PageOptions::default());
-    svg2pdf::to_pdf(&tree(svg)?, conversion, page)
-        .map_err(|error| anyhow::anyhow!("cannot draw figure as PDF: {error}"))
-}
-
-fn tree(svg: &str) -> anyhow::Result<Tree> {
+/// The picture with all its fonts.
+pub(super) fn tree(svg: &str) -> anyhow::Result<Tree> {
     let mut fonts = Database::new();
     for font in [dejavu::sans::regular(), dejavu::sans::bold()] {
         fonts.load_font_data(font.to_vec());
@@ -64,8 +57,7 @@ mod tests {
         <rect width='20' height='20'/><text x='22' y='15' font-family='sans-serif'>a</text></svg>";
 
     #[test]
-    fn a_picture_becomes_pixels_and_a_page() {
-        assert!(pdf(SVG).unwrap().starts_with(b"%PDF"));
+    fn a_picture_becomes_pixels() {
         let pixels = png(SVG).unwrap();
         let pixmap = Pixmap::decode_png(&pixels).unwrap();
         assert_eq!((pixmap.width(), pixmap.height()), (120, 60));

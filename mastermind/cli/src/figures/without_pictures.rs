@@ -8,10 +8,3 @@ pub fn png(_: &str) -> anyhow::Result<Vec<u8>> {
         "cannot draw figure as PNG: built without it, expected .svg; the feature `pictures` of the build has it"
     )
 }
-
-/// Draws nothing.
-pub fn pdf(_: &str) -> anyhow::Result<Vec<u8>> {
-    bail!(
-        "cannot draw figure as PDF: built without it, expected .svg; the feature `pictures` of the build has it"
-    )
-}
