@@ -226,7 +226,15 @@ fn records_of_another_assembly_are_refused() {
     let models = ["--models", "models.json", "--records", "records"];
     let error = scratch.verb("choose", &other, &models).error();
     assert!(
-        error.contains("cannot choose for records \"records\": calls of other instances, expected some of an instance of assembly \"other\""),
+        error.contains("cannot choose for records \"records\": calls of other instances or classes, expected some of an instance of assembly \"other\""),
+        "{error}"
+    );
+    // An instance of the same name, of another class.
+    let namesake = "[assembly]\nname = \"namesake\"\n\n[instances]\nstates = \"hydro.EfmFlux\"\n";
+    let namesake = scratch.write("namesake.toml", namesake);
+    let error = scratch.verb("choose", &namesake, &models).error();
+    assert!(
+        error.contains("calls of other instances or classes, expected some of an instance of assembly \"namesake\""),
         "{error}"
     );
     let error = scratch.verb("plan", &other, &[]).error();

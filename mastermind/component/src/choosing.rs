@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use cca_core::Assembly;
 use mastermind_composition::{
-    BetweenRuns, ChooseOptions, Error as CompositionError, RANKS, RankEffects, RunTimes,
+    BetweenRuns, Call, ChooseOptions, Error as CompositionError, RANKS, RankEffects, RunTimes,
     ScaledWorkload, Seconds, SeenPairs, Settings, SiteTime, SizedRun, Workload, interactions,
     rank_effects, scale_workload,
 };
@@ -27,7 +27,7 @@ const MOST_EARLIER: f64 = 20.0;
 pub enum ChoosingError {
     /// The records are of something else.
     #[error(
-        "cannot choose for records \"{}\": calls of other instances, expected some of an instance of assembly \"{assembly}\"",
+        "cannot choose for records \"{}\": calls of other instances or classes, expected some of an instance of assembly \"{assembly}\"",
         directory.display()
     )]
     OtherAssembly {
@@ -148,7 +148,13 @@ impl Basis {
         // What the assembly does not have, such as the program that started it, cannot be chosen.
         let is_own = |instance: &String| assembly.instances.contains_key(instance);
         calls.calls.retain(|call| is_own(&call.instance));
-        if any_calls && calls.calls.is_empty() {
+        // Two assemblies may both have a "driver": one of another class is another assembly's.
+        let is_alike = |call: &Call| {
+            let current = assembly.instances.get(&call.instance).into_iter();
+            let listed = assembly.alternatives.get(&call.instance).into_iter();
+            (current.chain(listed.flatten())).any(|class| *class == call.class)
+        };
+        if any_calls && !calls.calls.iter().any(is_alike) {
             let log = run.logs().first().and_then(|log| log.path().parent());
             let other = ChoosingError::OtherAssembly {
                 directory: log.unwrap_or(Path::new("")).into(),

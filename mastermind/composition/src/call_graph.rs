@@ -14,7 +14,7 @@
 //! assert_eq!(graph.calls(flux).parameters["q"].mean, 200.0);
 //! ```
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use petgraph::Direction;
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -260,6 +260,16 @@ impl CallGraph {
         }
         minor.sort();
         minor
+    }
+
+    /// The instances of which every vertex is minor: see [`Self::minor`].
+    pub fn minor_instances(&self, alpha: f64, beta: f64) -> BTreeSet<String> {
+        let minor: BTreeSet<VertexId> = self.minor(alpha, beta).into_iter().collect();
+        let (little, much): (Vec<_>, Vec<_>) =
+            self.vertices().partition(|(id, _)| minor.contains(id));
+        let much: BTreeSet<_> = much.iter().map(|(_, vertex)| &vertex.instance).collect();
+        let little = little.iter().map(|(_, vertex)| &vertex.instance);
+        little.filter(|i| !much.contains(i)).cloned().collect()
     }
 
     /// A vertex and all that are called from it.

@@ -34,8 +34,11 @@ use crate::unseen::SeenPairs;
 use crate::workload::{Alternatives, Assembly, Call, Recorded, Workload};
 
 mod outcome;
+mod pruning;
 
 pub use outcome::{Choice, Doubt, OnRanks, Ranked, Row};
+pub use pruning::Pruning;
+use pruning::without;
 
 /// What is asked of [`choose_with`].
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -60,6 +63,8 @@ pub struct ChooseOptions {
     pub rank_effects: Option<RankEffects>,
     /// Which of the seconds that the workload took the models predict, so that they are scored; None where it was not run.
     pub scored: Option<Seconds>,
+    /// What is left out of the search; the Pareto set is searched as a whole.
+    pub pruning: Pruning,
 }
 
 /// Chooses the class of each instance so that the predicted time of the workload is smallest: [`choose_with`] without wishes,
@@ -518,8 +523,12 @@ impl<'a> Composition<'a> {
             n_best: options.n_best.max(2),
             ..SearchOptions::default()
         };
-        let found =
-            optimise(&self.problem, &search).map_err(|error| self.infeasible(error, options))?;
+        let present = self.rows.iter().flatten().filter(|(row, _)| row.current);
+        let present_s: f64 = present.map(|(row, _)| row.predicted_s).sum();
+        let pruned = options.pruning.of(&self.problem, present_s);
+        let pruned_s: f64 = pruned.iter().map(|site| site.bound).sum();
+        let found = optimise(&without(&self.problem, &pruned), &search)
+            .map_err(|error| self.infeasible(error, options))?;
         let mut best = found.best[0].clone();
         self.prefer_current(&mut best);
         let pareto = self.pareto(options)?;
@@ -588,9 +597,15 @@ impl<'a> Composition<'a> {
             unseen_pairs_s: unseen_s2.sqrt(),
             on_ranks,
             measured: self.measured,
-            pruned: Vec::new(),
-            proved: found.proved(),
-            gap: found.gap(),
+            pruned: (pruned.iter().map(|at| self.instances[at.site].to_owned())).collect(),
+            pruned_s,
+            proved: found.proved() && pruned_s <= 0.0,
+            gap: found.gap()
+                + if pruned_s > 0.0 {
+                    pruned_s / best.cost
+                } else {
+                    0.0
+                },
             ranked,
             doubt,
             pareto,

@@ -37,7 +37,7 @@ mod workload;
 pub use between_runs::{BetweenRuns, EarlierSpread, LEAST_FREEDOM};
 pub use call_graph::{CallGraph, Calls, Distribution, OwnTime, Vertex, VertexId};
 pub use choose::{
-    Choice, ChooseOptions, Doubt, OnRanks, Ranked, Row, choose, choose_with, problem_of,
+    Choice, ChooseOptions, Doubt, OnRanks, Pruning, Ranked, Row, choose, choose_with, problem_of,
 };
 pub use decide::{DecisionStep, Decisions, Next, Split, decide};
 pub use error::{Error, Lacking};

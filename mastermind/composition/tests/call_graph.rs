@@ -1,5 +1,7 @@
 //! Call graphs counted by hand.
 
+use std::collections::BTreeSet;
+
 use mastermind_composition::{CallGraph, OwnTime, VertexId};
 
 fn compute(compute_s: f64) -> OwnTime {
@@ -67,6 +69,11 @@ fn the_two_rules_of_pruning() {
     let mut graph = CallGraph::new();
     let [_, _, b, below_a, below_b] = add_rank(&mut graph, 1.0);
     assert_eq!(graph.minor(0.1, 0.1), [b, below_b]);
+    // "c" is called from "a" too, where it matters.
+    assert_eq!(
+        graph.minor_instances(0.1, 0.1),
+        BTreeSet::from(["b".into()])
+    );
     assert_eq!(graph.minor(0.1, 0.05), []);
     // 3 of the 13 s of `a` are below it.
     assert_eq!(graph.minor(0.3, 0.05), [below_a]);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use mastermind_composition::{
-    Alternatives, Assembly, BetweenRuns, Call, Choice, ChooseOptions, Error, Interaction,
+    Alternatives, Assembly, BetweenRuns, Call, Choice, ChooseOptions, Error, Interaction, Pruning,
     Requirement, Seconds, Workload, choose, choose_with, model_name, problem_of,
 };
 use mastermind_models::{
@@ -300,6 +300,56 @@ fn a_total_of_medians_is_of_undisturbed_calls() {
     );
     // About 21, as the formulas have it that are averaged.
     assert!(ratio(Statistic::Mean) > 15.0, "{}", ratio(Statistic::Mean));
+}
+
+/// Flux: EFM 72, Godunov 95. States: Muscl 12, Minmod 3 (2 + 0.4·4) = 10.8, and as much again beside Godunov. So the least is lost
+/// with Muscl, 1.2 at most; the best of all is 72 + 10.8, of what is left 72 + 12.
+#[test]
+fn what_is_left_out_of_the_search_is_told_with_what_may_be_lost() {
+    let (workload, _, current) = shock();
+    let mut models = models(0.0);
+    models
+        .models
+        .push(line("hydro.Minmod", "states.compute", 2.0, 0.4, 0.0));
+    let fluxes: &[&str] = &["hydro.GodunovFlux", "hydro.EfmFlux"];
+    let alternatives = alternatives(&[
+        ("flux", fluxes),
+        ("states", &["hydro.Muscl", "hydro.Minmod"]),
+    ]);
+    let chosen = |tolerance: f64, minor: &[&str]| {
+        let options = ChooseOptions {
+            interactions: vec![Interaction {
+                instance: "states".into(),
+                class: "hydro.Minmod".into(),
+                beside: "flux".into(),
+                beside_class: "hydro.GodunovFlux".into(),
+                ln_ratio: 2.0_f64.ln(),
+                runs: 5,
+            }],
+            pruning: Pruning {
+                tolerance,
+                minor: minor.iter().map(|&instance| instance.into()).collect(),
+            },
+            ..ChooseOptions::default()
+        };
+        choose_with(&workload, &alternatives, &current, &models, &options).unwrap()
+    };
+    let [none, mesh, states]: [&[&str]; 3] = [&[], &["mesh"], &["states"]];
+    for (tolerance, minor) in [(0.0, none), (0.0, mesh), (1.1 / 107.0, none)] {
+        let whole = chosen(tolerance, minor);
+        close(whole.predicted_s, 82.8);
+        close(whole.pruned_s, 0.0);
+        close(whole.gap, 0.0);
+        assert!(whole.proved);
+    }
+    for (tolerance, minor) in [(0.0, states), (1.3 / 107.0, none)] {
+        let pruned = chosen(tolerance, minor);
+        close(pruned.predicted_s, 84.0);
+        close(pruned.pruned_s, 1.2);
+        close(pruned.gap, 1.2 / 84.0);
+        assert!(!pruned.proved && pruned.pruned.contains(&"states".into()));
+        assert_eq!(pruned.best["states"], "hydro.Muscl");
+    }
 }
 
 #[test]

@@ -9,17 +9,20 @@ use std::process::ExitCode;
 use anyhow::Context;
 use cca_core::Assembly;
 use clap::Args;
-use mastermind_component::{Asked, Basis};
+use mastermind_component::{Asked, Basis, add_to_call_graph};
 use mastermind_composition::optimise::cfn;
 use mastermind_composition::{
-    Choice, ChooseOptions, Doubt, Interaction, LEAST_FREEDOM, Nearby, OnRanks, RankEffect, Ranked,
-    Requirement, Row, ScaledWorkload, Seconds, UnseenPair, choose_with, problem_of,
+    CallGraph, Choice, ChooseOptions, Doubt, Interaction, LEAST_FREEDOM, Nearby, OnRanks, Pruning,
+    RankEffect, Ranked, Requirement, Row, ScaledWorkload, Seconds, UnseenPair, choose_with,
+    problem_of,
 };
+use mastermind_records::Run;
 use serde::Serialize;
 
 use self::dispatch::{Dispatched, Sites};
 use crate::commands::predict::read_models;
 use crate::commands::profile::tell_missing_records;
+use crate::commands::run::percent;
 use crate::destination::Force;
 use crate::output;
 use crate::session::setting;
@@ -63,6 +66,15 @@ pub struct Choose {
     /// Print every assembly that no other one beats in both time and the sum of this attribute
     #[arg(long, value_name = "ATTRIBUTE")]
     pareto: Option<String>,
+    /// Leave out of the search the instances that together can make the best assembly slower by at most this part of the time of
+    /// the present one, whatever is chosen elsewhere
+    #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = percent)]
+    tolerance: f64,
+    /// Leave out too what matters little in the recorded calls, by the two rules of TAU's optimiser: all that a method calls, where
+    /// that takes less than ALPHA of its time; else what takes less than BETA of what the called ones take on the average. ALPHA and
+    /// BETA are shares such as 0.1. How much slower the best assembly may be for it is told
+    #[arg(long, value_name = "ALPHA,BETA", value_parser = two_shares)]
+    prune: Option<[f64; 2]>,
     /// Write the problem for solvers of weighted constraint networks here
     #[arg(long, value_name = "F.cfn")]
     export: Option<PathBuf>,
@@ -143,6 +155,7 @@ impl Choose {
             requirements: self.require.clone(),
             pareto: self.pareto.clone(),
             strict: self.strict,
+            pruning: self.pruning(&run),
             ..basis.options
         };
         let (alternatives, instances) = (&assembly.alternatives, &assembly.instances);
@@ -180,6 +193,19 @@ impl Choose {
         Ok(ExitCode::SUCCESS)
     }
 
+    /// What is left out of the search.
+    fn pruning(&self, run: &Run) -> Pruning {
+        let minor = self.prune.map(|[alpha, beta]| {
+            let mut graph = CallGraph::new();
+            add_to_call_graph(&mut graph, run);
+            graph.minor_instances(alpha, beta)
+        });
+        Pruning {
+            tolerance: self.tolerance,
+            minor: minor.unwrap_or_default(),
+        }
+    }
+
     fn write(&self, assembly: &Assembly, choice: &Choice, path: &Path) -> anyhow::Result<()> {
         let mut best = assembly.clone();
         best.instances = choice.best.clone();
@@ -194,6 +220,19 @@ impl Choose {
 
 fn requirement(text: &str) -> Result<Requirement, String> {
     Requirement::parse(text).map_err(|error| error.to_string())
+}
+
+/// Two shares, `0.1,0.1`.
+fn two_shares(text: &str) -> Result<[f64; 2], String> {
+    let share = |text: &str| {
+        text.trim()
+            .parse::<f64>()
+            .ok()
+            .filter(|x| (0.0..=1.0).contains(x))
+    };
+    let shares = text.split_once(',');
+    let shares = shares.and_then(|(alpha, beta)| Some([share(alpha)?, share(beta)?]));
+    shares.ok_or_else(|| format!("\"{text}\", expected two numbers from 0 to 1, such as 0.1,0.1"))
 }
 
 /// Notes on what the choice does not know, on standard error.
@@ -277,6 +316,13 @@ fn tell(choice: &Choice, seconds: Seconds) {
     let changed: Vec<_> = changed
         .map(|row| format!("--replace {}={}", row.instance, row.class))
         .collect();
+    if !choice.pruned.is_empty() {
+        output::line(format!(
+            "left out of the search: {}; the best assembly may be slower by {:.4} s for it",
+            choice.pruned.join(", "),
+            choice.pruned_s
+        ));
+    }
     if !choice.proved {
         let gap = 100.0 * choice.gap;
         output::line(format!(

@@ -51,8 +51,10 @@ pub struct Choice {
     pub on_ranks: Option<OnRanks>,
     /// What the calls of the workload took when they were recorded.
     pub measured: Recorded,
-    /// What was left out of the search: nothing, since it is exact.
+    /// Instances that were left out of the search, since that was asked for.
     pub pruned: Vec<String>,
+    /// By how much the best assembly may be slower for it, seconds: part of `gap`.
+    pub pruned_s: f64,
     /// No other allowed assembly is predicted to be faster; else `gap` says by how much one might be.
     pub proved: bool,
     /// By what part of its time the best assembly may be slower than the fastest one: 0 where that is proved.

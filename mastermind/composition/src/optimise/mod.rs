@@ -50,4 +50,4 @@ pub use pareto::{ParetoPoint, pareto_front};
 pub use problem::{Pair, Problem, ProblemError, Site};
 pub use regret::{Comparison, compare_assemblies};
 pub use search::{Found, Optimum, SearchOptions, optimise};
-pub use significance::{Insignificant, insignificant};
+pub use significance::{Insignificant, insignificant, least_lost};

@@ -7,7 +7,7 @@ use super::problem::Problem;
 pub struct Insignificant {
     /// Index of the site.
     pub site: usize,
-    /// The alternative it is left with: the cheapest by itself.
+    /// The alternative it is left with: the one with which the least can be lost.
     pub alternative: usize,
     /// By how much the best assembly with that alternative can be above the best of all, seconds.
     pub bound: f64,
@@ -25,7 +25,7 @@ pub fn insignificant(problem: &Problem, tolerance: f64) -> Vec<Insignificant> {
     let sites = 0..problem.sites().len();
     let mut bounds: Vec<Insignificant> = sites
         .filter(|&site| problem.sites()[site].costs.len() > 1)
-        .map(|site| most_lost(problem, site))
+        .map(|site| least_lost(problem, site))
         .collect();
     bounds.sort_by(|a, b| a.bound.total_cmp(&b.bound));
     let mut sum = 0.0;
@@ -38,8 +38,9 @@ pub fn insignificant(problem: &Problem, tolerance: f64) -> Vec<Insignificant> {
         .collect()
 }
 
-/// The alternative of a site with which the least can be lost.
-fn most_lost(problem: &Problem, site: usize) -> Insignificant {
+/// A site left with the alternative with which the least can be lost, whatever is chosen elsewhere. The bound is infinite where
+/// what is forbidden may ask for another alternative.
+pub fn least_lost(problem: &Problem, site: usize) -> Insignificant {
     let n = problem.sites()[site].costs.len();
     let of = |a: usize| {
         let others = (0..n).filter(|&b| b != a);
