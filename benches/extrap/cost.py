@@ -41,7 +41,7 @@ def main():
                 lines.append(json.dumps(measured))
     path = options.work / "cost.jsonl"
     path.write_text("\n".join(lines) + "\n")
-    ours = cpu_s([options.mastermind, "fit", path, "-o", options.work / "cost.json"])
+    ours = cpu_s([options.mastermind, "fit", path, "-o", options.work / "cost.json", "--force"])
     theirs = cpu_s([options.extrap, "--json", path, "--disable-progress", "--save-experiment", options.work / "cost.extra-p"])
     ratio = theirs / ours
     verdict = "reached" if ratio >= COST else "missed"

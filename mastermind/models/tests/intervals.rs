@@ -122,28 +122,30 @@ fn points_that_share_their_error_widen_the_interval() {
     );
 }
 
-/// Five calls between which the spread hides what the size does: their mean is the formula, and far beyond the sizes the interval knows
-/// that lines, logarithms and powers would look alike.
+/// Five calls whose spread hides that the time grows by half over the sizes: where their mean is the formula, far beyond the sizes
+/// the interval of most knows that lines, logarithms and powers would look alike.
 #[test]
 fn a_constant_because_nothing_was_seen_does_not_say_that_nothing_grows() {
-    let mut set = SampleSet::new(Metric::Wall);
-    let method = set.declare("m", &[Parameter::real("q", "double")]).unwrap();
-    let seconds = [0.7558, 0.8052, 0.6991, 0.9277, 1.0174];
-    for (q, seconds) in [4.0, 12.0, 32.0, 92.0, 256.0].into_iter().zip(seconds) {
-        set.push(method, &[q], seconds).unwrap();
+    let mut random = Random(14);
+    let (mut n_constant, mut n_wider) = (0, 0);
+    for _ in 0..100 {
+        let mut set = SampleSet::new(Metric::Wall);
+        let method = set.declare("m", &[Parameter::real("q", "double")]).unwrap();
+        for q in [3.0, 10.0, 25.0, 70.0, 240.0] {
+            let seconds = (0.6 + 1.2e-3 * q) * (1.0 + 0.12 * random.normal());
+            set.push(method, &[q], seconds).unwrap();
+        }
+        let model = fit(&set.finish()[0]).unwrap().remove(0);
+        if model.family != Family::Constant || !model.notes.contains(&Note::NoModel) {
+            continue;
+        }
+        let predicted = |q: f64| predict(&model, &Coordinate::new().with("q", q)).unwrap();
+        let width = |q: f64| predicted(q).upper_s - predicted(q).lower_s;
+        n_constant += 1;
+        n_wider += usize::from(width(960.0) > 2.0 * width(25.0));
     }
-    let model = fit(&set.finish()[0]).unwrap().remove(0);
-    assert_eq!(model.family, Family::Constant);
-    assert!(model.notes.contains(&Note::NoModel), "{:?}", model.notes);
-    let width = |q: f64| {
-        let p = predict(&model, &Coordinate::new().with("q", q)).unwrap();
-        assert!((p.value_s - 0.84).abs() < 0.1, "{}", p.value_s);
-        p.upper_s - p.lower_s
-    };
     assert!(
-        width(1024.0) > 2.0 * width(32.0),
-        "{} {}",
-        width(1024.0),
-        width(32.0)
+        n_constant >= 50 && 10 * n_wider >= 8 * n_constant,
+        "of {n_constant} constants {n_wider} are wider"
     );
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::{Args, ValueEnum};
 use mastermind_models::{Language, Model, ModelSet, Samples, Statistic, render};
 
@@ -145,7 +146,9 @@ impl Fit {
             return Ok(ExitCode::FAILURE);
         }
         if let Some(path) = &self.output {
-            self.force.write("models", path, models.to_json()? + "\n")?;
+            let mut file = self.force.create("models", path)?;
+            let act = || format!("cannot write models \"{}\"", path.display());
+            models.write_json(&mut file).with_context(act)?;
         }
         let format = if self.json {
             Printed::Json
@@ -153,6 +156,8 @@ impl Fit {
             self.format
         };
         output::line(format.print(&models)?);
+        // The process ends: giving back a hundred formulas a model one by one would be for nothing.
+        std::mem::forget(models);
         Ok(if failures.is_empty() {
             ExitCode::SUCCESS
         } else {

@@ -7,8 +7,8 @@ use crate::formula::sum::{Factor, Formula, Term};
 use crate::samples::noise::Noise;
 use crate::samples::points::Points;
 use crate::solve::constrained::solve_within;
-use crate::solve::least_squares::{LeastSquares, solve};
-use crate::solve::limits::Limits;
+use crate::solve::least_squares::{LeastSquares, coefficients, solve};
+use crate::solve::limits::{Limits, Walk};
 
 /// Leverage above which a point cannot be predicted from the others.
 const ALONE: f64 = 1.0 - 1e-12;
@@ -77,13 +77,31 @@ impl Hypothesis {
     /// `None` if the columns are dependent or more than the points carry, if a logarithm meets a value
     /// that is not positive, or if nothing but 0 is within the limits.
     pub fn fit(&self, points: &Points, limits: &Limits<'_>) -> Option<Candidate> {
+        let hold = |formula: &Formula| limits.hold(formula, points);
+        self.fit_within(points, limits, hold)
+    }
+
+    /// The same of a shape without regimes, on walks that were made before.
+    pub fn fit_on(
+        &self,
+        walks: &[Walk<'_>],
+        points: &Points,
+        limits: &Limits<'_>,
+    ) -> Option<Candidate> {
+        let hold = |formula: &Formula| limits.hold_on(walks, formula, points);
+        self.fit_within(points, limits, hold)
+    }
+
+    fn fit_within(
+        &self,
+        points: &Points,
+        limits: &Limits<'_>,
+        hold: impl Fn(&Formula) -> bool,
+    ) -> Option<Candidate> {
         let problem = self.problem(points)?;
         let (solution, weights) = self.free(points, &problem)?;
         let free = self.shown(points, &problem, &solution, &weights);
-        if free
-            .as_ref()
-            .is_some_and(|free| limits.hold(&free.formula, points))
-        {
+        if free.as_ref().is_some_and(|free| hold(&free.formula)) {
             return free;
         }
         let (solution, weights) = self.held(points, &problem, limits)?;
@@ -132,18 +150,16 @@ impl Hypothesis {
 
     /// The fit without limits and its weights.
     fn free(&self, points: &Points, problem: &Problem) -> Option<(LeastSquares, Vec<f64>)> {
-        let mut fitted_s = points.mean_s.clone();
-        let mut solved = None;
-        for _ in 0..PASSES {
-            let weights = self.weights(points, &fitted_s);
-            let solution = solve(&problem.design, &problem.observed, &weights).ok()?;
-            fitted_s = self.times(problem, &solution.residuals);
-            solved = Some((solution, weights));
-            if points.noise == Noise::Absolute && !self.logarithmic() {
-                break;
+        let mut weights = self.weights(points, &points.mean_s);
+        if points.noise != Noise::Absolute || self.logarithmic() {
+            for _ in 1..PASSES {
+                let (_, residuals) =
+                    coefficients(&problem.design, &problem.observed, &weights).ok()?;
+                weights = self.weights(points, &self.times(problem, &residuals));
             }
         }
-        solved
+        let solution = solve(&problem.design, &problem.observed, &weights).ok()?;
+        Some((solution, weights))
     }
 
     /// The half-spaces that the coefficients must lie in; of a logarithm, that it does not fall.
@@ -391,7 +407,6 @@ impl Hypothesis {
     }
 }
 
-/// Name and unit of the coefficient of a term.
 /// Name and unit of the coefficient of a term.
 pub(crate) fn term_name(term: &Term, points: &Points) -> (String, String) {
     let product = term.product_text();

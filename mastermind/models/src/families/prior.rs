@@ -119,3 +119,45 @@ pub(crate) fn of_candidate(candidate: &Candidate, points: &Points, paths: &Paths
     let ahead = paths.values(formula, points);
     of_choices(n_choices, n_terms) + searched + of_absurdities(n_negative, paths.split(&ahead))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::families::hypothesis::Hypothesis;
+    use crate::formula::exponent::Exponent;
+    use crate::formula::sum::{Factor, Term};
+    use crate::samples::metric::Metric;
+    use crate::samples::modes::{Modes, split};
+    use crate::samples::parameter::Parameter;
+    use crate::samples::sample::SampleSet;
+    use crate::solve::limits::Limits;
+
+    /// The price of a polynomial fitted to the times of the sizes from 1 to 8.
+    fn price(degree: i32, time_s: impl Fn(f64) -> f64) -> f64 {
+        let mut set = SampleSet::new(Metric::Wall);
+        let method = set.declare("m", &[Parameter::real("x", "")]).unwrap();
+        for x in (1..=8).map(f64::from) {
+            set.push(method, &[x], time_s(x)).unwrap();
+        }
+        let samples = set.finish().remove(0);
+        let points = split(&samples, Modes::ByTest, 4096).remove(0);
+        let power = |exponent| Factor::new("x", Exponent::Fraction(exponent, 1), 0);
+        let terms = (1..=degree).map(|exponent| Term::new(1.0, vec![power(exponent)]));
+        let hypothesis = Hypothesis::sum(Family::Polynomial, terms.collect());
+        let limits = Limits { monotone: &[] };
+        let candidate = hypothesis.fit(&points, &limits).unwrap();
+        of_candidate(&candidate, &points, &Paths::new(&points))
+    }
+
+    /// Which powers they are is one choice; each after the first is paid for as a term is, since it turns the curve once more.
+    #[test]
+    fn a_polynomial_pays_for_its_powers_and_for_where_it_turns() {
+        let square = price(2, |x| 5.0 + 2.0 * x + x * x);
+        let cube = price(3, |x| 5.0 + 2.0 * x + x * x + 0.5 * x * x * x);
+        assert!((square - (N_FORMS.ln() + LN_TERM - 2_f64.ln())).abs() < 1e-12);
+        assert!((cube - square - (LN_TERM - 3_f64.ln())).abs() < 1e-12);
+        // Below 0 at 4 times the range, to which it falls after it rose, by a coefficient below 0.
+        let falling = price(2, |x| 100.0 + 5.0 * x - 0.5 * x * x);
+        assert!((falling - square - 3.0 * LN_ABSURD).abs() < 1e-12);
+    }
+}

@@ -53,7 +53,17 @@ impl fmt::Display for Exponent {
 
 impl Serialize for Exponent {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        match *self {
+            // A hundred of them a model: without the machinery of formatting.
+            Self::Fraction(numerator @ 0..=9, denominator @ 1..=9) => {
+                let digit = |n: u32| b'0' + n as u8;
+                let text = [digit(numerator as u32), b'/', digit(denominator)];
+                let length = if denominator == 1 { 1 } else { 3 };
+                let text = std::str::from_utf8(&text[..length]);
+                serializer.serialize_str(text.map_err(serde::ser::Error::custom)?)
+            }
+            _ => serializer.collect_str(self),
+        }
     }
 }
 

@@ -18,7 +18,7 @@ pub struct Factor {
     /// Power of the parameter.
     pub exponent: Exponent,
     /// Power of its logarithm to base 2.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_none")]
     pub log_exponent: u32,
     /// Rate of exponential growth, for each unit of the parameter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -26,6 +26,11 @@ pub struct Factor {
     /// Width of a step, > 0, unit of the parameter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<f64>,
+}
+
+/// Whether there is no power of the logarithm.
+fn is_none(log_exponent: &u32) -> bool {
+    *log_exponent == 0
 }
 
 impl Factor {

@@ -42,16 +42,27 @@ enum Place {
     Other(usize),
 }
 
-/// Two deviances of a form: −2 ln of its likelihood and its prior.
+/// Deviance of a form, −2 ln of its likelihood and its prior, and what it is made of.
 #[derive(Debug, Clone, Copy)]
 struct Scored {
     place: Place,
     /// Each call an observation.
     by_calls: f64,
-    /// Each mean an observation.
-    by_means: f64,
-    /// The spread of the calls explains how far the means lie from the fit.
-    explained: bool,
+    distance: Distance,
+    n_coefficients: usize,
+    odds_against: f64,
+}
+
+impl Scored {
+    /// The deviance with each mean an observation.
+    fn by_means(&self, counts: Counts) -> f64 {
+        self.distance.by_means(self.n_coefficients, counts) + 2.0 * self.odds_against
+    }
+
+    /// Whether the spread of the calls explains how far the means lie from the fit.
+    fn is_explained(&self, counts: Counts) -> bool {
+        self.distance.is_explained(self.n_coefficients, counts)
+    }
 }
 
 /// The forms of a mode, all fitted.
@@ -75,18 +86,25 @@ impl Field<'_> {
     pub fn choose(mut self) -> Option<Candidate> {
         self.price();
         let counts = Counts::of(self.points);
-        let mut scored = self.scored(counts);
-        let by_calls = |s: &Scored| s.by_calls;
+        let scored = self.scored(counts);
         let likeliest = scored
             .iter()
-            .min_by(|a, b| by_calls(a).total_cmp(&by_calls(b)));
-        let explained = likeliest.is_some_and(|s| s.explained && s.by_calls.is_finite());
-        let deviance = |s: &Scored| if explained { s.by_calls } else { s.by_means };
-        scored.retain(|s| deviance(s).is_finite());
+            .min_by(|a, b| a.by_calls.total_cmp(&b.by_calls));
+        let explained = likeliest.is_some_and(|s| s.is_explained(counts) && s.by_calls.is_finite());
+        let deviance = |s: &Scored| match explained {
+            true => s.by_calls,
+            false => s.by_means(counts),
+        };
         // Of forms that are as likely but for rounding, the earlier: a normal form, and the shorter.
-        let rounded = |s: &Scored| (deviance(s) * PER_UNIT).round();
-        scored.sort_by(|a, b| rounded(a).total_cmp(&rounded(b)));
-        let ranked: Vec<(f64, Place)> = scored.iter().map(|s| (deviance(s), s.place)).collect();
+        let deviances: Vec<f64> = scored.iter().map(deviance).collect();
+        let rounded = |i: usize| (deviances[i] * PER_UNIT).round() as i64;
+        let finite = (0..scored.len()).filter(|&i| deviances[i].is_finite());
+        let mut order: Vec<(i64, usize)> = finite.map(|i| (rounded(i), i)).collect();
+        order.sort_unstable();
+        let ranked: Vec<(f64, Place)> = order
+            .iter()
+            .map(|&(_, i)| (deviances[i], scored[i].place))
+            .collect();
         let met = ranked
             .first()
             .is_some_and(|&(_, place)| self.is_met(place, counts));
@@ -124,25 +142,33 @@ impl Field<'_> {
     }
 
     fn scored(&self, counts: Counts) -> Vec<Scored> {
-        let score = |place, distance: &Distance, n: usize, odds_against: f64| Scored {
-            place,
-            by_calls: distance.by_calls(n, counts) + 2.0 * odds_against,
-            by_means: distance.by_means(n, counts) + 2.0 * odds_against,
-            explained: distance.is_explained(n, counts),
-        };
-        let mut list = Vec::new();
+        let n_found = self.found.as_ref().map_or(0, Found::len);
+        let mut list = Vec::with_capacity(n_found + self.others.len());
         if let Some(found) = &self.found {
             // Of few points the plain families are among the others.
             let twice = |&i: &usize| counts.are_few() && found.family(i) != Family::NormalForm;
             list.extend((0..found.len()).filter(|i| !twice(i)).map(|i| {
-                let (distance, n) = found.distance(i);
-                score(Place::Found(i), distance, n, found.odds_against(i))
+                let (&distance, n_coefficients) = found.distance(i);
+                Scored {
+                    place: Place::Found(i),
+                    by_calls: found.by_calls(i),
+                    distance,
+                    n_coefficients,
+                    odds_against: found.odds_against(i),
+                }
             }));
         }
         list.extend(self.others.iter().enumerate().map(|(i, candidate)| {
             let distance = Distance::new(self.points, &candidate.fitted_s);
-            let n = candidate.coefficients.len();
-            score(Place::Other(i), &distance, n, candidate.odds_against)
+            let n_coefficients = candidate.coefficients.len();
+            let odds_against = candidate.odds_against;
+            Scored {
+                place: Place::Other(i),
+                by_calls: distance.by_calls(n_coefficients, counts) + 2.0 * odds_against,
+                distance,
+                n_coefficients,
+                odds_against,
+            }
         }));
         list
     }

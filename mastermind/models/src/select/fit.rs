@@ -158,9 +158,11 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
         }
         None => field(points, options.family, &limits),
     };
+    // What was fitted freely was looked at there.
+    let is_fitted = |candidate: &Candidate| candidate.family != Family::Written && !candidate.held;
     field
         .others
-        .retain(|candidate| limits.hold(&candidate.formula, points));
+        .retain(|candidate| is_fitted(candidate) || limits.hold(&candidate.formula, points));
     let Some(mut best) = field.choose() else {
         let family = match &options.formula {
             Some(_) => Family::Written,
@@ -274,10 +276,11 @@ fn field<'a>(
             .as_ref()
             .is_some_and(|found| found.covers(&hypothesis.shape))
     };
+    let walks = limits.walks(points, &[]);
     let mut others: Vec<Candidate> = list
         .iter()
         .filter(|hypothesis| asked(hypothesis.family) && !covered(hypothesis))
-        .filter_map(|hypothesis| hypothesis.fit(points, limits))
+        .filter_map(|hypothesis| hypothesis.fit_on(&walks, points, limits))
         .collect();
     let explained = found.as_ref().is_some_and(Found::explains_well);
     if family.is_some() || !explained {

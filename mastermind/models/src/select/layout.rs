@@ -17,12 +17,20 @@ const LINES_TO: usize = 4;
 /// Those of serde: a map with a key that is no text.
 pub(crate) fn json(value: &impl Serialize) -> serde_json::Result<String> {
     let mut bytes = Vec::new();
+    write_json(value, &mut bytes)?;
+    String::from_utf8(bytes).map_err(serde::ser::Error::custom)
+}
+
+/// Writes the JSON of a value.
+///
+/// # Errors
+/// Those of serde, and of `out`.
+pub(crate) fn write_json(value: &impl Serialize, out: impl Write) -> serde_json::Result<()> {
     let layout = Layout {
         pretty: PrettyFormatter::new(),
         depth: 0,
     };
-    value.serialize(&mut Serializer::with_formatter(&mut bytes, layout))?;
-    String::from_utf8(bytes).map_err(serde::ser::Error::custom)
+    value.serialize(&mut Serializer::with_formatter(out, layout))
 }
 
 struct Layout {

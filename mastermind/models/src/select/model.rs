@@ -1,6 +1,7 @@
 //! A fitted model and a set of them, as they are stored.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufWriter, Write};
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,10 @@ use crate::formula::family::Family;
 use crate::formula::sum::Formula;
 use crate::samples::metric::Metric;
 use crate::samples::parameter::{Coordinate, Value};
-use crate::select::layout::json;
+use crate::select::layout::{json, write_json};
+
+/// Bytes of JSON that are written at once.
+const PIECE_BYTES: usize = 1 << 16;
 
 /// A fitted number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -257,6 +261,17 @@ impl ModelSet {
     /// [`Error::Json`] should a name not be writable, which no text is.
     pub fn to_json(&self) -> Result<String, Error> {
         Ok(json(self)?)
+    }
+
+    /// Writes what [`ModelSet::to_json`] gives, piece by piece, and a line end.
+    ///
+    /// # Errors
+    /// [`Error::Json`], also of what `out` cannot write.
+    pub fn write_json(&self, out: &mut dyn Write) -> Result<(), Error> {
+        let mut out = BufWriter::with_capacity(PIECE_BYTES, out);
+        write_json(self, &mut out)?;
+        let ended = out.write_all(b"\n").and_then(|()| out.flush());
+        Ok(ended.map_err(serde_json::Error::io)?)
     }
 
     /// The model of `method` and `metric` for the mode that `coordinate` names.

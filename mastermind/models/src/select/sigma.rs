@@ -5,7 +5,7 @@ use crate::formula::exponent::Exponent;
 use crate::formula::family::Family;
 use crate::formula::sum::{Factor, Formula, Term};
 use crate::samples::points::Points;
-use crate::solve::least_squares::solve;
+use crate::solve::least_squares;
 
 /// Passes of the scoring; it doubles the digits each time.
 const PASSES: usize = 30;
@@ -236,8 +236,10 @@ impl Tried {
             .map(|square| square.sqrt().max(1e-3 * largest))
             .collect();
         let mut coefficients = Vec::new();
+        let (mut response, mut weights) = (Vec::new(), Vec::new());
         for _ in 0..PASSES {
-            let (mut response, mut weights) = (Vec::new(), Vec::new());
+            response.clear();
+            weights.clear();
             for ((value, square), count) in values.iter().zip(squares).zip(&points.count) {
                 let relative = (0.5 * (square / (value * value) - 1.0)).min(BOUND);
                 if self.logarithmic {
@@ -248,10 +250,11 @@ impl Tried {
                     weights.push(count / (value * value));
                 }
             }
-            let solution = solve(&design, &response, &weights).ok()?;
+            let (found, residuals) =
+                least_squares::coefficients(&design, &response, &weights).ok()?;
             let mut change: f64 = 0.0;
             for (i, value) in values.iter_mut().enumerate() {
-                let linear = response[i] - solution.residuals[i];
+                let linear = response[i] - residuals[i];
                 let next = if self.logarithmic {
                     linear.exp()
                 } else {
@@ -262,7 +265,7 @@ impl Tried {
                 change = change.max((next / *value - 1.0).abs());
                 *value = next;
             }
-            coefficients = solution.coefficients;
+            coefficients = found;
             if change < SETTLED {
                 break;
             }

@@ -52,7 +52,8 @@ pub(crate) fn solve_within(
 /// `R⁻ᵀg` as a unit vector, and its length; `None` where it has none.
 fn direction(factorised: &Factorised, g: &[f64]) -> Option<(Vec<f64>, f64)> {
     let inverse = &factorised.inverse;
-    let element = |j: usize| (0..g.len()).map(|i| inverse[i][j] * g[i]).sum();
+    let n = g.len();
+    let element = |j: usize| (0..n).map(|i| inverse[i * n + j] * g[i]).sum();
     let mut a: Vec<f64> = (0..g.len()).map(element).collect();
     let length = norm(&a);
     a.iter_mut().for_each(|a| *a /= length);
@@ -138,10 +139,10 @@ fn active<'a>(directions: &'a [Vec<f64>], free: &[f64]) -> Vec<&'a [f64]> {
 /// The fit in the directions at right angles to all of `active`.
 fn reduced(factorised: &Factorised, active: &[&[f64]], weights: &[f64]) -> Constrained {
     let Factorised {
-        q,
         inverse,
         projection,
         rest,
+        ..
     } = factorised;
     let n = projection.len();
     let mut basis: Vec<Vec<f64>> = Vec::with_capacity(n);
@@ -163,8 +164,10 @@ fn reduced(factorised: &Factorised, active: &[&[f64]], weights: &[f64]) -> Const
             .for_each(|(k, d)| *k += along * d);
     }
     let lost: Vec<f64> = projection.iter().zip(&kept).map(|(p, k)| p - k).collect();
-    let at =
-        |vector: &[f64], i: usize| -> f64 { q.iter().zip(vector).map(|(q, v)| q[i] * v).sum() };
+    let at = |vector: &[f64], i: usize| -> f64 {
+        let pairs = factorised.columns().zip(vector);
+        pairs.map(|(q, v)| q[i] * v).sum()
+    };
     let points = || weights.iter().enumerate();
     let square = |x: f64| x * x;
     let leverages = points().map(|(i, _)| free.iter().map(|d| square(at(d, i))).sum());

@@ -6,9 +6,6 @@
 /// Relative length below which a column counts as a combination of those before it.
 const RANK_TOLERANCE: f64 = 1e-10;
 
-/// Vectors of one length.
-type Rows = Vec<Vec<f64>>;
-
 /// What a weighted least-squares problem gives.
 #[derive(Debug, Clone)]
 pub(crate) struct LeastSquares {
@@ -49,42 +46,59 @@ pub(crate) fn solve(
     y: &[f64],
     weights: &[f64],
 ) -> Result<LeastSquares, RankDeficient> {
-    let Factorised {
-        q,
-        inverse,
-        projection,
-        rest,
-    } = factorised(columns, y, weights)?;
-    let unscaled_covariance = inverse
-        .iter()
-        .map(|a| inverse.iter().map(|b| dot(a, b)).collect())
+    let factorised = factorised(columns, y, weights)?;
+    let rows = || factorised.inverse.chunks_exact(columns.len().max(1));
+    let unscaled_covariance = rows()
+        .map(|a| rows().map(|b| dot(a, b)).collect())
         .collect();
     let leverages = (0..y.len())
-        .map(|i| q.iter().map(|q| q[i] * q[i]).sum::<f64>())
+        .map(|i| factorised.columns().map(|q| q[i] * q[i]).sum::<f64>())
         .collect();
-    let residuals = rest
-        .iter()
-        .zip(weights)
-        .map(|(r, w)| r / w.sqrt())
-        .collect();
+    let (coefficients, residuals) = factorised.solved(weights);
     Ok(LeastSquares {
-        coefficients: combine(&inverse, &projection),
+        coefficients,
         unscaled_covariance,
         leverages,
         residuals,
     })
 }
 
+/// Coefficients and residuals alone of what [`solve`] solves.
+///
+/// # Errors
+/// Those of [`solve`].
+pub(crate) fn coefficients(
+    columns: &[Vec<f64>],
+    y: &[f64],
+    weights: &[f64],
+) -> Result<(Vec<f64>, Vec<f64>), RankDeficient> {
+    Ok(factorised(columns, y, weights)?.solved(weights))
+}
+
 /// A weighted design `diag(√w) X = Q R`, and the weighted observations in its terms.
 pub(crate) struct Factorised {
     /// Orthonormal columns of `Q`, shape `[n_columns][n_points]`.
-    pub q: Rows,
+    q: Vec<f64>,
     /// `R⁻¹`, shape `[n_columns][n_columns]`.
-    pub inverse: Rows,
+    pub inverse: Vec<f64>,
     /// `Qᵀ diag(√w) y`, shape `[n_columns]`.
     pub projection: Vec<f64>,
     /// `diag(√w) y` without its part in the columns, shape `[n_points]`.
     pub rest: Vec<f64>,
+}
+
+impl Factorised {
+    /// The columns of `Q`.
+    pub fn columns(&self) -> impl Iterator<Item = &[f64]> {
+        self.q.chunks_exact(self.rest.len().max(1))
+    }
+
+    /// Coefficients and residuals.
+    fn solved(&self, weights: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        let pairs = self.rest.iter().zip(weights);
+        let residuals = pairs.map(|(r, w)| r / w.sqrt()).collect();
+        (combine(&self.inverse, &self.projection), residuals)
+    }
 }
 
 /// The parts of the problem that [`solve`] solves.
@@ -101,44 +115,49 @@ pub(crate) fn factorised(
     let mut rest: Vec<f64> = y.iter().zip(&roots).map(|(y, root)| y * root).collect();
     let mut projection = vec![0.0; columns.len()];
     for _ in 0..2 {
-        for (q, p) in q.iter().zip(&mut projection) {
+        for (q, p) in q.chunks_exact(roots.len().max(1)).zip(&mut projection) {
             *p += remove(q, &mut rest);
         }
     }
     Ok(Factorised {
         q,
-        inverse: invert_upper(&r),
+        inverse: invert_upper(&r, columns.len()),
         projection,
         rest,
     })
 }
 
-/// A matrix of these rows times a vector.
-pub(crate) fn combine(rows: &[Vec<f64>], vector: &[f64]) -> Vec<f64> {
-    rows.iter().map(|row| dot(row, vector)).collect()
+/// A matrix times a vector.
+///
+/// # Arguments
+/// * `rows` - shape `[n_rows][n]`
+/// * `vector` - shape `[n]`
+pub(crate) fn combine(rows: &[f64], vector: &[f64]) -> Vec<f64> {
+    let rows = rows.chunks_exact(vector.len().max(1));
+    rows.map(|row| dot(row, vector)).collect()
 }
 
-/// `diag(roots) X = Q R`: the orthonormal columns of `Q` and the rows of the upper triangle `R`.
-fn factorise(columns: &[Vec<f64>], roots: &[f64]) -> Result<(Rows, Rows), RankDeficient> {
-    let n = columns.len();
-    let mut q: Vec<Vec<f64>> = Vec::with_capacity(n);
-    let mut r = vec![vec![0.0; n]; n];
+/// `diag(roots) X = Q R`: the orthonormal columns of `Q`, shape `[n_columns][n_points]`, and the upper triangle `R`.
+fn factorise(columns: &[Vec<f64>], roots: &[f64]) -> Result<(Vec<f64>, Vec<f64>), RankDeficient> {
+    let (n, m) = (columns.len(), roots.len());
+    let mut q: Vec<f64> = Vec::with_capacity(n * m);
+    let mut r = vec![0.0; n * n];
     for (j, column) in columns.iter().enumerate() {
-        let mut v: Vec<f64> = column.iter().zip(roots).map(|(x, root)| x * root).collect();
-        let before = norm(&v);
+        q.extend(column.iter().zip(roots).map(|(x, root)| x * root));
+        let (known, v) = q.split_at_mut(j * m);
+        let before = norm(v);
         for _ in 0..2 {
-            for (i, q) in q.iter().enumerate() {
-                r[i][j] += remove(q, &mut v);
+            for (i, q) in known.chunks_exact(m.max(1)).enumerate() {
+                r[i * n + j] += remove(q, v);
             }
         }
-        let after = norm(&v);
+        let after = norm(v);
         // Also true of a column of zeros.
-        if after <= RANK_TOLERANCE * before || j >= roots.len() {
+        if after <= RANK_TOLERANCE * before || j >= m {
             return Err(RankDeficient { column: j });
         }
-        r[j][j] = after;
+        r[j * n + j] = after;
         v.iter_mut().for_each(|x| *x /= after);
-        q.push(v);
     }
     Ok((q, r))
 }
@@ -150,15 +169,14 @@ pub(crate) fn remove(q: &[f64], v: &mut [f64]) -> f64 {
     length
 }
 
-/// Inverse of an upper triangle with a non-zero diagonal, by back substitution.
-fn invert_upper(r: &[Vec<f64>]) -> Vec<Vec<f64>> {
-    let n = r.len();
-    let mut inverse = vec![vec![0.0; n]; n];
+/// Inverse of an upper triangle with a non-zero diagonal, shape `[n][n]`, by back substitution.
+fn invert_upper(r: &[f64], n: usize) -> Vec<f64> {
+    let mut inverse = vec![0.0; n * n];
     for j in 0..n {
-        inverse[j][j] = 1.0 / r[j][j];
+        inverse[j * n + j] = 1.0 / r[j * n + j];
         for i in (0..j).rev() {
-            let sum: f64 = (i + 1..=j).map(|k| r[i][k] * inverse[k][j]).sum();
-            inverse[i][j] = -sum / r[i][i];
+            let sum: f64 = (i + 1..=j).map(|k| r[i * n + k] * inverse[k * n + j]).sum();
+            inverse[i * n + j] = -sum / r[i * n + i];
         }
     }
     inverse

@@ -88,6 +88,7 @@ pub(crate) fn search(points: &Points) -> Option<Found<'_>> {
         ahead,
         counts: Counts::of(points),
         odds_against: Vec::new(),
+        by_calls: Vec::new(),
         explained: false,
         likeliest: None,
         best: Vec::new(),
@@ -153,6 +154,8 @@ pub(crate) struct Found<'a> {
     counts: Counts,
     /// What each form cost to choose.
     odds_against: Vec<f64>,
+    /// Deviance of each form, each call an observation, with what the form cost to choose.
+    by_calls: Vec<f64>,
     /// The spread of the calls explains how far the means lie from the likeliest form.
     explained: bool,
     likeliest: Option<usize>,
@@ -178,18 +181,31 @@ impl Found<'_> {
         self.odds_against[form]
     }
 
-    /// Prices the forms that have no price yet.
-    fn price(&mut self) {
-        let new = (self.odds_against.len()..self.len()).map(|form| self.price_of(form));
-        let new: Vec<f64> = new.collect();
-        self.odds_against.extend(new);
+    /// Deviance of a form, each call an observation, with what the form cost to choose.
+    pub fn by_calls(&self, form: usize) -> f64 {
+        self.by_calls[form]
     }
 
-    fn price_of(&self, form: usize) -> f64 {
+    /// Prices the forms that have no price yet.
+    fn price(&mut self) {
+        let (mut values, mut column) = (vec![0.0; self.ahead.n_points()], Vec::new());
+        for form in self.odds_against.len()..self.len() {
+            let odds_against = self.price_of(form, &mut values, &mut column);
+            let (distance, n) = self.distance(form);
+            let by_calls = distance.by_calls(n, self.counts) + 2.0 * odds_against;
+            self.odds_against.push(odds_against);
+            self.by_calls.push(by_calls);
+        }
+    }
+
+    /// The price of a form; `values` and `column` are memory, the first of a value for each place ahead.
+    fn price_of(&self, form: usize, values: &mut [f64], column: &mut Vec<f64>) -> f64 {
         let fit = &self.fits[form];
         let n_terms = fit.form.products().len();
         let choices = match fit.form.is_shared_work() {
             true => prior::of_choices(1, 1),
+            // Of one parameter each product is a term of its own.
+            false if self.params.len() < 2 => prior::of_choices(n_terms, n_terms),
             false => prior::of_choices(fit.form.n_choices(), n_terms),
         };
         let n_negative = fit.coefficients().iter().filter(|c| **c < 0.0).count();
@@ -197,22 +213,25 @@ impl Found<'_> {
             // A sum of positive terms is positive, and turns at most once, from falling to rising.
             return choices;
         }
-        let ahead = self.values_ahead(fit);
-        choices + prior::of_absurdities(n_negative, self.paths.split(&ahead))
+        self.look_ahead(fit, values, column);
+        choices + prior::of_absurdities(n_negative, self.paths.split(values))
     }
 
-    /// Values of a form at the places of all paths.
-    fn values_ahead(&self, fit: &Refined) -> Vec<f64> {
-        let mut values = vec![fit.coefficients[0]; self.ahead.n_points()];
-        let mut column = values.clone();
+    /// Puts the values of a form at the places of all paths into `values`.
+    fn look_ahead(&self, fit: &Refined, values: &mut [f64], column: &mut Vec<f64>) {
+        values.fill(fit.coefficients[0]);
         for (product, c) in fit.form.products().iter().zip(&fit.coefficients[1..]) {
-            self.ahead.fill(*product, &mut column);
-            values
-                .iter_mut()
-                .zip(&column)
-                .for_each(|(v, x)| *v += c * x);
+            let factors = match product.single_part() {
+                Some((param, term)) => self.ahead.column(param, term),
+                None => {
+                    column.resize(values.len(), 0.0);
+                    self.ahead.fill(*product, column);
+                    column.as_slice()
+                }
+            };
+            let pairs = values.iter_mut().zip(factors);
+            pairs.for_each(|(value, x)| *value += c * x);
         }
-        values
     }
 
     /// Whether the normal forms leave nothing of the means to steps and regimes: the likeliest of them is as near as
@@ -269,12 +288,11 @@ impl Found<'_> {
     fn ranked(&self) -> Option<(Vec<usize>, bool)> {
         let rank = |by_calls: bool| {
             let deviance = |i: usize| {
-                let fit = &self.fits[i];
-                let distance = match by_calls {
-                    true => fit.distance.by_calls(fit.n, self.counts),
-                    false => fit.distance.by_means(fit.n, self.counts),
-                };
-                distance + 2.0 * self.odds_against(i)
+                let (distance, n) = self.distance(i);
+                match by_calls {
+                    true => self.by_calls[i],
+                    false => distance.by_means(n, self.counts) + 2.0 * self.odds_against(i),
+                }
             };
             let mut order: Vec<(f64, usize)> = (0..self.len()).map(|i| (deviance(i), i)).collect();
             order.retain(|(deviance, _)| deviance.is_finite());
@@ -472,14 +490,10 @@ impl Found<'_> {
 
     /// The formula.
     fn formula(&self, fit: &Refined) -> Formula {
-        let names: Vec<&str> = self
-            .params
-            .iter()
-            .map(|&i| self.points.names[i].as_str())
-            .collect();
+        let name = |param: usize| self.points.names[self.params[param]].as_str();
         let terms = fit.form.products().iter().zip(&fit.coefficients()[1..]);
         let terms =
-            terms.map(|(product, coefficient)| Term::new(*coefficient, product.factors(&names)));
+            terms.map(|(product, coefficient)| Term::new(*coefficient, product.factors(name)));
         Formula::new(fit.coefficients[0], terms.collect())
     }
 

@@ -21,7 +21,7 @@ const SETTLED: f64 = 1e-4;
 const RANK_TOLERANCE: f64 = 1e-9;
 
 /// Points that are multiplied at once; rows of the memory are padded with zeros to whole groups of them.
-const LANES: usize = 4;
+pub(crate) const LANES: usize = 4;
 
 /// Ratios whose product is one logarithm.
 const GROUP: usize = 8;
@@ -347,9 +347,15 @@ impl Scratch {
 }
 
 /// Takes the component along the unit vector `q` out of `v` and returns its length.
+#[inline]
 pub(crate) fn remove(q: &[f64], v: &mut [f64]) -> f64 {
     let length = dot(q, v);
-    v.iter_mut().zip(q).for_each(|(v, q)| *v -= length * q);
+    let pairs = v.as_chunks_mut::<LANES>().0.iter_mut();
+    for (v, q) in pairs.zip(q.as_chunks::<LANES>().0) {
+        for (v, q) in v.iter_mut().zip(q) {
+            *v -= length * q;
+        }
+    }
     length
 }
 
@@ -359,9 +365,15 @@ pub(crate) fn padded(n: usize) -> usize {
 }
 
 /// Inner product of rows of a whole number of [`LANES`].
+#[inline]
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut sums = [0.0; LANES];
-    for (a, b) in a.chunks_exact(LANES).zip(b.chunks_exact(LANES)) {
+    for (a, b) in a
+        .as_chunks::<LANES>()
+        .0
+        .iter()
+        .zip(b.as_chunks::<LANES>().0)
+    {
         for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
             *sum += a * b;
         }

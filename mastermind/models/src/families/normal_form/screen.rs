@@ -124,7 +124,7 @@ pub(crate) fn best_pairs(units: &Units, centred: &Centred) -> Vec<(usize, usize)
         sums.select_nth_unstable_by(N_KEPT, |a, b| a.0.total_cmp(&b.0));
         sums.truncate(N_KEPT);
     }
-    sums.sort_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
+    sums.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
     let places = sums
         .iter()
         .map(|&(_, i, j)| (usize::from(i), usize::from(j)));

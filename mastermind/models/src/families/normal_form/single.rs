@@ -6,7 +6,7 @@
 //! term. The weights of the second differ by the noise only, so that its normal equations in the same columns are nearly the
 //! unit matrix, and lose no digits.
 
-use super::refine::{MAX_COLUMNS, Observed, Refined, dot, padded};
+use super::refine::{LANES, MAX_COLUMNS, Observed, Refined, dot, padded};
 use super::screen::{Centred, best_pairs};
 use super::terms::{Basis, Form, Product};
 use crate::solve::likelihood::Distance;
@@ -104,15 +104,15 @@ struct Fitter<'a> {
     centred: &'a Centred,
     /// The part of the weighted observations along the constant.
     level: f64,
-    /// Reciprocal roots of the calls.
+    /// Reciprocal roots of the calls; 0 where rows are padded.
     inverse_roots: Vec<f64>,
+    /// 1 where rows are padded, else 0.
+    padding: Vec<f64>,
     /// Observed times over those they are weighted by: 1 but for times near 0.
     ratios: Vec<f64>,
     /// Squared deviations within each point over the squared time it is weighted by.
     within: Vec<f64>,
-    /// Weighted fitted times.
-    fitted: Vec<f64>,
-    /// Weighted observations less those.
+    /// Weighted observations less the weighted fitted times.
     rest: Vec<f64>,
     /// Fitted times over those that weigh them; 1 where rows are padded.
     relative: Vec<f64>,
@@ -128,14 +128,16 @@ impl<'a> Fitter<'a> {
         let inverse_roots = observed.root_count.iter().map(|root| root.recip());
         let mut inverse_roots: Vec<f64> = inverse_roots.collect();
         inverse_roots.resize(stride, 0.0);
+        let mut padding = vec![0.0; stride];
+        padding[observed.n_points()..].fill(1.0);
         let pairs = || observed.mean_s.iter().zip(&observed.scale_s);
         let spreads = observed.m2_s2.iter().zip(&observed.scale_s);
         Self {
             level: centred.level,
             inverse_roots,
+            padding,
             ratios: pairs().map(|(mean, scale)| mean / scale).collect(),
             within: spreads.map(|(m2, scale)| m2 / (scale * scale)).collect(),
-            fitted: vec![0.0; stride],
             rest: vec![0.0; stride],
             relative: vec![1.0; stride],
             weights: vec![0.0; stride],
@@ -204,15 +206,22 @@ impl<'a> Fitter<'a> {
     /// The fit as a sum of the columns; `None` if a fitted time is not positive.
     fn fit<const N: usize>(&mut self, columns: [&[f64]; N], start: [f64; N]) -> Option<[f64; N]> {
         self.place(columns, start)?;
-        let pairs = self.weights.iter_mut().zip(&self.relative);
-        pairs.for_each(|(weight, relative)| *weight = (relative * relative).recip());
+        let weights = self.weights.as_chunks_mut::<LANES>().0.iter_mut();
+        for (weights, relative) in weights.zip(self.relative.as_chunks::<LANES>().0) {
+            let pairs = weights.iter_mut().zip(relative);
+            pairs.for_each(|(weight, relative)| *weight = (relative * relative).recip());
+        }
         let mut normal = [[0.0; N]; N];
         let mut right = [0.0; N];
         for (a, column) in columns.into_iter().enumerate() {
             // The memory of the ratios is free until the next fit is in place.
             let weighted = &mut self.relative;
-            for ((x, weight), value) in weighted.iter_mut().zip(&self.weights).zip(column) {
-                *x = weight * value;
+            let chunks = weighted.as_chunks_mut::<LANES>().0.iter_mut();
+            let chunks = chunks.zip(self.weights.as_chunks::<LANES>().0);
+            for ((weighted, weights), column) in chunks.zip(column.as_chunks::<LANES>().0) {
+                for ((x, weight), value) in weighted.iter_mut().zip(weights).zip(column) {
+                    *x = weight * value;
+                }
             }
             for b in 0..=a {
                 normal[a][b] = dot(weighted, columns[b]);
@@ -232,22 +241,45 @@ impl<'a> Fitter<'a> {
         columns: [&[f64]; N],
         coefficients: [f64; N],
     ) -> Option<()> {
-        self.fitted.fill(0.0);
-        for (column, c) in columns.into_iter().zip(coefficients) {
-            let pairs = self.fitted.iter_mut().zip(column);
-            pairs.for_each(|(fitted, x)| *fitted += c * x);
+        let weighted = self.centred.weighted.as_chunks::<LANES>().0;
+        let n = weighted.len();
+        let columns = columns.map(|column| &column.as_chunks::<LANES>().0[..n]);
+        let inverse_roots = &self.inverse_roots.as_chunks::<LANES>().0[..n];
+        let padding = &self.padding.as_chunks::<LANES>().0[..n];
+        let rest = &mut self.rest.as_chunks_mut::<LANES>().0[..n];
+        let relative = &mut self.relative.as_chunks_mut::<LANES>().0[..n];
+        let (mut least, mut sum) = ([f64::INFINITY; LANES], [0.0; LANES]);
+        // A loop over the lanes for each operation, which the compiler makes one of.
+        for k in 0..n {
+            let mut fitted = [0.0; LANES];
+            for (column, c) in columns.iter().zip(coefficients) {
+                for lane in 0..LANES {
+                    fitted[lane] += c * column[k][lane];
+                }
+            }
+            for lane in 0..LANES {
+                rest[k][lane] = weighted[k][lane] - fitted[lane];
+            }
+            let mut here = [0.0; LANES];
+            for lane in 0..LANES {
+                here[lane] = fitted[lane] * inverse_roots[k][lane] + padding[k][lane];
+            }
+            for lane in 0..LANES {
+                least[lane] = if here[lane] < least[lane] {
+                    here[lane]
+                } else {
+                    least[lane]
+                };
+            }
+            for lane in 0..LANES {
+                sum[lane] += here[lane];
+            }
+            relative[k] = here;
         }
-        let pairs = self.rest.iter_mut().zip(&self.centred.weighted);
-        pairs
-            .zip(&self.fitted)
-            .for_each(|((rest, y), fitted)| *rest = y - fitted);
-        let n_points = self.observed.n_points();
-        let pairs = self.fitted.iter().zip(&self.inverse_roots);
-        let relative = self.relative.iter_mut().zip(pairs);
-        relative.for_each(|(relative, (fitted, inverse))| *relative = fitted * inverse);
-        self.relative[n_points..].fill(1.0);
-        let is_near = |relative: &f64| *relative > SMALLEST && relative.is_finite();
-        self.relative.iter().all(is_near).then_some(())
+        // A sum with what is no number, or infinite, is so too.
+        let is_near = least.iter().all(|least| *least > SMALLEST);
+        let is_finite = sum.iter().all(|sum| sum.is_finite());
+        (is_near && is_finite).then_some(())
     }
 
     fn refined(&self, form: Form, found: &[f64]) -> Refined {

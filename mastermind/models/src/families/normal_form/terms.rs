@@ -85,6 +85,28 @@ const RECIPROCAL: usize = 47;
 /// grows with the logarithm of who shares (a tree of messages) or in proportion (one message to each).
 const SHARED_WORK: [usize; 2] = [LOGARITHM, LINEAR];
 
+/// The place of each term's power alone; its own where it is one, or the power is no term before it.
+const POWERS: [usize; N_TERMS] = powers();
+
+const fn powers() -> [usize; N_TERMS] {
+    let mut places = [0; N_TERMS];
+    let mut place = 0;
+    while place < N_TERMS {
+        let (numerator, denominator, _) = TERMS[place];
+        places[place] = place;
+        let mut before = place;
+        while before > 0 {
+            before -= 1;
+            let (n, d, log) = TERMS[before];
+            if n == numerator && d == denominator && log == 0 {
+                places[place] = before;
+            }
+        }
+        place += 1;
+    }
+    places
+}
+
 /// Parameters that one normal form may be in.
 pub(crate) const MAX_PARAMS: usize = 6;
 
@@ -116,14 +138,22 @@ impl Product {
             .map(|(param, code)| (param, code as usize - 1))
     }
 
-    /// As factors of a formula; `names` are those of the parameters.
-    pub fn factors(self, names: &[&str]) -> Vec<Factor> {
+    /// As factors of a formula; `name` gives those of the parameters.
+    pub fn factors<'n>(self, name: impl Fn(usize) -> &'n str) -> Vec<Factor> {
         let factor = |(param, term): (usize, usize)| {
             let (numerator, denominator, log_exponent) = TERMS[term];
             let exponent = Exponent::Fraction(numerator, denominator);
-            Factor::new(names[param], exponent, log_exponent)
+            Factor::new(name(param), exponent, log_exponent)
         };
-        self.parts().map(factor).collect()
+        let mut factors = Vec::with_capacity(self.parts().count());
+        factors.extend(self.parts().map(factor));
+        factors
+    }
+
+    /// The parameter and the term, where it is in one parameter.
+    pub fn single_part(self) -> Option<(usize, usize)> {
+        let mut parts = self.parts();
+        parts.next().filter(|_| parts.next().is_none())
     }
 }
 
@@ -177,11 +207,7 @@ impl Form {
         let [first, second] = self.products() else {
             return false;
         };
-        let single = |product: &Product| {
-            let mut parts = product.parts();
-            parts.next().filter(|_| parts.next().is_none())
-        };
-        let (Some((p, i)), Some((q, j))) = (single(first), single(second)) else {
+        let (Some((p, i)), Some((q, j))) = (first.single_part(), second.single_part()) else {
             return false;
         };
         let cost = match (i, j) {
@@ -237,18 +263,14 @@ impl Basis {
                 let flag = &mut flags[place];
                 let start = values.len();
                 let exponent = f64::from(numerator) / f64::from(denominator);
-                let is_power = |term: &(i32, u32, u32)| *term == (numerator, denominator, 0);
-                match TERMS[..place].iter().position(is_power) {
-                    Some(power) => {
-                        let power = first + power * n_points;
-                        values.extend_from_within(power..power + n_points);
-                    }
-                    None => {
-                        values.extend(column.iter().zip(&logs).map(|(x, log)| match denominator {
-                            1 => x.powi(numerator),
-                            _ => (exponent * log).exp2(),
-                        }))
-                    }
+                if POWERS[place] < place {
+                    let power = first + POWERS[place] * n_points;
+                    values.extend_from_within(power..power + n_points);
+                } else {
+                    values.extend(column.iter().zip(&logs).map(|(x, log)| match denominator {
+                        1 => x.powi(numerator),
+                        _ => (exponent * log).exp2(),
+                    }));
                 }
                 for (value, x) in values[start..].iter_mut().zip(&logs) {
                     match log {

@@ -1,22 +1,32 @@
 //! Extra-P's JSON lines, and Talpas, which has semicolons between the parts of a line.
 
+use std::collections::BTreeSet;
 use std::io::BufRead;
 
 use serde::Deserialize;
 
 use super::error::InputError;
-use super::ordered::{Ordered, Scalar, Values};
+use super::ordered::{Ordered, Scalar, Text, Values};
 use super::wanted::Wanted;
 use super::{Cell, Named, Row, stem};
 
 /// A line: `{"params": {"x": 4}, "callpath": "main->sweep", "metric": "time", "value": 0.25}`.
 #[derive(Debug, Deserialize)]
-struct Line {
-    #[serde(alias = "parameters")]
-    params: Ordered<Scalar>,
+struct Line<'a> {
+    #[serde(borrow, alias = "parameters")]
+    params: Ordered<Scalar, Text<'a>>,
     value: Values,
-    callpath: Option<String>,
-    metric: Option<String>,
+    #[serde(borrow)]
+    callpath: Option<Text<'a>>,
+    #[serde(borrow)]
+    metric: Option<Text<'a>>,
+}
+
+/// The metric of a line; what else it holds is not looked at.
+#[derive(Debug, Deserialize)]
+struct OfMetric<'a> {
+    #[serde(borrow)]
+    metric: Option<Text<'a>>,
 }
 
 /// Gives each line to `sink`; blank ones are passed over. A parameter may be a text, which is a label.
@@ -25,13 +35,61 @@ struct Line {
 /// Extra-P 4, `docs/file-formats.md`, "JSON Lines format"; for Talpas, Extra-P 4.2.5, `fileio/file_reader/talpas_file_reader.py`.
 pub(super) fn rows(
     name: &str,
-    mut input: impl BufRead,
+    input: impl BufRead,
     wanted: &Wanted,
     sink: &mut dyn FnMut(&Row<'_>) -> Result<(), InputError>,
 ) -> Result<(), InputError> {
+    let mut names: Vec<Named> = Vec::new();
+    lines(name, input, |number, bytes| {
+        let mut memory = Vec::new();
+        let line: Line<'_> = parsed(name, number, bytes, &mut memory)?;
+        let params = &line.params.0;
+        let is_same = |(known, (name, _)): (&Named, &(Text<'_>, Scalar))| known.name == name.0;
+        if names.len() != params.len() || !names.iter().zip(params).all(is_same) {
+            names = params.iter().map(|(name, _)| plain(&name.0)).collect();
+        }
+        let cells: Vec<Cell<'_>> = params.iter().map(|(_, value)| cell(value)).collect();
+        let mut values_s = line.value.0;
+        values_s.iter_mut().for_each(|v| *v = wanted.value(*v));
+        let method = line.callpath.as_ref();
+        sink(&Row {
+            line: number,
+            method: method.map_or_else(|| stem(name), |text| &text.0),
+            metric: line.metric.as_ref().map(|text| text.0.as_ref()),
+            names: &names,
+            cells: &cells,
+            values_s: &values_s,
+            call: None,
+        })
+    })
+}
+
+/// Names of the metrics.
+///
+/// # Errors
+/// As [`rows`], but for what is wrong in a line beside its metric.
+pub(super) fn metrics(name: &str, input: impl BufRead) -> Result<BTreeSet<String>, InputError> {
+    let mut names = BTreeSet::new();
+    lines(name, input, |number, bytes| {
+        let mut memory = Vec::new();
+        let line: OfMetric<'_> = parsed(name, number, bytes, &mut memory)?;
+        if let Some(Text(metric)) = line.metric
+            && !names.contains(metric.as_ref())
+        {
+            names.insert(metric.into_owned());
+        }
+        Ok(())
+    })?;
+    Ok(names)
+}
+
+/// Gives each line that is not blank to `sink`, with its number from 1.
+fn lines<S>(name: &str, mut input: impl BufRead, mut sink: S) -> Result<(), InputError>
+where
+    S: FnMut(u64, &[u8]) -> Result<(), InputError>,
+{
     let mut bytes = Vec::new();
-    let mut number = 0;
-    let mut n_rows = 0;
+    let (mut number, mut is_empty) = (0, true);
     loop {
         bytes.clear();
         let length = input.read_until(b'\n', &mut bytes);
@@ -39,15 +97,12 @@ pub(super) fn rows(
             break;
         }
         number += 1;
-        if bytes.trim_ascii().is_empty() {
-            continue;
+        if !bytes.trim_ascii().is_empty() {
+            is_empty = false;
+            sink(number, bytes.trim_ascii_end())?;
         }
-        let line = parsed(bytes.trim_ascii_end());
-        let line = line.map_err(|error| InputError::json(name, number, error))?;
-        n_rows += 1;
-        row(name, number, &line, wanted, sink)?;
     }
-    if n_rows == 0 {
+    if is_empty {
         return Err(InputError::Empty {
             input: name.into(),
             expected: "a measurement a line",
@@ -56,37 +111,24 @@ pub(super) fn rows(
     Ok(())
 }
 
-/// A line; one with semicolons that is no JSON as Talpas has it.
-fn parsed(line: &[u8]) -> Result<Line, serde_json::Error> {
-    serde_json::from_slice(line).or_else(|error| {
-        let with_commas: Vec<u8> = line
-            .iter()
-            .map(|byte| if *byte == b';' { b',' } else { *byte })
-            .collect();
-        serde_json::from_slice(&with_commas).map_err(|_| error)
-    })
-}
-
-fn row(
+/// A line; one with semicolons that is no JSON as Talpas has it, with commas instead in `memory`.
+fn parsed<'a, L: Deserialize<'a>>(
     name: &str,
     number: u64,
-    line: &Line,
-    wanted: &Wanted,
-    sink: &mut dyn FnMut(&Row<'_>) -> Result<(), InputError>,
-) -> Result<(), InputError> {
-    let params = &line.params.0;
-    let names: Vec<Named> = params.iter().map(|(name, _)| plain(name)).collect();
-    let cells: Vec<Cell<'_>> = params.iter().map(|(_, value)| cell(value)).collect();
-    let values_s: Vec<f64> = line.value.0.iter().map(|&v| wanted.value(v)).collect();
-    sink(&Row {
-        line: number,
-        method: line.callpath.as_deref().unwrap_or_else(|| stem(name)),
-        metric: line.metric.as_deref(),
-        names: &names,
-        cells: &cells,
-        values_s: &values_s,
-        call: None,
+    line: &'a [u8],
+    memory: &'a mut Vec<u8>,
+) -> Result<L, InputError> {
+    // Told once that it is a text, not for each string in it.
+    let read = match std::str::from_utf8(line) {
+        Ok(text) => serde_json::from_str(text),
+        Err(_) => serde_json::from_slice(line),
+    };
+    read.or_else(|error| {
+        let comma = |byte: &u8| if *byte == b';' { b',' } else { *byte };
+        memory.extend(line.iter().map(comma));
+        serde_json::from_slice(memory).map_err(|_| error)
     })
+    .map_err(|error| InputError::json(name, number, error))
 }
 
 /// A parameter that has no unit.

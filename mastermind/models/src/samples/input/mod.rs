@@ -152,14 +152,21 @@ pub fn metric_names(
     input: impl Read,
 ) -> Result<BTreeSet<String>, InputError> {
     let mut names = BTreeSet::new();
-    if format != Format::Table {
-        let wanted = Wanted::new(Metric::Wall);
-        rows(name, format, input, &wanted, &mut |row| {
-            if let Some(metric) = row.metric.filter(|metric| !names.contains(*metric)) {
-                names.insert(metric.to_owned());
-            }
-            Ok(())
-        })?;
+    match format {
+        Format::Table => {}
+        Format::JsonLines => return json_lines::metrics(name, BufReader::new(input)),
+        _ => rows(
+            name,
+            format,
+            input,
+            &Wanted::new(Metric::Wall),
+            &mut |row| {
+                if let Some(metric) = row.metric.filter(|metric| !names.contains(*metric)) {
+                    names.insert(metric.to_owned());
+                }
+                Ok(())
+            },
+        )?,
     }
     Ok(names)
 }

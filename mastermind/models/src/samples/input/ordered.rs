@@ -1,5 +1,6 @@
 //! JSON objects in the order of the file, and JSON values that are a number or something else.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -8,29 +9,57 @@ use serde::{Deserialize, Deserializer};
 
 /// The pairs of an object, in their order.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Ordered<T>(pub Vec<(String, T)>);
+pub(crate) struct Ordered<T, K = String>(pub Vec<(K, T)>);
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Ordered<T> {
+impl<'de, T: Deserialize<'de>, K: Deserialize<'de>> Deserialize<'de> for Ordered<T, K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(OrderedVisitor(PhantomData))
     }
 }
 
-struct OrderedVisitor<T>(PhantomData<T>);
+struct OrderedVisitor<T, K>(PhantomData<(T, K)>);
 
-impl<'de, T: Deserialize<'de>> Visitor<'de> for OrderedVisitor<T> {
-    type Value = Ordered<T>;
+impl<'de, T: Deserialize<'de>, K: Deserialize<'de>> Visitor<'de> for OrderedVisitor<T, K> {
+    type Value = Ordered<T, K>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut pairs = Vec::new();
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Ordered<T, K>, A::Error> {
+        let mut pairs = Vec::with_capacity(1);
         while let Some(pair) = map.next_entry()? {
             pairs.push(pair);
         }
         Ok(Ordered(pairs))
+    }
+}
+
+/// A text where it stands; one with escapes is a copy.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Text<'a>(pub Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(TextVisitor).map(Text)
+    }
+}
+
+struct TextVisitor;
+
+impl<'de> Visitor<'de> for TextVisitor {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Cow<'de, str>, E> {
+        Ok(Cow::Borrowed(text))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Cow<'de, str>, E> {
+        Ok(Cow::Owned(text.into()))
     }
 }
 
