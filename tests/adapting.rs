@@ -279,8 +279,10 @@ fn a_class_without_a_model_is_named() {
     let scratch = Scratch::new();
     let models = models(&scratch);
     let assembly = shock(&scratch, "test.SteadyFlux", &["test.KnowingFlux"], "");
+    // Long enough that its seconds pay for a trial where other work runs beside, too.
+    let long = ["--set", "driver.max_steps=300"];
     let records = ["--records", "records", "--adapt", &models];
-    let ended = scratch.verb("run", &assembly, &records);
+    let ended = scratch.verb("run", &assembly, &[&records[..], &long].concat());
     let expected = "warning: no model of test.KnowingFlux, which may work at \"flux\": what it takes is learnt in the run";
     assert!(ended.stderr.contains(expected), "{ended:#?}");
     let told = ended.well();

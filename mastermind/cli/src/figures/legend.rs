@@ -36,20 +36,21 @@ pub enum Mark {
     Line(RGBColor),
 }
 
-/// Draws the entries and gives the area below them.
+/// Draws the entries and gives the area below them. Those of a group, say the points and the line of a series, stand in one row
+/// where they fit.
 ///
 /// # Errors
 /// The back end's.
 pub fn draw<DB: DrawingBackend>(
     area: &DrawingArea<DB, Shift>,
     left: i32,
-    entries: &[Entry],
+    groups: &[Vec<Entry>],
 ) -> Result<DrawingArea<DB, Shift>, DrawError<DB>> {
     let (width, _) = area.dim_in_pixel();
-    let places = places(entries, left, width as i32);
+    let places = places(groups, left, width as i32);
     let rows = places.iter().map(|(_, row)| row + 1).max().unwrap_or(0);
     let (strip, below) = area.split_vertically(rows.min(MAX_ROWS) * ROW);
-    for (entry, (x, row)) in entries.iter().zip(places) {
+    for (entry, (x, row)) in groups.iter().flatten().zip(places) {
         if row >= MAX_ROWS {
             continue;
         }
@@ -71,17 +72,25 @@ pub fn draw<DB: DrawingBackend>(
 }
 
 /// Left end and row of each entry.
-fn places(entries: &[Entry], left: i32, width: i32) -> Vec<(i32, i32)> {
+fn places(groups: &[Vec<Entry>], left: i32, width: i32) -> Vec<(i32, i32)> {
+    let wide = |entry: &Entry| {
+        let letters = entry.text.chars().count() as f64;
+        MARK + (letters * LETTER * f64::from(SIZE)) as i32 + GAP
+    };
     let (mut x, mut row) = (left, 0);
     let mut places = Vec::new();
-    for entry in entries {
-        let letters = entry.text.chars().count() as f64;
-        let wide = MARK + (letters * LETTER * f64::from(SIZE)) as i32 + GAP;
-        if x > left && x + wide > width {
+    for group in groups {
+        let whole: i32 = group.iter().map(wide).sum();
+        if x > left && x + whole > width {
             (x, row) = (left, row + 1);
         }
-        places.push((x, row));
-        x += wide;
+        for entry in group {
+            if x > left && x + wide(entry) > width {
+                (x, row) = (left, row + 1);
+            }
+            places.push((x, row));
+            x += wide(entry);
+        }
     }
     places
 }
@@ -96,10 +105,17 @@ mod tests {
             mark: Mark::Line(BLACK),
             text: text.into(),
         };
-        let entries = [entry("a"), entry("b"), entry(&"c".repeat(60)), entry("d")];
-        let places = places(&entries, 10, 400);
+        let long = || entry(&"c".repeat(60));
+        let groups = [
+            vec![entry("a")],
+            vec![entry("b")],
+            vec![long()],
+            vec![entry("d"), entry("e")],
+            vec![entry("f"), entry(&"g".repeat(25))],
+        ];
+        let places = places(&groups, 10, 400);
         let rows: Vec<_> = places.iter().map(|(_, row)| *row).collect();
-        assert_eq!(rows, [0, 0, 1, 2]);
+        assert_eq!(rows, [0, 0, 1, 2, 2, 3, 3]);
         assert!(places[1].0 > places[0].0 && places[2].0 == 10);
     }
 }

@@ -99,17 +99,17 @@ impl Figure for Mean {
 
 impl Mean {
     /// What the marks of a panel mean: for each series the points, and the formula of the line.
-    fn entries(&self, is_mean: bool) -> Vec<Entry> {
-        let mut entries = Vec::new();
+    fn entries(&self, is_mean: bool) -> Vec<Vec<Entry>> {
+        let mut groups = Vec::new();
         for (place, series) in self.series.iter().enumerate() {
             let name = match series.name.as_str() {
                 "" => "measured",
                 name => name,
             };
-            entries.push(Entry {
+            let mut entries = vec![Entry {
                 mark: Mark::Rank(if is_mean { 0 } else { 1 }, colour(place)),
                 text: name.into(),
-            });
+            }];
             let formula = match is_mean {
                 true => &series.formula,
                 false => &series.deviation,
@@ -120,8 +120,9 @@ impl Mean {
                     text: shortened(formula),
                 });
             }
+            groups.push(entries);
         }
-        entries
+        groups
     }
 
     fn panel<DB: DrawingBackend>(

@@ -70,7 +70,7 @@ impl Scatter {
     }
 
     /// What the marks mean.
-    fn entries(&self) -> Vec<Entry> {
+    fn entries(&self) -> Vec<Vec<Entry>> {
         let of_mode = |mode: usize| {
             let name = self.modes.get(mode);
             name.map_or_else(String::new, |name| format!(", {name}"))
@@ -78,15 +78,17 @@ impl Scatter {
         let mut entries = Vec::new();
         for rank in self.ranks() {
             for mode in 0..self.modes.len().max(1) {
-                entries.push(Entry {
+                entries.push(vec![Entry {
                     mark: Mark::Rank(rank, colour(mode)),
                     text: format!("rank {rank}{}", of_mode(mode)),
-                });
+                }]);
             }
         }
-        entries.extend(self.curves.iter().map(|(mode, _)| Entry {
-            mark: Mark::Line(colour(*mode)),
-            text: format!("model{}, with the interval of a call", of_mode(*mode)),
+        entries.extend(self.curves.iter().map(|(mode, _)| {
+            vec![Entry {
+                mark: Mark::Line(colour(*mode)),
+                text: format!("model{}, with the interval of a call", of_mode(*mode)),
+            }]
         }));
         entries
     }

@@ -119,14 +119,16 @@ impl StudyFigure {
         };
         let x = axis(all().map(|(x, _)| x).collect());
         let y = axis(all().map(|(_, y)| y).collect());
-        let entry = |(place, line): (usize, &Line)| Entry {
-            mark: match line.is_marked {
-                true => Mark::Rank(0, colour(place)),
-                false => Mark::Line(colour(place)),
-            },
-            text: line.name.clone(),
+        let entry = |(place, line): (usize, &Line)| {
+            vec![Entry {
+                mark: match line.is_marked {
+                    true => Mark::Rank(0, colour(place)),
+                    false => Mark::Line(colour(place)),
+                },
+                text: line.name.clone(),
+            }]
         };
-        let entries: Vec<Entry> = lines.iter().enumerate().map(entry).collect();
+        let entries: Vec<Vec<Entry>> = lines.iter().enumerate().map(entry).collect();
         let area = &legend::draw(area, LEFT, &entries)?;
         let mut chart = ChartBuilder::on(area)
             .margin_left(16)
