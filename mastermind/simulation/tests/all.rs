@@ -5,6 +5,7 @@ mod engine;
 mod expressions;
 mod goal;
 mod golden_transform;
+mod noise;
 mod programs;
 mod replay;
 mod report;

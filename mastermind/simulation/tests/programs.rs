@@ -27,6 +27,41 @@ fn main_with(flow: &str) -> String {
     format!("[model]\nname = \"m\"\nmain = \"Main\"\n[activities.Main]\nflow = [\n{flow}\n]\n")
 }
 
+#[test]
+fn the_sender_of_a_message_is_a_variable_of_a_receive_that_waits() {
+    let with = |element: &str| {
+        let globals = "[globals]\nwho = 0\nis_one = true\n[activities.Main]";
+        let flow = format!("{element}, {{ send = \"s\", to = \"who\", bytes = 1 }}");
+        main_with(&flow).replace("[activities.Main]", globals)
+    };
+    let receive = "{ recv = \"r\", from = \"any\", sender = \"who\" }";
+    let program = program(&with(receive));
+    let senders = program
+        .operations
+        .iter()
+        .filter_map(|operation| match operation {
+            Operation::Receive { sender, .. } => *sender,
+            _ => None,
+        });
+    // The variable is kept, though no code assigns it.
+    assert_eq!(senders.count(), 1);
+    for name in ["is_one", "process", "nobody"] {
+        let found = rules(&with(&receive.replace("who", name)));
+        assert_eq!(found, [Rule::Variable], "{name}");
+        let found = rules(&with(&format!(
+            "{receive}, {{ waitany = \"w\", sender = \"{name}\" }}"
+        )));
+        assert_eq!(found, [Rule::Variable], "{name}");
+    }
+    let error = read_toml(&with(&receive.replace("recv", "irecv"))).expect_err("a refusal");
+    assert!(
+        error
+            .to_string()
+            .contains("\"sender\", expected only words"),
+        "{error}"
+    );
+}
+
 /// The sample of the second Performance Prophet paper, Figures 7 and 8.
 const SAMPLE: &str = r#"
 [model]

@@ -10,6 +10,9 @@ use mastermind_simulation::program::{Model, Program, System, lower, read_toml};
 #[path = "../../../tests/golden/transform/features.rs"]
 mod features;
 #[rustfmt::skip]
+#[path = "../../../tests/golden/transform/fitted.rs"]
+mod fitted;
+#[rustfmt::skip]
 #[path = "../../../tests/golden/transform/sample.rs"]
 mod sample;
 #[rustfmt::skip]
@@ -22,6 +25,10 @@ fn machines() -> [Machine; 2] {
 }
 
 fn same(model: &Model, transformed: fn(System) -> Program, sizes: &[u32]) {
+    same_with(model, &ModelSet::default(), transformed, sizes);
+}
+
+fn same_with(model: &Model, models: &ModelSet, transformed: fn(System) -> Program, sizes: &[u32]) {
     for machine in machines() {
         for processes in sizes {
             let system = System {
@@ -29,7 +36,7 @@ fn same(model: &Model, transformed: fn(System) -> Program, sizes: &[u32]) {
                 nodes: machine.nodes_for(*processes),
                 processors: machine.processors,
             };
-            let program = lower(model, &ModelSet::default(), system).expect("a machine form");
+            let program = lower(model, models, system).expect("a machine form");
             let expected = simulate(&program, &machine).expect("an end");
             let found = simulate(&transformed(system), &machine).expect("an end");
             assert_eq!(found.processes, expected.processes, "{processes}");
@@ -62,6 +69,15 @@ fn the_sweep() {
         sweep3d::program,
         &[10, 100, 130],
     );
+}
+
+#[test]
+fn costs_of_fitted_models() {
+    let text = include_str!("transformed/fitted.toml");
+    let models = include_str!("../../../tests/golden/transform/models.json");
+    let models = ModelSet::from_json(models).expect("models");
+    let model = read_toml(text).expect("a model");
+    same_with(&model, &models, fitted::program, &[1, 5]);
 }
 
 #[test]

@@ -53,20 +53,27 @@ const ODD_ROUND: Element = Element(5);
 const INNER: Element = Element(6);
 const EVEN: Element = Element(7);
 const DOUBLE: Element = Element(8);
-const PAIR: Element = Element(9);
-const THREADS: Element = Element(10);
-const OF_A_THREAD: Element = Element(11);
-const LOCKED: Element = Element(12);
-const BROADCAST: Element = Element(13);
-const REDUCE: Element = Element(14);
-const ALLREDUCE: Element = Element(15);
-const ALLTOALL: Element = Element(16);
-const BARRIER: Element = Element(17);
-const GATHER: Element = Element(18);
-const SCATTER: Element = Element(19);
-const ROWS: Element = Element(20);
-const ALL: Element = Element(21);
-const COLUMNS: Element = Element(22);
+const NEXT: Element = Element(9);
+const NEXT_BUT_ONE: Element = Element(10);
+const ON: Element = Element(11);
+const FURTHER_ON: Element = Element(12);
+const ONE_OF_THEM: Element = Element(13);
+const OF_ONE: Element = Element(14);
+const THE_OTHER: Element = Element(15);
+const PAIR: Element = Element(16);
+const THREADS: Element = Element(17);
+const OF_A_THREAD: Element = Element(18);
+const LOCKED: Element = Element(19);
+const BROADCAST: Element = Element(20);
+const REDUCE: Element = Element(21);
+const ALLREDUCE: Element = Element(22);
+const ALLTOALL: Element = Element(23);
+const BARRIER: Element = Element(24);
+const GATHER: Element = Element(25);
+const SCATTER: Element = Element(26);
+const ROWS: Element = Element(27);
+const ALL: Element = Element(28);
+const COLUMNS: Element = Element(29);
 const ELEMENTS: &[Declared] = &[
     ("first work", "Main", "action"),
     ("from left", "Main/rounds", "irecv"),
@@ -77,6 +84,13 @@ const ELEMENTS: &[Declared] = &[
     ("inner", "Inner", "action"),
     ("even", "Main/rounds/parity", "action"),
     ("double", "Main/doubling", "action"),
+    ("next", "Main", "irecv"),
+    ("next but one", "Main", "irecv"),
+    ("on", "Main", "isend"),
+    ("further on", "Main", "isend"),
+    ("one of them", "Main", "waitany"),
+    ("of one", "Main", "action"),
+    ("the other", "Main", "wait"),
     ("pair", "Main", "send"),
     ("threads", "Main", "parallel"),
     ("of a thread", "Main/threads", "action"),
@@ -136,6 +150,13 @@ fn activity_main(p: &mut Recorder, g: &mut Globals) {
         step = step * 2.0;
         p.execute(DOUBLE, ns(step));
     }
+    p.irecv(NEXT, left, 900.0);
+    p.irecv(NEXT_BUT_ONE, modulo(p.process - 2.0, p.processes), 901.0);
+    p.isend(ON, right, 70000.0, 900.0);
+    p.isend(FURTHER_ON, modulo(p.process + 2.0, p.processes), 40.0, 901.0);
+    p.waitany(ONE_OF_THEM);
+    p.execute(OF_ONE, us(2.0));
+    p.wait(THE_OTHER);
     p.send(PAIR, if (modulo(p.process, 2.0) == 0.0) && (right > p.process) { right } else { p.none }, 8.0, 0.0);
     p.recv(PAIR, if modulo(p.process, 2.0) == 1.0 { left } else { p.none }, 0.0);
     p.parallel(THREADS, 1.0 + g.v_type, |p| {

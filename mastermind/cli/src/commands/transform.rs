@@ -6,9 +6,11 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
+use mastermind_models::ModelSet;
 use mastermind_simulation::program::Collectives;
 use mastermind_simulation::transform::transform;
 
+use crate::commands::predict::read_models;
 use crate::destination::Force;
 use crate::output;
 use crate::recorded_run::{self, RecordedRun};
@@ -25,6 +27,12 @@ pub struct Transform {
     /// Where to write the crate: Cargo.toml and src/main.rs; of a recorded run the schedule, a .goal
     #[arg(short, long, value_name = "DIR|F.goal")]
     output: PathBuf,
+    /// Fitted models that costs name, as fit writes them; the crate has a copy
+    #[arg(long, value_name = "FILE")]
+    models: Option<PathBuf>,
+    /// Take the shown formula of each model alone, not the median over all credible ones
+    #[arg(long, requires = "models")]
+    shown: bool,
     /// Of a recorded run: whose algorithms its collectives are written by
     #[arg(long, value_enum, default_value_t)]
     collectives: Library,
@@ -71,12 +79,27 @@ impl Transform {
                 self.model.display()
             );
         }
-        let source = transform(&model::read(&self.model, None)?)?;
+        let mut models = match &self.models {
+            Some(path) => read_models(path, self.shown)?,
+            None => ModelSet::default(),
+        };
+        // Each call takes the mean.
+        models
+            .models
+            .iter_mut()
+            .for_each(|model| model.sigma = None);
+        let source = transform(&model::read(&self.model, None)?, &models)?;
         let simulation = SIMULATION.find(self.simulation.as_deref())?;
         let main = self.output.join("src/main.rs");
         let manifest_path = self.output.join("Cargo.toml");
-        self.force
-            .check([Some(&*main), Some(&manifest_path)], false)?;
+        let models_path = self
+            .models
+            .as_ref()
+            .map(|_| self.output.join("src/models.json"));
+        self.force.check(
+            [Some(&*main), Some(&manifest_path), models_path.as_deref()],
+            false,
+        )?;
         let name = crate_name(&self.model);
         let manifest = format!(
             "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\nmastermind-simulation = {{ path = {simulation:?} }}\n"
@@ -86,6 +109,9 @@ impl Transform {
         fs::create_dir_all(&folder).with_context(act)?;
         self.force.write("manifest", &manifest_path, manifest)?;
         self.force.write("program", &main, source)?;
+        if let Some(path) = &models_path {
+            self.force.write("models", path, models.to_json()?)?;
+        }
         let folder = self.output.display();
         output::line(format!(
             "{folder} is written; next:\n  cd {folder}\n  cargo run --release -- MACHINE.toml PROCESSES"

@@ -11,7 +11,7 @@ use mastermind_simulation::expression::{Assignment, Binary, Expression, parse, p
 use mastermind_simulation::program::{Collective, CollectiveKind, ElementKind, Group, Rule};
 
 /// Words that an element may have, as the TOML form calls them, each after those it is also known by.
-const WORDS: [(&[&str], &str); 16] = [
+const WORDS: [(&[&str], &str); 17] = [
     (&["cost", "time"], "cost"),
     (&["code"], "code"),
     (&["of", "activity", "behavior"], "of"),
@@ -22,6 +22,7 @@ const WORDS: [(&[&str], &str); 16] = [
     (&["lock"], "lock"),
     (&["to", "dest", "destination"], "to"),
     (&["from", "source"], "from"),
+    (&["sender"], "sender"),
     (&["bytes", "size"], "bytes"),
     (&["tag"], "tag"),
     (&["root"], "root"),
@@ -34,7 +35,7 @@ const WORDS: [(&[&str], &str); 16] = [
 const SILENT: [&str; 2] = ["id", "type"];
 
 /// Stereotypes by the names they go by, letters and digits only.
-const STEREOTYPES: [(&str, &[&str]); 21] = [
+const STEREOTYPES: [(&str, &[&str]); 22] = [
     ("action", &["action", "actionplus"]),
     ("activity", &["activity", "activityplus"]),
     ("send", &["send", "bsend", "blockingsend"]),
@@ -42,6 +43,7 @@ const STEREOTYPES: [(&str, &[&str]); 21] = [
     ("recv", &["recv", "brecv", "receive", "blockingreceive"]),
     ("irecv", &["irecv", "nbrecv", "nonblockingreceive"]),
     ("wait", &["wait", "waitall"]),
+    ("waitany", &["waitany"]),
     ("broadcast", &["broadcast", "bcast"]),
     ("reduce", &["reduce"]),
     ("allreduce", &["allreduce"]),
@@ -277,8 +279,15 @@ impl Annotation {
                 from: self.required("from", place, out),
                 tag: self.expression("tag", place, out).unwrap_or(zero),
                 blocking: kind == "recv",
+                sender: match kind {
+                    "recv" => self.text("sender", place, out),
+                    _ => None,
+                },
             }),
             "wait" => Part::Element(ElementKind::Wait),
+            "waitany" => Part::Element(ElementKind::WaitAny {
+                sender: self.text("sender", place, out),
+            }),
             "parallel" => Part::Wrapper(Wrapper::Parallel {
                 threads: self.required("threads", place, out),
             }),

@@ -152,6 +152,15 @@ fn messages_and_collectives_run() {
 }
 
 #[test]
+fn the_sender_of_a_message_is_known_to_a_diagram() {
+    // An answer to another than the sender would leave ranks that wait for ever.
+    let outcome = run("any.puml", 3);
+    assert_eq!(outcome.messages, 5);
+    let kinds: Vec<_> = outcome.elements.iter().map(|info| info.kind).collect();
+    assert_eq!(kinds[2], "waitany");
+}
+
+#[test]
 fn what_takes_no_time_is_said() {
     let reading = read("no-cost.puml").expect("a model");
     let warned = |rule| reading.warnings.iter().filter(|w| w.rule == rule).count();

@@ -100,6 +100,17 @@ pub enum SimulationError {
         /// What those rules have.
         expected: &'static str,
     },
+    /// Computation is interrupted where processes share processors.
+    #[error(
+        "cannot use machine with noise: {per_node} processes on a node of {processors} processors, expected at most as many \
+         processes as processors"
+    )]
+    Noise {
+        /// Processes of a node.
+        per_node: u32,
+        /// Its processors.
+        processors: u32,
+    },
     /// Processes wait forever.
     #[error("cannot end the simulation: {n_blocked} processes wait for ever, expected 0; {}", .blocked[0])]
     Deadlock {

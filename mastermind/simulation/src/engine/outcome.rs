@@ -65,6 +65,8 @@ pub enum EngineChoice {
     Distances,
     /// The same, since operations do not block, or are none of the eager engine's.
     Operations,
+    /// The same, since computation is interrupted.
+    Noise,
     /// The same, since a trace is written.
     Traced,
     /// The engine for schedules.
@@ -89,6 +91,7 @@ impl EngineChoice {
             Self::Rendezvous => "a message may need a rendezvous, or its size depends on the run",
             Self::Distances => "messages go to ranks that are no fixed distance away",
             Self::Operations => "operations do not block, or are none of the eager engine's",
+            Self::Noise => "the machine's noise interrupts computation",
             Self::Traced => "a trace is written",
             Self::Schedules => "each rank has operations of its own",
         }

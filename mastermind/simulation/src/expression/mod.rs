@@ -14,6 +14,7 @@ mod evaluate;
 pub use builtin::Builtin;
 pub use compile::{CostFunction, Kind, Resolver, Scope, Symbol, SystemProperty, Typed};
 pub use error::ExpressionError;
+pub(crate) use evaluate::mixed;
 pub use evaluate::{Compiled, Context, Fitted};
 pub use mastermind_models::expression::{
     Argument, Assignment, Binary, Expression, SyntaxError, Unary, parse, parse_assignments,

@@ -22,6 +22,13 @@
 //! added_ns = 800                 # may be below 0
 //! gap_per_byte_ns = 0.4
 //!
+//! [noise]                        # interrupts computation; without it nothing does
+//! every_ns = 10_000_000          # once in each period of so many nanoseconds, at a random time in it
+//! length_ns = 25_000             # for so long on average
+//! lengths = "constant"           # or "exponential"
+//! synchronous = false            # whether all processors are interrupted at once
+//! seed = 0                       # another one gives other times
+//!
 //! [collectives]
 //! library = "basic"              # or "mpich", "openmpi": whose algorithms are taken for which sizes
 //! ```
@@ -31,10 +38,12 @@
 
 use crate::program::Collectives;
 
+mod noise;
 mod read;
 mod write;
 
 pub use crate::loggp::{Link, MOST_PIECES, Piece, Pieces, Rendezvous};
+pub use noise::{Lengths, Noise};
 pub use read::{MachineError, read_machine};
 pub use write::write_machine;
 
@@ -100,6 +109,8 @@ pub struct Machine {
     pub inter: Link,
     /// Whose algorithms collectives are built by.
     pub collectives: Collectives,
+    /// What interrupts computation; nothing where there is none.
+    pub noise: Option<Noise>,
 }
 
 impl Default for Machine {
@@ -113,6 +124,7 @@ impl Default for Machine {
             intra: Link::default(),
             inter: Link::default(),
             collectives: Collectives::default(),
+            noise: None,
         }
     }
 }

@@ -4,7 +4,9 @@ use serde::Deserialize;
 
 use crate::program::Collectives;
 
-use super::{Link, MOST_PIECES, Machine, Piece, Pieces, Queue, Rendezvous, Waiting};
+use super::{
+    Lengths, Link, MOST_PIECES, Machine, Noise, Piece, Pieces, Queue, Rendezvous, Waiting,
+};
 
 /// Longest time and greatest time a byte, nanoseconds: an hour.
 const LONGEST_NS: f64 = 3.6e12;
@@ -49,6 +51,28 @@ struct Document {
     network: RawNetwork,
     #[serde(default)]
     collectives: RawCollectives,
+    noise: Option<RawNoise>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawNoise {
+    every_ns: f64,
+    length_ns: f64,
+    #[serde(default)]
+    lengths: RawLengths,
+    #[serde(default)]
+    synchronous: bool,
+    #[serde(default)]
+    seed: u32,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+enum RawLengths {
+    #[default]
+    Constant,
+    Exponential,
 }
 
 #[derive(Deserialize, Default)]
@@ -221,6 +245,38 @@ pub fn read_machine(text: &str) -> Result<Machine, MachineError> {
             RawLibrary::Mpich => Collectives::Mpich,
             RawLibrary::OpenMpi => Collectives::OpenMpi,
         },
+        noise: document.noise.as_ref().map(noise).transpose()?,
+    })
+}
+
+fn noise(raw: &RawNoise) -> Result<Noise, MachineError> {
+    let refuse = |parameter, found, expected| {
+        Err(MachineError::OutOfBounds {
+            parameter,
+            found,
+            expected,
+        })
+    };
+    let (every_ns, length_ns) = (raw.every_ns.round(), raw.length_ns.round());
+    if !(1.0..=LONGEST_NS).contains(&every_ns) {
+        return refuse("noise.every_ns", raw.every_ns, "1 to 3.6e12");
+    }
+    if !(0.0..=every_ns / 2.0).contains(&length_ns) {
+        return refuse(
+            "noise.length_ns",
+            raw.length_ns,
+            "0 to half of noise.every_ns",
+        );
+    }
+    Ok(Noise {
+        every_ns: every_ns as u64,
+        length_ns: length_ns as u64,
+        lengths: match raw.lengths {
+            RawLengths::Constant => Lengths::Constant,
+            RawLengths::Exponential => Lengths::Exponential,
+        },
+        is_synchronous: raw.synchronous,
+        seed: u64::from(raw.seed),
     })
 }
 

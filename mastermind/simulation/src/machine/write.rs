@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::program::Collectives;
 
-use super::{Link, Machine, Queue, Rendezvous, Waiting};
+use super::{Lengths, Link, Machine, Queue, Rendezvous, Waiting};
 
 /// A machine as the text that [`super::read_machine`] reads; times a byte with 5 digits.
 ///
@@ -39,6 +39,15 @@ pub fn write_machine(machine: &Machine, notes: &[String], measured: [Option<&str
         if let Some(note) = note {
             table(&mut text, name, link, note);
         }
+    }
+    if let Some(noise) = machine.noise {
+        let _ = writeln!(text, "\n[noise]\nevery_ns = {}", noise.every_ns);
+        let _ = writeln!(text, "length_ns = {}", noise.length_ns);
+        if noise.lengths == Lengths::Exponential {
+            let _ = writeln!(text, "lengths = \"exponential\"");
+        }
+        let _ = writeln!(text, "synchronous = {}", noise.is_synchronous);
+        let _ = writeln!(text, "seed = {}", noise.seed);
     }
     if machine.collectives != Collectives::Basic {
         let library = machine.collectives.name();
@@ -75,7 +84,7 @@ fn table(text: &mut String, name: &str, link: &Link, note: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::{Piece, Pieces, read_machine};
+    use crate::machine::{Noise, Piece, Pieces, read_machine};
 
     #[test]
     fn what_is_written_is_read_as_the_same() {
@@ -101,11 +110,29 @@ mod tests {
             regroup_turns: Some(24),
             intra,
             collectives: Collectives::OpenMpi,
+            noise: Some(Noise {
+                every_ns: 1_000_000,
+                length_ns: 2500,
+                lengths: Lengths::Exponential,
+                is_synchronous: true,
+                seed: 7,
+            }),
             ..Machine::default()
         };
         let notes = ["measured here".to_owned()];
         let text = write_machine(&machine, &notes, [Some("measured"), None]);
         assert_eq!(read_machine(&text).expect("a machine"), machine, "{text}");
+    }
+
+    #[test]
+    fn noise_that_leaves_less_than_half_of_the_time_is_refused() {
+        for (text, expected) in [
+            ("every_ns = 0\nlength_ns = 0", "noise.every_ns\": 0"),
+            ("every_ns = 100\nlength_ns = 51", "noise.length_ns\": 51"),
+        ] {
+            let error = read_machine(&format!("[noise]\n{text}\n")).expect_err("too much");
+            assert!(error.to_string().contains(expected), "{error}");
+        }
     }
 
     #[test]

@@ -38,6 +38,9 @@ pub(crate) fn assigned<'a>(flow: &'a [Element], names: &mut BTreeSet<&'a str>) {
             ElementKind::Action { code, .. } => {
                 names.extend(code.iter().map(|assignment| assignment.name.as_str()));
             }
+            ElementKind::Receive { sender, .. } | ElementKind::WaitAny { sender } => {
+                names.extend(sender.as_deref());
+            }
             ElementKind::Decision { branches } => {
                 branches.iter().for_each(|b| assigned(&b.flow, names));
             }
@@ -56,6 +59,8 @@ struct Message<'a> {
     tag: &'a Expression,
     bytes: Option<&'a Expression>,
     blocking: bool,
+    /// The variable that gets its sender.
+    sender: Option<&'a str>,
 }
 
 impl Lowering<'_> {
@@ -116,6 +121,7 @@ impl Lowering<'_> {
                     tag,
                     bytes: Some(bytes),
                     blocking: *blocking,
+                    sender: None,
                 },
                 scope,
                 at,
@@ -124,12 +130,14 @@ impl Lowering<'_> {
                 from,
                 tag,
                 blocking,
+                sender,
             } => self.message(
                 &Message {
                     peer: from,
                     tag,
                     bytes: None,
                     blocking: *blocking,
+                    sender: sender.as_deref(),
                 },
                 scope,
                 at,
@@ -142,6 +150,12 @@ impl Lowering<'_> {
                 };
                 let element = self.element(name, place, "wait");
                 self.push(Operation::Wait { mode, element });
+            }
+            ElementKind::WaitAny { sender } => {
+                self.outside_parallel(at);
+                let sender = self.sender(sender.as_deref(), scope, at);
+                let element = self.element(name, place, "waitany");
+                self.push(Operation::WaitAny { sender, element });
             }
             ElementKind::Collective(collective) => self.all(collective, scope, at),
         }
@@ -342,9 +356,23 @@ impl Lowering<'_> {
                 mode,
                 collective,
                 element,
+                sender: self.sender(message.sender, scope, at),
             },
         };
         self.push(operation);
+    }
+
+    /// The place of the variable that gets the sender of a message.
+    fn sender(&mut self, name: Option<&str>, scope: &Scope, at: (&str, &str)) -> Option<u32> {
+        let (slot, kind) = self.variable_of(name?, scope, at)?;
+        if kind != Kind::Number {
+            let reason = format!(
+                "its sender \"{}\" is a truth value, expected a number",
+                name?
+            );
+            self.find(Rule::Variable, at.0, at.1, reason);
+        }
+        Some(slot)
     }
 
     fn note_tag(&mut self, tag: &Compiled, sent: bool, at: (&str, &str)) {

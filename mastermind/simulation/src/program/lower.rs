@@ -324,22 +324,31 @@ impl<'a> Lowering<'a> {
         scope: &Scope,
         (element, place): (&str, &str),
     ) {
-        let what = match scope.get(&assignment.name) {
-            Some(Symbol::Slot(slot, kind)) => {
-                let (slot, kind) = (*slot, *kind);
-                let value = self.compile(kind, &assignment.value, scope, (element, place));
-                self.push(Operation::Assign { slot, value });
-                return;
-            }
+        if let Some((slot, kind)) = self.variable_of(&assignment.name, scope, (element, place)) {
+            let value = self.compile(kind, &assignment.value, scope, (element, place));
+            self.push(Operation::Assign { slot, value });
+        }
+    }
+
+    /// Place and kind of a variable that an element gives a value; a finding where the name is none.
+    pub(super) fn variable_of(
+        &mut self,
+        name: &str,
+        scope: &Scope,
+        (element, place): (&str, &str),
+    ) -> Option<(u32, Kind)> {
+        let what = match scope.get(name) {
+            Some(Symbol::Slot(slot, kind)) => return Some((*slot, *kind)),
             Some(Symbol::Property(_) | Symbol::Value(..)) => "a property of the system",
             Some(Symbol::Argument(_)) => "an argument",
             None => "an unknown name",
         };
         let error = ExpressionError::NotAssignable {
-            name: assignment.name.clone(),
+            name: name.to_owned(),
             found: what,
         };
         self.find(Rule::Variable, element, place, error.to_string());
+        None
     }
 
     pub(super) fn globals(&mut self) {

@@ -185,9 +185,16 @@ pub enum ElementKind {
         tag: Expression,
         /// Whether the process waits here rather than at the next wait.
         blocking: bool,
+        /// A variable that gets the rank of the sender; only where the process waits here.
+        sender: Option<String>,
     },
     /// Waits for all nonblocking sends and receives.
     Wait,
+    /// Waits for the next of the nonblocking receives to be complete, and goes on at once where none is left.
+    WaitAny {
+        /// A variable that gets the rank of its sender, or `none` where none is left.
+        sender: Option<String>,
+    },
     /// A collective operation.
     Collective(Collective),
 }

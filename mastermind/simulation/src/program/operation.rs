@@ -102,11 +102,20 @@ pub enum Operation {
         collective: bool,
         /// The element it is counted under.
         element: u32,
+        /// Place of the variable that gets the rank of the sender; of a blocking one only.
+        sender: Option<u32>,
     },
     /// Waits for what is not complete of one mode.
     Wait {
         /// Which: nonblocking or internal.
         mode: Mode,
+        /// The element it is counted under.
+        element: u32,
+    },
+    /// Waits for the first nonblocking receive to be complete that no wait took.
+    WaitAny {
+        /// Place of the variable that gets the rank of its sender, or `none` where none is left.
+        sender: Option<u32>,
         /// The element it is counted under.
         element: u32,
     },

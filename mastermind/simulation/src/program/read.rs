@@ -33,10 +33,15 @@
 //! | `parallel` | `threads`, `body` |
 //! | `critical` | `lock` (the same name where it is left out), `body` |
 //! | `send`, `isend` | `to`, `bytes`, `tag` (0) |
-//! | `recv`, `irecv` | `from`, `tag` (0) |
+//! | `recv` | `from`, `tag` (0), `sender` |
+//! | `irecv` | `from`, `tag` (0) |
 //! | `broadcast`, `reduce`, `gather`, `scatter` | `root` (0), `bytes` |
 //! | `allreduce`, `alltoall`, `allgather`, `reducescatter`, `scan` | `bytes` |
 //! | `barrier`, `wait` | |
+//! | `waitany` | `sender` |
+//!
+//! `sender` names a variable that gets the rank from which the message came. `waitany` waits for the next of the `irecv` to be complete,
+//! in the order in which they are; where all that were begun were waited for, it goes on, and `sender` is `none`.
 //!
 //! `bytes` are those of the whole in `broadcast`, `reduce`, `allreduce` and `scan`, else those of one process's part. A collective
 //! may be one of a group of processes: `group_first`, `group_size` and `group_stride` (1) say which, as each of them sees it:
@@ -55,7 +60,7 @@ use crate::expression::{CostFunction, Expression, SyntaxError, parse, parse_assi
 pub const LONGEST_MODEL_BYTES: usize = 16 << 20;
 
 /// Words that say what an element is.
-const WORDS: [&str; 22] = [
+const WORDS: [&str; 23] = [
     "action",
     "activity",
     "decision",
@@ -68,6 +73,7 @@ const WORDS: [&str; 22] = [
     "recv",
     "irecv",
     "wait",
+    "waitany",
     "broadcast",
     "reduce",
     "allreduce",
@@ -410,8 +416,15 @@ fn kind(word: &str, words: &mut Words<'_>) -> Result<ElementKind, ReadError> {
             from: words.required("from")?,
             tag: words.or_zero("tag")?,
             blocking: word == "recv",
+            sender: match word {
+                "recv" => words.name("sender")?,
+                _ => None,
+            },
         },
         "wait" => ElementKind::Wait,
+        "waitany" => ElementKind::WaitAny {
+            sender: words.name("sender")?,
+        },
         other => ElementKind::Collective(collective(other, words)?),
     })
 }

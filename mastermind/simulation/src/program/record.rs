@@ -9,8 +9,12 @@ use super::lower::Lowering;
 use super::model::Model;
 use super::operation::{ElementInfo, Mode, Operation, Program, Region, STRUCTURE};
 use super::symbols::{ANY, NOBODY, System};
-use crate::expression::{Binary, Builtin, Compiled, Context};
+use crate::expression::{
+    Argument, Binary, Builtin, Compiled, Context, Expression, Kind, Resolver, Scope, Symbol,
+};
 use mastermind_models::ModelSet;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, PoisonError};
 
 /// Most rounds of loops and operations of one process.
 const MOST: usize = 100_000_000;
@@ -177,7 +181,14 @@ impl Recorder {
             mode,
             collective: false,
             element,
+            sender: None,
         });
+    }
+
+    /// Waits for the next of its nonblocking receives to be complete.
+    pub fn waitany(&mut self, Element(element): Element) {
+        let sender = None;
+        self.push(Operation::WaitAny { sender, element });
     }
 
     /// Waits for all that it has begun.
@@ -318,8 +329,8 @@ impl Recorder {
             name: String::new(),
             main: String::new(),
             globals: Vec::new(),
-            functions: std::collections::BTreeMap::new(),
-            activities: std::collections::BTreeMap::new(),
+            functions: BTreeMap::new(),
+            activities: BTreeMap::new(),
         };
         let models = ModelSet::default();
         let mut lowering = Lowering::new(&empty, &models, self.system, false);
@@ -385,6 +396,7 @@ impl Recorder {
                     mode,
                     collective,
                     element,
+                    sender,
                 } => {
                     let operation = Operation::Receive {
                         from: value(from),
@@ -392,6 +404,7 @@ impl Recorder {
                         mode: *mode,
                         collective: *collective,
                         element: *element,
+                        sender: *sender,
                     };
                     self.push(operation);
                 }
@@ -400,6 +413,82 @@ impl Recorder {
             }
         }
     }
+}
+
+/// Fitted models that the costs of a transformed model name.
+#[derive(Debug)]
+pub struct FittedModels {
+    models: ModelSet,
+    /// Those that were asked for, by method and labels.
+    compiled: Mutex<HashMap<String, Option<Compiled>>>,
+}
+
+impl FittedModels {
+    /// Those of a file that `mastermind fit` or `mastermind transform` wrote; none where it is no such file.
+    pub fn read(text: &str) -> Self {
+        Self {
+            models: ModelSet::from_json(text).unwrap_or_default(),
+            compiled: Mutex::default(),
+        }
+    }
+
+    fn compile(
+        &self,
+        method: &str,
+        labels: &[(&str, &str)],
+        values: &[(&str, f64)],
+    ) -> Option<Compiled> {
+        let labels = labels
+            .iter()
+            .map(|(name, label)| ((*name).to_owned(), Argument::Label((*label).to_owned())));
+        let value = |(name, _): &(&str, f64)| {
+            let value = Argument::Value(Expression::Name((*name).to_owned()));
+            ((*name).to_owned(), value)
+        };
+        let arguments = labels.chain(values.iter().map(value)).collect();
+        let symbols = values.iter().zip(0..);
+        let scope: Scope = symbols
+            .map(|((name, _), slot)| ((*name).to_owned(), Symbol::Slot(slot, Kind::Number)))
+            .collect();
+        let resolver = Resolver {
+            globals: &Scope::new(),
+            functions: &BTreeMap::new(),
+            models: &self.models,
+        };
+        let call = Expression::Fitted(method.to_owned(), arguments);
+        resolver.compile_as(Kind::Number, &call, &scope).ok()
+    }
+}
+
+/// What a fitted model predicts, seconds; no number, which the simulation refuses, where there is no such model.
+///
+/// # Arguments
+/// * `labels` - of its parameters that are enumerations, `values` - of the others
+pub fn fitted(
+    models: &FittedModels,
+    method: &str,
+    labels: &[(&str, &str)],
+    values: &[(&str, f64)],
+) -> f64 {
+    let key = format!("{method:?} {labels:?}");
+    let mut compiled = models
+        .compiled
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    let compiled = compiled
+        .entry(key)
+        .or_insert_with(|| models.compile(method, labels, values));
+    let slots: Vec<f64> = values.iter().map(|(_, value)| *value).collect();
+    let context = Context {
+        slots: &slots,
+        process: 0.0,
+        thread: 0.0,
+        threads: 1.0,
+        node: 0.0,
+    };
+    compiled
+        .as_ref()
+        .map_or(f64::NAN, |compiled| compiled.evaluate(&context))
 }
 
 /// `a % b` with the sign of `b`.

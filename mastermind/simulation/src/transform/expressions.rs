@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::TransformError;
-use crate::expression::{Binary, Builtin, CostFunction, Expression, Kind, Unary};
+use crate::expression::{Argument, Binary, Builtin, CostFunction, Expression, Kind, Unary};
 use crate::program::Variable;
 
 /// What a name is in Rust.
@@ -103,7 +103,7 @@ fn collect(text: &Expression, functions: &Functions, depth: usize, names: &mut B
         }
         Expression::Fitted(_, arguments) => {
             for (_, argument) in arguments {
-                if let crate::expression::Argument::Value(value) = argument {
+                if let Argument::Value(value) = argument {
                     collect(value, functions, depth, names);
                 }
             }
@@ -118,7 +118,9 @@ pub(super) fn kind(
     functions: &Functions,
 ) -> Result<Kind, TransformError> {
     Ok(match text {
-        Expression::Number(_) | Expression::Unary(Unary::Minus, _) => Kind::Number,
+        Expression::Number(_) | Expression::Unary(Unary::Minus, _) | Expression::Fitted(..) => {
+            Kind::Number
+        }
         Expression::Truth(_) | Expression::Unary(Unary::Not, _) => Kind::Truth,
         Expression::Name(name) => scope.get(name).map_or(Kind::Number, |symbol| symbol.kind),
         Expression::Binary(operator, ..) => match operator {
@@ -149,13 +151,6 @@ pub(super) fn kind(
                 inside.insert(parameter.clone(), symbol);
             }
             kind(&function.value, &inside, functions)?
-        }
-        Expression::Fitted(..) => {
-            return Err(TransformError::Expression {
-                expression: text.to_string(),
-                found: "a fitted model",
-                expected: "the model's formula as a cost function",
-            });
         }
     })
 }
@@ -217,9 +212,18 @@ pub(super) fn rust(
                 None => format!("{}({values})", builtin(name)),
             }
         }
-        Expression::Fitted(..) => {
-            // Kinds were asked for first, and refused it.
-            return kind(text, scope, &Functions::new()).map(|_| String::new());
+        Expression::Fitted(method, arguments) => {
+            let (mut labels, mut values) = (Vec::new(), Vec::new());
+            for (name, argument) in arguments {
+                match argument {
+                    Argument::Label(label) => labels.push(format!("({name:?}, {label:?})")),
+                    Argument::Value(value) => {
+                        values.push(format!("({name:?}, {})", rust(value, scope, function)?));
+                    }
+                }
+            }
+            let (labels, values) = (labels.join(", "), values.join(", "));
+            format!("fitted(&MODELS, {method:?}, &[{labels}], &[{values}])")
         }
     })
 }

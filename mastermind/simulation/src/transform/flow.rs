@@ -164,9 +164,20 @@ impl Writer<'_> {
                 self.call(method, element, &[to, bytes, tag], scope, at)
             }
             ElementKind::Receive {
+                sender: Some(_), ..
+            }
+            | ElementKind::WaitAny { sender: Some(_) } => Err(TransformError::Element {
+                element: element.name.clone(),
+                place: at.place.clone(),
+                found: "a sender, which only the run tells",
+                expected: "none: the Rust program writes all down before it is simulated; simulate takes it",
+            }),
+            ElementKind::WaitAny { sender: None } => self.call("waitany", element, &[], scope, at),
+            ElementKind::Receive {
                 from,
                 tag,
                 blocking,
+                sender: None,
             } => {
                 let method = if *blocking { "recv" } else { "irecv" };
                 self.call(method, element, &[from, tag], scope, at)

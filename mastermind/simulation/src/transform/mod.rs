@@ -27,6 +27,20 @@ pub enum TransformError {
     /// The model is not sound.
     #[error(transparent)]
     Unsound(#[from] LowerError),
+    /// An element has no Rust form.
+    #[error(
+        "cannot transform element \"{element}\" of \"{place}\" to Rust: {found}, expected {expected}"
+    )]
+    Element {
+        /// The element.
+        element: String,
+        /// The activity, and the elements it lies in.
+        place: String,
+        /// What it has.
+        found: &'static str,
+        /// What it may have.
+        expected: &'static str,
+    },
     /// An expression has no Rust form.
     #[error("cannot transform expression \"{expression}\" to Rust: {found}, expected {expected}")]
     Expression {
@@ -41,18 +55,22 @@ pub enum TransformError {
 
 /// Rust source of a program that is the model: `main` takes a machine file and a number of processes.
 ///
+/// # Arguments
+/// * `models` - fitted models that its costs may name; where there are some, the source reads them, as [`ModelSet::to_json`] writes
+///   them, from `models.json` beside it
+///
 /// # Errors
-/// [`TransformError`]: the model is not sound, or names fitted models.
-pub fn transform(model: &Model) -> Result<String, TransformError> {
+/// [`TransformError`]: the model is not sound, or has what only a simulation tells.
+pub fn transform(model: &Model, models: &ModelSet) -> Result<String, TransformError> {
     // The elements, in the order that every system gives them.
     let system = System {
         processes: 2,
         nodes: 2,
         processors: 1,
     };
-    let program = lower(model, &ModelSet::default(), system)?;
+    let program = lower(model, models, system)?;
     let mut writer = Writer::new(model, &program);
-    writer.head();
+    writer.head(!models.models.is_empty());
     writer.globals()?;
     writer.functions()?;
     writer.declarations();
@@ -120,7 +138,7 @@ impl<'a> Writer<'a> {
         self.line(line);
     }
 
-    fn head(&mut self) {
+    fn head(&mut self, has_models: bool) {
         let name = &self.model.name.replace(['\n', '\r'], " ");
         self.line(&format!(
             "//! The program model \"{name}\" as Rust, written from the model: each process's code writes down what"
@@ -131,11 +149,21 @@ impl<'a> Writer<'a> {
             "#![allow(unused, clippy::all, reason = \"the source has all that a model may use\")]",
         );
         self.line("");
+        if has_models {
+            self.line("use std::sync::LazyLock;");
+            self.line("");
+        }
         self.line("use mastermind_simulation::engine::simulate;");
         self.line("use mastermind_simulation::machine::read_machine;");
         self.line("use mastermind_simulation::program::record::*;");
         self.line("use mastermind_simulation::program::{Program, System};");
         self.line("");
+        if has_models {
+            self.line("// Fitted models");
+            self.line("");
+            self.line("static MODELS: LazyLock<FittedModels> = LazyLock::new(|| FittedModels::read(include_str!(\"models.json\")));");
+            self.line("");
+        }
     }
 
     fn globals(&mut self) -> Result<(), TransformError> {
@@ -313,7 +341,7 @@ impl TransformError {
     pub fn findings(&self) -> &[Finding] {
         match self {
             Self::Unsound(error) => &error.findings,
-            Self::Expression { .. } => &[],
+            Self::Element { .. } | Self::Expression { .. } => &[],
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Words that no variable or function may be called, and names that the sources use themselves.
-const TAKEN: [&str; 64] = [
+const TAKEN: [&str; 65] = [
     "as",
     "async",
     "await",
@@ -22,6 +22,7 @@ const TAKEN: [&str; 64] = [
     "extern",
     "false",
     "final",
+    "fitted",
     "fn",
     "for",
     "g",

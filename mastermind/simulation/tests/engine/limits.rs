@@ -2,10 +2,11 @@
 
 use mastermind_models::ModelSet;
 use mastermind_simulation::engine::{
-    EngineChoice, Limits, SimulationError, simulate_schedule_with, simulate_with,
+    EngineChoice, Limits, Rules, ScheduleSlices, SimulationError, simulate_schedule_by,
+    simulate_schedule_with, simulate_with,
 };
 use mastermind_simulation::goal::read_goal;
-use mastermind_simulation::machine::{Machine, Queue, Waiting};
+use mastermind_simulation::machine::{Machine, Queue, Waiting, read_machine};
 use mastermind_simulation::program::{System, lower, read_toml};
 
 use crate::engine::common::{machine, outcome, program, run};
@@ -35,6 +36,60 @@ fn oversubscribed(waiting: Waiting) -> Machine {
         waiting,
         ..machine()
     }
+}
+
+fn noisy() -> Machine {
+    let noise = "[noise]\nevery_ns = 100\nlength_ns = 10\n";
+    read_machine(noise).expect("a machine")
+}
+
+#[test]
+fn noise_is_refused_where_its_rule_says_nothing() {
+    let eager = ring("3", NEXT, BEFORE);
+    let crowded = Machine {
+        noise: noisy().noise,
+        ..oversubscribed(Waiting::Blocks)
+    };
+    let error = run(&eager, &crowded, 3).expect_err("a refusal").to_string();
+    let expected = "cannot use machine with noise: 3 processes on a node of 1 processors";
+    assert!(error.starts_with(expected), "{error}");
+    let by = |rules, machine: &Machine| {
+        let text = b"num_ranks 1\nrank 0 {\nl1: calc 1000\n}\n";
+        let schedule = read_goal(&text[..]).expect("a schedule");
+        let slices = ScheduleSlices::default();
+        simulate_schedule_by(
+            schedule,
+            machine,
+            (rules, Limits::default()),
+            &mut |_| (),
+            slices,
+        )
+    };
+    let error = by(Rules::LogGopSim, &noisy()).expect_err("a refusal");
+    assert!(
+        error
+            .to_string()
+            .contains("noise is once in 100 ns, expected none"),
+        "{error}"
+    );
+    let own = by(Rules::Own, &noisy()).expect("an end");
+    assert!(
+        (1080..=1120).contains(&own.makespan_ns),
+        "{}",
+        own.makespan_ns
+    );
+    // What was computed is all that the rank did.
+    assert_eq!(own.processes[0].work_ns, own.makespan_ns);
+}
+
+#[test]
+fn a_wait_for_any_that_nothing_ends_is_told() {
+    let flow = "{ irecv = \"r\", from = \"process == 0 ? 1 : none\" }, { waitany = \"next\" },";
+    let error = run(&model(flow), &machine(), 2)
+        .expect_err("a deadlock")
+        .to_string();
+    let expected = "process 0 waits in \"next\" of \"Main\" for any of its nonblocking receives";
+    assert!(error.contains(expected), "{error}");
 }
 
 #[test]
@@ -107,6 +162,7 @@ fn the_engine_is_told() {
     assert_eq!(choice(&eager, &crowded), EngineChoice::Oversubscribed);
     let waited = ring("3", NEXT, WAITED);
     assert_eq!(choice(&waited, &machine()), EngineChoice::Operations);
+    assert_eq!(choice(&eager, &noisy()), EngineChoice::Noise);
     let mut small = machine();
     small.inter.rendezvous_bytes = 7;
     small.intra.rendezvous_bytes = 7;

@@ -4,11 +4,13 @@
 //! The rules: an operation begins when what it waits for has ended (`requires`) or begun (`irequires`), and its processor is free; a
 //! send needs its interface too. What finds them busy comes back when they are free, in its old order. Of two events of one
 //! nanosecond the one that was scheduled first is first. A message takes the processor and interface of its receive, the first ones
-//! where none is posted. Costs are those of the table in `loggp`, as numbers written out here.
+//! where none is posted. A calculation is lengthened by the interruptions that begin in it. Costs are those of the table in `loggp`, as numbers written out here.
 
 use mastermind_simulation::engine::simulate_schedule;
 use mastermind_simulation::goal::read_goal;
 use mastermind_simulation::machine::{Link, Machine, Rendezvous};
+
+use crate::noise;
 
 /// Numbers that look random, the same each time (a linear congruential generator with Knuth's constants).
 struct Random(u64);
@@ -148,6 +150,11 @@ fn machine(random: &mut Random) -> Machine {
         processors: 1 + random.below(3) as u32,
         intra: link(500, 0.5, rendezvous),
         inter: link(2500, 1.5, rendezvous),
+        noise: random.one_in(3).then(|| {
+            let every_ns = 1 + random.below(300_000);
+            let (share, seed) = (random.below(50), random.below(9));
+            noise::noise(every_ns, share, seed, random.below(6))
+        }),
         ..Machine::default()
     }
 }
@@ -320,7 +327,11 @@ impl<'a> Naive<'a> {
                 self.post(at, rank, op);
                 return Ok(());
             }
-            What::Calc => self.occupy(at, rank, it.cpu, it.size)?,
+            What::Calc => {
+                let processor = (rank as u32, it.cpu as u32);
+                let end = noise::end_ns(self.machine, processor, at, it.size);
+                self.occupy(at, rank, it.cpu, end - at)?
+            }
             What::Send => {
                 let free = self.states[rank].sending[it.nic];
                 if free > at {

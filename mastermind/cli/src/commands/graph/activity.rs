@@ -134,9 +134,23 @@ fn step(element: &Element) -> Step {
             say("bytes", bytes.to_string());
             if *blocking { "send" } else { "isend" }
         }
-        ElementKind::Receive { from, blocking, .. } => {
+        ElementKind::Receive {
+            from,
+            blocking,
+            sender,
+            ..
+        } => {
             say("from", from.to_string());
+            if let Some(sender) = sender {
+                say("sender", sender.clone());
+            }
             if *blocking { "recv" } else { "irecv" }
+        }
+        ElementKind::WaitAny { sender } => {
+            if let Some(sender) = sender {
+                say("sender", sender.clone());
+            }
+            "waitany"
         }
         ElementKind::Collective(collective) => {
             if collective.kind.has_root() {

@@ -2,7 +2,7 @@
 
 use crate::engine::error::{BoxedError, SimulationError};
 use crate::engine::limits::{MAX_COST_S, MAX_TIMELESS_STEPS, ROUNDS, nanoseconds, rounds_of};
-use crate::engine::programs::process::WaitState;
+use crate::engine::programs::process::{Completions, WaitState};
 use crate::engine::programs::run::Engine;
 use crate::events::NEVER;
 use crate::events::messages::{ANY_TAG, ANYBODY, Load, Message, NIL};
@@ -96,9 +96,10 @@ impl Engine<'_> {
                     }
                     at += 1;
                 }
-                operation @ Operation::Receive { from, .. } => {
+                operation @ Operation::Receive { from, sender, .. } => {
                     let from = self.value_of(process, from);
                     if from == NOBODY {
+                        self.tell_sender(process, *sender, NOBODY);
                         at += 1;
                         continue;
                     }
@@ -123,6 +124,24 @@ impl Engine<'_> {
                         break NEVER;
                     }
                     self.count(process, *element, calls(*mode), 0);
+                    if let Some(completions) = self.completions_of(process, *mode) {
+                        completions.senders.clear();
+                    }
+                    at += 1;
+                }
+                Operation::WaitAny { sender, element } => {
+                    let completions = self.completions.get_mut(process as usize);
+                    let (first, n_open) = completions.map_or((None, 0), |completions| {
+                        (completions.senders.pop_front(), completions.n_open)
+                    });
+                    self.count(process, *element, 1, 0);
+                    let p = &mut self.processes[process as usize];
+                    if first.is_none() && n_open > 0 {
+                        p.since = p.processor;
+                        p.wait_state = WaitState::Pending;
+                        break NEVER;
+                    }
+                    self.tell_sender(process, *sender, first.map_or(NOBODY, f64::from));
                     at += 1;
                 }
                 Operation::End => {
@@ -172,6 +191,7 @@ impl Engine<'_> {
             mode,
             collective,
             element,
+            sender,
             ..
         } = operation
         else {
@@ -203,6 +223,10 @@ impl Engine<'_> {
             let message = *self.pool.get(found);
             self.pool.release(found);
             if message.load.part() == MessagePart::Eager {
+                self.tell_sender(process, *sender, f64::from(message.peer));
+                if let Some(completions) = self.completions_of(process, mode) {
+                    completions.senders.push_back(message.peer);
+                }
                 return Ok(true);
             }
             self.answer_request(process, &message, mode, now, tie_break);
@@ -218,6 +242,9 @@ impl Engine<'_> {
             return Ok(false);
         }
         p.pending[usize::from(mode == Mode::Internal)] += 1;
+        if let Some(completions) = self.completions_of(process, mode) {
+            completions.n_open += 1;
+        }
         if found == NIL && !self.post_in_line(process, (peer, tag), mode) {
             let receive = Message {
                 at: now,
@@ -234,6 +261,21 @@ impl Engine<'_> {
                 .append(&mut self.pool, process, last, index);
         }
         Ok(true)
+    }
+
+    /// Gives a variable the rank that a message came from.
+    #[inline]
+    pub(crate) fn tell_sender(&mut self, process: u32, sender: Option<u32>, rank: f64) {
+        if let Some(slot) = sender {
+            self.slots[process as usize * self.width + slot as usize] = rank;
+        }
+    }
+
+    /// What a wait for any may take, where the program has such and it may be for a receive of this mode.
+    #[inline]
+    pub(crate) fn completions_of(&mut self, process: u32, mode: Mode) -> Option<&mut Completions> {
+        let completions = self.completions.get_mut(process as usize);
+        completions.filter(|_| mode == Mode::Nonblocking)
     }
 
     /// Posts a nonblocking receive in the line of a process; whether there was room, and none waits that did not find it.
@@ -306,6 +348,10 @@ impl Engine<'_> {
     /// Occupies the processor with work.
     #[inline]
     fn take(&mut self, process: u32, operation: &Operation, time_ns: u64, now: u64) {
+        let time_ns = match &self.machine.noise {
+            None => time_ns,
+            Some(noise) => noise.lengthened_ns((process, 0), now, time_ns),
+        };
         let p = &mut self.processes[process as usize];
         p.processor = now + time_ns;
         p.work += time_ns;

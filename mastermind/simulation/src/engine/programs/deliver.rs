@@ -112,11 +112,11 @@ impl Engine<'_> {
                 if link.rendezvous == Rendezvous::Fetched {
                     self.send_fetched(process, &message);
                 }
-                self.received(process, message.load.receiver(), now, message.tie_break)
+                self.received(process, message.load.receiver(), &message)
             }
             MessagePart::Fetched => {
                 self.pool.release(index);
-                self.received(process, message.load.sender(), now, message.tie_break)
+                self.complete(process, message.load.sender(), now, message.tie_break)
             }
             MessagePart::ClearToSend => {
                 self.pool.release(index);
@@ -162,7 +162,7 @@ impl Engine<'_> {
             self.answer_request(process, &message, mode, message.at, message.tie_break);
             return Ok(());
         }
-        self.received(process, mode, message.at, message.tie_break)
+        self.received(process, mode, &message)
     }
 
     /// Answers a request to send: its receive is posted.
@@ -221,27 +221,32 @@ impl Engine<'_> {
             ..*answer
         };
         self.post(answer.peer, data);
-        match answer.load.sender() {
-            Mode::Blocking => self.resume(process, answer.at, answer.tie_break),
-            mode => self.complete(process, mode, answer.at, answer.tie_break),
-        }
+        self.complete(process, answer.load.sender(), answer.at, answer.tie_break)
     }
 
-    /// A message of a process is over.
-    fn received(
-        &mut self,
-        process: u32,
-        mode: Mode,
-        now: u64,
-        tie_break: TieBreak,
-    ) -> Result<(), BoxedError> {
-        match mode {
-            Mode::Blocking => self.resume(process, now, tie_break),
-            mode => self.complete(process, mode, now, tie_break),
+    /// A message is there whose receive waits so.
+    fn received(&mut self, process: u32, mode: Mode, message: &Message) -> Result<(), BoxedError> {
+        let operations = self.operations;
+        let p = &self.processes[process as usize];
+        let (operation, wait_state) = (&operations[p.at as usize], p.wait_state);
+        if let (Mode::Blocking, Operation::Receive { sender, .. }) = (mode, operation) {
+            self.tell_sender(process, *sender, f64::from(message.peer));
         }
+        if let Some(completions) = self.completions_of(process, mode) {
+            completions.n_open -= 1;
+            completions.senders.push_back(message.peer);
+            if let (WaitState::Pending, Operation::WaitAny { sender, .. }) = (wait_state, operation)
+            {
+                completions.senders.pop_front();
+                self.tell_sender(process, *sender, f64::from(message.peer));
+                self.processes[process as usize].pending[0] -= 1;
+                return self.resume(process, message.at, message.tie_break);
+            }
+        }
+        self.complete(process, mode, message.at, message.tie_break)
     }
 
-    /// A nonblocking operation is complete.
+    /// An operation that may have been waited for is complete.
     fn complete(
         &mut self,
         process: u32,
@@ -249,6 +254,9 @@ impl Engine<'_> {
         now: u64,
         tie_break: TieBreak,
     ) -> Result<(), BoxedError> {
+        if mode == Mode::Blocking {
+            return self.resume(process, now, tie_break);
+        }
         let p = &mut self.processes[process as usize];
         let which = usize::from(mode == Mode::Internal);
         p.pending[which] -= 1;
@@ -257,6 +265,9 @@ impl Engine<'_> {
             Operation::Wait { mode: waited, .. } if *waited == mode
         );
         if p.wait_state == WaitState::Pending && p.pending[which] == 0 && waited {
+            if let Some(completions) = self.completions_of(process, mode) {
+                completions.senders.clear();
+            }
             return self.resume(process, now, tie_break);
         }
         Ok(())
@@ -269,7 +280,8 @@ impl Engine<'_> {
         let elapsed = p.processor - p.since;
         if let Operation::Send { element, .. }
         | Operation::Receive { element, .. }
-        | Operation::Wait { element, .. } = &self.operations[p.at as usize]
+        | Operation::Wait { element, .. }
+        | Operation::WaitAny { element, .. } = &self.operations[p.at as usize]
         {
             self.count(process, *element, 0, elapsed);
         }

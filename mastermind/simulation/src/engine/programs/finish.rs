@@ -3,7 +3,7 @@
 use crate::engine::error::{Blocked, SimulationError};
 use crate::engine::outcome::{Count, Outcome, ProcessResult};
 use crate::engine::programs::horizon::Horizons;
-use crate::engine::programs::process::{Process, WaitState};
+use crate::engine::programs::process::{Completions, Process, WaitState};
 use crate::engine::programs::run::Engine;
 use crate::engine::programs::wake::Mailboxes;
 use crate::events::messages::ANYBODY;
@@ -64,6 +64,7 @@ impl Engine<'_> {
             + self.calendar.bytes()
             + self.mailboxes.as_ref().map_or(0, Mailboxes::bytes)
             + self.posted_lines.capacity() * size_of::<PostedReceives>()
+            + self.completions.capacity() * size_of::<Completions>()
             + self.horizons.as_ref().map_or(0, Horizons::bytes)
     }
 
@@ -81,6 +82,9 @@ impl Engine<'_> {
             Operation::Wait { element, mode } => {
                 let pending = p.pending[usize::from(*mode == Mode::Internal)];
                 (*element, format!("{pending} nonblocking operations"))
+            }
+            Operation::WaitAny { element, .. } => {
+                (*element, "any of its nonblocking receives".into())
             }
             _ => (0, "nothing that is known".into()),
         };

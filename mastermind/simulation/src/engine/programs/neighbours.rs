@@ -207,6 +207,12 @@ impl Analysis {
                         changed |= analysis.add(*counter, counted(count));
                         changed |= analysis.add(*limit, None);
                     }
+                    Operation::Receive {
+                        sender: Some(slot), ..
+                    }
+                    | Operation::WaitAny {
+                        sender: Some(slot), ..
+                    } => changed |= analysis.add(*slot, None),
                     _ => {}
                 }
             }

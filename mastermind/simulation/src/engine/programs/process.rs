@@ -1,5 +1,7 @@
 //! The state of one process.
 
+use std::collections::VecDeque;
+
 use crate::events::NEVER;
 use crate::events::messages::NIL;
 use crate::events::tie_break::TieBreak;
@@ -56,6 +58,15 @@ pub(crate) struct Process {
     /// Nonblocking operations that are not complete, and those inside a collective.
     pub(crate) pending: [u16; 2],
     pub(crate) wait_state: WaitState,
+}
+
+/// The nonblocking receives of a process, where its program waits for any of them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Completions {
+    /// How many are not complete.
+    pub(crate) n_open: u32,
+    /// The senders of those that are complete and that no wait took, in order.
+    pub(crate) senders: VecDeque<u32>,
 }
 
 impl Process {

@@ -6,7 +6,7 @@ use crate::engine::outcome::{Count, EngineChoice, Outcome, Progress, Slice};
 use crate::engine::programs::eager;
 use crate::engine::programs::horizon::Horizons;
 use crate::engine::programs::neighbours::{is_eager, neighbours};
-use crate::engine::programs::process::Process;
+use crate::engine::programs::process::{Completions, Process};
 use crate::engine::programs::wake::Mailboxes;
 use crate::events::NEVER;
 use crate::events::calendar::Calendar;
@@ -46,12 +46,15 @@ pub fn simulate_with(
 ) -> Result<Outcome, SimulationError> {
     let (is_oversubscribed, lookahead_ns) = window(program, machine);
     if !is_oversubscribed
+        && machine.noise.is_none()
         && let Some(ended) = eager::run(program, machine, lookahead_ns, limits, progress)
     {
         return ended.map_err(SimulationError::from);
     }
     let choice = if is_oversubscribed {
         EngineChoice::Oversubscribed
+    } else if machine.noise.is_some() {
+        EngineChoice::Noise
     } else if !is_eager(program, machine) {
         EngineChoice::Rendezvous
     } else if neighbours(program, machine).is_none() {
@@ -173,6 +176,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) mailboxes: Option<Mailboxes>,
     /// By process, where receives may be nonblocking; empty otherwise.
     pub(crate) posted_lines: Vec<PostedReceives>,
+    /// By process, where the program waits for any of its receives; empty otherwise.
+    pub(crate) completions: Vec<Completions>,
     /// By process and element.
     pub(crate) counts: Vec<Count>,
     pub(crate) messages: u64,
@@ -196,9 +201,17 @@ impl<'a> Engine<'a> {
         } else {
             n
         };
+        if is_oversubscribed && machine.noise.is_some() {
+            let processors = machine.processors;
+            return Err(SimulationError::Noise {
+                per_node,
+                processors,
+            });
+        }
         let width = program.slots as usize;
         let is_nonblocking = |operation: &Operation| matches!(operation, Operation::Receive { mode, .. } if *mode != Mode::Blocking);
         let has_nonblocking = program.operations.iter().any(is_nonblocking);
+        let is_wait_any = |operation: &Operation| matches!(operation, Operation::WaitAny { .. });
         let is_lazy = !is_oversubscribed && is_eager(program, machine);
         let links = [&machine.intra, &machine.inter];
         let least_receive_ns = links.map(|link| link.receive_overhead_ns).into_iter().min();
@@ -227,6 +240,11 @@ impl<'a> Engine<'a> {
             mailboxes: is_lazy.then(|| Mailboxes::new(n, least_receive_ns.unwrap_or(0))),
             posted_lines: if has_nonblocking {
                 vec_of(PostedReceives::default(), n)
+            } else {
+                Vec::new()
+            },
+            completions: if program.operations.iter().any(is_wait_any) {
+                vec![Completions::default(); n]
             } else {
                 Vec::new()
             },

@@ -18,6 +18,8 @@ pub(super) struct Ended {
     pub(super) finish_ns: u64,
     /// Processor time of messages, nanoseconds.
     pub(super) overhead_ns: u64,
+    /// By how much noise lengthened its calculations, nanoseconds.
+    pub(super) noise_ns: u64,
 }
 
 /// What came of a schedule.
@@ -52,9 +54,10 @@ pub(super) fn outcome_of(
             waiting,
             finish_ns,
             overhead_ns,
+            noise_ns,
             ..
         } = ended(rank);
-        let (mut work_ns, mut n_work) = (0, 0);
+        let (mut work_ns, mut n_work) = (noise_ns, 0);
         for at in part.first_op..part.first_op + part.ops as usize {
             let (kind, size) = schedule.ops.kind_and_size(at);
             outcome.operations[kind as usize] += 1;
@@ -130,6 +133,7 @@ impl Run<'_, '_> {
                 waiting: state.waiting,
                 finish_ns,
                 overhead_ns: state.overhead_ns,
+                noise_ns: self.noise_ns.get(rank).copied().unwrap_or(0),
             }
         };
         let outcome = outcome_of(&self.schedule, &self.pool, self.received_ns, ended)?;

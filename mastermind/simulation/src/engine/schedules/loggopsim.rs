@@ -43,6 +43,10 @@ impl Parameters {
                 expected,
             })
         };
+        if let Some(noise) = machine.noise {
+            let found = format!("once in {} ns", noise.every_ns);
+            return refuse("noise", found, "none");
+        }
         let link: &Link = &machine.inter;
         if machine.intra != machine.inter && machine.processors > 1 {
             let found = "another link inside of a node".to_owned();
@@ -421,6 +425,7 @@ impl<'s, 't> Run<'s, 't> {
                 waiting: self.waiting[rank],
                 finish_ns: processors.iter().copied().max().unwrap_or(0),
                 overhead_ns: self.overhead_ns[rank],
+                noise_ns: 0,
             }
         };
         let outcome = outcome_of(self.schedule, &self.pool, self.received_ns, ended)?;

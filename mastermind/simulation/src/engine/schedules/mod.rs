@@ -300,6 +300,8 @@ struct Run<'a, 't> {
     several: Vec<Several>,
     /// Overhead of what came.
     received_ns: u64,
+    /// By rank, where there is noise: by how much it lengthened calculations.
+    noise_ns: Vec<u64>,
     pool: matching::Pool,
     queue: Queue,
     lines: DeferredEvents,
@@ -348,6 +350,7 @@ impl<'a, 't> Run<'a, 't> {
             machine,
             per_node: n.div_ceil(nodes.max(1)).max(1),
             received_ns: 0,
+            noise_ns: machine.noise.map_or(Vec::new(), |_| vec![0; ranks.len()]),
             ranks,
             several,
             pool: matching::Pool::default(),
@@ -492,7 +495,12 @@ impl<'a, 't> Run<'a, 't> {
         }
         self.release_begin(rank, op, at);
         if it.kind == Kind::Calc {
-            let end = at.saturating_add(it.size);
+            let mut end = at.saturating_add(it.size);
+            if let Some(noise) = &self.machine.noise {
+                let time_ns = noise.lengthened_ns((rank, u32::from(it.cpu)), at, it.size);
+                self.noise_ns[rank as usize] += time_ns - it.size;
+                end = at.saturating_add(time_ns);
+            }
             *self.processor(rank, it.cpu) = end;
             self.slices.add(Kind::Calc, rank, at, end);
             self.complete(rank, op, end);

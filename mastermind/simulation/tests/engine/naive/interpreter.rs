@@ -10,6 +10,11 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use mastermind_simulation::machine::{Link, Machine, Rendezvous};
 
+use crate::noise;
+
+/// In the place of a rank: whom the latest message came from whose sender was asked for.
+pub const SENDER: u32 = u32::MAX;
+
 /// Who waits for the end of an operation: the process at once, or its next wait of the same class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
@@ -33,6 +38,8 @@ pub enum Step {
         class: Class,
     },
     Wait(Class),
+    /// Waits for the next of the receives that are not blocking.
+    WaitAny,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,6 +100,11 @@ pub struct Naive<'a> {
     /// By process and class.
     pending: Vec<[u32; 3]>,
     waits: Vec<Option<Class>>,
+    /// Receives that are not blocking and not complete; the senders of those that are and that no wait took.
+    open: Vec<u32>,
+    complete: Vec<VecDeque<u32>>,
+    waits_for_any: Vec<bool>,
+    senders: Vec<u32>,
     events: BinaryHeap<Reverse<Inserted>>,
     inserted: u64,
 }
@@ -113,6 +125,10 @@ impl<'a> Naive<'a> {
             posted: (0..size).map(|_| Vec::new()).collect(),
             pending: vec![[0; 3]; size],
             waits: vec![None; size],
+            open: vec![0; size],
+            complete: vec![VecDeque::new(); size],
+            waits_for_any: vec![false; size],
+            senders: vec![0; size],
             events: BinaryHeap::new(),
             inserted: 0,
         }
@@ -144,6 +160,19 @@ impl<'a> Naive<'a> {
                 Some(Step::Wait(class)) => {
                     if self.pending[i][*class as usize] > 0 {
                         self.waits[i] = Some(*class);
+                        return;
+                    }
+                    if *class == Class::Program {
+                        self.complete[i].clear();
+                    }
+                    self.steps[i].pop_front();
+                    continue;
+                }
+                Some(Step::WaitAny) => {
+                    if let Some(from) = self.complete[i].pop_front() {
+                        self.senders[i] = from;
+                    } else if self.open[i] > 0 {
+                        self.waits_for_any[i] = true;
                         return;
                     }
                     self.steps[i].pop_front();
@@ -185,6 +214,11 @@ impl<'a> Naive<'a> {
         if let Some(found) = self.early_of(i, from, tag) {
             let message = self.early[i].remove(found);
             complete = message.part == Part::Eager;
+            if complete && class == Class::Program {
+                self.complete[i].push_back(message.from);
+            } else if complete && class == Class::Blocking {
+                self.senders[i] = message.from;
+            }
             if !complete {
                 self.acknowledge(i, message, class, now, made);
             }
@@ -196,6 +230,7 @@ impl<'a> Naive<'a> {
             return false;
         }
         self.pending[i][class as usize] += u32::from(!complete);
+        self.open[i] += u32::from(!complete && class == Class::Program);
         self.steps[i].pop_front();
         true
     }
@@ -231,8 +266,9 @@ impl<'a> Naive<'a> {
     fn own(&mut self, i: usize, now: u64, made: Made) {
         match self.steps[i][0] {
             Step::Work(ns) => {
-                self.processor[i] = now + ns;
-                self.work[i] += ns;
+                let end = noise::end_ns(self.machine, (i as u32, 0), now, ns);
+                self.processor[i] = end;
+                self.work[i] += end - now;
             }
             Step::Send {
                 to,
@@ -240,6 +276,7 @@ impl<'a> Naive<'a> {
                 tag,
                 class,
             } => {
+                let to = if to == SENDER { self.senders[i] } else { to };
                 let link = self.link(i, to);
                 let asks = bytes > link.rendezvous_bytes;
                 let mut occupied = link.send_overhead_ns;
@@ -271,7 +308,7 @@ impl<'a> Naive<'a> {
                 }
                 return;
             }
-            Step::Wait(_) => unreachable!("waits are not events"),
+            Step::Wait(_) | Step::WaitAny => unreachable!("waits are not events"),
         }
         self.steps[i].pop_front();
         self.next(i, now, made);
@@ -329,7 +366,7 @@ impl<'a> Naive<'a> {
                     };
                     self.send(i, message.from, self.processor[i], then(made, now), told);
                 }
-                self.done(i, message.receiver, now, made);
+                self.received(i, message.receiver, message.from, now, made);
             }
             Part::Fetched => self.done(i, message.sender, now, made),
             Part::Acknowledge => {
@@ -357,10 +394,29 @@ impl<'a> Naive<'a> {
                 if message.part == Part::Request {
                     self.acknowledge(i, message, class, now, made);
                 } else {
-                    self.done(i, class, now, made);
+                    self.received(i, class, message.from, now, made);
                 }
             }
         }
+    }
+
+    /// A message is there for a receive.
+    fn received(&mut self, i: usize, class: Class, from: u32, now: u64, made: &Made) {
+        match class {
+            Class::Blocking => self.senders[i] = from,
+            Class::Collective => {}
+            Class::Program => {
+                self.open[i] -= 1;
+                self.complete[i].push_back(from);
+            }
+        }
+        if self.waits_for_any[i] && class == Class::Program {
+            self.pending[i][class as usize] -= 1;
+            self.waits_for_any[i] = false;
+            self.next(i, now, made.clone());
+            return;
+        }
+        self.done(i, class, now, made);
     }
 
     /// An operation of a process is complete.
@@ -372,6 +428,9 @@ impl<'a> Naive<'a> {
             }
         }
         self.waits[i] = None;
+        if class == Class::Program {
+            self.complete[i].clear();
+        }
         self.steps[i].pop_front();
         self.next(i, now, made.clone());
     }

@@ -11,6 +11,7 @@ use mastermind_simulation::machine::{Link, Machine, Pieces, Queue, Rendezvous};
 use proptest::prelude::*;
 
 use crate::engine::common::outcome;
+use crate::noise::noise;
 use interpreter::{Naive, Step};
 use lines::line;
 use random::{model, round};
@@ -40,13 +41,17 @@ fn machine() -> impl Strategy<Value = Machine> {
         Just(Queue::Fcfs),
         (1..9000_u64).prop_map(|quantum_ns| Queue::RoundRobin { quantum_ns })
     ];
-    (1..7_u32, 7..14_u32, queue, link(), link()).prop_map(
-        |(nodes, processors, queue, intra, inter)| Machine {
+    let noise = (1..30_000_u64, 0..50_u64, 0..9_u64, 0..6_u64)
+        .prop_map(|(every_ns, share, seed, kind)| noise(every_ns, share, seed, kind));
+    let noise = prop::option::weighted(0.25, noise);
+    (1..7_u32, 7..14_u32, queue, (link(), link()), noise).prop_map(
+        |(nodes, processors, queue, (intra, inter), noise)| Machine {
             nodes: Some(nodes),
             processors,
             queue,
             intra,
             inter,
+            noise,
             ..Machine::default()
         },
     )

@@ -18,6 +18,16 @@ pub enum Round {
     Pairs { bytes: u64 },
     /// All send to the first, which takes them in no order.
     Gather { bytes: u64 },
+    /// All ask the first, which answers whoever it was.
+    Answers { bytes: u64, answer: u64 },
+    /// Messages of those before, that are taken as they come, and answered.
+    Any {
+        messages: u32,
+        bytes: u64,
+        work: u64,
+        /// Whether the receives are from any.
+        is_from_any: bool,
+    },
     Collective {
         kind: &'static str,
         root: u32,
@@ -78,8 +88,9 @@ fn collective(k: usize, kind: &str, root: u32, bytes: u64, group: Option<Grid>) 
 
 /// The text of a model.
 pub fn model(rounds: &[Round]) -> String {
-    let mut text =
-        String::from("[model]\nname = \"m\"\nmain = \"Main\"\n[activities.Main]\nflow = [\n");
+    let mut text = String::from(
+        "[model]\nname = \"m\"\nmain = \"Main\"\n[globals]\nwho = 0\n[activities.Main]\nflow = [\n",
+    );
     for (k, round) in rounds.iter().enumerate() {
         let _ = match round {
             Round::Work {
@@ -122,6 +133,46 @@ pub fn model(rounds: &[Round]) -> String {
                    {{ loop = "{k}", count = "process == 0 ? processes - 1 : 0", body = [{{ recv = "h", from = "any", tag = {} }}] }},"#,
                 100 + k,
                 100 + k
+            ),
+            Round::Answers { bytes, answer } => writeln!(
+                text,
+                r#"{{ send = "ask {k}", to = "process == 0 ? none : 0", bytes = {bytes}, tag = {asked} }},
+                   {{ loop = "{k}", count = "process == 0 ? processes - 1 : 0", body = [
+                       {{ recv = "asked", from = "any", tag = {asked}, sender = "who" }},
+                       {{ send = "answer", to = "who", bytes = {answer}, tag = {back} }},
+                   ] }},
+                   {{ recv = "answered {k}", from = "process == 0 ? none : 0", tag = {back} }},"#,
+                asked = 200 + k,
+                back = 300 + k
+            ),
+            Round::Any {
+                messages,
+                bytes,
+                work,
+                is_from_any,
+            } => writeln!(
+                text,
+                r#"{{ loop = "begin {k}", count = {messages}, variable = "i", body = [{{ irecv = "b", from = "{from}", tag = {tag} }}] }},
+                   {{ loop = "send {k}", count = {messages}, variable = "i", body = [
+                       {{ isend = "c", to = "(process + i + 1) % processes", bytes = "{bytes} + i", tag = {tag} }},
+                   ] }},
+                   {{ loop = "take {k}", count = {messages}, body = [
+                       {{ waitany = "next", sender = "who" }},
+                       {{ action = "handle", cost = "ns({work})" }},
+                       {{ send = "back", to = "who", bytes = 8, tag = {back} }},
+                   ] }},
+                   {{ waitany = "none left {k}" }},
+                   {{ wait = "rest {k}" }},
+                   {{ loop = "take back {k}", count = {messages}, variable = "i", body = [
+                       {{ recv = "d", from = "(process + i + 1) % processes", tag = {back} }},
+                   ] }},"#,
+                from = if *is_from_any {
+                    "any"
+                } else {
+                    "(process - i - 1) % processes"
+                },
+                tag = 400 + k,
+                back = 500 + k
             ),
             Round::Collective {
                 kind,
@@ -176,6 +227,10 @@ pub fn round() -> impl Strategy<Value = Round> {
         3 => shift.prop_map(|(shift, bytes, times)| Round::Shift { shift, bytes, times }),
         1 => bytes().prop_map(|bytes| Round::Pairs { bytes }),
         1 => bytes().prop_map(|bytes| Round::Gather { bytes }),
+        1 => (bytes(), bytes()).prop_map(|(bytes, answer)| Round::Answers { bytes, answer }),
+        2 => (1..6_u32, bytes(), 0..20_000_u64, any::<bool>()).prop_map(
+            |(messages, bytes, work, is_from_any)| Round::Any { messages, bytes, work, is_from_any },
+        ),
         4 => (kind, 0..6_u32, bytes(), group)
             .prop_map(|(kind, root, bytes, group)| Round::Collective { kind, root, bytes, group }),
         1 => region.prop_map(|(threads, factor, modulus, locked)| Round::Region {

@@ -2,7 +2,7 @@
 
 use mastermind_simulation::machine::Machine;
 
-use super::interpreter::{Class, Step};
+use super::interpreter::{Class, SENDER, Step};
 use super::random::{Grid, Round};
 use super::threads;
 
@@ -78,6 +78,34 @@ pub fn steps(rounds: &[Round], rank: u32, n: u32, machine: &Machine) -> Vec<Step
                     steps.extend(vec![any; n as usize - 1]);
                 }
             }
+            Round::Answers { bytes, answer } => {
+                let (tag, back) = (200 + k as i32, 300 + k as i32);
+                if rank > 0 {
+                    steps.push(send(0, bytes, tag));
+                    steps.push(receive(0, back));
+                } else {
+                    let asked = Step::Receive {
+                        from: None,
+                        tag,
+                        class: Class::Blocking,
+                    };
+                    for _ in 1..n {
+                        steps.extend([asked, send(SENDER, answer, back)]);
+                    }
+                }
+            }
+            Round::Any {
+                messages,
+                bytes,
+                work,
+                is_from_any,
+            } => any_of(
+                &mut steps,
+                k as i32,
+                (rank, n),
+                (messages, bytes, work),
+                is_from_any,
+            ),
             Round::Collective {
                 kind,
                 root,
@@ -115,6 +143,36 @@ pub fn steps(rounds: &[Round], rank: u32, n: u32, machine: &Machine) -> Vec<Step
         }
     }
     steps
+}
+
+/// Messages from those before, taken as they come, each with an answer of 8 bytes.
+fn any_of(
+    steps: &mut Vec<Step>,
+    k: i32,
+    (rank, n): (u32, u32),
+    (messages, bytes, work): (u32, u64, u64),
+    is_from_any: bool,
+) {
+    let (tag, back) = (400 + k, 500 + k);
+    let before = |i: u32| (rank + n - i - 1) % n;
+    let behind = |i: u32| (rank + i + 1) % n;
+    steps.extend((0..messages).map(|i| Step::Receive {
+        from: (!is_from_any).then_some(before(i)),
+        tag,
+        class: Class::Program,
+    }));
+    steps.extend((0..messages).map(|i| Step::Send {
+        to: behind(i),
+        bytes: bytes + u64::from(i),
+        tag,
+        class: Class::Program,
+    }));
+    for _ in 0..messages {
+        steps.extend([Step::WaitAny, Step::Work(work), send(SENDER, 8, back)]);
+    }
+    // The last wait for any finds none; the next one may find sends that nobody has taken yet.
+    steps.extend([Step::WaitAny, Step::Wait(Class::Program)]);
+    steps.extend((0..messages).map(|i| receive(behind(i), back)));
 }
 
 /// A message that the process goes on after.

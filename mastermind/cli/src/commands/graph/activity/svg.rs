@@ -105,7 +105,7 @@ fn draw_step(body: &mut String, step: &Step, shape: &Shape, x: f64, y: f64) {
         "loop" | "while" | "parallel" | "critical" => draw_region(body, step, shape, x, y),
         _ => {
             let class = match step.kind {
-                "action" | "wait" => "action",
+                "action" | "wait" | "waitany" => "action",
                 "activity" => "activity",
                 _ => "message",
             };

@@ -175,6 +175,7 @@ fn step<'a>(operation: &'a Operation, machine: &Machine, directs: &[bool]) -> Op
             mode: Mode::Blocking,
             collective,
             element,
+            sender: None,
         } => Step::Receive {
             from: Operand::of(from),
             tag: constant_tag(tag, *collective)?,
