@@ -52,7 +52,35 @@ fn replay(scratch: &Scratch) -> Value {
         replayed["recorded"]["collectives"]
     );
     assert!(said.contains(&n), "{said}, expected{n}");
+    has_a_program(&replayed, scratch);
     replayed
+}
+
+/// The program model of the records has the messages of their schedule, and takes about as long.
+fn has_a_program(replayed: &Value, scratch: &Scratch) {
+    let machine = root()
+        .join("examples/sweep3d/machine.toml")
+        .display()
+        .to_string();
+    let words = ["transform", "records", "-o", "run.toml", "--force"];
+    let said = scratch.mastermind(&words).well();
+    assert!(said.starts_with("run.toml is written: "), "{said}");
+    let ranks = replayed["processes"].as_array().map_or(0, Vec::len);
+    let words = [
+        "simulate",
+        "run.toml",
+        "--machine",
+        &machine,
+        "--ranks",
+        &ranks.to_string(),
+        "--json",
+    ];
+    let simulated = document(&scratch.mastermind(&words).well());
+    let model = fs::read_to_string(scratch.path("run.toml")).expect("a model");
+    assert_eq!(simulated["messages"], replayed["messages"], "{model}");
+    let ns = |value: &Value| value["makespan_ns"].as_f64().expect("a number");
+    let ratio = ns(&simulated) / ns(replayed);
+    assert!((0.5..1.5).contains(&ratio), "{ratio}: {model}");
 }
 
 /// What the ranks computed is what they took, less what they spent in recorded communication.
@@ -150,7 +178,7 @@ fn records_without_calls_of_mpi_are_refused() {
         .mastermind(&["transform", "records", "-o", "crate"])
         .error();
     assert!(
-        error.contains("output \"crate\", expected a file that ends in .goal"),
+        error.contains("output \"crate\", expected a file that ends in .goal or .toml"),
         "{error}"
     );
     assert!(fs::metadata(scratch.path("crate")).is_err());

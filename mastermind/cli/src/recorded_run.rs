@@ -8,7 +8,9 @@ use anyhow::bail;
 use mastermind_records::definition::MPI_CLASS;
 use mastermind_records::{Log, Record, Run, Value, starts_or_ends};
 use mastermind_simulation::program::Collectives;
-use mastermind_simulation::replay::{RecordedCall, RecordedRank, Replay, is_communication, replay};
+use mastermind_simulation::replay::{
+    RecordedCall, RecordedProgram, RecordedRank, Replay, is_communication, program, replay,
+};
 
 use crate::commands::profile;
 
@@ -90,6 +92,18 @@ impl RecordedRun {
             crate::output::complain!("warning: {note}");
         }
         Ok(replay)
+    }
+
+    /// The program model that does the same; what it lacks is told.
+    ///
+    /// # Errors
+    /// The records of the ranks do not fit together, or what they do is no single program.
+    pub fn program(&self, name: &str) -> anyhow::Result<RecordedProgram> {
+        let program = program(name, &self.ranks)?;
+        for note in &program.notes {
+            crate::output::complain!("warning: {note}");
+        }
+        Ok(program)
     }
 
     /// How long the slowest rank took, nanoseconds.

@@ -7,6 +7,7 @@ mod goal;
 mod golden_transform;
 mod noise;
 mod programs;
+mod recorded_programs;
 mod replay;
 mod report;
 mod transformed;

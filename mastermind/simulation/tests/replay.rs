@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use mastermind_simulation::engine::{ScheduleOutcome, simulate_schedule};
+use mastermind_simulation::engine::{ProcessResult, ScheduleOutcome, simulate_schedule};
 use mastermind_simulation::goal::read_goal;
 use mastermind_simulation::machine::{Link, Machine};
 use mastermind_simulation::program::Collectives;
 use mastermind_simulation::replay::{RecordedCall, RecordedRank, Replay, ReplayError, replay};
 
 /// o 1500, L 2500, g 1000, G 1; no message asks first.
-fn machine() -> Machine {
+pub fn machine() -> Machine {
     let link = Link {
         rendezvous_bytes: 1 << 40,
         ..Link::default()
@@ -23,7 +23,7 @@ fn machine() -> Machine {
 }
 
 /// A call from `start` to `end`, microseconds, in `MPI_COMM_WORLD`.
-fn call(function: &str, (start, end): (u64, u64)) -> RecordedCall {
+pub fn call(function: &str, (start, end): (u64, u64)) -> RecordedCall {
     RecordedCall {
         function: Arc::from(function),
         start_ns: 1000 * start,
@@ -39,7 +39,7 @@ fn call(function: &str, (start, end): (u64, u64)) -> RecordedCall {
 }
 
 /// The same with a message.
-fn message(function: &str, times: (u64, u64), peer: u32, tag: u32) -> RecordedCall {
+pub fn message(function: &str, times: (u64, u64), peer: u32, tag: u32) -> RecordedCall {
     RecordedCall {
         bytes: 1,
         peer: Some(peer),
@@ -50,7 +50,7 @@ fn message(function: &str, times: (u64, u64), peer: u32, tag: u32) -> RecordedCa
 }
 
 /// The same that begins or completes requests.
-fn with(call: RecordedCall, request: u64, requests: u64) -> RecordedCall {
+pub fn with(call: RecordedCall, request: u64, requests: u64) -> RecordedCall {
     RecordedCall {
         request: Some(request),
         requests,
@@ -58,7 +58,7 @@ fn with(call: RecordedCall, request: u64, requests: u64) -> RecordedCall {
     }
 }
 
-fn ranks(calls: Vec<Vec<RecordedCall>>, span_us: (u64, u64)) -> Vec<RecordedRank> {
+pub fn ranks(calls: Vec<Vec<RecordedCall>>, span_us: (u64, u64)) -> Vec<RecordedRank> {
     let world: Vec<u32> = (0..calls.len() as u32).collect();
     let rank = |calls| RecordedRank {
         threads: vec![calls],
@@ -80,14 +80,16 @@ fn run(replay: &Replay) -> ScheduleOutcome {
     outcome
 }
 
-fn finishes(ranks: &[RecordedRank]) -> Vec<u64> {
+pub fn finishes(ranks: &[RecordedRank]) -> Vec<u64> {
+    let processes = replayed(ranks).into_iter();
+    processes.map(|process| process.finish_ns).collect()
+}
+
+/// What the ranks do of the schedule that a run becomes, without a note.
+pub fn replayed(ranks: &[RecordedRank]) -> Vec<ProcessResult> {
     let replay = made(ranks);
     assert_eq!(replay.notes, [""; 0]);
-    run(&replay)
-        .processes
-        .iter()
-        .map(|process| process.finish_ns)
-        .collect()
+    run(&replay).processes
 }
 
 #[test]

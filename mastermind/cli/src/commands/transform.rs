@@ -1,4 +1,4 @@
-//! `mastermind transform`: a program model as Rust source, a recorded run as a GOAL schedule.
+//! `mastermind transform`: a program model as Rust source, a recorded run as a GOAL schedule or a program model.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,15 +17,15 @@ use crate::recorded_run::{self, RecordedRun};
 use crate::session::model;
 use crate::session::sources::SIMULATION;
 
-/// Write Rust source for a program model, or a GOAL schedule for a recorded run.
+/// Write Rust source for a program model, or a GOAL schedule or a program model for a recorded run.
 #[derive(Args)]
 #[command(after_help = "Example: mastermind transform examples/sample/sample.puml -o sample")]
 pub struct Transform {
     /// The model: TOML with a [model] table, the same as JSON, or activity diagrams in PlantUML (.puml)
     /// or XMI (.uml, .xmi); or the record directory of a run with --mpi-events
     model: PathBuf,
-    /// Where to write the crate: Cargo.toml and src/main.rs; of a recorded run the schedule, a .goal
-    #[arg(short, long, value_name = "DIR|F.goal")]
+    /// Where to write the crate: Cargo.toml and src/main.rs; of a recorded run the schedule, a .goal, or the model, a .toml
+    #[arg(short, long, value_name = "DIR|F.goal|F.toml")]
     output: PathBuf,
     /// Fitted models that costs name, as fit writes them; the crate has a copy
     #[arg(long, value_name = "FILE")]
@@ -33,7 +33,7 @@ pub struct Transform {
     /// Take the shown formula of each model alone, not the median over all credible ones
     #[arg(long, requires = "models")]
     shown: bool,
-    /// Of a recorded run: whose algorithms its collectives are written by
+    /// Of a schedule of a recorded run: whose algorithms its collectives are written by
     #[arg(long, value_enum, default_value_t)]
     collectives: Library,
     #[command(flatten)]
@@ -71,7 +71,10 @@ impl Transform {
     /// be written.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         if recorded_run::is_one(&self.model) {
-            return self.schedule();
+            return match self.output.extension().is_some_and(|end| end == "toml") {
+                true => self.program(),
+                false => self.schedule(),
+            };
         }
         if self.collectives != Library::Basic {
             bail!(
@@ -121,6 +124,36 @@ impl Transform {
 }
 
 impl Transform {
+    /// Writes the program model of a recorded run.
+    ///
+    /// # Errors
+    /// The records cannot be read, or are of no single program; the output is there already.
+    fn program(&self) -> anyhow::Result<ExitCode> {
+        if self.collectives != Library::Basic {
+            bail!(
+                "cannot transform run \"{}\": --collectives is for schedules, expected none; the machine says whose algorithms a model takes",
+                self.model.display()
+            );
+        }
+        self.force.check([Some(&*self.output)], false)?;
+        let run = RecordedRun::read(&self.model)?;
+        let name = self
+            .output
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy();
+        let program = run.program(&name)?;
+        self.force.write("model", &self.output, program.toml)?;
+        output::line(format!(
+            "{} is written: {} elements for {} ranks; the run took {:.6} ms",
+            self.output.display(),
+            program.elements,
+            run.ranks.len(),
+            run.longest_ns() as f64 / 1e6
+        ));
+        Ok(ExitCode::SUCCESS)
+    }
+
     /// Writes the schedule of a recorded run.
     ///
     /// # Errors
@@ -129,7 +162,7 @@ impl Transform {
         let is_schedule = self.output.extension().is_some_and(|end| end == "goal");
         if !is_schedule && self.output != Path::new("-") {
             bail!(
-                "cannot transform run \"{}\": output \"{}\", expected a file that ends in .goal",
+                "cannot transform run \"{}\": output \"{}\", expected a file that ends in .goal or .toml",
                 self.model.display(),
                 self.output.display()
             );

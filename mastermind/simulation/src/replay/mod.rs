@@ -6,6 +6,7 @@
 //! rank.rs        the calls of a rank as operations that wait for each other
 //! messages.rs    the send of each receive
 //! goal.rs        all of it as the text of a GOAL schedule
+//! program.rs     instead of those: the run as a program model, by folding.rs and rank_expressions.rs
 //! ```
 //!
 //! Point-to-point messages go where they went, in the order in which MPI matched them. A collective is the messages that
@@ -18,13 +19,17 @@
 
 mod call;
 mod collectives;
+mod folding;
 mod goal;
 mod messages;
+mod program;
 mod rank;
+mod rank_expressions;
 
 use std::collections::BTreeMap;
 
 pub use call::{RecordedCall, is_communication};
+pub use program::{RecordedProgram, program};
 
 use crate::program::Collectives;
 use collectives::Groups;
@@ -89,6 +94,36 @@ pub enum ReplayError {
         /// What the records say.
         bytes: u64,
     },
+    /// A program model has one flow a process.
+    #[error(
+        "cannot write run as a program: {threads} threads of rank {rank} call MPI, expected one; a schedule (.goal) can hold them"
+    )]
+    Threads {
+        /// The rank.
+        rank: usize,
+        /// How many.
+        threads: usize,
+    },
+    /// What differs from rank to rank is no expression of the rank.
+    #[error(
+        "cannot write run as a program: no pattern in the ranks or sizes of a {element} of {ranks} ranks, expected one, or at most {} ranks; a schedule (.goal) can hold them",
+        rank_expressions::MAX_TABLE
+    )]
+    NoPattern {
+        /// What they do.
+        element: String,
+        /// Ranks.
+        ranks: usize,
+    },
+    /// A run that does not repeat itself.
+    #[error(
+        "cannot write run as a program: {elements} calls that are no rounds of loops, expected at most {}; a schedule (.goal) can hold them",
+        program::MAX_ELEMENTS
+    )]
+    TooManyElements {
+        /// How many.
+        elements: usize,
+    },
     /// Ranks call different collectives at the same place.
     #[error(
         "cannot replay run: collective {number} of the communicator with ranks {members} is {found} in rank {rank}, expected \
@@ -110,6 +145,19 @@ pub enum ReplayError {
     },
 }
 
+/// # Errors
+/// [`ReplayError::NoCalls`].
+fn all_have_calls(ranks: &[RecordedRank]) -> Result<(), ReplayError> {
+    let none = |rank: &RecordedRank| rank.threads.iter().all(Vec::is_empty);
+    match ranks.iter().position(none) {
+        None => Ok(()),
+        Some(rank) => {
+            let ranks = ranks.len();
+            Err(ReplayError::NoCalls { rank, ranks })
+        }
+    }
+}
+
 /// The schedule that does what a run did.
 ///
 /// # Arguments
@@ -119,11 +167,7 @@ pub enum ReplayError {
 /// # Errors
 /// [`ReplayError`] where ranks have no calls, or collectives that do not fit together.
 pub fn replay(ranks: &[RecordedRank], library: Collectives) -> Result<Replay, ReplayError> {
-    let none = |rank: &RecordedRank| rank.threads.iter().all(Vec::is_empty);
-    if let Some(rank) = ranks.iter().position(none) {
-        let ranks = ranks.len();
-        return Err(ReplayError::NoCalls { rank, ranks });
-    }
+    all_have_calls(ranks)?;
     let mut notes = call::notes(ranks);
     let groups = Groups::of(ranks, &mut notes)?;
     let resolved = Resolved::of(ranks);

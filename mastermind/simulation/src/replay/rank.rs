@@ -7,7 +7,7 @@ use super::call::{Action, RecordedCall, action};
 use super::collectives::{Expansions, Groups, Step};
 
 /// Longest computation between two polls that belongs to waiting, nanoseconds: a program that polls does little else.
-const POLL_GAP_NS: u64 = 1000;
+pub(super) const POLL_GAP_NS: u64 = 1000;
 
 /// What an operation does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -90,11 +90,11 @@ impl Resolved {
 }
 
 /// Numbers of a rank's communicators as all ranks know them.
-struct Spaces(BTreeMap<i64, u32>);
+pub(super) struct Spaces(BTreeMap<i64, u32>);
 
 impl Spaces {
     /// Communicators of one group are told apart by the order in which the rank came to use them.
-    fn of(rank: &RecordedRank) -> Self {
+    pub(super) fn of(rank: &RecordedRank) -> Self {
         let mut of_group = BTreeMap::<&[u32], u32>::new();
         let numbers = rank.communicators.iter().map(|(number, group)| {
             let nth = of_group.entry(group).or_default();
@@ -102,6 +102,12 @@ impl Spaces {
             (*number, *nth - 1)
         });
         Self(numbers.collect())
+    }
+
+    /// That of a call.
+    pub(super) fn number(&self, call: &RecordedCall) -> u32 {
+        let number = call.communicator.unwrap_or(-1);
+        self.0.get(&number).copied().unwrap_or(0)
     }
 }
 
@@ -252,12 +258,10 @@ impl Builder<'_> {
     fn message(&self, call: &RecordedCall) -> Option<Message> {
         let resolved = || self.resolved.sources.get(&call.request?).copied();
         let peer = call.world_peer.or_else(resolved);
-        let number = call.communicator.unwrap_or(-1);
-        let nth = self.spaces.0.get(&number).copied().unwrap_or(0);
         let message = Message {
             peer,
             bytes: call.bytes.max(1),
-            space: Space::Program(nth),
+            space: Space::Program(self.spaces.number(call)),
             tag: call.tag,
         };
         // From nobody or to nobody nothing is moved.
