@@ -3,6 +3,10 @@
 //! A handler is put in front of those that are there. It writes a few lines, of what it finds on the stack, and hands the
 //! signal on to them, so that the process ends as it would have: by Rust's own handler, MPI's, or the system's default.
 //! It uses nothing that a signal handler may not use: no memory is asked for, no lock is taken, text goes to `write`.
+//!
+//! Each address on the stack is looked up in a list of the libraries' code that only grows; what a thread is about to have a library do
+//! (`activity`) is told where no code is known yet. A damaged library is refused before it is opened, by its own segments (`image.rs`), so that
+//! no child process is needed to try it.
 
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};

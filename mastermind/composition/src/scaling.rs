@@ -5,6 +5,8 @@
 //! stands for what the first slot of a large one does. The number of calls, and each parameter's mean in each slot, are then
 //! powers of the settings: `log y = a + Σ bᵢ log sᵢ`, by least squares over the runs. Patches with ghost cells are none,
 //! `(s + g)(s + h)`: where one setting varies and a sum of 1, `s` and `s²` with no negative part is nearer to the runs, it is taken.
+//!
+//! What the runs do not tell is an error, or said.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -11,6 +11,8 @@
 //! error (the delete-a-block jackknife), and Student's distribution the interval.
 //!
 //! What two runs of the same program differ by, because the machine was in another state for the whole of one, no blocks tell.
+//!
+//! A verdict needs the whole interval on one side of a margin of 5 %.
 
 use std::collections::HashMap;
 

@@ -4,6 +4,12 @@
 //! regimes of `mastermind-models`), those that are sent at once and those that ask first apart. The overheads are what
 //! the processes themselves see of a call; the latency is what is left of the time of a small message.
 //!
+//! Where the receiver fetches large messages (`rendezvous = "fetched"`), as both MPIs do in a node out of the sender's memory, a sender that
+//! is at work does not hold a pipeline up: `calibrate` receives one while its sender stays away from MPI.
+//!
+//! Links are measured through `cca.Comm`, by the binary itself as ranks: what a component sees of a message includes the port, the buffer and
+//! the wait. A size is sent by rendezvous where its sender still waits after both have gone on exchanging other messages; no time decides that.
+//!
 //! # Source
 //! T. Kielmann, H. Bal, K. Verstoep, "Fast Measurement of LogP Parameters for Message Passing Platforms", 2000
 //! (the overheads and the gap apart from the round trip, parameters by size); V. Adve et al., "POEMS", 2000,

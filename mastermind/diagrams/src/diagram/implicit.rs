@@ -5,6 +5,8 @@
 //! edges that leave with guards are a decision, and edges that come in from alternatives, or from behind (a loop), are a
 //! merge. Each is a warning.
 //!
+//! Dominators tell whether a fork or a decision parted the ways that come together, and which of them go back.
+//!
 //! # Source
 //! OMG, "Unified Modeling Language 2.5.1", clause 15.2.3.
 

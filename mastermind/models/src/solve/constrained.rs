@@ -2,6 +2,10 @@
 //!
 //! Costs that are nowhere negative and do not fall are such: at each place looked at, a row of `G` says so
 //! of a formula that is linear in its coefficients.
+//!
+//! A formula that comes out negative on the range, or falls with a parameter where that is not to be, is fitted again as the nearest that does
+//! neither; its standard errors are those of the directions left free. A formula that a user wrote is held too, its bounds beside these
+//! limits, by damped steps from several starts (`families/written/within.rs`); where nothing but 0 keeps them there is none.
 
 use crate::solve::least_squares::{
     Factorised, LeastSquares, RankDeficient, combine, dot, factorised, norm, remove, solve,

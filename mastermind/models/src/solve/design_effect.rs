@@ -1,6 +1,10 @@
 //! How many points count as one, where what a formula leaves goes with the value of a parameter.
 //!
 //! In: points and fitted times. Out: a factor by which the points say less than as many independent ones.
+//!
+//! Where the spread of the calls does not explain the rest, points with one value of a parameter are off alike. Covariances are wider by the
+//! factor and weights flatter; what is predicted stays the median by likelihood: flattened weights there too, or a choice by fewer points, lost
+//! real structure.
 
 use crate::samples::points::Points;
 

@@ -6,6 +6,9 @@
 //! depend on seed, processor and number of the period alone: a run is the same every time, and with other lengths the same
 //! places are interrupted.
 //!
+//! There is no state, since engines take computations in any order of processes. Noise delays only, so that no window and no horizon depends
+//! on it.
+//!
 //! # Source
 //! T. Hoefler, T. Schneider, A. Lumsdaine, "Characterizing the Influence of System Noise on Large-Scale Applications by
 //! Simulation", SC 2010 (noise lengthens what is computed; recorded detours there, random ones here).

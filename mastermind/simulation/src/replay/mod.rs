@@ -13,6 +13,10 @@
 //! `collectives.toml` makes of it, of the algorithm that the machine's library takes; what makes or frees communicators is a
 //! barrier. All that the records do not tell, and all that a schedule cannot hold, is a note.
 //!
+//! Matching is done once more, in the order of the sends, by sender, communicator and tag, so that a receive from any rank has the sender that it
+//! had, and what has no counterpart is seen and named. Computation is the time between two calls; a polling loop waits. `simulation` knows no
+//! records: `cli/src/recorded_run.rs` hands over what it needs.
+//!
 //! # Source
 //! T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim", HPDC 2010, section 3 (Schedgen, which makes schedules of traces: collectives
 //! as point-to-point messages, computation between two calls as `calc`).

@@ -5,6 +5,9 @@
 //! pattern holds for runs of other sizes too, a table of ranks does not. A cost is the mean over the rounds of a loop, and over
 //! the ranks where these differ by little.
 //!
+//! Repeated calls are folded shortest bodies first; the joined flow is a shortest common supersequence. What waits for certain requests, and
+//! sizes that differ without a pattern, are notes.
+//!
 //! # Source
 //! V. Adve et al., "POEMS: End-to-End Performance Design of Large Parallel Adaptive Computational Systems", 2000 (static task
 //! graphs, there made by a compiler).

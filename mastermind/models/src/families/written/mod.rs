@@ -1,4 +1,7 @@
 //! A formula that a user wrote: which of its names are parameters, and which are numbers to be found.
+//!
+//! A name is an unknown unless it is a parameter, or looks like one: like an unused one but for a letter or its case, or as many unknowns as
+//! the points do not tell apart while a parameter that varies is not in the formula. Bounds, also open ones, say that a name is meant.
 
 pub(crate) mod fit;
 pub(crate) mod within;

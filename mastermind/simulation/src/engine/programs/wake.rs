@@ -6,6 +6,8 @@
 //! nothing of the receiver's state but an entry of two small tables: its inbox, and what wakes it.
 //!
 //! Where a message may need a rendezvous, its receiver may have to answer, and is visited at each arrival.
+//!
+//! Both tables stay in the caches at 100,000 ranks; the first seven posted receives of a process lie in one cache line (`events/posted.rs`).
 
 use crate::engine::programs::horizon::{ALL, Bound, NONE, UNKNOWN_SENDER};
 use crate::engine::programs::process::WaitState;

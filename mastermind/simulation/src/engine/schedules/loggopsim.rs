@@ -6,6 +6,9 @@
 //! first, then receives, then calculations; bytes are counted as `size - 1` without a bound, so that a message without bytes gains
 //! time. Times therefore wrap as LogGOPSim's do, and an event may be due before the present one.
 //!
+//! So these rules fit neither `loggp` nor a calendar: this is a loop of its own over the same schedules, message lists and results, which reads
+//! them in the order of their lines (`goal/read.rs`, `WaitOrder`), since that decides here. It is held to recorded finishing times.
+//!
 //! # Source
 //! LogGOPSim, github.com/spcl/LogGOPSim, `src/LogGOPSim/LogGOPSim.cpp` (the event loop; its constants `HOSTSYNC` and
 //! `STRICT_ORDER` are set), as in T. Hoefler, T. Schneider, A. Lumsdaine, "LogGOPSim", HPDC 2010.

@@ -6,6 +6,11 @@
 //!
 //! Nothing that arrives makes a process send but the message that it waits for. So a process is visited when that message has
 //! come, or when its own operation is due, and then takes what came in between, in order.
+//!
+//! A process is visited once a block rather than at each event. It goes on alone, beyond the window, as long as nobody can send to it: a table
+//! holds when each of its neighbours may send next, and to which of theirs as far as their variables say (`horizon`, `neighbours`); an event
+//! that was scheduled before anything that can still be sent is taken before that. What a process has of its own (`ProcessView`) and what all
+//! share (`EagerState`) are apart, so that a visit works in place. A test holds both engines together.
 
 mod calendar;
 mod message;
