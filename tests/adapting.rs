@@ -210,7 +210,9 @@ fn nothing_to_swap_is_an_error() {
     };
     let alone = shock(&scratch, "test.SteadyFlux", &["test.SteadyFlux"], "");
     assert!(
-        error(&alone).contains("nothing may be swapped"),
+        error(&alone).contains(
+            "nothing may be swapped ([alternatives] names no other class than the present ones)"
+        ),
         "{}",
         error(&alone)
     );

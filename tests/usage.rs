@@ -147,6 +147,8 @@ fn what_is_not_there_ends_with_1() {
         );
         assert!(!scratch.path("csv").exists());
     }
+    let error = scratch.mastermind(&["fit", "gone"]).error();
+    assert!(error.contains("No such file"), "{error}");
 }
 
 #[test]

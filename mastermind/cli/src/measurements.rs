@@ -328,7 +328,9 @@ enum Source {
 /// What an input is: a folder with logs, a folder with files of a known format, or such a file.
 fn source(input: &Path, reading: &Reading) -> anyhow::Result<Source> {
     let (folder, program) = profile::selected(input);
+    let failed = || format!("cannot read measurements \"{}\"", input.display());
     if !folder.is_dir() {
+        fs::metadata(input).with_context(failed)?;
         return Ok(Source::Tables(vec![Table::new(input, reading)?]));
     }
     let error = match profile::open(input) {
@@ -339,7 +341,6 @@ fn source(input: &Path, reading: &Reading) -> anyhow::Result<Source> {
     if !has_no_logs || program.is_some() {
         return Err(error);
     }
-    let failed = || format!("cannot read measurements \"{}\"", input.display());
     let mut paths = Vec::new();
     for entry in fs::read_dir(input).with_context(failed)? {
         let path = entry.with_context(failed)?.path();

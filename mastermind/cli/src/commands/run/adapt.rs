@@ -75,9 +75,10 @@ fn swappable(assembly: &Assembly) -> anyhow::Result<(Alternatives, Vec<String>)>
         }
     }
     if swappable.is_empty() {
-        let why = match left_out.is_empty() {
-            true => "no [alternatives]".into(),
-            false => left_out.join("; "),
+        let why = match (left_out.is_empty(), assembly.alternatives.is_empty()) {
+            (true, true) => "no [alternatives]".into(),
+            (true, false) => "[alternatives] names no other class than the present ones".into(),
+            _ => left_out.join("; "),
         };
         bail!(
             "cannot adapt assembly \"{}\": nothing may be swapped ({why}), expected an instance with two classes that may",
