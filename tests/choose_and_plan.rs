@@ -133,6 +133,30 @@ fn planned_runs_give_the_models_of_every_alternative() {
     );
     let [low, high] = [0, 1].map(|at| spread["interval_s"][at].as_f64().expect("an end"));
     assert!(low < times[0] && times[0] < high, "{spread}");
+    // Two totals, twenty times each: no tails, so that the interval ends at these, not at two deviations.
+    for run in 0..40 {
+        let (from, to) = (
+            format!("planned/run1-{}", run % 2 + 1),
+            format!("many/{run}"),
+        );
+        std::fs::create_dir_all(scratch.path("many")).expect("a folder");
+        std::os::unix::fs::symlink(scratch.path(&from), scratch.path(&to)).expect("a link");
+    }
+    let many = json(&choose(&["--json", "--runs", "many"]).well());
+    let [low, high] = ["low", "high"].map(|end| many["run_bounds"][end].as_f64().expect("a bound"));
+    let deviation = many["between_runs"]["deviation"]
+        .as_f64()
+        .expect("a number");
+    let apart = 2.0 * deviation * (39.0_f64 / 40.0).sqrt();
+    assert!(
+        ((high - low) / apart - (40.0_f64 / 39.0).sqrt()).abs() < 0.01,
+        "{many}"
+    );
+    let told = choose(&["--runs", "many"]).well();
+    assert!(
+        told.contains("95 % of the runs differ from what the models say by "),
+        "{told}"
+    );
     let error = choose(&["--runs", "planned/run1-1"]).error();
     assert!(
         error.contains("no folder in it, expected one for each run"),

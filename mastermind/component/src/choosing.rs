@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use cca_core::Assembly;
 use mastermind_composition::{
-    BetweenRuns, Call, ChooseOptions, Error as CompositionError, RANKS, RankEffects, RunTimes,
-    ScaledWorkload, Seconds, SeenPairs, Settings, SiteTime, SizedRun, Workload, interactions,
-    rank_effects, scale_workload,
+    BetweenRuns, Call, ChooseOptions, Error as CompositionError, RANKS, RankEffects, RunBounds,
+    RunTimes, ScaledWorkload, Seconds, SeenPairs, Settings, SiteTime, SizedRun, Workload,
+    interactions, predict_recorded_s, rank_effects, scale_workload,
 };
 use mastermind_models::{Metric, ModelSet};
 use mastermind_records::Run;
@@ -182,13 +182,24 @@ impl Basis {
         let times = times.unwrap_or_default();
         let mut pairs = SeenPairs::of(&times, &joined);
         pairs.see(&Recorded::of(run, Some(assembly)).classes);
-        let earlier = earlier.and_then(|e| BetweenRuns::pooled(&e.totals_s(seconds), None));
+        let of_earlier = earlier.map_or_else(Vec::new, |earlier| earlier.totals_s(seconds));
+        let earlier = BetweenRuns::pooled(&of_earlier, None);
         let earlier = earlier.map(|spread| spread.as_earlier(MOST_EARLIER));
         let totals_s = runs.as_ref().map(|runs| runs.totals_s(seconds));
         let totals_s = totals_s.unwrap_or_default();
+        let like = scaling.is_none().then_some(run);
+        let bounds = runs
+            .as_ref()
+            .map(|runs| runs.bounds(like, &of_earlier, models, seconds));
+        let between_runs = BetweenRuns::pooled(&totals_s, earlier);
+        let bounds = bounds.transpose()?.flatten();
+        let is_narrower = |bounds: &RunBounds| {
+            between_runs.is_some_and(|student| bounds.are_narrower_than(&student))
+        };
         let options = ChooseOptions {
             attributes: assembly.attributes.clone(),
-            between_runs: BetweenRuns::pooled(&totals_s, earlier),
+            between_runs,
+            run_bounds: bounds.filter(is_narrower),
             interactions: interactions(&times, &joined),
             pairs: Some(pairs),
             rank_effects: effects,
@@ -337,18 +348,43 @@ impl Runs {
         totals_s.into_values().collect()
     }
 
-    /// What the instances took in each run of about the settings of one: with its ranks, and its parameters as far as it has
-    /// the same.
+    /// What the instances took in each run of about the settings of one.
     fn times_like(&self, like: &Run) -> Vec<RunTimes> {
         let like = Recorded::of(like, None);
-        let is_like = |run: &&Recorded| {
-            let mut shared = run
-                .parameters
-                .iter()
-                .filter_map(|(key, value)| Some((value, like.parameters.get(key)?)));
-            run.ranks == like.ranks && shared.all(|(value, other)| value == other)
-        };
-        self.0.iter().filter(is_like).map(Recorded::times).collect()
+        let alike = self.0.iter().filter(|run| run.is_like(&like));
+        alike.map(Recorded::times).collect()
+    }
+
+    /// Between which bounds the runs lie about what models say of them.
+    ///
+    /// # Arguments
+    /// * `like` - the run whose settings count; None where others were asked for
+    /// * `earlier_s` - for each of other programs what each run of it took, seconds
+    fn bounds(
+        &self,
+        like: Option<&Run>,
+        earlier_s: &[Vec<f64>],
+        models: &ModelSet,
+        seconds: Seconds,
+    ) -> Result<Option<RunBounds>, ChoosingError> {
+        let mut alike: Vec<(&Recorded, Vec<f64>)> = Vec::new();
+        for run in &self.0 {
+            let predicted_s = predict_recorded_s(&run.workload, models, seconds)?;
+            let ratio = (run.workload.recorded().computation_of(seconds) / predicted_s).ln();
+            match alike.iter_mut().find(|(first, _)| run.is_like(first)) {
+                Some((_, ratios)) => ratios.push(ratio),
+                None => alike.push((run, vec![ratio])),
+            }
+        }
+        let like = like.map(|run| Recorded::of(run, None));
+        let position =
+            like.and_then(|like| alike.iter().position(|(first, _)| first.is_like(&like)));
+        let ratios: Vec<_> = alike.into_iter().map(|(_, ratios)| ratios).collect();
+        let earlier = earlier_s
+            .iter()
+            .map(|totals| totals.iter().map(|t| t.ln()).collect());
+        let earlier: Vec<_> = earlier.collect();
+        Ok(RunBounds::of(&ratios, position, &earlier, MOST_EARLIER))
     }
 
     /// The workload at other settings, from the runs that have the classes of a run, and what the number of ranks makes of its time.
@@ -428,6 +464,14 @@ impl Recorded {
             time.seconds += call.processor_s;
         }
         times
+    }
+
+    /// Whether another run has about the same settings: the ranks, and the parameters as far as both have them.
+    fn is_like(&self, other: &Self) -> bool {
+        let shared = self.parameters.iter();
+        let mut shared =
+            shared.filter_map(|(key, value)| Some((value, other.parameters.get(key)?)));
+        self.ranks == other.ranks && shared.all(|(value, other)| value == other)
     }
 
     fn total_s(&self) -> f64 {

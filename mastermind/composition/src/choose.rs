@@ -29,6 +29,7 @@ use crate::optimise::{
 use crate::predicted::{Predicted, predict_calls};
 use crate::ranks::{RankEffect, RankEffects};
 use crate::requirement::{Attributes, Requirement};
+use crate::run_bounds::RunBounds;
 use crate::score::{Seconds, is_stale, recorded_with};
 use crate::unseen::SeenPairs;
 use crate::workload::{Alternatives, Assembly, Call, Recorded, Workload};
@@ -55,6 +56,8 @@ pub struct ChooseOptions {
     pub strict: bool,
     /// How much totals differ from run to run.
     pub between_runs: Option<BetweenRuns>,
+    /// Between which bounds runs lie about what models say of them, where enough were run; the interval is then by these.
+    pub run_bounds: Option<RunBounds>,
     /// What classes cost beside one another.
     pub interactions: Vec<Interaction>,
     /// Which joined pairs of classes runs show; nothing is said of the others without.
@@ -239,17 +242,17 @@ fn add_effect(effect: &RankEffect, mpi_s: f64, rows: &mut [(Row, Predicted)]) ->
 /// # Arguments
 /// * `time_s` - that it is about
 /// * `variance_s2` - of the models and of what is beside them, seconds squared
-fn interval_s(
-    time_s: f64,
-    variance_s2: f64,
-    between_runs: Option<&BetweenRuns>,
-) -> Option<[f64; 2]> {
+fn interval_s(time_s: f64, variance_s2: f64, options: &ChooseOptions) -> Option<[f64; 2]> {
+    let between_runs = options.between_runs.as_ref();
     let between_runs = between_runs.filter(|between_runs| between_runs.is_known())?;
     if time_s <= 0.0 {
         return Some([0.0, 0.0]);
     }
     let relative = variance_s2 / time_s.powi(2);
-    Some(between_runs.interval_s(time_s, relative, mastermind_models::LEVEL))
+    Some(match &options.run_bounds {
+        Some(bounds) => bounds.interval_s(time_s, relative, between_runs.runs),
+        None => between_runs.interval_s(time_s, relative, mastermind_models::LEVEL),
+    })
 }
 
 /// What two sites cost together.
@@ -568,8 +571,7 @@ impl<'a> Composition<'a> {
         let unseen_s2 = pairs.map_or(0.0, |pairs| self.unseen_s2(&best.choice, pairs));
         let variance_s2 = sum.uncertainty.variance_s2() + self.ranks_s2 + unseen_s2;
         let computation_s = sum.time_s - self.mpi_s;
-        let between_runs = options.between_runs.as_ref();
-        let computing = interval_s(computation_s, variance_s2, between_runs);
+        let computing = interval_s(computation_s, variance_s2, options);
         let on_ranks = options.rank_effects.as_ref();
         let on_ranks = on_ranks.map(|effects| OnRanks {
             effects: effects.clone(),
@@ -591,6 +593,7 @@ impl<'a> Composition<'a> {
             spread_unknown: sum.unknown.into_iter().collect(),
             spread_unknown_s: sum.unknown_s,
             between_runs: options.between_runs,
+            run_bounds: options.run_bounds,
             together_s,
             interactions: options.interactions.clone(),
             unseen_pairs,

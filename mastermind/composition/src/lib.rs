@@ -6,7 +6,8 @@
 //!   best one, with a row for each class of each instance; [`choose_with`] takes wishes;
 //! * [`interactions`] are what joined instances cost together, beyond what each does by itself; [`SeenPairs`] says which pairs no
 //!   run shows, and what those may cost;
-//! * [`BetweenRuns`] is how much totals differ from run to run, and what interval a fresh one lies in;
+//! * [`BetweenRuns`] is how much totals differ from run to run, and what interval a fresh one lies in; [`RunBounds`] says that of
+//!   many runs, however they are distributed;
 //! * a [`CallGraph`] has who called whom, how often, with which parameters, and the own time of each method by call path;
 //! * [`scale_workload`] gives the workload of settings that were not run, [`rank_effects`] what a number of ranks makes of its time;
 //! * [`plan`] says which runs show all that the models need.
@@ -29,6 +30,7 @@ mod plan;
 mod predicted;
 mod ranks;
 mod requirement;
+mod run_bounds;
 mod scaling;
 mod score;
 mod unseen;
@@ -44,8 +46,10 @@ pub use error::{Error, Lacking};
 pub use interaction::{Interaction, RunTimes, SiteTime, interactions};
 pub use nearby::Nearby;
 pub use plan::{Plan, plan};
+pub use predicted::predict_recorded_s;
 pub use ranks::{MpiTime, RANKS, RankEffect, RankEffects, rank_effects};
 pub use requirement::{Attributes, Requirement, RequirementError};
+pub use run_bounds::RunBounds;
 pub use scaling::{ScaledWorkload, Settings, SizedRun, scale_workload};
 pub use score::Seconds;
 pub use unseen::{SeenPairs, UnseenPair};

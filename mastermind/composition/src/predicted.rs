@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mastermind_models::{Error as ModelError, LEVEL, ModelSet, Total, Uncertainty};
 
 use crate::error::{Error, Lacking};
+use crate::score::Seconds;
 use crate::workload::{Call, Workload, model_name};
 
 /// Time of all calls of an instance.
@@ -110,6 +111,31 @@ pub(crate) fn predict_calls(
         total.clamped |= share.clamped();
     }
     Ok(total)
+}
+
+/// What models say that the computing of a run takes, each call with the class that answered it, seconds. Calls without a model
+/// count as they were measured.
+///
+/// # Arguments
+/// * `seconds` - those that the models predict
+///
+/// # Errors
+/// [`Error::Predict`] if a model has other parameters than the calls.
+pub fn predict_recorded_s(
+    workload: &Workload,
+    models: &ModelSet,
+    seconds: Seconds,
+) -> Result<f64, Error> {
+    let mut sum_s = 0.0;
+    for call in &workload.calls {
+        let mut lacking = Vec::new();
+        let predicted = predict_calls(&call.class, &[call], workload, models, &mut lacking)?;
+        sum_s += match lacking.is_empty() {
+            true => predicted.time_s,
+            false => call.recorded().computation_of(seconds),
+        };
+    }
+    Ok(sum_s)
 }
 
 fn lack(class: &str, call: &Call, error: &ModelError) -> Lacking {

@@ -47,6 +47,18 @@ pub struct Workload {
     pub calls: Vec<Call>,
 }
 
+impl Call {
+    /// What these calls took.
+    pub(crate) fn recorded(&self) -> Recorded {
+        Recorded {
+            processor_s: self.processor_s,
+            wall_s: self.measured_s,
+            computation_s: self.computation_s,
+            mpi_s: self.mpi_s,
+        }
+    }
+}
+
 impl Workload {
     /// What all calls took together.
     pub fn recorded(&self) -> Recorded {

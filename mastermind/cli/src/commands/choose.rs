@@ -372,6 +372,13 @@ fn tell_interaction(told: &Interaction) {
 
 /// What the interval of the total is about, or why there is none.
 fn spread_line(choice: &Choice) -> String {
+    if let (Some(bounds), Some(_)) = (&choice.run_bounds, choice.interval_s) {
+        let [low, high] =
+            [bounds.low, bounds.high].map(|end| 100.0 * (bounds.middle + end).exp_m1());
+        return format!(
+            "the interval is that of one fresh run: 95 % of the runs differ from what the models say by {low:+.1} % to {high:+.1} %"
+        );
+    }
     match &choice.between_runs {
         Some(between) if choice.interval_s.is_some() => format!(
             "the interval is that of one fresh run: runs differ by {:.1} % ({} degrees of freedom)",

@@ -7,6 +7,7 @@ use crate::error::Lacking;
 use crate::interaction::Interaction;
 use crate::optimise::Comparison;
 use crate::ranks::RankEffects;
+use crate::run_bounds::RunBounds;
 use crate::unseen::UnseenPair;
 use crate::workload::{Assembly, Recorded};
 
@@ -34,6 +35,9 @@ pub struct Choice {
     pub spread_unknown_s: f64,
     /// The spread between runs, where it is known.
     pub between_runs: Option<BetweenRuns>,
+    /// What the interval is taken from, where enough runs are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run_bounds: Option<RunBounds>,
     /// Seconds that instances of the best assembly take beyond what each does by itself: below 0 where they save some. Part of
     /// `predicted_s`.
     pub together_s: f64,
