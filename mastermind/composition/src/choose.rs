@@ -250,7 +250,7 @@ fn interval_s(time_s: f64, variance_s2: f64, options: &ChooseOptions) -> Option<
     }
     let relative = variance_s2 / time_s.powi(2);
     Some(match &options.run_bounds {
-        Some(bounds) => bounds.interval_s(time_s, relative, between_runs.runs),
+        Some(bounds) => bounds.interval_s(time_s, relative),
         None => between_runs.interval_s(time_s, relative, mastermind_models::LEVEL),
     })
 }

@@ -236,7 +236,7 @@ impl Wiring {
         if !names.is_empty() {
             let names: Vec<_> = names.into_iter().collect();
             output::tell(&format!(
-                "warning: recursion in the call graph: {}",
+                "warning: recursion in the call graph, each level of it counted by itself: {}",
                 names.join(", ")
             ));
         }
