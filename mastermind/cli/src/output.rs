@@ -139,8 +139,8 @@ pub(crate) use complain;
 pub fn tell(text: &str) {
     let text = text.trim_end();
     if !text.is_empty() {
-        // There is nobody else to tell.
-        let _ = writeln!(io::stderr(), "{}", shown(text));
+        // In one piece, as several ranks write here. There is nobody else to tell.
+        let _ = io::stderr().write_all(format!("{}\n", shown(text)).as_bytes());
     }
 }
 
