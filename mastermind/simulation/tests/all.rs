@@ -5,6 +5,7 @@ mod engine;
 mod expressions;
 mod goal;
 mod golden_transform;
+mod network;
 mod noise;
 mod programs;
 mod recorded_programs;

@@ -65,6 +65,8 @@ pub enum EngineChoice {
     Distances,
     /// The same, since operations do not block, or are none of the eager engine's.
     Operations,
+    /// The same, since links between nodes are of several classes.
+    Classes,
     /// The same, since computation is interrupted.
     Noise,
     /// The same, since a trace is written.
@@ -91,6 +93,7 @@ impl EngineChoice {
             Self::Rendezvous => "a message may need a rendezvous, or its size depends on the run",
             Self::Distances => "messages go to ranks that are no fixed distance away",
             Self::Operations => "operations do not block, or are none of the eager engine's",
+            Self::Classes => "the machine has switches or groups with links of their own",
             Self::Noise => "the machine's noise interrupts computation",
             Self::Traced => "a trace is written",
             Self::Schedules => "each rank has operations of its own",

@@ -4,11 +4,13 @@
 //! [nodes]
 //! count = 8
 //! processors = 4
+//! per_switch = 4                 # nodes of a switch; without it there are none
+//! per_group = 8                  # nodes of a group of switches, likewise
 //! queue = "fcfs"                 # or { round_robin_ns = 10_000_000 }
 //! waiting = "blocks"             # or "yields", "spins": what a process does that waits for another
 //! regroup_turns = 24             # of so many time slices on an oversubscribed node one is double; without it none
 //!
-//! [network]                      # LogGP, nanoseconds; [network.intra] and [network.inter] override
+//! [network]                      # LogGP, nanoseconds; tables of classes override, as below
 //! latency_ns = 2500              # L
 //! overhead_ns = 1500             # o (send_overhead_ns, receive_overhead_ns where they differ)
 //! gap_ns = 1000                  # g
@@ -21,6 +23,9 @@
 //! above_bytes = 65535
 //! added_ns = 800                 # may be below 0
 //! gap_per_byte_ns = 0.4
+//!
+//! [network.switch]               # between nodes of a switch; [network.group]: of a group; [network.intra]: in a node;
+//! latency_ns = 1200              # [network.inter]: between all others
 //!
 //! [noise]                        # interrupts computation; without it nothing does
 //! every_ns = 10_000_000          # once in each period of so many nanoseconds, at a random time in it
@@ -38,11 +43,13 @@
 
 use crate::program::Collectives;
 
+mod network;
 mod noise;
 mod read;
 mod write;
 
 pub use crate::loggp::{Link, MOST_PIECES, Piece, Pieces, Rendezvous};
+pub use network::NearLink;
 pub use noise::{Lengths, Noise};
 pub use read::{MachineError, read_machine};
 pub use write::write_machine;
@@ -105,7 +112,11 @@ pub struct Machine {
     pub regroup_turns: Option<u32>,
     /// Links between processes of a node.
     pub intra: Link,
-    /// Links between nodes.
+    /// Links between nodes of one switch, where these are links of their own.
+    pub switch: Option<NearLink>,
+    /// Links between nodes of one group of switches, where these are links of their own.
+    pub group: Option<NearLink>,
+    /// Links between all other nodes.
     pub inter: Link,
     /// Whose algorithms collectives are built by.
     pub collectives: Collectives,
@@ -122,6 +133,8 @@ impl Default for Machine {
             waiting: Waiting::Blocks,
             regroup_turns: None,
             intra: Link::default(),
+            switch: None,
+            group: None,
             inter: Link::default(),
             collectives: Collectives::default(),
             noise: None,

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use crate::program::Collectives;
 
 use super::{
-    Lengths, Link, MOST_PIECES, Machine, Noise, Piece, Pieces, Queue, Rendezvous, Waiting,
+    Lengths, Link, MOST_PIECES, Machine, NearLink, Noise, Piece, Pieces, Queue, Rendezvous, Waiting,
 };
 
 /// Longest time and greatest time a byte, nanoseconds: an hour.
@@ -34,6 +34,14 @@ pub enum MachineError {
          it is wanted, expected queue = {{ round_robin_ns = … }}"
     )]
     SpinsForEver,
+    /// Links of a class without nodes that they connect.
+    #[error(
+        "cannot use machine parameter \"network.{class}\": no \"nodes.per_{class}\", expected how many nodes a {class} has"
+    )]
+    NoNodes {
+        /// The class.
+        class: &'static str,
+    },
     /// More pieces than a link may have.
     #[error("cannot use machine parameter \"pieces\": {found} of them, expected at most {most}", most = MOST_PIECES)]
     Pieces {
@@ -96,6 +104,8 @@ enum RawLibrary {
 struct RawNodes {
     count: Option<f64>,
     processors: Option<f64>,
+    per_switch: Option<f64>,
+    per_group: Option<f64>,
     queue: Option<RawQueue>,
     waiting: Option<RawWaiting>,
     regroup_turns: Option<f64>,
@@ -140,6 +150,8 @@ struct RawNetwork {
     intra: RawLink,
     #[serde(default)]
     inter: RawLink,
+    switch: Option<RawLink>,
+    group: Option<RawLink>,
 }
 
 #[derive(Deserialize, Default, Clone)]
@@ -175,6 +187,8 @@ pub fn read_machine(text: &str) -> Result<Machine, MachineError> {
     let RawNodes {
         count,
         processors,
+        per_switch,
+        per_group,
         queue,
         waiting,
         regroup_turns,
@@ -222,6 +236,25 @@ pub fn read_machine(text: &str) -> Result<Machine, MachineError> {
         pieces: n.pieces.clone(),
     };
     let network = link(&both, Link::default())?;
+    let near = |class, nodes: Option<u32>, raw: &Option<RawLink>| match (nodes, raw) {
+        (None, Some(_)) => Err(MachineError::NoNodes { class }),
+        (None, None) => Ok(None),
+        (Some(nodes), raw) => {
+            let link = raw.as_ref().map_or(Ok(network), |raw| link(raw, network))?;
+            Ok(Some(NearLink { nodes, link }))
+        }
+    };
+    let per_switch = whole("nodes.per_switch", per_switch)?;
+    let per_group = whole("nodes.per_group", per_group)?;
+    if let (Some(switch), Some(group)) = (per_switch, per_group)
+        && group % switch != 0
+    {
+        return Err(MachineError::OutOfBounds {
+            parameter: "nodes.per_group",
+            found: f64::from(group),
+            expected: "a multiple of nodes.per_switch",
+        });
+    }
     Ok(Machine {
         nodes: whole("nodes.count", count)?,
         processors: whole("nodes.processors", processors)?.unwrap_or(1),
@@ -239,6 +272,8 @@ pub fn read_machine(text: &str) -> Result<Machine, MachineError> {
             turns => turns,
         },
         intra: link(&n.intra, network)?,
+        switch: near("switch", per_switch, &n.switch)?,
+        group: near("group", per_group, &n.group)?,
         inter: link(&n.inter, network)?,
         collectives: match document.collectives.library {
             RawLibrary::Basic => Collectives::Basic,

@@ -22,6 +22,11 @@ pub fn write_machine(machine: &Machine, notes: &[String], measured: [Option<&str
         let _ = writeln!(text, "count = {nodes}");
     }
     let _ = writeln!(text, "processors = {}", machine.processors);
+    for (class, near) in [("switch", &machine.switch), ("group", &machine.group)] {
+        if let Some(near) = near {
+            let _ = writeln!(text, "per_{class} = {}", near.nodes);
+        }
+    }
     let _ = match machine.queue {
         Queue::Fcfs => writeln!(text, "queue = \"fcfs\""),
         Queue::RoundRobin { quantum_ns } => {
@@ -38,6 +43,11 @@ pub fn write_machine(machine: &Machine, notes: &[String], measured: [Option<&str
     for ((name, link), note) in classes.into_iter().zip(measured) {
         if let Some(note) = note {
             table(&mut text, name, link, note);
+        }
+    }
+    for (class, near) in [("switch", &machine.switch), ("group", &machine.group)] {
+        if let Some(near) = near {
+            table(&mut text, class, &near.link, "between its nodes");
         }
     }
     if let Some(noise) = machine.noise {
@@ -84,7 +94,7 @@ fn table(text: &mut String, name: &str, link: &Link, note: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::machine::{Noise, Piece, Pieces, read_machine};
+    use crate::machine::{NearLink, Noise, Piece, Pieces, read_machine};
 
     #[test]
     fn what_is_written_is_read_as_the_same() {
@@ -110,6 +120,17 @@ mod tests {
             regroup_turns: Some(24),
             intra,
             collectives: Collectives::OpenMpi,
+            switch: Some(NearLink {
+                nodes: 3,
+                link: Link {
+                    latency_ns: 801,
+                    ..Link::default()
+                },
+            }),
+            group: Some(NearLink {
+                nodes: 6,
+                link: intra,
+            }),
             noise: Some(Noise {
                 every_ns: 1_000_000,
                 length_ns: 2500,

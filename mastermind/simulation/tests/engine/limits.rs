@@ -72,6 +72,12 @@ fn noise_is_refused_where_its_rule_says_nothing() {
             .contains("noise is once in 100 ns, expected none"),
         "{error}"
     );
+    let switched = read_machine("[nodes]\nper_group = 2\n").expect("a machine");
+    let error = by(Rules::LogGopSim, &switched).expect_err("a refusal");
+    assert!(
+        error.to_string().contains("network is switches or groups"),
+        "{error}"
+    );
     let own = by(Rules::Own, &noisy()).expect("an end");
     assert!(
         (1080..=1120).contains(&own.makespan_ns),
@@ -163,6 +169,8 @@ fn the_engine_is_told() {
     let waited = ring("3", NEXT, WAITED);
     assert_eq!(choice(&waited, &machine()), EngineChoice::Operations);
     assert_eq!(choice(&eager, &noisy()), EngineChoice::Noise);
+    let switched = read_machine("[nodes]\nper_switch = 2\n").expect("a machine");
+    assert_eq!(choice(&eager, &switched), EngineChoice::Classes);
     let mut small = machine();
     small.inter.rendezvous_bytes = 7;
     small.intra.rendezvous_bytes = 7;

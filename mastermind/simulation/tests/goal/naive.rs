@@ -8,9 +8,9 @@
 
 use mastermind_simulation::engine::simulate_schedule;
 use mastermind_simulation::goal::read_goal;
-use mastermind_simulation::machine::{Link, Machine, Rendezvous};
+use mastermind_simulation::machine::{Link, Machine, NearLink, Rendezvous};
 
-use crate::noise;
+use crate::{network, noise};
 
 /// Numbers that look random, the same each time (a linear congruential generator with Knuth's constants).
 struct Random(u64);
@@ -155,6 +155,14 @@ fn machine(random: &mut Random) -> Machine {
             let (share, seed) = (random.below(50), random.below(9));
             noise::noise(every_ns, share, seed, random.below(6))
         }),
+        switch: random.one_in(3).then(|| NearLink {
+            nodes: 1 + random.below(2) as u32,
+            link: link(900, 1.25, rendezvous),
+        }),
+        group: random.one_in(3).then(|| NearLink {
+            nodes: 2 * (1 + random.below(2) as u32),
+            link: link(1700, 1.0, rendezvous),
+        }),
         ..Machine::default()
     }
 }
@@ -254,7 +262,7 @@ impl<'a> Naive<'a> {
         if a / per_node == b / per_node {
             &self.machine.intra
         } else {
-            &self.machine.inter
+            network::between(self.machine, [a, b].map(|rank| (rank / per_node) as u32))
         }
     }
 

@@ -49,7 +49,6 @@ pub(crate) struct Neighbours {
 pub(crate) fn neighbours(program: &Program, machine: &Machine) -> Option<Neighbours> {
     let processes = f64::from(program.system.processes);
     let analysis = Analysis::of(program, processes);
-    let links = [&machine.intra, &machine.inter];
     let mut senders = Vec::new();
     let mut least_receive_ns = u64::MAX;
     for operation in &program.operations {
@@ -61,11 +60,11 @@ pub(crate) fn neighbours(program: &Program, machine: &Machine) -> Option<Neighbo
                 return None;
             };
             let bytes = (bytes.max(0.0) + 0.5) as u64;
-            if links.iter().any(|link| bytes > link.rendezvous_bytes) {
+            if machine.links().any(|link| bytes > link.rendezvous_bytes) {
                 return None;
             }
-            let receive_ns = links.map(|link| link.receive_ns(bytes));
-            least_receive_ns = receive_ns.into_iter().fold(least_receive_ns, u64::min);
+            let receive_ns = machine.links().map(|link| link.receive_ns(bytes));
+            least_receive_ns = receive_ns.fold(least_receive_ns, u64::min);
         }
         for value in analysis.values(to)? {
             match value {
@@ -96,11 +95,10 @@ pub(crate) fn neighbours(program: &Program, machine: &Machine) -> Option<Neighbo
 /// Whether all messages of a program are eager, as far as the program alone says it.
 pub(crate) fn is_eager(program: &Program, machine: &Machine) -> bool {
     let analysis = Analysis::of(program, f64::from(program.system.processes));
-    let largest = [&machine.intra, &machine.inter].map(|link| link.rendezvous_bytes);
     let fits = |bytes: &Value| match bytes {
         Value::Constant(bytes) => {
             let bytes = (bytes.max(0.0) + 0.5) as u64;
-            largest.iter().all(|most| bytes <= *most)
+            machine.links().all(|link| bytes <= link.rendezvous_bytes)
         }
         Value::Further(_) => false,
     };

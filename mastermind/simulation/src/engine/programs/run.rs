@@ -47,6 +47,7 @@ pub fn simulate_with(
     let (is_oversubscribed, lookahead_ns) = window(program, machine);
     if !is_oversubscribed
         && machine.noise.is_none()
+        && machine.is_flat()
         && let Some(ended) = eager::run(program, machine, lookahead_ns, limits, progress)
     {
         return ended.map_err(SimulationError::from);
@@ -55,6 +56,8 @@ pub fn simulate_with(
         EngineChoice::Oversubscribed
     } else if machine.noise.is_some() {
         EngineChoice::Noise
+    } else if !machine.is_flat() {
+        EngineChoice::Classes
     } else if !is_eager(program, machine) {
         EngineChoice::Rendezvous
     } else if neighbours(program, machine).is_none() {
@@ -137,12 +140,11 @@ fn window(program: &Program, machine: &Machine) -> (bool, u64) {
     let per_node = program.system.processes_per_node();
     let is_oversubscribed = per_node > machine.processors;
     let is_alone = per_node == 1 || is_oversubscribed;
+    let between = machine.node_links().map(Link::lookahead_ns).min();
+    let between_ns = between.unwrap_or(MAX_WINDOW_NS);
     let lookahead_ns = match (is_alone, per_node < program.system.processes) {
-        (true, true) => machine.inter.lookahead_ns(),
-        (false, true) => machine
-            .inter
-            .lookahead_ns()
-            .min(machine.intra.lookahead_ns()),
+        (true, true) => between_ns,
+        (false, true) => between_ns.min(machine.intra.lookahead_ns()),
         (true, false) if is_oversubscribed => MAX_WINDOW_NS,
         // One process sends to itself at most.
         (_, false) => machine.intra.lookahead_ns(),
@@ -213,8 +215,7 @@ impl<'a> Engine<'a> {
         let has_nonblocking = program.operations.iter().any(is_nonblocking);
         let is_wait_any = |operation: &Operation| matches!(operation, Operation::WaitAny { .. });
         let is_lazy = !is_oversubscribed && is_eager(program, machine);
-        let links = [&machine.intra, &machine.inter];
-        let least_receive_ns = links.map(|link| link.receive_overhead_ns).into_iter().min();
+        let least_receive_ns = machine.links().map(|link| link.receive_overhead_ns).min();
         Ok(Self {
             choice,
             limits,
@@ -270,7 +271,7 @@ impl<'a> Engine<'a> {
         if a == b || (self.per_node > 1 && self.node(a) == self.node(b)) {
             &self.machine.intra
         } else {
-            &self.machine.inter
+            self.machine.node_link(self.node(a), self.node(b))
         }
     }
 

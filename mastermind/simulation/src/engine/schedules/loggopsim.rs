@@ -51,6 +51,10 @@ impl Parameters {
             return refuse("noise", found, "none");
         }
         let link: &Link = &machine.inter;
+        if !machine.is_flat() {
+            let found = "switches or groups with links of their own".to_owned();
+            return refuse("network", found, "one link for all ranks");
+        }
         if machine.intra != machine.inter && machine.processors > 1 {
             let found = "another link inside of a node".to_owned();
             return refuse("network", found, "one link for all ranks");

@@ -374,7 +374,8 @@ impl<'a, 't> Run<'a, 't> {
         if a == b || (self.per_node > 1 && a / self.per_node == b / self.per_node) {
             &self.machine.intra
         } else {
-            &self.machine.inter
+            let machine: &'a Machine = self.machine;
+            machine.node_link(a / self.per_node, b / self.per_node)
         }
     }
 

@@ -10,7 +10,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use mastermind_simulation::machine::{Link, Machine, Rendezvous};
 
-use crate::noise;
+use crate::{network, noise};
 
 /// In the place of a rank: whom the latest message came from whose sender was asked for.
 pub const SENDER: u32 = u32::MAX;
@@ -135,10 +135,11 @@ impl<'a> Naive<'a> {
     }
 
     fn link(&self, a: usize, b: u32) -> &'a Link {
-        if a as u32 / self.per_node == b / self.per_node {
+        let ranks = [a as u32, b];
+        if ranks[0] / self.per_node == ranks[1] / self.per_node {
             &self.machine.intra
         } else {
-            &self.machine.inter
+            network::between(self.machine, ranks.map(|rank| rank / self.per_node))
         }
     }
 

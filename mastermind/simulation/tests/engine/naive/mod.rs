@@ -7,7 +7,7 @@ mod random;
 mod rounds;
 mod threads;
 
-use mastermind_simulation::machine::{Link, Machine, Pieces, Queue, Rendezvous};
+use mastermind_simulation::machine::{Link, Machine, NearLink, Pieces, Queue, Rendezvous};
 use proptest::prelude::*;
 
 use crate::engine::common::outcome;
@@ -44,12 +44,24 @@ fn machine() -> impl Strategy<Value = Machine> {
     let noise = (1..30_000_u64, 0..50_u64, 0..9_u64, 0..6_u64)
         .prop_map(|(every_ns, share, seed, kind)| noise(every_ns, share, seed, kind));
     let noise = prop::option::weighted(0.25, noise);
-    (1..7_u32, 7..14_u32, queue, (link(), link()), noise).prop_map(
-        |(nodes, processors, queue, (intra, inter), noise)| Machine {
+    let near = || {
+        let near = (1..4_u32, link()).prop_map(|(nodes, link)| NearLink { nodes, link });
+        prop::option::weighted(0.25, near)
+    };
+    let near = (near(), near()).prop_map(|(switch, mut group)| {
+        if let (Some(switch), Some(group)) = (&switch, &mut group) {
+            group.nodes *= switch.nodes;
+        }
+        (switch, group)
+    });
+    (1..7_u32, 7..14_u32, queue, (link(), link(), near), noise).prop_map(
+        |(nodes, processors, queue, (intra, inter, (switch, group)), noise)| Machine {
             nodes: Some(nodes),
             processors,
             queue,
             intra,
+            switch,
+            group,
             inter,
             noise,
             ..Machine::default()
