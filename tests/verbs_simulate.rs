@@ -99,6 +99,23 @@ fn a_schedule_ends_when_loggp_says() {
     let page = scratch.read("ping.html");
     // Calls and time of what each rank did: work, then two messages' overhead.
     assert!(page.contains("[1,1000],[2,3007]"), "{page}");
+    let timed = [&charts[..], &["--timeline", "0-1", "--force"]].concat();
+    scratch.mastermind(&timed).well();
+    let page = scratch.read("ping.html");
+    // The work, and the send behind it.
+    let row = "\"rank\":0,\"slices\":[0,0,1000,1,1000,2500,";
+    assert!(page.contains(row), "{page}");
+    let beyond = [&charts[..], &["--timeline", "0,2", "--force"]].concat();
+    let error = scratch.mastermind(&beyond).error();
+    let expected = "timeline of process 2: 2 processes, expected one from 0 to 1";
+    assert!(error.contains(expected), "{error}");
+    let backwards = [&charts[..], &["--timeline", "1-0", "--force"]].concat();
+    let ended = scratch.mastermind(&backwards);
+    assert_eq!(ended.code, Some(2), "{ended:#?}");
+    assert!(
+        ended.stderr.contains("\"1-0\", expected a rank"),
+        "{ended:#?}"
+    );
     // Twice o + L + o + (s - 1) G, after the work.
     assert_eq!(report["makespan_ns"], 1000 + 2 * (1500 + 2500 + 1500 + 7));
     assert_eq!(report["messages"], 2);

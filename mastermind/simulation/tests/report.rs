@@ -8,7 +8,7 @@ use mastermind_simulation::engine::{
 };
 use mastermind_simulation::machine::Machine;
 use mastermind_simulation::program::{Program, System, lower, read_toml};
-use mastermind_simulation::report::html;
+use mastermind_simulation::report::{Timeline, TimelineError, html};
 use mastermind_simulation::trace::{Perfetto, paje};
 use serde_json::Value;
 
@@ -64,7 +64,7 @@ fn traced(processes: u32) -> (Program, Outcome, Vec<Slice>) {
 fn every_process_has_a_cell_of_the_heat_map() {
     let data = |processes| {
         let outcome = simulate(&program(processes), &machine()).expect("an end");
-        let page = html("many", &outcome);
+        let page = html("many", &outcome, &Timeline::default());
         let from = page.find("id=\"data\">").expect("data") + 10;
         let length = page[from..].find("</script>").expect("their end");
         serde_json::from_str::<Value>(&page[from..from + length]).expect("a document")
@@ -121,6 +121,50 @@ fn a_trace_adds_up_to_the_results() {
 }
 
 #[test]
+fn a_timeline_has_the_slices_of_its_processes_alone() {
+    let (_, outcome, slices) = traced(4);
+    let mut timeline = Timeline::new(vec![3, 1, 3], 4).expect("two rows");
+    slices.iter().for_each(|slice| timeline.add(*slice));
+    let rows = &data(&html("m", &outcome, &timeline))["timeline"];
+    for (row, rank) in [1, 3].into_iter().enumerate() {
+        assert_eq!(rows[row]["rank"], rank);
+        assert!(rows[row]["cut"].is_null());
+        let of_rank = slices.iter().filter(|slice| slice.process == rank);
+        let expected: Vec<u64> = of_rank
+            .filter(|slice| slice.end_ns > slice.begin_ns)
+            .flat_map(|slice| [u64::from(slice.element), slice.begin_ns, slice.end_ns])
+            .collect();
+        assert!(expected.len() >= 9);
+        assert_eq!(rows[row]["slices"], Value::from(expected));
+    }
+    assert_eq!(rows.as_array().map(Vec::len), Some(2));
+    let error = Timeline::new(vec![0, 4], 4).expect_err("no such process");
+    assert_eq!(
+        error.to_string(),
+        "cannot draw timeline of process 4: 4 processes, expected one from 0 to 3"
+    );
+    let error = Timeline::new((0..201).collect(), 1000).expect_err("too many");
+    assert_eq!(error, TimelineError::TooManyRows { rows: 201 });
+}
+
+#[test]
+fn a_timeline_says_from_when_on_it_has_no_more() {
+    let (_, outcome, _) = traced(1);
+    let mut timeline = Timeline::new(vec![0], 1).expect("a row");
+    for i in 0..200_010 {
+        timeline.add(Slice {
+            process: 0,
+            element: 0,
+            begin_ns: 2 * i,
+            end_ns: 2 * i + 1,
+        });
+    }
+    let rows = &data(&html("m", &outcome, &timeline))["timeline"];
+    assert_eq!(rows[0]["slices"].as_array().map(Vec::len), Some(600_000));
+    assert_eq!(rows[0]["cut"], 400_000);
+}
+
+#[test]
 fn perfetto_is_json_with_every_slice() {
     let (program, _, slices) = traced(3);
     let mut text = Vec::new();
@@ -168,7 +212,7 @@ fn data(page: &str) -> Value {
 #[test]
 fn the_charts_are_one_file_with_all_data() {
     let (_, outcome, _) = traced(4);
-    let page = html("a </script> model", &outcome);
+    let page = html("a </script> model", &outcome, &Timeline::default());
     assert!(page.contains("<title>a &lt;/script&gt; model</title>"));
     assert!(
         !page.contains("http://") || page.matches("http://").count() == 1,
@@ -189,7 +233,7 @@ fn the_charts_are_one_file_with_all_data() {
 #[test]
 fn of_many_processes_some_are_shown_and_the_last_to_finish() {
     let (_, outcome, _) = traced(2500);
-    let data = data(&html("m", &outcome));
+    let data = data(&html("m", &outcome, &Timeline::default()));
     let shown = data["processes"].as_array().expect("a list");
     assert!(shown.len() <= 1000 && shown.len() >= 999);
     assert_eq!(data["n_processes"], 2500);

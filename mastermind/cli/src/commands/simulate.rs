@@ -6,6 +6,7 @@ mod study;
 mod trace;
 
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -22,7 +23,7 @@ use mastermind_simulation::engine::{
 use mastermind_simulation::expression::parse;
 use mastermind_simulation::machine::{Machine, read_machine};
 use mastermind_simulation::program::{Model, Program, System, lower_with};
-use mastermind_simulation::report::html;
+use mastermind_simulation::report::{Timeline, TimelineError, html};
 use serde::Serialize;
 
 use crate::session::{assignment, model};
@@ -84,12 +85,22 @@ pub struct Simulate {
     /// Write the charts as one HTML file
     #[arg(long, value_name = "F")]
     html: Option<PathBuf>,
+    /// Show in the charts what these ranks do when, as 0,3,10-12
+    #[arg(long, value_name = "RANKS", requires = "html", value_parser = ranks)]
+    timeline: Option<Ranks>,
     #[command(flatten)]
     force: Force,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
 }
+
+/// Ranks that an option lists, of which there may be many.
+#[derive(Debug, Clone)]
+struct Ranks(Vec<RangeInclusive<u32>>);
+
+/// Most ranks of a list that are looked at.
+const MAX_LISTED: usize = 1_000_000;
 
 /// Whose rules a schedule runs by.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -211,10 +222,11 @@ impl Simulate {
             processors: machine.processors,
         };
         let program = lower_with(&model, &models, system, machine.collectives)?;
-        let outcome = self.run(&program, &machine)?;
+        let mut timeline = self.timeline(processes)?;
+        let outcome = self.run(&program, &machine, &mut timeline)?;
         if let Some(path) = &self.html {
-            self.force
-                .write("charts", path, html(&model.name, &outcome))?;
+            let page = html(&model.name, &outcome, &timeline);
+            self.force.write("charts", path, page)?;
         }
         let report = report(&outcome);
         if self.json {
@@ -240,12 +252,36 @@ impl Simulate {
             .with_context(|| format!("cannot read machine \"{shown}\""))
     }
 
-    fn run(&self, program: &Program, machine: &Machine) -> anyhow::Result<Outcome> {
+    /// The timeline that is to be filled: of no process where none is asked for.
+    ///
+    /// # Errors
+    /// There are no such processes, or too many.
+    fn timeline(&self, processes: u32) -> Result<Timeline, TimelineError> {
+        let ranges = self.timeline.iter().flat_map(|ranks| &ranks.0);
+        // The first that there is not is enough to be refused, and so are more than any page shows.
+        let until = |range: &RangeInclusive<u32>| (*range.end()).min(processes.max(*range.start()));
+        let ranks = ranges.flat_map(|range| *range.start()..=until(range));
+        Timeline::new(ranks.take(MAX_LISTED).collect(), processes)
+    }
+
+    fn run(
+        &self,
+        program: &Program,
+        machine: &Machine,
+        timeline: &mut Timeline,
+    ) -> anyhow::Result<Outcome> {
         let bar = ProgressBar::new_spinner();
         let mut tell = |progress: Progress| told(&bar, progress);
         let outcome = match &self.trace {
-            None => simulate_with(program, machine, self.limits(), &mut tell)
-                .map_err(anyhow::Error::from),
+            None if timeline.is_empty() => {
+                let outcome = simulate_with(program, machine, self.limits(), &mut tell);
+                outcome.map_err(anyhow::Error::from)
+            }
+            None => {
+                let mut add = |slice| timeline.add(slice);
+                let outcome = simulate_traced(program, machine, self.limits(), &mut tell, &mut add);
+                outcome.map_err(anyhow::Error::from)
+            }
             Some(path) => {
                 let shown = trace::Shown {
                     title: &program.name,
@@ -254,7 +290,11 @@ impl Simulate {
                 };
                 trace::traced((path, self.force), &shown, |slice| {
                     let limits = self.limits();
-                    let outcome = simulate_traced(program, machine, limits, &mut tell, slice);
+                    let mut both = |one| {
+                        timeline.add(one);
+                        slice(one);
+                    };
+                    let outcome = simulate_traced(program, machine, limits, &mut tell, &mut both);
                     outcome.map_err(anyhow::Error::from)
                 })
             }
@@ -316,6 +356,25 @@ fn limits(text: &str) -> Result<Limits, String> {
         }
     }
     Ok(limits)
+}
+
+/// The ranks that `0,3,10-12` lists.
+///
+/// # Errors
+/// It is no such list.
+fn ranks(text: &str) -> Result<Ranks, String> {
+    let range = |part: &str| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let range = first.trim().parse().ok()?..=last.trim().parse().ok()?;
+        (!range.is_empty()).then_some(range)
+    };
+    let each = text.split(',').map(|part| {
+        let expected = || {
+            format!("\"{part}\", expected a rank, or the first and the last of some, as 0,3,10-12")
+        };
+        range(part).ok_or_else(expected)
+    });
+    each.collect::<Result<_, _>>().map(Ranks)
 }
 
 /// Shows on standard error how far a simulation is.

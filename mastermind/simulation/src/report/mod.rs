@@ -1,10 +1,14 @@
 //! The charts of a simulation as one HTML file that needs nothing else: a bar for each process, a pie
 //! for the chosen process, a table of its elements that is sorted by any column. Of many processes some have a bar, and all
-//! a cell of a heat map.
+//! a cell of a heat map; chosen ones have a [`Timeline`].
 //!
 //! # Source
 //! S. Pllana et al., "Hybrid Performance Modeling and Prediction of Large-Scale Computing Systems",
 //! 2008, Figure 12.
+
+mod timeline;
+
+pub use timeline::{Timeline, TimelineError};
 
 use serde_json::{Value, json};
 
@@ -23,9 +27,12 @@ const PAGE: &str = include_str!("page.html");
 ///
 /// # Arguments
 /// * `title` - the model
-pub fn html(title: &str, outcome: &Outcome) -> String {
+/// * `timeline` - with the slices of the same simulation, or empty
+pub fn html(title: &str, outcome: &Outcome, timeline: &Timeline) -> String {
     // In a script element nothing but `<` can end it.
-    let data = data(title, outcome).to_string().replace('<', "\\u003c");
+    let mut data = data(title, outcome);
+    data["timeline"] = timeline.data();
+    let data = data.to_string().replace('<', "\\u003c");
     PAGE.replace("%TITLE%", &escaped(title))
         .replace("%DATA%", &data)
 }

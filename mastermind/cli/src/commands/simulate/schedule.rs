@@ -11,7 +11,7 @@ use mastermind_simulation::engine::{
 };
 use mastermind_simulation::goal::{Schedule, WaitOrder, read_goal_in};
 use mastermind_simulation::machine::Machine;
-use mastermind_simulation::report::html;
+use mastermind_simulation::report::{Timeline, html};
 
 use super::trace::{Shown, traced};
 use super::{Element, Process, RecordedTimes, Report, RuleBook, Simulate, tell, told};
@@ -58,9 +58,10 @@ impl Simulate {
             );
         }
         let name = self.model.file_stem().unwrap_or_default().to_string_lossy();
-        let outcome = self.run_schedule(&name, schedule, machine)?;
+        let mut timeline = self.timeline(ranks as u32)?;
+        let outcome = self.run_schedule(&name, schedule, machine, &mut timeline)?;
         if let Some(path) = &self.html {
-            let page = html(&name, &outcome.chart());
+            let page = html(&name, &outcome.chart(), &timeline);
             self.force.write("charts", path, page)?;
         }
         let mut report = report(&outcome);
@@ -118,6 +119,7 @@ impl Simulate {
         name: &str,
         schedule: Schedule,
         machine: &Machine,
+        timeline: &mut Timeline,
     ) -> anyhow::Result<ScheduleOutcome> {
         let rules = match self.rules {
             RuleBook::Own => Rules::Own,
@@ -132,7 +134,8 @@ impl Simulate {
             outcome.map_err(anyhow::Error::from)
         };
         let outcome = match &self.trace {
-            None => run(ScheduleSlices::default()),
+            None if timeline.is_empty() => run(ScheduleSlices::default()),
+            None => run(ScheduleSlices(Some(&mut |slice| timeline.add(slice)))),
             Some(path) => {
                 let shown = Shown {
                     title: name,
@@ -140,7 +143,10 @@ impl Simulate {
                     processes: ranks,
                 };
                 traced((path, self.force), &shown, |slice| {
-                    run(ScheduleSlices(Some(slice)))
+                    run(ScheduleSlices(Some(&mut |one| {
+                        timeline.add(one);
+                        slice(one);
+                    })))
                 })
             }
         };

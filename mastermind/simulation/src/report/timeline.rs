@@ -1,0 +1,95 @@
+//! What chosen processes do when, for the page.
+
+use serde_json::{Value, json};
+
+use crate::engine::Slice;
+
+/// Most processes of a timeline.
+const MAX_ROWS: usize = 200;
+
+/// Most slices of all its processes together: a page of some ten megabytes.
+const MAX_SLICES: usize = 200_000;
+
+/// Why there is no timeline of some processes.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TimelineError {
+    /// A process that there is not.
+    #[error("cannot draw timeline of process {rank}: {processes} processes, expected one from 0 to {}", processes - 1)]
+    NoProcess {
+        /// Its rank.
+        rank: u32,
+        /// How many there are.
+        processes: u32,
+    },
+    /// More than a page shows.
+    #[error("cannot draw timeline: {rows} processes, expected at most {MAX_ROWS}")]
+    TooManyRows {
+        /// How many.
+        rows: usize,
+    },
+}
+
+/// What chosen processes do when; of each only the first slices where there are too many.
+#[derive(Debug, Clone, Default)]
+pub struct Timeline {
+    /// By row: a rank, and its slices in order.
+    rows: Vec<(u32, Vec<Slice>)>,
+}
+
+impl Timeline {
+    /// Without slices yet.
+    ///
+    /// # Arguments
+    /// * `ranks` - one a row
+    /// * `processes` - how many there are, ≥ 1
+    ///
+    /// # Errors
+    /// [`TimelineError`].
+    pub fn new(mut ranks: Vec<u32>, processes: u32) -> Result<Self, TimelineError> {
+        ranks.sort_unstable();
+        ranks.dedup();
+        let rows = ranks.len();
+        if rows > MAX_ROWS {
+            return Err(TimelineError::TooManyRows { rows });
+        }
+        match ranks.last() {
+            Some(&rank) if rank >= processes => Err(TimelineError::NoProcess { rank, processes }),
+            _ => Ok(Self {
+                rows: ranks.into_iter().map(|rank| (rank, Vec::new())).collect(),
+            }),
+        }
+    }
+
+    /// Whether no process was chosen.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Takes a slice, if it is one of a chosen process; those of a process come in order.
+    pub fn add(&mut self, slice: Slice) {
+        let most = MAX_SLICES / self.rows.len().max(1) + 1;
+        let row = self
+            .rows
+            .binary_search_by_key(&slice.process, |(rank, _)| *rank);
+        if let Ok(row) = row
+            && self.rows[row].1.len() < most
+            && slice.end_ns > slice.begin_ns
+        {
+            self.rows[row].1.push(slice);
+        }
+    }
+
+    /// For each process its rank, when what is left out begins, and element, begin and end of each slice, one after the other.
+    pub(super) fn data(&self) -> Value {
+        let most = MAX_SLICES / self.rows.len().max(1);
+        let rows = self.rows.iter().map(|(rank, slices)| {
+            let cut_ns = slices.get(most).map(|slice| slice.begin_ns);
+            let shown = &slices[..slices.len().min(most)];
+            let numbers = |slice: &Slice| [u64::from(slice.element), slice.begin_ns, slice.end_ns];
+            let numbers: Vec<u64> = shown.iter().flat_map(numbers).collect();
+            json!({ "rank": rank, "cut": cut_ns, "slices": numbers })
+        });
+        rows.collect()
+    }
+}
