@@ -477,6 +477,19 @@ fn means_and_deviations_are_drawn() {
             .expect("a figure")
             .starts_with(b"\x89PNG")
     );
+    // Models of medians are drawn beside medians.
+    let fit = [
+        "fit",
+        "t.csv",
+        "--statistic",
+        "median",
+        "-o",
+        "medians.json",
+    ];
+    scratch.mastermind(&fit).well();
+    plot(&["--models", "medians.json", "-o", "medians.svg"]).well();
+    let medians = scratch.read("medians.svg");
+    assert!(medians.contains("median wall time [us]") && !medians.contains("mean wall time"));
     for (options, message) in [
         (
             &["--parameter", "m"][..],

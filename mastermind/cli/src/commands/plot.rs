@@ -143,11 +143,19 @@ impl Plot {
         };
         let inputs = std::slice::from_ref(&self.records);
         let metric = &self.measured.metric();
-        let samples = measurements::read(inputs, &self.reading, metric, Some(Statistic::Mean))?;
         let run = Run::open(&self.records).ok();
-        let samples = mean::one(samples, name, run.as_ref())?;
+        let of_calls = |statistic| {
+            let samples = measurements::read(inputs, &self.reading, metric, Some(statistic))?;
+            mean::one(samples, name, run.as_ref())
+        };
         let read = |path: &Path| read_models(path, self.shown);
         let models = self.models.as_deref().map(read).transpose()?;
+        let mut samples = of_calls(Statistic::Mean)?;
+        // Points are what the curve beside them is of.
+        let statistic = mean::statistic(models.as_ref(), &samples);
+        if statistic != Statistic::Mean {
+            samples = of_calls(statistic)?;
+        }
         let parameter = self.parameter.as_deref();
         mean::mean(
             &samples,

@@ -1,5 +1,6 @@
 //! Figures 4 and 5: mean and standard deviation of the times over a parameter, with what a model says of both.
 
+use mastermind_models::Statistic;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
@@ -19,7 +20,7 @@ const LONGEST: usize = 80;
 pub struct Point {
     /// The parameter.
     pub x: f64,
-    /// Mean: a time in microseconds, or a counter in its unit.
+    /// Mean, or the other statistic: a time in microseconds, or a counter in its unit.
     pub mean: f64,
     /// Standard deviation; `None` of one call.
     pub deviation: Option<f64>,
@@ -51,6 +52,8 @@ pub struct Mean {
     pub title: String,
     /// The parameter with its unit.
     pub x_label: String,
+    /// What stands for the calls at one value of the parameter.
+    pub statistic: Statistic,
     /// What is shown: `wall time`.
     pub quantity: String,
     /// Its unit; empty of a pure number.
@@ -90,9 +93,12 @@ impl Figure for Mean {
             "" => String::new(),
             unit => format!(" [{unit}]"),
         };
-        let y_label = format!("mean {}{unit}", self.quantity);
+        let y_label = format!("{} {}{unit}", self.statistic, self.quantity);
         self.panel(&above, &panel(true, "", y_label))?;
-        let y_label = format!("standard deviation{unit}");
+        let y_label = match self.statistic {
+            Statistic::Mean => format!("standard deviation{unit}"),
+            _ => format!("deviation, of the middle half{unit}"),
+        };
         self.panel(&below, &panel(false, &self.x_label, y_label))
     }
 }

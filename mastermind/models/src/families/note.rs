@@ -52,7 +52,7 @@ pub enum Note {
     Thinned {
         /// Distinct coordinates.
         n_points: usize,
-        /// Those that the formula was fitted to: of one parameter means of neighbours, of several every so manieth.
+        /// Those that the formula was fitted to: of one parameter means of neighbours, of several one in so many.
         n_fitted: usize,
     },
     /// The formula does not follow the points, and the spread of the calls does not explain it.

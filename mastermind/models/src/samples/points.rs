@@ -48,7 +48,7 @@ impl Points {
     /// The points at `rows` of the samples; rows with one numeric coordinate become one point.
     ///
     /// Of more than `most` coordinates about as many points are made: where one parameter varies neighbours are put together, at
-    /// the mean of their coordinates by calls, and where several do, every so manieth coordinate is taken, since neighbours in
+    /// the mean of their coordinates by calls, and where several do, one coordinate in so many is taken, since neighbours in
     /// one parameter are none in another.
     ///
     /// # Arguments

@@ -3,8 +3,8 @@
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use mastermind_models::{
-    Coordinate, Error, FitOptions, Metric, Model, ModelSet, Modes, ParameterKind, Samples, Summary,
-    fit_with, predict,
+    Coordinate, Error, FitOptions, Metric, Model, ModelSet, Modes, Note, ParameterKind, Samples,
+    Statistic, Summary, fit_with, predict,
 };
 use mastermind_records::Run;
 
@@ -49,6 +49,19 @@ pub fn one(mut found: Vec<Samples>, name: &str, run: Option<&Run>) -> anyhow::Re
     let known: Vec<_> = known.collect();
     let place = names::one("draw", name, "no calls of it", &known)?;
     Ok(found.swap_remove(place))
+}
+
+/// What of the calls at a coordinate the models of a method were fitted to.
+pub fn statistic(models: Option<&ModelSet>, samples: &Samples) -> Statistic {
+    let of_method =
+        |model: &&Model| model.method == samples.method && model.metric == samples.metric;
+    let models = models.iter().flat_map(|set| &set.models).filter(of_method);
+    let of_note = |note: &Note| match note {
+        Note::Statistic { statistic } => Some(*statistic),
+        _ => None,
+    };
+    let mut notes = models.flat_map(|model| &model.notes);
+    notes.find_map(of_note).unwrap_or_default()
 }
 
 /// The figure of a method's samples, without the calls set aside as spikes.
@@ -124,6 +137,7 @@ pub fn mean(
             "" => parameter.name.clone(),
             unit => format!("{} [{unit}]", parameter.name),
         },
+        statistic: samples.statistic,
         quantity: samples.metric.quantity(),
         unit: match samples.metric.is_time() {
             true => "us".into(),
