@@ -30,16 +30,14 @@ fn tell(level: c_int) {
     }
 }
 
-/// `int MPI_Pcontrol(const int level, ...)`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn MPI_Pcontrol(
-    level: c_int,
-    b: usize,
-    c: usize,
-    d: usize,
-    e: usize,
-    f: usize,
-) -> c_int {
+/// Tells of the call and passes it on.
+///
+/// Not the exported function itself: a call of that would be bound by its name, which the library does not have where `proxy-audit`
+/// has taken the names away that the program's MPI lacks.
+///
+/// # Safety
+/// That of `MPI_Pcontrol`.
+unsafe fn passed_on(level: c_int, [b, c, d, e, f]: [usize; 5]) -> c_int {
     tell(level);
     let target = TARGET.address_if_any();
     if target.is_null() {
@@ -53,13 +51,27 @@ pub unsafe extern "C-unwind" fn MPI_Pcontrol(
     }
 }
 
+/// `int MPI_Pcontrol(const int level, ...)`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn MPI_Pcontrol(
+    level: c_int,
+    b: usize,
+    c: usize,
+    d: usize,
+    e: usize,
+    f: usize,
+) -> c_int {
+    // SAFETY: required of the caller.
+    unsafe { passed_on(level, [b, c, d, e, f]) }
+}
+
 /// # Safety
 /// `level` is the address of an integer.
 unsafe fn from_fortran(level: *const c_int) {
     // SAFETY: required of the caller.
     let level = unsafe { level.read() };
     // SAFETY: any words will do.
-    unsafe { MPI_Pcontrol(level, 0, 0, 0, 0, 0) };
+    unsafe { passed_on(level, [0; 5]) };
 }
 
 /// `SUBROUTINE MPI_PCONTROL(LEVEL)`, which has no error code.
