@@ -379,8 +379,8 @@ impl LibraryAdaptation {
 
     /// Sends calls elsewhere, where that was decided, and takes the decision down.
     fn carry_out(&mut self, decision: &Decision, running: &Mutex<Option<Wrapped>>) -> Option<()> {
-        self.note(decision);
         if !decision.is_swap() {
+            self.note(decision);
             return Some(());
         }
         let (site, to) = (decision.site.as_str(), decision.to.as_str());
@@ -389,8 +389,14 @@ impl LibraryAdaptation {
             let Wrapped {
                 libraries,
                 recorder,
+                is_led_by_hand,
                 ..
             } = running.as_mut()?;
+            // Since this look began: who sends calls by hand has them, which the next look says.
+            if *is_led_by_hand {
+                return Some(());
+            }
+            self.note(decision);
             libraries.use_class(recorder, site, to)
         };
         let made = made.map_err(|error| error.to_string());
