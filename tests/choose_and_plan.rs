@@ -143,20 +143,21 @@ fn planned_runs_give_the_models_of_every_alternative() {
         std::os::unix::fs::symlink(scratch.path(&from), scratch.path(&to)).expect("a link");
     }
     let many = json(&choose(&["--json", "--runs", "many"]).well());
-    let [low, high] = ["low", "high"].map(|end| many["run_bounds"][end].as_f64().expect("a bound"));
-    let deviation = many["between_runs"]["deviation"]
-        .as_f64()
-        .expect("a number");
-    let apart = 2.0 * deviation * (39.0_f64 / 40.0).sqrt();
-    assert!(
-        ((high - low) / apart - (40.0_f64 / 39.0).sqrt()).abs() < 0.01,
-        "{many}"
-    );
+    // Where other work made these runs unlike what their models say, Student's interval is the narrower one.
+    let bounds = ["low", "high"].map(|end| many["run_bounds"][end].as_f64());
     let told = choose(&["--runs", "many"]).well();
-    assert!(
-        told.contains("95 % of the runs differ from what the models say by "),
-        "{told}"
-    );
+    let says = told.contains("95 % of the runs differ from what the models say by ");
+    assert_eq!(says, bounds[0].is_some(), "{told}");
+    if let [Some(low), Some(high)] = bounds {
+        let deviation = many["between_runs"]["deviation"]
+            .as_f64()
+            .expect("a number");
+        let apart = 2.0 * deviation * (39.0_f64 / 40.0).sqrt();
+        assert!(
+            ((high - low) / apart - (40.0_f64 / 39.0).sqrt()).abs() < 0.01,
+            "{many}"
+        );
+    }
     let error = choose(&["--runs", "planned/run1-1"]).error();
     assert!(
         error.contains("no folder in it, expected one for each run"),

@@ -1,9 +1,9 @@
 //! Follows the logs of a run while they grow: what was read once is not read again.
 //!
-//! ```no_run
 //! A follower keeps its place in each log and the calls that are open there, so that a question to `cca.PerfParam` costs what was recorded
 //! since the last one.
 //!
+//! ```no_run
 //! # use std::path::Path;
 //! # use mastermind_records::RunFollower;
 //! let mut follower = RunFollower::new(Path::new("records"), Some(0));

@@ -7,6 +7,11 @@
 //! so that a schedule and a program model that say the same end on the same nanosecond; of events that are due together
 //! the one that was scheduled first is first. `loggopsim` has other rules.
 //!
+//! A schedule is read in pieces into eight bytes for most operations. Operations that depend on each other in any order, and rendezvous, leave
+//! no window in which a rank could run ahead, so there is one calendar. What is deferred goes back into it a few times, then into a list of
+//! the rank (`deferred`), of which the first is in the calendar. Ranks and operations of the next two buckets are prefetched (`prefetch`),
+//! since a run would mostly wait for memory.
+//!
 //! ```
 //! use mastermind_simulation::engine::simulate_schedule;
 //! use mastermind_simulation::goal::read_goal;
@@ -30,11 +35,6 @@
 //! // Rank 0 calculates, and sends for o; after L the message takes o and, for 8 bytes, 7 G of rank 1.
 //! let finish = |rank: usize| outcome.processes[rank].finish_ns;
 //! assert_eq!([finish(0), finish(1)], [1000 + 200, 1200 + 1000 + 200 + 7 * 10]);
-//! A schedule is read in pieces into eight bytes for most operations. Operations that depend on each other in any order, and rendezvous, leave
-//! no window in which a rank could run ahead, so there is one calendar. What is deferred goes back into it a few times, then into a list of
-//! the rank (`deferred`), of which the first is in the calendar. Ranks and operations of the next two buckets are prefetched (`prefetch`),
-//! since a run would mostly wait for memory.
-//!
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
