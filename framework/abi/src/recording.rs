@@ -436,6 +436,12 @@ impl<'r, const N: usize> Recording<'r, N> {
         self.start
     }
 
+    /// The parameter words that were given at the begin.
+    #[inline(always)]
+    pub fn parameters(&self) -> &[u64; N] {
+        &self.parameters
+    }
+
     /// As [`Recording::end`], for a caller that has read the recorder's clock as the call ended, and knows the parameters only now.
     ///
     /// # Arguments

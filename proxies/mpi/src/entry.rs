@@ -4,8 +4,8 @@
 //! MPI_Send      cmp [STATE], 0         no call is recorded: the timed wrapper, which has the caller's words as its own
 //!               je  timed_n
 //!               mov eax, n             else all of them go one way
-//!               jmp record             keeps the six registers, and passes on where the other words and the return address are
-//!                 call event::enter
+//!               jmp record             keeps the six registers, with room for the other words behind them
+//!                 call event::enter    gets where these, the caller's stack and the return address are
 //! ```
 //!
 //! No function in Rust can tell where it returns to, which is the call site, so these two are in assembler.
@@ -14,7 +14,7 @@ use std::arch::naked_asm;
 use std::ffi::CStr;
 
 use crate::event;
-use crate::message::Language;
+use crate::message::{Language, MAX_WORDS};
 use crate::target::Target;
 
 /// What is known of an exported function.
@@ -97,7 +97,7 @@ pub(crate) unsafe extern "C-unwind" fn record() {
         ".cfi_offset rbp, -16",
         "mov rbp, rsp",
         ".cfi_def_cfa_register rbp",
-        "sub rsp, 48",
+        "sub rsp, {room}",
         "mov [rsp], rdi",
         "mov [rsp + 8], rsi",
         "mov [rsp + 16], rdx",
@@ -114,5 +114,6 @@ pub(crate) unsafe extern "C-unwind" fn record() {
         "ret",
         ".cfi_endproc",
         enter = sym event::enter,
+        room = const size_of::<usize>() * MAX_WORDS,
     )
 }

@@ -10,7 +10,7 @@ use crate::call::{ThreadState, attached, now, thread_state};
 use crate::facts;
 use crate::message::{Arguments, MAX_WORDS, Moved};
 use crate::pending::forget;
-use crate::request::{Requests, Role};
+use crate::request::{Requests, Role, after_one, one_before};
 use crate::stack;
 use crate::status::OwnStatuses;
 use crate::wrappers::{
@@ -32,8 +32,33 @@ const WITH_STACKS: u8 = 8;
 /// Those of the functions, and of parts of calls.
 static METHODS: [ProxyMethod; N_METHODS] = [const { ProxyMethod::new() }; N_METHODS];
 
-/// Those of them that are in registers.
+/// Words of a call that are in registers.
 const N_REGISTERS: usize = 6;
+/// Most words of most functions: the point-to-point ones, and the reductions.
+const N_FEW_WORDS: usize = 8;
+
+/// A function of [`N_FEW_WORDS`].
+type FewWords =
+    unsafe extern "C-unwind" fn(usize, usize, usize, usize, usize, usize, usize, usize) -> usize;
+/// A function of [`MAX_WORDS`].
+type ManyWords = unsafe extern "C-unwind" fn(
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+    usize,
+) -> usize;
 
 /// Parameters of a call, with its site and without.
 const N_WITH_SITE: usize = MPI_EVENT_PARAMETERS.len();
@@ -76,18 +101,47 @@ struct Entered<'a> {
     /// Place in [`ENTRIES`].
     code: usize,
     state: &'a ThreadState,
-    words: [usize; MAX_WORDS],
+    words: &'a mut [usize; MAX_WORDS],
     target: *mut c_void,
     site: usize,
 }
 
+/// What the arguments say before the call is all there is to record.
+const BY_ARGUMENTS: u8 = 0;
+/// The call makes or completes one request, or receives one message.
+const OF_ONE: u8 = 1;
+/// It has several requests, prepares or starts them, or sends and receives.
+const OF_SEVERAL: u8 = 2;
+
 /// Makes a call and records it.
 ///
 /// # Safety
-/// The code is the place in [`ENTRIES`] of a function that was called with these registers and words on the stack.
+/// The code is the place in [`ENTRIES`] of a function that was called with the first words, those in registers, and these on the stack;
+/// for the other words there is room.
 pub(crate) unsafe extern "C-unwind" fn enter(
     code: u32,
-    registers: *const [usize; N_REGISTERS],
+    words: *mut [usize; MAX_WORDS],
+    stack: *const usize,
+    site: usize,
+) -> usize {
+    // SAFETY: required of the caller.
+    unsafe {
+        match ROLES[code as usize / 3] {
+            Role::None => enter_as::<BY_ARGUMENTS>(code, words, stack, site),
+            role if role.is_of_one() => enter_as::<OF_ONE>(code, words, stack, site),
+            _ => enter_as::<OF_SEVERAL>(code, words, stack, site),
+        }
+    }
+}
+
+/// As [`enter`], for functions of one kind: the compiler finds registers for each that it did not find for all.
+///
+/// # Safety
+/// As for [`enter`], of a function of that kind.
+#[inline(never)]
+unsafe extern "C-unwind" fn enter_as<const KIND: u8>(
+    code: u32,
+    words: *mut [usize; MAX_WORDS],
     stack: *const usize,
     site: usize,
 ) -> usize {
@@ -96,25 +150,23 @@ pub(crate) unsafe extern "C-unwind" fn enter(
     let n_words = usize::from(entry.n_words);
     // SAFETY: it lives until the thread has ended.
     let state = unsafe { &*thread_state() };
+    // SAFETY: required of the caller; a function has no more words than there is room for (`build.rs` counts them).
+    let words = unsafe {
+        for place in N_REGISTERS..n_words {
+            // Each as it was stored: a load of two would wait until both stores have left the processor's buffer.
+            let word = stack.add(place - N_REGISTERS).read_volatile();
+            words.cast::<usize>().add(place).write_volatile(word);
+        }
+        &mut *words
+    };
     let mut entered = Entered {
         function: code / 3,
         code,
         state,
-        words: [0; MAX_WORDS],
+        words,
         target: ptr::null_mut(),
         site,
     };
-    // SAFETY: required of the caller; a function has no more words than there is room for (`build.rs` counts them).
-    unsafe {
-        // Each as it was stored: a load of two would wait until both stores have left the processor's buffer.
-        for (place, word) in entered.words.iter_mut().enumerate().take(N_REGISTERS) {
-            *word = registers.cast::<usize>().add(place).read_volatile();
-        }
-        let others = entered.words.iter_mut().enumerate().take(n_words);
-        for (place, word) in others.skip(N_REGISTERS) {
-            *word = stack.add(place - N_REGISTERS).read();
-        }
-    }
     // The first call of all is what starts a recording.
     entered.target = entry.target.address();
     let recorded = match STATE.load(Ordering::Acquire) {
@@ -131,9 +183,9 @@ pub(crate) unsafe extern "C-unwind" fn enter(
                 if recorded & WITH_STACKS != 0 {
                     entered.site = stack::number(site);
                 }
-                entered.record::<N_WITH_SITE>(recorder)
+                entered.record_as::<N_WITH_SITE, KIND>(recorder)
             }
-            Some(recorder) => entered.record::<N_WITHOUT>(recorder),
+            Some(recorder) => entered.record_as::<N_WITHOUT, KIND>(recorder),
             None => entered.pass_on(),
         };
         if !has_failed {
@@ -163,7 +215,20 @@ impl Entered<'_> {
     fn arguments(&self) -> Arguments<'_> {
         Arguments {
             language: ENTRIES[self.code].language,
-            words: &self.words,
+            words: self.words,
+        }
+    }
+
+    /// What the call moves by its arguments.
+    ///
+    /// # Safety
+    /// As for [`Entered::pass_on`].
+    #[inline(always)]
+    unsafe fn read(&self) -> Moved {
+        match &MESSAGES[self.function] {
+            // SAFETY: required of the caller.
+            Some(message) => unsafe { message.read(self.arguments(), &self.state.recent) },
+            None => Moved::NOTHING,
         }
     }
 
@@ -188,7 +253,86 @@ impl Entered<'_> {
     ///
     /// # Safety
     /// As for [`Entered::pass_on`].
-    unsafe fn record<const N: usize>(&mut self, recorder: &Recorder) -> (usize, bool) {
+    #[inline(always)]
+    unsafe fn record_as<const N: usize, const KIND: u8>(
+        &mut self,
+        recorder: &Recorder,
+    ) -> (usize, bool) {
+        // SAFETY: required of the caller.
+        unsafe {
+            match KIND {
+                BY_ARGUMENTS => self.record_by_arguments::<N>(recorder),
+                OF_ONE => self.record_one::<N>(recorder),
+                _ => self.record_several::<N>(recorder),
+            }
+        }
+    }
+
+    /// The same for a call that has no request and gets no status: its arguments say all, before it is made.
+    ///
+    /// # Safety
+    /// As for [`Entered::pass_on`].
+    #[inline(always)]
+    unsafe fn record_by_arguments<const N: usize>(&self, recorder: &Recorder) -> (usize, bool) {
+        // SAFETY: the caller's own arguments.
+        let words = unsafe { self.read() }.words(self.site);
+        let recording = Recording::<N>::begin(recorder, &METHODS[self.function], || words);
+        let Some(recording) = recording else {
+            // SAFETY: required of the caller.
+            return unsafe { self.pass_on() };
+        };
+        let call = self.state.begin(self.function as u32, || recording.start());
+        // SAFETY: required of the caller.
+        let (result, has_failed) = unsafe { self.forward() };
+        if has_failed {
+            call.count_failure();
+        }
+        let (stop, words) = (call.end(), *recording.parameters());
+        recording.end_at(stop, has_failed, words);
+        (result, has_failed)
+    }
+
+    /// The same for a call of one request or one message.
+    ///
+    /// # Safety
+    /// As for [`Entered::pass_on`].
+    #[inline(always)]
+    unsafe fn record_one<const N: usize>(&mut self, recorder: &Recorder) -> (usize, bool) {
+        let role = ROLES[self.function];
+        // SAFETY: the caller's own arguments.
+        let (one, mut moved) = unsafe { (one_before(role, self.arguments()), self.read()) };
+        let words = moved.words(self.site);
+        let recording = Recording::<N>::begin(recorder, &METHODS[self.function], || words);
+        let Some(recording) = recording else {
+            // SAFETY: required of the caller.
+            return unsafe { self.pass_on() };
+        };
+        let mut status = OwnStatuses::new();
+        if let Some(at) = role.status() {
+            let language = ENTRIES[self.code].language;
+            status.take_place_of(&mut self.words[at], language, 1);
+        }
+        let call = self.state.begin(self.function as u32, || recording.start());
+        // SAFETY: required of the caller; the status lives until it was read.
+        let (result, has_failed) = unsafe { self.forward() };
+        if has_failed {
+            call.count_failure();
+        }
+        let stop = call.end();
+        if !has_failed {
+            // SAFETY: the caller's own arguments, after the call.
+            moved = unsafe { after_one(role, one, self.arguments(), moved) };
+        }
+        recording.end_at(stop, has_failed, moved.words(self.site));
+        (result, has_failed)
+    }
+
+    /// The same for a call that has several requests, or prepares or starts them, or sends and receives.
+    ///
+    /// # Safety
+    /// As for [`Entered::pass_on`].
+    #[inline(always)]
+    unsafe fn record_several<const N: usize>(&mut self, recorder: &Recorder) -> (usize, bool) {
         let (role, site, state) = (ROLES[self.function], self.site, self.state);
         let (mut moved, mut requests) = (Moved::NOTHING, Requests::default());
         let recording = Recording::<N>::begin(recorder, &METHODS[self.function], || {
@@ -260,29 +404,20 @@ impl Entered<'_> {
     /// As for [`Entered::pass_on`].
     #[inline(always)]
     unsafe fn forward(&self) -> (usize, bool) {
-        let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = self.words;
-        // SAFETY: words beyond the arguments are passed on that nobody reads; the caller takes them away again.
+        let entry = &ENTRIES[self.code];
+        // SAFETY: required of the caller; words beyond the arguments are passed on that nobody reads, and the caller takes them away
+        // again.
         unsafe {
-            let target: unsafe extern "C-unwind" fn(
-                usize,
-                usize,
-                usize,
-                usize,
-                usize,
-                usize,
-                usize,
-                usize,
-                usize,
-                usize,
-                usize,
-                usize,
-                usize,
-                usize,
-                usize,
-                usize,
-            ) -> usize = std::mem::transmute(self.target);
-            let result = target(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p);
-            (result, ENTRIES[self.code].has_failed(result, &self.words))
+            let result = if usize::from(entry.n_words) <= N_FEW_WORDS {
+                let [a, b, c, d, e, f, g, h, ..] = *self.words;
+                let target: FewWords = std::mem::transmute(self.target);
+                target(a, b, c, d, e, f, g, h)
+            } else {
+                let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = *self.words;
+                let target: ManyWords = std::mem::transmute(self.target);
+                target(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p)
+            };
+            (result, entry.has_failed(result, self.words))
         }
     }
 }

@@ -8,6 +8,7 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -140,7 +141,7 @@ impl Recent {
 }
 
 #[inline]
-fn looked_up<T: Copy>(
+fn looked_up<T: Copy + Default>(
     places: &[Place<T>; N_PLACES],
     kind: Kind,
     handle: usize,
@@ -154,11 +155,18 @@ fn looked_up<T: Copy>(
     if place.handle.get() == handle && place.generation.get() == generation {
         return place.fact.get();
     }
-    let fact = find();
+    let fact = guarded(find);
     place.handle.set(handle);
     place.generation.set(generation);
     place.fact.set(fact);
     fact
+}
+
+/// No panic goes into the program.
+#[cold]
+#[inline(never)]
+fn guarded<T: Default>(find: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(find)).unwrap_or_default()
 }
 
 /// Forgets what is kept of a handle.

@@ -4,6 +4,7 @@
 //! completed.
 
 use std::cell::UnsafeCell;
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::{Deref, DerefMut};
@@ -40,6 +41,17 @@ pub(crate) struct Pending {
     pub(crate) is_send: bool,
     /// Whether it has been started and not completed.
     pub(crate) is_active: bool,
+}
+
+impl Pending {
+    /// None.
+    const NOTHING: Self = Self {
+        moved: Moved::NOTHING,
+        is_persistent: false,
+        is_receive: false,
+        is_send: false,
+        is_active: false,
+    };
 }
 
 /// What one handle stands for, the first made first.
@@ -96,13 +108,7 @@ impl Table {
     const fn new() -> Self {
         let free = Slot {
             key: Key::NONE,
-            pending: Pending {
-                moved: Moved::NOTHING,
-                is_persistent: false,
-                is_receive: false,
-                is_send: false,
-                is_active: false,
-            },
+            pending: Pending::NOTHING,
         };
         Self {
             slots: [free; N_SLOTS],
@@ -137,33 +143,33 @@ impl Table {
         self.others.get_mut(&key).map(|queue| &mut queue.first)
     }
 
-    /// Takes note of a request that was made.
+    /// The place of a request that was made; what it is, its caller writes there.
     #[inline(always)]
-    pub(crate) fn push(&mut self, key: Key, made: Pending) {
+    pub(crate) fn place(&mut self, key: Key) -> &mut Pending {
         // Behind those of the same handle that are in the map.
         let is_first = self.others.is_empty() || !self.others.contains_key(&key);
-        let slot = self.slot(key);
-        if is_first && slot.key == Key::NONE {
+        if is_first && self.slot(key).key == Key::NONE {
+            let slot = self.slot(key);
             slot.key = key;
-            slot.pending = made;
+            &mut slot.pending
         } else {
-            self.push_back(key, made);
+            self.place_behind(key)
         }
     }
 
     #[cold]
-    fn push_back(&mut self, key: Key, made: Pending) {
-        match self.others.get_mut(&key) {
-            Some(queue) => queue.others.push_back(made),
-            None => {
+    fn place_behind(&mut self, key: Key) -> &mut Pending {
+        let queue = match self.others.entry(key) {
+            Entry::Vacant(free) => {
                 let others = VecDeque::new();
-                let queue = Queue {
-                    first: made,
-                    others,
-                };
-                self.others.insert(key, queue);
+                let first = Pending::NOTHING;
+                return &mut free.insert(Queue { first, others }).first;
             }
-        }
+            Entry::Occupied(taken) => taken.into_mut(),
+        };
+        queue.others.push_back(Pending::NOTHING);
+        let last = queue.others.len() - 1;
+        &mut queue.others[last]
     }
 
     /// Takes out the first request that a handle stands for.
@@ -385,7 +391,7 @@ mod tests {
     fn threads_that_come_later_share_the_table() {
         for round in 0..100 {
             let table = Shared::new();
-            table.enter().push(KEY, made(0));
+            *table.enter().place(KEY) = made(0);
             let is_started = AtomicBool::new(false);
             std::thread::scope(|scope| {
                 for _ in 0..2 {
@@ -423,8 +429,8 @@ mod tests {
         let mut table = Table::new();
         let mut taken = Vec::new();
         for bytes in 0..4 {
-            table.push(KEY, made(2 * bytes));
-            table.push(KEY, made(2 * bytes + 1));
+            *table.place(KEY) = made(2 * bytes);
+            *table.place(KEY) = made(2 * bytes + 1);
             taken.extend(table.take(KEY));
         }
         taken.extend((0..5).filter_map(|_| table.take(KEY)));
@@ -437,7 +443,7 @@ mod tests {
         let mut table = Table::new();
         let keys = (1..1_000).map(Key);
         keys.clone()
-            .for_each(|key| table.push(key, made(key.0 as i64)));
+            .for_each(|key| *table.place(key) = made(key.0 as i64));
         for key in keys.rev() {
             let taken = table.take(key).map(|pending| pending.moved.bytes);
             assert_eq!(taken, Some(key.0 as i64));
@@ -448,14 +454,11 @@ mod tests {
     #[test]
     fn a_persistent_request_counts_when_it_was_started() {
         let mut table = Table::new();
-        table.push(
-            KEY,
-            Pending {
-                is_persistent: true,
-                is_active: false,
-                ..made(8)
-            },
-        );
+        *table.place(KEY) = Pending {
+            is_persistent: true,
+            is_active: false,
+            ..made(8)
+        };
         assert!(table.take(KEY).is_none());
         for _ in 0..2 {
             table.first(KEY).expect("it was pushed").is_active = true;

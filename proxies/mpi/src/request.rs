@@ -60,6 +60,29 @@ pub(crate) enum Role {
     Frees,
 }
 
+impl Role {
+    /// Whether a call makes or completes one request, or receives one message, and does nothing else.
+    #[inline(always)]
+    pub(crate) fn is_of_one(self) -> bool {
+        matches!(
+            self,
+            Self::Begins { .. }
+                | Self::Receives { .. }
+                | Self::Completes(Completion::Wait | Completion::Test)
+        )
+    }
+
+    /// Place of the only status that a call gets.
+    #[inline(always)]
+    pub(crate) fn status(self) -> Option<usize> {
+        match self {
+            Self::Receives { status, .. } | Self::Exchanges { status } => Some(status),
+            Self::Completes(how @ (Completion::Wait | Completion::Test)) => Some(how.status()),
+            _ => None,
+        }
+    }
+}
+
 /// Which requests a call completes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Completion {
@@ -102,7 +125,7 @@ pub(crate) struct Requests {
     /// Those of a function of an array.
     several: SmallVec<[Key; N_FEW]>,
     /// Each that the call completed, where its own record does not tell which they are.
-    pub(crate) completed: SmallVec<[Moved; N_FEW]>,
+    pub(crate) completed: Vec<Moved>,
     /// What was received beside what was sent.
     pub(crate) received: Option<Moved>,
 }
@@ -119,7 +142,7 @@ impl Requests {
             match role {
                 Role::Completes(Completion::Wait | Completion::Test)
                 | Role::StartsOne
-                | Role::Frees => self.one = key(arguments, 0, 0),
+                | Role::Frees => self.one = one_before(role, arguments),
                 Role::Completes(_) | Role::StartsAll => self.read_several(arguments),
                 Role::None
                 | Role::Begins { .. }
@@ -146,12 +169,10 @@ impl Requests {
     #[inline(always)]
     pub(crate) fn statuses(&self, role: Role) -> Option<(usize, usize)> {
         match role {
-            Role::Receives { status, .. } | Role::Exchanges { status } => Some((status, 1)),
-            Role::Completes(how @ (Completion::Wait | Completion::Test)) => Some((how.status(), 1)),
             Role::Completes(how) if !self.several.is_empty() => {
                 Some((how.status(), self.several.len()))
             }
-            _ => None,
+            _ => role.status().map(|at| (at, 1)),
         }
     }
 
@@ -200,23 +221,10 @@ impl Requests {
         arguments: Arguments<'_>,
         moved: Moved,
     ) -> Moved {
-        // SAFETY: MPI has written the request there, or the flag, and the status.
+        // SAFETY: required of the caller.
         unsafe {
             match role {
-                Role::None => moved,
-                Role::Begins { at, is_receive } => {
-                    let mut table = pending();
-                    let moved = moved.with_request(table.next_number());
-                    let made = Pending {
-                        moved,
-                        is_persistent: false,
-                        is_receive,
-                        is_send: false,
-                        is_active: true,
-                    };
-                    table.push(key(arguments, at, 0), made);
-                    moved
-                }
+                role if role.is_of_one() => after_one(role, self.one, arguments, moved),
                 Role::Exchanges { status } => {
                     let source = arguments.number(status - 3, false);
                     let tag = arguments.number(status - 2, false);
@@ -225,14 +233,6 @@ impl Requests {
                     self.received = Some(told.map_or(received, |told| received.received(told)));
                     moved
                 }
-                Role::Completes(Completion::Wait) => self.complete(Completion::Wait, arguments),
-                Role::Completes(Completion::Test) if arguments.pointed(1, 0) == 0 => Moved::NOTHING,
-                Role::Completes(Completion::Test) => self.complete(Completion::Test, arguments),
-                Role::Receives { flag: Some(at), .. } if arguments.pointed(at, 0) == 0 => moved,
-                Role::Receives { status, .. } => match arguments.status(status, 0, false) {
-                    Some(received) => moved.received(received),
-                    None => moved,
-                },
                 // No panic goes into the program; those above have none.
                 _ => {
                     let mut others = || self.after_others(role, arguments, moved);
@@ -240,17 +240,6 @@ impl Requests {
                 }
             }
         }
-    }
-
-    /// What the only request moved, which is complete.
-    ///
-    /// # Safety
-    /// As for [`Requests::after`].
-    #[inline(always)]
-    unsafe fn complete(&self, completion: Completion, arguments: Arguments<'_>) -> Moved {
-        // SAFETY: required of the caller.
-        let taken = unsafe { take(&mut pending(), self.one, completion, arguments, 0) };
-        taken.unwrap_or(Moved::NOTHING)
     }
 
     /// # Safety
@@ -263,15 +252,15 @@ impl Requests {
                 is_receive,
                 is_send,
             } => {
-                let made = Pending {
+                // SAFETY: MPI has written the request there.
+                let key = unsafe { key(arguments, at, 0) };
+                *pending().place(key) = Pending {
                     moved,
                     is_persistent: true,
                     is_receive,
                     is_send,
                     is_active: false,
                 };
-                // SAFETY: MPI has written the request there.
-                pending().push(unsafe { key(arguments, at, 0) }, made);
                 moved.without_bytes()
             }
             Role::StartsOne | Role::StartsAll => {
@@ -346,7 +335,7 @@ impl Requests {
         }
         let sum = Moved::sum(completed.iter().copied());
         if sum.is_scattered() || is_from_any && completed.len() > 1 {
-            self.completed = completed;
+            self.completed = completed.into_vec();
         }
         sum
     }
@@ -379,6 +368,65 @@ impl Requests {
         };
         let mut fits = |first: &i64| told.iter().all(|place| is_complete(place - first));
         [1, 0].into_iter().find(|first| fits(first)).unwrap_or(1)
+    }
+}
+
+/// The request of a call that has no array of them, as it is before the call; any for one that has none yet.
+///
+/// # Safety
+/// As for [`Requests::read`].
+#[inline(always)]
+pub(crate) unsafe fn one_before(role: Role, arguments: Arguments<'_>) -> Key {
+    match role {
+        Role::Completes(_) | Role::StartsOne | Role::Frees => {
+            // SAFETY: required of the caller.
+            unsafe { key(arguments, 0, 0) }
+        }
+        _ => Key::default(),
+    }
+}
+
+/// As [`Requests::after`], for a role of one request or one message ([`Role::is_of_one`]).
+///
+/// # Arguments
+/// * `one` - the request as it was before the call
+///
+/// # Safety
+/// As for [`Requests::after`].
+#[inline(always)]
+pub(crate) unsafe fn after_one(
+    role: Role,
+    one: Key,
+    arguments: Arguments<'_>,
+    moved: Moved,
+) -> Moved {
+    // SAFETY: MPI has written the request there, or the flag, and the status.
+    unsafe {
+        match role {
+            Role::Begins { at, is_receive } => {
+                let mut table = pending();
+                let moved = moved.with_request(table.next_number());
+                *table.place(key(arguments, at, 0)) = Pending {
+                    moved,
+                    is_persistent: false,
+                    is_receive,
+                    is_send: false,
+                    is_active: true,
+                };
+                moved
+            }
+            Role::Completes(Completion::Test) if arguments.pointed(1, 0) == 0 => Moved::NOTHING,
+            Role::Completes(completion) => {
+                let taken = take(&mut pending(), one, completion, arguments, 0);
+                taken.unwrap_or(Moved::NOTHING)
+            }
+            Role::Receives { flag: Some(at), .. } if arguments.pointed(at, 0) == 0 => moved,
+            Role::Receives { status, .. } => match arguments.status(status, 0, false) {
+                Some(received) => moved.received(received),
+                None => moved,
+            },
+            _ => moved,
+        }
     }
 }
 
