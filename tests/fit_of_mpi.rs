@@ -2,16 +2,10 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 
-use mastermind_records::definition::{
-    CallPathDefinition, ClockDefinition, MethodDefinition, ParameterDefinition,
-};
-use mastermind_records::{
-    Calibration, ChunkPreparer, ChunkSizes, Definition, LogIdentity, LogWriter, MPI_CLASS,
-    RecordWords,
-};
-use mastermind_tests::{Scratch, root};
+use mastermind_records::MPI_CLASS;
+use mastermind_records::definition::MethodDefinition;
+use mastermind_tests::{Scratch, root, write_calls};
 use serde_json::Value;
 
 /// `MPI_Send` of a ping-pong under Open MPI 4.1.4, two ranks on a busy machine with two processors: in each line the bytes, and how long 15
@@ -20,65 +14,21 @@ const PING_PONG: &str = "tests/fixtures/recorded/ping-pong.csv";
 
 /// Writes the calls as `wrap --mpi-events` records them.
 fn record(directory: &Path, method: &str) {
-    fs::create_dir(directory).expect("a folder");
-    let preparer = Arc::new(ChunkPreparer::start(None).expect("a thread"));
-    let start = Calibration { ticks: 0, ns: 0 };
-    let identity = LogIdentity { rank: 0, thread: 0 };
-    let chunks = ChunkSizes::default();
-    let log = LogWriter::create(directory, identity, start, chunks, &preparer);
-    let mut log = log.expect("a log");
-    let bytes = ParameterDefinition {
-        name: "bytes".into(),
-        ..ParameterDefinition::default()
-    };
-    let definitions = [
-        Definition::Clock(ClockDefinition {
-            name: "test".into(),
-            ticks_per_second: 1e9,
-            step_ticks: 1.0,
-        }),
-        Definition::Method(MethodDefinition {
-            id: 1,
-            instance: MPI_CLASS.into(),
-            class: MPI_CLASS.into(),
-            port: MPI_CLASS.into(),
-            interface: MPI_CLASS.into(),
-            method: method.into(),
-            parameters: vec![bytes],
-            ..MethodDefinition::default()
-        }),
-        Definition::CallPath(CallPathDefinition {
-            id: 1,
-            parent: 0,
-            method: 1,
-        }),
-    ];
-    for definition in &definitions {
-        log.define(definition).expect("a definition");
-    }
     let text = fs::read_to_string(root().join(PING_PONG)).expect("the times");
-    let mut now = 0;
-    for line in text.lines() {
+    let calls = text.lines().flat_map(|line| {
         let mut words = line.split(',').map(|word| word.parse().expect("a number"));
         let bytes: u64 = words.next().expect("the bytes");
-        for wall in words {
-            let record = RecordWords {
-                path: 1,
-                start: now,
-                wall,
-                mpi: Some(wall),
-                failed: false,
-                values: &[bytes],
-            };
-            assert!(log.append(record));
-            now += wall;
-        }
-    }
-    log.finish(Calibration {
-        ticks: now,
-        ns: now,
-    })
-    .expect("the end");
+        words.map(move |wall| (bytes, wall))
+    });
+    let method = MethodDefinition {
+        instance: MPI_CLASS.into(),
+        class: MPI_CLASS.into(),
+        port: MPI_CLASS.into(),
+        interface: MPI_CLASS.into(),
+        method: method.into(),
+        ..MethodDefinition::default()
+    };
+    write_calls(directory, method, "bytes", calls);
 }
 
 /// Family and R² of the model, and where its regimes end.

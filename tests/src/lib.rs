@@ -12,6 +12,7 @@ mod mpi_programs;
 mod program;
 mod python;
 mod ranks;
+mod written;
 
 pub use adaptive::{
     Blast, FixedBoxes, Jump, MeshCall, MeshSpy, Uniform, end, host_stands_between, host_stands_in,
@@ -28,6 +29,7 @@ pub use mpi_programs::{
 pub use program::{Ended, Scratch, field};
 pub use python::python_package;
 pub use ranks::{RankComm, on_ranks};
+pub use written::write_calls;
 
 use std::env;
 use std::path::{Path, PathBuf};
