@@ -122,6 +122,7 @@ impl Compiled {
         match self {
             Self::Constant(number) => *number,
             Self::Slot(slot) => context.slots[*slot as usize],
+            Self::Process => context.process,
             _ => self.evaluate_further(context),
         }
     }
@@ -144,10 +145,15 @@ impl Compiled {
             }
             Self::Binary(Binary::Modulo, operands) => {
                 let (a, b) = (operands[0].evaluate(context), operands[1].evaluate(context));
-                a - b * floor(a / b)
+                modulo(a, b)
             }
             Self::Binary(operator, operands) => {
-                operator.apply(operands[0].evaluate(context), operands[1].evaluate(context))
+                let (a, b) = (operands[0].evaluate(context), operands[1].evaluate(context));
+                match operator {
+                    Binary::Add => a + b,
+                    Binary::Subtract => a - b,
+                    _ => operator.apply(a, b),
+                }
             }
             Self::Choice(parts) => {
                 let chosen = if parts[0].is_true(context) { 1 } else { 2 };
@@ -218,6 +224,39 @@ impl Compiled {
     }
 }
 
+/// `a - b floor(a / b)`. A neighbour's number is mostly less than twice the processes, where the quotient rounds to no other whole
+/// number and nothing need be divided.
+#[inline]
+fn modulo(a: f64, b: f64) -> f64 {
+    if a >= 0.0 && a < b && b < f64::INFINITY {
+        a
+    } else if a >= b && a - b < b && b > 0.0 {
+        a - b
+    } else {
+        a - b * floor(a / b)
+    }
+}
+
 fn truth(truth: bool) -> f64 {
     f64::from(u8::from(truth))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_remainder_is_what_the_quotient_leaves(a in any::<f64>(), b in any::<f64>(), near in -3.0..3.0_f64, whole in (-40..40_i32, -20..20_i32)) {
+            let edges = [0.0, -0.0, 1.0, f64::MIN_POSITIVE, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
+            let pairs = edges.iter().flat_map(|a| edges.map(|b| (*a, b)));
+            let [m, n] = [whole.0, whole.1].map(f64::from);
+            let beside = [b.next_down(), b.next_up(), 2.0 * b, (2.0 * b).next_down()].map(|a| (a, b));
+            for (a, b) in pairs.chain(beside).chain([(a, b), (near * b, b), (m, n)]) {
+                let (remainder, expected) = (modulo(a, b), a - b * floor(a / b));
+                prop_assert!(remainder == expected || remainder.is_nan() && expected.is_nan(), "{a} % {b}: {remainder}, {expected}");
+            }
+        }
+    }
 }
