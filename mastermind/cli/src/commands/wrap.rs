@@ -9,7 +9,7 @@
 //!
 //! ```text
 //! $ mpirun -n 2 mastermind wrap --call-sites -- ./ring
-//! MPI: 94.9 % of 0.005 s a rank on 2 ranks (93.9 to 95.6 %), 206 calls
+//! MPI: 94.9 % of 0.005207 s a rank on 2 ranks (93.9 to 95.6 %), 206 calls
 //!   most of it: MPI_Barrier 67.5 % in 2 calls, MPI_Recv 26.2 % in 100 calls, MPI_Send 1.2 % in 100 calls
 //!   all of it: mastermind profile --mpi ring.records
 //! ```

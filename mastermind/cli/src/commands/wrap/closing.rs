@@ -25,10 +25,12 @@ pub(super) fn lines(run: &Run, n_ranks: Option<usize>, directory: &str) -> Optio
     let (least, most) = of_ranks.fold((f64::INFINITY, 0.0_f64), |(least, most), of_rank| {
         (least.min(of_rank), most.max(of_rank))
     });
+    let a_rank_s = application_ns as f64 * 1e-9 / ranks.len() as f64;
+    // Of a program that hardly does anything as well.
+    let decimals = if a_rank_s < 0.01 { 6 } else { 3 };
     let mut text = format!(
-        "MPI: {:.1} % of {:.3} s a rank",
-        percent(sum(|rank| rank.mpi_ns)),
-        application_ns as f64 * 1e-9 / ranks.len() as f64
+        "MPI: {:.1} % of {a_rank_s:.decimals$} s a rank",
+        percent(sum(|rank| rank.mpi_ns))
     );
     if ranks.len() > 1 {
         text += &format!(" on {} ranks ({least:.1} to {most:.1} %)", ranks.len());
