@@ -10,6 +10,9 @@
 //! * `schedules` takes single events from one calendar, since operations that depend on each other in any order leave no time
 //!   in which a rank could run ahead. It needs all rules but those of oversubscribed nodes.
 //!
+//! Where messages share links, both have them wait for their turns there (`events/shared_links.rs`): the one at the end of each
+//! window, the other at the end of each nanosecond in which a link is wanted.
+//!
 //! Events of one process that fall on the same nanosecond are taken in the order of their tie-break keys
 //! (`events/tie_break.rs`); [`Outcome::ties`] counts those that the keys do not tell apart.
 

@@ -125,16 +125,14 @@ impl Calendar {
         index
     }
 
-    /// Takes a process to visit out of the earliest window that has one; that window is the present
-    /// one from then on.
+    /// Takes a process to visit out of the present window, if it has one.
     #[inline]
-    pub(crate) fn next(&mut self) -> Option<u32> {
+    pub(crate) fn next_of_window(&mut self) -> Option<u32> {
         loop {
             let bucket = self.now as usize % BUCKETS;
             let head = self.heads[bucket];
             if head == NONE {
-                self.advance()?;
-                continue;
+                return None;
             }
             let chunk = &mut self.chunks[head as usize];
             chunk.n -= 1;
@@ -170,8 +168,8 @@ impl Calendar {
         (after < next.n as usize).then(|| next.processes[next.n as usize - 1 - after])
     }
 
-    /// Goes on to the next window with an entry.
-    fn advance(&mut self) -> Option<()> {
+    /// Goes on to the next window with an entry, or to that of `by_ns` where it is earlier.
+    pub(crate) fn advance(&mut self, by_ns: Option<u64>) -> Option<()> {
         let ring = self.occupied.next(self.now);
         let later = loop {
             match self.later.peek() {
@@ -184,10 +182,8 @@ impl Calendar {
                 }
             }
         };
-        self.now = match (ring, later) {
-            (Some(a), Some(b)) => a.min(b),
-            (a, b) => a.or(b)?,
-        };
+        let by = by_ns.map(|by_ns| by_ns / self.window_ns);
+        self.now = [ring, later, by].into_iter().flatten().min()?;
         while let Some(Reverse((window, process))) = self.later.peek().copied() {
             if window - self.now >= BUCKETS as u64 {
                 break;
@@ -217,7 +213,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn visits_come_in_order_of_windows(visits in prop::collection::vec((0..40_u32, 0..9_000_000_u64), 1..200)) {
+        fn visits_come_in_order_of_windows(visits in prop::collection::vec((0..40_u32, 0..9_000_000_u64), 1..200), stop in 0..9_000_000_u64) {
             let mut calendar = Calendar::new(40, 100);
             let mut expected = [u64::MAX; 40];
             for (process, at) in &visits {
@@ -226,7 +222,20 @@ mod tests {
                 *earliest = (*earliest).min(at / 100);
             }
             let mut last = 0;
-            while let Some(process) = calendar.next() {
+            // A stop on the way changes nothing.
+            let mut stop = (stop > 0).then_some(stop);
+            while let Some(process) = loop {
+                if let Some(process) = calendar.next_of_window() {
+                    break Some(process);
+                }
+                let by_ns = stop.filter(|stop| *stop >= calendar.end_ns());
+                if calendar.advance(by_ns).is_none() {
+                    break None;
+                }
+                if stop.is_some_and(|stop| stop < calendar.end_ns()) {
+                    prop_assert!(stop.take() >= Some(calendar.begin_ns()));
+                }
+            } {
                 let window = std::mem::replace(&mut expected[process as usize], u64::MAX);
                 prop_assert_eq!(window, calendar.now);
                 prop_assert!(window >= last);

@@ -5,6 +5,7 @@
 //!   `occupied`: which buckets of such a ring hold anything;
 //! * `messages`: the message pool; `heap`: those on their way, in order of arrival; `lists`: unexpected messages and posted
 //!   receives, matched by sender and tag; `posted`: the first posted receives of a process, in a cache line;
+//! * `shared_links`: the turns of messages at links that lead out of a switch or a group;
 //! * `prefetch`, `huge_pages`: memory that a large run touches in no order.
 
 pub(crate) mod calendar;
@@ -16,6 +17,7 @@ pub(crate) mod occupied;
 pub(crate) mod posted;
 pub(crate) mod prefetch;
 pub(crate) mod queue;
+pub(crate) mod shared_links;
 pub(crate) mod tie_break;
 
 /// When something happens that does not.

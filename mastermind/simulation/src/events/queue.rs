@@ -12,7 +12,7 @@ const SHIFT: u32 = 10;
 const BUCKETS: usize = 1 << 14;
 
 /// Bits of an order: the times in a bucket are above them.
-const ORDER_BITS: u32 = u64::BITS - SHIFT;
+pub(crate) const ORDER_BITS: u32 = u64::BITS - SHIFT;
 
 /// Most entries of a bucket that are compared each with each.
 const MAX_COUNTED: usize = 32;

@@ -119,6 +119,15 @@ impl Link {
         self.gap_ns + self.bytes_gap_ns(bytes)
     }
 
+    /// Time that a part of a message of so many bytes keeps a link that it shares.
+    pub(crate) fn passing_ns(&self, part: MessagePart, bytes: u64) -> u64 {
+        if part.has_bytes() {
+            self.bytes_gap_ns(bytes)
+        } else {
+            0
+        }
+    }
+
     /// Processor time of whom a part of a message of so many bytes arrives at.
     #[inline]
     pub(crate) fn arrival_ns(&self, part: MessagePart, bytes: u64) -> u64 {

@@ -26,6 +26,8 @@
 //!
 //! [network.switch]               # between nodes of a switch; [network.group]: of a group; [network.intra]: in a node;
 //! latency_ns = 1200              # [network.inter]: between all others
+//! uplinks = 2                    # of a switch or a group: so many links lead up from it, which messages share; without it
+//!                                # as many as they need
 //!
 //! [noise]                        # interrupts computation; without it nothing does
 //! every_ns = 10_000_000          # once in each period of so many nanoseconds, at a random time in it

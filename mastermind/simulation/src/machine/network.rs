@@ -1,9 +1,8 @@
 //! Which class a link is of: in a node, between nodes of a switch, between switches of a group, and between all others.
 //!
 //! Nodes that follow each other share a switch, and switches that follow each other a group, as ranks that follow each other share a node.
-//! Each class has LogGP parameters of its own. Messages of other processes delay none: a link is as wide as all that use it need. So a
-//! message concerns its two processes alone, which the engines' windows and horizons rest on; contention on a shared link would need one
-//! order over all of its senders.
+//! Each class has LogGP parameters of its own. A link is as wide as all that use it need, so a message concerns its two processes alone;
+//! but for those that lead up from a switch or a group where the machine file counts them (`events/shared_links.rs`).
 
 use super::{Link, Machine};
 
@@ -14,6 +13,9 @@ pub struct NearLink {
     pub nodes: u32,
     /// The link of any two of them.
     pub link: Link,
+    /// How many links lead up from them to the rest of the machine, and as many down, ≥ 1: messages share these. `None` for as many
+    /// as they need.
+    pub uplinks: Option<u32>,
 }
 
 impl Machine {
@@ -26,6 +28,29 @@ impl Machine {
     #[inline]
     pub(crate) fn is_flat(&self) -> bool {
         self.switch.is_none() && self.group.is_none()
+    }
+
+    /// Places on the way between two nodes where messages may share links: up from the switch, up from the group, down to the
+    /// group, down to the switch.
+    pub(crate) const PLACES: usize = 4;
+
+    /// Whether messages share links anywhere.
+    pub(crate) fn has_shared_links(&self) -> bool {
+        self.near().any(|near| near.uplinks.is_some())
+    }
+
+    /// Which switch or group the links are of that messages between two nodes share at a place, and how many there are.
+    pub(crate) fn uplinks_at(&self, place: usize, [from, to]: [u32; 2]) -> Option<(u32, u32)> {
+        let places = [
+            (&self.switch, from),
+            (&self.group, from),
+            (&self.group, to),
+            (&self.switch, to),
+        ];
+        let (near, node) = places[place];
+        let NearLink { nodes, uplinks, .. } = near.as_ref()?;
+        let leaves = from / nodes != to / nodes;
+        uplinks.filter(|_| leaves).map(|n| (node / nodes, n))
     }
 
     /// A link of each class between nodes.

@@ -167,6 +167,7 @@ struct RawLink {
     rendezvous_bytes: Option<f64>,
     rendezvous: Option<RawRendezvous>,
     pieces: Option<Vec<RawPiece>>,
+    uplinks: Option<f64>,
 }
 
 #[derive(Deserialize, Clone, Copy)]
@@ -234,16 +235,34 @@ pub fn read_machine(text: &str) -> Result<Machine, MachineError> {
         rendezvous_bytes: n.rendezvous_bytes,
         rendezvous: n.rendezvous,
         pieces: n.pieces.clone(),
+        uplinks: None,
     };
     let network = link(&both, Link::default())?;
-    let near = |class, nodes: Option<u32>, raw: &Option<RawLink>| match (nodes, raw) {
+    let near = |class, parameter, nodes: Option<u32>, raw: &Option<RawLink>| match (nodes, raw) {
         (None, Some(_)) => Err(MachineError::NoNodes { class }),
         (None, None) => Ok(None),
         (Some(nodes), raw) => {
             let link = raw.as_ref().map_or(Ok(network), |raw| link(raw, network))?;
-            Ok(Some(NearLink { nodes, link }))
+            let uplinks = whole(parameter, raw.as_ref().and_then(|raw| raw.uplinks))?;
+            Ok(Some(NearLink {
+                nodes,
+                link,
+                uplinks,
+            }))
         }
     };
+    for (parameter, raw) in [
+        ("network.intra.uplinks", &n.intra),
+        ("network.inter.uplinks", &n.inter),
+    ] {
+        if let Some(found) = raw.uplinks {
+            return Err(MachineError::OutOfBounds {
+                parameter,
+                found,
+                expected: "none, or those of [network.switch] or [network.group]",
+            });
+        }
+    }
     let per_switch = whole("nodes.per_switch", per_switch)?;
     let per_group = whole("nodes.per_group", per_group)?;
     if let (Some(switch), Some(group)) = (per_switch, per_group)
@@ -272,8 +291,8 @@ pub fn read_machine(text: &str) -> Result<Machine, MachineError> {
             turns => turns,
         },
         intra: link(&n.intra, network)?,
-        switch: near("switch", per_switch, &n.switch)?,
-        group: near("group", per_group, &n.group)?,
+        switch: near("switch", "network.switch.uplinks", per_switch, &n.switch)?,
+        group: near("group", "network.group.uplinks", per_group, &n.group)?,
         inter: link(&n.inter, network)?,
         collectives: match document.collectives.library {
             RawLibrary::Basic => Collectives::Basic,

@@ -42,12 +42,18 @@ pub fn write_machine(machine: &Machine, notes: &[String], measured: [Option<&str
     let classes = [("intra", &machine.intra), ("inter", &machine.inter)];
     for ((name, link), note) in classes.into_iter().zip(measured) {
         if let Some(note) = note {
-            table(&mut text, name, link, note);
+            table(&mut text, name, link, None, note);
         }
     }
     for (class, near) in [("switch", &machine.switch), ("group", &machine.group)] {
         if let Some(near) = near {
-            table(&mut text, class, &near.link, "between its nodes");
+            table(
+                &mut text,
+                class,
+                &near.link,
+                near.uplinks,
+                "between its nodes",
+            );
         }
     }
     if let Some(noise) = machine.noise {
@@ -66,7 +72,7 @@ pub fn write_machine(machine: &Machine, notes: &[String], measured: [Option<&str
     text
 }
 
-fn table(text: &mut String, name: &str, link: &Link, note: &str) {
+fn table(text: &mut String, name: &str, link: &Link, uplinks: Option<u32>, note: &str) {
     let _ = writeln!(text, "\n[network.{name}]  # {note}");
     for (key, value) in [
         ("latency_ns", link.latency_ns),
@@ -82,6 +88,9 @@ fn table(text: &mut String, name: &str, link: &Link, note: &str) {
     let _ = writeln!(text, "rendezvous_bytes = {}", link.rendezvous_bytes);
     if link.rendezvous != Rendezvous::Sent {
         let _ = writeln!(text, "rendezvous = \"{}\"", link.rendezvous.name());
+    }
+    if let Some(uplinks) = uplinks {
+        let _ = writeln!(text, "uplinks = {uplinks}");
     }
     for piece in link.pieces.as_slice() {
         let _ = writeln!(text, "\n[[network.{name}.pieces]]");
@@ -126,10 +135,12 @@ mod tests {
                     latency_ns: 801,
                     ..Link::default()
                 },
+                uplinks: Some(2),
             }),
             group: Some(NearLink {
                 nodes: 6,
                 link: intra,
+                uplinks: Some(1_000_000_000),
             }),
             noise: Some(Noise {
                 every_ns: 1_000_000,

@@ -8,6 +8,7 @@ use crate::engine::programs::run::Engine;
 use crate::engine::programs::wake::Mailboxes;
 use crate::events::messages::ANYBODY;
 use crate::events::posted::PostedReceives;
+use crate::events::shared_links::SharedLinks;
 use crate::program::{Mode, Operation};
 
 /// Most processes that a deadlock names.
@@ -62,6 +63,7 @@ impl Engine<'_> {
             + self.counts.capacity() * size_of::<Count>()
             + self.pool.bytes()
             + self.calendar.bytes()
+            + self.shared_links.as_ref().map_or(0, SharedLinks::bytes)
             + self.mailboxes.as_ref().map_or(0, Mailboxes::bytes)
             + self.posted_lines.capacity() * size_of::<PostedReceives>()
             + self.completions.capacity() * size_of::<Completions>()

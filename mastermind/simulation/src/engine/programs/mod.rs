@@ -4,6 +4,7 @@
 //! message needs at least `o + L` from its send to its arrival, so nothing that happens in a window of that length at one
 //! process depends on what happens in it at another: the windows are taken in order, the processes of one in any. Where the
 //! program alone tells who may send to a process, it runs on until one of those may send again (`horizon`, `neighbours`).
+//! Messages that share links pass them at the end of the window in which they left (`shared_links`); nobody runs ahead then.
 //! Where all messages are eager, a process is visited when it may send next, and takes what came in between then (`wake`).
 //! Memory is that of the processes and of the messages on their way.
 //!
@@ -20,4 +21,5 @@ mod neighbours;
 mod prefetch;
 pub(crate) mod process;
 pub(crate) mod run;
+mod shared_links;
 mod wake;

@@ -12,8 +12,9 @@ use crate::events::NEVER;
 use crate::events::calendar::Calendar;
 use crate::events::huge_pages::vec_of;
 use crate::events::lists::ListIndex;
-use crate::events::messages::{MessagePool, NIL};
+use crate::events::messages::{Message, MessagePool, NIL};
 use crate::events::posted::PostedReceives;
+use crate::events::shared_links::SharedLinks;
 use crate::events::tie_break::TieBreak;
 use crate::expression::{Compiled, Context};
 use crate::machine::{Link, Machine};
@@ -109,7 +110,7 @@ fn run(
         (0..nodes as u32).for_each(|node| engine.calendar.visit(node, 0));
     }
     let mut next_report = PROGRESS_EVERY;
-    while let Some(unit) = engine.calendar.next() {
+    while let Some(unit) = engine.next_unit() {
         let end = engine.calendar.end_ns();
         let begin_ns = engine.calendar.begin_ns();
         engine.limits.check(engine.events, begin_ns)?;
@@ -176,6 +177,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) horizons: Option<Horizons>,
     /// Where all messages are eager and nodes are not oversubscribed.
     pub(crate) mailboxes: Option<Mailboxes>,
+    /// Where messages share links: those that are yet to pass them, with their receivers.
+    pub(crate) shared_links: Option<SharedLinks<'a, (u32, Message)>>,
     /// By process, where receives may be nonblocking; empty otherwise.
     pub(crate) posted_lines: Vec<PostedReceives>,
     /// By process, where the program waits for any of its receives; empty otherwise.
@@ -233,12 +236,14 @@ impl<'a> Engine<'a> {
             posted_index: ListIndex::default(),
             calendar: Calendar::new(units, lookahead),
             is_oversubscribed,
-            horizons: if is_oversubscribed {
+            // A shared link makes any process wait for any other.
+            horizons: if is_oversubscribed || machine.has_shared_links() {
                 None
             } else {
                 neighbours(program, machine).map(|known| Horizons::new(known, n, lookahead))
             },
             mailboxes: is_lazy.then(|| Mailboxes::new(n, least_receive_ns.unwrap_or(0))),
+            shared_links: SharedLinks::of(machine),
             posted_lines: if has_nonblocking {
                 vec_of(PostedReceives::default(), n)
             } else {
@@ -325,6 +330,18 @@ impl<'a> Engine<'a> {
     pub(crate) fn count_part(&mut self, process: u32, element: u32, calls: u32, total_ns: u64) {
         let at = process as usize * self.elements.len() + element as usize;
         self.counts[at].add(calls, total_ns);
+    }
+
+    /// The process, or the node, to be visited next. Before a window ends, what left in it passes its shared links.
+    #[inline]
+    fn next_unit(&mut self) -> Option<u32> {
+        loop {
+            if let Some(unit) = self.calendar.next_of_window() {
+                return Some(unit);
+            }
+            let next_ns = self.pass_shared_links();
+            self.calendar.advance(next_ns)?;
+        }
     }
 
     /// What is left when nothing goes on: messages that came to those that wait for others, or have ended.

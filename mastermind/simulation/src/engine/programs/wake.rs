@@ -208,6 +208,15 @@ impl Engine<'_> {
             part,
             MessagePart::Eager | MessagePart::RequestToSend
         ));
+        if self.shared_links.is_some() {
+            self.want_shared_links(to, message);
+            return NEVER;
+        }
+        self.post_passed(to, message)
+    }
+
+    #[inline]
+    pub(crate) fn post_passed(&mut self, to: u32, message: Message) -> u64 {
         let index = self.pool.add(message);
         if self.mailboxes.is_some() {
             return self.post_eager(to, index);

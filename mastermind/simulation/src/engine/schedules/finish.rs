@@ -4,6 +4,7 @@ use crate::engine::outcome::Count;
 use crate::engine::schedules::matching::{Pool, Waiting};
 use crate::engine::schedules::{Run, ScheduleOutcome};
 use crate::engine::{Blocked, ProcessResult, SimulationError};
+use crate::events::shared_links::SharedLinks;
 use crate::goal::schedule::{ANY, Kind, Op, Schedule};
 
 /// Most ranks that a deadlock names.
@@ -143,6 +144,7 @@ impl Run<'_, '_> {
             memory_bytes: self.schedule.memory_bytes()
                 + self.queue.bytes()
                 + self.lines.bytes()
+                + self.shared_links.as_ref().map_or(0, SharedLinks::bytes)
                 + self.pool.bytes(),
             ..outcome
         })

@@ -43,13 +43,16 @@ mod finish;
 mod loggopsim;
 mod matching;
 mod prefetch;
+mod shared_links;
 
 use crate::engine::outcome::Count;
 use crate::engine::{
     EngineChoice, Limits, Outcome, ProcessResult, Progress, SimulationError, Slice,
 };
+use crate::events::NEVER;
 use crate::events::huge_pages::reserve;
 use crate::events::queue::{Event, Queue};
+use crate::events::shared_links::SharedLinks;
 use crate::goal::schedule::{Kind, Op, Schedule};
 use crate::loggp::{MessagePart, Protocol, bytes_on_the_wire};
 use crate::machine::{Link, Machine, Rendezvous};
@@ -310,6 +313,9 @@ struct Run<'a, 't> {
     pool: matching::Pool,
     queue: Queue,
     lines: DeferredEvents,
+    shared_links: Option<SharedLinks<'a, Event>>,
+    /// When messages take their next turns at those.
+    turns_ns: u64,
     order: u64,
     /// Operations whose last wait has ended, while one event is dealt with.
     ready: Vec<(u32, u64)>,
@@ -361,6 +367,8 @@ impl<'a, 't> Run<'a, 't> {
             pool: matching::Pool::default(),
             queue: Queue::new(),
             lines: DeferredEvents::default(),
+            shared_links: SharedLinks::of(machine),
+            turns_ns: NEVER,
             order: 0,
             ready: Vec::new(),
             messages: 0,
@@ -467,6 +475,9 @@ impl<'a, 't> Run<'a, 't> {
     #[inline]
     fn event(&mut self, event: Event) {
         if event.order & MAX_DEFERRALS == MAX_DEFERRALS {
+            if event.order == shared_links::TURNS {
+                return self.pass_shared_links(event.at);
+            }
             self.lines.came(event.rank, event.order);
         }
         match event.order & WHAT {
@@ -533,7 +544,7 @@ impl<'a, 't> Run<'a, 't> {
             other: 0,
         };
         let receiver = &self.ranks[it.peer as usize];
-        if receiver.is_single() {
+        if receiver.is_single() && self.shared_links.is_none() {
             // Before its processor is free it would only be deferred.
             message.at = message.at.max(receiver.processor);
         }
@@ -541,13 +552,13 @@ impl<'a, 't> Run<'a, 't> {
             // All that its receiver needs of it.
             if let Ok(bytes) = u32::try_from(bytes) {
                 (message.op, message.other) = (it.tag, bytes);
-                self.push(EAGER, message);
+                self.post(EAGER, message);
             } else {
-                self.push(LARGE, message);
+                self.post(LARGE, message);
             }
             self.complete(rank, op, end);
         } else {
-            self.push(protocol.first_part() as u64, message);
+            self.post(protocol.first_part() as u64, message);
         }
     }
 
@@ -636,7 +647,7 @@ impl<'a, 't> Run<'a, 't> {
                         peer: rank,
                         other: 0,
                     };
-                    self.push(MessagePart::Fetched as u64, told);
+                    self.post(MessagePart::Fetched as u64, told);
                 }
                 self.complete(rank, other, end);
             }
@@ -702,7 +713,7 @@ impl<'a, 't> Run<'a, 't> {
             peer: from,
             other: receive,
         };
-        self.push(answer.part as u64, next);
+        self.post(answer.part as u64, next);
     }
 
     /// Sends the data of a rendezvous: its clear to send has arrived.
@@ -727,7 +738,7 @@ impl<'a, 't> Run<'a, 't> {
             peer: rank,
             other,
         };
-        self.push(DATA, data);
+        self.post(DATA, data);
         self.complete(rank, op, end);
     }
 

@@ -10,7 +10,8 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use mastermind_simulation::machine::{Link, Machine, Rendezvous};
 
-use crate::{network, noise};
+use crate::network::{self, Leaving, SharedLinks};
+use crate::noise;
 
 /// In the place of a rank: whom the latest message came from whose sender was asked for.
 pub const SENDER: u32 = u32::MAX;
@@ -106,6 +107,7 @@ pub struct Naive<'a> {
     waits_for_any: Vec<bool>,
     senders: Vec<u32>,
     events: BinaryHeap<Reverse<Inserted>>,
+    shared: SharedLinks<Inserted>,
     inserted: u64,
 }
 
@@ -130,6 +132,7 @@ impl<'a> Naive<'a> {
             waits_for_any: vec![false; size],
             senders: vec![0; size],
             events: BinaryHeap::new(),
+            shared: SharedLinks::default(),
             inserted: 0,
         }
     }
@@ -149,8 +152,27 @@ impl<'a> Naive<'a> {
             Event::Own => 0,
             Event::Of(message) => message.from + 1,
         };
-        let event = (at, made, from, self.inserted, process, event);
-        self.events.push(Reverse(event));
+        let inserted = (at, made, from, self.inserted, process, event);
+        let Event::Of(message) = event else {
+            self.events.push(Reverse(inserted));
+            return;
+        };
+        let link = self.link(process, message.from);
+        let has_bytes = matches!(message.part, Part::Eager | Part::Data);
+        let gap = per_byte(link.gap_per_byte_ns, message.bytes);
+        let ranks = [message.from, process as u32];
+        let left = self.shared.leave(
+            self.machine,
+            Leaving {
+                at: at - link.send_overhead_ns - link.latency_ns,
+                keeps_ns: if has_bytes { gap } else { 0 },
+                ranks,
+                nodes: ranks.map(|rank| rank / self.per_node),
+                is_data: message.part == Part::Data,
+            },
+            inserted,
+        );
+        self.events.extend(left.map(Reverse));
     }
 
     /// The process goes on at `now`, after an event put in at `made`.
@@ -238,7 +260,18 @@ impl<'a> Naive<'a> {
 
     pub fn run(&mut self) {
         (0..self.steps.len()).for_each(|i| self.next(i, 0, vec![0; KEPT]));
-        while let Some(Reverse((now, made, from, order, i, event))) = self.events.pop() {
+        loop {
+            let next = self.events.peek().map_or(u64::MAX, |Reverse(next)| next.0);
+            if self.shared.next_ns() < next {
+                if let Some((waited, mut passed)) = self.shared.step() {
+                    passed.0 += waited;
+                    self.events.push(Reverse(passed));
+                }
+                continue;
+            }
+            let Some(Reverse((now, made, from, order, i, event))) = self.events.pop() else {
+                break;
+            };
             let free = match (event, self.steps[i].front()) {
                 (
                     Event::Of(Message {

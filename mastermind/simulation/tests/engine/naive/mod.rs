@@ -45,8 +45,14 @@ fn machine() -> impl Strategy<Value = Machine> {
         .prop_map(|(every_ns, share, seed, kind)| noise(every_ns, share, seed, kind));
     let noise = prop::option::weighted(0.25, noise);
     let near = || {
-        let near = (1..4_u32, link()).prop_map(|(nodes, link)| NearLink { nodes, link });
-        prop::option::weighted(0.25, near)
+        let uplinks = prop::option::of(1..4_u32);
+        let near = (1..4_u32, link(), uplinks);
+        let near = near.prop_map(|(nodes, link, uplinks)| NearLink {
+            nodes,
+            link,
+            uplinks,
+        });
+        prop::option::weighted(0.4, near)
     };
     let near = (near(), near()).prop_map(|(switch, mut group)| {
         if let (Some(switch), Some(group)) = (&switch, &mut group) {

@@ -1,0 +1,134 @@
+//! Links that messages share: those that lead up from a switch or a group of switches, and as many that lead down to it.
+//!
+//! A message to another switch wants a link up from its own and one down to the other; to another group, between these, also
+//! one up from its group and one down to the other. Only those count that the machine file has counted. It wants the first
+//! when it leaves its sender, each other when it has got the one before, and keeps each for `(s - 1) G`; requests and
+//! answers of a rendezvous keep it for no time. The links of a switch are given first come, first served: of one nanosecond to
+//! the lowest sender first, then to the lowest receiver, of one pair to the data of a rendezvous last. What finds none
+//! waits for the one that is free first, and arrives that much later. Nobody waits with it but who wants the same links after it.
+//!
+//! An engine says what leaves when ([`SharedLinks::want`]). Once all is said that leaves before some time, it takes out what has got
+//! its last link ([`SharedLinks::pass`]). From the last link to the arrival it is at least o + L, so windows of that length hold.
+//!
+//! # Source
+//! S. Girona, J. Labarta, R. M. Badia, "Validation of Dimemas Communication Model for MPI Collective Operations", EuroPVM/MPI
+//! 2000: links that a message keeps while it is transferred, there of a node, and a queue of those that find none free.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
+
+use crate::machine::Machine;
+
+/// Whose turn it is: the least.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Turn {
+    /// When it wants its next link.
+    at: u64,
+    ranks: [u32; 2],
+    is_data: bool,
+    /// The order in which they were said.
+    number: u64,
+}
+
+/// What is to pass, for an engine's message `T`.
+pub(crate) struct Passage<T> {
+    /// When it leaves its sender, nanoseconds.
+    pub(crate) leaves_ns: u64,
+    /// How long it keeps each link, nanoseconds.
+    pub(crate) keeps_ns: u64,
+    /// Sender and receiver, and their nodes.
+    pub(crate) ranks: [u32; 2],
+    pub(crate) nodes: [u32; 2],
+    /// Whether it is the data of a rendezvous, which the receiver may have asked for.
+    pub(crate) is_data: bool,
+    pub(crate) message: T,
+}
+
+/// All shared links of a machine, and what waits for them.
+pub(crate) struct SharedLinks<'a, T> {
+    machine: &'a Machine,
+    /// By place on the way and switch or group there: when links become free, of those that are not.
+    taken: HashMap<(usize, u32), BinaryHeap<Reverse<u64>>>,
+    /// With the place of the next link.
+    waiting: BTreeMap<Turn, (usize, Passage<T>)>,
+    n_said: u64,
+    most_waiting: usize,
+}
+
+impl<'a, T> SharedLinks<'a, T> {
+    /// Those of a machine that has some.
+    pub(crate) fn of(machine: &'a Machine) -> Option<Self> {
+        machine.has_shared_links().then(|| Self {
+            machine,
+            taken: HashMap::new(),
+            waiting: BTreeMap::new(),
+            n_said: 0,
+            most_waiting: 0,
+        })
+    }
+
+    /// Says that a message leaves.
+    ///
+    /// # Returns
+    /// The message again where it shares no link.
+    pub(crate) fn want(&mut self, passage: Passage<T>) -> Option<T> {
+        let Some(place) = self.next_place(0, passage.nodes) else {
+            return Some(passage.message);
+        };
+        self.n_said += 1;
+        let turn = Turn {
+            at: passage.leaves_ns,
+            ranks: passage.ranks,
+            is_data: passage.is_data,
+            number: self.n_said,
+        };
+        self.waiting.insert(turn, (place, passage));
+        self.most_waiting = self.most_waiting.max(self.waiting.len());
+        None
+    }
+
+    /// The next message that has got its last link, of those that want it before `before_ns`: how long it waited, and which.
+    pub(crate) fn pass(&mut self, before_ns: u64) -> Option<(u64, T)> {
+        loop {
+            let first = self.waiting.first_entry();
+            let first = first.filter(|first| first.key().at < before_ns)?;
+            let (turn, (place, passage)) = first.remove_entry();
+            let at = self.take(place, &passage, turn.at);
+            let Some(next) = self.next_place(place + 1, passage.nodes) else {
+                return Some((at - passage.leaves_ns, passage.message));
+            };
+            self.waiting.insert(Turn { at, ..turn }, (next, passage));
+        }
+    }
+
+    /// When the next link is wanted.
+    pub(crate) fn next_ns(&self) -> Option<u64> {
+        self.waiting.first_key_value().map(|(turn, _)| turn.at)
+    }
+
+    /// Bytes of memory.
+    pub(crate) fn bytes(&self) -> usize {
+        let taken: usize = self.taken.values().map(BinaryHeap::capacity).sum();
+        self.most_waiting * size_of::<(Turn, usize, Passage<T>)>() + taken * size_of::<u64>()
+    }
+
+    fn next_place(&self, from: usize, nodes: [u32; 2]) -> Option<usize> {
+        (from..Machine::PLACES).find(|place| self.machine.uplinks_at(*place, nodes).is_some())
+    }
+
+    /// Takes the link that is free first, at `now` or later: when.
+    fn take(&mut self, place: usize, passage: &Passage<T>, now: u64) -> u64 {
+        let Some((whose, n)) = self.machine.uplinks_at(place, passage.nodes) else {
+            return now;
+        };
+        let taken = self.taken.entry((place, whose)).or_default();
+        while taken.peek().is_some_and(|free| free.0 <= now) {
+            taken.pop();
+        }
+        let is_free = taken.len() < n as usize;
+        let free = if is_free { None } else { taken.pop() };
+        let at = free.map_or(now, |free| free.0);
+        taken.push(Reverse(at.saturating_add(passage.keeps_ns)));
+        at
+    }
+}
