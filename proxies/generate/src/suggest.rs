@@ -7,13 +7,16 @@ use crate::markup::Markup;
 use crate::parse::declarations;
 use crate::plan::{Header, Interface, Treatment, plan};
 use crate::ports::{functions, interfaces};
-use crate::types::{Argument, TypeKind, Types};
+use crate::types::{Argument, Type, TypeKind, Types};
 
 /// Words in the name of an argument that tells how much there is to do.
-const SIZE_WORDS: [&str; 17] = [
-    "len", "size", "count", "num", "nmemb", "bytes", "rows", "cols", "dim", "width", "height",
-    "level", "capacity", "howmany", "batch", "stride", "order",
+const SIZE_WORDS: [&str; 19] = [
+    "avail", "column", "len", "size", "count", "num", "nmemb", "bytes", "rows", "cols", "dim",
+    "width", "height", "level", "capacity", "howmany", "batch", "stride", "order",
 ];
+
+/// Most sizes in a structure that are suggested.
+const MAX_FIELDS: usize = 4;
 
 /// Writes a mark-up that names every function whose calls can be recorded, with the arguments that look like sizes.
 ///
@@ -46,9 +49,15 @@ pub fn suggest_markup(header: &Header<'_>) -> Result<String, GenerateError> {
             continue;
         }
         let is_fortran = function.symbol.ends_with('_');
-        let arguments = function.signature.parameters.iter();
+        let types = &declarations.types;
+        let arguments = &function.signature.parameters;
         let sizes: Vec<_> = arguments
-            .filter_map(|a| size(a, is_fortran, &declarations.types))
+            .iter()
+            .flat_map(|a| {
+                size(a, is_fortran, types)
+                    .into_iter()
+                    .chain(fields(a, &a.ty, ".", types))
+            })
             .collect();
         let _ = writeln!(
             text,
@@ -56,6 +65,12 @@ pub fn suggest_markup(header: &Header<'_>) -> Result<String, GenerateError> {
             function.name,
             sizes.join(", ")
         );
+        let behind = arguments.iter().flat_map(|a| fields_behind(a, types));
+        let behind: Vec<_> = behind.collect();
+        if !behind.is_empty() {
+            let behind = behind.join(", ");
+            let _ = writeln!(text, "# not recorded where the pointer is null: {behind}");
+        }
     }
     // Beside functions they are no more than a hint.
     let hidden = if interface.functions.is_empty() {
@@ -104,6 +119,37 @@ fn size(argument: &Argument, is_fortran: bool, types: &Types) -> Option<String> 
             is_integer.then(|| format!("{name} = \"*{name}\""))
         }
         _ => None,
+    }
+}
+
+/// The same of a structure's fields, one of [`MAX_FIELDS`] or fewer: with more it is a state rather than data.
+///
+/// # Arguments
+/// * `access` - what stands between the argument and a field
+fn fields(argument: &Argument, ty: &Type, access: &str, types: &Types) -> Vec<String> {
+    let TypeKind::Record("struct", tag) = &types.resolve(ty).kind else {
+        return Vec::new();
+    };
+    let fields = types.records.get(&format!("struct {tag}"));
+    let sizes = fields.into_iter().flatten().filter(|(name, ty)| {
+        let is_integer =
+            matches!(types.resolve(ty).kind, TypeKind::Integer(kind) if kind != "char");
+        is_integer && looks_like_size(name) && !name.starts_with('_')
+    });
+    let name = &argument.name;
+    let sizes = sizes.map(|(field, _)| format!("{name}_{field} = \"{name}{access}{field}\""));
+    let sizes: Vec<_> = sizes.collect();
+    if sizes.len() > MAX_FIELDS {
+        return Vec::new();
+    }
+    sizes
+}
+
+/// The same of what an argument points to.
+fn fields_behind(argument: &Argument, types: &Types) -> Vec<String> {
+    match &types.resolve(&argument.ty).kind {
+        TypeKind::Pointer(target) => fields(argument, target, "->", types),
+        _ => Vec::new(),
     }
 }
 
