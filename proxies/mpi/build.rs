@@ -163,6 +163,16 @@ fn wrapper(
     )
 }
 
+/// The functions that no rank of the communicator returns from before all have called them. Of those in which a rank may have nothing to
+/// do with some others (`MPI_Bcast`, `MPI_Reduce`, `MPI_Alltoallv`) this cannot be said.
+const AWAITED: [&str; 5] = [
+    "MPI_Barrier",
+    "MPI_Allreduce",
+    "MPI_Allgather",
+    "MPI_Alltoall",
+    "MPI_Reduce_scatter_block",
+];
+
 /// The messages of all functions, those of a form by the function that it is a form of.
 fn message_table(
     functions: &[Function<'_>],
@@ -185,8 +195,9 @@ fn message_table(
         let is_to_one = ["send", "recv", "Send", "Recv", "probe", "Probe"]
             .iter()
             .any(|way| name.contains(way));
+        let is_awaited = AWAITED.contains(&name.strip_suffix("_c").unwrap_or(name));
         text += &format!(
-            "    Some(Message {{ here: {here}, root: {root}, peer: {peer}, comm: {comm}, wide: {wide}, is_to_one: {is_to_one} }}),\n"
+            "    Some(Message {{ here: {here}, root: {root}, peer: {peer}, comm: {comm}, wide: {wide}, is_to_one: {is_to_one}, is_awaited: {is_awaited} }}),\n"
         );
     }
     text += "];\n";

@@ -41,8 +41,9 @@ pub use library::{
     LibraryProxyFunctions, LibraryProxyParameter,
 };
 pub use mpi::{
-    MPI_COMPLETED, MPI_EVENT_PARAMETERS, MPI_PARTS, MPI_PROXY_SYMBOL, MPI_STACK, MpiCommunicator,
-    MpiCommunicatorCallback, MpiProxyEntry, MpiProxyFunctions, MpiStackCallback, MpiTotal,
+    MPI_COMPLETED, MPI_EVENT_PARAMETERS, MPI_PARTS, MPI_PROXY_SYMBOL, MPI_STACK, MpiBytesCallback,
+    MpiCommunicator, MpiCommunicatorCallback, MpiMeeting, MpiMeetingCallback, MpiProxyEntry,
+    MpiProxyFunctions, MpiStackCallback, MpiTotal,
 };
 pub use thread::thread_pointer;
 pub use value::{ParameterKind, PerfValue};

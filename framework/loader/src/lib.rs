@@ -1,7 +1,7 @@
 //! Opens component libraries and checks them; never closes them. With `cca-abi` the home of FFI unsafe.
 //!
 //! * [`Library`]: one opened library and its [`Class`]es;
-//! * [`MpiProxy`]: the proxy of MPI, which is no component;
+//! * [`MpiProxy`]: the proxy of MPI, which is no component; [`Meeting`]: where it has all ranks in one call;
 //! * [`ExitWatch`]: notices that the code of a library ends the process; [`report_crashes`]: that a signal does;
 //!   [`activity`]: what it was to do;
 //! * [`read_index`]: Ccaffeine's `.cca` files, which name libraries and classes;
@@ -17,12 +17,13 @@ mod image;
 mod index_file;
 mod library;
 mod library_proxy;
+mod meeting;
 mod mpi_proxy;
 mod regions;
 mod search;
 
 pub use activity::activity;
-pub use cca_abi::recording::MpiCommunicator;
+pub use cca_abi::recording::{MpiCommunicator, MpiMeeting};
 pub use class::{Class, Instance};
 pub use crash_report::report_crashes;
 pub use error::LoadError;
@@ -30,5 +31,6 @@ pub use exit_watch::ExitWatch;
 pub use index_file::{IndexedClass, find_index_files, read_index};
 pub use library::Library;
 pub use library_proxy::{Alternative, FunctionParameter, LibraryFunction, LibraryProxy};
+pub use meeting::{Meeting, MeetingError};
 pub use mpi_proxy::{AttachedMpi, MpiProxy, MpiRoutine};
 pub use search::{find_libraries, is_component_library};

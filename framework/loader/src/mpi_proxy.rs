@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::ptr;
 
 use cca_abi::recording::{
-    ClockFunction, MPI_PROXY_SYMBOL, MpiCommunicatorCallback, MpiProxyEntry, MpiProxyFunctions,
-    MpiStackCallback, Recorder,
+    ClockFunction, MPI_PROXY_SYMBOL, MpiCommunicatorCallback, MpiMeetingCallback, MpiProxyEntry,
+    MpiProxyFunctions, MpiStackCallback, Recorder,
 };
 use libloading::os::unix::{Library as Handle, RTLD_GLOBAL, RTLD_NOW};
 
@@ -106,6 +106,11 @@ impl MpiProxy {
     /// Has `callback` called with each stack of calls that a recorded call is the first to come from, from now on.
     pub fn on_stack(&self, callback: MpiStackCallback) {
         (self.functions.on_stack)(Some(callback));
+    }
+
+    /// Has `callback` called at the first meeting of all ranks, and at those that it asks for ([`crate::Meeting`]).
+    pub fn on_meeting(&self, callback: MpiMeetingCallback) {
+        (self.functions.on_meeting)(Some(callback));
     }
 
     /// What was spent in MPI so far, by function, those that were called; without what went into a recorder's logs.

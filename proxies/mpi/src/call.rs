@@ -169,6 +169,14 @@ impl ThreadState {
         }
     }
 
+    /// Does something whose calls of MPI are not the program's.
+    pub(crate) fn within<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.depth.set(self.depth.get() + 1);
+        let done = work();
+        self.depth.set(self.depth.get() - 1);
+        done
+    }
+
     /// Counts a failed call in the thread's log.
     fn count_failure(&self, function: u32) {
         // A thread whose first call fails has no context before it ends.

@@ -8,6 +8,7 @@ use cca_abi::recording::{MPI_EVENT_PARAMETERS, ProxyMethod, Recorder, Recording}
 
 use crate::call::{ThreadState, attached, now, thread_state};
 use crate::facts;
+use crate::meeting;
 use crate::message::{Arguments, MAX_WORDS, Moved};
 use crate::pending::forget;
 use crate::request::{Requests, Role, after_one, one_before};
@@ -28,6 +29,8 @@ const RECORDED: u8 = 1;
 const WITH_SITES: u8 = 2;
 /// With the number of the stack that it is made from.
 const WITH_STACKS: u8 = 8;
+/// Somebody is told where all ranks meet.
+const MEETING: u8 = 16;
 
 /// Those of the functions, and of parts of calls.
 static METHODS: [ProxyMethod; N_METHODS] = [const { ProxyMethod::new() }; N_METHODS];
@@ -84,15 +87,29 @@ pub(crate) fn record(ids: &[u32], n_sites: u32) -> bool {
         (true, 1) => RECORDED | WITH_SITES,
         (true, _) => RECORDED | WITH_SITES | WITH_STACKS,
     };
-    STATE.store(state, Ordering::Release);
+    change(|before| (before & MEETING) | state);
     all
+}
+
+/// Has calls go through [`enter`] from now on, which says where ranks meet, or no longer for that.
+pub(crate) fn tell_meetings(are_told: bool) {
+    change(|before| match are_told {
+        true => before | MEETING,
+        false => before & !MEETING,
+    });
 }
 
 /// Calls are not recorded where nobody has said so far that they are.
 #[cold]
 fn decide() -> u8 {
-    let undecided = STATE.compare_exchange(UNDECIDED, 0, Ordering::AcqRel, Ordering::Acquire);
-    undecided.err().unwrap_or(0)
+    change(|before| before & !UNDECIDED)
+}
+
+/// # Returns
+/// What the state is now.
+fn change(by: impl Fn(u8) -> u8) -> u8 {
+    let changed = STATE.fetch_update(Ordering::AcqRel, Ordering::Acquire, |state| Some(by(state)));
+    by(changed.unwrap_or_else(|state| state))
 }
 
 /// A call that has come in.
@@ -170,7 +187,7 @@ unsafe extern "C-unwind" fn enter_as<const KIND: u8>(
     // The first call of all is what starts a recording.
     entered.target = entry.target.address();
     let recorded = match STATE.load(Ordering::Acquire) {
-        UNDECIDED => decide(),
+        undecided if undecided & UNDECIDED != 0 => decide(),
         decided => decided,
     };
     let is_recorded = recorded & RECORDED != 0 && state.is_outermost();
@@ -190,6 +207,9 @@ unsafe extern "C-unwind" fn enter_as<const KIND: u8>(
         };
         if !has_failed {
             HANDLES[entered.function].after(entered.arguments());
+            if recorded & MEETING != 0 && state.is_outermost() {
+                meeting::returned(state, entered.function, entered.arguments());
+            }
         }
         result
     }

@@ -295,6 +295,12 @@ fn find_size(handle: usize) -> i64 {
     size
 }
 
+/// This process's rank in a communicator, and the number of its ranks.
+pub(crate) fn rank_and_size(communicator: usize) -> Option<(u32, u32)> {
+    let number = |function| u32::try_from(ask(function, communicator)?).ok();
+    Some((number(&COMM_RANK)?, number(&COMM_SIZE)?))
+}
+
 /// Ranks in `MPI_COMM_WORLD` of those whom ranks in a communicator's calls stand for, −1 for others; `None` where they are the same.
 fn world_ranks(communicator: &Communicator, handle: usize) -> Option<Vec<c_int>> {
     let n = communicator.n_peers.max(0);

@@ -35,6 +35,9 @@ pub(crate) struct Predefined {
     pub(crate) world: usize,
     pub(crate) no_communicator: usize,
     pub(crate) no_datatype: usize,
+    pub(crate) byte: usize,
+    pub(crate) double: usize,
+    pub(crate) sum: usize,
 }
 
 /// As MPICH's `mpi.h` and those of its kin (the ABI that they agreed on in 2013) have them.
@@ -43,11 +46,17 @@ const OF_MPICH: Predefined = Predefined {
     world: 0x4400_0000,
     no_communicator: 0x0400_0000,
     no_datatype: 0x0c00_0000,
+    byte: 0x4c00_010d,
+    double: 0x4c00_080b,
+    sum: 0x5800_0003,
 };
 
 static WORLD: Target = Target::new(c"ompi_mpi_comm_world", c"ompi_mpi_comm_world");
 static NO_COMMUNICATOR: Target = Target::new(c"ompi_mpi_comm_null", c"ompi_mpi_comm_null");
 static NO_DATATYPE: Target = Target::new(c"ompi_mpi_datatype_null", c"ompi_mpi_datatype_null");
+static BYTE: Target = Target::new(c"ompi_mpi_byte", c"ompi_mpi_byte");
+static DOUBLE: Target = Target::new(c"ompi_mpi_double", c"ompi_mpi_double");
+static SUM: Target = Target::new(c"ompi_mpi_op_sum", c"ompi_mpi_op_sum");
 
 /// The handles of the MPI of this process.
 #[inline]
@@ -62,6 +71,9 @@ pub(crate) fn predefined() -> &'static Predefined {
                 world,
                 no_communicator: address(&NO_COMMUNICATOR),
                 no_datatype: address(&NO_DATATYPE),
+                byte: address(&BYTE),
+                double: address(&DOUBLE),
+                sum: address(&SUM),
             },
         }
     })

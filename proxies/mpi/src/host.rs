@@ -4,12 +4,13 @@ use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
 use cca_abi::recording::{
-    ClockFunction, MpiCommunicatorCallback, MpiProxyFunctions, MpiStackCallback, Recorder,
+    ClockFunction, MpiCommunicatorCallback, MpiMeetingCallback, MpiProxyFunctions,
+    MpiStackCallback, Recorder,
 };
 
 use crate::totals::sums;
 use crate::wrappers::NAMES;
-use crate::{call, event, facts, phase, stack, target};
+use crate::{call, event, facts, meeting, phase, stack, target};
 
 static FUNCTIONS: MpiProxyFunctions = MpiProxyFunctions {
     size: size_of::<MpiProxyFunctions>() as u64,
@@ -22,6 +23,7 @@ static FUNCTIONS: MpiProxyFunctions = MpiProxyFunctions {
     on_pcontrol,
     on_communicator,
     on_stack,
+    on_meeting,
 };
 
 /// The entry point, [`cca_abi::recording::MpiProxyEntry`].
@@ -81,6 +83,10 @@ extern "C" fn on_communicator(context: *mut c_void, callback: Option<MpiCommunic
 
 extern "C" fn on_stack(callback: Option<MpiStackCallback>) {
     stack::on_stack(callback);
+}
+
+extern "C" fn on_meeting(callback: Option<MpiMeetingCallback>) {
+    meeting::on_meeting(callback);
 }
 
 extern "C" fn before_first_call(callback: Option<extern "C" fn()>) {

@@ -17,7 +17,7 @@
 //!   `messages.txt`; `request.rs`: what is moved by requests, from the call that makes one to the one that completes it;
 //!   `pending.rs`: the table of them;
 //! * `handle.rs`, `facts.rs`: handles, and what MPI says of them, asked once; `status.rs`: what was received; `stack.rs`: where calls come from;
-//!   `phase.rs`: `MPI_Pcontrol`;
+//!   `phase.rs`: `MPI_Pcontrol`; `meeting.rs`: calls in which all ranks meet;
 //! * `host.rs`: what the program that loads this library calls ([`cca_abi::recording::MpiProxyFunctions`]).
 //!
 //! On processors other than x86-64 nothing is wrapped, and the host is told so.
@@ -34,6 +34,8 @@ mod facts;
 mod handle;
 #[cfg(target_arch = "x86_64")]
 mod host;
+#[cfg(target_arch = "x86_64")]
+mod meeting;
 #[cfg(target_arch = "x86_64")]
 mod message;
 #[cfg(target_arch = "x86_64")]

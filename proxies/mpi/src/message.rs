@@ -27,6 +27,8 @@ pub(crate) struct Message {
     pub(crate) wide: bool,
     /// Whether the peer sends or receives, and is no root.
     pub(crate) is_to_one: bool,
+    /// Whether no rank of the communicator returns before all of them have called.
+    pub(crate) is_awaited: bool,
 }
 
 /// A number of bytes.

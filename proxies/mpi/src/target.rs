@@ -63,6 +63,11 @@ impl Target {
         address
     }
 
+    /// The function's address; `None` if there is none.
+    pub(crate) fn known(&self) -> Option<*mut c_void> {
+        Some(self.address_if_any()).filter(|address| !address.is_null())
+    }
+
     fn look_up(&self) -> *mut c_void {
         // SAFETY: the names end with a zero.
         let global = unsafe { libc::dlsym(libc::RTLD_DEFAULT, self.profiling.as_ptr()) };

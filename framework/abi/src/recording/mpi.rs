@@ -106,6 +106,40 @@ pub struct MpiCommunicator {
     pub world_ranks: *const i32,
 }
 
+/// Who is told of meetings; the meeting lives as long as the call.
+///
+/// Returns the number of the meeting that is told next, the same on every rank; none is after a number that has passed.
+pub type MpiMeetingCallback = unsafe extern "C" fn(meeting: *const MpiMeeting) -> u64;
+
+/// All ranks of `MPI_COMM_WORLD` on the way out of one call of MPI that none of them leaves before all have come.
+///
+/// Its functions are called by all of these ranks in the same order. They go over a communicator of the proxy's own, and return 0 where
+/// MPI cannot.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct MpiMeeting {
+    /// How many such calls there were so far, this one included; the same on every rank.
+    pub number: u64,
+    /// This process's rank.
+    pub rank: u32,
+    /// Number of ranks.
+    pub ranks: u32,
+    /// Adds `n` words up over the ranks, in an order of MPI's choice.
+    pub sum: unsafe extern "C" fn(words: *mut f64, n: u64) -> u32,
+    /// Brings the `n` bytes of each rank to rank 0, which has `each` called with `out` and those of each rank, in their order.
+    pub gather: unsafe extern "C" fn(
+        bytes: *const u8,
+        n: u64,
+        out: *mut c_void,
+        each: MpiBytesCallback,
+    ) -> u32,
+    /// Gives the `n` bytes of rank 0 to all.
+    pub broadcast: unsafe extern "C" fn(bytes: *mut u8, n: u64) -> u32,
+}
+
+/// Who gets the `n` bytes of a rank, with what it asked for; they are valid as long as the call lasts.
+pub type MpiBytesCallback = unsafe extern "C" fn(out: *mut c_void, bytes: *const u8, n: u64);
+
 /// The functions of the proxy of MPI.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -144,4 +178,7 @@ pub struct MpiProxyFunctions {
         extern "C" fn(context: *mut c_void, callback: Option<MpiCommunicatorCallback>),
     /// Calls `callback` with each stack of calls that a recorded call is the first to come from, before that call begins.
     pub on_stack: extern "C" fn(callback: Option<MpiStackCallback>),
+    /// Calls `callback` at the first meeting of all ranks, and at those that it asks for, in the thread that made the call. Meetings count
+    /// from the first time that it is set; with `None` no one is told any more.
+    pub on_meeting: extern "C" fn(callback: Option<MpiMeetingCallback>),
 }
