@@ -1,12 +1,12 @@
 //! `wrap --adapt`: the calls of a program that was never written for it are sent to the faster one of two libraries while it
-//! runs.
+//! runs, on all its ranks at the same call.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use mastermind_records::Run;
-use mastermind_tests::{Ended, Scratch, bin_dir, output, root};
+use mastermind_tests::{Ended, Scratch, bin_dir, compile_mpi, mpirun, mpis_with, output, root};
 use serde_json::Value;
 
 /// Where the program finds what was decided.
@@ -60,13 +60,70 @@ impl Work {
     fn wrapped(&self, options: &[&str], program: &[&str]) -> Command {
         let mut command = Command::new(bin_dir().join("mastermind"));
         command.current_dir(self.path("."));
-        command.args(["wrap", "--proxy", "proxies/libwork_proxy.so"]);
-        command.args(["--records", "records", "--overwrite"]);
+        command.args(WRAP).args(options);
+        command.arg(self.path("working")).args(program);
         command
-            .args(options)
-            .arg(self.path("working"))
-            .args(program);
-        command
+    }
+
+    /// A program of several ranks.
+    fn of_ranks(&self, mpi: &str, options: &[&str]) -> String {
+        let header = format!("-I{}", text(&root().join("tests/fixtures/libraries")));
+        let library = format!("-L{}", text(&self.path(".")));
+        let options = [&[&*header, &library][..], options].concat();
+        let objects = ["-lwork", "-Wl,-rpath,$ORIGIN"].map(PathBuf::from);
+        let folder = self.path("made");
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let made = compile_mpi(mpi, "adapting.c", &options, &objects, &folder);
+        let program = self.path("ranks");
+        std::fs::rename(made, &program).expect("the program");
+        text(&program).to_owned()
+    }
+
+    /// Runs the ranks of a program, each under what comes before it.
+    fn launched(&self, mpi: &str, ranks: &[(u32, &[&str])], program: &[&str]) -> Ended {
+        let mut parts = ranks.iter();
+        let (n, before) = parts.next().expect("a rank");
+        let mut command = mpirun(mpi, *n, &self.path("."));
+        command.args(*before).args(program);
+        for (n, before) in parts {
+            command.args([":", "-n", &n.to_string()]);
+            command.args(*before).args(program);
+        }
+        self.scratch.run(&mut command)
+    }
+
+    /// What was decided on a rank, as it was written.
+    fn decided(&self, rank: u32) -> String {
+        self.scratch
+            .read(&format!("records/decisions.{rank}.jsonl"))
+    }
+
+    /// For each rank, after how many of its own calls others answered: the calls that rank r makes between two collective ones are r + 1 times those of rank 0.
+    fn swapped_after(&self, ranks: u32) -> Vec<Vec<usize>> {
+        let run = Run::open(&self.path("records")).expect("records");
+        let of_rank = |rank: u32| {
+            let logs = run.logs().iter();
+            let logs = logs.filter(|log| log.identity().rank == rank);
+            let records = logs.flat_map(|log| log.records());
+            let calls = records.filter(|record| record.method.method == "work_sum_twice");
+            let classes: Vec<_> = calls.map(|record| record.method.class.clone()).collect();
+            let swaps = (1..classes.len()).filter(|call| classes[*call] != classes[call - 1]);
+            swaps.collect()
+        };
+        (0..ranks).map(of_rank).collect()
+    }
+
+    /// Checks that all ranks have decided the same, and swapped in the same collective call.
+    fn assert_together(&self, ranks: u32, n_swaps: usize) {
+        for rank in 1..ranks {
+            assert_eq!(self.decided(rank), self.decided(0), "rank {rank}");
+        }
+        let swapped = self.swapped_after(ranks);
+        assert_eq!(swapped[0].len(), n_swaps, "{swapped:?}");
+        for (rank, calls) in (1..).zip(&swapped) {
+            let expected: Vec<_> = swapped[0].iter().map(|step| rank * step).collect();
+            assert_eq!(*calls, expected, "{swapped:?}");
+        }
     }
 
     fn ended(&self, options: &[&str], program: &[&str]) -> Ended {
@@ -118,6 +175,16 @@ impl Work {
         classes
     }
 }
+
+/// How a program is wrapped.
+const WRAP: [&str; 6] = [
+    "wrap",
+    "--proxy",
+    "proxies/libwork_proxy.so",
+    "--records",
+    "records",
+    "--overwrite",
+];
 
 /// The other library is allowed, and others are tried as much as they like.
 const ADAPT: [&str; 7] = [
@@ -190,30 +257,23 @@ fn what_cannot_be_chosen_is_told_and_who_sends_calls_by_hand_has_them() {
     nowhere[3] = "nowhere.json";
     refused(&nowhere, "cannot read models \"nowhere.json\"");
 
-    // Two ranks, behind the launcher and before it.
+    // One of two ranks that has no MPI, behind the launcher and before it.
     let ranks = ["OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"];
-    let mut one_of_two = work.wrapped(&ADAPT, &["1"]);
-    one_of_two.envs(ranks.into_iter().zip(["2", "0"]));
-    let told = work.scratch.run(&mut one_of_two).error();
-    assert!(
-        told.contains("cannot adapt \"working\": 2 ranks, expected 1"),
-        "{told}"
-    );
-    let env = [
-        "--",
-        "env",
-        "OMPI_COMM_WORLD_SIZE=2",
-        "OMPI_COMM_WORLD_RANK=0",
-    ];
-    let behind = [&ADAPT[..6], &env].concat();
-    let ended = work.ended(&behind, &["1"]);
-    assert!(
-        ended
-            .stderr
-            .contains("nothing was adapted: cannot adapt \"env\": 2 ranks"),
-        "{ended:?}"
-    );
-    assert_eq!(ended.well(), "right\n");
+    let mut behind = work.wrapped(&ADAPT, &["1"]);
+    behind.envs(ranks.into_iter().zip(["2", "0"]));
+    let env = ranks.iter().zip(["2", "0"]);
+    let env = env.map(|(name, value)| format!("{name}={value}"));
+    let env: Vec<_> = ["env".into()].into_iter().chain(env).collect();
+    let env: Vec<_> = env.iter().map(String::as_str).collect();
+    let mut before = work.wrapped(&[&ADAPT[..], &env].concat(), &["1"]);
+    for (command, program) in [(&mut behind, "working"), (&mut before, "env")] {
+        let ended = work.scratch.run(command);
+        let why = format!(
+            "nothing was adapted: cannot adapt \"{program}\": its ranks have made 0 calls of MPI that all of MPI_COMM_WORLD"
+        );
+        assert!(ended.stderr.contains(&why), "{ended:?}");
+        assert_eq!(ended.well(), "right\n");
+    }
 
     // By hand.
     let mut command = work.wrapped(&ADAPT, &[DECISIONS, "mastermind use has sent"]);
@@ -253,7 +313,7 @@ fn where_calls_have_no_record_any_more_nothing_is_left_on_trial() {
     let why = decisions.last().map(|last| last["reason"].to_string());
     let why = why.expect("a reason");
     assert!(
-        why.starts_with("\"calls have no record from here on: "),
+        why.starts_with("\"calls of rank 0 have no record from here on: "),
         "{why}"
     );
     let n_acts = |meant: &[&str]| {
@@ -263,4 +323,128 @@ fn where_calls_have_no_record_any_more_nothing_is_left_on_trial() {
         acts.filter(|act| meant.contains(act)).count()
     };
     assert_eq!(n_acts(&["try"]), n_acts(&["keep", "back"]), "{decisions:?}");
+}
+
+/// The launcher starts what is wrapped, or is wrapped itself.
+#[test]
+fn ranks_swap_in_the_same_call() {
+    let work = Work::new(100, 3);
+    let mastermind = bin_dir().join("mastermind");
+    let wrapped = [&[text(&mastermind)][..], &WRAP, &ADAPT].concat();
+    let until = [DECISIONS, "\"act\":\"keep\""];
+    for mpi in mpis_with("mpicc") {
+        let program = work.of_ranks(mpi, &[]);
+        let program = [&[&*program][..], &until].concat();
+        let ended = work.launched(mpi, &[(3, &wrapped)], &program);
+        let kept = ["try libwork.so libother.so", "keep libother.so libother.so"];
+        assert_eq!(work.acts(), kept, "{mpi}: {ended:?}");
+        work.assert_together(3, 1);
+        assert_eq!(ended.stderr.matches("adapted: ").count(), 1, "{ended:?}");
+        assert_eq!(ended.well(), "right\n", "{mpi}");
+
+        let launcher = mpirun(mpi, 2, &work.path("."));
+        let mut command = Command::new(&mastermind);
+        command.args(WRAP).args(ADAPT).arg(launcher.get_program());
+        command.args(launcher.get_args()).args(&program);
+        let envs = launcher.get_envs();
+        command.envs(envs.filter_map(|(name, value)| Some((name, value?))));
+        let ended = work.scratch.run(&mut command);
+        assert_eq!(work.acts(), kept, "{mpi}: {ended:?}");
+        work.assert_together(2, 1);
+        assert_eq!(ended.well(), "right\n", "{mpi}");
+    }
+}
+
+#[test]
+fn ranks_come_back_in_the_same_call() {
+    let work = Work::new(100, 2000);
+    let mastermind = bin_dir().join("mastermind");
+    let wrapped = [&[text(&mastermind)][..], &WRAP, &ADAPT].concat();
+    for mpi in mpis_with("mpicc") {
+        let program = work.of_ranks(mpi, &[]);
+        let program = [&*program, DECISIONS, "\"act\":\"back\""];
+        let ended = work.launched(mpi, &[(2, &wrapped)], &program);
+        let came_back = ["try libwork.so libother.so", "back libother.so libwork.so"];
+        assert_eq!(work.acts(), came_back, "{mpi}: {ended:?}");
+        work.assert_together(2, 2);
+        assert_eq!(ended.well(), "right\n", "{mpi}");
+    }
+}
+
+/// Where ranks cannot decide together they go on as they are, and none waits for another.
+#[test]
+fn ranks_that_cannot_decide_together_are_told() {
+    let work = Work::new(100, 3);
+    let mastermind = bin_dir().join("mastermind");
+    let wrapped = [&[text(&mastermind)][..], &WRAP, &ADAPT].concat();
+    for mpi in mpis_with("mpicc") {
+        // They meet nowhere.
+        let program = work.of_ranks(mpi, &["-DAPART"]);
+        let ended = work.launched(mpi, &[(2, &wrapped)], &[&program, "10"]);
+        let why = "nothing was adapted: cannot adapt \"ranks\": its ranks have made 0 calls of MPI that all of MPI_COMM_WORLD";
+        assert_eq!(ended.stderr.matches(why).count(), 1, "{mpi}: {ended:?}");
+        assert_eq!(ended.well(), "right\n", "{mpi}");
+
+        // One is not wrapped, and one is so without --adapt.
+        let program = work.of_ranks(mpi, &[]);
+        let measured = [&[text(&mastermind)][..], &WRAP, &["--"]].concat();
+        for other in [&["env"][..], &measured] {
+            let ranks = [(1, &wrapped[..]), (1, other)];
+            let ended = work.launched(mpi, &ranks, &[&program, "10"]);
+            let why = "nothing was adapted: cannot adapt \"ranks\": rank 1 of 2 takes no part, expected all of them";
+            assert_eq!(ended.stderr.matches(why).count(), 1, "{mpi}: {ended:?}");
+            assert_eq!(ended.well(), "right\n", "{mpi}");
+        }
+
+        // One was asked for something else.
+        let mut careful = wrapped.clone();
+        let percent = careful.iter().position(|word| *word == "100%");
+        careful[percent.expect("a part")] = "50%";
+        let ranks = [(1, &wrapped[..]), (1, &careful)];
+        let why = "rank 1 has other models, alternatives or decisions than rank 0";
+        let ended = work.launched(mpi, &ranks, &[&program, DECISIONS, why]);
+        assert_eq!(ended.well(), "right\n", "{mpi}");
+        assert_eq!(work.acts(), ["stop  "], "{mpi}");
+        work.assert_together(2, 0);
+    }
+}
+
+/// The library that calls are to be sent to is there as the program starts, and on one rank no longer later.
+#[test]
+fn a_library_that_one_rank_cannot_use_is_used_by_none() {
+    let work = Work::new(100, 3);
+    let mastermind = bin_dir().join("mastermind");
+    for folder in ["first", "second"] {
+        std::fs::create_dir(work.path(folder)).expect("a folder");
+        let library = format!("{folder}/libother.so");
+        std::fs::copy(work.path("libother.so"), work.path(&library)).expect("a library");
+    }
+    let gone = work.path("second/libother.so");
+    for mpi in mpis_with("mpicc") {
+        std::fs::copy(work.path("libother.so"), &gone).expect("a library");
+        let program = work.of_ranks(mpi, &[&format!("-DGONE=\"{}\"", text(&gone))]);
+        let uses = ["first", "second"].map(|folder| {
+            let library = format!("work={folder}/libother.so");
+            let words = [&[text(&mastermind)][..], &WRAP, &ADAPT].concat();
+            words
+                .into_iter()
+                .map(|word| word.replace("work=libother.so", &library))
+                .collect::<Vec<_>>()
+        });
+        let uses = uses.each_ref().map(|words| {
+            let words = words.iter().map(String::as_str);
+            words.collect::<Vec<_>>()
+        });
+        let ranks = [(1, &uses[0][..]), (1, &uses[1])];
+        let until = [&*program, DECISIONS, "\"act\":\"failed\""];
+        let ended = work.launched(mpi, &ranks, &until);
+        let failed = ["try libwork.so libother.so", "failed libwork.so libwork.so"];
+        assert_eq!(work.acts(), failed, "{mpi}: {ended:?}");
+        assert!(work.decided(0).contains("it fails on 1 of 2 ranks"));
+        work.assert_together(2, 0);
+        let why =
+            "adapted: cannot adapt \"ranks\": cannot open library \"<dir>/second/libother.so\"";
+        assert!(ended.stderr.contains(why), "{mpi}: {ended:?}");
+        assert_eq!(ended.well(), "right\n", "{mpi}");
+    }
 }

@@ -15,9 +15,9 @@
 //!     hydro.GodunovFlux after 32 calls"}
 //! ```
 
-mod exchange;
+pub(crate) mod exchange;
 pub(crate) mod gathering;
-mod pace;
+pub(crate) mod pace;
 mod patience;
 
 use std::fs::File;
@@ -28,22 +28,20 @@ use std::time::{Duration, Instant};
 
 use cca_core::{Framework, KeptWays};
 use cca_ports::{
-    CommPort, PortError, RSlice, RSliceMut, Reduction, ReplacementServicePort, Services, UsesPort,
+    CommPort, PortError, RSliceMut, Reduction, ReplacementServicePort, Services, UsesPort,
 };
 use mastermind_composition::adapt::{Act, AdaptSettings, Adapter, Decision, Report};
 use mastermind_composition::{Alternatives, Assembly, model_name};
 use mastermind_models::{Coordinate, Metric, ModelSet, predict};
 use mastermind_records::definition::TIMER_CLASS;
 use mastermind_records::{Log, RunFollower};
-use rustix::time::{ClockId, clock_gettime};
 
-use self::exchange::{Agreed, Agreement, Told, batches};
+use self::exchange::{Agreed, Agreement, OfCommunicator, Ranks, Told, batches};
 use self::gathering::Gathering;
-use self::pace::{Alarm, Meetings, Pace, Spent};
+use self::pace::{Alarm, Meetings, Pace, Spent, process_s, timed};
 pub use self::patience::AtDeadlock;
 use self::patience::Patience;
 use crate::mastermind::{Mastermind, locked};
-use crate::summary::{packed, unpacked};
 
 /// Records read at once.
 const AT_ONCE: u64 = 4096;
@@ -196,14 +194,14 @@ impl Adaptation {
             path,
             digest,
             started: Instant::now(),
-            began_s: clock_s(ClockId::ProcessCPUTime),
+            began_s: process_s(),
             step: 0,
             decided_at: 0,
             meetings: Meetings {
                 stride: 1,
                 asked_every: 1,
             },
-            pace: Pace::new(clock_s(ClockId::ProcessCPUTime)),
+            pace: Pace::new(process_s()),
             left_bytes: 0,
             n_left_out: 0,
             is_urgent: false,
@@ -234,13 +232,13 @@ impl Adaptation {
     pub fn step(&self, fraction: f64) -> Result<(), PortError> {
         let mut state = locked(&self.state);
         state.step += 1;
-        let alarm = state.pace.step_ended(clock_s(ClockId::ProcessCPUTime));
+        let alarm = state.pace.step_ended(process_s());
         let decided = match state.stopped {
             Some(_) => Ok(()),
             None => self.meet(&mut state, fraction, alarm),
         };
         state.gathering.step_ended(self.mastermind.now());
-        state.pace.step_begins(clock_s(ClockId::ProcessCPUTime));
+        state.pace.step_begins(process_s());
         decided
     }
 
@@ -394,28 +392,8 @@ impl State {
         comm: &impl CommPort,
     ) -> Result<Agreed, PortError> {
         let told = self.timed(|state| state.tell(fraction, has_ended));
-        if comm.size()? <= 1 {
-            return Ok(self.timed(|state| state.agreement.agree(vec![Ok(told)])));
-        }
-        let own = self.timed(|_| serde_json::to_vec(&told).map(|told| packed(&told)));
-        let all = comm.gather(0, RSlice::from_slice(&own.map_err(PortError::failed)?))?;
-        let mut words = Vec::new();
-        if !all.is_empty() {
-            let agreed = self.timed(|state| {
-                let told = all.iter().map(|words| {
-                    serde_json::from_slice(&unpacked(words)).map_err(|error| error.to_string())
-                });
-                let agreed = state.agreement.agree(told.collect());
-                serde_json::to_vec(&agreed).map(|agreed| packed(&agreed))
-            });
-            words = agreed.map_err(PortError::failed)?;
-        }
-        let mut length = [words.len() as f64];
-        comm.broadcast(0, RSliceMut::from_mut_slice(&mut length))?;
-        words.resize(length[0] as usize, 0.0);
-        comm.broadcast(0, RSliceMut::from_mut_slice(&mut words))?;
-        let agreed = self.timed(|_| serde_json::from_slice(&unpacked(&words)));
-        agreed.map_err(PortError::failed)
+        let ranks = OfCommunicator(comm);
+        exchange::exchange(told, &mut self.agreement, &ranks, &mut self.own_s)
     }
 
     /// What this rank has to tell the others.
@@ -428,11 +406,13 @@ impl State {
             0 => 0,
             _ => std::mem::take(&mut self.n_left_out),
         };
+        let stopped = self.follower.logs().find_map(Log::stop_reason);
+        let unrecorded = stopped.map(|why| no_record(self.rank, &why));
         Told {
             left_out,
             step: self.step,
             has_ended,
-            unrecorded: self.follower.logs().find_map(Log::stop_reason),
+            unrecorded,
             digest: self.digest.clone().finalize(),
             spent: self.spent(fraction),
             elapsed_s: self.started.elapsed().as_secs_f64(),
@@ -443,9 +423,9 @@ impl State {
 
     /// Does something on the account of following and deciding.
     fn timed<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
-        let begin_s = processor_s();
-        let done = work(self);
-        self.own_s += processor_s() - begin_s;
+        let mut own_s = 0.0;
+        let done = timed(&mut own_s, || work(self));
+        self.own_s += own_s;
         done
     }
 
@@ -473,7 +453,7 @@ impl State {
 
     /// Processor seconds of this rank since it is adapted, of all its threads.
     fn run_s(&self) -> f64 {
-        clock_s(ClockId::ProcessCPUTime) - self.began_s
+        process_s() - self.began_s
     }
 
     fn spent(&self, fraction: f64) -> Spent {
@@ -542,10 +522,9 @@ impl State {
     ) -> Result<Result<(), String>, PortError> {
         let (site, to) = (decision.site.as_str(), decision.to.as_str());
         let made = replacement.replace_instance(site.into(), to.into());
-        let mut failed = [f64::from(u8::from(made.is_err()))];
-        comm.all_reduce(Reduction::Sum, RSliceMut::from_mut_slice(&mut failed))?;
-        if failed[0] == 0.0 {
-            return Ok(Ok(()));
+        let agreed = OfCommunicator(comm).agree_on(made.is_ok())?;
+        if agreed.is_ok() {
+            return Ok(agreed);
         }
         match made {
             Ok(()) => replacement.replace_instance(site.into(), decision.from.as_str().into())?,
@@ -557,8 +536,7 @@ impl State {
                 ));
             }
         }
-        let ranks = comm.size()?;
-        Ok(Err(format!("it fails on {} of {ranks} ranks", failed[0])))
+        Ok(agreed)
     }
 
     fn stop(&mut self, why: String, fraction: f64) {
@@ -595,12 +573,7 @@ impl State {
     }
 }
 
-/// Processor time of this thread, seconds.
-fn processor_s() -> f64 {
-    clock_s(ClockId::ThreadCPUTime)
-}
-
-fn clock_s(clock: ClockId) -> f64 {
-    let time = clock_gettime(clock);
-    time.tv_sec as f64 + 1e-9 * time.tv_nsec as f64
+/// Why calls of a rank cannot be judged any more, where its log has stopped.
+pub(crate) fn no_record(rank: u32, why: &str) -> String {
+    format!("calls of rank {rank} have no record from here on: {why}")
 }

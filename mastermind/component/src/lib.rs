@@ -41,6 +41,6 @@ pub use record_objects::PerfParam;
 pub use samples::{NotCounted, counted, method_name, samples};
 pub use workload::workload;
 pub use wrapped::{
-    LibraryAdaptConfig, LibraryAdaptation, MESSAGE_EXTENSION, TRACE_VARIABLE, UseConfig,
-    WRAP_VARIABLE, WrapConfig, WrapError, Wrapped, control_name, several_ranks,
+    LibraryAdaptConfig, LibraryAdaptation, MESSAGE_EXTENSION, NOTE_EXTENSION, TRACE_VARIABLE,
+    UseConfig, WRAP_VARIABLE, WrapConfig, WrapError, Wrapped, control_name,
 };

@@ -20,7 +20,7 @@ use thiserror::Error;
 mod adapting;
 mod libraries;
 
-pub use adapting::{LibraryAdaptation, several_ranks};
+pub use adapting::LibraryAdaptation;
 use libraries::Libraries;
 
 use crate::communicators::{MAX_COMMUNICATORS, communicator_definition};
@@ -42,7 +42,7 @@ pub fn control_name(process: u32) -> String {
 pub const MESSAGE_EXTENSION: &str = "error";
 
 /// File name extension of what a rank leaves word in where nothing can be chosen.
-const NOTE_EXTENSION: &str = "note";
+pub const NOTE_EXTENSION: &str = "note";
 
 /// Most phases that a process tells of; what comes after is of the last one. Each is a definition in every log.
 const MAX_PHASES: usize = 4096;

@@ -1,10 +1,11 @@
-//! The thread that chooses between libraries while the program runs.
+//! Chooses between libraries while the program runs: a thread does with one rank, and with several a call of MPI in which all meet.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use cca_loader::{Meeting, MpiMeeting};
 use mastermind_component::LibraryAdaptation;
 
 use crate::RUNNING;
@@ -14,6 +15,9 @@ use crate::control::with_signals_blocked;
 static THREAD: Mutex<Option<(JoinHandle<()>, u32)>> = Mutex::new(None);
 static HAS_ENDED: Mutex<bool> = Mutex::new(false);
 static END: Condvar = Condvar::new();
+
+/// What chooses on one rank of several.
+static MEETING: Mutex<Option<LibraryAdaptation>> = Mutex::new(None);
 
 /// Begins to choose.
 pub(crate) fn begin(mut adaptation: LibraryAdaptation) {
@@ -32,8 +36,30 @@ pub(crate) fn begin(mut adaptation: LibraryAdaptation) {
     });
 }
 
+/// Begins to choose together with the other ranks.
+pub(crate) fn begin_to_meet(adaptation: LibraryAdaptation) {
+    *locked(&MEETING) = Some(adaptation);
+}
+
+/// All ranks are on the way out of one call of MPI; nothing is chosen where this one does not take part.
+///
+/// # Safety
+/// The meeting is what the proxy of MPI calls with.
+pub(crate) unsafe extern "C" fn meet(meeting: *const MpiMeeting) -> u64 {
+    let next = catch_unwind(|| {
+        // SAFETY: required of the caller.
+        let meeting = unsafe { Meeting::new(&*meeting) };
+        locked(&MEETING).as_mut()?.meet(&meeting, &RUNNING)
+    });
+    next.ok().flatten().unwrap_or(0)
+}
+
 /// Chooses no more, once the recording has been taken away.
 pub(crate) fn end() {
+    // Whoever is in a meeting has met.
+    if let Some(adaptation) = MEETING.try_lock().ok().as_deref().and_then(Option::as_ref) {
+        adaptation.has_never_met();
+    }
     let thread = locked(&THREAD).take();
     // A child that was forked has no such thread.
     let Some((thread, _)) = thread.filter(|(_, process)| *process == std::process::id()) else {

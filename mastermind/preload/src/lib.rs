@@ -5,7 +5,7 @@
 //! a program is started   notes it, for `wrap` to tell of those that it cannot see into (`started.rs`)
 //! first call             of MPI, or of a proxied library: starts the recording; not before, so that a shell or a launcher in
 //!                        between leaves no records; `mastermind use` is listened to (`control.rs`), and with `--adapt`
-//!                        another library is chosen where it is faster (`adapting.rs`)
+//!                        another library is chosen where it is faster, by several ranks together (`adapting.rs`)
 //! exit                   ends it
 //! ```
 //!
@@ -19,7 +19,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::yield_now;
 use std::time::{Duration, Instant};
 
-use cca_comm::launched;
+use cca_comm::{Launched, launched};
 use cca_loader::{LibraryProxy, MpiCommunicator, MpiProxy};
 use mastermind_component::{LibraryAdaptation, WRAP_VARIABLE, WrapConfig, Wrapped};
 
@@ -89,6 +89,10 @@ extern "C" fn on_load() {
                 asked.mpi.on_pcontrol(begin_phase);
                 asked.mpi.on_communicator(know_communicator);
                 asked.mpi.on_stack(know_stack);
+                // From the first call on: all ranks count the same ones.
+                if asked.config.adapt.is_some() && !is_alone(launched(variable).ok().flatten()) {
+                    asked.mpi.on_meeting(adapting::meet);
+                }
                 asked
                     .libraries
                     .iter()
@@ -122,15 +126,17 @@ extern "C" fn start() {
         let ranks = launched.and_then(|launched| launched.size).unwrap_or(1);
         match opening(|| Wrapped::start(config, mpi, libraries, rank, ranks as u32)) {
             Ok(mut wrapped) => {
+                let is_alone = is_alone(launched);
                 let adaptation = config.adapt.as_ref().map(|adapt| {
-                    opening(|| LibraryAdaptation::start(&mut wrapped, config, adapt, ranks as u32))
+                    opening(|| LibraryAdaptation::start(&mut wrapped, config, adapt, is_alone))
                 });
                 *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = Some(wrapped);
                 if !libraries.is_empty() {
                     control::listen();
                 }
                 match adaptation {
-                    Some(Ok(adaptation)) => adapting::begin(adaptation),
+                    Some(Ok(adaptation)) if is_alone => adapting::begin(adaptation),
+                    Some(Ok(adaptation)) => adapting::begin_to_meet(adaptation),
                     // Where it cannot be written, `wrap` finds no decisions and says that.
                     Some(Err(error)) => drop(config.leave_note(rank, &error.to_string())),
                     None => {}
@@ -142,6 +148,11 @@ extern "C" fn start() {
     if is_starter {
         STARTER.store(DONE, Ordering::Release);
     }
+}
+
+/// Whether the program has one rank.
+fn is_alone(launched: Option<Launched>) -> bool {
+    launched.is_none_or(|launched| launched.size == Some(1))
 }
 
 /// What tells this thread from others.

@@ -123,7 +123,7 @@ impl Wrap {
         let proxies = proxies.collect::<Result<Vec<_>, _>>()?;
         let name =
             program_name(&self.program).context("cannot start program: no name, expected one")?;
-        let adapt = self.adapt.config(&name, &self.uses, launched.as_ref())?;
+        let adapt = self.adapt.config(&name, &self.uses)?;
         let config = match self.config(name, proxies, adapt) {
             Err(error) if cannot_be_written(&error) => return self.unrecorded(error),
             config => config?,
@@ -142,7 +142,7 @@ impl Wrap {
         if self.call_sites.is_some() {
             self.write_call_sites(&config, &found, launched.as_ref());
         }
-        adapting::tell(&config, launched.map_or(0, |launched| launched.rank as u32));
+        adapting::tell(&config, launched.as_ref());
         if launched.is_none_or(|launched| launched.rank == 0) {
             let run = records_of(&config);
             self.tell_round_about(&found, &interfaces, run.as_ref());
@@ -436,7 +436,7 @@ fn prepare(
     }
     check_ended(directory, &logs)?;
     let _ = fs::remove_file(config.message_file(rank));
-    adapting::forget(config, rank);
+    adapting::forget(config, launched)?;
     let _ = fs::remove_file(call_site::file(directory, rank));
     let act = || format!("cannot drop records in \"{}\"", directory.display());
     logs.iter().try_for_each(fs::remove_file).with_context(act)

@@ -2,10 +2,101 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use cca_ports::{CommPort, PortError, RSlice, RSliceMut, Reduction};
 use mastermind_composition::adapt::{Batch, CallKind};
 use serde::{Deserialize, Serialize};
 
-use super::pace::Spent;
+use super::pace::{Spent, timed};
+use crate::summary::{packed, unpacked};
+
+/// The ranks that decide together. All of it is collective.
+pub trait Ranks {
+    /// Number of them.
+    fn size(&self) -> Result<u32, PortError>;
+
+    /// Adds whole numbers up over the ranks, which come to the same in any order.
+    fn sum(&self, numbers: &mut [f64]) -> Result<(), PortError>;
+
+    /// Brings bytes to the first rank: there those of each, elsewhere none.
+    fn gather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, PortError>;
+
+    /// Gives the first rank's bytes to all.
+    fn broadcast(&self, bytes: &mut Vec<u8>) -> Result<(), PortError>;
+
+    /// Whether something was done on all ranks; why not, the same on each.
+    fn agree_on(&self, is_done: bool) -> Result<Result<(), String>, PortError> {
+        let mut failed = [f64::from(u8::from(!is_done))];
+        self.sum(&mut failed)?;
+        if failed[0] == 0.0 {
+            return Ok(Ok(()));
+        }
+        let ranks = self.size()?;
+        Ok(Err(format!("it fails on {} of {ranks} ranks", failed[0])))
+    }
+}
+
+/// Those of a communicator.
+pub struct OfCommunicator<'a, C>(pub &'a C);
+
+impl<C: CommPort> Ranks for OfCommunicator<'_, C> {
+    fn size(&self) -> Result<u32, PortError> {
+        Ok(self.0.size()?.max(1) as u32)
+    }
+
+    fn sum(&self, numbers: &mut [f64]) -> Result<(), PortError> {
+        let numbers = RSliceMut::from_mut_slice(numbers);
+        self.0.all_reduce(Reduction::Sum, numbers)
+    }
+
+    fn gather(&self, bytes: &[u8]) -> Result<Vec<Vec<u8>>, PortError> {
+        let all = self.0.gather(0, RSlice::from_slice(&packed(bytes)))?;
+        Ok(all.iter().map(|words| unpacked(words)).collect())
+    }
+
+    fn broadcast(&self, bytes: &mut Vec<u8>) -> Result<(), PortError> {
+        let mut words = packed(bytes);
+        let mut length = [words.len() as f64];
+        let spread = |words: &mut [f64]| self.0.broadcast(0, RSliceMut::from_mut_slice(words));
+        spread(&mut length)?;
+        words.resize(length[0] as usize, 0.0);
+        spread(&mut words)?;
+        *bytes = unpacked(&words);
+        Ok(())
+    }
+}
+
+/// What follows for all ranks from what they tell one another, the same on each. Collective.
+///
+/// # Arguments
+/// * `agreement` - what the first rank knows so far
+/// * `own_s` - processor seconds of deciding, which grow by what it takes without waiting for others
+///
+/// # Errors
+/// The communicator's.
+pub fn exchange(
+    told: Told,
+    agreement: &mut Agreement,
+    ranks: &impl Ranks,
+    own_s: &mut f64,
+) -> Result<Agreed, PortError> {
+    if ranks.size()? <= 1 {
+        return Ok(timed(own_s, || agreement.agree(vec![Ok(told)])));
+    }
+    let own = timed(own_s, || serde_json::to_vec(&told));
+    let all = ranks.gather(&own.map_err(PortError::failed)?)?;
+    let mut bytes = Vec::new();
+    if !all.is_empty() {
+        let agreed = timed(own_s, || {
+            let told = all
+                .iter()
+                .map(|told| serde_json::from_slice(told).map_err(|error| error.to_string()));
+            serde_json::to_vec(&agreement.agree(told.collect()))
+        });
+        bytes = agreed.map_err(PortError::failed)?;
+    }
+    ranks.broadcast(&mut bytes)?;
+    timed(own_s, || serde_json::from_slice(&bytes)).map_err(PortError::failed)
+}
 
 /// What a rank tells the others.
 #[derive(Serialize, Deserialize)]
@@ -13,7 +104,7 @@ pub struct Told {
     pub step: u64,
     /// The application has ended here, and reports no more steps.
     pub has_ended: bool,
-    /// Why calls have no record any more.
+    /// Why this rank's calls cannot be judged any more.
     pub unrecorded: Option<String>,
     pub digest: u32,
     pub spent: Spent,
@@ -78,7 +169,7 @@ impl From<Line> for Batch {
 pub struct Agreed {
     /// Steps of the application; why not where a rank disagrees.
     pub step: Result<u64, String>,
-    /// Why calls of a rank have no record any more: what is on trial cannot be judged.
+    /// Why calls of a rank cannot be judged any more, what is on trial among them.
     pub unrecorded: Option<String>,
     pub fraction: f64,
     pub elapsed_s: f64,
@@ -138,14 +229,8 @@ impl Agreement {
                 }
             };
             self.know(rank, &told.new_kinds, &mut agreed.new_kinds);
-            if let Some(why) = told
-                .unrecorded
-                .as_ref()
-                .filter(|_| agreed.unrecorded.is_none())
-            {
-                agreed.unrecorded = Some(format!(
-                    "calls of rank {rank} have no record from here on: {why}"
-                ));
+            if agreed.unrecorded.is_none() {
+                agreed.unrecorded.clone_from(&told.unrecorded);
             }
             left_out += told.left_out;
             n_told += told.lines.iter().map(|line| line.calls).sum::<u64>();

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
 /// Part of the run's processor seconds that decisions may take which are due.
@@ -45,7 +46,7 @@ pub enum Alarm {
 }
 
 /// Seconds that the ranks take to ask one another whether any is alarmed: a reduction of two numbers in a node.
-const ASKING_S: f64 = 20e-6;
+pub const ASKING_S: f64 = 20e-6;
 
 /// Part of the run's time that asking may take.
 const ASKING_SHARE: f64 = 0.0025;
@@ -86,8 +87,7 @@ impl Spent {
     /// The decisions that are due share what they may still take among the steps to come.
     pub fn meetings(&self) -> Meetings {
         let steps = self.step.max(1) as f64;
-        let a_step_s = self.run_s / steps;
-        let asked_every = (ASKING_S / (ASKING_SHARE * a_step_s)).ceil();
+        let asked_every = asked_every(ASKING_S, self.run_s / steps, MOST_STEPS);
         let steps_to_come = steps * (self.whole() - 1.0);
         let left_s = DUE_SHARE * self.run_s * self.whole() - self.own_s;
         let stride = match left_s > 0.0 {
@@ -97,7 +97,7 @@ impl Spent {
         };
         Meetings {
             stride: stride.clamp(1.0, MOST_STEPS) as u64,
-            asked_every: asked_every.clamp(1.0, MOST_STEPS) as u64,
+            asked_every: asked_every as u64,
         }
     }
 
@@ -117,6 +117,35 @@ impl Spent {
         let part = if is_pressing { 1.0 } else { 0.5 };
         self.alarmed_s + self.a_decision_s <= part * share_s
     }
+}
+
+/// Steps after which the ranks may ask one another whether a decision is wanted, a whole number.
+///
+/// # Arguments
+/// * `asking_s` - seconds that asking takes
+/// * `a_step_s` - seconds of a step
+/// * `most` - largest number, for steps that are shorter than any can be told
+pub fn asked_every(asking_s: f64, a_step_s: f64, most: f64) -> f64 {
+    let steps = (asking_s / (ASKING_SHARE * a_step_s)).ceil();
+    steps.clamp(1.0, most)
+}
+
+/// Does something, and adds its processor seconds to an account.
+pub fn timed<T>(account_s: &mut f64, work: impl FnOnce() -> T) -> T {
+    let begin_s = clock_s(ClockId::ThreadCPUTime);
+    let done = work();
+    *account_s += clock_s(ClockId::ThreadCPUTime) - begin_s;
+    done
+}
+
+/// Processor seconds of this process, of all its threads.
+pub fn process_s() -> f64 {
+    clock_s(ClockId::ProcessCPUTime)
+}
+
+fn clock_s(clock: ClockId) -> f64 {
+    let time = clock_gettime(clock);
+    time.tv_sec as f64 + 1e-9 * time.tv_nsec as f64
 }
 
 /// Lengths of the application's steps.

@@ -1,8 +1,8 @@
 //! The chooser in a wrapped program: the calls of a proxied library are watched, and sent to whichever library of several is
 //! faster for them.
 //!
-//! The program was never written for it, so nobody tells where its steps end. A thread looks at the records from time to time;
-//! what was recorded since the last look is what a step is to `run --adapt`, and the policy is the same (`composition/adapt`).
+//! The program was never written for it, so nobody tells where its steps end. With one rank a thread looks at the records from time to
+//! time; what was recorded since the last look is what a step is to `run --adapt`, and the policy is the same (`composition/adapt`).
 //! A swap is one pointer, so it needs no moment of its own: a call is answered by one library whole.
 //!
 //! ```text
@@ -13,27 +13,39 @@
 //!
 //! Calls that come faster than they may be looked at are left out, chunks of a log at once: those that are looked at stand for them.
 //! ```
+//!
+//! Several ranks look together, on the way out of a call of MPI that none of them leaves before all have come (`meeting`): which one
+//! that is they agree on from their pauses. They exchange what they have recorded as those of `run --adapt` do
+//! (`adaptation/exchange`), decide the same, and swap before that call returns.
 
-use std::fs::{File, OpenOptions};
+mod meeting;
+mod places;
+
+use std::fs::{self, File, OpenOptions};
 use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use cca_ports::PortError;
 use mastermind_composition::adapt::{
     Act, AdaptSettings, Adapter, Batch, CallKind, Decision, Predict, Report,
 };
 use mastermind_composition::{Alternatives, Assembly, model_name};
 use mastermind_models::{Coordinate, Metric, ModelSet, predict};
-use mastermind_records::definition::PROGRAM_CLASS;
-use mastermind_records::{Log, RunFollower};
-use rustc_hash::FxHashMap;
-use rustix::time::{ClockId, clock_gettime};
+use mastermind_records::RunFollower;
+use rustix::fs::{FlockOperation, flock};
 
-use super::libraries::OTHER;
+use self::meeting::{Alone, Asking};
+use self::places::LogPaths;
 use super::{LibraryAdaptConfig, WrapConfig, WrapError, Wrapped};
+use crate::adaptation::exchange::{Agreement, Line, Ranks, Told, exchange};
 use crate::adaptation::gathering::Gathering;
+use crate::adaptation::no_record;
+use crate::adaptation::pace::{Spent, process_s, timed};
 use crate::decisions_file;
+use crate::mastermind::locked;
 
 /// Records read at once.
 const AT_ONCE: u64 = 4096;
@@ -55,6 +67,14 @@ const LONGER: f64 = 1.0;
 
 /// Chooses between the libraries of a wrapped program.
 pub struct LibraryAdaptation {
+    config: WrapConfig,
+    rank: u32,
+    is_alone: bool,
+    /// Of all lines of the log so far, the alternatives and the models.
+    digest: crc32fast::Hasher,
+    agreement: Agreement,
+    asking: Asking,
+    looked: Instant,
     follower: RunFollower,
     /// By log.
     logs: Vec<LogPaths>,
@@ -69,7 +89,7 @@ pub struct LibraryAdaptation {
     looks: u64,
     /// The first look that found calls; what it found was read and touched for the first time, and says nothing.
     warm_at: Option<u64>,
-    /// Processor seconds of all looks, and of one now.
+    /// Processor seconds of all looks, and of one now; an exchange has the rank wait, which takes a processor too.
     own_s: f64,
     a_look_s: f64,
     pause: Duration,
@@ -80,112 +100,32 @@ pub struct LibraryAdaptation {
     is_stopped: bool,
 }
 
-/// Call paths of a log.
-#[derive(Default)]
-struct LogPaths {
-    /// Whether it is a log of this process.
-    is_own: Option<bool>,
-    n_known: usize,
-    /// By path.
-    places: FxHashMap<u32, Place>,
-    /// Nanoseconds of calls within an open one of the same interface, by the path of the latter.
-    within_ns: FxHashMap<u32, u64>,
-}
-
-/// Where a call is among those of its interface.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Place {
-    /// The program calls.
-    Outermost,
-    /// The library calls itself; the path of the program's call.
-    Within(u32),
-    /// Not of an interface.
-    Other,
-}
-
-impl LogPaths {
-    /// Takes in the paths that came.
-    fn learn(&mut self, log: &Log, process: u32) {
-        let definitions = log.definitions();
-        if self.is_own.is_none() {
-            // 0 where the definition has not come yet.
-            let of_log = definitions.run.process;
-            self.is_own = (of_log != 0).then_some(of_log == process);
-        }
-        if definitions.call_paths().count() == self.n_known {
-            return;
-        }
-        self.n_known = 0;
-        for path in definitions.call_paths() {
-            self.n_known += 1;
-            self.places
-                .entry(path.id)
-                .or_insert_with(|| place_of(log, path.id));
-        }
-    }
-
-    /// The time of a call as its library is to be judged by; `None` where it is a part of another's.
-    fn time_ns(&mut self, path: u32, own_ns: u64) -> Option<u64> {
-        match self.places.get(&path)? {
-            Place::Outermost => Some(own_ns + self.within_ns.remove(&path).unwrap_or(0)),
-            Place::Within(outer) => {
-                *self.within_ns.entry(*outer).or_default() += own_ns;
-                None
-            }
-            Place::Other => None,
-        }
-    }
-}
-
-fn place_of(log: &Log, path: u32) -> Place {
-    let definitions = log.definitions();
-    let Some(method) = definitions.method_of(path) else {
-        return Place::Other;
-    };
-    // Calls of another definition go where they went, whatever is chosen.
-    if [PROGRAM_CLASS, OTHER].contains(&&*method.class) || method.is_mpi() {
-        return Place::Other;
-    }
-    let parent = |path: u32| definitions.call_path(path).map_or(0, |known| known.parent);
-    let mut outer = None;
-    let (mut at, mut above) = (path, parent(path));
-    // Parents have lower numbers; damage makes no cycle.
-    while above != 0 && above < at {
-        let is_same = definitions
-            .method_of(above)
-            .is_some_and(|caller| caller.instance == method.instance);
-        outer = if is_same { Some(above) } else { outer };
-        (at, above) = (above, parent(above));
-    }
-    outer.map_or(Place::Outermost, Place::Within)
-}
-
 impl LibraryAdaptation {
     /// Opens the libraries that calls may be sent to.
     ///
     /// # Arguments
     /// * `wrapped` - the recording that has just begun
-    /// * `ranks` - of the program
+    /// * `is_alone` - whether the program has one rank
     ///
     /// # Errors
-    /// [`WrapError`]: no such library or proxy; there is nothing to choose from; several ranks; models that cannot be read.
+    /// [`WrapError`]: no such library or proxy; there is nothing to choose from; models that cannot be read; several ranks that
+    /// cannot tell one another that they take part.
     pub fn start(
         wrapped: &mut Wrapped,
         config: &WrapConfig,
         adapt: &LibraryAdaptConfig,
-        ranks: u32,
+        is_alone: bool,
     ) -> Result<Self, WrapError> {
         let not_adaptable = |why: String| WrapError::NotAdaptable {
             program: config.program.clone(),
             why,
         };
-        if ranks > 1 {
-            return Err(not_adaptable(several_ranks(ranks)));
-        }
-        let text = std::fs::read_to_string(&adapt.models);
-        let models = text
-            .map_err(|error| error.to_string())
-            .and_then(|text| ModelSet::from_json(&text).map_err(|error| error.to_string()));
+        let mut digest = crc32fast::Hasher::new();
+        let text = fs::read_to_string(&adapt.models);
+        let models = text.map_err(|error| error.to_string()).and_then(|text| {
+            digest.update(text.as_bytes());
+            ModelSet::from_json(&text).map_err(|error| error.to_string())
+        });
         let models = models.map_err(|error| {
             not_adaptable(format!("models \"{}\": {error}", adapt.models.display()))
         })?;
@@ -206,6 +146,7 @@ impl LibraryAdaptation {
             explore: adapt.explore / 2.0,
             ..AdaptSettings::default()
         };
+        digest.update(format!("{assembly:?} {alternatives:?} {settings:?}").as_bytes());
         let adapter = Adapter::new(&assembly, &alternatives, settings, predicted(models));
         if adapter.classes().next().is_none() {
             let why = "the libraries of --use are the program's own, expected another one";
@@ -215,7 +156,25 @@ impl LibraryAdaptation {
         let file = OpenOptions::new().create(true).append(true).open(&path);
         let decisions = file
             .map_err(|error| not_adaptable(format!("decisions \"{}\": {error}", path.display())))?;
+        // As long as this process lives: the others see by it that this rank takes part.
+        if !is_alone && flock(&decisions, FlockOperation::NonBlockingLockExclusive).is_err() {
+            let path = path.display();
+            return Err(not_adaptable(format!(
+                "decisions \"{path}\": they cannot be locked, expected no other program that writes there, and a file system with locks"
+            )));
+        }
+        if !is_alone {
+            // That of a program which ran before.
+            let _ = fs::remove_file(config.note_file(wrapped.rank));
+        }
         Ok(LibraryAdaptation {
+            config: config.clone(),
+            rank: wrapped.rank,
+            is_alone,
+            digest,
+            agreement: Agreement::default(),
+            asking: Asking::new(),
+            looked: Instant::now(),
             follower: RunFollower::new(&config.directory, Some(wrapped.rank)),
             logs: Vec::new(),
             gathering: Gathering::default(),
@@ -224,7 +183,7 @@ impl LibraryAdaptation {
             decisions,
             path,
             began: Instant::now(),
-            began_s: clock_s(ClockId::ProcessCPUTime),
+            began_s: process_s(),
             looks: 0,
             warm_at: None,
             own_s: 0.0,
@@ -260,23 +219,87 @@ impl LibraryAdaptation {
             self.pause = self.next_pause(true);
             return locked(running).is_some();
         }
-        let begin_s = processor_s();
+        self.look_with(running, &Alone).unwrap_or(false)
+    }
+
+    /// # Returns
+    /// Whether there is more to look for.
+    fn look_with(
+        &mut self,
+        running: &Mutex<Option<Wrapped>>,
+        ranks: &impl Ranks,
+    ) -> Result<bool, PortError> {
+        let before_s = self.own_s;
         self.looks += 1;
-        let n_seen = self.decide(running);
-        let look_s = processor_s() - begin_s;
-        self.own_s += look_s;
+        if !self.is_alone {
+            self.own_s += self.asking.exchange_s();
+        }
+        let n_seen = self.decide(running, ranks)?;
+        let look_s = self.own_s - before_s;
         self.a_look_s = if self.looks == 1 {
             look_s
         } else {
             self.a_look_s + 0.25 * (look_s - self.a_look_s)
         };
         self.pause = self.next_pause(n_seen.unwrap_or(0) > 0);
-        n_seen.is_some() && !self.is_stopped
+        self.looked = Instant::now();
+        Ok(n_seen.is_some() && !self.is_stopped)
     }
 
     /// # Returns
-    /// Number of calls since the last look; `None` once the recording has ended.
-    fn decide(&mut self, running: &Mutex<Option<Wrapped>>) -> Option<u64> {
+    /// Number of calls of all ranks since the last look; `None` once the recording has ended.
+    fn decide(
+        &mut self,
+        running: &Mutex<Option<Wrapped>>,
+        ranks: &impl Ranks,
+    ) -> Result<Option<u64>, PortError> {
+        // Into the program no panic goes, and where one rank cannot go on the others are not to wait for it.
+        let tell = AssertUnwindSafe(|| self.timed(|this| this.tell(running)));
+        let told = catch_unwind(tell).unwrap_or(None);
+        if told.is_none() && self.is_alone {
+            return Ok(None);
+        }
+        let told = told.unwrap_or_else(|| {
+            let why = format!("the recording of rank {} has ended", self.rank);
+            self.told(Some(why), Vec::new(), Vec::new(), 0)
+        });
+        let agreed = exchange(told, &mut self.agreement, ranks, &mut self.own_s)?;
+        if let Err(why) = agreed.step {
+            self.stop(why);
+            return Ok(Some(0));
+        }
+        let n_ranks = ranks.size()?;
+        let (decided, n_seen) = self.timed(|this| {
+            for kind in &agreed.new_kinds {
+                this.adapter.add_kind(kind);
+            }
+            let batches = this.batches(&agreed.lines);
+            let report = Report {
+                step: this.looks,
+                fraction: 0.0,
+                elapsed_s: agreed.elapsed_s * f64::from(n_ranks),
+                ranks: n_ranks,
+                told: agreed.told,
+                batches: &batches,
+            };
+            let n_seen = batches.iter().map(|batch| batch.calls + batch.failed).sum();
+            let decided = match &agreed.unrecorded {
+                Some(why) => this.adapter.abandon(why, &report),
+                None => this.adapter.decide(&report),
+            };
+            (decided, n_seen)
+        });
+        for decision in &decided {
+            self.carry_out(decision, running, ranks)?;
+        }
+        if let Some(why) = agreed.unrecorded {
+            self.stop(why);
+        }
+        Ok(Some(n_seen))
+    }
+
+    /// What this rank has recorded since the last look; `None` once its recording has ended.
+    fn tell(&mut self, running: &Mutex<Option<Wrapped>>) -> Option<Told> {
         let (now, is_led_by_hand) = {
             let running = locked(running);
             let wrapped = running.as_ref()?;
@@ -286,56 +309,54 @@ impl LibraryAdaptation {
             }
             (wrapped.recorder.now(), wrapped.is_led_by_hand)
         };
-        if is_led_by_hand {
-            self.stop("mastermind use has sent calls elsewhere".into());
-            return Some(0);
-        }
-        let followed = self.follow();
-        let (kinds, batches) = self.told();
+        let rank = self.rank;
+        let by_hand = || format!("mastermind use has sent calls of rank {rank} elsewhere");
+        let unrecorded = self.follow().err();
+        let unrecorded = is_led_by_hand.then(by_hand).or(unrecorded);
+        let (new_kinds, lines) = self.gathering.tell(self.looks);
         self.gathering.step_ended(now);
-        for kind in &kinds {
-            self.adapter.add_kind(kind);
-        }
-        let report = Report {
-            step: self.looks,
-            fraction: 0.0,
-            elapsed_s: self.began.elapsed().as_secs_f64(),
-            ranks: 1,
-            told: self.told_share(&batches),
-            batches: &batches,
+        let left_out = match lines.iter().any(|line| line.calls > 0) {
+            true => std::mem::take(&mut self.n_left_out),
+            false => 0,
         };
-        if let Err(why) = followed {
-            for decision in self.adapter.abandon(&why, &report) {
-                self.carry_out(&decision, running)?;
-            }
-            self.stop(why);
-            return Some(0);
-        }
-        for decision in self.adapter.decide(&report) {
-            self.carry_out(&decision, running)?;
-        }
-        Some(batches.iter().map(|batch| batch.calls + batch.failed).sum())
+        Some(self.told(unrecorded, new_kinds, lines, left_out))
     }
 
-    /// Part of the calls that is told, of those since some were told before.
-    fn told_share(&mut self, batches: &[Batch]) -> f64 {
-        let told: u64 = batches.iter().map(|batch| batch.calls).sum();
-        if told == 0 {
-            return 1.0;
+    fn told(
+        &self,
+        unrecorded: Option<String>,
+        new_kinds: Vec<CallKind>,
+        lines: Vec<Line>,
+        left_out: u64,
+    ) -> Told {
+        Told {
+            step: self.looks,
+            has_ended: false,
+            unrecorded,
+            digest: self.digest.clone().finalize(),
+            spent: Spent::default(),
+            elapsed_s: self.began.elapsed().as_secs_f64(),
+            new_kinds,
+            left_out,
+            lines,
         }
-        let left_out = std::mem::take(&mut self.n_left_out);
-        told as f64 / (told + left_out) as f64
     }
 
-    /// The kinds of calls that are new, and the calls since the last look.
-    fn told(&mut self) -> (Vec<CallKind>, Vec<Batch>) {
-        let (kinds, lines) = self.gathering.tell(self.looks);
+    /// The calls since the last look that say something of later ones.
+    fn batches(&mut self, lines: &[Line]) -> Vec<Batch> {
         let first = lines.first().map(|_| self.looks);
         self.warm_at = self.warm_at.or(first);
         let is_warm = |step: u64| self.warm_at.is_some_and(|at| step > at);
         let warm = lines.iter().filter(|line| is_warm(line.step));
-        let batches = warm.copied().map(Batch::from).collect();
-        (kinds, batches)
+        warm.copied().map(Batch::from).collect()
+    }
+
+    /// Does something on the account of looking.
+    fn timed<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        let mut own_s = 0.0;
+        let done = timed(&mut own_s, || work(self));
+        self.own_s += own_s;
+        done
     }
 
     /// Reads what was recorded since the last look.
@@ -345,8 +366,12 @@ impl LibraryAdaptation {
             false => MOST_BYTES,
         };
         let left = self.follower.refresh_within(most_bytes);
-        self.left_bytes =
-            left.map_err(|error| format!("the records cannot be followed: {error}"))?;
+        self.left_bytes = left.map_err(|error| {
+            format!(
+                "the records of rank {} cannot be followed: {error}",
+                self.rank
+            )
+        })?;
         for (at, log) in self.follower.logs().enumerate() {
             if self.logs.len() <= at {
                 self.logs.push(LogPaths::default());
@@ -372,38 +397,40 @@ impl LibraryAdaptation {
                 break;
             }
         }
-        stopped.map_or(Ok(()), |why| {
-            Err(format!("calls have no record from here on: {why}"))
-        })
+        stopped.map_or(Ok(()), |why| Err(no_record(self.rank, &why)))
     }
 
-    /// Sends calls elsewhere, where that was decided, and takes the decision down.
-    fn carry_out(&mut self, decision: &Decision, running: &Mutex<Option<Wrapped>>) -> Option<()> {
+    /// Sends calls elsewhere, where that was decided, on all ranks or on none, and takes the decision down.
+    fn carry_out(
+        &mut self,
+        decision: &Decision,
+        running: &Mutex<Option<Wrapped>>,
+        ranks: &impl Ranks,
+    ) -> Result<(), PortError> {
         if !decision.is_swap() {
             self.note(decision);
-            return Some(());
+            return Ok(());
         }
-        let (site, to) = (decision.site.as_str(), decision.to.as_str());
-        let made = {
-            let mut running = locked(running);
-            let Wrapped {
-                libraries,
-                recorder,
-                is_led_by_hand,
-                ..
-            } = running.as_mut()?;
-            // Since this look began: who sends calls by hand has them, which the next look says.
-            if *is_led_by_hand {
-                return Some(());
+        // Since this look began: who sends calls by hand has them, which the next look says.
+        let is_ours = |wrapped: &Wrapped| !wrapped.is_led_by_hand;
+        if self.is_alone && !locked(running).as_ref().is_some_and(is_ours) {
+            return Ok(());
+        }
+        self.note(decision);
+        let mut made = self.timed(|_| send(running, &decision.site, &decision.to));
+        if !self.is_alone {
+            let agreed = ranks.agree_on(made.is_ok())?;
+            match (&agreed, made) {
+                (Ok(()), _) => {}
+                (Err(_), Ok(())) => drop(send(running, &decision.site, &decision.from)),
+                (Err(_), Err(error)) => self.leave_note(&error),
             }
-            self.note(decision);
-            libraries.use_class(recorder, site, to)
-        };
-        let made = made.map_err(|error| error.to_string());
+            made = agreed;
+        }
         if let Some(follows) = self.adapter.done(decision, made) {
             self.note(&follows);
         }
-        Some(())
+        Ok(())
     }
 
     fn stop(&mut self, reason: String) {
@@ -425,6 +452,7 @@ impl LibraryAdaptation {
     fn note(&mut self, decision: &Decision) {
         let mut line = serde_json::to_vec(decision).unwrap_or_default();
         line.push(b'\n');
+        self.digest.update(&line);
         let _ = self.decisions.write_all(&line);
     }
 
@@ -434,7 +462,7 @@ impl LibraryAdaptation {
             true => SHARE.1,
             false => SHARE.0,
         };
-        let run_s = clock_s(ClockId::ProcessCPUTime) - self.began_s;
+        let run_s = process_s() - self.began_s;
         let run_s = run_s.min(self.began.elapsed().as_secs_f64());
         (self.own_s + self.a_look_s - LEAST_S) / share - run_s
     }
@@ -454,12 +482,19 @@ impl LibraryAdaptation {
     }
 }
 
-/// Why a program of several ranks is not adapted.
-pub fn several_ranks(ranks: u32) -> String {
-    format!(
-        "{ranks} ranks, expected 1: nobody tells the ranks of a wrapped program where all of them could change at the same call, \
-         and ranks that compute the same by other libraries may no longer agree; use run --adapt, or --use on all ranks"
-    )
+/// Sends the calls of an interface to a library, unless somebody sends them by hand.
+fn send(running: &Mutex<Option<Wrapped>>, interface: &str, class: &str) -> Result<(), String> {
+    let mut running = locked(running);
+    let Some(wrapped) = running.as_mut() else {
+        return Err("the recording has ended".into());
+    };
+    if wrapped.is_led_by_hand {
+        return Ok(());
+    }
+    let sent = wrapped
+        .libraries
+        .use_class(&wrapped.recorder, interface, class);
+    sent.map_err(|error| error.to_string())
 }
 
 fn predicted(models: ModelSet) -> Box<Predict<'static>> {
@@ -468,18 +503,4 @@ fn predicted(models: ModelSet) -> Box<Predict<'static>> {
         let prediction = predict(model.ok()?, at).ok()?;
         (prediction.value_s > 0.0).then_some(prediction.value_s)
     })
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Processor time of this thread, seconds.
-fn processor_s() -> f64 {
-    clock_s(ClockId::ThreadCPUTime)
-}
-
-fn clock_s(clock: ClockId) -> f64 {
-    let time = clock_gettime(clock);
-    time.tv_sec as f64 + 1e-9 * time.tv_nsec as f64
 }

@@ -8,7 +8,7 @@ use cca_comm::Launched;
 use cca_loader::LibraryProxy;
 use clap::Args;
 use mastermind_component::{
-    LibraryAdaptConfig, UseConfig, WrapConfig, decisions_file, several_ranks,
+    LibraryAdaptConfig, NOTE_EXTENSION, UseConfig, WrapConfig, decisions_file, is_decisions_file,
 };
 use mastermind_composition::adapt::Decision;
 
@@ -20,7 +20,8 @@ use crate::output;
 #[derive(Args)]
 pub struct AdaptArguments {
     /// Choose between the program's own library and those of --use while the program runs, by models that `fit` made and by
-    /// what is seen: calls go to whichever is faster for them. The mark-up of each proxy must say `stateless = true`
+    /// what is seen: calls go to whichever is faster for them. The mark-up of each proxy must say `stateless = true`. Ranks of MPI
+    /// choose together, in calls of MPI_COMM_WORLD that all wait for one another in (MPI_Barrier, MPI_Allreduce and the like)
     #[arg(long, value_name = "MODELS")]
     adapt: Option<PathBuf>,
     /// Part of the run's seconds that trying other libraries may cost
@@ -32,23 +33,15 @@ impl AdaptArguments {
     /// What is chosen in a program, by libraries that its calls may be sent to; `None` if nothing is.
     ///
     /// # Errors
-    /// The models cannot be read; nothing may be sent elsewhere; several ranks.
+    /// The models cannot be read; nothing may be sent elsewhere.
     pub fn config(
         &self,
         program: &str,
         uses: &[UseConfig],
-        launched: Option<&Launched>,
     ) -> anyhow::Result<Option<LibraryAdaptConfig>> {
         let Some(models) = &self.adapt else {
             return Ok(None);
         };
-        let ranks = launched.and_then(|launched| launched.size).unwrap_or(1);
-        if ranks > 1 {
-            bail!(
-                "cannot adapt \"{program}\": {}",
-                several_ranks(ranks as u32)
-            );
-        }
         if uses.is_empty() {
             bail!(
                 "cannot adapt \"{program}\": no library that calls may be sent to, expected at least one --use INTERFACE=LIB"
@@ -100,27 +93,58 @@ pub fn check(proxy: &LibraryProxy, library: &Path, missing: &[String]) -> anyhow
     Ok(())
 }
 
-/// Drops what was decided in an earlier run.
-pub fn forget(config: &WrapConfig, rank: u32) {
-    let _ = fs::remove_file(decisions_file(&config.directory, rank));
-    let _ = fs::remove_file(config.note_file(rank));
+/// Drops what was decided in an earlier run, by the ranks that this process starts.
+pub fn forget(config: &WrapConfig, launched: Option<&Launched>) -> anyhow::Result<()> {
+    for path in of_ranks(config, launched, true)? {
+        let _ = fs::remove_file(path);
+    }
+    Ok(())
 }
 
-/// Tells what was decided.
-pub fn tell(config: &WrapConfig, rank: u32) {
+/// What ranks that this process starts have left: why nothing is chosen, and what was decided if that is asked for.
+fn of_ranks(
+    config: &WrapConfig,
+    launched: Option<&Launched>,
+    with_decisions: bool,
+) -> anyhow::Result<Vec<PathBuf>> {
+    let rank = launched.map(|launched| launched.rank as u32);
+    let is_meant = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_note = path.extension().is_some_and(|e| e == NOTE_EXTENSION);
+        let is_own = rank.is_none_or(|rank| {
+            *path == config.note_file(rank) || *path == decisions_file(&config.directory, rank)
+        });
+        is_own && (is_note || (with_decisions && is_decisions_file(&name)))
+    };
+    let mut paths = super::logs(&config.directory, is_meant)?;
+    paths.sort();
+    Ok(paths)
+}
+
+/// Tells what was decided; of several ranks the first one does.
+pub fn tell(config: &WrapConfig, launched: Option<&Launched>) {
     if config.adapt.is_none() {
         return;
     }
-    let note = config.note_file(rank);
-    if let Ok(text) = fs::read_to_string(&note) {
-        let _ = fs::remove_file(&note);
-        output::complain!("warning: nothing was adapted: {text}");
-        return;
-    }
+    let rank = launched.map_or(0, |launched| launched.rank as u32);
     let path = decisions_file(&config.directory, rank);
     let text = fs::read_to_string(&path).unwrap_or_default();
     let decisions = text.lines().map(serde_json::from_str::<Decision>);
     let decisions: Vec<_> = decisions.filter_map(Result::ok).collect();
+    let what = if decisions.is_empty() {
+        "nothing was"
+    } else {
+        "not all is"
+    };
+    let notes = of_ranks(config, launched, false).unwrap_or_default();
+    for note in &notes {
+        let text = fs::read_to_string(note).unwrap_or_default();
+        let _ = fs::remove_file(note);
+        output::complain!("warning: {what} adapted: {text}");
+    }
+    if rank > 0 || (decisions.is_empty() && !notes.is_empty()) {
+        return;
+    }
     for decision in &decisions {
         output::complain!("{decision}");
     }
