@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::limits::Limits;
+use super::limits::{Limits, MAX_TIME_NS};
 
 /// A process that waits forever.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,7 +78,7 @@ pub enum SimulationError {
     /// It is stopped by a limit that was asked for.
     #[error(
         "cannot end the simulation: {events} events and {now_ns} ns of simulated time, expected at most {}",
-        limit_of(limits)
+        limit_of(limits, *now_ns)
     )]
     Limit {
         /// Events so far.
@@ -133,14 +133,23 @@ pub enum SimulationError {
     },
 }
 
-fn limit_of(limits: &Limits) -> String {
+fn limit_of(limits: &Limits, now_ns: u64) -> String {
     let Limits {
         max_events,
         max_time_ns,
     } = limits;
-    let parts = [(*max_events, "events"), (*max_time_ns, "ns")];
-    let given = parts.iter().filter(|(most, _)| *most < u64::MAX);
-    let given: Vec<String> = given.map(|(most, unit)| format!("{most} {unit}")).collect();
+    let parts = [
+        (*max_events, "events", *max_events < u64::MAX),
+        (
+            *max_time_ns,
+            "ns",
+            *max_time_ns < MAX_TIME_NS || *max_time_ns < now_ns,
+        ),
+    ];
+    let given = parts.iter().filter(|(_, _, is_given)| *is_given);
+    let given: Vec<String> = given
+        .map(|(most, unit, _)| format!("{most} {unit}"))
+        .collect();
     given.join(" and ")
 }
 

@@ -20,7 +20,23 @@ impl Default for Limits {
     }
 }
 
+/// Longest simulated time, nanoseconds: 73 years. What is behind it is still far from where clocks overflow.
+pub(crate) const MAX_TIME_NS: u64 = 1 << 61;
+
 impl Limits {
+    /// The same, and no longer than clocks hold.
+    pub(crate) fn of_clocks(self) -> Self {
+        Self {
+            max_time_ns: self.max_time_ns.min(MAX_TIME_NS),
+            ..self
+        }
+    }
+
+    /// Refuses a time that clocks may not hold.
+    pub(crate) fn check_clock(events: u64, now_ns: u64) -> Result<(), BoxedError> {
+        Self::default().of_clocks().check(events, now_ns)
+    }
+
     /// Stops a run that is behind one of them.
     #[inline]
     pub(crate) fn check(&self, events: u64, now_ns: u64) -> Result<(), BoxedError> {

@@ -19,6 +19,9 @@ use std::collections::{BTreeMap, BinaryHeap, HashMap};
 
 use crate::machine::Machine;
 
+/// When a link is free at the latest, nanoseconds: no run takes so long.
+const MAX_FREE_NS: u64 = 1 << 63;
+
 /// Whose turn it is: the least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Turn {
@@ -128,7 +131,7 @@ impl<'a, T> SharedLinks<'a, T> {
         let is_free = taken.len() < n as usize;
         let free = if is_free { None } else { taken.pop() };
         let at = free.map_or(now, |free| free.0);
-        taken.push(Reverse(at.saturating_add(passage.keeps_ns)));
+        taken.push(Reverse((at + passage.keeps_ns).min(MAX_FREE_NS)));
         at
     }
 }

@@ -46,6 +46,9 @@ pub struct Link {
     pub pieces: Pieces,
 }
 
+/// Longest time of the bytes of a message, nanoseconds: longer than a run may take, and no clock overflows.
+const MAX_BYTES_NS: f64 = 2.4e18;
+
 /// Most pieces of a link.
 pub const MOST_PIECES: usize = 6;
 
@@ -92,8 +95,8 @@ impl Pieces {
         let pieces = self.as_slice().iter().rev();
         let piece = pieces.clone().find(|piece| bytes > piece.above_bytes)?;
         let ns = piece.added_ns + piece.gap_per_byte_ns * bytes.saturating_sub(1) as f64;
-        // Half up; the conversion saturates.
-        Some((ns + 0.5) as u64)
+        // Half up; below 0 it is 0.
+        Some((ns + 0.5).min(MAX_BYTES_NS) as u64)
     }
 }
 
@@ -163,8 +166,8 @@ impl Link {
 
 #[inline]
 fn per_byte(ns: f64, bytes: u64) -> u64 {
-    // Half up; the conversion saturates.
-    (ns * bytes.saturating_sub(1) as f64 + 0.5) as u64
+    // Half up.
+    (ns * bytes.saturating_sub(1) as f64 + 0.5).min(MAX_BYTES_NS) as u64
 }
 
 #[cfg(test)]

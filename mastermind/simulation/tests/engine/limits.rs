@@ -196,3 +196,47 @@ fn a_model_of_a_hundred_thousand_elements_runs() {
     let ended = simulate_with(&program, &machine(), Limits::default(), &mut |_| ());
     assert_eq!(ended.expect("an end").makespan_ns, 100_000);
 }
+
+#[test]
+fn times_that_no_clock_holds_are_refused() {
+    let text = |error: SimulationError| error.to_string();
+    let expected = "expected at most 2305843009213693952 ns";
+    // A hundred times ten years; alone, and with messages that make the general engine run it.
+    let years = "{ loop = \"l\", count = 100, body = [{ action = \"a\", cost = 3.2e8 }] },";
+    for flow in [
+        years.to_owned(),
+        format!("{years} {{ irecv = \"r\", from = \"none\" }},"),
+    ] {
+        let error = text(run(&model(&flow), &machine(), 2).expect_err("a refusal"));
+        assert!(error.ends_with(expected), "{error}");
+    }
+    let calc = (0..4000).map(|i| format!("l{i}: calc 1e15\n"));
+    let calc: String = calc
+        .map(|line| line.replace("1e15", "1000000000000000"))
+        .collect();
+    let requires: String = (1..4000)
+        .map(|i| format!("l{i} requires l{}\n", i - 1))
+        .collect();
+    let schedule = format!("num_ranks 1\nrank 0 {{\n{calc}{requires}}}\n");
+    let goal = read_goal(schedule.as_bytes()).expect("a schedule");
+    let error = simulate_schedule_with(goal, &machine(), Limits::default(), &mut |_| ());
+    let error = text(error.expect_err("a refusal"));
+    assert!(error.ends_with(expected), "{error}");
+    // Bytes of an hour each, one message and several, on links that they share and on those that they do not.
+    for near in ["", "uplinks = 1\n"] {
+        let machine = format!(
+            "[nodes]\nper_switch = 1\n[network]\ngap_per_byte_ns = 3.6e12\n[network.switch]\n{near}"
+        );
+        let machine = read_machine(&machine).expect("a machine");
+        let one = "{ send = \"s\", to = \"process == 0 ? 1 : none\", bytes = 1e15 }, { recv = \"r\", from = \"process == 1 ? 0 : none\" },";
+        for flow in [one, "{ alltoall = \"a\", bytes = 1e15 },"] {
+            let error = text(run(&model(flow), &machine, 4).expect_err("a refusal"));
+            assert!(error.ends_with(expected), "{error}");
+        }
+        let goal = "num_ranks 2\nrank 0 {\nsend 1000000000000000b to 1\n}\nrank 1 {\nrecv 1000000000000000b from 0\n}\n";
+        let goal = read_goal(goal.as_bytes()).expect("a schedule");
+        let error = simulate_schedule_with(goal, &machine, Limits::default(), &mut |_| ());
+        let error = text(error.expect_err("a refusal"));
+        assert!(error.ends_with(expected), "{error}");
+    }
+}

@@ -1,6 +1,7 @@
 //! The results of a run.
 
 use crate::engine::error::{Blocked, SimulationError};
+use crate::engine::limits::Limits;
 use crate::engine::outcome::{Count, Outcome, ProcessResult};
 use crate::engine::programs::horizon::Horizons;
 use crate::engine::programs::process::{Completions, Process, WaitState};
@@ -37,9 +38,11 @@ impl Engine<'_> {
                 .map(|p| self.pool.list(last(p)).count());
             lists.sum::<usize>() as u64
         };
+        let makespan_ns = processes.iter().map(|p| p.finish_ns).max().unwrap_or(0);
+        Limits::check_clock(self.events, makespan_ns)?;
         Ok(Outcome {
             engine: self.choice,
-            makespan_ns: processes.iter().map(|p| p.finish_ns).max().unwrap_or(0),
+            makespan_ns,
             elements: self.elements.to_vec(),
             messages: self.messages,
             events: self.events,

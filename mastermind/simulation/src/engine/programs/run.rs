@@ -45,13 +45,16 @@ pub fn simulate_with(
     limits: Limits,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Outcome, SimulationError> {
+    let limits = limits.of_clocks();
     let (is_oversubscribed, lookahead_ns) = window(program, machine);
     if !is_oversubscribed
         && machine.noise.is_none()
         && machine.is_flat()
         && let Some(ended) = eager::run(program, machine, lookahead_ns, limits, progress)
     {
-        return ended.map_err(SimulationError::from);
+        let ended = ended?;
+        Limits::check_clock(ended.events, ended.makespan_ns)?;
+        return Ok(ended);
     }
     let choice = if is_oversubscribed {
         EngineChoice::Oversubscribed
@@ -81,7 +84,8 @@ pub fn simulate_traced<'a>(
     progress: &mut dyn FnMut(Progress),
     trace: &'a mut dyn FnMut(Slice),
 ) -> Result<Outcome, SimulationError> {
-    let mut engine = Engine::new(program, machine, EngineChoice::Traced, limits)?;
+    let choice = EngineChoice::Traced;
+    let mut engine = Engine::new(program, machine, choice, limits.of_clocks())?;
     engine.trace = Some(trace);
     run(engine, &program.starts, progress)
 }
@@ -347,8 +351,9 @@ impl<'a> Engine<'a> {
     /// What is left when nothing goes on: messages that came to those that wait for others, or have ended.
     fn drain(&mut self) -> Result<(), BoxedError> {
         for process in 0..self.processes.len() as u32 {
-            while let Some((_, _, message)) = self.next_message(process) {
+            while let Some((at, _, message)) = self.next_message(process) {
                 self.events += 1;
+                Limits::check_clock(self.events, at)?;
                 self.handle_arrival(process, message)?;
             }
         }

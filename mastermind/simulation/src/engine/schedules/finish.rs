@@ -3,7 +3,7 @@
 use crate::engine::outcome::Count;
 use crate::engine::schedules::matching::{Pool, Waiting};
 use crate::engine::schedules::{Run, ScheduleOutcome};
-use crate::engine::{Blocked, ProcessResult, SimulationError};
+use crate::engine::{Blocked, Limits, ProcessResult, SimulationError};
 use crate::events::shared_links::SharedLinks;
 use crate::goal::schedule::{ANY, Kind, Op, Schedule};
 
@@ -119,7 +119,7 @@ impl Run<'_, '_> {
     /// What came of it.
     ///
     /// # Errors
-    /// [`SimulationError::Deadlock`].
+    /// [`SimulationError::Deadlock`]; [`SimulationError::Limit`] behind the longest time.
     pub(super) fn finish(self) -> Result<ScheduleOutcome, SimulationError> {
         let ended = |rank: usize| {
             let state = &self.ranks[rank];
@@ -138,6 +138,7 @@ impl Run<'_, '_> {
             }
         };
         let outcome = outcome_of(&self.schedule, &self.pool, self.received_ns, ended)?;
+        Limits::check_clock(self.events, outcome.makespan_ns)?;
         Ok(ScheduleOutcome {
             messages: self.messages,
             events: self.events,

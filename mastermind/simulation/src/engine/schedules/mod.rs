@@ -178,7 +178,7 @@ impl ScheduleOutcome {
 /// processors that the schedule names to itself: the machine's, its queue and what a process does that waits mean nothing.
 ///
 /// # Errors
-/// [`SimulationError::Deadlock`].
+/// [`SimulationError::Deadlock`]; [`SimulationError::Limit`] after 73 years.
 pub fn simulate_schedule(
     schedule: Schedule,
     machine: &Machine,
@@ -214,6 +214,7 @@ pub fn simulate_schedule_by(
     if rules == Rules::LogGopSim {
         return loggopsim::simulate(&schedule, machine, limits, progress, slices);
     }
+    let limits = limits.of_clocks();
     let mut run = Run::new(schedule, machine, slices);
     run.begin();
     let mut next_report = PROGRESS_EVERY;
