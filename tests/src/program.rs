@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::{bin_dir, root};
 
 /// Longest time that a program of a test may take.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The libraries of the examples' classes: named one by one, so that messages that list classes stay as they are when the
 /// folder gets others.
