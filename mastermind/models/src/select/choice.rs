@@ -185,10 +185,11 @@ impl Field<'_> {
         effect: f64,
     ) -> Option<Candidate> {
         let mut parts: Vec<(Place, Alternative)> = Vec::new();
-        let mut least = None;
+        let mut best: Option<(f64, Candidate)> = None;
         let mut first_beyond = None;
         let walks = self.limits.walks(self.points, &[]);
         for (deviance, place) in ranked {
+            let least = best.as_ref().map(|(least, _)| *least);
             let incredible = |least: f64| deviance - least > effect * INCREDIBLE;
             if least.is_some_and(incredible) || parts.len() == N_AVERAGED {
                 break;
@@ -202,16 +203,18 @@ impl Field<'_> {
                 first_beyond = first_beyond.or(Some(alternative.formula));
                 continue;
             }
-            least = least.or(Some(deviance));
+            if best.is_none() {
+                // A form may be nowhere near a fit before its passes end: one call that took a thousand times as long.
+                let Some(shown) = self.shown(place, explained) else {
+                    continue;
+                };
+                best = Some((deviance, shown));
+            }
             parts.push((place, alternative));
         }
-        let Some((shown, _)) = parts.first() else {
+        let Some((_, mut candidate)) = best else {
             let hypothesis = Hypothesis::sum(Family::NormalForm, first_beyond?.terms);
             return hypothesis.fit(self.points, self.limits);
-        };
-        let mut candidate = match *shown {
-            Place::Found(i) => self.found.as_mut()?.candidate(i, explained)?,
-            Place::Other(i) => self.others[i].clone(),
         };
         for (_, part) in &mut parts {
             widen(&mut part.covariance, effect);
@@ -267,6 +270,14 @@ impl Field<'_> {
                     covariance: candidate.covariance.clone(),
                 })
             }
+        }
+    }
+
+    /// A form as the one that is shown; `None` where its fit does not come to an end.
+    fn shown(&mut self, place: Place, explained: bool) -> Option<Candidate> {
+        match place {
+            Place::Found(i) => self.found.as_mut()?.candidate(i, explained),
+            Place::Other(i) => Some(self.others[i].clone()),
         }
     }
 

@@ -163,7 +163,14 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
     field
         .others
         .retain(|candidate| is_fitted(candidate) || limits.hold(&candidate.formula, points));
-    let Some(mut best) = field.choose() else {
+    let is_free = options.formula.is_none() && options.family.is_none();
+    let constant = || {
+        self::field(points, Some(Family::Constant), &limits)
+            .0
+            .choose()
+    };
+    let chosen = field.choose();
+    let Some(mut best) = chosen.or_else(|| constant().filter(|_| is_free)) else {
         let family = match &options.formula {
             Some(_) => Family::Written,
             None => options.family.unwrap_or(Family::Constant),
@@ -174,15 +181,13 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
         best.family = family;
         best.alternatives.iter_mut().for_each(|a| a.family = family);
     }
-    let is_free = options.formula.is_none() && options.family.is_none();
     if is_free && follows_nothing(points, &best) {
         notes.push(Note::NoModel);
         // A likeliest constant keeps the formulas beside it, as one of few calls does: that nothing was seen to follow the
         // parameters does not say that nothing does.
         if best.family != Family::Constant {
-            let (constants, _) = self::field(points, Some(Family::Constant), &limits);
             let few = Counts::of(points).are_few();
-            if let Some(mut constant) = constants.choose() {
+            if let Some(mut constant) = constant() {
                 if few {
                     constant.alternatives = constant_first(best.alternatives);
                 }
