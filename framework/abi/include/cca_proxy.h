@@ -309,29 +309,30 @@ static const cca_proxy_entry_points cca_entry_points = {
 
 CCA_EXPORTED const cca_proxy_entry_points *cca_proxy_v1(void) { return &cca_entry_points; }
 
-/* Begins to record a call; gives 0 if it is not recorded. A call whose parameters make no sense (`is_valid` is 0) is
- * counted as lost. */
-static inline int cca_begin_call(cca_recording *call, const cca_implementation *now, uint32_t index,
-                                 const uint64_t *words, uint32_t n_parameters, int is_valid) {
+/* Begins to record a call with `n_words` parameters, and its site where that is asked for. A call whose parameters make no
+ * sense (`is_valid` is 0) is counted as lost. */
+static CCA_IN_LINE void cca_begin_call(cca_recording *call, const cca_implementation *now, uint32_t index,
+                                       const uint64_t *words, uint32_t n_words, int is_valid) {
     call->context = NULL;
-    if (__builtin_expect(now->methods == NULL, 0)) return 0;
-    if (__builtin_expect(!is_valid, 0)) {
+    if (__builtin_expect(now->methods == NULL, 0)) return;
+    if (__builtin_expect(!is_valid, 0))
         cca_lose_parameters(now->recorder, cca_thread_context(now->recorder), now->methods[index]);
-        return 0;
-    }
-    int begun = cca_recording_begin(call, now->recorder, now->methods[index], words, n_parameters + now->has_call_sites);
-    if (!begun) call->context = NULL;
-    return begun;
+    else if (!cca_recording_begin(call, now->recorder, now->methods[index], words, n_words + now->has_call_sites))
+        call->context = NULL;
 }
 
-static inline void cca_end_call(cca_recording *call, int failed) {
+/* Ends it, if it has begun. */
+static CCA_IN_LINE void cca_end_call(cca_recording *call, const cca_implementation *now, const uint64_t *words,
+                                     uint32_t n_words, int failed) {
     if (call->context == NULL) return;
-    cca_recording_end(call, failed);
+    cca_recording_end_with(call, words, n_words, now->has_call_sites, failed);
     call->context = NULL;
 }
 
 /* An exception of C++ passes through: the call failed. */
-static __attribute__((unused)) void cca_abandon_call(cca_recording *call) { cca_end_call(call, 1); }
+static CCA_IN_LINE void cca_abandon_call(cca_recording *call) {
+    if (__builtin_expect(call->context != NULL, 0)) cca_end_slowly(call, cca_time_stamp_counter(), 1);
+}
 #define CCA_ABANDONED __attribute__((cleanup(cca_abandon_call)))
 
 static inline uint64_t cca_real_word(double value) {

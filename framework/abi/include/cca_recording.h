@@ -4,7 +4,7 @@
  *     cca_recording call;
  *     int recorded = cca_recording_begin(&call, recorder, method, words, 1);
  *     ... the call ...
- *     if (recorded) cca_recording_end(&call, failed);
+ *     if (recorded) cca_recording_end(&call, 1, failed);
  *
  * No function of another library is called unless a chunk is full, a call path is new, or a thread records for the first
  * time. A measurement never fails the measured call: what cannot be recorded is dropped and counted.
@@ -102,6 +102,13 @@ typedef struct {
 /* In place of a call path; `wall` is the method's id then. */
 #define CCA_NO_PARAMETERS UINT32_MAX
 
+/* Few functions have their calls recorded in line, which takes a nanosecond less; thousands would take the compiler too long. */
+#if defined(CCA_N_FUNCTIONS) && CCA_N_FUNCTIONS <= 256
+#define CCA_IN_LINE inline __attribute__((always_inline))
+#else
+#define CCA_IN_LINE inline
+#endif
+
 #if defined(__x86_64__) && defined(__linux__)
 #define CCA_HAS_THREAD_POINTER 1
 #else
@@ -192,10 +199,24 @@ static __attribute__((noinline, cold, unused)) uint64_t cca_begin_slowly(cca_rec
     return context->clock != NULL ? context->clock() : cca_time_stamp_counter();
 }
 
-/* Begins to measure a call of `method` with `n_words` parameters, which stay where they are until its end; the clock is
- * read last. Gives 0 if the method is switched off or the call cannot be recorded, which is counted. */
-static inline int cca_recording_begin(cca_recording *call, const cca_recorder *recorder, const cca_proxy_method *method,
-                                      const uint64_t *words, uint32_t n_words) {
+/* Notes a call that begins as open. */
+static inline void cca_push_open_call(cca_log_cells *cells, uint64_t path, uint64_t start) {
+    uint64_t depth = __atomic_load_n(&cells->depth, __ATOMIC_RELAXED);
+    if (__builtin_expect(depth < CCA_MAX_OPEN_CALLS, 1)) {
+        __atomic_store_n(&cells->open[depth].path, path, __ATOMIC_RELAXED);
+        __atomic_store_n(&cells->open[depth].start, start, __ATOMIC_RELAXED);
+    }
+    __atomic_store_n(&cells->depth, depth + 1, __ATOMIC_RELEASE);
+}
+
+static inline uint64_t cca_record_head(const cca_recording_context *context, uint64_t path, uint32_t n_words) {
+    return path | (uint64_t)(CCA_HEAD_WORDS + n_words) << 32 | CCA_WORD_RECORD | context->flags;
+}
+
+/* The begin of a call whose method is not simply switched on, whose thread or call path is new, or that has another clock. */
+static __attribute__((noinline, cold, unused)) int cca_begin_otherwise(cca_recording *call, const cca_recorder *recorder,
+                                                                       const cca_proxy_method *method,
+                                                                       const uint64_t *words, uint32_t n_words) {
     uint32_t state = __atomic_load_n(&method->state, __ATOMIC_RELAXED);
     if ((state & 1) == 0) return 0;
     cca_recording_context *context = cca_thread_context(recorder);
@@ -208,43 +229,39 @@ static inline int cca_recording_begin(cca_recording *call, const cca_recorder *r
     else if (!cca_enter_new(recorder, context, method_word))
         return 0;
     uint64_t path = context->parent & CCA_PATH_MASK;
-    uint64_t head = path | (uint64_t)(CCA_HEAD_WORDS + n_words) << 32 | CCA_WORD_RECORD | context->flags;
+    uint64_t head = cca_record_head(context, path, n_words);
+    if (state & 2) head |= CCA_WORD_COUNTED;
+    *call = (cca_recording){ context, 0, context->mpi_ticks, head, parent, words };
+    call->start = cca_begin_slowly(context, head);
+    cca_push_open_call(context->cells, path, call->start);
+    return 1;
+}
+
+/* Begins to measure a call of `method` with `n_words` parameters, which stay where they are until its end; the clock is
+ * read last. Gives 0 if the method is switched off or the call cannot be recorded, which is counted. */
+static CCA_IN_LINE int cca_recording_begin(cca_recording *call, const cca_recorder *recorder, const cca_proxy_method *method,
+                                      const uint64_t *words, uint32_t n_words) {
+    uintptr_t thread = cca_thread_pointer();
+    cca_recording_context *context = __atomic_load_n(cca_thread_place(recorder, thread), __ATOMIC_ACQUIRE);
+    uint64_t parent = context->parent;
+    uint64_t key = parent + __atomic_load_n(&method->word, __ATOMIC_RELAXED);
+    uint64_t slot = key >> CCA_SLOT_SHIFT;
+    /* Nothing is kept across a call of another function here, so that no register needs to be saved. */
+    if (__builtin_expect(!CCA_HAS_THREAD_POINTER || __atomic_load_n(&method->state, __ATOMIC_RELAXED) != 1 ||
+                             __atomic_load_n(&context->thread_pointer, __ATOMIC_RELAXED) != thread ||
+                             context->cached_keys[slot] != key || (context->flags & CCA_WORD_OTHER_CLOCK), 0))
+        return cca_begin_otherwise(call, recorder, method, words, n_words);
+    uint64_t entered = context->cached_paths[slot], path = entered & CCA_PATH_MASK;
+    context->parent = entered;
     call->context = context;
     call->parent = parent;
     call->words = words;
     call->mpi = context->mpi_ticks;
-    if (__builtin_expect(state == 1 && (head & CCA_WORD_OTHER_CLOCK) == 0, 1)) {
-        call->start = cca_time_stamp_counter();
-    } else {
-        if (state & 2) head |= CCA_WORD_COUNTED;
-        call->start = cca_begin_slowly(context, head);
-    }
-    call->head = head;
-    cca_log_cells *cells = context->cells;
-    uint64_t depth = __atomic_load_n(&cells->depth, __ATOMIC_RELAXED);
-    if (depth < CCA_MAX_OPEN_CALLS) {
-        __atomic_store_n(&cells->open[depth].path, path, __ATOMIC_RELAXED);
-        __atomic_store_n(&cells->open[depth].start, call->start, __ATOMIC_RELAXED);
-    }
-    __atomic_store_n(&cells->depth, depth + 1, __ATOMIC_RELEASE);
+    /* Atomic, so that the compiler does not bring it together with another word in a vector first. */
+    __atomic_store_n(&call->head, cca_record_head(context, path, n_words), __ATOMIC_RELAXED);
+    call->start = cca_time_stamp_counter();
+    cca_push_open_call(context->cells, path, call->start);
     return 1;
-}
-
-static inline void cca_append_record(cca_recording_context *context, uint64_t head, const uint64_t times[3],
-                                     const uint64_t *words, uint32_t n_words) {
-    uint64_t *cursor = context->cursor;
-    cursor[1] = times[0];
-    cursor[2] = times[1];
-    cursor[3] = times[2];
-    uint64_t check = head ^ times[0] ^ times[1] ^ times[2];
-    for (uint32_t place = 0; place < n_words; place++) {
-        cursor[CCA_HEAD_WORDS + place] = words[place];
-        check ^= words[place];
-    }
-    check ^= check >> 32;
-    cursor[0] = head | (check ^ check >> 16) << 48;
-    context->cursor = cursor + CCA_HEAD_WORDS + n_words;
-    __atomic_store_n(&context->cells->committed, (uintptr_t)context->cursor - context->origin, __ATOMIC_RELEASE);
 }
 
 static inline void cca_pop_open_call(cca_log_cells *cells) {
@@ -252,22 +269,43 @@ static inline void cca_pop_open_call(cca_log_cells *cells) {
     __atomic_store_n(&cells->depth, depth - 1, __ATOMIC_RELEASE);
 }
 
-static inline void cca_call_times(const cca_recording *call, uint64_t stop, uint64_t times[3]) {
-    uint64_t mpi = call->context->mpi_ticks;
-    times[0] = call->start;
-    times[1] = stop > call->start ? stop - call->start : 0;
+/* Appends a record of `n_words` parameters, and one more if `has_more`, and ends its call. */
+static CCA_IN_LINE void cca_append_record(const cca_recording *call, uint64_t head, uint64_t stop, const uint64_t *words,
+                                          uint32_t n_words, uint32_t has_more) {
+    cca_recording_context *context = call->context;
+    cca_log_cells *cells = context->cells;
+    uint64_t *cursor = context->cursor, *next = cursor + CCA_HEAD_WORDS + n_words + has_more;
+    uint64_t start = call->start, wall = stop > start ? stop - start : 0;
     /* Below where a forked child, whose context was cleared, ends a call that its parent began. */
-    times[2] = mpi > call->mpi ? mpi - call->mpi : 0;
+    uint64_t mpi = context->mpi_ticks > call->mpi ? context->mpi_ticks - call->mpi : 0;
+    __atomic_store_n(&cursor[1], start, __ATOMIC_RELAXED);
+    __atomic_store_n(&cursor[2], wall, __ATOMIC_RELAXED);
+    __atomic_store_n(&cursor[3], mpi, __ATOMIC_RELAXED);
+    uint64_t check = head ^ start ^ wall ^ mpi;
+#pragma GCC unroll 8
+    for (uint32_t place = 0; place < n_words; place++) {
+        __atomic_store_n(&cursor[CCA_HEAD_WORDS + place], words[place], __ATOMIC_RELAXED);
+        check ^= words[place];
+    }
+    if (has_more) {
+        __atomic_store_n(&cursor[CCA_HEAD_WORDS + n_words], words[n_words], __ATOMIC_RELAXED);
+        check ^= words[n_words];
+    }
+    check ^= check >> 32;
+    cursor[0] = head | (check ^ check >> 16) << 48;
+    context->cursor = next;
+    __atomic_store_n(&cells->committed, (uintptr_t)next - context->origin, __ATOMIC_RELEASE);
+    cca_pop_open_call(cells);
 }
 
 /* The end of a call that failed, has counters or another clock, or fills its chunk. */
 static __attribute__((noinline, cold, unused)) void cca_end_slowly(const cca_recording *call, uint64_t stop, int failed) {
     cca_recording_context *context = call->context;
     const cca_recorder *recorder = context->recorder;
+    context->parent = call->parent;
     if (recorder == NULL) return; /* cleared for a forked child */
     if ((call->head & CCA_WORD_OTHER_CLOCK) && context->clock != NULL) stop = context->clock();
-    uint64_t times[3], values[CCA_MAX_RECORD_WORDS + CCA_MAX_COUNTERS];
-    cca_call_times(call, stop, times);
+    uint64_t values[CCA_MAX_RECORD_WORDS + CCA_MAX_COUNTERS];
     uint32_t n_values = (uint32_t)(call->head >> 32 & 0xFF) - CCA_HEAD_WORDS, path = (uint32_t)call->head;
     for (uint32_t place = 0; place < n_values; place++) values[place] = call->words[place];
     if (call->head & CCA_WORD_COUNTED)
@@ -277,28 +315,33 @@ static __attribute__((noinline, cold, unused)) void cca_end_slowly(const cca_rec
     if (failed) head |= CCA_WORD_FAILED;
     if (n_words <= CCA_MAX_RECORD_WORDS &&
         ((uint64_t)(context->end - context->cursor) >= n_words ||
-         recorder->roll_over(recorder->object, context, n_words) != 0))
-        cca_append_record(context, head, times, values, n_values);
-    else
-        recorder->lost(recorder->object, context, path, times[1], times[2]);
-    cca_pop_open_call(context->cells);
+         recorder->roll_over(recorder->object, context, n_words) != 0)) {
+        cca_append_record(call, head, stop, values, n_values, 0);
+    } else {
+        uint64_t wall = stop > call->start ? stop - call->start : 0;
+        uint64_t mpi = context->mpi_ticks > call->mpi ? context->mpi_ticks - call->mpi : 0;
+        recorder->lost(recorder->object, context, path, wall, mpi);
+        cca_pop_open_call(context->cells);
+    }
 }
 
-/* Ends the measurement and appends the record. */
-static inline void cca_recording_end(const cca_recording *call, int failed) {
+/* As `cca_recording_end`, with one word more if `has_more`. */
+static CCA_IN_LINE void cca_recording_end_with(const cca_recording *call, const uint64_t *words, uint32_t n_words,
+                                               uint32_t has_more, int failed) {
     uint64_t stop = cca_time_stamp_counter();
     cca_recording_context *context = call->context;
-    uint32_t n_words = (uint32_t)(call->head >> 32 & 0xFF);
-    context->parent = call->parent;
     if (__builtin_expect(!failed && (call->head & (CCA_WORD_COUNTED | CCA_WORD_OTHER_CLOCK)) == 0 &&
-                             context->cursor + n_words <= context->end, 1)) {
-        uint64_t times[3];
-        cca_call_times(call, stop, times);
-        cca_append_record(context, call->head, times, call->words, n_words - CCA_HEAD_WORDS);
-        cca_pop_open_call(context->cells);
+                             context->cursor + CCA_HEAD_WORDS + n_words + has_more <= context->end, 1)) {
+        context->parent = call->parent;
+        cca_append_record(call, call->head, stop, words, n_words, has_more);
     } else {
         cca_end_slowly(call, stop, failed);
     }
+}
+
+/* Ends the measurement and appends the record, of as many words as at the begin. */
+static inline void cca_recording_end(const cca_recording *call, uint32_t n_words, int failed) {
+    cca_recording_end_with(call, call->words, n_words, 0, failed);
 }
 
 #endif

@@ -146,8 +146,12 @@ fn write_wrapper(
         .map(|argument| argument.name.as_str())
         .collect();
     let call = format!("cca_target({})", arguments.join(", "));
+    let n_words = parameters.len();
+    let end = |failed: &str| {
+        format!("cca_end_call(&cca_call, cca_chosen, cca_words, {n_words}, {failed})")
+    };
     if signature.result.kind == TypeKind::Void {
-        return writeln!(text, "    {call};\n    cca_end_call(&cca_call, 0);\n}}");
+        return writeln!(text, "    {call};\n    {};\n}}", end("0"));
     }
     let mut plain = signature.result.clone();
     plain.qualifiers = String::new();
@@ -157,16 +161,14 @@ fn write_wrapper(
         types.declare(&plain, "cca_result")
     )?;
     match failed {
-        None => writeln!(text, "    cca_end_call(&cca_call, 0);")?,
+        None => writeln!(text, "    {};", end("0"))?,
         Some(failed) => {
             writeln!(
                 text,
                 "    {{\n        __typeof__(cca_result) result = cca_result;"
             )?;
-            writeln!(
-                text,
-                "        cca_end_call(&cca_call, {failed} != 0 && cca_is_valid);\n    }}"
-            )?;
+            let failed = format!("{failed} != 0 && cca_is_valid");
+            writeln!(text, "        {};\n    }}", end(&failed))?;
         }
     }
     writeln!(text, "    return cca_result;\n}}")

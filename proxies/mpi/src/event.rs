@@ -8,15 +8,16 @@ use cca_abi::recording::{MPI_EVENT_PARAMETERS, ProxyMethod, Recorder, Recording}
 
 use crate::call::{ThreadState, attached, now, thread_state};
 use crate::facts;
+use crate::handle::Handles;
 use crate::meeting;
 use crate::message::{Arguments, MAX_WORDS, Moved};
 use crate::pending::forget;
 use crate::request::{Requests, Role, after_one, one_before};
 use crate::stack;
-use crate::status::OwnStatuses;
+use crate::status::{OwnStatus, OwnStatuses};
 use crate::wrappers::{
-    COMPLETED, ENTRIES, EXCHANGED, HANDLES, MESSAGES, N_METHODS, ROLES, STARTED_RECEIVE,
-    STARTED_SEND,
+    COMPLETED, ENTRIES, EXCHANGED, HANDLES, MESSAGES, N_FUNCTIONS, N_METHODS, ROLES,
+    STARTED_RECEIVE, STARTED_SEND,
 };
 
 /// Whether calls go through [`enter`]: 0 if none is recorded; the exported functions look here (`entry.rs`).
@@ -127,8 +128,23 @@ struct Entered<'a> {
 const BY_ARGUMENTS: u8 = 0;
 /// The call makes or completes one request, or receives one message.
 const OF_ONE: u8 = 1;
-/// It has several requests, prepares or starts them, or sends and receives.
-const OF_SEVERAL: u8 = 2;
+/// It has several requests, prepares or starts them, or sends and receives; or it makes or frees a communicator or a datatype.
+const ANY: u8 = 2;
+
+/// Which of these each function is.
+static KINDS: [u8; N_FUNCTIONS] = {
+    let mut kinds = [ANY; N_FUNCTIONS];
+    let mut function = 0;
+    while function < N_FUNCTIONS {
+        kinds[function] = match (ROLES[function], HANDLES[function]) {
+            (Role::None, Handles::None) => BY_ARGUMENTS,
+            (role, Handles::None) if role.is_of_one() => OF_ONE,
+            _ => ANY,
+        };
+        function += 1;
+    }
+    kinds
+};
 
 /// Makes a call and records it.
 ///
@@ -141,12 +157,13 @@ pub(crate) unsafe extern "C-unwind" fn enter(
     stack: *const usize,
     site: usize,
 ) -> usize {
+    let function = code / 3;
     // SAFETY: required of the caller.
     unsafe {
-        match ROLES[code as usize / 3] {
-            Role::None => enter_as::<BY_ARGUMENTS>(code, words, stack, site),
-            role if role.is_of_one() => enter_as::<OF_ONE>(code, words, stack, site),
-            _ => enter_as::<OF_SEVERAL>(code, words, stack, site),
+        match KINDS[function as usize] {
+            BY_ARGUMENTS => enter_as::<BY_ARGUMENTS>(code, words, stack, site, function),
+            OF_ONE => enter_as::<OF_ONE>(code, words, stack, site, function),
+            _ => enter_as::<ANY>(code, words, stack, site, function),
         }
     }
 }
@@ -161,6 +178,7 @@ unsafe extern "C-unwind" fn enter_as<const KIND: u8>(
     words: *mut [usize; MAX_WORDS],
     stack: *const usize,
     site: usize,
+    function: u32,
 ) -> usize {
     let code = code as usize;
     let entry = &ENTRIES[code];
@@ -177,7 +195,7 @@ unsafe extern "C-unwind" fn enter_as<const KIND: u8>(
         &mut *words
     };
     let mut entered = Entered {
-        function: code / 3,
+        function: function as usize,
         code,
         state,
         words,
@@ -194,7 +212,9 @@ unsafe extern "C-unwind" fn enter_as<const KIND: u8>(
     let recorder = if is_recorded { attached() } else { None };
     // SAFETY: the words are those of the call.
     unsafe {
-        HANDLES[entered.function].before(entered.arguments());
+        if KIND == ANY {
+            HANDLES[entered.function].before(entered.arguments());
+        }
         let (result, has_failed) = match recorder {
             Some(recorder) if recorded & WITH_SITES != 0 => {
                 if recorded & WITH_STACKS != 0 {
@@ -206,7 +226,9 @@ unsafe extern "C-unwind" fn enter_as<const KIND: u8>(
             None => entered.pass_on(),
         };
         if !has_failed {
-            HANDLES[entered.function].after(entered.arguments());
+            if KIND == ANY {
+                HANDLES[entered.function].after(entered.arguments());
+            }
             if recorded & MEETING != 0 && state.is_outermost() {
                 meeting::returned(state, entered.function, entered.arguments());
             }
@@ -283,7 +305,7 @@ impl Entered<'_> {
             match KIND {
                 BY_ARGUMENTS => self.record_by_arguments::<N>(recorder),
                 OF_ONE => self.record_one::<N>(recorder),
-                _ => self.record_several::<N>(recorder),
+                _ => self.record_any::<N>(recorder),
             }
         }
     }
@@ -327,10 +349,10 @@ impl Entered<'_> {
             // SAFETY: required of the caller.
             return unsafe { self.pass_on() };
         };
-        let mut status = OwnStatuses::new();
+        let mut status = OwnStatus::new();
         if let Some(at) = role.status() {
             let language = ENTRIES[self.code].language;
-            status.take_place_of(&mut self.words[at], language, 1);
+            status.take_place_of(&mut self.words[at], language);
         }
         let call = self.state.begin(self.function as u32, || recording.start());
         // SAFETY: required of the caller; the status lives until it was read.
@@ -347,12 +369,12 @@ impl Entered<'_> {
         (result, has_failed)
     }
 
-    /// The same for a call that has several requests, or prepares or starts them, or sends and receives.
+    /// The same for any call.
     ///
     /// # Safety
     /// As for [`Entered::pass_on`].
     #[inline(always)]
-    unsafe fn record_several<const N: usize>(&mut self, recorder: &Recorder) -> (usize, bool) {
+    unsafe fn record_any<const N: usize>(&mut self, recorder: &Recorder) -> (usize, bool) {
         let (role, site, state) = (ROLES[self.function], self.site, self.state);
         let (mut moved, mut requests) = (Moved::NOTHING, Requests::default());
         let recording = Recording::<N>::begin(recorder, &METHODS[self.function], || {

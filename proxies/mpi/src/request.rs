@@ -63,7 +63,7 @@ pub(crate) enum Role {
 impl Role {
     /// Whether a call makes or completes one request, or receives one message, and does nothing else.
     #[inline(always)]
-    pub(crate) fn is_of_one(self) -> bool {
+    pub(crate) const fn is_of_one(self) -> bool {
         matches!(
             self,
             Self::Begins { .. }

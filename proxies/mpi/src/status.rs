@@ -26,7 +26,25 @@ pub(crate) struct Received {
     pub(crate) bytes: i64,
 }
 
-/// Room for the statuses that the program does not want.
+/// Room for the one status that the program does not want.
+pub(crate) struct OwnStatus([MaybeUninit<u64>; STATUS_WORDS]);
+
+impl OwnStatus {
+    pub(crate) fn new() -> Self {
+        Self([MaybeUninit::uninit(); STATUS_WORDS])
+    }
+
+    /// As [`OwnStatuses::take_place_of`].
+    #[inline(always)]
+    pub(crate) fn take_place_of(&mut self, word: &mut usize, language: Language) {
+        if is_ignored(language, *word) {
+            self.0 = [MaybeUninit::new(0); STATUS_WORDS];
+            *word = self.0.as_mut_ptr() as usize;
+        }
+    }
+}
+
+/// Room for several.
 pub(crate) struct OwnStatuses {
     few: [MaybeUninit<u64>; STATUS_WORDS * N_FEW],
     many: Vec<u64>,

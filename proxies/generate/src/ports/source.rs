@@ -150,7 +150,7 @@ impl Interface<'_> {
             None => {
                 let _ = writeln!(
                     text,
-                    "    if (recorded_) cca_recording_end(&call_, status_ != CCA_OK);"
+                    "    if (recorded_) cca_recording_end(&call_, {n}, status_ != CCA_OK);"
                 );
             }
             Some(failed) => {
@@ -163,7 +163,7 @@ impl Interface<'_> {
                     text,
                     "{is_valid}    if (recorded_) {{\n        int failed_ = status_ != CCA_OK;\n        if (!failed_) {{\n            \
                      __typeof__(*result_) result = *result_;\n            failed_ = {failed} != 0 && cca_is_valid;\n        }}\n        \
-                     cca_recording_end(&call_, failed_);\n    }}\n"
+                     cca_recording_end(&call_, {n}, failed_);\n    }}\n"
                 );
             }
         }

@@ -494,7 +494,10 @@ impl Named<'_> {
                 after.concat()
             );
         }
-        text += "    if (recorded_) cca_recording_end(&call_, status_ != CCA_OK);\n";
+        let _ = writeln!(
+            text,
+            "    if (recorded_) cca_recording_end(&call_, {n}, status_ != CCA_OK);"
+        );
         // What is owned went to the one that failed.
         if !method.arguments.iter().any(|(_, ty)| *ty == Ty::Object) {
             let _ = write!(

@@ -38,7 +38,7 @@ static int32_t model_model_record_initialize(const void *object_, const char *na
             __typeof__(*result_) result = *result_;
             failed_ = (((int64_t)(result)) != ((int64_t)0)) != 0 && cca_is_valid;
         }
-        cca_recording_end(&call_, failed_);
+        cca_recording_end(&call_, 0, failed_);
     }
     const cca_port *before_ = cca_before(method_);
     if (status_ != CCA_OK && before_ != NULL)
@@ -54,7 +54,7 @@ static int32_t model_model_record_update(const void *object_, int *result_, cca_
     cca_recording call_;
     int recorded_ = cca_recording_begin(&call_, proxy_->recorder, method_, NULL, 0);
     int32_t status_ = table_->update(target_.object, result_, error_);
-    if (recorded_) cca_recording_end(&call_, status_ != CCA_OK);
+    if (recorded_) cca_recording_end(&call_, 0, status_ != CCA_OK);
     const cca_port *before_ = cca_before(method_);
     if (status_ != CCA_OK && before_ != NULL)
         return ((const model_model_vtable *)(const void *)before_->vtable)->update(before_->object, result_, error_);
@@ -80,7 +80,7 @@ static int32_t model_model_record_get_value(const void *object_, model_grid grid
             __typeof__(*result_) result = *result_;
             failed_ = (((int64_t)(result)) < ((int64_t)0)) != 0 && cca_is_valid;
         }
-        cca_recording_end(&call_, failed_);
+        cca_recording_end(&call_, 3, failed_);
     }
     const cca_port *before_ = cca_before(method_);
     if (status_ != CCA_OK && before_ != NULL)
@@ -96,7 +96,7 @@ static int32_t model_model_record_get_time(const void *object_, double *result_,
     cca_recording call_;
     int recorded_ = cca_recording_begin(&call_, proxy_->recorder, method_, NULL, 0);
     int32_t status_ = table_->get_time(target_.object, result_, error_);
-    if (recorded_) cca_recording_end(&call_, status_ != CCA_OK);
+    if (recorded_) cca_recording_end(&call_, 0, status_ != CCA_OK);
     const cca_port *before_ = cca_before(method_);
     if (status_ != CCA_OK && before_ != NULL)
         return ((const model_model_vtable *)(const void *)before_->vtable)->get_time(before_->object, result_, error_);
@@ -111,7 +111,7 @@ static int32_t model_model_record_finalize(const void *object_, cca_error *error
     cca_recording call_;
     int recorded_ = cca_recording_begin(&call_, proxy_->recorder, method_, NULL, 0);
     int32_t status_ = table_->finalize(target_.object, error_);
-    if (recorded_) cca_recording_end(&call_, status_ != CCA_OK);
+    if (recorded_) cca_recording_end(&call_, 0, status_ != CCA_OK);
     const cca_port *before_ = cca_before(method_);
     if (status_ != CCA_OK && before_ != NULL)
         return ((const model_model_vtable *)(const void *)before_->vtable)->finalize(before_->object, error_);
@@ -126,7 +126,7 @@ static int32_t model_model_record_get_names(const void *object_, char **names, i
     cca_recording call_;
     int recorded_ = cca_recording_begin(&call_, proxy_->recorder, method_, NULL, 0);
     int32_t status_ = table_->get_names(target_.object, names, result_, error_);
-    if (recorded_) cca_recording_end(&call_, status_ != CCA_OK);
+    if (recorded_) cca_recording_end(&call_, 0, status_ != CCA_OK);
     const cca_port *before_ = cca_before(method_);
     if (status_ != CCA_OK && before_ != NULL)
         return ((const model_model_vtable *)(const void *)before_->vtable)->get_names(before_->object, names, result_, error_);

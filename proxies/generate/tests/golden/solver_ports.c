@@ -23,7 +23,7 @@ static int32_t demo_named_record_get_name(const void *object, solver_owned_text 
     cca_recording call_;
     int recorded_ = cca_recording_begin(&call_, proxy_->recorder, method_, NULL, 0);
     int32_t status_ = table_->get_name(target_.object, result, error);
-    if (recorded_) cca_recording_end(&call_, status_ != CCA_OK);
+    if (recorded_) cca_recording_end(&call_, 0, status_ != CCA_OK);
     const cca_port *before_ = cca_before(method_);
     if (status_ != CCA_OK && before_ != NULL)
         return ((const demo_named_vtable *)(const void *)before_->vtable)->get_name(before_->object, result, error);
@@ -84,7 +84,7 @@ static int32_t demo_solver_record_get_name(const void *object, solver_owned_text
     cca_recording call_;
     int recorded_ = cca_recording_begin(&call_, proxy_->recorder, method_, NULL, 0);
     int32_t status_ = table_->get_name(target_.object, result, error);
-    if (recorded_) cca_recording_end(&call_, status_ != CCA_OK);
+    if (recorded_) cca_recording_end(&call_, 0, status_ != CCA_OK);
     const cca_port *before_ = cca_before(method_);
     if (status_ != CCA_OK && before_ != NULL)
         return ((const demo_solver_vtable *)(const void *)before_->vtable)->get_name(before_->object, result, error);
@@ -102,7 +102,7 @@ static int32_t demo_solver_record_solve(const void *object, int32_t n, solver_st
     words_[1] = (uint64_t)((int64_t)storage);
     int recorded_ = cca_recording_begin(&call_, proxy_->recorder, method_, words_, 2);
     int32_t status_ = table_->solve(target_.object, n, storage, a, b, x, result, error);
-    if (recorded_) cca_recording_end(&call_, status_ != CCA_OK);
+    if (recorded_) cca_recording_end(&call_, 2, status_ != CCA_OK);
     const cca_port *before_ = cca_before(method_);
     if (status_ != CCA_OK && before_ != NULL)
         return ((const demo_solver_vtable *)(const void *)before_->vtable)->solve(before_->object, n, storage, a, b, x, result, error);
@@ -121,7 +121,7 @@ static int32_t demo_solver_record_norm(const void *object, solver_double_slice v
     words_[2] = (uint64_t)((int64_t)order);
     int recorded_ = cca_recording_begin(&call_, proxy_->recorder, method_, words_, 3);
     int32_t status_ = table_->norm(target_.object, v, order, result, error);
-    if (recorded_) cca_recording_end(&call_, status_ != CCA_OK);
+    if (recorded_) cca_recording_end(&call_, 3, status_ != CCA_OK);
     const cca_port *before_ = cca_before(method_);
     if (status_ != CCA_OK && before_ != NULL)
         return ((const demo_solver_vtable *)(const void *)before_->vtable)->norm(before_->object, v, order, result, error);
@@ -136,7 +136,7 @@ static int32_t demo_solver_record_get_effort(const void *object, solver_effort *
     cca_recording call_;
     int recorded_ = cca_recording_begin(&call_, proxy_->recorder, method_, NULL, 0);
     int32_t status_ = table_->get_effort(target_.object, result, error);
-    if (recorded_) cca_recording_end(&call_, status_ != CCA_OK);
+    if (recorded_) cca_recording_end(&call_, 0, status_ != CCA_OK);
     const cca_port *before_ = cca_before(method_);
     if (status_ != CCA_OK && before_ != NULL)
         return ((const demo_solver_vtable *)(const void *)before_->vtable)->get_effort(before_->object, result, error);
@@ -156,7 +156,7 @@ static int32_t demo_solver_record_sort_numbers(const void *object, solver_double
     if (recorded_ && status_ == CCA_OK) {
         words_[1] = (uint64_t)((int64_t)result->sorted.length);
     }
-    if (recorded_) cca_recording_end(&call_, status_ != CCA_OK);
+    if (recorded_) cca_recording_end(&call_, 2, status_ != CCA_OK);
     const cca_port *before_ = cca_before(method_);
     if (status_ != CCA_OK && before_ != NULL)
         return ((const demo_solver_vtable *)(const void *)before_->vtable)->sort_numbers(before_->object, values, result, error);
@@ -173,7 +173,7 @@ static int32_t demo_solver_record_scale_table(const void *object, double factor,
     words_[0] = (uint64_t)((int64_t)(table.extent[0] * table.extent[1]));
     int recorded_ = cca_recording_begin(&call_, proxy_->recorder, method_, words_, 1);
     int32_t status_ = table_->scale_table(target_.object, factor, table, result, error);
-    if (recorded_) cca_recording_end(&call_, status_ != CCA_OK);
+    if (recorded_) cca_recording_end(&call_, 1, status_ != CCA_OK);
     const cca_port *before_ = cca_before(method_);
     if (status_ != CCA_OK && before_ != NULL)
         return ((const demo_solver_vtable *)(const void *)before_->vtable)->scale_table(before_->object, factor, table, result, error);

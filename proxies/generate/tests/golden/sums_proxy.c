@@ -25,7 +25,7 @@ static const char *record_sum_name(void) {
     CCA_ABANDONED cca_recording cca_call;
     cca_begin_call(&cca_call, cca_chosen, 0, cca_words, 0, cca_is_valid);
     const char *cca_result = cca_target();
-    cca_end_call(&cca_call, 0);
+    cca_end_call(&cca_call, cca_chosen, cca_words, 0, 0);
     return cca_result;
 }
 CCA_SYMBOL("sum_name", 0);
@@ -42,7 +42,7 @@ static double record_sum_values(int n, const double *values) {
     CCA_ABANDONED cca_recording cca_call;
     cca_begin_call(&cca_call, cca_chosen, 1, cca_words, 2, cca_is_valid);
     double cca_result = cca_target(n, values);
-    cca_end_call(&cca_call, 0);
+    cca_end_call(&cca_call, cca_chosen, cca_words, 2, 0);
     return cca_result;
 }
 static const cca_proxy_parameter cca_parameters_1[] = {
@@ -63,7 +63,7 @@ static double record_sum_twice(int n, const double *values) {
     CCA_ABANDONED cca_recording cca_call;
     cca_begin_call(&cca_call, cca_chosen, 2, cca_words, 0, cca_is_valid);
     double cca_result = cca_target(n, values);
-    cca_end_call(&cca_call, 0);
+    cca_end_call(&cca_call, cca_chosen, cca_words, 0, 0);
     return cca_result;
 }
 CCA_SYMBOL("sum_twice", 2);
@@ -80,7 +80,7 @@ static double record_sum_kinds(sum_kind kind, size_t n, const double *values) {
     CCA_ABANDONED cca_recording cca_call;
     cca_begin_call(&cca_call, cca_chosen, 3, cca_words, 2, cca_is_valid);
     double cca_result = cca_target(kind, n, values);
-    cca_end_call(&cca_call, 0);
+    cca_end_call(&cca_call, cca_chosen, cca_words, 2, 0);
     return cca_result;
 }
 static const cca_proxy_parameter cca_parameters_3[] = {
@@ -101,7 +101,7 @@ static double record_sum_matrix_values(const sum_matrix *matrix) {
     CCA_ABANDONED cca_recording cca_call;
     cca_begin_call(&cca_call, cca_chosen, 4, cca_words, 2, cca_is_valid);
     double cca_result = cca_target(matrix);
-    cca_end_call(&cca_call, 0);
+    cca_end_call(&cca_call, cca_chosen, cca_words, 2, 0);
     return cca_result;
 }
 static const cca_proxy_parameter cca_parameters_4[] = {
@@ -122,7 +122,7 @@ static double record_sum_mapped(int n, const double *values, double (*map)(doubl
     CCA_ABANDONED cca_recording cca_call;
     cca_begin_call(&cca_call, cca_chosen, 5, cca_words, 1, cca_is_valid);
     double cca_result = cca_target(n, values, map, context);
-    cca_end_call(&cca_call, 0);
+    cca_end_call(&cca_call, cca_chosen, cca_words, 1, 0);
     return cca_result;
 }
 static const cca_proxy_parameter cca_parameters_5[] = {
@@ -147,7 +147,7 @@ static double record_sum_of_list(int n, va_list values) {
     CCA_ABANDONED cca_recording cca_call;
     cca_begin_call(&cca_call, cca_chosen, 7, cca_words, 0, cca_is_valid);
     double cca_result = cca_target(n, values);
-    cca_end_call(&cca_call, 0);
+    cca_end_call(&cca_call, cca_chosen, cca_words, 0, 0);
     return cca_result;
 }
 CCA_SYMBOL("sum_of_list", 7);
@@ -164,7 +164,7 @@ static int record_sum_text(const char *text) {
     CCA_ABANDONED cca_recording cca_call;
     cca_begin_call(&cca_call, cca_chosen, 8, cca_words, 1, cca_is_valid);
     int cca_result = cca_target(text);
-    cca_end_call(&cca_call, 0);
+    cca_end_call(&cca_call, cca_chosen, cca_words, 1, 0);
     return cca_result;
 }
 static const cca_proxy_parameter cca_parameters_8[] = {
@@ -184,7 +184,7 @@ static double record_sum_many(int a, int b, int c, int d, int e, int f, int g, i
     CCA_ABANDONED cca_recording cca_call;
     cca_begin_call(&cca_call, cca_chosen, 9, cca_words, 1, cca_is_valid);
     double cca_result = cca_target(a, b, c, d, e, f, g, h, i, j, k, l, m);
-    cca_end_call(&cca_call, 0);
+    cca_end_call(&cca_call, cca_chosen, cca_words, 1, 0);
     return cca_result;
 }
 static const cca_proxy_parameter cca_parameters_9[] = {
@@ -206,7 +206,7 @@ static sum_handle record_sum_begin(int n) {
     sum_handle cca_result = cca_target(n);
     {
         __typeof__(cca_result) result = cca_result;
-        cca_end_call(&cca_call, (result == 0) != 0 && cca_is_valid);
+        cca_end_call(&cca_call, cca_chosen, cca_words, 1, (result == 0) != 0 && cca_is_valid);
     }
     return cca_result;
 }
@@ -229,7 +229,7 @@ static int record_sum_add(sum_handle sum, double value) {
     int cca_result = cca_target(sum, value);
     {
         __typeof__(cca_result) result = cca_result;
-        cca_end_call(&cca_call, (((int64_t)(result)) < ((int64_t)0)) != 0 && cca_is_valid);
+        cca_end_call(&cca_call, cca_chosen, cca_words, 0, (((int64_t)(result)) < ((int64_t)0)) != 0 && cca_is_valid);
     }
     return cca_result;
 }
@@ -247,7 +247,7 @@ static double record_sum_end(sum_handle sum) {
     CCA_ABANDONED cca_recording cca_call;
     cca_begin_call(&cca_call, cca_chosen, 12, cca_words, 0, cca_is_valid);
     double cca_result = cca_target(sum);
-    cca_end_call(&cca_call, 0);
+    cca_end_call(&cca_call, cca_chosen, cca_words, 0, 0);
     return cca_result;
 }
 CCA_SYMBOL("sum_end", 12);
@@ -264,7 +264,7 @@ static void record_sum_fortran_(const int *n, const double *values, double *resu
     CCA_ABANDONED cca_recording cca_call;
     cca_begin_call(&cca_call, cca_chosen, 13, cca_words, 1, cca_is_valid);
     cca_target(n, values, result);
-    cca_end_call(&cca_call, 0);
+    cca_end_call(&cca_call, cca_chosen, cca_words, 1, 0);
 }
 static const cca_proxy_parameter cca_parameters_13[] = {
     { "n", 0, 0, NULL, "" },
@@ -283,7 +283,7 @@ static double record_sum_only_here(int n) {
     CCA_ABANDONED cca_recording cca_call;
     cca_begin_call(&cca_call, cca_chosen, 14, cca_words, 0, cca_is_valid);
     double cca_result = cca_target(n);
-    cca_end_call(&cca_call, 0);
+    cca_end_call(&cca_call, cca_chosen, cca_words, 0, 0);
     return cca_result;
 }
 CCA_SYMBOL("sum_only_here", 14);
