@@ -307,5 +307,24 @@ fn a_call_of_mpi_can_be_modelled() {
         let range = model["range"].as_object().expect("a range");
         assert_eq!(range["bytes"], serde_json::json!([4096.0, 1048576.0]));
         assert!(!range.contains_key("peer"), "{range:?}");
+        // The curve is drawn though the calls have a peer and a communicator, which the model does not.
+        let [models, picture] = ["models.json", "send.svg"].map(|name| scratch.text(name));
+        mastermind(&["fit", &records, "--method", "MPI_Send", "-o", &models]);
+        mastermind(&[
+            "plot", &records, "--kind", "scatter", "--method", "MPI_Send", "--models", &models,
+            "-o", &picture,
+        ]);
+        assert!(
+            scratch
+                .read("send.svg")
+                .contains("with the interval of a call"),
+            "{mpi}"
+        );
+        // The receiving half of an exchange has no time of its own, and no picture in the report.
+        mastermind(&["report", &records, "-o", &scratch.text("page.html")]);
+        let page = scratch.read("page.html");
+        assert!(page.contains("--method MPI_Sendrecv "), "{mpi}");
+        assert!(page.contains("--method MPI_Send --models"), "{mpi}");
+        assert!(!page.contains("--method MPI_Sendrecv_recv"), "{mpi}");
     }
 }

@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use mastermind_component::names::Names;
 use mastermind_component::{Call, Calls};
-use mastermind_models::{Coordinate, Metric, ModelSet, Statistic};
+use mastermind_models::{Coordinate, Metric, ModelSet, Statistic, Value};
 use mastermind_records::definition::{MethodDefinition, ParameterDefinition, ParameterKind};
 use mastermind_records::{ExclusiveTimes, Record, Run};
 
@@ -16,9 +16,8 @@ use crate::commands::predict::read_models;
 use crate::commands::profile::matrix::Table;
 use crate::destination::{Force, is_standard_output};
 use crate::figures::comm::{self, Comm};
-use crate::figures::fitted::CurvePoint;
 use crate::figures::mean::Mean;
-use crate::figures::scatter::{self, Scatter};
+use crate::figures::scatter::{self, Curve, Scatter};
 use crate::figures::style::Axis;
 use crate::figures::{Format, save};
 use crate::measurements::{self, Measured, Reading};
@@ -281,7 +280,7 @@ fn curves(
     calls: &[Call<'_>],
     [x, mode]: [Option<usize>; 2],
     models: &ModelSet,
-) -> anyhow::Result<Vec<(usize, Vec<CurvePoint>)>> {
+) -> anyhow::Result<Vec<Curve>> {
     let definition = calls[0].record.method;
     let method = mastermind_component::method_name(definition);
     let x = x.unwrap_or(0);
@@ -313,7 +312,16 @@ fn curves(
         match models.find(&method, Metric::Wall, &coordinate) {
             Ok(model) => {
                 let name = &definition.parameters[x].name;
-                curves.push((label, mean::curve(model, &coordinate, name, range, is_log)?));
+                // The communicator and the peer of a call of MPI are in no model.
+                let is_known = |name: &String, value: &mut Value| {
+                    matches!(value, Value::Label(_)) || model.params.contains(name)
+                };
+                coordinate.values.retain(is_known);
+                curves.push(Curve {
+                    mode: label,
+                    at: mean::held(model, &coordinate, name),
+                    points: mean::curve(model, &coordinate, name, range, is_log)?,
+                });
             }
             Err(error) => missing = Some(error),
         }

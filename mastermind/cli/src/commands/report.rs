@@ -230,14 +230,16 @@ impl Report {
             };
             scatter.most_points = MOST_POINTS;
             let picture = figures::svg(&scatter)?;
-            let options =
-                format!(" --kind scatter --method {name} --models models.json -o {name}.svg");
+            let (models, caption) = match scatter.curves.is_empty() {
+                true => ("", "time of each call by rank and mode"),
+                false => (
+                    " --models models.json",
+                    "time of each call by rank and mode, and what the model says",
+                ),
+            };
+            let options = format!(" --kind scatter --method {name}{models} -o {name}.svg");
             page.heading(name);
-            page.figure(
-                &picture,
-                "time of each call by rank and mode, and what the model says",
-                &self.command("plot", &options),
-            );
+            page.figure(&picture, caption, &self.command("plot", &options));
         }
         Ok(())
     }
@@ -578,7 +580,8 @@ fn drawable(run: &Run) -> Vec<String> {
             }
         }
     }
-    let mut names: Vec<_> = times.into_iter().collect();
+    // What completes with another call takes no time of its own.
+    let mut names: Vec<_> = times.into_iter().filter(|(_, ns)| *ns > 0).collect();
     names.sort_by_key(|(_, ns)| std::cmp::Reverse(*ns));
     names.into_iter().map(|(name, _)| name).collect()
 }

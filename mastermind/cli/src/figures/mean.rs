@@ -15,6 +15,9 @@ const LEFT: i32 = 112;
 /// Characters of a formula that there is room for.
 const LONGEST: usize = 80;
 
+/// Characters of a formula that are shown, whatever stands beside it.
+const SHORTEST: usize = 30;
+
 /// The calls at one value of the parameter.
 #[derive(Clone, Copy, Debug)]
 pub struct Point {
@@ -35,6 +38,8 @@ pub struct Series {
     pub points: Vec<Point>,
     /// What the model says; empty where there is none.
     pub curve: Vec<CurvePoint>,
+    /// Where the curve holds the parameters that are not on the axis: `level = 1`; empty where it follows no other.
+    pub at: String,
     /// The formula of the mean time.
     pub formula: String,
     /// The formula of the deviation.
@@ -123,7 +128,13 @@ impl Mean {
             if !series.curve.is_empty() && !formula.is_empty() {
                 entries.push(Entry {
                     mark: Mark::Line(colour(place)),
-                    text: shortened(formula),
+                    text: match series.at.as_str() {
+                        "" => shortened(formula, LONGEST),
+                        at => {
+                            let room = LONGEST.saturating_sub(at.chars().count() + 4);
+                            format!("{} at {at}", shortened(formula, room.max(SHORTEST)))
+                        }
+                    },
                 });
             }
             groups.push(entries);
@@ -201,13 +212,13 @@ impl Mean {
     }
 }
 
-/// A formula that stays within the frame: as it is, or with three digits a number, or the beginning of that.
-fn shortened(formula: &str) -> String {
-    if formula.chars().count() <= LONGEST {
+/// A formula that stays within so many characters: as it is, or with three digits a number, or the beginning of that.
+fn shortened(formula: &str, longest: usize) -> String {
+    if formula.chars().count() <= longest {
         return formula.to_owned();
     }
     let rounded = rounded(formula);
-    match rounded.char_indices().nth(LONGEST) {
+    match rounded.char_indices().nth(longest) {
         Some((end, _)) => {
             // Not within a number.
             let end = rounded[..end].rfind(' ').unwrap_or(end);
@@ -270,13 +281,13 @@ mod tests {
     #[test]
     fn long_formulas_lose_digits_then_their_end() {
         let short = "T = 2.12345e-6 + 1e-9 * q s";
-        assert_eq!(shortened(short), short);
+        assert_eq!(shortened(short, LONGEST), short);
         let long =
             "T = 2.71904e-7 + 2.48152e-11 * flops2^(3/2) * log2(flops2)^1 + 3.57227e-10 * moved s";
         let expected =
             "T = 2.72e-7 + 2.48e-11 * flops2^(3/2) * log2(flops2)^1 + 3.57e-10 * moved s";
-        assert_eq!(shortened(long), expected);
-        let cut = shortened(&long.replace(" s", &format!(" + {long}")));
+        assert_eq!(shortened(long, LONGEST), expected);
+        let cut = shortened(&long.replace(" s", &format!(" + {long}")), LONGEST);
         assert!(
             cut.ends_with("= ...") && cut.chars().count() <= LONGEST + 4,
             "{cut}"

@@ -21,6 +21,17 @@ pub struct Point {
     pub mode: usize,
 }
 
+/// What a model says of one mode.
+#[derive(Clone, Debug)]
+pub struct Curve {
+    /// Which of the modes.
+    pub mode: usize,
+    /// Where it holds the parameters that are not on the axis: `level = 1`; empty where the model follows no other.
+    pub at: String,
+    /// The times.
+    pub points: Vec<CurvePoint>,
+}
+
 /// The calls of a method.
 ///
 /// # Source
@@ -40,7 +51,7 @@ pub struct Scatter {
     /// Of which every so-many-th is a point.
     pub every: usize,
     /// What a model says of a mode.
-    pub curves: Vec<(usize, Vec<CurvePoint>)>,
+    pub curves: Vec<Curve>,
     /// Calls drawn at most; of more, every so-many-th.
     pub most_points: usize,
 }
@@ -84,10 +95,14 @@ impl Scatter {
                 }]);
             }
         }
-        entries.extend(self.curves.iter().map(|(mode, _)| {
+        entries.extend(self.curves.iter().map(|curve| {
+            let (mode, at) = (of_mode(curve.mode), &curve.at);
             vec![Entry {
-                mark: Mark::Line(colour(*mode)),
-                text: format!("model{}, with the interval of a call", of_mode(*mode)),
+                mark: Mark::Line(colour(curve.mode)),
+                text: match at.as_str() {
+                    "" => format!("model{mode}, with the interval of a call"),
+                    at => format!("model{mode} at {at}, with the interval of a call"),
+                },
             }]
         }));
         entries
@@ -134,9 +149,9 @@ impl Figure for Scatter {
             .x_desc(&self.x_label)
             .y_desc(format!("time of a call [{}]", unit.symbol))
             .draw()?;
-        for (mode, curve) in &self.curves {
-            let polygon = band(curve, &y);
-            let style = colour(*mode).mix(0.13).filled();
+        for curve in &self.curves {
+            let polygon = band(&curve.points, &y);
+            let style = colour(curve.mode).mix(0.13).filled();
             chart.draw_series((polygon.len() > 2).then(|| Polygon::new(polygon, style)))?;
         }
         for rank in self.ranks() {
@@ -150,13 +165,44 @@ impl Figure for Scatter {
                 chart.draw_series(markers)?;
             }
         }
-        for (mode, curve) in &self.curves {
+        for curve in &self.curves {
             let style = BLACK.mix(0.85).stroke_width(5);
-            let fit = line(curve, |point| point.value, &y);
+            let fit = line(&curve.points, |point| point.value, &y);
             chart.draw_series([PathElement::new(fit.clone(), style)])?;
-            let style = colour(*mode).stroke_width(3);
+            let style = colour(curve.mode).stroke_width(3);
             chart.draw_series([PathElement::new(fit, style)])?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_curve_says_where_it_is_drawn() {
+        let curve = |at: &str| Curve {
+            mode: 0,
+            at: at.into(),
+            points: Vec::new(),
+        };
+        let scatter = Scatter {
+            title: String::new(),
+            x_label: String::new(),
+            modes: vec!["x".into()],
+            points: Vec::new(),
+            n_calls: 0,
+            every: 1,
+            curves: vec![curve("level = 1"), curve("")],
+            most_points: 1,
+        };
+        let texts = scatter.entries().into_iter().flatten();
+        let texts: Vec<_> = texts.map(|entry| entry.text).collect();
+        let expected = [
+            "model, x at level = 1, with the interval of a call",
+            "model, x, with the interval of a call",
+        ];
+        assert_eq!(texts, expected);
     }
 }

@@ -1,16 +1,18 @@
 //! Mean and deviation of the times of a method, and what a model says of a parameter.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Context, bail};
 use clap::ValueEnum;
 use mastermind_models::{
-    Coordinate, Error, FitOptions, Metric, Model, ModelSet, Modes, Note, ParameterKind, Samples,
-    Statistic, Summary, fit_with, predict,
+    Coordinate, Error, FitOptions, Formula, Metric, Model, ModelSet, Modes, Note, ParameterKind,
+    Samples, Statistic, Summary, fit_with, predict,
 };
 use mastermind_records::Run;
 
 use crate::figures::fitted::CurvePoint;
 use crate::figures::mean::{Mean, Point, Series};
-use crate::figures::style::Axis;
+use crate::figures::style::{Axis, number};
 use mastermind_component::names::{self, Names};
 
 /// Points of a curve.
@@ -110,9 +112,11 @@ pub fn mean(
             .mode
             .iter()
             .map(|(name, label)| format!("{name} = {label}"));
+        let others = others(samples, &rows, place);
         series.push(Series {
             name: labels.collect::<Vec<_>>().join(", "),
-            curve: curve(model, &others(samples, &rows, place), name, range, is_log)?,
+            curve: curve(model, &others, name, range, is_log)?,
+            at: held(model, &others, name),
             points,
             formula: label(model),
             deviation: deviation(model),
@@ -255,6 +259,25 @@ fn others(samples: &Samples, rows: &[usize], place: usize) -> Coordinate {
         coordinate = coordinate.with(&parameter.name, values[values.len() / 2]);
     }
     coordinate
+}
+
+/// Where a curve holds the other numbers that its model follows: `bytes = 5888, level = 1`; empty where it follows none.
+///
+/// # Arguments
+/// * `others` - the coordinate that the curve goes through
+/// * `parameter` - that of the x axis
+pub fn held(model: &Model, others: &Coordinate, parameter: &str) -> String {
+    let alternatives = model.alternatives.iter().map(|other| &other.formula);
+    let formulas = std::iter::once(&model.formula)
+        .chain(alternatives)
+        .chain(&model.sigma);
+    let mut names: BTreeSet<&str> = formulas.flat_map(Formula::params).collect();
+    names.remove(parameter);
+    let held = names.into_iter().filter_map(|name| {
+        let value = others.number(name)?;
+        Some(format!("{name} = {}", number(&value)))
+    });
+    held.collect::<Vec<_>>().join(", ")
 }
 
 /// What the curve of a model is: its formula, or the median over several of which that is the likeliest.
