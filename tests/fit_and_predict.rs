@@ -511,3 +511,70 @@ fn means_and_deviations_are_drawn() {
         "{error}"
     );
 }
+
+#[test]
+fn a_curve_says_where_it_holds_the_other_parameter() {
+    let scratch = Scratch::new();
+    let mut table = String::from("kernel,n,m,time_us\n");
+    for n in (1..=8).map(|i| 1000 * i * i) {
+        for m in [2, 4, 8, 16, 32] {
+            for spread in [0.99, 1.0, 1.01] {
+                let us = (3.0 + 0.002 * f64::from(n * m)) * spread;
+                let _ = writeln!(table, "mix,{n},{m},{us}");
+            }
+        }
+    }
+    scratch.write("two.csv", table);
+    let plot = |method: &str, options: &[&str]| {
+        let words = [
+            "plot", "two.csv", "--kind", "mean", "-o", "p.svg", "--force", "--method", method,
+        ];
+        scratch.mastermind(&[&words[..], options].concat()).well();
+        scratch.read("p.svg")
+    };
+    assert!(plot("mix", &[]).contains(" at m = 8"));
+    assert!(plot("mix", &["--parameter", "m"]).contains(" at n = 25"));
+    scratch.write("one.csv", self::table());
+    scratch
+        .mastermind(&[
+            "plot", "one.csv", "--kind", "mean", "-o", "q.svg", "--method", "copy",
+        ])
+        .well();
+    let one = scratch.read("q.svg");
+    assert!(one.contains("T = ") && !one.contains(" at "), "{one}");
+}
+
+#[test]
+fn notes_that_repeat_are_told_once_below_the_table() {
+    let scratch = Scratch::new();
+    let mut table = String::from("kernel,n,time_us\n");
+    for (kernel, sizes) in [("one", 2), ("two", 2), ("three", 1)] {
+        for n in 1..=sizes {
+            let _ = writeln!(table, "{kernel},{n},{}", 10 * n + 1);
+        }
+    }
+    scratch.write("few.csv", table);
+    let fitted = scratch.mastermind(&["fit", "few.csv"]).well();
+    let lines: Vec<_> = fitted.lines().collect();
+    assert!(lines[0].trim_end().ends_with("NOTES"), "{fitted}");
+    let formulas = lines.iter().filter(|line| line.starts_with("  T = "));
+    assert_eq!(formulas.count(), 3, "{fitted}");
+    assert!(fitted.contains(" s for n 1 to 2\n"), "{fitted}");
+    assert!(
+        lines.iter().all(|line| line.chars().count() <= 100),
+        "{fitted}"
+    );
+    let ends = |end: &str| lines.iter().filter(|line| line.ends_with(end)).count();
+    // Figures in the rows where several have the sentence, else in the sentence.
+    assert_eq!(ends("  a 2, 3"), 2, "{fitted}");
+    assert_eq!(
+        ends("a  not validated: n coordinates, at least m would tell families apart"),
+        1,
+        "{fitted}"
+    );
+    assert_eq!(
+        ends("b  constant: 1 coordinate was measured; measure another size"),
+        1,
+        "{fitted}"
+    );
+}

@@ -41,6 +41,30 @@ pub fn table(
     lines.join("\n")
 }
 
+/// A text in lines of so many columns, broken at blanks; all but the first are indented as far as the text of the first.
+///
+/// # Arguments
+/// * `head` - what stands before the text
+/// * `width` - columns at most; a longer word has a line of its own
+pub fn wrapped(head: &str, text: &str, width: usize) -> String {
+    let text = shown(text).replace('\n', "\\n").replace('\t', "\\t");
+    let indent = head.chars().count();
+    let (mut lines, mut column) = (head.to_owned(), indent);
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if column > indent && column + 1 + length > width {
+            lines += &format!("\n{:indent$}", "");
+            column = indent;
+        } else if column > indent {
+            lines.push(' ');
+            column += 1;
+        }
+        lines += word;
+        column += length;
+    }
+    lines
+}
+
 /// Prints a line; a reader that has gone away is no error. What cannot be written otherwise is told by [`finish`].
 ///
 /// It goes to standard error where standard output is a document's.
@@ -215,6 +239,19 @@ mod tests {
             text.contains("a\\nb\\rc") && text.contains("\\u{1b}]0;d\\u{7}"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn lines_are_broken_at_blanks() {
+        let text = wrapped("a  ", "one two three\nfour 12345678901234567890 5", 12);
+        let lines: Vec<_> = text.lines().collect();
+        let expected = [
+            "a  one two",
+            "   three\\nfour",
+            "   12345678901234567890",
+            "   5",
+        ];
+        assert_eq!(lines, expected);
     }
 
     #[test]

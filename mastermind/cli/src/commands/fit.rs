@@ -13,6 +13,10 @@ use crate::destination::Force;
 use crate::measurements::{self, Measured, Reading};
 use crate::output;
 
+mod notes;
+
+use notes::Notes;
+
 /// Fit models to the records of one or several runs, or to tables and files of Extra-P.
 #[derive(Args)]
 #[command(
@@ -55,7 +59,7 @@ pub struct Fit {
 /// What models are printed as.
 #[derive(Clone, Copy, ValueEnum, PartialEq, Eq)]
 pub enum Printed {
-    /// A line a model
+    /// A line a model, its formula below it
     Table,
     /// The models with all that is known of them, as -o writes them
     Json,
@@ -178,53 +182,72 @@ impl Fit {
     }
 }
 
-/// A line for each model; with several metrics each line names its own.
+/// Columns of a formula or a note; the table is as wide as its names are long.
+const WIDTH: usize = 100;
+
+/// A line for each model, its formula and range below it, and below all of them what the notes say; with several metrics each line
+/// names its own.
 fn table(models: &[Model]) -> String {
     let n_metrics = models
         .iter()
         .map(|model| &model.metric)
         .collect::<BTreeSet<_>>()
         .len();
+    let notes = Notes::of(models);
     let rows = models.iter().map(|model| {
         let mode: Vec<_> = model
             .mode
             .iter()
             .map(|(name, label)| format!("{name}={label}"))
             .collect();
-        let range: Vec<_> = model
-            .range
-            .iter()
-            .map(|(name, [lower, upper])| format!("{name} {lower} to {upper}"))
-            .collect();
-        let notes: Vec<_> = model.notes.iter().map(ToString::to_string).collect();
         vec![
             match n_metrics {
                 0 | 1 => model.method.clone(),
                 _ => format!("{}: {}", model.method, model.metric),
             },
             mode.join(" "),
-            model.metric.with_unit(&model.expression),
             model.r2.map_or_else(String::new, |r2| format!("{r2:.4}")),
             model
                 .cv_smape
                 .map_or_else(String::new, |smape| format!("{smape:.2}")),
             format!("{:.0}", 100.0 * model.weight()),
             model.n_records.to_string(),
-            range.join(", "),
-            notes.join("; "),
+            notes.cell(&model.notes),
         ]
     });
-    let is_time = models.iter().all(|model| model.metric.is_time());
     let header = [
         "METHOD",
         "MODE",
-        if is_time { "TIME" } else { "VALUE" },
         "R2",
         "CV-SMAPE %",
         "WEIGHT %",
         "CALLS",
-        "RANGE",
         "NOTES",
     ];
-    output::table(&header, &[3, 4, 5, 6], rows)
+    let table = output::table(&header, &[2, 3, 4, 5], rows);
+    let mut lines = table.lines();
+    let mut text: Vec<String> = lines.next().into_iter().map(str::to_owned).collect();
+    for (row, model) in lines.zip(models) {
+        text.push(row.to_owned());
+        text.push(output::wrapped("  T = ", &formula(model), WIDTH));
+    }
+    for (place, (mark, sentence)) in notes.sentences().enumerate() {
+        if place == 0 {
+            text.push(String::new());
+        }
+        text.push(output::wrapped(&format!("{mark}  "), sentence, WIDTH));
+    }
+    text.join("\n")
+}
+
+/// The formula and where it was measured: `2e-9 * n s for n 1000 to 64000`.
+fn formula(model: &Model) -> String {
+    let range = model.range.iter();
+    let range = range.map(|(name, [lower, upper])| format!("{name} {lower} to {upper}"));
+    let range = range.collect::<Vec<_>>().join(", ");
+    let formula = model.metric.with_unit(&model.expression);
+    match range.as_str() {
+        "" => formula,
+        range => format!("{formula} for {range}"),
+    }
 }
