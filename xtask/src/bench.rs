@@ -206,6 +206,28 @@ pub fn assemblies(workspace: &Workspace) -> Result<(), StepError> {
     run_step("every assembly, predicted and run", &mut script)
 }
 
+/// What `fit` and `compare` make of records that were taken beside a busy process.
+pub fn busy(workspace: &Workspace) -> Result<(), StepError> {
+    let mut script = Command::new("python3");
+    script
+        .arg(workspace.root.join("benches/busy/run.py"))
+        .arg(workspace.release());
+    run_step("records of a busy machine", &mut script)
+}
+
+/// Seconds in MPI and numbers of calls as `wrap` tells them, beside mpiP's.
+///
+/// # Arguments
+/// * `library` - libmpiP.so
+pub fn mpip(workspace: &Workspace, library: &str) -> Result<(), StepError> {
+    let mut script = Command::new("python3");
+    script
+        .arg(workspace.root.join("benches/mpip/run.py"))
+        .arg(library)
+        .arg(workspace.release());
+    run_step("wrap and mpiP", &mut script)
+}
+
 /// The Python package from its wheel.
 pub fn python(workspace: &Workspace) -> Result<(), StepError> {
     let mut script = Command::new("sh");
