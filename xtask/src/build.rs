@@ -25,11 +25,10 @@ const BACK_END: &str = "libcca_comm_mpi.so";
 pub fn build_with_tests(workspace: &Workspace, system: &System) -> Result<(), StepError> {
     let targets = ["--lib", "--bins", "--examples", "--tests"];
     let words = [&["build", "--release"], &targets[..]].concat();
-    run_step("cargo build, with tests", &mut workspace.cargo(&words))?;
-    if system.c_compiler {
-        build_c_components(workspace)?;
-    }
-    back_ends(system).try_for_each(|mpi| build_back_end(workspace, mpi, &targets))
+    let mut cargo = workspace.cargo(&words);
+    with_back_ends(workspace, system, &targets, || {
+        run_step("cargo build, with tests", &mut cargo)
+    })
 }
 
 /// Packages that are built elsewhere: the back end for each MPI, and what `pip` makes a wheel of.
@@ -42,11 +41,10 @@ const APART: [&str; 4] = [
 
 /// Builds the programs, the components, those written in C too, and a back end for each MPI found.
 pub fn build(workspace: &Workspace, system: &System) -> Result<(), StepError> {
-    build_programs(workspace)?;
-    build_beside(workspace, system)
+    with_back_ends(workspace, system, &FOR_TESTS, || build_programs(workspace))
 }
 
-/// What the demonstration leaves out of its first build: it shows no Parquet and no PDF, and the packages that only check the others.
+/// What the demonstration leaves out of its first build: it shows no Parquet, no Arrow and no PDF, and the packages that only check the others.
 const NOT_SHOWN: [&str; 9] = [
     "--exclude",
     "mastermind-tests",
@@ -62,7 +60,7 @@ const NOT_SHOWN: [&str; 9] = [
 /// The same for the demonstration, which tells at its end what the binary lacks.
 ///
 /// # Returns
-/// Whether the binary lacks Parquet and PDF: where Parquet was built before, nothing is left out.
+/// Whether the binary lacks Parquet, Arrow and PDF: where Parquet was built before, nothing is left out.
 pub fn build_to_show(workspace: &Workspace, system: &System) -> Result<bool, StepError> {
     let is_first = !has_parquet(workspace);
     if is_first {
@@ -72,11 +70,13 @@ pub fn build_to_show(workspace: &Workspace, system: &System) -> Result<bool, Ste
             &NOT_SHOWN[..],
         ]
         .concat();
-        run_step("cargo build", &mut workspace.cargo(&words))?;
+        let mut cargo = workspace.cargo(&words);
+        with_back_ends(workspace, system, &FOR_TESTS, || {
+            run_step("cargo build", &mut cargo)
+        })?;
     } else {
-        build_programs(workspace)?;
+        build(workspace, system)?;
     }
-    build_beside(workspace, system)?;
     Ok(is_first)
 }
 
@@ -90,13 +90,33 @@ fn has_parquet(workspace: &Workspace) -> bool {
         .any(|name| name.to_string_lossy().starts_with("libparquet-"))
 }
 
-fn build_beside(workspace: &Workspace, system: &System) -> Result<(), StepError> {
-    if system.c_compiler {
-        build_c_components(workspace)?;
-    }
-    // An example is a program of the end-to-end tests.
-    let targets = ["--lib", "--examples"];
-    back_ends(system).try_for_each(|mpi| build_back_end(workspace, mpi, &targets))
+/// What is built of a back end; an example is a program of the end-to-end tests.
+const FOR_TESTS: [&str; 2] = ["--lib", "--examples"];
+
+/// Builds the programs, what is in C, and at the same time the back ends, one after the other: neither build alone keeps two processors
+/// busy from its beginning to its end.
+///
+/// # Arguments
+/// * `targets` - of the back ends
+fn with_back_ends(
+    workspace: &Workspace,
+    system: &System,
+    targets: &[&str],
+    build_programs: impl FnOnce() -> Result<(), StepError>,
+) -> Result<(), StepError> {
+    std::thread::scope(|scope| {
+        let back_ends = scope.spawn(|| {
+            back_ends(system).try_for_each(|mpi| build_back_end(workspace, mpi, targets))
+        });
+        build_programs()?;
+        if system.c_compiler {
+            build_c_components(workspace)?;
+        }
+        match back_ends.join() {
+            Ok(built) => built,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
 }
 
 /// Builds the programs and the components: all that needs neither MPI nor libclang nor Python.
@@ -155,7 +175,12 @@ fn back_end_target(workspace: &Workspace, mpi: &Mpi) -> PathBuf {
 fn build_back_end(workspace: &Workspace, mpi: &Mpi, targets: &[&str]) -> Result<(), StepError> {
     begin_target(workspace, mpi)?;
     let title = format!("MPI back end for {}", mpi.kind.name());
-    let arguments = [&["build", "--release", "-p", "cca-comm-mpi"], targets].concat();
+    // Quiet, since another build tells beside it what it does.
+    let arguments = [
+        &["build", "--release", "--quiet", "-p", "cca-comm-mpi"],
+        targets,
+    ]
+    .concat();
     run_step(&title, &mut back_end_cargo(workspace, mpi, &arguments))?;
     let folder = workspace.release().join("mpi").join(mpi.kind.name());
     let built = back_end_target(workspace, mpi)

@@ -1,5 +1,7 @@
 //! The density as a picture.
 
+use std::fs::File;
+use std::io::BufWriter;
 use std::ops::Range;
 use std::path::Path;
 
@@ -52,20 +54,41 @@ pub fn write_density_png(
     time: f64,
 ) -> Result<(), OutputError> {
     grid.check("rho", density)?;
-    draw(path, grid, density, patches, time).map_err(|error| OutputError::file(path, error))
+    if path.extension().is_none_or(|ending| ending != "png") {
+        return Err(OutputError::file(path, "its name does not end in .png"));
+    }
+    let size = (WIDTH, height(grid));
+    let mut pixels = vec![0; 3 * size.0 as usize * size.1 as usize];
+    draw((&mut pixels, size), (grid, density), patches, time)
+        .map_err(|error| OutputError::file(path, error))?;
+    encode(path, &pixels, size).map_err(|error| OutputError::file(path, error))
+}
+
+/// Writes pixels, `[height][width][3]`, red, green and blue.
+fn encode(
+    path: &Path,
+    pixels: &[u8],
+    (width, height): (u32, u32),
+) -> Result<(), png::EncodingError> {
+    let file = BufWriter::new(File::create(path)?);
+    let mut encoder = png::Encoder::new(file, width, height);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_depth(png::BitDepth::Eight);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(pixels)?;
+    writer.finish()
 }
 
 fn draw<'a>(
-    path: &'a Path,
-    grid: &Grid,
-    density: &[f64],
+    (pixels, size): (&'a mut [u8], (u32, u32)),
+    (grid, density): (&Grid, &[f64]),
     patches: &[PatchOutline],
     time: f64,
 ) -> Result<(), DrawError<'a>> {
     // The only way this fails is a font file that is none.
     let registered = register_font(FONT, FontStyle::Normal, dejavu::sans::regular());
     debug_assert!(registered.is_ok(), "DejaVu Sans is a font");
-    let root = BitMapBackend::new(path, (WIDTH, height(grid))).into_drawing_area();
+    let root = BitMapBackend::with_buffer(pixels, size).into_drawing_area();
     root.fill(&WHITE)?;
     let (main, bar) = root.split_horizontally(WIDTH - BAR);
     let range = range(density);

@@ -94,6 +94,9 @@ fn errors_name_the_field_or_the_file() {
         error.to_string().contains("no-such-folder/density.png"),
         "{error}"
     );
+    let other = std::env::temp_dir().join("density.jpg");
+    let error = write_density_png(&other, &GRID, &density(), &[], 0.0).expect_err("no PNG");
+    assert!(matches!(error, OutputError::File { .. }) && !other.exists());
     let empty = Grid { nx: 0, ..GRID };
     let error = write_csv(Path::new("no-such-folder/field.csv"), &empty, [&[]; 5]);
     assert!(matches!(error, Err(OutputError::EmptyGrid { .. })));

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "parquet")]
 use arrow_schema::ArrowError;
 #[cfg(feature = "parquet")]
 use parquet::errors::ParquetError;
@@ -28,13 +29,14 @@ pub enum ExportError {
         /// Why not.
         source: ParquetError,
     },
-    /// Parquet is not in this build.
+    /// Parquet and Arrow are not in this build.
     #[error(
-        "cannot write Parquet: built without it, expected csv or arrow; the feature `parquet` of the build has it, as \
+        "cannot write Parquet or Arrow: built without them, expected csv; the feature `parquet` of the build has them, as \
          `cargo xtask build` makes it"
     )]
     WithoutParquet,
     /// An Arrow file cannot be written.
+    #[cfg(feature = "parquet")]
     #[error("cannot write records \"{}\"", path.display())]
     Arrow {
         /// The file.
@@ -86,6 +88,7 @@ impl ExportError {
         move |source| Self::Io { path, source }
     }
 
+    #[cfg(feature = "parquet")]
     pub(crate) fn arrow(path: &Path) -> impl FnOnce(ArrowError) -> Self {
         let path = path.to_path_buf();
         move |source| Self::Arrow { path, source }

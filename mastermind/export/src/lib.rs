@@ -7,14 +7,18 @@
 //! * [`write_perfetto`]: a trace in Chrome's JSON format, for Perfetto;
 //! * [`write_extrap`]: Extra-P's text format and its JSON lines.
 //!
-//! CSV by method is `mastermind_records::write_csv`. This crate is apart from the records because Parquet is much to build; without the
-//! feature `parquet` whatever would write it is [`ExportError::WithoutParquet`].
+//! CSV by method is `mastermind_records::write_csv`. This crate is apart from the records because Parquet and Arrow are much to build; without
+//! the feature `parquet` there are no `RecordBatches`, and what would write either is [`ExportError::WithoutParquet`].
 
+#[cfg(feature = "parquet")]
 mod arrow_stream;
+#[cfg(feature = "parquet")]
 mod arrow_table;
+#[cfg(feature = "parquet")]
 mod batch;
 mod cell;
 mod columns;
+#[cfg(feature = "parquet")]
 mod condition;
 mod csv_table;
 mod error;
@@ -22,21 +26,20 @@ mod extrap;
 mod names;
 #[cfg(feature = "parquet")]
 mod parquet_table;
+#[cfg(feature = "parquet")]
+mod parquet_writer;
 #[cfg(not(feature = "parquet"))]
 #[path = "without_parquet.rs"]
-mod parquet_table;
-#[cfg(feature = "parquet")]
 mod parquet_writer;
 mod perfetto;
 mod table;
 
+#[cfg(feature = "parquet")]
 pub use arrow_stream::{MethodFilter, RecordBatches, Selection};
+#[cfg(feature = "parquet")]
 pub use condition::{Comparison, Condition, Operand};
 pub use error::ExportError;
 pub use extrap::{ExtrapFormat, Extrapolated, write_extrap};
-#[cfg(not(feature = "parquet"))]
-pub use parquet_table::write_parquet;
-#[cfg(feature = "parquet")]
 pub use parquet_writer::write_parquet;
 pub use perfetto::write_perfetto;
 pub use table::{TableFormat, write_table};

@@ -14,11 +14,13 @@ use std::path::Path;
 
 use mastermind_records::{Log, Record, Run, Value};
 
+#[cfg(feature = "parquet")]
 use crate::arrow_table::ArrowTable;
 use crate::cell::Cell;
 use crate::columns::{Columns, N_FIRST};
 use crate::csv_table::CsvTable;
 use crate::error::ExportError;
+#[cfg(feature = "parquet")]
 use crate::parquet_table::ParquetTable;
 
 /// As what a table is written.
@@ -41,6 +43,7 @@ pub(crate) trait Rows {
     fn finish(self: Box<Self>) -> Result<(), ExportError>;
 }
 
+#[cfg(feature = "parquet")]
 impl Rows for ParquetTable {
     fn push(&mut self, cells: &[Cell<'_>]) -> Result<(), ExportError> {
         ParquetTable::push(self, cells.iter().copied())
@@ -77,6 +80,7 @@ pub fn write_table(
         ("mastermind.columns", &described),
     ];
     let mut rows: Box<dyn Rows> = match format {
+        #[cfg(feature = "parquet")]
         TableFormat::Parquet => {
             let shapes = columns.columns.iter();
             let shapes: Vec<_> = shapes
@@ -84,8 +88,11 @@ pub fn write_table(
                 .collect();
             Box::new(ParquetTable::create_with(out, &shapes, &metadata)?)
         }
+        #[cfg(feature = "parquet")]
         TableFormat::Arrow => Box::new(ArrowTable::create(out, &columns, &metadata)?),
         TableFormat::Csv => Box::new(CsvTable::create(out, &columns)?),
+        #[cfg(not(feature = "parquet"))]
+        _ => return Err(ExportError::WithoutParquet),
     };
     let mut written = 0;
     for rank in run.ranks() {
