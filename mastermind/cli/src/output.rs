@@ -243,10 +243,16 @@ mod tests {
 
     #[test]
     fn lines_are_broken_at_blanks() {
-        let text = wrapped("a  ", "one two three\nfour 12345678901234567890 5", 12);
+        let text = wrapped(
+            "a  ",
+            "one two t one twos a three\nfour 12345678901234567890 5",
+            12,
+        );
         let lines: Vec<_> = text.lines().collect();
         let expected = [
-            "a  one two",
+            "a  one two t",
+            "   one twos",
+            "   a",
             "   three\\nfour",
             "   12345678901234567890",
             "   5",
