@@ -51,3 +51,74 @@ fn odd_files_give_a_model_or_one_clear_error() {
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
+
+/// As a clock of 1 ns reads a hundred short calls of a hundred sizes, beside a method that is too short for it.
+#[test]
+fn one_call_preempted_among_sizes_measured_once_does_not_decide() {
+    let scratch = Scratch::new();
+    let (mut spiky, mut zero) = (String::from("q,seconds\n"), String::from("q,seconds\n"));
+    for q in 0..100_u64 {
+        let ns = match q {
+            0 => 164,
+            67 => 49_648,
+            _ => 51 + q * q * 7919 % 9 + if q < 14 { 50 } else { 0 },
+        };
+        spiky += &format!("{q},{ns}e-9\n");
+        zero += &format!("{q},0\n");
+    }
+    scratch.write("spiky.csv", spiky);
+    scratch.write("zero.csv", zero);
+    for statistic in ["mean", "median", "min"] {
+        let fit = ["fit", "spiky.csv", "zero.csv", "--statistic", statistic];
+        scratch
+            .mastermind(&[&fit[..], &["-o", "models.json", "--force"]].concat())
+            .well();
+        let models = scratch.read("models.json");
+        let models: serde_json::Value = serde_json::from_str(&models).expect("models");
+        for (model, note, n_records) in [(0, "set-aside", 1), (1, "zero", 100)] {
+            let notes = models["models"][model]["notes"].as_array().expect("notes");
+            let is_told = |told: &serde_json::Value| {
+                told["note"] == note && told["n_records"].as_u64() == Some(n_records)
+            };
+            assert!(notes.iter().any(is_told), "{note}: {notes:?}");
+        }
+        let spiky = &models["models"][0];
+        assert_eq!(
+            (spiky["n_points"].as_u64(), spiky["n_records"].as_u64()),
+            (Some(99), Some(100)),
+            "{spiky}"
+        );
+        for (at, low, high) in [
+            ("q=67", 45e-9, 65e-9),
+            ("q=90", 45e-9, 65e-9),
+            ("q=5", 80e-9, 125e-9),
+        ] {
+            let predict = [
+                "predict",
+                "models.json",
+                "--method",
+                "spiky",
+                "--at",
+                at,
+                "--json",
+            ];
+            let told = scratch.mastermind(&predict).well();
+            let told: serde_json::Value = serde_json::from_str(&told).expect("a prediction");
+            let value_s = told["value_s"].as_f64().expect("a time");
+            assert!((low..high).contains(&value_s), "{at}: {told}");
+        }
+    }
+    let plot = [
+        "plot",
+        "spiky.csv",
+        "--kind",
+        "mean",
+        "--method",
+        "spiky",
+        "-o",
+        "mean.svg",
+    ];
+    scratch.mastermind(&plot).well();
+    let drawn = scratch.read("mean.svg");
+    assert!(drawn.contains("100 calls, 1 far above the others set aside"));
+}

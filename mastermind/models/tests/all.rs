@@ -4,6 +4,7 @@ mod clock_step;
 mod contradictions;
 mod edges;
 mod families;
+mod few_calls;
 mod inputs;
 mod intervals;
 mod many_parameters;

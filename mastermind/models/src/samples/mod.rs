@@ -4,6 +4,7 @@
 //! for each coordinate, and of these the points of each mode (`points`). Uses `formula`.
 
 pub(crate) mod call_sink;
+pub(crate) mod few_calls;
 pub(crate) mod input;
 pub(crate) mod metric;
 pub(crate) mod modes;

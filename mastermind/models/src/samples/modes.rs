@@ -87,6 +87,9 @@ fn label(samples: &Samples, row: usize, param: usize) -> (String, String) {
 fn alike(samples: &Samples, choice: usize, others: &[usize], numbers: &[usize]) -> bool {
     let mut cells: BTreeMap<Vec<u64>, Vec<usize>> = BTreeMap::new();
     for (row, coordinate) in samples.coordinates.iter().enumerate() {
+        if samples.kept[row].count == 0 {
+            continue;
+        }
         let fixed = others.iter().chain(numbers);
         let key = fixed.map(|&i| (coordinate[i] + 0.0).to_bits()).collect();
         cells.entry(key).or_default().push(row);

@@ -1,7 +1,8 @@
 //! The points of one mode: what a model is fitted to.
 //!
 //! A mode of more than 4096 coordinates is fitted to about as many points: where one parameter varies neighbours are put together, where
-//! several do, one coordinate in so many is taken. Totals and numbers of calls are of all.
+//! several do, one coordinate in so many is taken. Totals and numbers of calls are of all: a coordinate whose only call is set aside is
+//! no point, and its call counts at the one before.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -38,7 +39,7 @@ pub(crate) struct Points {
     pub bins: Vec<Vec<Summary>>,
     /// How the spread goes with the time.
     pub noise: Noise,
-    /// Distinct coordinates that the points stand for; as many as points where each is one.
+    /// Distinct coordinates with calls kept that the points stand for; as many as points where each is one.
     pub n_coordinates: usize,
     /// Calls at all of them.
     pub n_calls: u64,
@@ -68,7 +69,8 @@ impl Points {
         };
         rows.sort_by(order);
         let same = |a: &usize, b: &usize| numbers.iter().all(|&i| value(*a, i) == value(*b, i));
-        let coordinates: Vec<&[usize]> = rows.chunk_by(same).collect();
+        let is_kept = |row: &usize| samples.kept[*row].count > 0;
+        let coordinates = with_calls(&rows, rows.chunk_by(same), is_kept);
         let n_varying = numbers
             .iter()
             .filter(|&&i| rows.iter().any(|&row| value(row, i) != value(rows[0], i)))
@@ -85,15 +87,19 @@ impl Points {
         let (kept, all) = (sum(&samples.kept), sum(&samples.times));
         let column = |&param: &usize| -> Vec<f64> {
             let mean = |cell: &&[usize]| {
-                let first = value(cell[0], param);
-                if value(cell[cell.len() - 1], param) == first {
+                let mut kept = cell.iter().copied().filter(|row| is_kept(row));
+                let first = kept.clone().next().map(|row| value(row, param));
+                let last = kept.clone().next_back().map(|row| value(row, param));
+                if let (Some(first), true) = (first, first == last) {
                     // Not a mean of equal numbers, which may differ by rounding.
                     return first;
                 }
                 let calls = |row: usize| samples.kept[row].count as f64;
-                let all: f64 = cell.iter().map(|&row| calls(row)).sum();
-                let along = cell.iter().map(|&row| calls(row) * value(row, param));
-                along.sum::<f64>() / all
+                let all: f64 = kept.clone().map(calls).sum();
+                kept.by_ref()
+                    .map(|row| calls(row) * value(row, param))
+                    .sum::<f64>()
+                    / all
             };
             cells.iter().map(mean).collect()
         };
@@ -225,6 +231,25 @@ impl Points {
         };
         (0..self.columns.len()).filter(varies).collect()
     }
+}
+
+/// The rows of each coordinate, those of a coordinate without calls kept with the one before, or at the beginning after.
+fn with_calls<'r>(
+    rows: &'r [usize],
+    coordinates: impl Iterator<Item = &'r [usize]>,
+    is_kept: impl Fn(&usize) -> bool,
+) -> Vec<&'r [usize]> {
+    let (mut found, mut start, mut end) = (Vec::new(), 0, 0);
+    for coordinate in coordinates {
+        let is_first = !rows[start..end].iter().any(&is_kept);
+        if !is_first && coordinate.iter().any(&is_kept) {
+            found.push(&rows[start..end]);
+            start = end;
+        }
+        end += coordinate.len();
+    }
+    found.extend((start < end).then(|| &rows[start..end]));
+    found
 }
 
 /// The rows that become one point, for each point: those of one coordinate, or of several where there are more than `most`.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use foldhash::fast::RandomState;
 
 use crate::error::Error;
+use crate::samples::few_calls;
 use crate::samples::metric::Metric;
 use crate::samples::parameter::{Coordinate, Parameter, ParameterKind, Value};
 use crate::samples::spikes::{Histogram, Spikes, are_the_method};
@@ -84,8 +85,9 @@ pub struct Samples {
     pub coordinates: Vec<Vec<f64>>,
     /// Times at each coordinate, shape `[n_points]`.
     pub times: Vec<Summary>,
-    /// The same without the calls that are set aside: those far above the others at their coordinate,
-    /// as preemption makes them. Equal to `times` where there are none, and where those come again and hold most of the time.
+    /// The same without the calls that are set aside: those far above the others at their coordinate, or, of fewer than three calls, at
+    /// those beside it, as preemption makes them; of no call where the only one is. Equal to `times` where there are none, and where
+    /// those come again and hold most of the time.
     pub kept: Vec<Summary>,
     /// The calls at each coordinate apart by time, ascending: what their distribution is told from.
     pub bins: Vec<Vec<Summary>>,
@@ -198,8 +200,8 @@ impl SampleSet {
         }
     }
 
-    /// The same set with another statistic than the mean to stand for the calls at a coordinate. Spikes are set aside of the
-    /// mean only; the others bear them.
+    /// The same set with another statistic than the mean to stand for the calls at a coordinate. Spikes among three calls or more are
+    /// set aside of the mean only; the others bear them.
     pub fn with_statistic(mut self, statistic: Statistic) -> Self {
         self.statistic = statistic;
         self
@@ -320,6 +322,9 @@ impl Method {
             pairs.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
         });
         let spikes = Spikes::of(self.points.iter().map(|(_, calls)| calls), clock_step_s);
+        let mut few = few_calls::spikes(&self.parameters, &self.points, &spikes)
+            .into_iter()
+            .peekable();
         let n = self.points.len();
         let mut samples = Samples {
             method: self.name,
@@ -333,13 +338,17 @@ impl Method {
             clock_step_s,
             statistic,
         };
-        for (values, calls) in self.points {
+        for (row, (values, calls)) in self.points.into_iter().enumerate() {
             samples.times.push(calls.all());
+            samples.bins.push(calls.bins());
+            let calls = match few.next_if_eq(&row) {
+                Some(_) => calls.without_longest(),
+                None => calls,
+            };
             samples.kept.push(match statistic {
                 Statistic::Mean => spikes.kept(&calls),
                 other => calls.about(other),
             });
-            samples.bins.push(calls.bins());
             samples.coordinates.push(values);
         }
         if statistic == Statistic::Mean && are_the_method(&samples.kept, &samples.times) {

@@ -3,6 +3,7 @@
 //! In: the calls of each coordinate of a method. Out: those that are no spikes. Most calls scatter about the median of their
 //! coordinate as those below it do; a share of them, which is estimated over all coordinates, lies anywhere above. A call is set aside
 //! where it is more likely one of these, so that one call in four is no matter where the other coordinates say how calls scatter.
+//! Coordinates called once or twice have no median: `few_calls` tells their spikes by the coordinates beside.
 //!
 //! At most one call in ten is a spike. What is set aside comes back in totals; where it recurs and holds most of the time nothing is set aside.
 //! An interval of a call is so much wider that it holds 95 % of all calls, those set aside included.
@@ -33,7 +34,7 @@ const WIDE_SCALE: f64 = 0.2;
 const LEAST_RANGE: f64 = std::f64::consts::LN_2;
 
 /// Calls at a coordinate that tell a median.
-const MIN_CALLS: u64 = 3;
+pub(super) const MIN_CALLS: u64 = 3;
 
 /// Share of the calls that are spikes, and not a mode of the method: what is expected before any is seen, and at a coordinate as many as
 /// chance makes of it; one call may always be.
@@ -46,10 +47,10 @@ const EXPECTED_CALLS: f64 = 10.0;
 const PASSES: usize = 20;
 
 /// Calls from which on those that hold most of the time are how the method is.
-const RECURRING: u64 = 3;
+pub(super) const RECURRING: u64 = 3;
 
 /// Share of the time that is most of it.
-const MOST_OF_TIME: f64 = 0.5;
+pub(super) const MOST_OF_TIME: f64 = 0.5;
 
 /// Distance of a call that took no time from the median, as a logarithm.
 const NO_TIME: f64 = 5.0;
@@ -102,16 +103,35 @@ impl Histogram {
         sum(&self.bins)
     }
 
+    /// Number of calls.
+    pub fn count(&self) -> u64 {
+        self.bins.iter().map(|(_, bin)| bin.count).sum()
+    }
+
+    /// The median of the calls, to the width of a bin.
+    pub fn median_s(&self) -> f64 {
+        median(&self.times(), self.count())
+    }
+
+    /// The calls without those of the longest bin: of one call, or of two far apart, without the longest.
+    pub fn without_longest(mut self) -> Self {
+        self.bins.pop();
+        self
+    }
+
+    /// The mean time of each bin and its calls, ascending.
+    fn times(&self) -> Vec<(f64, u64)> {
+        let bins = self.bins.iter();
+        bins.map(|(_, bin)| (bin.mean_s, bin.count)).collect()
+    }
+
     /// The median, and the scatter of the calls below it, as a logarithm; `None` with too few calls, or a median of 0.
     fn lower_scatter(&self) -> Option<(f64, f64)> {
-        let n: u64 = self.bins.iter().map(|(_, bin)| bin.count).sum();
+        let n = self.count();
         if n < MIN_CALLS {
             return None;
         }
-        let times: Vec<(f64, u64)> = (self.bins.iter())
-            .map(|(_, bin)| (bin.mean_s, bin.count))
-            .collect();
-        let median = median(&times, n);
+        let median = self.median_s();
         if median <= 0.0 {
             return None;
         }
@@ -129,9 +149,10 @@ impl Histogram {
     /// All calls about the statistic that stands for them, their spread that of the middle half.
     pub fn about(&self, statistic: Statistic) -> Summary {
         let all = self.all();
-        let mut times: Vec<(f64, u64)> = (self.bins.iter())
-            .map(|(_, bin)| (bin.mean_s, bin.count))
-            .collect();
+        if all.count == 0 {
+            return all;
+        }
+        let mut times = self.times();
         let median = median(&times, all.count);
         times
             .iter_mut()
@@ -212,7 +233,20 @@ impl Spikes {
         spikes
     }
 
-    fn scale(&self, own: f64) -> f64 {
+    /// What is known of spikes, for calls that are told by those beside them: the share is what is expected, since too few are met to
+    /// estimate it.
+    ///
+    /// # Arguments
+    /// * `highest` - how far above the others the highest is, as a logarithm
+    pub(super) fn along(&self, highest: f64) -> Self {
+        Self {
+            share: MOST,
+            range: highest.max(LEAST_RANGE),
+            ..*self
+        }
+    }
+
+    pub(super) fn scale(&self, own: f64) -> f64 {
         own.max(self.usual).max(LEAST_SCALE)
     }
 
@@ -226,6 +260,17 @@ impl Spikes {
         scale / self.range / student(distance, scale)
     }
 
+    /// Whether the clock does not tell a time from the median.
+    pub(super) fn is_within_steps(&self, time_s: f64, median_s: f64) -> bool {
+        time_s <= median_s + 2.0 * self.step_s
+    }
+
+    /// Whether a call is more likely a spike than one of those about `median_s`, which differ by `scale`.
+    pub(super) fn is_spike(&self, time_s: f64, median_s: f64, scale: f64) -> bool {
+        let odds = self.share / (1.0 - self.share);
+        odds * self.ratio(time_s, median_s, scale) > 1.0
+    }
+
     /// The calls of a coordinate that are no spikes.
     pub fn kept(&self, calls: &Histogram) -> Summary {
         let all = calls.all();
@@ -233,10 +278,8 @@ impl Spikes {
             return all;
         };
         let scale = self.scale(own);
-        let odds = self.share / (1.0 - self.share);
         let is_kept = |bin: &Summary| {
-            bin.min_s <= median + 2.0 * self.step_s
-                || odds * self.ratio(bin.mean_s, median, scale) <= 1.0
+            self.is_within_steps(bin.min_s, median) || !self.is_spike(bin.mean_s, median, scale)
         };
         let kept = calls.bins.partition_point(|(_, bin)| is_kept(bin));
         let n_aside: u64 = calls.bins[kept..].iter().map(|(_, bin)| bin.count).sum();
@@ -264,7 +307,7 @@ fn student(distance: f64, scale: f64) -> f64 {
 }
 
 /// The root mean square of scatters, ascending, none taken as more than twice their median.
-fn usual(scatters: &[f64]) -> f64 {
+pub(super) fn usual(scatters: &[f64]) -> f64 {
     let most = scatters
         .get(scatters.len() / 2)
         .map_or(0.0, |median| 2.0 * median);
