@@ -7,6 +7,7 @@ use mastermind_records::{Log, Run};
 use serde_json::{Value, json};
 
 use crate::cell::Shape;
+#[cfg(feature = "parquet")]
 use crate::error::ExportError;
 use crate::names::distinct;
 
@@ -104,6 +105,7 @@ const LAST: [(&str, Shape, bool, &str, &str); 3] = [
 pub(crate) const N_FIRST: usize = FIRST.len();
 
 /// Number of columns behind the last parameter or counter.
+#[cfg(feature = "parquet")]
 pub(crate) const N_LAST: usize = LAST.len();
 
 /// The columns, and where the parameters and counters of each method go.
@@ -187,6 +189,7 @@ impl Columns {
     ///
     /// # Errors
     /// [`ExportError::NoColumn`].
+    #[cfg(feature = "parquet")]
     pub(crate) fn place(&self, name: &str) -> Result<usize, ExportError> {
         let known = || self.columns.iter().map(|column| column.name.as_str());
         let place = known().position(|known| known == name);

@@ -92,7 +92,11 @@ pub fn write_table(
         TableFormat::Arrow => Box::new(ArrowTable::create(out, &columns, &metadata)?),
         TableFormat::Csv => Box::new(CsvTable::create(out, &columns)?),
         #[cfg(not(feature = "parquet"))]
-        _ => return Err(ExportError::WithoutParquet),
+        _ => {
+            // It is in the files that this build cannot write.
+            let _ = metadata;
+            return Err(ExportError::WithoutParquet);
+        }
     };
     let mut written = 0;
     for rank in run.ranks() {
