@@ -77,7 +77,7 @@ impl MessagePool {
     }
 
     #[inline]
-    fn is_before(&self, a: u32, b: u32, by: Order) -> bool {
+    pub(crate) fn is_before(&self, a: u32, b: u32, by: Order) -> bool {
         let (x, y) = (self.get(a), self.get(b));
         if by == Order::Arrival && x.at != y.at {
             return x.at < y.at;

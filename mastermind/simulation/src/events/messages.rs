@@ -84,13 +84,24 @@ pub(crate) struct Message {
 }
 
 /// All messages; a freed one is used again.
-#[derive(Default)]
 pub(crate) struct MessagePool {
     nodes: Vec<Message>,
     /// By node: which of all messages it was, counted from the first, modulo 2³².
     numbers: Vec<u32>,
-    free: Option<u32>,
+    /// The first that is free, or [`NIL`].
+    free: u32,
     added: u32,
+}
+
+impl Default for MessagePool {
+    fn default() -> Self {
+        Self {
+            nodes: Vec::new(),
+            numbers: Vec::new(),
+            free: NIL,
+            added: 0,
+        }
+    }
 }
 
 impl MessagePool {
@@ -114,10 +125,10 @@ impl MessagePool {
     #[inline]
     pub(crate) fn add(&mut self, message: Message) -> u32 {
         self.added = self.added.wrapping_add(1);
-        if let Some(index) = self.free {
-            let next = self.get(index).next;
-            self.free = (next != NIL).then_some(next);
-            *self.get_mut(index) = message;
+        let index = self.free;
+        if let Some(node) = self.nodes.get_mut(index as usize) {
+            self.free = node.next;
+            *node = message;
             self.numbers[index as usize] = self.added;
             return index;
         }
@@ -134,8 +145,8 @@ impl MessagePool {
 
     #[inline]
     pub(crate) fn release(&mut self, index: u32) {
-        self.get_mut(index).next = self.free.unwrap_or(NIL);
-        self.free = Some(index);
+        self.get_mut(index).next = self.free;
+        self.free = index;
     }
 
     /// Bytes of memory.

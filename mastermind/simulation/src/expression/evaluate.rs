@@ -5,6 +5,7 @@ use std::sync::Arc;
 use mastermind_models::{Formula, Predictor};
 
 use super::builtin::{Builtin, floor};
+use super::flat::FlatExpression;
 use mastermind_models::expression::Binary;
 
 /// What an evaluation sees of the process that it is for.
@@ -113,6 +114,8 @@ pub enum Compiled {
     Two(Builtin, Box<[Compiled; 2]>),
     /// A fitted model and its arguments.
     Fitted(Arc<Fitted>, Vec<Compiled>),
+    /// The same as a list of steps: what a run makes of the others, of which nothing but the value can be told.
+    Flat(FlatExpression),
 }
 
 impl Compiled {
@@ -123,6 +126,7 @@ impl Compiled {
             Self::Constant(number) => *number,
             Self::Slot(slot) => context.slots[*slot as usize],
             Self::Process => context.process,
+            Self::Flat(flat) => flat.evaluate(context.slots, context.process),
             _ => self.evaluate_further(context),
         }
     }
@@ -164,6 +168,14 @@ impl Compiled {
                 function.apply(operands[0].evaluate(context), operands[1].evaluate(context))
             }
             Self::Fitted(fitted, arguments) => fitted.evaluate(arguments, context),
+            Self::Flat(flat) => flat.evaluate(context.slots, context.process),
+        }
+    }
+
+    /// Becomes a list of steps where it can.
+    pub(crate) fn flatten(&mut self) {
+        if let Some(flat) = FlatExpression::of(self) {
+            *self = Self::Flat(flat);
         }
     }
 
@@ -227,7 +239,7 @@ impl Compiled {
 /// `a - b floor(a / b)`. A neighbour's number is mostly less than twice the processes, where the quotient rounds to no other whole
 /// number and nothing need be divided.
 #[inline]
-fn modulo(a: f64, b: f64) -> f64 {
+pub(super) fn modulo(a: f64, b: f64) -> f64 {
     if a >= 0.0 && a < b && b < f64::INFINITY {
         a
     } else if a >= b && a - b < b && b > 0.0 {

@@ -10,12 +10,14 @@ mod builtin;
 mod compile;
 mod error;
 mod evaluate;
+mod flat;
 
 pub use builtin::Builtin;
 pub use compile::{CostFunction, Kind, Resolver, Scope, Symbol, SystemProperty, Typed};
 pub use error::ExpressionError;
 pub(crate) use evaluate::mixed;
 pub use evaluate::{Compiled, Context, Fitted};
+pub use flat::FlatExpression;
 pub use mastermind_models::expression::{
     Argument, Assignment, Binary, Expression, SyntaxError, Unary, parse, parse_assignments,
 };

@@ -140,6 +140,24 @@ pub enum Operation {
     End,
 }
 
+impl Operation {
+    /// Makes lists of steps of its expressions; those of a region stay as they are.
+    pub(crate) fn flatten(&mut self) {
+        let expressions: &mut [&mut Compiled] = match self {
+            Self::Compute { cost: value, .. }
+            | Self::Assign { value, .. }
+            | Self::JumpUnless {
+                condition: value, ..
+            }
+            | Self::LoopStart { count: value, .. } => &mut [value],
+            Self::Send { to, bytes, tag, .. } => &mut [to, bytes, tag],
+            Self::Receive { from, tag, .. } => &mut [from, tag],
+            _ => &mut [],
+        };
+        expressions.iter_mut().for_each(|value| value.flatten());
+    }
+}
+
 /// A parallel region: a list of operations of its own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Region {

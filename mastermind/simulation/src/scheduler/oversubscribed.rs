@@ -103,8 +103,8 @@ impl Engine<'_> {
         let message = self.next_message(process);
         let p = &self.processes[process as usize];
         match message {
-            Some((at, tie_break, index)) if (at, tie_break) < (p.due, p.tie_break) => {
-                (at, tie_break, process, index)
+            Some((at, index)) if (at, self.pool.get(index).tie_break) < (p.due, p.tie_break) => {
+                (at, self.pool.get(index).tie_break, process, index)
             }
             _ => (p.due, p.tie_break, process, NIL),
         }

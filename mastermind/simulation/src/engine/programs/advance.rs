@@ -7,7 +7,6 @@ use crate::engine::programs::run::Engine;
 use crate::events::NEVER;
 use crate::events::messages::{ANY_TAG, ANYBODY, Load, Message, NIL};
 use crate::events::tie_break::TieBreak;
-use crate::expression::Compiled;
 use crate::loggp::{MessagePart, Protocol, bytes_on_the_wire};
 use crate::program::{ANY, Mode, NOBODY, Operation, Region};
 use crate::scheduler::region;
@@ -90,8 +89,10 @@ impl Engine<'_> {
                     break self.processes[process as usize].processor;
                 }
                 Operation::Send { to, .. } => {
-                    if self.value_of(process, to) != NOBODY {
-                        let p = &self.processes[process as usize];
+                    let to = self.value_of(process, to);
+                    if to != NOBODY {
+                        let p = &mut self.processes[process as usize];
+                        p.peer = whole(to).unwrap_or(NIL);
                         break p.processor.max(p.sending);
                     }
                     at += 1;
@@ -203,10 +204,9 @@ impl Engine<'_> {
         } else {
             self.rank(process, element, "its sender", from)?
         };
-        let tag = if !collective && self.value_of(process, tag) == ANY {
-            ANY_TAG
-        } else {
-            self.tag(process, element, tag, *collective)?
+        let tag = match self.value_of(process, tag) {
+            ANY if !collective => ANY_TAG,
+            tag => self.tag(process, element, tag, *collective)?,
         };
         let p = &mut self.processes[process as usize];
         p.since = p.processor;
@@ -307,19 +307,25 @@ impl Engine<'_> {
             return Ok(NEVER);
         }
         let mut answer_ns = NEVER;
-        if let Some(work_ns) = self.work_of(process)? {
-            self.take(process, operation, work_ns, now);
-        } else if matches!(operation, Operation::Send { .. }) {
-            let (goes_on, answer) = self.send(process, operation, now)?;
-            answer_ns = answer;
-            if !goes_on {
-                return Ok(answer_ns);
+        match operation {
+            Operation::Send { .. } => {
+                let (goes_on, answer) = self.send(process, operation, now)?;
+                answer_ns = answer;
+                if !goes_on {
+                    return Ok(answer_ns);
+                }
             }
-        } else if let Operation::Receive { from, .. } = operation {
-            let from = self.value_of(process, from);
-            if !self.receive(process, from, operation, now, tie_break)? {
-                self.processes[process as usize].due = NEVER;
-                return Ok(NEVER);
+            Operation::Receive { from, .. } => {
+                let from = self.value_of(process, from);
+                if !self.receive(process, from, operation, now, tie_break)? {
+                    self.processes[process as usize].due = NEVER;
+                    return Ok(NEVER);
+                }
+            }
+            _ => {
+                if let Some(work_ns) = self.work_of(process)? {
+                    self.take(process, operation, work_ns, now);
+                }
             }
         }
         self.processes[process as usize].at += 1;
@@ -364,6 +370,7 @@ impl Engine<'_> {
     }
 
     /// Runs a parallel region: its time.
+    #[inline(never)]
     fn parallel(&mut self, process: u32, region: &Region) -> Result<u64, BoxedError> {
         let element = region.element;
         let threads = self.value_of(process, &region.threads);
@@ -438,13 +445,18 @@ impl Engine<'_> {
         else {
             return Ok((true, NEVER));
         };
-        let to = self.value_of(process, to);
-        let to = self.rank(process, *element, "its receiver", to)?;
+        let mut peer = self.processes[process as usize].peer;
+        if peer as usize >= self.processes.len() {
+            let to = self.value_of(process, to);
+            peer = self.rank(process, *element, "its receiver", to)?;
+        }
+        let to = peer;
         let bytes = self.value_of(process, bytes);
         if !(0.0..=1e15).contains(&bytes) {
             let value = ("its size", bytes, "0 to 1e15 bytes");
             return Err(self.value(process, *element, value));
         }
+        let tag = self.value_of(process, tag);
         let tag = self.tag(process, *element, tag, *collective)?;
         let bytes = bytes_on_the_wire((bytes + 0.5) as u64);
         let link = self.link(process, to);
@@ -493,8 +505,9 @@ impl Engine<'_> {
         what: &'static str,
         rank: f64,
     ) -> Result<u32, BoxedError> {
-        let whole = rank as u32;
-        if f64::from(whole) == rank && (whole as usize) < self.processes.len() {
+        if let Some(whole) = whole(rank)
+            && (whole as usize) < self.processes.len()
+        {
             return Ok(whole);
         }
         let most = self.processes.len() - 1;
@@ -508,10 +521,9 @@ impl Engine<'_> {
         &self,
         process: u32,
         element: u32,
-        tag: &Compiled,
+        tag: f64,
         collective: bool,
     ) -> Result<i32, BoxedError> {
-        let tag = self.value_of(process, tag);
         let whole = tag as i32;
         if collective || (f64::from(whole) == tag && whole >= 0) {
             return Ok(whole);
@@ -545,6 +557,13 @@ impl Engine<'_> {
             expected,
         })
     }
+}
+
+/// A number as a whole one, if it is one.
+#[inline]
+fn whole(number: f64) -> Option<u32> {
+    let whole = number as u32;
+    (f64::from(whole) == number).then_some(whole)
 }
 
 /// Calls that a wait of this mode counts: those of collectives count none.

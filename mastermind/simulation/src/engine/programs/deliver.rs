@@ -12,10 +12,27 @@ use crate::machine::Rendezvous;
 use crate::program::{Mode, Operation};
 
 impl Engine<'_> {
-    /// The message that a process takes next: when it can, its tie-break key, and which.
+    /// The message that a process takes next: when it can, and which.
     #[inline]
-    pub(crate) fn next_message(&mut self, process: u32) -> Option<(u64, TieBreak, u32)> {
+    pub(crate) fn next_message(&mut self, process: u32) -> Option<(u64, u32)> {
         self.empty_inbox(process);
+        let p = &self.processes[process as usize];
+        if p.waiting != [NIL; 2] {
+            return self.next_of_waiting(process);
+        }
+        if p.arrivals == NIL {
+            return None;
+        }
+        let message = self.pool.get(p.arrivals);
+        if message.at < p.free(message.load.part().has_bytes()) {
+            return self.next_of_waiting(process);
+        }
+        Some((message.at, p.arrivals))
+    }
+
+    /// The same, where one came before it can be taken.
+    #[inline(never)]
+    fn next_of_waiting(&mut self, process: u32) -> Option<(u64, u32)> {
         let p = &mut self.processes[process as usize];
         // What arrives before it can be taken waits, in the order of the tie-break keys.
         while p.arrivals != NIL {
@@ -30,27 +47,20 @@ impl Engine<'_> {
             *heap = self.pool.push(*heap, index, Order::TieBreak);
         }
         let [bytes, plain] = p.waiting;
-        let waiting = [(bytes, p.free(true)), (plain, p.free(false))];
         let mut first = None;
         if p.arrivals != NIL {
-            let message = self.pool.get(p.arrivals);
-            first = Some((message.at, message.tie_break, message.peer, p.arrivals));
+            first = Some((self.pool.get(p.arrivals).at, p.arrivals));
         }
-        for (index, at) in waiting {
-            if index == NIL {
-                continue;
-            }
-            let message = self.pool.get(index);
-            let found = (at, message.tie_break, message.peer, index);
-            let comes_before = |first: (u64, TieBreak, u32, u32)| {
-                let (key, other) = ((found.0, found.1, found.2), (first.0, first.1, first.2));
-                key < other || (key == other && self.pool.is_older(index, first.3))
+        for (index, at) in [(bytes, p.free(true)), (plain, p.free(false))] {
+            let comes_before = |first: (u64, u32)| {
+                at < first.0
+                    || (at == first.0 && self.pool.is_before(index, first.1, Order::TieBreak))
             };
-            if first.is_none_or(comes_before) {
-                first = Some(found);
+            if index != NIL && first.is_none_or(comes_before) {
+                first = Some((at, index));
             }
         }
-        first.map(|(at, tie_break, _, index)| (at, tie_break, index))
+        first
     }
 
     /// Whether another message of a process than the one that it takes at `now` could be taken as well.
@@ -122,19 +132,25 @@ impl Engine<'_> {
                 self.pool.release(index);
                 self.send_data(process, &message)
             }
-            MessagePart::Eager | MessagePart::RequestToSend => self.match_message(process, index),
+            MessagePart::Eager | MessagePart::RequestToSend => {
+                self.match_message(process, index, &message)
+            }
         }
     }
 
     /// An eager message or a request to send has arrived: gives it to its posted receive, or keeps it as unexpected.
-    fn match_message(&mut self, process: u32, index: u32) -> Result<(), BoxedError> {
-        let message = *self.pool.get(index);
+    fn match_message(
+        &mut self,
+        process: u32,
+        index: u32,
+        message: &Message,
+    ) -> Result<(), BoxedError> {
         let p = &mut self.processes[process as usize];
         let mut receive = NIL;
         let lines = &mut self.posted_lines;
         let in_line = lines
             .get_mut(process as usize)
-            .and_then(|line| line.take(&message));
+            .and_then(|line| line.take(message));
         if in_line.is_none() && p.posted != NIL {
             let long = &mut self.posted_index;
             receive = long.receive(&self.pool, process, p.posted, index);
@@ -148,7 +164,7 @@ impl Engine<'_> {
             let mode = self.pool.get(receive).load.receiver();
             self.pool.release(receive);
             mode
-        } else if p.wait_state == WaitState::Receive && fits((p.peer, p.tag), &message) {
+        } else if p.wait_state == WaitState::Receive && fits((p.peer, p.tag), message) {
             p.wait_state = WaitState::Data;
             Mode::Blocking
         } else {
@@ -159,10 +175,10 @@ impl Engine<'_> {
         };
         self.pool.release(index);
         if message.load.part() == MessagePart::RequestToSend {
-            self.answer_request(process, &message, mode, message.at, message.tie_break);
+            self.answer_request(process, message, mode, message.at, message.tie_break);
             return Ok(());
         }
-        self.received(process, mode, &message)
+        self.received(process, mode, message)
     }
 
     /// Answers a request to send: its receive is posted.

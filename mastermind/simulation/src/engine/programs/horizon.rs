@@ -135,15 +135,18 @@ impl Horizons {
     }
 
     /// Until when no message can come to a process that is not on its way already: the end of the
-    /// present window at least, which is given by its begin and end.
+    /// present window at least, which is given by its begin and end, and no more than that where it is not behind `next_ns`.
     ///
     /// The process's own messages may be answered earlier; the caller, who sends them, accounts for that.
     #[inline]
-    pub(crate) fn horizon(&self, process: u32, (begin, end): (u64, u64)) -> u64 {
+    pub(crate) fn horizon(&self, process: u32, (begin, end): (u64, u64), next_ns: u64) -> u64 {
         let mut first = NEVER;
         for (place, distance) in self.neighbours.senders.iter().enumerate() {
             let sender = self.further(process, *distance);
             first = first.min(self.next_send(sender, (place as u8, process), begin));
+            if first.saturating_add(self.lookahead_ns) <= next_ns {
+                return end;
+            }
         }
         let horizon = first.saturating_add(self.lookahead_ns);
         let horizon = horizon.min(begin + MAX_WINDOWS_AHEAD * (end - begin));

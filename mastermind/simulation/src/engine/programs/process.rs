@@ -51,7 +51,7 @@ pub(crate) struct Process {
     pub(crate) unexpected: u32,
     /// The last of the nonblocking receives that no message came for.
     pub(crate) posted: u32,
-    /// Whom its blocking receive is from.
+    /// Whom its blocking receive is from, or the send goes to that is due: [`NIL`] where that is no rank.
     pub(crate) peer: u32,
     /// Of which tag.
     pub(crate) tag: i32,

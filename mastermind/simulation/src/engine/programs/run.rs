@@ -69,7 +69,8 @@ pub fn simulate_with(
     } else {
         EngineChoice::Operations
     };
-    let engine = Engine::new(program, machine, choice, limits)?;
+    let operations = flattened(program);
+    let engine = Engine::new(program, &operations, machine, choice, limits)?;
     run(engine, &program.starts, progress)
 }
 
@@ -85,9 +86,18 @@ pub fn simulate_traced<'a>(
     trace: &'a mut dyn FnMut(Slice),
 ) -> Result<Outcome, SimulationError> {
     let choice = EngineChoice::Traced;
-    let mut engine = Engine::new(program, machine, choice, limits.of_clocks())?;
+    let operations = flattened(program);
+    let limits = limits.of_clocks();
+    let mut engine = Engine::new(program, &operations, machine, choice, limits)?;
     engine.trace = Some(trace);
     run(engine, &program.starts, progress)
+}
+
+/// The operations of a program, with its expressions as lists of steps.
+fn flattened(program: &Program) -> Vec<Operation> {
+    let mut operations = program.operations.clone();
+    operations.iter_mut().for_each(Operation::flatten);
+    operations
 }
 
 fn run(
@@ -198,6 +208,7 @@ pub(crate) struct Engine<'a> {
 impl<'a> Engine<'a> {
     fn new(
         program: &'a Program,
+        operations: &'a [Operation],
         machine: &'a Machine,
         choice: EngineChoice,
         limits: Limits,
@@ -226,7 +237,7 @@ impl<'a> Engine<'a> {
         Ok(Self {
             choice,
             limits,
-            operations: &program.operations,
+            operations,
             elements: &program.elements,
             structures: &program.structures,
             machine,
@@ -285,10 +296,14 @@ impl<'a> Engine<'a> {
     }
 
     #[inline]
+    fn slots_of(&self, process: u32) -> &[f64] {
+        &self.slots[process as usize * self.width..][..self.width]
+    }
+
+    #[inline]
     pub(crate) fn context(&self, process: u32) -> Context<'_> {
-        let base = process as usize * self.width;
         Context {
-            slots: &self.slots[base..base + self.width],
+            slots: self.slots_of(process),
             process: f64::from(process),
             thread: 0.0,
             threads: 1.0,
@@ -301,9 +316,14 @@ impl<'a> Engine<'a> {
     pub(crate) fn value_of(&self, process: u32, code: &Compiled) -> f64 {
         match code {
             Compiled::Constant(value) => *value,
-            Compiled::Slot(slot) => self.slots[process as usize * self.width + *slot as usize],
-            _ => code.evaluate(&self.context(process)),
+            Compiled::Flat(flat) => flat.evaluate(self.slots_of(process), f64::from(process)),
+            _ => self.variable_value_of(process, code),
         }
+    }
+
+    #[inline(never)]
+    fn variable_value_of(&self, process: u32, code: &Compiled) -> f64 {
+        code.evaluate(&self.context(process))
     }
 
     /// An element, or a loop or decision.
@@ -351,7 +371,7 @@ impl<'a> Engine<'a> {
     /// What is left when nothing goes on: messages that came to those that wait for others, or have ended.
     fn drain(&mut self) -> Result<(), BoxedError> {
         for process in 0..self.processes.len() as u32 {
-            while let Some((at, _, message)) = self.next_message(process) {
+            while let Some((at, message)) = self.next_message(process) {
                 self.events += 1;
                 Limits::check_clock(self.events, at)?;
                 self.handle_arrival(process, message)?;
@@ -371,17 +391,18 @@ impl<'a> Engine<'a> {
             let first = self.next_message(process);
             let p = &self.processes[process as usize];
             let (mut at, mut message, mut is_tie) = (p.due, NIL, false);
-            if let Some((comes, tie_break, index)) = first {
-                if comes < at || (comes == at && tie_break < p.tie_break) {
+            if let Some((comes, index)) = first {
+                let tie_break = || self.pool.get(index).tie_break;
+                if comes < at || (comes == at && tie_break() < p.tie_break) {
                     (at, message) = (comes, index);
                 } else {
-                    is_tie = comes == at && tie_break == p.tie_break;
+                    is_tie = comes == at && tie_break() == p.tie_break;
                 }
             }
             if at >= end {
                 if !is_horizon && at != NEVER {
                     is_horizon = true;
-                    end = self.horizon(process).min(answer_ns.max(window_end));
+                    end = self.horizon(process, at).min(answer_ns.max(window_end));
                     if let Some(horizons) = &mut self.horizons {
                         horizons.note_use(at < end);
                     }
@@ -403,12 +424,13 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// Until when no message can come to a process that has not been sent yet, where that is worth to look up.
+    /// Until when no message can come to a process that has not been sent yet, where that is worth to look up: where it
+    /// is behind its next event.
     #[inline]
-    fn horizon(&self, process: u32) -> u64 {
+    fn horizon(&self, process: u32, next_ns: u64) -> u64 {
         let window = (self.calendar.begin_ns(), self.calendar.end_ns());
         match &self.horizons {
-            Some(horizons) if horizons.is_useful() => horizons.horizon(process, window),
+            Some(horizons) if horizons.is_useful() => horizons.horizon(process, window, next_ns),
             _ => window.1,
         }
     }

@@ -72,14 +72,17 @@ impl Engine<'_> {
     /// Puts what came since the last visit into the heap of arrivals.
     #[inline]
     pub(crate) fn empty_inbox(&mut self, process: u32) {
-        let Some(mailboxes) = &mut self.mailboxes else {
-            return;
-        };
-        let mut index = mailboxes.inboxes[process as usize];
-        if index == NIL {
-            return;
+        if let Some(mailboxes) = &mut self.mailboxes {
+            let inbox = &mut mailboxes.inboxes[process as usize];
+            if *inbox != NIL {
+                let first = std::mem::replace(inbox, NIL);
+                self.add_arrivals(process, first);
+            }
         }
-        mailboxes.inboxes[process as usize] = NIL;
+    }
+
+    #[inline(never)]
+    fn add_arrivals(&mut self, process: u32, mut index: u32) {
         let p = &mut self.processes[process as usize];
         let mut n_present = 0;
         while index != NIL {

@@ -77,7 +77,7 @@ impl EagerState<'_> {
                     break;
                 }
                 let window = (self.calendar.begin_ns(), window_end);
-                end = self.horizons.horizon(view.process, window);
+                end = self.horizons.horizon(view.process, window, 0);
                 end = end.min(answer_ns.max(window_end));
                 is_horizon = true;
                 continue;
