@@ -80,20 +80,21 @@ fn source(functions: &[Function<'_>]) -> Result<String, std::fmt::Error> {
         writeln!(text, "    c\"{name}\",")?;
     }
     writeln!(text, "];")?;
+    let mut targets = String::new();
+    let mut signatures = String::new();
+    for (name, language, words, error) in functions.iter().flat_map(entries) {
+        let profiling = profiling(&name);
+        writeln!(targets, "    Target::new(c\"{profiling}\", c\"{name}\"),")?;
+        writeln!(
+            signatures,
+            "    Signature {{ language: Language::{language}, n_words: {words}, error: {error} }},"
+        )?;
+    }
     writeln!(
         text,
-        "pub(crate) static ENTRIES: [Entry; 3 * N_FUNCTIONS] = ["
+        "pub(crate) static TARGETS: [Target; 3 * N_FUNCTIONS] = [\n{targets}];\n\
+         pub(crate) static SIGNATURES: [Signature; 3 * N_FUNCTIONS] = [\n{signatures}];"
     )?;
-    for function in functions {
-        for (name, language, words, error) in entries(function) {
-            writeln!(
-                text,
-                "    Entry::new(c\"{}\", c\"{name}\", Language::{language}, {words}, {error}),",
-                profiling(&name)
-            )?;
-        }
-    }
-    writeln!(text, "];")?;
     for (index, function) in functions.iter().enumerate() {
         for (place, entry) in entries(function).iter().enumerate() {
             wrapper(&mut text, index, 3 * index + place, entry)?;
@@ -150,7 +151,7 @@ fn wrapper(
         text,
         "\nentry!({name}, timed_{code}, {code});\n\
          unsafe extern \"C-unwind\" fn timed_{code}({typed}) -> usize {{\n    \
-             let target = ENTRIES[{code}].target.address();\n    \
+             let target = TARGETS[{code}].address();\n    \
              // SAFETY: the target is the function that this one stands for, with the caller's own words.\n    \
              let target: unsafe extern \"C-unwind\" fn({types}) -> usize = unsafe {{ std::mem::transmute(target) }};\n    \
              let call = Call::begin({index});\n    \

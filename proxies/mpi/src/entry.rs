@@ -5,48 +5,31 @@
 //!               je  timed_n
 //!               mov eax, n             else all of them go one way
 //!               jmp record             keeps the six registers, with room for the other words behind them
-//!                 call event::enter    gets where these, the caller's stack and the return address are
+//!                 call event::ENTER[n] gets where these, the caller's stack and the return address are
 //! ```
 //!
 //! No function in Rust can tell where it returns to, which is the call site, so these two are in assembler.
 
 use std::arch::naked_asm;
-use std::ffi::CStr;
 
 use crate::event;
 use crate::message::{Language, MAX_WORDS};
-use crate::target::Target;
 
-/// What is known of an exported function.
-pub(crate) struct Entry {
-    pub(crate) target: Target,
+/// How an exported function is called.
+pub(crate) struct Signature {
     pub(crate) language: Language,
     /// Number of words of its arguments.
     pub(crate) n_words: u8,
     /// Place of the error code's address among them; none in C.
-    error: u8,
+    pub(crate) error: u8,
 }
 
-impl Entry {
-    pub(crate) const fn new(
-        profiling: &'static CStr,
-        plain: &'static CStr,
-        language: Language,
-        n_words: u8,
-        error: u8,
-    ) -> Self {
-        Self {
-            target: Target::new(profiling, plain),
-            language,
-            n_words,
-            error,
-        }
-    }
-
+impl Signature {
     /// Whether a call has failed.
     ///
     /// # Safety
     /// The result and the words are those of a call of this function that has returned.
+    #[inline(always)]
     pub(crate) unsafe fn has_failed(&self, result: usize, words: &[usize]) -> bool {
         match words.get(usize::from(self.error)) {
             // SAFETY: required of the caller.
@@ -87,7 +70,7 @@ macro_rules! entry {
 }
 pub(crate) use entry;
 
-/// Passes a call on to [`event::enter`]: the number of its entry is in `eax`, all else is as the caller left it.
+/// Passes a call on to what [`event::ENTER`] has for its entry: the number of its entry is in `eax`, all else is as the caller left it.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C-unwind" fn record() {
     naked_asm!(
@@ -104,16 +87,17 @@ pub(crate) unsafe extern "C-unwind" fn record() {
         "mov [rsp + 24], rcx",
         "mov [rsp + 32], r8",
         "mov [rsp + 40], r9",
+        "lea r10, [rip + {enter}]",
         "mov edi, eax",
         "mov rsi, rsp",
         "lea rdx, [rbp + 16]",
         "mov rcx, [rbp + 8]",
-        "call {enter}",
+        "call [r10 + rax * 8]",
         "leave",
         ".cfi_def_cfa rsp, 8",
         "ret",
         ".cfi_endproc",
-        enter = sym event::enter,
+        enter = sym event::ENTER,
         room = const size_of::<usize>() * MAX_WORDS,
     )
 }

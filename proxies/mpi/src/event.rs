@@ -1,8 +1,8 @@
 //! A record for each call of MPI, for those who ask for it.
 
-use std::ffi::c_void;
-use std::ptr;
+use std::ffi::{CStr, c_void};
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::{array, ptr};
 
 use cca_abi::recording::{MPI_EVENT_PARAMETERS, ProxyMethod, Recorder, Recording};
 
@@ -16,11 +16,11 @@ use crate::request::{Requests, Role, after_one, one_before};
 use crate::stack;
 use crate::status::{OwnStatus, OwnStatuses};
 use crate::wrappers::{
-    COMPLETED, ENTRIES, EXCHANGED, HANDLES, MESSAGES, N_FUNCTIONS, N_METHODS, ROLES,
-    STARTED_RECEIVE, STARTED_SEND,
+    COMPLETED, EXCHANGED, HANDLES, MESSAGES, N_FUNCTIONS, N_METHODS, NAMES, ROLES, SIGNATURES,
+    STARTED_RECEIVE, STARTED_SEND, TARGETS,
 };
 
-/// Whether calls go through [`enter`]: 0 if none is recorded; the exported functions look here (`entry.rs`).
+/// Whether calls go through [`ENTER`]: 0 if none is recorded; the exported functions look here (`entry.rs`).
 pub(crate) static STATE: AtomicU8 = AtomicU8::new(UNDECIDED);
 /// Nobody has said so far; the first call decides.
 const UNDECIDED: u8 = 4;
@@ -41,6 +41,8 @@ const N_REGISTERS: usize = 6;
 /// Most words of most functions: the point-to-point ones, and the reductions.
 const N_FEW_WORDS: usize = 8;
 
+/// A function of [`N_REGISTERS`] words.
+type OfRegisters = unsafe extern "C-unwind" fn(usize, usize, usize, usize, usize, usize) -> usize;
 /// A function of [`N_FEW_WORDS`].
 type FewWords =
     unsafe extern "C-unwind" fn(usize, usize, usize, usize, usize, usize, usize, usize) -> usize;
@@ -92,7 +94,7 @@ pub(crate) fn record(ids: &[u32], n_sites: u32) -> bool {
     all
 }
 
-/// Has calls go through [`enter`] from now on, which says where ranks meet, or no longer for that.
+/// Has calls go through [`ENTER`] from now on, which says where ranks meet, or no longer for that.
 pub(crate) fn tell_meetings(are_told: bool) {
     change(|before| match are_told {
         true => before | MEETING,
@@ -113,10 +115,9 @@ fn change(by: impl Fn(u8) -> u8) -> u8 {
     by(changed.unwrap_or_else(|state| state))
 }
 
-/// A call that has come in.
-struct Entered<'a> {
-    function: usize,
-    /// Place in [`ENTRIES`].
+/// A call of this kind, or of this entry, that has come in.
+struct Entered<'a, const KIND: u8, const ENTRY: usize> {
+    /// Place of its entry.
     code: usize,
     state: &'a ThreadState,
     words: &'a mut [usize; MAX_WORDS],
@@ -148,41 +149,78 @@ static KINDS: [u8; N_FUNCTIONS] = {
 
 /// Makes a call and records it.
 ///
-/// # Safety
-/// The code is the place in [`ENTRIES`] of a function that was called with the first words, those in registers, and these on the stack;
-/// for the other words there is room.
-pub(crate) unsafe extern "C-unwind" fn enter(
+/// It gets the place of the call's entry; its words, of which the first ones, those in registers, are there, and for the others there is
+/// room; where the others are on the stack; and the address that the call returns to.
+type Enter = unsafe extern "C-unwind" fn(
     code: u32,
     words: *mut [usize; MAX_WORDS],
     stack: *const usize,
     site: usize,
-) -> usize {
-    let function = code / 3;
-    // SAFETY: required of the caller.
-    unsafe {
-        match KINDS[function as usize] {
-            BY_ARGUMENTS => enter_as::<BY_ARGUMENTS>(code, words, stack, site, function),
-            OF_ONE => enter_as::<OF_ONE>(code, words, stack, site, function),
-            _ => enter_as::<ANY>(code, words, stack, site, function),
-        }
+) -> usize;
+
+/// What makes the calls of each entry.
+pub(crate) static ENTER: [Enter; 3 * N_FUNCTIONS] = {
+    let mut enter = [enter_as::<ANY, ANY_ENTRY> as Enter; 3 * N_FUNCTIONS];
+    let mut code = 0;
+    while code < 3 * N_FUNCTIONS {
+        enter[code] = match KINDS[code / 3] {
+            BY_ARGUMENTS => enter_as::<BY_ARGUMENTS, ANY_ENTRY>,
+            OF_ONE => enter_as::<OF_ONE, ANY_ENTRY>,
+            _ => enter_as::<ANY, ANY_ENTRY>,
+        };
+        code += 1;
     }
+    // Those that programs in C call most.
+    macro_rules! each_by_itself {
+        ($($name:literal)*) => {$(
+            enter[3 * place_of($name)] = enter_as::<{ KINDS[place_of($name)] }, { 3 * place_of($name) }>;
+        )*};
+    }
+    each_by_itself! {
+        c"MPI_Send" c"MPI_Recv" c"MPI_Isend" c"MPI_Irecv" c"MPI_Wait"
+        c"MPI_Barrier" c"MPI_Bcast" c"MPI_Reduce" c"MPI_Allreduce"
+    }
+    enter
+};
+
+/// In place of an entry: any of its kind.
+const ANY_ENTRY: usize = usize::MAX;
+
+/// The place of a function in [`NAMES`].
+const fn place_of(name: &CStr) -> usize {
+    let mut place = 0;
+    while place < N_FUNCTIONS {
+        if is_same(NAMES[place].to_bytes(), name.to_bytes()) {
+            return place;
+        }
+        place += 1;
+    }
+    panic!("there is such a function")
 }
 
-/// As [`enter`], for functions of one kind: the compiler finds registers for each that it did not find for all.
+const fn is_same(a: &[u8], b: &[u8]) -> bool {
+    let mut place = 0;
+    while place < a.len() && place < b.len() && a[place] == b[place] {
+        place += 1;
+    }
+    place == a.len() && place == b.len()
+}
+
+/// An [`Enter`] for calls of one kind, or of one entry, whose arguments the compiler then knows.
 ///
 /// # Safety
-/// As for [`enter`], of a function of that kind.
-#[inline(never)]
-unsafe extern "C-unwind" fn enter_as<const KIND: u8>(
+/// As [`Enter`] says, of that entry, or one of a function of that kind.
+unsafe extern "C-unwind" fn enter_as<const KIND: u8, const ENTRY: usize>(
     code: u32,
     words: *mut [usize; MAX_WORDS],
     stack: *const usize,
     site: usize,
-    function: u32,
 ) -> usize {
-    let code = code as usize;
-    let entry = &ENTRIES[code];
-    let n_words = usize::from(entry.n_words);
+    let code = match ENTRY {
+        ANY_ENTRY => code as usize,
+        entry => entry,
+    };
+    let n_words = usize::from(SIGNATURES[code].n_words);
     // SAFETY: it lives until the thread has ended.
     let state = unsafe { &*thread_state() };
     // SAFETY: required of the caller; a function has no more words than there is room for (`build.rs` counts them).
@@ -194,8 +232,7 @@ unsafe extern "C-unwind" fn enter_as<const KIND: u8>(
         }
         &mut *words
     };
-    let mut entered = Entered {
-        function: function as usize,
+    let mut entered = Entered::<KIND, ENTRY> {
         code,
         state,
         words,
@@ -203,7 +240,7 @@ unsafe extern "C-unwind" fn enter_as<const KIND: u8>(
         site,
     };
     // The first call of all is what starts a recording.
-    entered.target = entry.target.address();
+    entered.target = TARGETS[code].address();
     let recorded = match STATE.load(Ordering::Acquire) {
         undecided if undecided & UNDECIDED != 0 => decide(),
         decided => decided,
@@ -213,24 +250,24 @@ unsafe extern "C-unwind" fn enter_as<const KIND: u8>(
     // SAFETY: the words are those of the call.
     unsafe {
         if KIND == ANY {
-            HANDLES[entered.function].before(entered.arguments());
+            HANDLES[entered.function()].before(entered.arguments());
         }
         let (result, has_failed) = match recorder {
             Some(recorder) if recorded & WITH_SITES != 0 => {
                 if recorded & WITH_STACKS != 0 {
                     entered.site = stack::number(site);
                 }
-                entered.record_as::<N_WITH_SITE, KIND>(recorder)
+                entered.record::<N_WITH_SITE>(recorder)
             }
-            Some(recorder) => entered.record_as::<N_WITHOUT, KIND>(recorder),
+            Some(recorder) => entered.record::<N_WITHOUT>(recorder),
             None => entered.pass_on(),
         };
         if !has_failed {
             if KIND == ANY {
-                HANDLES[entered.function].after(entered.arguments());
+                HANDLES[entered.function()].after(entered.arguments());
             }
             if recorded & MEETING != 0 && state.is_outermost() {
-                meeting::returned(state, entered.function, entered.arguments());
+                meeting::returned(state, entered.function(), entered.arguments());
             }
         }
         result
@@ -253,10 +290,26 @@ fn record_parts<const N: usize>(
     }
 }
 
-impl Entered<'_> {
+impl<const KIND: u8, const ENTRY: usize> Entered<'_, KIND, ENTRY> {
+    /// Place of its entry.
+    #[inline(always)]
+    fn code(&self) -> usize {
+        match ENTRY {
+            ANY_ENTRY => self.code,
+            entry => entry,
+        }
+    }
+
+    /// Place of its function.
+    #[inline(always)]
+    fn function(&self) -> usize {
+        self.code() / 3
+    }
+
+    #[inline(always)]
     fn arguments(&self) -> Arguments<'_> {
         Arguments {
-            language: ENTRIES[self.code].language,
+            language: SIGNATURES[self.code()].language,
             words: self.words,
         }
     }
@@ -267,7 +320,7 @@ impl Entered<'_> {
     /// As for [`Entered::pass_on`].
     #[inline(always)]
     unsafe fn read(&self) -> Moved {
-        match &MESSAGES[self.function] {
+        match &MESSAGES[self.function()] {
             // SAFETY: required of the caller.
             Some(message) => unsafe { message.read(self.arguments(), &self.state.recent) },
             None => Moved::NOTHING,
@@ -282,7 +335,7 @@ impl Entered<'_> {
     /// # Safety
     /// The words are those of the call.
     unsafe fn pass_on(&self) -> (usize, bool) {
-        let call = self.state.begin(self.function as u32, now);
+        let call = self.state.begin(self.function() as u32, now);
         // SAFETY: required of the caller.
         let (result, has_failed) = unsafe { self.forward() };
         if has_failed {
@@ -296,10 +349,7 @@ impl Entered<'_> {
     /// # Safety
     /// As for [`Entered::pass_on`].
     #[inline(always)]
-    unsafe fn record_as<const N: usize, const KIND: u8>(
-        &mut self,
-        recorder: &Recorder,
-    ) -> (usize, bool) {
+    unsafe fn record<const N: usize>(&mut self, recorder: &Recorder) -> (usize, bool) {
         // SAFETY: required of the caller.
         unsafe {
             match KIND {
@@ -318,12 +368,14 @@ impl Entered<'_> {
     unsafe fn record_by_arguments<const N: usize>(&self, recorder: &Recorder) -> (usize, bool) {
         // SAFETY: the caller's own arguments.
         let words = unsafe { self.read() }.words(self.site);
-        let recording = Recording::<N>::begin(recorder, &METHODS[self.function], || words);
+        let recording = Recording::<N>::begin(recorder, &METHODS[self.function()], || words);
         let Some(recording) = recording else {
             // SAFETY: required of the caller.
             return unsafe { self.pass_on() };
         };
-        let call = self.state.begin(self.function as u32, || recording.start());
+        let call = self
+            .state
+            .begin(self.function() as u32, || recording.start());
         // SAFETY: required of the caller.
         let (result, has_failed) = unsafe { self.forward() };
         if has_failed {
@@ -340,21 +392,23 @@ impl Entered<'_> {
     /// As for [`Entered::pass_on`].
     #[inline(always)]
     unsafe fn record_one<const N: usize>(&mut self, recorder: &Recorder) -> (usize, bool) {
-        let role = ROLES[self.function];
+        let role = ROLES[self.function()];
         // SAFETY: the caller's own arguments.
         let (one, mut moved) = unsafe { (one_before(role, self.arguments()), self.read()) };
         let words = moved.words(self.site);
-        let recording = Recording::<N>::begin(recorder, &METHODS[self.function], || words);
+        let recording = Recording::<N>::begin(recorder, &METHODS[self.function()], || words);
         let Some(recording) = recording else {
             // SAFETY: required of the caller.
             return unsafe { self.pass_on() };
         };
         let mut status = OwnStatus::new();
         if let Some(at) = role.status() {
-            let language = ENTRIES[self.code].language;
+            let language = SIGNATURES[self.code()].language;
             status.take_place_of(&mut self.words[at], language);
         }
-        let call = self.state.begin(self.function as u32, || recording.start());
+        let call = self
+            .state
+            .begin(self.function() as u32, || recording.start());
         // SAFETY: required of the caller; the status lives until it was read.
         let (result, has_failed) = unsafe { self.forward() };
         if has_failed {
@@ -375,14 +429,14 @@ impl Entered<'_> {
     /// As for [`Entered::pass_on`].
     #[inline(always)]
     unsafe fn record_any<const N: usize>(&mut self, recorder: &Recorder) -> (usize, bool) {
-        let (role, site, state) = (ROLES[self.function], self.site, self.state);
+        let (role, site, state) = (ROLES[self.function()], self.site, self.state);
         let (mut moved, mut requests) = (Moved::NOTHING, Requests::default());
-        let recording = Recording::<N>::begin(recorder, &METHODS[self.function], || {
+        let recording = Recording::<N>::begin(recorder, &METHODS[self.function()], || {
             let arguments = self.arguments();
             // SAFETY: the caller's own arguments.
             unsafe {
                 requests.read(role, arguments);
-                moved = match (role, &MESSAGES[self.function]) {
+                moved = match (role, &MESSAGES[self.function()]) {
                     (Role::StartsOne | Role::StartsAll, _) => requests.to_be_started(role),
                     (_, Some(message)) => message.read(arguments, &state.recent),
                     _ => Moved::NOTHING,
@@ -396,10 +450,10 @@ impl Entered<'_> {
         };
         let mut statuses = OwnStatuses::new();
         if let Some((at, n)) = requests.statuses(role) {
-            let language = ENTRIES[self.code].language;
+            let language = SIGNATURES[self.code()].language;
             statuses.take_place_of(&mut self.words[at], language, n);
         }
-        let call = state.begin(self.function as u32, || recording.start());
+        let call = state.begin(self.function() as u32, || recording.start());
         // SAFETY: required of the caller; the statuses live until they were read.
         let (result, has_failed) = unsafe { self.forward() };
         if has_failed {
@@ -421,7 +475,7 @@ impl Entered<'_> {
     #[inline(always)]
     fn record_parts<const N: usize>(&self, recorder: &Recorder, requests: &Requests) {
         let site = self.site;
-        match ROLES[self.function] {
+        match ROLES[self.function()] {
             role @ (Role::StartsOne | Role::StartsAll) => {
                 let started = requests.started(role).into_iter();
                 let parts = started.map(|(is_receive, moved)| match is_receive {
@@ -446,20 +500,32 @@ impl Entered<'_> {
     /// As for [`Entered::pass_on`].
     #[inline(always)]
     unsafe fn forward(&self) -> (usize, bool) {
-        let entry = &ENTRIES[self.code];
+        let signature = &SIGNATURES[self.code()];
         // SAFETY: required of the caller; words beyond the arguments are passed on that nobody reads, and the caller takes them away
         // again.
         unsafe {
-            let result = if usize::from(entry.n_words) <= N_FEW_WORDS {
-                let [a, b, c, d, e, f, g, h, ..] = *self.words;
-                let target: FewWords = std::mem::transmute(self.target);
-                target(a, b, c, d, e, f, g, h)
-            } else {
-                let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = *self.words;
-                let target: ManyWords = std::mem::transmute(self.target);
-                target(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p)
+            let in_registers = |place: usize| self.words[place];
+            // As in `enter_as`: each as it was stored.
+            let on_stack = |place: usize| ptr::from_ref(&self.words[place]).read_volatile();
+            let [a, b, c, d, e, f] = array::from_fn(in_registers);
+            let result = match usize::from(signature.n_words) {
+                // Where the compiler does not know it, two more words cost less than the question.
+                ..=N_REGISTERS if ENTRY != ANY_ENTRY => {
+                    let target: OfRegisters = std::mem::transmute(self.target);
+                    target(a, b, c, d, e, f)
+                }
+                ..=N_FEW_WORDS => {
+                    let target: FewWords = std::mem::transmute(self.target);
+                    target(a, b, c, d, e, f, on_stack(6), on_stack(7))
+                }
+                _ => {
+                    let [g, h, i, j, k, l, m, n, o, p] =
+                        array::from_fn(|place| on_stack(N_REGISTERS + place));
+                    let target: ManyWords = std::mem::transmute(self.target);
+                    target(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p)
+                }
             };
-            (result, entry.has_failed(result, self.words))
+            (result, signature.has_failed(result, self.words))
         }
     }
 }

@@ -6,6 +6,7 @@
 use std::ffi::c_void;
 use std::mem;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::facts;
 use crate::message::{Arguments, Language};
@@ -80,9 +81,29 @@ pub(crate) fn predefined() -> &'static Predefined {
 }
 
 /// Whether the MPI of this process is Open MPI.
-#[inline]
+#[inline(always)]
 pub(crate) fn is_open_mpi() -> bool {
-    predefined().is_open_mpi
+    match FAMILY.load(Ordering::Relaxed) {
+        UNKNOWN => find_family() == OPEN_MPI,
+        family => family == OPEN_MPI,
+    }
+}
+
+/// [`Predefined::is_open_mpi`] in a byte, which each recorded call asks for several times.
+static FAMILY: AtomicU8 = AtomicU8::new(UNKNOWN);
+const UNKNOWN: u8 = 0;
+const MPICH: u8 = 1;
+const OPEN_MPI: u8 = 2;
+
+#[cold]
+#[inline(never)]
+fn find_family() -> u8 {
+    let family = match predefined().is_open_mpi {
+        true => OPEN_MPI,
+        false => MPICH,
+    };
+    FAMILY.store(family, Ordering::Relaxed);
+    family
 }
 
 /// From the handle in Fortran to that in C.
