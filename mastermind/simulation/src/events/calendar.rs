@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 
 use super::huge_pages::vec_of;
 use super::occupied::OccupiedBuckets;
+use super::prefetch::prefetch;
 
 /// Buckets of the ring.
 pub(crate) const BUCKETS: usize = 2048;
@@ -166,6 +167,12 @@ impl Calendar {
         let next = self.chunks.get(chunk.next as usize)?;
         let after = after - n;
         (after < next.n as usize).then(|| next.processes[next.n as usize - 1 - after])
+    }
+
+    /// Prefetches what is kept of a process.
+    #[inline]
+    pub(crate) fn prefetch(&self, process: u32) {
+        prefetch(&self.windows[process as usize]);
     }
 
     /// Goes on to the next window with an entry, or to that of `by_ns` where it is earlier.

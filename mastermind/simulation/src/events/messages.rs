@@ -1,6 +1,7 @@
 //! The message pool: messages on their way, unexpected messages, and posted receives.
 
 use crate::events::huge_pages::reserve;
+use crate::events::prefetch::prefetch;
 use crate::events::tie_break::TieBreak;
 use crate::loggp::MessagePart;
 use crate::program::{ANY, Mode};
@@ -130,6 +131,11 @@ impl MessagePool {
             self.free = node.next;
             *node = message;
             self.numbers[index as usize] = self.added;
+            // The next one is where few others are: it is asked for before it is needed.
+            self.nodes
+                .get(self.free as usize)
+                .into_iter()
+                .for_each(prefetch);
             return index;
         }
         if self.nodes.len() == self.nodes.capacity() {

@@ -79,36 +79,47 @@ impl FlatExpression {
     }
 }
 
+impl Function {
+    /// The value, where `operand` gives the operand of a place.
+    #[inline]
+    fn apply(self, operand: impl Fn(usize) -> f64) -> f64 {
+        let (a, b) = (operand(0), operand(1));
+        match self {
+            Self::Binary(Binary::Add) => a + b,
+            Self::Binary(Binary::Subtract) => a - b,
+            Self::Binary(Binary::Modulo) => modulo(a, b),
+            Self::Binary(operator) => operator.apply(a, b),
+            Self::Builtin(builtin) => builtin.apply(a, b),
+            Self::Minus => -a,
+            Self::Not => f64::from(u8::from(a == 0.0)),
+            Self::Choice if a != 0.0 => b,
+            Self::Choice => operand(2),
+        }
+    }
+}
+
+#[inline]
+fn value(registers: &[f64; REGISTERS], slots: &[f64], operand: u8) -> f64 {
+    if operand & SLOT == 0 {
+        registers[usize::from(operand) % REGISTERS]
+    } else {
+        slots[usize::from(operand & !SLOT)]
+    }
+}
+
 impl Steps {
     fn evaluate(&self, slots: &[f64], process: f64) -> f64 {
+        if let [(function, operands)] = self.steps[..] {
+            return function.apply(|place| match operands[place] {
+                RANK => process,
+                operand => value(&self.registers, slots, operand),
+            });
+        }
         let mut registers = self.registers;
         registers[usize::from(RANK)] = process;
         let mut last = 0.0;
         for ((function, operands), place) in self.steps.iter().zip(self.first..) {
-            let value = |operand: u8| {
-                if operand & SLOT == 0 {
-                    registers[usize::from(operand) % REGISTERS]
-                } else {
-                    slots[usize::from(operand & !SLOT)]
-                }
-            };
-            let (a, b) = (value(operands[0]), value(operands[1]));
-            last = match function {
-                Function::Binary(Binary::Add) => a + b,
-                Function::Binary(Binary::Subtract) => a - b,
-                Function::Binary(Binary::Modulo) => modulo(a, b),
-                Function::Binary(operator) => operator.apply(a, b),
-                Function::Builtin(builtin) => builtin.apply(a, b),
-                Function::Minus => -a,
-                Function::Not => f64::from(u8::from(a == 0.0)),
-                Function::Choice => {
-                    if a != 0.0 {
-                        b
-                    } else {
-                        value(operands[2])
-                    }
-                }
-            };
+            last = function.apply(|place| value(&registers, slots, operands[place]));
             registers[place % REGISTERS] = last;
         }
         last
@@ -192,6 +203,8 @@ mod tests {
             "(process + 3) % 8",
             "(process - x) % 8",
             "(process - 3) % 8",
+            "x * 2",
+            "process < y",
             "-x * y + 2",
             "x < y && !(y >= 3) || x == 4 ? xor(process, 5) : -1",
             "x + y < 8 ? (process + y) % 8 : x != 2 ? min(x, y) / 2 : max(x, y)",

@@ -5,33 +5,54 @@ use crate::engine::programs::run::Engine;
 use crate::events::messages::NIL;
 use crate::events::prefetch::{prefetch, prefetch_all};
 
-/// How many visits ahead the state of a process is fetched, and how many the messages that it names.
-const STATE_AHEAD: usize = 4;
-const MESSAGES_AHEAD: usize = 1;
+/// How many visits ahead the state of a process is fetched, how many the messages that it names, and how many the message behind
+/// the first that came.
+const STATE_AHEAD: usize = 5;
+const MESSAGES_AHEAD: usize = 2;
+const NEXT_AHEAD: usize = 1;
 
 impl Engine<'_> {
     /// Prefetches the state of the processes to be visited after the present one.
     #[inline]
     pub(crate) fn prefetch(&self) {
         if let Some(later) = self.calendar.upcoming(STATE_AHEAD) {
-            self.prefetch_state(later as usize);
+            self.prefetch_state(later);
         }
         if let Some(next) = self.calendar.upcoming(MESSAGES_AHEAD) {
-            let inbox = self
-                .mailboxes
-                .as_ref()
-                .map_or(NIL, |boxes| boxes.inbox(next));
             let p = &self.processes[next as usize];
-            for index in [inbox, p.arrivals, p.waiting[0], p.unexpected] {
+            for index in [self.inbox(next), p.arrivals, p.waiting[0], p.unexpected] {
                 if index != NIL {
                     prefetch(self.pool.get(index));
+                }
+            }
+        }
+        if let Some(next) = self.calendar.upcoming(NEXT_AHEAD) {
+            let inbox = self.inbox(next);
+            if inbox != NIL {
+                let behind = self.pool.get(inbox).next;
+                if behind != NIL {
+                    prefetch(self.pool.get(behind));
                 }
             }
         }
     }
 
     #[inline]
-    fn prefetch_state(&self, process: usize) {
+    fn inbox(&self, process: u32) -> u32 {
+        let mailboxes = self.mailboxes.as_ref();
+        mailboxes.map_or(NIL, |mailboxes| mailboxes.inbox(process))
+    }
+
+    #[inline]
+    fn prefetch_state(&self, process: u32) {
+        self.calendar.prefetch(process);
+        if let Some(mailboxes) = &self.mailboxes {
+            mailboxes.prefetch(process);
+        }
+        if let Some(horizons) = &self.horizons {
+            horizons.prefetch(process);
+        }
+        let process = process as usize;
         let state = &self.processes[process];
         prefetch(state);
         prefetch(&state.unexpected);

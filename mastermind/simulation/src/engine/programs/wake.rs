@@ -16,6 +16,7 @@ use crate::events::NEVER;
 use crate::events::heap::Order;
 use crate::events::huge_pages::vec_of;
 use crate::events::messages::{ANYBODY, Message, NIL};
+use crate::events::prefetch::prefetch;
 use crate::loggp::MessagePart;
 use crate::program::{Mode, Operation};
 
@@ -60,6 +61,13 @@ impl Mailboxes {
     #[inline]
     pub(crate) fn inbox(&self, process: u32) -> u32 {
         self.inboxes[process as usize]
+    }
+
+    /// Prefetches what is kept of a process.
+    #[inline]
+    pub(crate) fn prefetch(&self, process: u32) {
+        prefetch(&self.inboxes[process as usize]);
+        prefetch(&self.wakes[process as usize]);
     }
 
     /// Bytes of memory.
