@@ -11,10 +11,16 @@ const STATE_AHEAD: usize = 5;
 const MESSAGES_AHEAD: usize = 2;
 const NEXT_AHEAD: usize = 1;
 
+/// Fewer processes than these lie in the caches as they are.
+const MIN_PROCESSES: usize = 2048;
+
 impl Engine<'_> {
     /// Prefetches the state of the processes to be visited after the present one.
     #[inline]
     pub(crate) fn prefetch(&self) {
+        if self.processes.len() < MIN_PROCESSES {
+            return;
+        }
         if let Some(later) = self.calendar.upcoming(STATE_AHEAD) {
             self.prefetch_state(later);
         }
