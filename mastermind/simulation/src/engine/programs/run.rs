@@ -316,14 +316,16 @@ impl<'a> Engine<'a> {
     pub(crate) fn value_of(&self, process: u32, code: &Compiled) -> f64 {
         match code {
             Compiled::Constant(value) => *value,
-            Compiled::Flat(flat) => flat.evaluate(self.slots_of(process), f64::from(process)),
             _ => self.variable_value_of(process, code),
         }
     }
 
     #[inline(never)]
     fn variable_value_of(&self, process: u32, code: &Compiled) -> f64 {
-        code.evaluate(&self.context(process))
+        match code {
+            Compiled::Flat(flat) => flat.evaluate(self.slots_of(process), f64::from(process)),
+            _ => code.evaluate(&self.context(process)),
+        }
     }
 
     /// An element, or a loop or decision.
