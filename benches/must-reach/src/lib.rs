@@ -248,6 +248,44 @@ impl Figure {
     }
 }
 
+/// A round is undisturbed if no row of plain calls takes longer in it than this times its shortest.
+const UNDISTURBED: f64 = 1.1;
+
+/// The rounds in which plain calls took what they take at best.
+///
+/// On a virtual machine another tenant may have the other hardware thread of the core for a while, for seconds at a time. Plain
+/// instructions then take half as long again, and nothing that the system counts tells of it.
+///
+/// # Arguments
+/// * `rounds` - what each row took in each of them
+/// * `plain` - for each call without what is measured, the rows of it: the same call at several moments
+pub fn undisturbed<const N: usize>(rounds: &[[f64; N]], plain: &[&[usize]]) -> Vec<[f64; N]> {
+    let shortest = |rows: &[usize]| {
+        let values = rounds
+            .iter()
+            .flat_map(|round| rows.iter().map(|row| round[*row]));
+        values.fold(f64::MAX, f64::min)
+    };
+    let limits: Vec<f64> = plain
+        .iter()
+        .map(|rows| UNDISTURBED * shortest(rows))
+        .collect();
+    let is_undisturbed = |round: &&[f64; N]| {
+        let mut calls = plain.iter().zip(&limits);
+        calls.all(|(rows, limit)| rows.iter().all(|row| round[*row] <= *limit))
+    };
+    rounds.iter().filter(is_undisturbed).copied().collect()
+}
+
+/// The median of each row over rounds; not a number without any.
+pub fn medians<const N: usize>(rounds: &[[f64; N]]) -> [f64; N] {
+    std::array::from_fn(|row| {
+        let mut values: Vec<f64> = rounds.iter().map(|round| round[row]).collect();
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+    })
+}
+
 /// How often the system has taken the processor away from this thread, and the machine beneath it from the system.
 fn interruptions() -> u64 {
     let status = fs::read_to_string("/proc/thread-self/status").unwrap_or_default();
@@ -328,6 +366,23 @@ mod tests {
             }
         });
         assert_eq!((n, ended), (2, ExitCode::SUCCESS));
+    }
+
+    #[test]
+    fn rounds_beside_a_busy_neighbour_are_set_aside() {
+        let quiet = [2.0, 3.0, 2.1];
+        let rounds = [
+            quiet,
+            [2.0, 9.0, 2.9],
+            quiet,
+            [2.9, 3.0, 2.0],
+            [2.05, 3.1, 2.2],
+        ];
+        let same = undisturbed(&rounds, &[&[0, 2]]);
+        assert_eq!(same, [quiet, quiet, [2.05, 3.1, 2.2]]);
+        assert_eq!(undisturbed(&rounds, &[&[0], &[1]]).len(), 3);
+        assert_eq!(medians(&same), [2.0, 3.0, 2.1]);
+        assert!(medians::<1>(&[])[0].is_nan());
     }
 
     #[test]

@@ -27,7 +27,7 @@ use mastermind_component::{Mastermind, Measurement};
 use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder};
 use mastermind_records::ChunkSizes;
 use mastermind_records::definition::RunDefinition;
-use must_reach::Figures;
+use must_reach::{Figures, medians, undisturbed};
 
 #[path = "probe_port.rs"]
 mod probe_port;
@@ -38,8 +38,6 @@ const N_CALLS: u64 = 5_000;
 const N_ROUNDS: usize = 301;
 /// Rounds are added, up to this many times as many, until enough are undisturbed.
 const PATIENCE: usize = 8;
-/// A round is undisturbed if the plain C call never takes longer than this times its shortest.
-const UNDISTURBED: f64 = 1.1;
 
 type AddOne = unsafe extern "C" fn(q: u64, mode: u32) -> u64;
 
@@ -220,23 +218,8 @@ fn timed(body: impl FnOnce()) -> f64 {
 /// The six figures of a round, and two more of the plain C call, from between them and from the end.
 type Round = [f64; 8];
 
-/// The median of each row.
-fn medians<'r>(rounds: impl Iterator<Item = &'r Round> + Clone) -> Round {
-    std::array::from_fn(|row| {
-        let mut values: Vec<f64> = rounds.clone().map(|round| round[row]).collect();
-        values.sort_by(f64::total_cmp);
-        values[values.len() / 2]
-    })
-}
-
-/// The rounds in which the plain C call took what it takes at best, each time.
-fn undisturbed(rounds: &[Round]) -> Vec<Round> {
-    let plain = |round: &Round| [round[0], round[6], round[7]];
-    let shortest = rounds.iter().flat_map(plain).fold(f64::MAX, f64::min);
-    let is_undisturbed =
-        |round: &&Round| plain(round).iter().all(|ns| *ns <= UNDISTURBED * shortest);
-    rounds.iter().filter(is_undisturbed).copied().collect()
-}
+/// Its rows of the plain C call.
+const PLAIN: [usize; 3] = [0, 6, 7];
 
 /// What recording adds to a call, beside what its floor adds.
 fn added(&[_, _, port_ns, floor_ns, recorded_ns, ..]: &Round) -> f64 {
@@ -302,7 +285,7 @@ impl Calls<'_> {
                 between_ns,
                 last_ns,
             ]);
-            quiet = undisturbed(&rounds);
+            quiet = undisturbed(&rounds, &[&PLAIN]);
             // Time for the next chunk, so that rounds of empty calls do not outrun its preparation.
             std::thread::sleep(Duration::from_micros(300));
         }
@@ -326,7 +309,7 @@ const FIGURES: [&str; 4] = [
 ];
 
 fn tell(figures: &mut Figures, rounds: &[Round], quiet: &[Round]) {
-    let (all, quiet_medians) = (medians(rounds.iter()), medians(quiet.iter()));
+    let (all, quiet_medians) = (medians(rounds), medians(quiet));
     let [raw_ns, table_ns, port_ns, floor_ns, recorded_ns, off_ns, ..] = quiet_medians;
     println!(
         "undisturbed rounds                {} of {}",

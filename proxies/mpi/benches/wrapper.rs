@@ -1,20 +1,21 @@
 //! What the wrapper of an MPI function adds to a call in a recorded run, beside its floor: two time-stamp reads; and what a record of
 //! each call adds to that.
 //!
-//! Rounds of all rows are interleaved, and each row's figure is the median of its rounds. Needs the libraries built
-//! (`cargo xtask bench` does so).
+//! Rounds of all rows are interleaved, and each row's figure is the median of its rounds. Of what a record adds only undisturbed
+//! rounds count ([`undisturbed`]), told by the calls that are timed only; what all rounds together give is printed beside it. Needs the
+//! libraries built (`cargo xtask bench` does so).
 
 use std::hint::black_box;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use cca_loader::{AttachedMpi, MpiProxy};
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder};
 use mastermind_records::ChunkSizes;
 use mastermind_records::definition::RunDefinition;
-use must_reach::Figures;
+use must_reach::{Figures, medians, undisturbed};
 
 const N_CALLS: u64 = 5_000;
 const N_ROUNDS: usize = 301;
@@ -24,9 +25,14 @@ type Send = unsafe extern "C" fn(usize, i32, u32, i32, i32, u32) -> i32;
 type Isend = unsafe extern "C" fn(usize, i32, u32, i32, i32, u32, &mut i32) -> i32;
 type Wait = unsafe extern "C" fn(&mut i32, usize) -> i32;
 
-/// Calls of each row of events a round, and rounds: each leaves a record.
-const N_EVENTS: u64 = 1_000;
-const N_EVENT_ROUNDS: usize = 101;
+/// Calls of each row of events a round: each leaves a record.
+const N_EVENTS: u64 = 500;
+/// Rounds of them: a second, since the machine changes its speed for about as long. As many again are added, up to this many times,
+/// until a quarter of the first ones' number are undisturbed.
+const N_EVENT_ROUNDS: usize = 401;
+const PATIENCE: usize = 8;
+/// Between two of them, time for the next chunk of the log.
+const PAUSE: Duration = Duration::from_millis(2);
 
 /// Handles as MPICH has them: of another communicator than `MPI_COMM_WORLD`, whose ranks are translated, and `MPI_DOUBLE`.
 const COMMUNICATOR: u32 = 0x8400_0001;
@@ -140,6 +146,9 @@ fn main() -> ExitCode {
 /// What is timed, what it does, and calls of MPI in that.
 type EventRow<'a> = (&'a str, &'a dyn Fn(u64), f64);
 
+/// What is measured of each row of events; the last again, at the end.
+const HOW: [How; 4] = [How::Timed, How::Recorded, How::WithSites, How::Timed];
+
 /// One try: what a record of a call adds to a call that is timed only.
 fn compare_events(figures: &mut Figures, recorded: &Recorded, barrier: Barrier) {
     let send: Send = function("libproxy_mpi.so", "MPI_Send");
@@ -172,35 +181,45 @@ fn compare_events(figures: &mut Figures, recorded: &Recorded, barrier: Barrier) 
         ("MPI_Send", &send, 1.0),
         ("MPI_Isend and MPI_Wait", &message, 2.0),
     ];
-    for (name, call, calls) in rows {
-        let mut rounds: [Vec<f64>; 3] = Default::default();
-        for _ in 0..N_EVENT_ROUNDS {
-            figures.round(|| {
-                for (how, rounds) in [How::Timed, How::Recorded, How::WithSites]
-                    .into_iter()
-                    .zip(&mut rounds)
-                {
-                    rounds.push(recorded.timed(how, call) / calls);
-                }
-            });
-        }
-        let [timed, recorded, with_sites] = rounds.each_mut().map(|rounds| median(rounds));
+    let mut rounds: Vec<[f64; HOW.len() * 3]> = Vec::new();
+    let mut quiet = Vec::new();
+    while rounds.len() < N_EVENT_ROUNDS
+        || quiet.len() < N_EVENT_ROUNDS / 4 && rounds.len() < PATIENCE * N_EVENT_ROUNDS
+    {
+        rounds.push(std::array::from_fn(|place| {
+            let (_, call, calls) = rows[place / HOW.len()];
+            recorded.timed(HOW[place % HOW.len()], call) / calls
+        }));
+        quiet = undisturbed(&rounds, &[&[0, 3], &[4, 7], &[8, 11]]);
+        std::thread::sleep(PAUSE);
+    }
+    figures.rounds(rounds.len(), rounds.len() - quiet.len());
+    let (of_all, of_quiet) = (medians(&rounds), medians(&quiet));
+    for (nth, (name, ..)) in rows.iter().enumerate() {
+        let of_row = |medians: &[f64]| -> [f64; 3] {
+            std::array::from_fn(|how| medians[nth * HOW.len() + how])
+        };
+        let [timed, recorded, with_sites] = of_row(&of_quiet);
+        let [all_timed, all_recorded, all_with_sites] = of_row(&of_all);
         println!(
             "{name:24} {timed:7.2} ns a call, recorded {recorded:7.2}, with its site {with_sites:7.2}"
         );
-        let (more, most) = (recorded - timed, with_sites - timed);
-        figures.time(
-            &format!("record of {name}, more a call"),
-            more,
-            ..=30.0,
-            "ns",
+        println!(
+            "  over all rounds        {all_timed:7.2} ns a call, recorded {all_recorded:7.2}, with its site {all_with_sites:7.2}"
         );
-        figures.time(
-            &format!("record of {name} with its site, more a call"),
-            most,
-            ..=30.0,
-            "ns",
-        );
+        for (what, more) in [
+            (format!("record of {name}, more a call"), recorded - timed),
+            (
+                format!("record of {name} with its site, more a call"),
+                with_sites - timed,
+            ),
+        ] {
+            if quiet.len() < N_EVENT_ROUNDS / 4 {
+                figures.unknown(&what, "too few undisturbed rounds");
+            } else {
+                figures.time(&what, more, ..=30.0, "ns");
+            }
+        }
     }
 }
 
