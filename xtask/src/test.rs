@@ -43,6 +43,9 @@ const TRANSFORMS: &str = "fftw";
 /// How many tests run at a time, as the harness of tests is told.
 const AT_ONCE: &str = "RUST_TEST_THREADS";
 
+/// What the property tests draw their cases from: the same ones at each run, unless the user says otherwise.
+const SEED: (&str, &str) = ("PROPTEST_RNG_SEED", "1");
+
 /// Runs all checks: first what takes seconds, then what builds. The first that fails ends it, but for the tests themselves: all
 /// of them run, and what failed is told at the end.
 pub fn test(workspace: &Workspace, system: &System) -> Result<(), StepError> {
@@ -68,9 +71,11 @@ pub fn test(workspace: &Workspace, system: &System) -> Result<(), StepError> {
     build::build_with_tests(workspace, system)?;
     let with = there(system).join(" ");
     let at_once = tests_at_once();
+    let seed = env::var_os(SEED.0).unwrap_or_else(|| SEED.1.into());
     let mut failed = Vec::new();
     let mut run = |title: &str, command: &mut Command| {
         command.env(WITH, &with).env(AT_ONCE, &at_once);
+        command.env(SEED.0, &seed);
         failed.extend(run_step(title, command).err());
     };
     let mut tests = workspace.cargo(&TEST);

@@ -343,8 +343,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     /// Of a formula that is linear in its unknowns the sum of squares is convex, and so are the limits: the
-    /// nearest is where no way to another that keeps them gains. Of one table in some 400 the solver ends on its limits too early,
-    /// with a sum 0.1 % above the least, from where a way to a far rival gains up to 9e-4 a step: that much is let pass.
+    /// nearest is where no way to another that keeps them gains. A call that was set aside is in no sum.
     #[test]
     fn nothing_within_the_limits_is_nearer(
         times in uniform12(1.0..9.0_f64), rivals in prop::array::uniform8(uniform3(0.0..1.0_f64)),
@@ -352,6 +351,7 @@ proptest! {
         let sizes: Vec<f64> = (1..13).map(f64::from).collect();
         let samples = along(&sizes, |q| 1e-6 * times[q as usize - 1]);
         let model = rising(&samples, "a + b * q + c * q^2", &["a", "b", "c"]).unwrap();
+        prop_assume!(!model.notes.iter().any(|note| matches!(note, Note::SetAside { .. })));
         let steps: Vec<f64> = (0..=110).map(|i| at(&model, 1.0 + 0.1 * f64::from(i))).collect();
         prop_assert!(steps.windows(2).all(|pair| pair[1] >= pair[0] * (1.0 - 1e-6)), "{}", model.expression);
         let squares = |v: &[f64]| -> f64 {
@@ -364,7 +364,7 @@ proptest! {
             for rival in [[a, b, c], [a, 24.0 * c, -c]] {
                 let nearer: Vec<f64> =
                     best.iter().zip(rival).map(|(x, to)| x + 1e-4 * (1e-6 * to - x)).collect();
-                prop_assert!(squares(&nearer) >= squares(&best) * (1.0 - 1e-3), "{best:?} {rival:?}");
+                prop_assert!(squares(&nearer) >= squares(&best) * (1.0 - 1e-9), "{best:?} {rival:?}");
             }
         }
     }
