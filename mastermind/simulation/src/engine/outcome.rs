@@ -55,20 +55,16 @@ pub struct ElementResult {
 /// Which engine ran a program, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EngineChoice {
-    /// The engine for eager blocking programs.
+    /// The engine for programs whose messages are all eager.
     Eager,
     /// The engine for all programs, since nodes have more processes than processors.
     Oversubscribed,
     /// The same, since a message may need a rendezvous, or its size depends on what the program does.
     Rendezvous,
-    /// The same, since messages go to ranks that are no fixed distance away.
-    Distances,
-    /// The same, since operations do not block, or are none of the eager engine's.
+    /// The same, since the program has parallel regions, or operations that are none of the eager engine's.
     Operations,
     /// The same, since links between nodes are of several classes.
     Classes,
-    /// The same, since computation is interrupted.
-    Noise,
     /// The same, since a trace is written.
     Traced,
     /// The engine for schedules.
@@ -88,13 +84,13 @@ impl EngineChoice {
     /// Why it was chosen.
     pub fn reason(self) -> &'static str {
         match self {
-            Self::Eager => "all messages are eager and blocking, to ranks at fixed distances",
+            Self::Eager => "all messages are eager",
             Self::Oversubscribed => "nodes have more processes than processors",
             Self::Rendezvous => "a message may need a rendezvous, or its size depends on the run",
-            Self::Distances => "messages go to ranks that are no fixed distance away",
-            Self::Operations => "operations do not block, or are none of the eager engine's",
+            Self::Operations => {
+                "the program has parallel regions, or other operations that are none of the eager engine's"
+            }
             Self::Classes => "the machine has switches or groups with links of their own",
-            Self::Noise => "the machine's noise interrupts computation",
             Self::Traced => "a trace is written",
             Self::Schedules => "each rank has operations of its own",
         }

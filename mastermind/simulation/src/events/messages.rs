@@ -15,7 +15,8 @@ pub(crate) const ANY_TAG: i32 = ANY as i32;
 /// No node.
 pub(crate) const NIL: u32 = u32::MAX;
 
-/// The size of a message, what it is, and how both ends wait, in one word: the size lies above the lowest byte.
+/// The size of a message, what it is, and how both ends wait, in one word: the size lies above the lowest byte. Where all messages are
+/// eager, the times of its receipt instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Load(u64);
 
@@ -28,6 +29,18 @@ impl Load {
     #[inline]
     pub(crate) fn new(bytes: u64, part: MessagePart, sender: Mode) -> Self {
         Self(bytes << 8 | (sender as u64) << Self::SENDER | part as u64)
+    }
+
+    /// Of an eager message, what its receiver needs: the times that its receipt takes the processor and the interface, nanoseconds.
+    #[inline]
+    pub(crate) fn of_times(receive_ns: u32, gap_ns: u32) -> Self {
+        Self(u64::from(gap_ns) << 32 | u64::from(receive_ns))
+    }
+
+    /// The two of [`Load::of_times`].
+    #[inline]
+    pub(crate) fn times(self) -> (u64, u64) {
+        (u64::from(self.0 as u32), self.0 >> 32)
     }
 
     /// The same as another part.

@@ -239,7 +239,7 @@ impl Compiled {
 /// `a - b floor(a / b)`. A neighbour's number is mostly less than twice the processes, where the quotient rounds to no other whole
 /// number and nothing need be divided.
 #[inline]
-pub(super) fn modulo(a: f64, b: f64) -> f64 {
+pub(crate) fn modulo(a: f64, b: f64) -> f64 {
     if a >= 0.0 && a < b && b < f64::INFINITY {
         a
     } else if a >= b && a - b < b && b > 0.0 {

@@ -17,8 +17,9 @@ const RANK: u8 = 0;
 /// Marks the place of a variable among operands; all others are registers.
 const SLOT: u8 = 0x80;
 
+/// What one step of an expression does.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Function {
+pub(crate) enum Function {
     Binary(Binary),
     Builtin(Builtin),
     Minus,
@@ -82,7 +83,7 @@ impl FlatExpression {
 impl Function {
     /// The value, where `operand` gives the operand of a place.
     #[inline]
-    fn apply(self, operand: impl Fn(usize) -> f64) -> f64 {
+    pub(crate) fn apply(self, operand: impl Fn(usize) -> f64) -> f64 {
         let (a, b) = (operand(0), operand(1));
         match self {
             Self::Binary(Binary::Add) => a + b,
@@ -162,7 +163,7 @@ impl Steps {
 }
 
 /// What the root of a tree does, and with what; `None` where it is a leaf, or has other values than the process's own.
-fn function_of(tree: &Compiled) -> Option<(Function, &[Compiled])> {
+pub(crate) fn function_of(tree: &Compiled) -> Option<(Function, &[Compiled])> {
     use std::slice::from_ref;
     Some(match tree {
         Compiled::Minus(x) => (Function::Minus, from_ref(&**x)),

@@ -15,9 +15,10 @@ mod flat;
 pub use builtin::Builtin;
 pub use compile::{CostFunction, Kind, Resolver, Scope, Symbol, SystemProperty, Typed};
 pub use error::ExpressionError;
-pub(crate) use evaluate::mixed;
 pub use evaluate::{Compiled, Context, Fitted};
+pub(crate) use evaluate::{mixed, modulo};
 pub use flat::FlatExpression;
+pub(crate) use flat::{Function, function_of};
 pub use mastermind_models::expression::{
     Argument, Assignment, Binary, Expression, SyntaxError, Unary, parse, parse_assignments,
 };

@@ -17,6 +17,13 @@ pub enum Mode {
     Internal,
 }
 
+impl Mode {
+    /// Calls that a wait of this mode counts: those of collectives count none.
+    pub(crate) fn calls(self) -> u32 {
+        u32::from(self != Self::Internal)
+    }
+}
+
 /// One operation. Targets are indices of operations.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]

@@ -167,8 +167,8 @@ fn the_engine_is_told() {
     let crowded = oversubscribed(Waiting::Blocks);
     assert_eq!(choice(&eager, &crowded), EngineChoice::Oversubscribed);
     let waited = ring("3", NEXT, WAITED);
-    assert_eq!(choice(&waited, &machine()), EngineChoice::Operations);
-    assert_eq!(choice(&eager, &noisy()), EngineChoice::Noise);
+    assert_eq!(choice(&waited, &machine()), EngineChoice::Eager);
+    assert_eq!(choice(&eager, &noisy()), EngineChoice::Eager);
     let switched = read_machine("[nodes]\nper_switch = 2\n").expect("a machine");
     assert_eq!(choice(&eager, &switched), EngineChoice::Classes);
     let mut small = machine();
@@ -180,7 +180,10 @@ fn the_engine_is_told() {
         "{ send = \"s\", to = \"process == 2 ? none : 2\", bytes = 8 },\
          { loop = \"l\", count = \"process == 2 ? 2 : 0\", body = [{ recv = \"r\", from = \"any\" }] },",
     );
-    assert_eq!(choice(&distant, &machine()), EngineChoice::Distances);
+    assert_eq!(choice(&distant, &machine()), EngineChoice::Eager);
+    let threads =
+        model("{ parallel = \"p\", threads = 2, body = [{ action = \"a\", cost = \"ns(1)\" }] },");
+    assert_eq!(choice(&threads, &machine()), EngineChoice::Operations);
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn a_hundred_by_a_hundred() {
     assert_eq!(outcome.messages, 3_168_000);
     assert_eq!((outcome.makespan_ns, outcome.ties), (770_783_304, 0));
     assert!(
-        outcome.memory_bytes <= 350 * 10_000,
+        outcome.memory_bytes <= 400 * 10_000,
         "{}",
         outcome.memory_bytes
     );
@@ -38,7 +38,7 @@ fn twenty_eight_thousand() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// The engine for programs that leave nothing open, against the one for all, which runs the traced ones.
+    /// The engine for eager programs against the one for all, which runs the traced ones.
     #[test]
     fn both_engines_agree(
         (px, py, k) in (1..7_u32, 1..7_u32, 1..4_u32),
@@ -55,7 +55,7 @@ proptest! {
         let traced = simulate_traced(&program, &machine, Limits::default(), &mut |_| (), &mut |_| ());
         let mut traced = traced.expect("an end");
         for outcome in [&mut found, &mut traced] {
-            (outcome.memory_bytes, outcome.ties) = (0, 0);
+            outcome.memory_bytes = 0;
             outcome.engine = EngineChoice::Eager;
         }
         prop_assert_eq!(found, traced);

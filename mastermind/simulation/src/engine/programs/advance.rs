@@ -121,10 +121,10 @@ impl Engine<'_> {
                     if p.pending[usize::from(*mode == Mode::Internal)] > 0 {
                         p.since = p.processor;
                         p.wait_state = WaitState::Pending;
-                        self.count(process, *element, calls(*mode), 0);
+                        self.count(process, *element, mode.calls(), 0);
                         break NEVER;
                     }
-                    self.count(process, *element, calls(*mode), 0);
+                    self.count(process, *element, mode.calls(), 0);
                     if let Some(completions) = self.completions_of(process, *mode) {
                         completions.senders.clear();
                     }
@@ -288,9 +288,9 @@ impl Engine<'_> {
                 .is_some_and(|line| line.post(receive, mode))
     }
 
-    /// Runs the operation that is due: the earliest time at which a message that it sends may be answered.
+    /// Runs the operation that is due.
     #[inline]
-    pub(crate) fn execute(&mut self, process: u32, now: u64) -> Result<u64, BoxedError> {
+    pub(crate) fn execute(&mut self, process: u32, now: u64) -> Result<(), BoxedError> {
         let operations = self.operations;
         let p = &mut self.processes[process as usize];
         let operation = &operations[p.at as usize];
@@ -304,22 +304,19 @@ impl Engine<'_> {
             // It keeps its place among those that wait.
             self.events -= 1;
             p.due = free;
-            return Ok(NEVER);
+            return Ok(());
         }
-        let mut answer_ns = NEVER;
         match operation {
             Operation::Send { .. } => {
-                let (goes_on, answer) = self.send(process, operation, now)?;
-                answer_ns = answer;
-                if !goes_on {
-                    return Ok(answer_ns);
+                if !self.send(process, operation, now)? {
+                    return Ok(());
                 }
             }
             Operation::Receive { from, .. } => {
                 let from = self.value_of(process, from);
                 if !self.receive(process, from, operation, now, tie_break)? {
                     self.processes[process as usize].due = NEVER;
-                    return Ok(NEVER);
+                    return Ok(());
                 }
             }
             _ => {
@@ -329,8 +326,7 @@ impl Engine<'_> {
             }
         }
         self.processes[process as usize].at += 1;
-        self.advance(process, now, tie_break)?;
-        Ok(answer_ns)
+        self.advance(process, now, tie_break)
     }
 
     /// The processor time that the operation of a process takes by itself, if it is work.
@@ -426,14 +422,9 @@ impl Engine<'_> {
         Box::new(stop)
     }
 
-    /// Sends a message: whether the process goes on, and when an answer may come at the earliest.
+    /// Sends a message: whether the process goes on.
     #[inline]
-    fn send(
-        &mut self,
-        process: u32,
-        operation: &Operation,
-        now: u64,
-    ) -> Result<(bool, u64), BoxedError> {
+    fn send(&mut self, process: u32, operation: &Operation, now: u64) -> Result<bool, BoxedError> {
         let Operation::Send {
             to,
             bytes,
@@ -443,7 +434,7 @@ impl Engine<'_> {
             element,
         } = operation
         else {
-            return Ok((true, NEVER));
+            return Ok(true);
         };
         let mut peer = self.processes[process as usize].peer;
         if peer as usize >= self.processes.len() {
@@ -494,7 +485,8 @@ impl Engine<'_> {
             u32::from(!*collective),
             if goes_on { elapsed } else { 0 },
         );
-        Ok((goes_on, self.post(to, message)))
+        self.post(to, message);
+        Ok(goes_on)
     }
 
     #[inline]
@@ -564,9 +556,4 @@ impl Engine<'_> {
 fn whole(number: f64) -> Option<u32> {
     let whole = number as u32;
     (f64::from(whole) == number).then_some(whole)
-}
-
-/// Calls that a wait of this mode counts: those of collectives count none.
-fn calls(mode: Mode) -> u32 {
-    u32::from(mode != Mode::Internal)
 }

@@ -12,10 +12,38 @@ use crate::machine::Rendezvous;
 use crate::program::{Mode, Operation};
 
 impl Engine<'_> {
+    /// Puts a message on its way to a process.
+    #[inline]
+    pub(crate) fn post(&mut self, to: u32, message: Message) {
+        let part = message.load.part();
+        let is_first = matches!(part, MessagePart::Eager | MessagePart::RequestToSend);
+        self.messages += u64::from(is_first);
+        if self.shared_links.is_some() {
+            self.want_shared_links(to, message);
+        } else {
+            self.post_passed(to, message);
+        }
+    }
+
+    /// The same, past the links that it shares.
+    #[inline]
+    pub(crate) fn post_passed(&mut self, to: u32, message: Message) {
+        let index = self.pool.add(message);
+        let p = &mut self.processes[to as usize];
+        p.arrivals = self.pool.push(p.arrivals, index, Order::Arrival);
+        let at = message.at.max(p.processor);
+        if p.arrivals == index {
+            if self.is_oversubscribed {
+                self.calendar.visit(self.node(to), at);
+            } else if at < p.due {
+                self.calendar.visit(to, at);
+            }
+        }
+    }
+
     /// The message that a process takes next: when it can, and which.
     #[inline]
     pub(crate) fn next_message(&mut self, process: u32) -> Option<(u64, u32)> {
-        self.empty_inbox(process);
         let p = &self.processes[process as usize];
         if p.waiting != [NIL; 2] {
             return self.next_of_waiting(process);
@@ -90,9 +118,6 @@ impl Engine<'_> {
     /// Receives the message that [`Engine::next_message`] gave.
     #[inline]
     pub(crate) fn handle_arrival(&mut self, process: u32, index: u32) -> Result<(), BoxedError> {
-        if let Some(line) = self.posted_lines.get_mut(process as usize) {
-            line.n_present = line.n_present.wrapping_sub(1);
-        }
         let message = *self.pool.get(index);
         let (part, bytes) = (message.load.part(), message.load.bytes());
         let link = self.link(process, message.peer);

@@ -3,10 +3,8 @@
 use crate::engine::error::{Blocked, SimulationError};
 use crate::engine::limits::Limits;
 use crate::engine::outcome::{Count, Outcome, ProcessResult};
-use crate::engine::programs::horizon::Horizons;
 use crate::engine::programs::process::{Completions, Process, WaitState};
 use crate::engine::programs::run::Engine;
-use crate::engine::programs::wake::Mailboxes;
 use crate::events::messages::ANYBODY;
 use crate::events::posted::PostedReceives;
 use crate::events::shared_links::SharedLinks;
@@ -67,10 +65,8 @@ impl Engine<'_> {
             + self.pool.bytes()
             + self.calendar.bytes()
             + self.shared_links.as_ref().map_or(0, SharedLinks::bytes)
-            + self.mailboxes.as_ref().map_or(0, Mailboxes::bytes)
             + self.posted_lines.capacity() * size_of::<PostedReceives>()
             + self.completions.capacity() * size_of::<Completions>()
-            + self.horizons.as_ref().map_or(0, Horizons::bytes)
     }
 
     fn blocked(&self, process: u32) -> Blocked {

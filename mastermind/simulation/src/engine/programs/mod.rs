@@ -2,11 +2,13 @@
 //!
 //! A process is a place in the program, its variables, and three clocks (processor, sending and receiving interface). A
 //! message needs at least `o + L` from its send to its arrival, so nothing that happens in a window of that length at one
-//! process depends on what happens in it at another: the windows are taken in order, the processes of one in any. Where the
-//! program alone tells who may send to a process, it runs on until one of those may send again (`horizon`, `neighbours`).
-//! Messages that share links pass them at the end of the window in which they left (`shared_links`); nobody runs ahead then.
-//! Where all messages are eager, a process is visited when it may send next, and takes what came in between then (`wake`).
+//! process depends on what happens in it at another: the windows are taken in order, the processes of one in any.
+//! Messages that share links pass them at the end of the window in which they left (`shared_links`).
 //! Memory is that of the processes and of the messages on their way.
+//!
+//! Where all messages are eager, `eager` runs the program: a process is visited when it may send next, takes what came in between
+//! then, and runs on where the program alone tells until when nobody sends to it (`horizon`, `neighbours`). All other programs,
+//! oversubscribed nodes, links of several classes and traces have the engine of `run`.
 //!
 //! A visit (`run`) takes the events of a process in order: its own operation (`advance`), or a message that arrives
 //! (`deliver`). Costs come from `loggp`, the order of events from `events`; where nodes have more
@@ -22,4 +24,3 @@ mod prefetch;
 pub(crate) mod process;
 pub(crate) mod run;
 mod shared_links;
-mod wake;

@@ -4,10 +4,8 @@ use crate::engine::error::{BoxedError, SimulationError};
 use crate::engine::limits::Limits;
 use crate::engine::outcome::{Count, EngineChoice, Outcome, Progress, Slice};
 use crate::engine::programs::eager;
-use crate::engine::programs::horizon::Horizons;
-use crate::engine::programs::neighbours::{is_eager, neighbours};
+use crate::engine::programs::neighbours::is_eager;
 use crate::engine::programs::process::{Completions, Process};
-use crate::engine::programs::wake::Mailboxes;
 use crate::events::NEVER;
 use crate::events::calendar::Calendar;
 use crate::events::huge_pages::vec_of;
@@ -48,7 +46,6 @@ pub fn simulate_with(
     let limits = limits.of_clocks();
     let (is_oversubscribed, lookahead_ns) = window(program, machine);
     if !is_oversubscribed
-        && machine.noise.is_none()
         && machine.is_flat()
         && let Some(ended) = eager::run(program, machine, lookahead_ns, limits, progress)
     {
@@ -58,14 +55,10 @@ pub fn simulate_with(
     }
     let choice = if is_oversubscribed {
         EngineChoice::Oversubscribed
-    } else if machine.noise.is_some() {
-        EngineChoice::Noise
     } else if !machine.is_flat() {
         EngineChoice::Classes
     } else if !is_eager(program, machine) {
         EngineChoice::Rendezvous
-    } else if neighbours(program, machine).is_none() {
-        EngineChoice::Distances
     } else {
         EngineChoice::Operations
     };
@@ -187,10 +180,6 @@ pub(crate) struct Engine<'a> {
     pub(crate) calendar: Calendar,
     /// Whether nodes have more processes than processors.
     pub(crate) is_oversubscribed: bool,
-    /// What is known ahead, where the program tells who sends to whom.
-    pub(crate) horizons: Option<Horizons>,
-    /// Where all messages are eager and nodes are not oversubscribed.
-    pub(crate) mailboxes: Option<Mailboxes>,
     /// Where messages share links: those that are yet to pass them, with their receivers.
     pub(crate) shared_links: Option<SharedLinks<'a, (u32, Message)>>,
     /// By process, where receives may be nonblocking; empty otherwise.
@@ -232,8 +221,6 @@ impl<'a> Engine<'a> {
         let is_nonblocking = |operation: &Operation| matches!(operation, Operation::Receive { mode, .. } if *mode != Mode::Blocking);
         let has_nonblocking = program.operations.iter().any(is_nonblocking);
         let is_wait_any = |operation: &Operation| matches!(operation, Operation::WaitAny { .. });
-        let is_lazy = !is_oversubscribed && is_eager(program, machine);
-        let least_receive_ns = machine.links().map(|link| link.receive_overhead_ns).min();
         Ok(Self {
             choice,
             limits,
@@ -251,13 +238,6 @@ impl<'a> Engine<'a> {
             posted_index: ListIndex::default(),
             calendar: Calendar::new(units, lookahead),
             is_oversubscribed,
-            // A shared link makes any process wait for any other.
-            horizons: if is_oversubscribed || machine.has_shared_links() {
-                None
-            } else {
-                neighbours(program, machine).map(|known| Horizons::new(known, n, lookahead))
-            },
-            mailboxes: is_lazy.then(|| Mailboxes::new(n, least_receive_ns.unwrap_or(0))),
             shared_links: SharedLinks::of(machine),
             posted_lines: if has_nonblocking {
                 vec_of(PostedReceives::default(), n)
@@ -382,13 +362,11 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// All events of a process in the window, and after it as far as nobody can send to the process.
+    /// All events of a process in the window.
     #[inline]
     fn visit(&mut self, process: u32) -> Result<(), BoxedError> {
-        let window_end = self.calendar.end_ns();
-        // Nothing can come before this. How far that is after the window is only looked up when it matters.
-        let (mut end, mut is_horizon) = (window_end, self.horizons.is_none());
-        let mut answer_ns = NEVER;
+        // Nothing that is not on its way yet can come before this.
+        let end = self.calendar.end_ns();
         let comes_ns = loop {
             let first = self.next_message(process);
             let p = &self.processes[process as usize];
@@ -402,38 +380,26 @@ impl<'a> Engine<'a> {
                 }
             }
             if at >= end {
-                if !is_horizon && at != NEVER {
-                    is_horizon = true;
-                    end = self.horizon(process, at).min(answer_ns.max(window_end));
-                    if let Some(horizons) = &mut self.horizons {
-                        horizons.note_use(at < end);
-                    }
-                }
-                if at >= end {
-                    break first.map_or(NEVER, |(comes, ..)| comes);
-                }
+                break first.map_or(NEVER, |(comes, ..)| comes);
             }
             self.events += 1;
             self.ties += u64::from(is_tie);
             if message != NIL {
                 self.handle_arrival(process, message)?;
             } else {
-                answer_ns = answer_ns.min(self.execute(process, at)?);
-                end = end.min(answer_ns.max(window_end));
+                self.execute(process, at)?;
             }
         };
         self.schedule(process, comes_ns);
         Ok(())
     }
 
-    /// Until when no message can come to a process that has not been sent yet, where that is worth to look up: where it
-    /// is behind its next event.
+    /// Has a process visited at its next event, given when [`Engine::next_message`] can be taken.
     #[inline]
-    fn horizon(&self, process: u32, next_ns: u64) -> u64 {
-        let window = (self.calendar.begin_ns(), self.calendar.end_ns());
-        match &self.horizons {
-            Some(horizons) if horizons.is_useful() => horizons.horizon(process, window, next_ns),
-            _ => window.1,
+    fn schedule(&mut self, process: u32, comes_ns: u64) {
+        let next = self.processes[process as usize].due.min(comes_ns);
+        if next != NEVER {
+            self.calendar.visit(process, next);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The state of one process.
 
 use crate::engine::outcome::ProcessResult;
+use crate::engine::programs::process::WaitState;
 use crate::events::NEVER;
 use crate::events::messages::NIL;
 use crate::events::tie_break::TieBreak;
@@ -14,25 +15,30 @@ pub(super) struct Rank {
     pub(super) due: u64,
     /// Tie-break key of that.
     pub(super) tie_break: TieBreak,
-    pub(super) sending: u64,
     pub(super) receiving: u64,
+    pub(super) sending: u64,
     /// Begin of its operation.
     pub(super) since: u64,
     pub(super) work: u64,
     pub(super) overhead: u64,
     /// Its step.
     pub(super) at: u32,
-    /// Whom it waits for a message from, or [`NIL`].
+    /// Whom it waits for a message from, or sends the one to that is due.
     pub(super) peer: u32,
     /// Of which tag.
     pub(super) tag: i32,
-    /// Whom the message that it sends next is to.
-    pub(super) to: u32,
-    /// Messages that it has not taken, by time.
+    /// Messages on their way: a heap by arrival.
     pub(super) arrivals: u32,
-    /// Unexpected messages, in order.
+    /// Messages that are there and wait for the processor and the interface: a heap by tie-break key.
+    pub(super) waiting: u32,
+    /// The last of its unexpected messages.
     pub(super) unexpected: u32,
-    /// Whom it may send to, as [`Bound`](crate::engine::programs::ahead::Bound) has it.
+    /// The last of the nonblocking receives that no message came for and that found no place in line.
+    pub(super) posted: u32,
+    /// Nonblocking receives that are not complete, and those inside a collective.
+    pub(super) pending: [u16; 2],
+    pub(super) wait_state: WaitState,
+    /// Whom it may send to, as [`Bound`](crate::engine::programs::horizon::Bound) has it.
     pub(super) receivers: u8,
     /// Whether that is to be found anew.
     pub(super) is_redirected: bool,
@@ -44,24 +50,29 @@ impl Rank {
             processor: 0,
             due: NEVER,
             tie_break: TieBreak::START,
-            sending: 0,
             receiving: 0,
+            sending: 0,
             since: 0,
             work: 0,
             overhead: 0,
             at: 0,
             peer: NIL,
             tag: 0,
-            to: NIL,
             arrivals: NIL,
+            waiting: NIL,
             unexpected: NIL,
+            posted: NIL,
+            pending: [0; 2],
+            wait_state: WaitState::Ready,
             receivers: 0,
             is_redirected: true,
         }
     }
 
-    pub(super) fn has_ended(&self) -> bool {
-        self.due == NEVER && self.peer == NIL
+    /// From when on it can take a message.
+    #[inline(always)]
+    pub(super) fn free(&self) -> u64 {
+        self.processor.max(self.receiving)
     }
 
     pub(super) fn result(&self) -> ProcessResult {
@@ -70,5 +81,13 @@ impl Rank {
             work_ns: self.work,
             overhead_ns: self.overhead,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_process_is_two_cache_lines() {
+        assert_eq!(size_of::<super::Rank>(), 128);
     }
 }

@@ -1,0 +1,468 @@
+//! The program as the engine for eager messages runs it: one list of small steps, their operands resolved to places.
+//!
+//! A place is a variable of the process, or lies in the scratch that all processes share: the rank of the one that is visited, what the
+//! steps of one operation hand to each other, and the constants. So an expression costs a step for each of its functions, and a condition
+//! is one with its jump. `{ send = "s", to = "(process + 1) % processes" }` is two steps: the neighbour's rank, and the send.
+
+use std::collections::HashMap;
+
+use crate::engine::limits::{MAX_COST_S, nanoseconds};
+use crate::expression::{Compiled, Function, function_of};
+use crate::loggp::{Protocol, bytes_on_the_wire};
+use crate::machine::{Link, Machine};
+use crate::program::{Mode, Operation, Program};
+use mastermind_models::expression::Binary;
+
+/// Where a number is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place(u16);
+
+impl Place {
+    /// The rank of the process.
+    pub(super) const RANK: Self = Self(Self::SCRATCH);
+    /// Nowhere.
+    pub(super) const NONE: Self = Self(u16::MAX);
+    /// Marks what lies in the scratch.
+    const SCRATCH: u16 = 0x8000;
+
+    fn of_slot(slot: u32) -> Option<Self> {
+        let slot = u16::try_from(slot).ok()?;
+        (slot < Self::SCRATCH).then_some(Self(slot))
+    }
+
+    fn of_scratch(at: usize) -> Option<Self> {
+        let at = u16::try_from(at).ok()?;
+        (at < Self::SCRATCH - 1).then_some(Self(at | Self::SCRATCH))
+    }
+
+    /// Its number.
+    #[inline(always)]
+    pub(super) fn get(self, slots: &[f64], scratch: &[f64]) -> f64 {
+        let all = if self.0 & Self::SCRATCH == 0 {
+            slots
+        } else {
+            scratch
+        };
+        all[usize::from(self.0 & !Self::SCRATCH)]
+    }
+
+    /// Gives it another.
+    #[inline(always)]
+    pub(super) fn set(self, slots: &mut [f64], scratch: &mut [f64], value: f64) {
+        let all = if self.0 & Self::SCRATCH == 0 {
+            slots
+        } else {
+            scratch
+        };
+        all[usize::from(self.0 & !Self::SCRATCH)] = value;
+    }
+}
+
+/// Places for what the steps of one operation hand to each other; they lie behind the rank.
+const MAX_TEMPORARIES: usize = 255;
+
+/// What a message of one size takes on one kind of links, nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Costs {
+    /// Of the sender's processor.
+    pub(super) send_ns: u64,
+    /// From the send to the arrival.
+    pub(super) flight_ns: u64,
+    /// Of the receiver's processor.
+    pub(super) receive_ns: u32,
+    /// Of either interface.
+    pub(super) gap_ns: u32,
+}
+
+impl Costs {
+    /// Those of so many bytes; `None` where the message is not eager, or its times do not fit.
+    pub(super) fn of(bytes: f64, link: &Link) -> Option<Self> {
+        if !(0.0..=1e15).contains(&bytes) {
+            return None;
+        }
+        let bytes = bytes_on_the_wire((bytes + 0.5) as u64);
+        if link.protocol(bytes) != Protocol::Eager {
+            return None;
+        }
+        Some(Self {
+            send_ns: link.send_time(bytes, Protocol::Eager).processor_ns,
+            flight_ns: link.lookahead_ns(),
+            receive_ns: u32::try_from(link.receive_ns(bytes)).ok()?,
+            gap_ns: u32::try_from(link.interface_ns(bytes)).ok()?,
+        })
+    }
+}
+
+/// A step. Targets are indices of steps.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Step {
+    /// Takes the processor for a known time.
+    Work {
+        element: u32,
+        time_ns: u64,
+    },
+    /// Takes the processor for the time that an expression gives.
+    Compute {
+        element: u32,
+        cost: u32,
+    },
+    /// Puts the value of a function into a place.
+    Apply {
+        function: Function,
+        operands: [Place; 3],
+        to: Place,
+    },
+    /// Puts `(a + b) % n` there, or `(a - b) % n`: the rank of a neighbour.
+    Neighbour {
+        is_back: bool,
+        operands: [Place; 3],
+        to: Place,
+    },
+    Copy {
+        from: Place,
+        to: Place,
+    },
+    /// Puts the value of an expression there that is none of functions alone.
+    Evaluate {
+        expression: u32,
+        to: Place,
+    },
+    /// Whom messages go to may have changed.
+    Redirect,
+    Jump {
+        target: u32,
+    },
+    /// Goes to `target` unless the function's value is true.
+    JumpUnless {
+        function: Function,
+        operands: [Place; 2],
+        target: u32,
+    },
+    LoopStart {
+        count: Place,
+        counter: Place,
+        limit: Place,
+        exit: u32,
+    },
+    LoopNext {
+        counter: Place,
+        limit: Place,
+        start: u32,
+    },
+    Count {
+        element: u32,
+    },
+    Send {
+        to: Place,
+        tag: Place,
+        /// Whether it is counted, and is no part of a collective.
+        is_call: bool,
+        element: u32,
+        size: Size,
+    },
+    Receive {
+        from: Place,
+        tag: Place,
+        /// What gets the sender's rank, or [`Place::NONE`].
+        sender: Place,
+        mode: Mode,
+        /// Whether it is counted, and is no part of a collective.
+        is_call: bool,
+        element: u32,
+    },
+    Wait {
+        mode: Mode,
+        element: u32,
+    },
+    WaitAny {
+        sender: Place,
+        element: u32,
+    },
+    End,
+    /// An error, which the engine for all programs reports.
+    Fail,
+}
+
+/// How large a message is: an index of [`Code::costs`], or of [`Code::expressions`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Size(u32);
+
+impl Size {
+    const VARIES: u32 = 1 << 31;
+
+    /// The index of its costs, or that of the expression of its bytes.
+    #[inline(always)]
+    pub(super) fn costs(self) -> Result<usize, usize> {
+        if self.0 & Self::VARIES == 0 {
+            Ok(self.0 as usize)
+        } else {
+            Err((self.0 & !Self::VARIES) as usize)
+        }
+    }
+}
+
+/// A program in steps.
+#[derive(Debug, Default)]
+pub(super) struct Code {
+    pub(super) steps: Vec<Step>,
+    /// The rank, temporaries, constants.
+    pub(super) scratch: Vec<f64>,
+    pub(super) expressions: Vec<Compiled>,
+    /// Of the messages of known size: in a node, between nodes.
+    pub(super) costs: Vec<[Costs; 2]>,
+    /// Whom messages go to.
+    pub(super) receivers: Vec<Compiled>,
+    /// By operation: its first step.
+    pub(super) begins: Vec<u32>,
+    constants: HashMap<u64, Place>,
+    n_temporaries: usize,
+}
+
+impl Code {
+    /// The steps of a program; `None` where it has operations that are not for this engine.
+    ///
+    /// # Arguments
+    /// * `directs` - by variable: whether it tells whom messages go to
+    pub(super) fn of(program: &Program, machine: &Machine, directs: &[bool]) -> Option<Self> {
+        let mut code = Self {
+            scratch: vec![0.0; 1 + MAX_TEMPORARIES],
+            ..Self::default()
+        };
+        for operation in &program.operations {
+            code.begins.push(code.steps.len() as u32);
+            code.n_temporaries = 0;
+            code.add(operation, machine, directs)?;
+        }
+        let begins = &code.begins;
+        for step in &mut code.steps {
+            if let Step::Jump { target }
+            | Step::JumpUnless { target, .. }
+            | Step::LoopStart { exit: target, .. }
+            | Step::LoopNext { start: target, .. } = step
+            {
+                *target = *begins.get(*target as usize)?;
+            }
+        }
+        Some(code)
+    }
+
+    /// Something for each operation, by step.
+    pub(super) fn by_step<T: Copy>(&self, by_operation: &[T]) -> Vec<T> {
+        let ends = self.begins.iter().skip(1).copied();
+        let ends = ends.chain([self.steps.len() as u32]);
+        let lengths = self.begins.iter().zip(ends).map(|(begin, end)| end - begin);
+        let repeated = by_operation.iter().zip(lengths);
+        repeated
+            .flat_map(|(one, n)| std::iter::repeat_n(*one, n as usize))
+            .collect()
+    }
+
+    /// Adds the steps of an operation; targets are indices of operations yet.
+    fn add(&mut self, operation: &Operation, machine: &Machine, directs: &[bool]) -> Option<()> {
+        let step = match operation {
+            Operation::Compute { cost, element } => match cost.constant() {
+                Some(cost) if !(0.0..=MAX_COST_S).contains(&cost) => Step::Fail,
+                Some(cost) => Step::Work {
+                    time_ns: nanoseconds(cost),
+                    element: *element,
+                },
+                None => Step::Compute {
+                    cost: self.expression(cost),
+                    element: *element,
+                },
+            },
+            Operation::Assign { slot, value } => {
+                self.assign(Place::of_slot(*slot)?, value)?;
+                if !directs[*slot as usize] {
+                    return Some(());
+                }
+                Step::Redirect
+            }
+            Operation::Jump { target } => Step::Jump { target: *target },
+            Operation::JumpUnless { condition, target } => {
+                return self.jump_unless(condition, *target);
+            }
+            Operation::LoopStart {
+                count,
+                counter,
+                limit,
+                exit,
+                ..
+            } => Step::LoopStart {
+                count: self.place(count)?,
+                counter: Place::of_slot(*counter)?,
+                limit: Place::of_slot(*limit)?,
+                exit: *exit,
+            },
+            Operation::LoopNext {
+                counter,
+                limit,
+                start,
+            } => Step::LoopNext {
+                counter: Place::of_slot(*counter)?,
+                limit: Place::of_slot(*limit)?,
+                start: *start,
+            },
+            Operation::Count { element } => Step::Count { element: *element },
+            Operation::Send {
+                to,
+                bytes,
+                tag,
+                collective,
+                element,
+                ..
+            } => {
+                self.receivers.push(to.clone());
+                Step::Send {
+                    to: self.place(to)?,
+                    tag: self.place(tag)?,
+                    is_call: !collective,
+                    element: *element,
+                    size: self.size(bytes, machine)?,
+                }
+            }
+            Operation::Receive {
+                from,
+                tag,
+                mode,
+                collective,
+                element,
+                sender,
+            } => Step::Receive {
+                from: self.place(from)?,
+                tag: self.place(tag)?,
+                sender: sender.map_or(Some(Place::NONE), Place::of_slot)?,
+                mode: *mode,
+                is_call: !collective,
+                element: *element,
+            },
+            Operation::Wait { mode, element } => Step::Wait {
+                mode: *mode,
+                element: *element,
+            },
+            Operation::WaitAny { sender, element } => Step::WaitAny {
+                sender: sender.map_or(Some(Place::NONE), Place::of_slot)?,
+                element: *element,
+            },
+            Operation::NoBranch { .. } => Step::Fail,
+            Operation::Lock { .. } | Operation::Unlock { .. } => return Some(()),
+            Operation::End => Step::End,
+            Operation::Parallel(_) => return None,
+        };
+        self.steps.push(step);
+        Some(())
+    }
+
+    fn size(&mut self, bytes: &Compiled, machine: &Machine) -> Option<Size> {
+        let Some(bytes) = bytes.constant() else {
+            return Some(Size(self.expression(bytes) | Size::VARIES));
+        };
+        let of = |link| Costs::of(bytes, link);
+        let costs = [of(&machine.intra)?, of(&machine.inter)?];
+        let known = self.costs.iter().position(|known| *known == costs);
+        let at = known.unwrap_or_else(|| {
+            self.costs.push(costs);
+            self.costs.len() - 1
+        });
+        Some(Size(at as u32))
+    }
+
+    fn expression(&mut self, tree: &Compiled) -> u32 {
+        let mut expression = tree.clone();
+        expression.flatten();
+        self.expressions.push(expression);
+        self.expressions.len() as u32 - 1
+    }
+
+    /// Adds the steps that jump unless a condition holds; each side of `&&` has a jump of its own.
+    fn jump_unless(&mut self, condition: &Compiled, target: u32) -> Option<()> {
+        let (function, operands) = match condition {
+            Compiled::Binary(Binary::And, sides) => {
+                self.jump_unless(&sides[0], target)?;
+                return self.jump_unless(&sides[1], target);
+            }
+            Compiled::Binary(function, sides) => {
+                (*function, [self.place(&sides[0])?, self.place(&sides[1])?])
+            }
+            value => (Binary::Unequal, [self.place(value)?, self.constant(0.0)?]),
+        };
+        self.steps.push(Step::JumpUnless {
+            function: Function::Binary(function),
+            operands,
+            target,
+        });
+        Some(())
+    }
+
+    /// Where the value of a tree is, after the steps that this adds.
+    fn place(&mut self, tree: &Compiled) -> Option<Place> {
+        match tree {
+            Compiled::Constant(number) => self.constant(*number),
+            Compiled::Process => Some(Place::RANK),
+            Compiled::Slot(slot) => Place::of_slot(*slot),
+            _ => {
+                self.n_temporaries += 1;
+                if self.n_temporaries > MAX_TEMPORARIES {
+                    return None;
+                }
+                let to = Place::of_scratch(self.n_temporaries)?;
+                self.assign(to, tree)?;
+                Some(to)
+            }
+        }
+    }
+
+    fn constant(&mut self, number: f64) -> Option<Place> {
+        if let Some(known) = self.constants.get(&number.to_bits()) {
+            return Some(*known);
+        }
+        let place = Place::of_scratch(self.scratch.len())?;
+        self.scratch.push(number);
+        self.constants.insert(number.to_bits(), place);
+        Some(place)
+    }
+
+    /// Adds the steps that put the value of a tree into a place.
+    fn assign(&mut self, to: Place, tree: &Compiled) -> Option<()> {
+        if let Compiled::Binary(Binary::Modulo, sides) = tree
+            && let [Compiled::Binary(sum, inner), n] = &**sides
+            && let Binary::Add | Binary::Subtract = sum
+        {
+            let [a, b] = &**inner;
+            let operands = [self.place(a)?, self.place(b)?, self.place(n)?];
+            self.steps.push(Step::Neighbour {
+                is_back: *sum == Binary::Subtract,
+                operands,
+                to,
+            });
+            return Some(());
+        }
+        let step = match function_of(tree) {
+            Some((function, parts)) => {
+                let mut operands = [Place::RANK; 3];
+                for (operand, part) in operands.iter_mut().zip(parts) {
+                    *operand = self.place(part)?;
+                }
+                Step::Apply {
+                    function,
+                    operands,
+                    to,
+                }
+            }
+            None if matches!(
+                tree,
+                Compiled::Constant(_) | Compiled::Process | Compiled::Slot(_)
+            ) =>
+            {
+                let from = self.place(tree)?;
+                Step::Copy { from, to }
+            }
+            None => Step::Evaluate {
+                expression: self.expression(tree),
+                to,
+            },
+        };
+        self.steps.push(step);
+        Some(())
+    }
+}
