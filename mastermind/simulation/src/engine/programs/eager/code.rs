@@ -1,7 +1,7 @@
 //! The program as the engine for eager messages runs it: one list of small steps, their operands resolved to places.
 //!
-//! A place is a variable of the process, or lies in the scratch that all processes share: the rank of the one that is visited, what the
-//! steps of one operation hand to each other, and the constants. So an expression costs a step for each of its functions, and a condition
+//! A place holds a variable or the rank of the process that is visited, what the steps of one operation hand to each other, or a
+//! constant. So an expression costs a step for each of its functions, and a condition
 //! is one with its jump. `{ send = "s", to = "(process + 1) % processes" }` is two steps: the neighbour's rank, and the send.
 
 use std::collections::HashMap;
@@ -13,53 +13,55 @@ use crate::machine::{Link, Machine};
 use crate::program::{Mode, Operation, Program};
 use mastermind_models::expression::Binary;
 
-/// Where a number is.
+/// Where a number is: its index in a [`Scratch`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place(u16);
 
+/// Most numbers of a scratch; a power of two.
+const MAX_PLACES: usize = 2048;
+
+/// Places for what the steps of one operation hand to each other.
+const MAX_TEMPORARIES: usize = 255;
+
 impl Place {
-    /// The rank of the process.
-    pub(super) const RANK: Self = Self(Self::SCRATCH);
     /// Nowhere.
     pub(super) const NONE: Self = Self(u16::MAX);
-    /// Marks what lies in the scratch.
-    const SCRATCH: u16 = 0x8000;
 
-    fn of_slot(slot: u32) -> Option<Self> {
-        let slot = u16::try_from(slot).ok()?;
-        (slot < Self::SCRATCH).then_some(Self(slot))
-    }
-
-    fn of_scratch(at: usize) -> Option<Self> {
-        let at = u16::try_from(at).ok()?;
-        (at < Self::SCRATCH - 1).then_some(Self(at | Self::SCRATCH))
-    }
-
-    /// Its number.
-    #[inline(always)]
-    pub(super) fn get(self, slots: &[f64], scratch: &[f64]) -> f64 {
-        let all = if self.0 & Self::SCRATCH == 0 {
-            slots
-        } else {
-            scratch
-        };
-        all[usize::from(self.0 & !Self::SCRATCH)]
-    }
-
-    /// Gives it another.
-    #[inline(always)]
-    pub(super) fn set(self, slots: &mut [f64], scratch: &mut [f64], value: f64) {
-        let all = if self.0 & Self::SCRATCH == 0 {
-            slots
-        } else {
-            scratch
-        };
-        all[usize::from(self.0 & !Self::SCRATCH)] = value;
+    fn of(at: usize) -> Option<Self> {
+        (at < MAX_PLACES).then_some(Self(at as u16))
     }
 }
 
-/// Places for what the steps of one operation hand to each other; they lie behind the rank.
-const MAX_TEMPORARIES: usize = 255;
+/// The numbers that steps work with: the variables of the process that is visited, its rank, temporaries, constants.
+#[derive(Debug, Clone)]
+pub(super) struct Scratch([f64; MAX_PLACES]);
+
+impl Scratch {
+    /// The number of a place.
+    #[inline(always)]
+    pub(super) fn get(&self, place: Place) -> f64 {
+        self.0[usize::from(place.0) % MAX_PLACES]
+    }
+
+    /// Gives a place another.
+    #[inline(always)]
+    pub(super) fn set(&mut self, place: Place, value: f64) {
+        self.0[usize::from(place.0) % MAX_PLACES] = value;
+    }
+
+    /// Takes the variables and the rank of a process in.
+    #[inline(always)]
+    pub(super) fn enter(&mut self, slots: &[f64], process: u32) {
+        self.0[..slots.len()].copy_from_slice(slots);
+        self.0[slots.len()] = f64::from(process);
+    }
+
+    /// The first so many: the variables.
+    #[inline(always)]
+    pub(super) fn slots(&self, width: usize) -> &[f64] {
+        &self.0[..width]
+    }
+}
 
 /// What a message of one size takes on one kind of links, nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -202,11 +204,14 @@ impl Size {
 }
 
 /// A program in steps.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Code {
     pub(super) steps: Vec<Step>,
-    /// The rank, temporaries, constants.
-    pub(super) scratch: Vec<f64>,
+    /// What a visit begins with, but for what it knows of its process.
+    pub(super) scratch: Scratch,
+    n_places: usize,
+    /// Variables of a process.
+    width: usize,
     pub(super) expressions: Vec<Compiled>,
     /// Of the messages of known size: in a node, between nodes.
     pub(super) costs: Vec<[Costs; 2]>,
@@ -224,10 +229,20 @@ impl Code {
     /// # Arguments
     /// * `directs` - by variable: whether it tells whom messages go to
     pub(super) fn of(program: &Program, machine: &Machine, directs: &[bool]) -> Option<Self> {
+        let width = program.slots as usize;
         let mut code = Self {
-            scratch: vec![0.0; 1 + MAX_TEMPORARIES],
-            ..Self::default()
+            steps: Vec::new(),
+            scratch: Scratch([0.0; MAX_PLACES]),
+            n_places: width + 1 + MAX_TEMPORARIES,
+            width,
+            expressions: Vec::new(),
+            costs: Vec::new(),
+            receivers: Vec::new(),
+            begins: Vec::new(),
+            constants: HashMap::new(),
+            n_temporaries: 0,
         };
+        Place::of(code.n_places)?;
         for operation in &program.operations {
             code.begins.push(code.steps.len() as u32);
             code.n_temporaries = 0;
@@ -272,7 +287,7 @@ impl Code {
                 },
             },
             Operation::Assign { slot, value } => {
-                self.assign(Place::of_slot(*slot)?, value)?;
+                self.assign(Place::of(*slot as usize)?, value)?;
                 if !directs[*slot as usize] {
                     return Some(());
                 }
@@ -290,8 +305,8 @@ impl Code {
                 ..
             } => Step::LoopStart {
                 count: self.place(count)?,
-                counter: Place::of_slot(*counter)?,
-                limit: Place::of_slot(*limit)?,
+                counter: Place::of(*counter as usize)?,
+                limit: Place::of(*limit as usize)?,
                 exit: *exit,
             },
             Operation::LoopNext {
@@ -299,8 +314,8 @@ impl Code {
                 limit,
                 start,
             } => Step::LoopNext {
-                counter: Place::of_slot(*counter)?,
-                limit: Place::of_slot(*limit)?,
+                counter: Place::of(*counter as usize)?,
+                limit: Place::of(*limit as usize)?,
                 start: *start,
             },
             Operation::Count { element } => Step::Count { element: *element },
@@ -331,7 +346,7 @@ impl Code {
             } => Step::Receive {
                 from: self.place(from)?,
                 tag: self.place(tag)?,
-                sender: sender.map_or(Some(Place::NONE), Place::of_slot)?,
+                sender: sender.map_or(Some(Place::NONE), |slot| Place::of(slot as usize))?,
                 mode: *mode,
                 is_call: !collective,
                 element: *element,
@@ -341,7 +356,7 @@ impl Code {
                 element: *element,
             },
             Operation::WaitAny { sender, element } => Step::WaitAny {
-                sender: sender.map_or(Some(Place::NONE), Place::of_slot)?,
+                sender: sender.map_or(Some(Place::NONE), |slot| Place::of(slot as usize))?,
                 element: *element,
             },
             Operation::NoBranch { .. } => Step::Fail,
@@ -398,14 +413,14 @@ impl Code {
     fn place(&mut self, tree: &Compiled) -> Option<Place> {
         match tree {
             Compiled::Constant(number) => self.constant(*number),
-            Compiled::Process => Some(Place::RANK),
-            Compiled::Slot(slot) => Place::of_slot(*slot),
+            Compiled::Process => Place::of(self.width),
+            Compiled::Slot(slot) => Place::of(*slot as usize),
             _ => {
                 self.n_temporaries += 1;
                 if self.n_temporaries > MAX_TEMPORARIES {
                     return None;
                 }
-                let to = Place::of_scratch(self.n_temporaries)?;
+                let to = Place::of(self.width + self.n_temporaries)?;
                 self.assign(to, tree)?;
                 Some(to)
             }
@@ -416,8 +431,9 @@ impl Code {
         if let Some(known) = self.constants.get(&number.to_bits()) {
             return Some(*known);
         }
-        let place = Place::of_scratch(self.scratch.len())?;
-        self.scratch.push(number);
+        let place = Place::of(self.n_places)?;
+        self.n_places += 1;
+        self.scratch.set(place, number);
         self.constants.insert(number.to_bits(), place);
         Some(place)
     }
@@ -439,7 +455,7 @@ impl Code {
         }
         let step = match function_of(tree) {
             Some((function, parts)) => {
-                let mut operands = [Place::RANK; 3];
+                let mut operands = [Place(0); 3];
                 for (operand, part) in operands.iter_mut().zip(parts) {
                     *operand = self.place(part)?;
                 }

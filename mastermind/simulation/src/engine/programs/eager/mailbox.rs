@@ -91,6 +91,8 @@ impl EagerState<'_> {
     #[inline(always)]
     pub(super) fn leave(&mut self, view: &mut ProcessView<'_>, comes_ns: u64) {
         let process = view.process;
+        view.slots
+            .copy_from_slice(self.scratch.slots(view.slots.len()));
         let rank = &*view.rank;
         let (mut peer, mut missing) = (ANYBODY, NO_MESSAGE);
         let (mut at_ns, mut via, mut next) = (rank.processor, NONE, NEVER);
@@ -204,7 +206,7 @@ impl EagerState<'_> {
     #[inline(never)]
     pub(super) fn evaluate(&self, view: &ProcessView<'_>, expression: &Compiled) -> f64 {
         expression.evaluate(&Context {
-            slots: view.slots,
+            slots: self.scratch.slots(view.slots.len()),
             process: f64::from(view.process),
             thread: 0.0,
             threads: 1.0,

@@ -34,7 +34,7 @@ impl EagerState<'_> {
             at += 1;
             macro_rules! get {
                 ($place:expr) => {
-                    $place.get(view.slots, &self.scratch)
+                    self.scratch.get($place)
                 };
             }
             match *step {
@@ -45,7 +45,7 @@ impl EagerState<'_> {
                 } => {
                     let by = if is_back { -get!(b) } else { get!(b) };
                     let value = modulo(get!(a) + by, get!(n));
-                    to.set(view.slots, &mut self.scratch, value);
+                    self.scratch.set(to, value);
                 }
                 Step::Apply {
                     function,
@@ -53,7 +53,7 @@ impl EagerState<'_> {
                     to,
                 } => {
                     let value = function.apply(|place| get!(operands[place]));
-                    to.set(view.slots, &mut self.scratch, value);
+                    self.scratch.set(to, value);
                 }
                 Step::JumpUnless {
                     function,
@@ -67,12 +67,12 @@ impl EagerState<'_> {
                 }
                 Step::Copy { from, to } => {
                     let value = get!(from);
-                    to.set(view.slots, &mut self.scratch, value);
+                    self.scratch.set(to, value);
                 }
                 Step::Evaluate { expression, to } => {
                     let expression = &self.code.expressions[expression as usize];
                     let value = self.evaluate(view, expression);
-                    to.set(view.slots, &mut self.scratch, value);
+                    self.scratch.set(to, value);
                 }
                 Step::Redirect => view.rank.is_redirected = true,
                 Step::Jump { target } => at = target as usize,
@@ -83,8 +83,8 @@ impl EagerState<'_> {
                     exit,
                 } => {
                     let rounds = rounds_of(get!(count))?;
-                    counter.set(view.slots, &mut self.scratch, 0.0);
-                    limit.set(view.slots, &mut self.scratch, rounds);
+                    self.scratch.set(counter, 0.0);
+                    self.scratch.set(limit, rounds);
                     if rounds == 0.0 {
                         at = exit as usize;
                     }
@@ -95,7 +95,7 @@ impl EagerState<'_> {
                     start,
                 } => {
                     let next = get!(counter) + 1.0;
-                    counter.set(view.slots, &mut self.scratch, next);
+                    self.scratch.set(counter, next);
                     if next < get!(limit) {
                         at = start as usize;
                     }
@@ -122,7 +122,7 @@ impl EagerState<'_> {
                 } => {
                     let from = get!(from);
                     if from == NOBODY {
-                        view.tell_sender(sender, NOBODY);
+                        self.tell_sender(sender, NOBODY);
                         continue;
                     }
                     let peer = if from == ANY {
@@ -141,7 +141,7 @@ impl EagerState<'_> {
                         && let Some(from) = self.take_unexpected(view, (peer, tag))
                     {
                         view.counts[element as usize].add(u32::from(is_call), 0);
-                        view.tell_sender(sender, f64::from(from));
+                        self.tell_sender(sender, f64::from(from));
                         if let (Some(completions), Mode::Nonblocking) =
                             (&mut view.completions, mode)
                         {
@@ -178,7 +178,7 @@ impl EagerState<'_> {
                         break NEVER;
                     }
                     view.counts[element as usize].add(1, 0);
-                    view.tell_sender(sender, first.map_or(NOBODY, f64::from));
+                    self.tell_sender(sender, first.map_or(NOBODY, f64::from));
                 }
                 Step::End => {
                     view.rank.wait_state = WaitState::Ended;

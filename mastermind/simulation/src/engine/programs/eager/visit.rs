@@ -1,7 +1,7 @@
 //! What happens at a process from one visit to the next.
 
 use crate::engine::outcome::Count;
-use crate::engine::programs::eager::code::{Code, Place, Step};
+use crate::engine::programs::eager::code::{Code, Place, Scratch, Step};
 use crate::engine::programs::eager::mailbox::Mailbox;
 use crate::engine::programs::eager::rank::Rank;
 use crate::engine::programs::horizon::Horizons;
@@ -19,8 +19,7 @@ use crate::program::Mode;
 /// What the processes share.
 pub(super) struct EagerState<'a> {
     pub(super) code: &'a Code,
-    /// As [`Code::scratch`].
-    pub(super) scratch: Vec<f64>,
+    pub(super) scratch: Scratch,
     pub(super) machine: &'a Machine,
     pub(super) n_processes: u32,
     pub(super) per_node: u32,
@@ -112,7 +111,7 @@ impl EagerState<'_> {
 
     #[inline(always)]
     fn enter(&mut self, view: &mut ProcessView<'_>) {
-        Place::RANK.set(view.slots, &mut self.scratch, f64::from(view.process));
+        self.scratch.enter(view.slots, view.process);
         self.take_in(view);
     }
 
@@ -235,7 +234,7 @@ impl EagerState<'_> {
                 {
                     let elapsed_ns = rank.processor - rank.since;
                     view.counts[element as usize].add(u32::from(is_call), elapsed_ns);
-                    view.tell_sender(sender, f64::from(peer));
+                    self.tell_sender(sender, f64::from(peer));
                 }
                 return self.resume(view, now, tie_break);
             }
@@ -256,7 +255,7 @@ impl EagerState<'_> {
             if let (true, Step::WaitAny { sender, element }) = (is_waiting, step) {
                 completions.senders.pop_front();
                 view.counts[element as usize].add(1, elapsed_ns);
-                view.tell_sender(sender, f64::from(peer));
+                self.tell_sender(sender, f64::from(peer));
                 return self.resume(view, now, tie_break);
             }
         }
@@ -305,6 +304,14 @@ impl EagerState<'_> {
         self.advance(view, now, tie_break)
     }
 
+    /// Gives a variable the rank that a message came from.
+    #[inline(always)]
+    pub(super) fn tell_sender(&mut self, sender: Place, rank: f64) {
+        if sender != Place::NONE {
+            self.scratch.set(sender, rank);
+        }
+    }
+
     /// A rank that a step names; `None` where it is none.
     #[inline(always)]
     pub(super) fn rank(&self, value: f64) -> Option<u32> {
@@ -317,15 +324,5 @@ impl EagerState<'_> {
             + self.mailboxes.capacity() * size_of::<Mailbox>()
             + self.pool.bytes()
             + self.calendar.bytes()
-    }
-}
-
-impl ProcessView<'_> {
-    /// Gives a variable the rank that a message came from.
-    #[inline(always)]
-    pub(super) fn tell_sender(&mut self, sender: Place, rank: f64) {
-        if sender != Place::NONE {
-            sender.set(self.slots, &mut [], rank);
-        }
     }
 }
