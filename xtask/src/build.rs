@@ -7,8 +7,9 @@
 //! ```
 
 use std::fs;
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::steps::{StepError, run_step};
 use crate::system::{Mpi, MpiKind, System};
@@ -21,31 +22,42 @@ const BINDINGS: [&str; 2] = ["mpi-sys", "mpi"];
 const BACK_END: &str = "libcca_comm_mpi.so";
 
 /// Builds what [`build`] does together with all tests: Cargo takes other features of some crates where tests are built with
-/// them, so what is built without is built twice.
+/// them, so what is built without is built twice. The back ends are built at the same time, one after the other: neither build
+/// alone keeps two processors busy from its beginning to its end.
 pub fn build_with_tests(workspace: &Workspace, system: &System) -> Result<(), StepError> {
     let targets = ["--lib", "--bins", "--examples", "--tests"];
     let words = [&["build", "--release"], &targets[..]].concat();
-    let mut cargo = workspace.cargo(&words);
-    with_back_ends(workspace, system, &targets, || {
-        run_step("cargo build, with tests", &mut cargo)
+    std::thread::scope(|scope| {
+        let back_ends = scope.spawn(|| {
+            back_ends(system).try_for_each(|mpi| build_back_end(workspace, mpi, &targets))
+        });
+        run_step("cargo build, with tests", &mut workspace.cargo(&words))?;
+        if system.c_compiler {
+            build_c_components(workspace)?;
+        }
+        match back_ends.join() {
+            Ok(built) => built,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
     })
 }
 
-/// Packages that are built elsewhere: the back end for each MPI, and what `pip` makes a wheel of.
-const APART: [&str; 4] = [
-    "--exclude",
-    "cca-comm-mpi",
-    "--exclude",
-    "mastermind-python",
-];
+/// A package that is built for each MPI, where there is one.
+const OF_AN_MPI: [&str; 2] = ["--exclude", "cca-comm-mpi"];
+
+/// What `pip` makes a wheel of.
+const OF_PYTHON: [&str; 2] = ["--exclude", "mastermind-python"];
 
 /// Builds the programs, the components, those written in C too, and a back end for each MPI found.
 pub fn build(workspace: &Workspace, system: &System) -> Result<(), StepError> {
-    with_back_ends(workspace, system, &FOR_TESTS, || build_programs(workspace))
+    build_selection(workspace, system, &[])
 }
 
-/// What the demonstration leaves out of its first build: it shows no Parquet, no Arrow and no PDF, and the packages that only check the others.
-const NOT_SHOWN: [&str; 9] = [
+/// What the demonstration leaves out of its first build: it shows no Parquet, no Arrow and no PDF, and the packages that only check the
+/// others; and what others are built with need not be built by itself.
+const NOT_SHOWN: [&str; 11] = [
+    "--exclude",
+    "cca-port-macro",
     "--exclude",
     "mastermind-tests",
     "--exclude",
@@ -60,24 +72,100 @@ const NOT_SHOWN: [&str; 9] = [
 /// The same for the demonstration, which tells at its end what the binary lacks.
 ///
 /// # Returns
-/// Whether the binary lacks Parquet, Arrow and PDF: where Parquet was built before, nothing is left out.
+/// Whether the binary lacks what is not shown: where Parquet was built before, nothing is left out.
 pub fn build_to_show(workspace: &Workspace, system: &System) -> Result<bool, StepError> {
     let is_first = !has_parquet(workspace);
-    if is_first {
-        let words = [
-            &["build", "--release", "--workspace"],
-            &APART[..],
-            &NOT_SHOWN[..],
-        ]
-        .concat();
-        let mut cargo = workspace.cargo(&words);
-        with_back_ends(workspace, system, &FOR_TESTS, || {
-            run_step("cargo build", &mut cargo)
-        })?;
-    } else {
-        build(workspace, system)?;
-    }
+    let left_out = if is_first { &NOT_SHOWN[..] } else { &[] };
+    build_selection(workspace, system, left_out)?;
     Ok(is_first)
+}
+
+/// Begins with [`build_to_show`] while packages are being installed. What needs one of them may fail: that is not told, since it is built
+/// again, and told, once they are there.
+pub fn begin(workspace: &Workspace) {
+    if has_parquet(workspace) {
+        return;
+    }
+    let mpi = Mpi::of_packages(MpiKind::ALL[0]);
+    let mut cargo = cargo_of_selection(workspace, &NOT_SHOWN);
+    with_bindings(&mut cargo, &mpi).arg("--keep-going");
+    let child = cargo
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn();
+    let Ok(mut child) = child else { return };
+    let lines = child.stderr.take().map(BufReader::new);
+    for line in lines
+        .into_iter()
+        .flat_map(BufRead::lines)
+        .map_while(Result::ok)
+    {
+        if line.trim_start().starts_with("Compiling ") {
+            println!("{line}");
+        }
+    }
+    let _ = child.wait();
+}
+
+fn cargo_of_selection(workspace: &Workspace, left_out: &[&str]) -> Command {
+    let words = ["build", "--release", "--workspace"];
+    workspace.cargo(&[&words, &OF_PYTHON[..], left_out].concat())
+}
+
+/// Builds what is in Rust with the back end for the first MPI, then the back end for each other one, for which no more than the
+/// bindings is built anew, then what is in C.
+fn build_selection(
+    workspace: &Workspace,
+    system: &System,
+    left_out: &[&str],
+) -> Result<(), StepError> {
+    let mut mpis = back_ends(system).peekable();
+    if mpis.peek().is_none() {
+        let mut cargo = cargo_of_selection(workspace, left_out);
+        run_step("cargo build", cargo.args(OF_AN_MPI))?;
+    }
+    for mpi in mpis {
+        let title = format!("cargo build, with the MPI back end for {}", mpi.kind.name());
+        let mut cargo = cargo_of_selection(workspace, left_out);
+        run_step(&title, with_bindings(&mut cargo, mpi))?;
+        take_back_end(workspace, mpi)?;
+    }
+    if system.c_compiler {
+        build_c_components(workspace)?;
+    }
+    Ok(())
+}
+
+/// Has the bindings of one MPI built beside those of another. Their build script does not say that it goes by MPICC: Cargo tells them
+/// apart by a level of optimisation, though there is nothing in them to optimise.
+fn with_bindings<'a>(command: &'a mut Command, mpi: &Mpi) -> &'a mut Command {
+    let profile = match mpi.kind {
+        MpiKind::OpenMpi => "profile.release.package.mpi-sys.opt-level=1",
+        MpiKind::Mpich => "profile.release.package.mpi-sys.opt-level=2",
+    };
+    with_mpi(command, mpi).args(["--config", profile])
+}
+
+/// Moves the back end that was just built to where it is looked for. None of it stays: the loader would take it for a component
+/// beside the binary, and Cargo that of one MPI for that of another, since its name is the same.
+fn take_back_end(workspace: &Workspace, mpi: &Mpi) -> Result<(), StepError> {
+    let release = workspace.release();
+    let built = release.join(BACK_END);
+    place_back_end(workspace, mpi, &built)?;
+    for path in [built, release.join("deps").join(BACK_END)] {
+        match fs::remove_file(&path) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                return Err(StepError::File {
+                    act: "remove",
+                    path: path.display().to_string(),
+                    source,
+                });
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 fn has_parquet(workspace: &Workspace) -> bool {
@@ -90,38 +178,14 @@ fn has_parquet(workspace: &Workspace) -> bool {
         .any(|name| name.to_string_lossy().starts_with("libparquet-"))
 }
 
-/// What is built of a back end; an example is a program of the end-to-end tests.
-const FOR_TESTS: [&str; 2] = ["--lib", "--examples"];
-
-/// Builds the programs, what is in C, and at the same time the back ends, one after the other: neither build alone keeps two processors
-/// busy from its beginning to its end.
-///
-/// # Arguments
-/// * `targets` - of the back ends
-fn with_back_ends(
-    workspace: &Workspace,
-    system: &System,
-    targets: &[&str],
-    build_programs: impl FnOnce() -> Result<(), StepError>,
-) -> Result<(), StepError> {
-    std::thread::scope(|scope| {
-        let back_ends = scope.spawn(|| {
-            back_ends(system).try_for_each(|mpi| build_back_end(workspace, mpi, targets))
-        });
-        build_programs()?;
-        if system.c_compiler {
-            build_c_components(workspace)?;
-        }
-        match back_ends.join() {
-            Ok(built) => built,
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    })
-}
-
 /// Builds the programs and the components: all that needs neither MPI nor libclang nor Python.
 pub fn build_programs(workspace: &Workspace) -> Result<(), StepError> {
-    let words = [&["build", "--release", "--workspace"], &APART[..]].concat();
+    let words = [
+        &["build", "--release", "--workspace"],
+        &OF_AN_MPI[..],
+        &OF_PYTHON[..],
+    ]
+    .concat();
     run_step("cargo build", &mut workspace.cargo(&words))
 }
 
@@ -155,17 +219,21 @@ pub fn back_ends(system: &System) -> impl Iterator<Item = &Mpi> {
     system.mpis.iter().filter(|_| system.libclang)
 }
 
-/// `cargo` set up for the MPI back end and one MPI, in a target folder of its own: the bindings
-/// and the library differ from one MPI to the next.
+/// `cargo` set up for the tests of the MPI back end under one MPI, in a target folder of its own: by itself the package is built with
+/// other features of the crates that it uses.
 pub fn back_end_cargo(workspace: &Workspace, mpi: &Mpi, arguments: &[&str]) -> Command {
     let mut command = workspace.cargo(arguments);
+    command.env("CARGO_TARGET_DIR", back_end_target(workspace, mpi));
+    with_mpi(&mut command, mpi);
     command
-        .env("CARGO_TARGET_DIR", back_end_target(workspace, mpi))
+}
+
+fn with_mpi<'a>(command: &'a mut Command, mpi: &Mpi) -> &'a mut Command {
+    command
         .env("MPICC", &mpi.mpicc)
         // Either of these would be asked before MPICC.
         .env_remove("MPI_PKG_CONFIG")
-        .env_remove("CRAY_MPICH_DIR");
-    command
+        .env_remove("CRAY_MPICH_DIR")
 }
 
 fn back_end_target(workspace: &Workspace, mpi: &Mpi) -> PathBuf {
@@ -182,11 +250,15 @@ fn build_back_end(workspace: &Workspace, mpi: &Mpi, targets: &[&str]) -> Result<
     ]
     .concat();
     run_step(&title, &mut back_end_cargo(workspace, mpi, &arguments))?;
-    let folder = workspace.release().join("mpi").join(mpi.kind.name());
     let built = back_end_target(workspace, mpi)
         .join("release")
         .join(BACK_END);
-    place(&built, &folder, BACK_END)
+    place_back_end(workspace, mpi, &built)
+}
+
+fn place_back_end(workspace: &Workspace, mpi: &Mpi, built: &Path) -> Result<(), StepError> {
+    let folder = workspace.release().join("mpi").join(mpi.kind.name());
+    place(built, &folder, BACK_END)
 }
 
 /// Begins the target folder of one MPI with what was built for another, but for the bindings: most of it is the same.
@@ -250,4 +322,21 @@ fn c_sources(folder: &Path) -> Result<Vec<PathBuf>, StepError> {
         .collect();
     sources.sort();
     Ok(sources)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bindings_of_one_mpi_are_not_taken_for_those_of_another() {
+        let [first, second] = MpiKind::ALL.map(|kind| {
+            let mut command = Command::new("cargo");
+            with_bindings(&mut command, &Mpi::of_packages(kind));
+            let words = command.get_args().map(|word| word.to_os_string());
+            words.collect::<Vec<_>>()
+        });
+        assert_ne!(first, second);
+        assert_eq!(first[0], "--config");
+    }
 }

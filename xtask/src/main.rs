@@ -109,7 +109,10 @@ fn run(
         "dist" => {
             prepared().and_then(|(workspace, system)| install::dist(&workspace, &system, is_built))
         }
-        "demo" => prepared().and_then(|(workspace, system)| demo::demo(&workspace, &system)),
+        "demo" => Workspace::find().and_then(|workspace| {
+            let system = system::prepare_beside(install, || build::begin(&workspace))?;
+            demo::demo(&workspace, &system)
+        }),
         "figures" => {
             prepared().and_then(|(workspace, system)| figures::figures(&workspace, &system))
         }

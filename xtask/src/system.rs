@@ -64,6 +64,14 @@ pub struct Mpi {
     pub mpicc: String,
 }
 
+impl Mpi {
+    /// As Debian and Ubuntu install it.
+    pub fn of_packages(kind: MpiKind) -> Self {
+        let mpicc = format!("mpicc.{}", kind.name());
+        Self { kind, mpicc }
+    }
+}
+
 /// Debian and Ubuntu packages of the libraries that `examples/fft` and `examples/sparse` are over; nothing else needs them.
 const OF_EXAMPLES: [&str; 5] = [
     "libfftw3-dev",
@@ -154,15 +162,26 @@ impl System {
 /// # Errors
 /// Never for want of a package: what cannot be installed is said, and left out of the result.
 pub fn prepare(install: bool) -> Result<System, StepError> {
+    prepare_beside(install, || ())
+}
+
+/// As [`prepare`], with something else to do while packages are being installed; nothing is done where none are.
+///
+/// # Errors
+/// As [`prepare`].
+pub fn prepare_beside(install: bool, other: impl FnOnce() + Send) -> Result<System, StepError> {
     let mut system = System::look();
     let missing = system.missing(&["libclang-dev".to_owned()]);
     if !missing.is_empty() {
         println!("missing system packages: {}", missing.join(" "));
         match administrator() {
             Some(prefix) if install => {
-                if let Err(error) = install_missing(&system, &prefix) {
-                    println!("note: {error}");
-                }
+                std::thread::scope(|scope| {
+                    scope.spawn(other);
+                    if let Err(error) = install_missing(&system, &prefix) {
+                        println!("note: {error}");
+                    }
+                });
                 system = System::look();
             }
             _ if is_debian() => {
@@ -309,9 +328,9 @@ fn names_debian(os_release: &str) -> bool {
 /// The compiler wrapper of one implementation, with a launcher beside it: by Debian's name, or
 /// by the plain name where the launcher's version says that it is this implementation.
 fn find_mpi(kind: MpiKind) -> Option<Mpi> {
-    let named = format!("mpicc.{}", kind.name());
-    if on_path(&named) && on_path(&format!("mpirun.{}", kind.name())) {
-        return Some(Mpi { kind, mpicc: named });
+    let of_packages = Mpi::of_packages(kind);
+    if on_path(&of_packages.mpicc) && on_path(&format!("mpirun.{}", kind.name())) {
+        return Some(of_packages);
     }
     let is_kind = |launcher: &&str| {
         output_of(launcher, &["--version"]).and_then(|text| MpiKind::of_version(&text))
