@@ -3,6 +3,12 @@
 //!
 //! Prints processes, messages, CPU seconds, messages a CPU second, bytes of the engine a process. An argument picks the
 //! programs whose name has it; `large` runs a hundred thousand processes too.
+//!
+//! Machines differ, and one differs from itself within minutes. So each row also tells how fast a fixed loop was beside it, the least of some
+//! tries, and how many steps of that loop a message took. A step is a load from a table of 256 kB at a place that the step before gave, and a
+//! round of SplitMix64 (an addition, two multiplications, three shifts) that gives the next place: a chain of dependent loads and of integer
+//! work, as an engine of events is. The loop is never to be changed, or the ratios of two commits say nothing. The verdict is by the rate
+//! alone.
 
 #[path = "../tests/engine/common.rs"]
 mod common;
@@ -16,6 +22,27 @@ use rustix::time::{ClockId, clock_gettime};
 fn cpu_s() -> f64 {
     let now = clock_gettime(ClockId::ProcessCPUTime);
     now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
+}
+
+/// Steps of the reference loop: some ten milliseconds.
+const REFERENCE_STEPS: u32 = 1 << 20;
+
+/// CPU seconds of a step of the reference loop, which the head of this file describes.
+fn reference_step_s() -> f64 {
+    let table: Vec<u32> = (0..1 << 16)
+        .map(|i: u32| i.wrapping_mul(2_654_435_761))
+        .collect();
+    let begin = cpu_s();
+    let mut bits = 0_u64;
+    for _ in 0..REFERENCE_STEPS {
+        bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15)
+            ^ u64::from(table[bits as usize % table.len()]);
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^= bits >> 31;
+    }
+    std::hint::black_box(bits);
+    (cpu_s() - begin) / f64::from(REFERENCE_STEPS)
 }
 
 /// A program: its name, what all processes do, and the rates to reach, million messages a CPU second, at each size.
@@ -170,18 +197,22 @@ fn measure(figures: &mut Figures) {
                 "[model]\nname = \"m\"\nmain = \"Main\"\n[activities.Main]\nflow = [\n{flow}\n]\n"
             );
             let (mut least_s, mut last) = (f64::MAX, None);
+            let mut step_s = reference_step_s();
             for _ in 0..if n < 100_000 { 3 } else { 1 } {
                 let begin = cpu_s();
                 last = Some(outcome(&text, &machine(), n));
                 least_s = least_s.min(cpu_s() - begin);
+                step_s = step_s.min(reference_step_s());
             }
             let outcome = last.expect("a run");
             let rate = outcome.messages as f64 / least_s / 1e6;
             let row = format!("{}, {n} processes", case.name);
             println!(
-                "{row}: {} messages, {} events, {least_s:.3} CPU s, {rate:.2} M messages/CPU s, {} B a process, finish {} ns",
+                "{row}: {} messages, {} events, {least_s:.3} CPU s, {rate:.2} M messages/CPU s, {:.1} steps of {:.2} ns a message, {} B a process, finish {} ns",
                 outcome.messages,
                 outcome.events,
+                least_s / outcome.messages as f64 / step_s,
+                step_s * 1e9,
                 outcome.memory_bytes / n as usize,
                 outcome.makespan_ns,
             );

@@ -68,6 +68,7 @@ impl Builtin {
     }
 
     /// The value for `a`, and `b` where there are two.
+    #[inline]
     pub fn apply(self, a: f64, b: f64) -> f64 {
         match self {
             Self::Abs => a.abs(),
@@ -109,10 +110,12 @@ pub(super) fn floor(x: f64) -> f64 {
 /// Largest number whose bits are read: up to here each whole number is an `f64`.
 const WHOLE: f64 = 9_007_199_254_740_992.0;
 
-fn bitwise(a: f64, b: f64, operation: fn(u64, u64) -> u64) -> f64 {
-    let whole = |x: f64| (0.0..=WHOLE).contains(&x) && (x as u64) as f64 == x;
+#[inline(always)]
+fn bitwise(a: f64, b: f64, operation: impl Fn(i64, i64) -> i64) -> f64 {
+    // Signed words, to which and from which numbers are converted faster.
+    let whole = |x: f64| (0.0..=WHOLE).contains(&x) && (x as i64) as f64 == x;
     if whole(a) && whole(b) {
-        operation(a as u64, b as u64) as f64
+        operation(a as i64, b as i64) as f64
     } else {
         f64::NAN
     }

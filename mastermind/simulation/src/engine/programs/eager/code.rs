@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use crate::engine::limits::{MAX_COST_S, nanoseconds};
-use crate::expression::{Compiled, Function, function_of};
+use crate::expression::{Builtin, Compiled, Function, function_of};
 use crate::loggp::{Protocol, bytes_on_the_wire};
 use crate::machine::{Link, Machine};
 use crate::program::{Mode, Operation, Program};
@@ -108,7 +108,18 @@ pub(super) enum Step {
         element: u32,
         cost: u32,
     },
-    /// Puts the value of a function into a place.
+    /// Puts the value of an operator, or of a built-in function, into a place.
+    Binary {
+        function: Binary,
+        operands: [Place; 2],
+        to: Place,
+    },
+    Builtin {
+        function: Builtin,
+        operands: [Place; 2],
+        to: Place,
+    },
+    /// The same of another function.
     Apply {
         function: Function,
         operands: [Place; 3],
@@ -134,9 +145,9 @@ pub(super) enum Step {
     Jump {
         target: u32,
     },
-    /// Goes to `target` unless the function's value is true.
+    /// Goes to `target` unless the operator's value is true.
     JumpUnless {
-        function: Function,
+        function: Binary,
         operands: [Place; 2],
         target: u32,
     },
@@ -402,7 +413,7 @@ impl Code {
             value => (Binary::Unequal, [self.place(value)?, self.constant(0.0)?]),
         };
         self.steps.push(Step::JumpUnless {
-            function: Function::Binary(function),
+            function,
             operands,
             target,
         });
@@ -459,10 +470,24 @@ impl Code {
                 for (operand, part) in operands.iter_mut().zip(parts) {
                     *operand = self.place(part)?;
                 }
-                Step::Apply {
-                    function,
-                    operands,
-                    to,
+                let [a, b, _] = operands;
+                let two = [a, b];
+                match function {
+                    Function::Binary(function) => Step::Binary {
+                        function,
+                        operands: two,
+                        to,
+                    },
+                    Function::Builtin(function) => Step::Builtin {
+                        function,
+                        operands: two,
+                        to,
+                    },
+                    _ => Step::Apply {
+                        function,
+                        operands,
+                        to,
+                    },
                 }
             }
             None if matches!(

@@ -10,6 +10,7 @@ use crate::events::tie_break::TieBreak;
 use crate::expression::modulo;
 use crate::loggp::MessagePart;
 use crate::program::{ANY, Mode, NOBODY};
+use mastermind_models::expression::Binary;
 
 impl EagerState<'_> {
     /// Goes through the steps without time up to the next operation that takes some.
@@ -24,12 +25,8 @@ impl EagerState<'_> {
     ) -> Option<()> {
         let steps = &self.code.steps[..];
         let mut at = view.rank.at as usize;
-        let mut n_steps = 0_u64;
+        let mut n_jumps = 0_u64;
         let due = loop {
-            n_steps += 1;
-            if n_steps > MAX_TIMELESS_STEPS {
-                return None;
-            }
             let step = &steps[at];
             at += 1;
             macro_rules! get {
@@ -47,6 +44,26 @@ impl EagerState<'_> {
                     let value = modulo(get!(a) + by, get!(n));
                     self.scratch.set(to, value);
                 }
+                Step::Binary {
+                    function,
+                    operands: [a, b],
+                    to,
+                } => {
+                    let (a, b) = (get!(a), get!(b));
+                    let value = match function {
+                        Binary::Modulo => modulo(a, b),
+                        _ => function.apply(a, b),
+                    };
+                    self.scratch.set(to, value);
+                }
+                Step::Builtin {
+                    function,
+                    operands: [a, b],
+                    to,
+                } => {
+                    let value = function.apply(get!(a), get!(b));
+                    self.scratch.set(to, value);
+                }
                 Step::Apply {
                     function,
                     operands,
@@ -60,8 +77,14 @@ impl EagerState<'_> {
                     operands: [a, b],
                     target,
                 } => {
-                    let operands = [get!(a), get!(b)];
-                    if function.apply(|place| operands[place & 1]) == 0.0 {
+                    let (a, b) = (get!(a), get!(b));
+                    let holds = match function {
+                        Binary::Less => a < b,
+                        Binary::AtLeast => a >= b,
+                        Binary::Equal => a == b,
+                        _ => function.apply(a, b) != 0.0,
+                    };
+                    if !holds {
                         at = target as usize;
                     }
                 }
@@ -75,7 +98,14 @@ impl EagerState<'_> {
                     self.scratch.set(to, value);
                 }
                 Step::Redirect => view.rank.is_redirected = true,
-                Step::Jump { target } => at = target as usize,
+                Step::Jump { target } => {
+                    at = target as usize;
+                    // Without these nothing goes round in circles.
+                    n_jumps += 1;
+                    if n_jumps > MAX_TIMELESS_STEPS {
+                        return None;
+                    }
+                }
                 Step::LoopStart {
                     count,
                     counter,
@@ -98,6 +128,10 @@ impl EagerState<'_> {
                     self.scratch.set(counter, next);
                     if next < get!(limit) {
                         at = start as usize;
+                        n_jumps += 1;
+                        if n_jumps > MAX_TIMELESS_STEPS {
+                            return None;
+                        }
                     }
                 }
                 Step::Count { element } => view.counts[element as usize].add(1, 0),

@@ -82,18 +82,18 @@ impl EagerState<'_> {
                     is_tie = *tie_break == view.rank.tie_break;
                 }
             }
-            if at >= end && !self.goes_first(view.rank, (at, message), end) {
-                if at == NEVER || is_horizon {
-                    break comes;
-                }
-                is_horizon = true;
-                end = self.horizon(view.process).min(answer_ns.max(window_end));
-                let is_useful = at < end || self.goes_first(view.rank, (at, message), end);
-                if let Some(horizons) = &mut self.horizons {
-                    horizons.note_use(is_useful);
-                }
-                if !is_useful {
-                    break comes;
+            if at >= end {
+                let least_end = self.least_end(view.rank, (at, message));
+                if least_end >= end {
+                    if at == NEVER || is_horizon {
+                        break comes;
+                    }
+                    is_horizon = true;
+                    end = self.horizon(view.process, least_end);
+                    end = end.min(answer_ns.max(window_end));
+                    if least_end >= end {
+                        break comes;
+                    }
                 }
             }
             self.events += 1;
@@ -167,26 +167,35 @@ impl EagerState<'_> {
         (free, rank.waiting)
     }
 
-    /// Until when no message can come to a process that has not been sent yet, where that is worth to look up.
+    /// Until when no message can come to a process that has not been sent yet, where that is worth to look up; no more than the end of
+    /// the window where it is not behind `least_end`.
     #[inline]
-    fn horizon(&mut self, process: u32) -> u64 {
+    fn horizon(&mut self, process: u32, least_end: u64) -> u64 {
         let window = (self.calendar.begin_ns(), self.calendar.end_ns());
-        match &self.horizons {
-            Some(horizons) if horizons.is_useful() => horizons.horizon(process, window, 0),
-            _ => window.1,
+        let Some(horizons) = &mut self.horizons else {
+            return window.1;
+        };
+        let mut end = window.1;
+        if horizons.is_useful() {
+            end = horizons.horizon(process, window, least_end);
         }
+        horizons.note_use(least_end < end);
+        end
     }
 
-    /// Whether an event goes before all that can still come, though that may come before `end`, from when on more can
-    /// come: where it begins as soon as the process is free, whatever else came in time is as late, and of those
-    /// the one with the least tie-break key is taken. What can still come has not been sent yet.
+    /// After what time all that can still come must come for an event to be taken before it: its own, or an earlier one where
+    /// it begins as soon as the process is free. Whatever else came in time is as late then, and of those the one with the least
+    /// tie-break key is taken; what can still come has not been sent yet.
     #[inline]
-    fn goes_first(&self, rank: &Rank, (at, message): (u64, u32), end: u64) -> bool {
+    fn least_end(&self, rank: &Rank, (at, message): (u64, u32)) -> u64 {
+        if at > rank.free() {
+            return at;
+        }
         let tie_break = match message {
             NIL => &rank.tie_break,
             message => &self.pool.get(message).tie_break,
         };
-        at <= rank.free() && tie_break.last_ns() + self.lookahead_ns.max(1) < end
+        at.min(tie_break.last_ns() + self.lookahead_ns.max(1))
     }
 
     /// Takes the message that [`EagerState::next_message`] gave.
