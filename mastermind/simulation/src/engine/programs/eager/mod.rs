@@ -41,9 +41,11 @@ use mailbox::Mailbox;
 use rank::Rank;
 use visit::{EagerState, ProcessView};
 
-/// How many visits ahead the state of a process is fetched, and how many the messages that it names.
-const STATE_AHEAD: usize = 4;
-const MESSAGES_AHEAD: usize = 2;
+/// How many visits ahead the state of a process is fetched, how many the messages that it names, and how many the message behind
+/// the first that came.
+const STATE_AHEAD: usize = 6;
+const MESSAGES_AHEAD: usize = 3;
+const NEXT_AHEAD: usize = 1;
 
 /// Runs a program on a machine whose nodes are not oversubscribed; `None` where it is not of this kind or does not come to its end.
 pub(super) fn run(
@@ -217,6 +219,15 @@ impl<'a> Eager<'a> {
             for first in [inbox, rank.arrivals, rank.waiting, rank.unexpected] {
                 if first != NIL {
                     prefetch(state.pool.get(first));
+                }
+            }
+        }
+        if let Some(next) = state.calendar.upcoming(NEXT_AHEAD) {
+            let inbox = state.mailboxes[next as usize].inbox;
+            if inbox != NIL {
+                let behind = state.pool.get(inbox).next;
+                if behind != NIL {
+                    prefetch(state.pool.get(behind));
                 }
             }
         }

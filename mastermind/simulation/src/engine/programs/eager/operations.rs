@@ -6,6 +6,7 @@ use crate::engine::programs::eager::visit::{EagerState, ProcessView};
 use crate::engine::programs::process::WaitState;
 use crate::events::NEVER;
 use crate::events::messages::{ANY_TAG, ANYBODY, Load, Message, NIL};
+use crate::events::prefetch::prefetch;
 use crate::events::tie_break::TieBreak;
 use crate::expression::modulo;
 use crate::loggp::MessagePart;
@@ -141,7 +142,9 @@ impl EagerState<'_> {
                 } => {
                     let to = get!(to);
                     if to != NOBODY {
-                        view.rank.peer = self.rank(to)?;
+                        let peer = self.rank(to)?;
+                        prefetch(&self.mailboxes[peer as usize]);
+                        view.rank.peer = peer;
                         view.rank.tag = whole_tag(get!(tag), is_call)?;
                         break view.rank.processor.max(view.rank.sending);
                     }
