@@ -5,11 +5,13 @@
 //! factors = large: n < 11 default | n < 4592  RustFft | default
 //! ```
 //!
-//! At each point of a grid over the range that the default class was measured in, the class of least expected time is taken where it
-//! is faster than the default rather than not, by all credible formulas of both, and by more than a hundredth; else the default. A call
-//! can be sent elsewhere at no cost, so a class that is likely to be faster need not be proved to be. Where calls were measured near a
-//! point, what they took beyond their models counts in ([`Nearby`]). Neighbours of one class are
-//! joined; where the last parameter's classes change, the place is found by halving.
+//! At a point the class of least expected time is taken where it is faster than the default rather than not, by all credible formulas of
+//! both, and by more than a hundredth; else the default. A call can be sent elsewhere at no cost, so a class that is likely to be faster
+//! need not be proved to be. Where calls were measured near a point, what they took beyond their models counts in ([`Nearby`]).
+//!
+//! Of one number the points are a grid over the range that the default class was measured in; neighbours of one class are joined, and where the class changes, the place is found by halving. Several numbers of
+//! a method are hardly ever free of one another: most of the room that their ranges span is never called. So there the points are where
+//! calls were measured and between those that lie side by side, a thin grid beside them, and the table is a tree ([`tree`]).
 
 use std::collections::BTreeSet;
 
@@ -20,14 +22,27 @@ use crate::error::Error;
 use crate::nearby::Nearby;
 use crate::workload::model_name;
 
-/// Points along a parameter, for methods of one, two, three, and more numeric parameters.
-const GRID: [usize; 4] = [192, 40, 24, 6];
+mod points;
+mod tree;
+
+use self::points::points;
+use self::tree::{Point, Splits, tree};
+
+/// Points along the parameter of a method that has one numeric one.
+const N_ALONG: usize = 192;
+
+/// Calls larger or smaller than any that was measured, by up to this factor, go where those at the end of the range do; the default class
+/// alone has those that are further away.
+const BEYOND: f64 = 2.0;
 
 /// Halvings of the distance between two points where the class changes.
 const HALVINGS: usize = 12;
 
 /// Share of the default's time that another class must be expected to save: less is worth no step of the table.
 const LEAST_GAIN: f64 = 0.01;
+
+/// How much longer than in the best class a call takes at most, as a share of that: of a class without a prediction too.
+const MOST_MORE: f64 = 1e3;
 
 /// Probability above which a class is taken to be faster.
 const RATHER: f64 = 0.5;
@@ -244,86 +259,160 @@ impl Site<'_> {
             .iter()
             .map(|(name, range)| (name, *range))
             .collect();
-        let n_points = GRID[(ranges.len().max(1) - 1).min(GRID.len() - 1)];
-        self.by_numbers(&candidates, &ranges, n_points, at)
+        match ranges[..] {
+            [] => self.at_point(&candidates, at).map(Tree::Class),
+            [range] => self.by_number(&candidates, range, at),
+            _ => self.by_numbers(&candidates, &ranges, at),
+        }
     }
 
+    fn by_number(
+        &self,
+        candidates: &[(usize, &Model)],
+        (parameter, [low, high]): (&String, [f64; 2]),
+        at: &Coordinate,
+    ) -> Result<Tree, Error> {
+        let class = |x: f64| {
+            let at = at.clone().with(parameter, x);
+            self.at_point(candidates, &at).map(Tree::Class)
+        };
+        let points = grid(low, high, N_ALONG);
+        let (mut bounds, mut next) = (Vec::new(), vec![DEFAULT]);
+        let mut begins = |place: f64, tree: Tree| {
+            if *next.last().unwrap_or(&DEFAULT) != tree {
+                bounds.push(place);
+                next.push(tree);
+            }
+        };
+        let [begin, end] = beyond([low, high]);
+        let mut before = class(low)?;
+        begins(begin, before.clone());
+        for pair in points.windows(2) {
+            let here = class(pair[1])?;
+            if here != before {
+                let place = halved(pair[0], pair[1], |x| Ok(class(x)? == before))?;
+                begins(place, here.clone());
+                before = here;
+            }
+        }
+        begins(end, DEFAULT);
+        Ok(match bounds[..] {
+            [] => DEFAULT,
+            _ => Tree::Step {
+                parameter: parameter.clone(),
+                split: Split::Bounds(bounds),
+                next,
+            },
+        })
+    }
+
+    /// A tree over several numbers, within the ranges that the default class was measured in.
     fn by_numbers(
         &self,
         candidates: &[(usize, &Model)],
         ranges: &[(&String, [f64; 2])],
-        n_points: usize,
         at: &Coordinate,
     ) -> Result<Tree, Error> {
-        let Some(((parameter, [low, high]), rest)) = ranges.split_first() else {
-            return self.at_point(candidates, at).map(Tree::Class);
-        };
-        let inside =
-            |x: f64| self.by_numbers(candidates, rest, n_points, &at.clone().with(parameter, x));
-        let points = grid(*low, *high, n_points);
-        let mut bounds = vec![*low];
-        let mut next = vec![DEFAULT, inside(*low)?];
-        for pair in points.windows(2) {
-            let here = inside(pair[1])?;
-            let before = &next[next.len() - 1];
-            if here != *before {
-                let place = match rest.is_empty() {
-                    true => halved(pair[0], pair[1], |x| Ok(inside(x)? == *before))?,
-                    false => between(pair[0], pair[1]),
-                };
-                bounds.push(place);
-                next.push(here);
+        let names = candidates
+            .iter()
+            .map(|(place, _)| model_name(&self.classes[*place], self.port_method));
+        let measured: Vec<&Coordinate> = names
+            .collect::<Vec<_>>()
+            .iter()
+            .flat_map(|name| self.nearby.coordinates(name))
+            .collect();
+        let mut known = Vec::new();
+        for (sizes, weight) in points(ranges, at, &measured) {
+            let named = ranges.iter().zip(&sizes);
+            let at = named.fold(at.clone(), |at, ((name, _), x)| at.with(*name, *x));
+            if let Some(more) = self.more(candidates, &at)? {
+                known.push(Point {
+                    sizes,
+                    more: more.iter().map(|more| weight * more).collect(),
+                    weight,
+                });
             }
         }
-        // The range's end belongs to it.
-        bounds.push(high.next_up());
-        next.push(DEFAULT);
-        let mut joined = (Vec::new(), vec![DEFAULT]);
-        for (bound, tree) in bounds.into_iter().zip(next.into_iter().skip(1)) {
-            if joined.1.last() != Some(&tree) {
-                joined.0.push(bound);
-                joined.1.push(tree);
-            }
-        }
-        let (bounds, next) = joined;
-        if bounds.is_empty() {
+        let inner = self.split(ranges, tree(&known, LEAST_GAIN));
+        if inner == DEFAULT {
             return Ok(DEFAULT);
         }
-        Ok(Tree::Step {
-            parameter: (*parameter).clone(),
-            split: Split::Bounds(bounds),
-            next,
-        })
+        let outside = |inner: Tree, (parameter, range): &(&String, [f64; 2])| {
+            let next = vec![DEFAULT, inner, DEFAULT];
+            step(parameter, beyond(*range).into(), next)
+        };
+        Ok(ranges.iter().rev().fold(inner, outside))
+    }
+
+    fn split(&self, ranges: &[(&String, [f64; 2])], splits: Splits) -> Tree {
+        match splits {
+            Splits::Class(place) => Tree::Class(place),
+            Splits::At { number, bound, two } => {
+                let next = two.map(|splits| self.split(ranges, splits));
+                step(ranges[number].0, vec![bound], next.into())
+            }
+        }
+    }
+
+    /// What a call at a point takes more in each class than in the best one, as a share of that; None where the default class has no
+    /// prediction. The default takes no more where no class is to
+    /// be taken in its place; a class without a prediction is as slow as can be.
+    fn more(
+        &self,
+        candidates: &[(usize, &Model)],
+        at: &Coordinate,
+    ) -> Result<Option<Vec<f64>>, Error> {
+        let expected = self.expected(candidates, at)?;
+        if !expected.iter().any(|(place, _)| *place == 0) {
+            return Ok(None);
+        }
+        let mut times_s = vec![f64::INFINITY; self.classes.len()];
+        for (place, expected) in &expected {
+            times_s[*place] = expected.time_s;
+        }
+        let least_s = times_s.iter().copied().fold(f64::INFINITY, f64::min);
+        let best = self.best(&expected);
+        if best == 0 {
+            times_s[0] = least_s;
+        }
+        let more = times_s.iter().map(|s| (s / least_s - 1.0).min(MOST_MORE));
+        Ok(Some(more.collect()))
     }
 
     /// The class for calls at a point.
     fn at_point(&self, candidates: &[(usize, &Model)], at: &Coordinate) -> Result<usize, Error> {
-        let mut default = None;
-        let mut best: Option<(usize, Expected)> = None;
+        Ok(self.best(&self.expected(candidates, at)?))
+    }
+
+    /// What calls at a point are expected to take, by the classes' places; of those that were measured at such sizes.
+    fn expected(
+        &self,
+        candidates: &[(usize, &Model)],
+        at: &Coordinate,
+    ) -> Result<Vec<(usize, Expected)>, Error> {
+        let mut all = Vec::new();
         for (place, model) in candidates.iter().filter(|(_, model)| model.covers(at)) {
             let expected =
                 Expected::of(model, at).map_err(|source| self.disagree(*place, source))?;
-            let Some(expected) = expected else {
-                continue;
-            };
             let name = model_name(&self.classes[*place], self.port_method);
-            let expected = expected.times(self.nearby.factor(&name, at));
-            if *place == 0 {
-                default = Some(expected.clone());
-            }
-            if best
-                .as_ref()
-                .is_none_or(|(_, least)| expected.time_s < least.time_s)
-            {
-                best = Some((*place, expected));
-            }
+            let factor = self.nearby.factor(&name, at);
+            all.extend(expected.map(|expected| (*place, expected.times(factor))));
         }
-        let (Some(default), Some((place, best))) = (default, best) else {
-            return Ok(0);
+        Ok(all)
+    }
+
+    /// The class to take; the default where it has no prediction.
+    fn best(&self, expected: &[(usize, Expected)]) -> usize {
+        let default = expected.iter().find(|(place, _)| *place == 0);
+        let best = expected
+            .iter()
+            .min_by(|(_, a), (_, b)| a.time_s.total_cmp(&b.time_s));
+        let (Some((_, default)), Some((place, best))) = (default, best) else {
+            return 0;
         };
         let is_worth = best.time_s < (1.0 - LEAST_GAIN) * default.time_s;
-        let is_faster = is_worth && best.chance_below(&default) > RATHER;
-        Ok(if is_faster { place } else { 0 })
+        let is_faster = is_worth && best.chance_below(default) > RATHER;
+        if is_faster { *place } else { 0 }
     }
 
     fn disagree(&self, place: usize, source: mastermind_models::Error) -> Error {
@@ -441,6 +530,39 @@ fn normal_below(z: f64) -> f64 {
     match z.is_nan() {
         true => 0.5,
         false => 0.5 * erfc(-z / std::f64::consts::SQRT_2),
+    }
+}
+
+/// From where to where, the end excluded, calls go where those at the ends of a range go.
+fn beyond([low, high]: [f64; 2]) -> [f64; 2] {
+    match low > 0.0 {
+        true => [low / BEYOND, (high * BEYOND).next_up()],
+        false => [low, high.next_up()],
+    }
+}
+
+/// A step over ranges of a parameter; those that lead to a step over the same parameter are that step's.
+fn step(parameter: &str, bounds: Vec<f64>, next: Vec<Tree>) -> Tree {
+    let (mut all_bounds, mut all_next) = (Vec::new(), Vec::new());
+    let begins = [None].into_iter().chain(bounds.into_iter().map(Some));
+    for (begin, tree) in begins.zip(next) {
+        all_bounds.extend(begin);
+        match tree {
+            Tree::Step {
+                parameter: same,
+                split: Split::Bounds(bounds),
+                next,
+            } if same == parameter => {
+                all_bounds.extend(bounds);
+                all_next.extend(next);
+            }
+            other => all_next.push(other),
+        }
+    }
+    Tree::Step {
+        parameter: parameter.into(),
+        split: Split::Bounds(all_bounds),
+        next: all_next,
     }
 }
 

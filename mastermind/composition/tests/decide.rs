@@ -70,7 +70,7 @@ fn a_call_goes_to_the_class_that_is_faster_there() {
     };
     assert_eq!(labels, &["round", "square"]);
     assert_eq!(decisions.steps[0].next[1], Next::Class("a".into()));
-    // The same with the other one as the default: outside of its range, from 1 to 30, it has all calls.
+    // The same with the other one as the default: far outside of its range, from 1 to 30, it has all calls.
     let decisions = decide(
         &models,
         "solver",
@@ -81,11 +81,11 @@ fn a_call_goes_to_the_class_that_is_faster_there() {
     )
     .unwrap();
     assert_eq!(
-        [7.0, 12.0, 30.0, 31.0].map(|q| of(&decisions, q, "round")),
+        [7.0, 12.0, 30.0, 61.0].map(|q| of(&decisions, q, "round")),
         ["b", "a", "a", "b"]
     );
     assert_eq!(
-        [0.5, 7.0, 30.0, 31.0].map(|q| of(&decisions, q, "square")),
+        [0.4, 7.0, 30.0, 61.0].map(|q| of(&decisions, q, "square")),
         ["b", "a", "a", "b"]
     );
 }
@@ -102,6 +102,19 @@ fn a_class_gets_no_calls_of_sizes_that_it_was_not_measured_at() {
     let decisions = decide_by(&models, &classes, &Nearby::default());
     let found = [2.0, 29.0, 32.0, 39.0].map(|q| of(&decisions, q, "round"));
     assert_eq!(found, ["b", "b", "a", "a"]);
+}
+
+/// "a" and "b" cross at 9, and 40 is the largest size that was measured.
+#[test]
+fn calls_a_little_larger_than_those_measured_go_where_the_largest_do() {
+    let a = lines("a", 40, &[("round", 1.0, 2.0)]);
+    let b = lines("b", 40, &[("round", 10.0, 1.0)]);
+    let models = ModelSet {
+        models: [a, b].concat(),
+    };
+    let decisions = decide_by(&models, &classes(&["a", "b"]), &Nearby::default());
+    let found = [8.0, 10.0, 40.0, 79.0, 81.0].map(|q| of(&decisions, q, "round"));
+    assert_eq!(found, ["a", "b", "b", "b", "a"]);
 }
 
 /// Two that differ by less than is worth a table.
@@ -179,4 +192,62 @@ fn sizes_that_were_measured_correct_the_models_nearby() {
     let nearby = Nearby::of(&[measured(chance)], &models, Seconds::Wall);
     assert!(!nearby.is_known());
     assert_eq!(decide_by(&models, &classes, &nearby).steps, []);
+}
+
+/// Two families of sizes, thin ones with a width of the root of `n` and thick ones with one of half of it, as matrices have; "a" takes
+/// `n w`, "b" `40 n`, so that the width decides, and hardly any place of the ranges is called.
+#[test]
+fn sizes_that_depend_on_one_another_are_decided_where_they_lie() {
+    let wide = |n: f64| [(n, n.sqrt()), (n, n / 2.0)];
+    let time = |class: &str, n: f64, w: f64| if class == "a" { n * w } else { 40.0 * n };
+    let sizes: Vec<(f64, f64)> = (4..=24)
+        .flat_map(|i| wide(2_f64.powf(f64::from(i) / 2.0)))
+        .collect();
+    let mut set = SampleSet::new(Metric::Wall);
+    let parameters = [Parameter::real("n", ""), Parameter::real("w", "")];
+    let mut calls = Vec::new();
+    for class in ["a", "b"] {
+        let method = set
+            .declare(&model_name(class, METHOD), &parameters)
+            .unwrap();
+        for &(n, w) in &sizes {
+            for off in [0.99, 1.01] {
+                set.push(method, &[n, w], off * time(class, n, w)).unwrap();
+            }
+            let seconds = time(class, n, w);
+            calls.push(Call {
+                instance: "solver".into(),
+                class: class.into(),
+                port_method: METHOD.into(),
+                coordinate: Coordinate::new().with("n", n).with("w", w),
+                count: 1,
+                measured_s: seconds,
+                processor_s: seconds,
+                computation_s: seconds,
+                mpi_s: 0.0,
+            });
+        }
+    }
+    let samples = set.finish();
+    let models = ModelSet {
+        models: samples
+            .iter()
+            .flat_map(|samples| fit(samples).unwrap())
+            .collect(),
+    };
+    let run = Workload {
+        metric: Metric::Wall,
+        calls,
+    };
+    let nearby = Nearby::of(&[run], &models, Seconds::Wall);
+    let decisions = decide_by(&models, &classes(&["a", "b"]), &nearby);
+    // Of sizes that were measured, and of those between them.
+    for step in 17..96 {
+        for (n, w) in wide(2_f64.powf(f64::from(step) / 8.0)) {
+            let at = Coordinate::new().with("n", n).with("w", w);
+            let class = decisions.class(&at).unwrap();
+            let least = time("a", n, w).min(time("b", n, w));
+            assert!(time(class, n, w) <= 1.15 * least, "{n} {w}: {class}");
+        }
+    }
 }
