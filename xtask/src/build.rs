@@ -53,19 +53,11 @@ pub fn build(workspace: &Workspace, system: &System) -> Result<(), StepError> {
     build_selection(workspace, system, &[])
 }
 
-/// What the demonstration leaves out of its first build: it shows no Parquet, no Arrow and no PDF, simulates nothing, corrects no formula,
-/// and asks for no call sites; the packages that only check the others; and what others are built with need not be built by itself.
-const NOT_SHOWN: [&str; 19] = [
-    "--config",
-    "xtask/demo.toml",
+/// What the demonstration leaves out of its first build: it shows no Parquet, no Arrow and no PDF, and the packages that only check the
+/// others; and what others are built with need not be built by itself.
+const NOT_SHOWN: [&str; 11] = [
     "--exclude",
     "cca-port-macro",
-    "--exclude",
-    "mastermind-correction",
-    "--exclude",
-    "mastermind-diagrams",
-    "--exclude",
-    "mastermind-simulation",
     "--exclude",
     "mastermind-tests",
     "--exclude",
@@ -74,11 +66,8 @@ const NOT_SHOWN: [&str; 19] = [
     "xtask",
     "--no-default-features",
     "--features",
-    SHOWN,
+    "mastermind-cli/pictures",
 ];
-
-/// The feature that it shows.
-pub const SHOWN: &str = "mastermind-cli/pictures";
 
 /// The same for the demonstration, which tells at its end what the binary lacks.
 ///

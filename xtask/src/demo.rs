@@ -45,8 +45,7 @@ pub fn demo(workspace: &Workspace, system: &System) -> Result<(), StepError> {
     println!("\nRecords and models: {}", demo.path(""));
     if is_without {
         println!(
-            "This first build of the binary has neither simulate, calibrate, transform and correct nor wrap --call-sites, and writes no Parquet, no \
-             Arrow and no PDF, which take minutes to build: `cargo xtask build` adds them."
+            "This first build of the binary writes no Parquet, no Arrow and no PDF, which take minutes to build: `cargo xtask build` adds them."
         );
     }
     // What there is to see is drawn all the same.

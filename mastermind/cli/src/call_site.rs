@@ -3,24 +3,16 @@
 //! The records hold addresses; where the objects were mapped stands in what the processes wrote down for `wrap`, so that a killed
 //! program's calls are known too. What was found lies beside the logs, for `profile --call-sites`.
 
-#[cfg(feature = "call-sites")]
-mod source;
-#[cfg(not(feature = "call-sites"))]
-#[path = "call_site/without_source.rs"]
-mod source;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use addr2line::Loader;
 use anyhow::Context;
+use cpp_demangle::DemangleOptions;
 use mastermind_records::{Log, Record, Run, Value};
 use proxy_reach::Functions;
 use serde::{Deserialize, Serialize};
-
-use source::Lines;
-use source::as_in_source;
-pub use source::check;
 
 /// Where the objects of a process were mapped: the one that an address lies in, and what it was moved by.
 pub type Mapped<'a> = dyn Fn(u32, u64) -> Option<(&'a Path, u64)> + 'a;
@@ -84,6 +76,41 @@ impl CallSite {
             None => place,
         }
     }
+}
+
+/// The name of a function as its source has it: of C++ and Rust with the scope and without arguments, of a Fortran module as
+/// `module::procedure`; any other as it is.
+fn as_in_source(symbol: &str) -> String {
+    if let Ok(name) = rustc_demangle::try_demangle(symbol) {
+        // Without the hash at its end.
+        return format!("{name:#}");
+    }
+    if let Ok(name) = cpp_demangle::Symbol::new(symbol) {
+        let options = DemangleOptions::new().no_params().no_return_type();
+        if let Ok(name) = name.demangle_with_options(&options) {
+            return name;
+        }
+    }
+    in_a_fortran_module(symbol).unwrap_or_else(|| symbol.to_owned())
+}
+
+/// Of `__module_MOD_procedure` (gfortran) and `module_mp_procedure_` (Intel).
+fn in_a_fortran_module(symbol: &str) -> Option<String> {
+    let gfortran = symbol
+        .strip_prefix("__")
+        .and_then(|name| name.split_once("_MOD_"));
+    let intel = || {
+        symbol
+            .strip_suffix('_')
+            .and_then(|name| name.split_once("_mp_"))
+    };
+    let (module, procedure) = gfortran.or_else(intel)?;
+    // In GNU Fortran a procedure within another ends with a number.
+    let procedure = procedure
+        .split('.')
+        .next()
+        .filter(|name| !name.is_empty())?;
+    (!module.is_empty()).then(|| format!("{module}::{procedure}"))
 }
 
 /// The file of a rank.
@@ -193,7 +220,8 @@ pub fn address(record: &Record<'_>) -> Option<u64> {
 /// What is known of an object.
 struct Known {
     functions: Functions,
-    lines: Lines,
+    /// Its debug information, in a file of its own or not.
+    lines: Option<Loader>,
 }
 
 impl Known {
@@ -201,15 +229,61 @@ impl Known {
         let bytes = fs::read(path).unwrap_or_default();
         Self {
             functions: Functions::of(&bytes).unwrap_or_default(),
-            lines: Lines::of(path),
+            lines: Loader::new(path).ok(),
         }
     }
 
     fn describe(&self, site: &mut CallSite) {
         // The call itself lies before the address that it returns to.
         let call = site.offset.saturating_sub(1);
-        let symbol = self.lines.describe(call, site);
+        let location = self
+            .lines
+            .as_ref()
+            .and_then(|lines| lines.find_location(call).ok()?);
+        if let Some(location) = &location {
+            site.file = location.file.map(str::to_owned);
+            site.line = location.line;
+        }
+        // Where there are lines, there are the symbols of all functions.
+        let symbol = self.lines.as_ref().filter(|_| location.is_some());
+        let symbol = symbol.and_then(|lines| lines.find_symbol(call));
         let function = self.functions.at(call).or(symbol);
         site.function = function.map(str::to_owned);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::as_in_source;
+
+    #[test]
+    fn names_are_those_of_the_source() {
+        let names = [
+            ("main", "main"),
+            (
+                "_Z12ExchangeHaloRK19SparseMatrix_STRUCTR13Vector_STRUCT",
+                "ExchangeHalo",
+            ),
+            ("_ZN4grid5Solve3runEi", "grid::Solve::run"),
+            ("_ZNK4grid6FieldsIdE4normEv", "grid::Fields<double>::norm"),
+            (
+                "_ZN4grid12_GLOBAL__N_14haloEv.constprop.0",
+                "grid::(anonymous namespace)::halo",
+            ),
+            (
+                "_ZN3std2io5stdio6_print17h0123456789abcdefE",
+                "std::io::stdio::_print",
+            ),
+            ("_RNvC6_123foo3bar", "123foo::bar"),
+            ("__transport_MOD_exchange_halo", "transport::exchange_halo"),
+            ("transport_mp_exchange_halo_", "transport::exchange_halo"),
+            ("dgemm_", "dgemm_"),
+            ("_mp_", "_mp_"),
+            ("_Z", "_Z"),
+            ("__libc_start_main", "__libc_start_main"),
+        ];
+        for (symbol, expected) in names {
+            assert_eq!(as_in_source(symbol), expected, "{symbol}");
+        }
     }
 }

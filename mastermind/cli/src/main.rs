@@ -12,7 +12,6 @@ mod held_out;
 mod help;
 mod measurements;
 mod output;
-#[cfg(feature = "simulation")]
 mod recorded_run;
 mod session;
 mod shipped;

@@ -324,7 +324,7 @@ impl Site<'_> {
         let mut known = Vec::new();
         for (sizes, weight) in points(ranges, at, &measured) {
             let named = ranges.iter().zip(&sizes);
-            let at = named.fold(at.clone(), |at, ((name, _), x)| at.with(*name, *x));
+            let at = named.fold(at.clone(), |at, ((name, _), x)| at.with(name, *x));
             if let Some(more) = self.more(candidates, &at)? {
                 known.push(Point {
                     sizes,

@@ -1,25 +1,22 @@
 //! `mastermind check`: everything that can be wrong with an assembly or a program model without
 //! running it.
 
-#[cfg(feature = "simulation")]
-mod model;
-#[cfg(not(feature = "simulation"))]
-#[path = "check/without_models.rs"]
-mod model;
-
+use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::Context;
 use cca_core::rc::Script;
 use cca_core::{Assembly, AssemblyProblems};
 use clap::Args;
+use mastermind_models::ModelSet;
+use mastermind_simulation::program;
 use serde::Serialize;
 
 use crate::output;
 use crate::session::framework::Session;
-use crate::session::model::is_model;
 use crate::session::script::{Trial, try_out};
-use crate::session::{Problems, assignment, build, read_assembly};
+use crate::session::{Problems, assignment, build, model, read_assembly};
 
 /// Check an assembly or a program model without running it.
 #[derive(Args)]
@@ -54,6 +51,34 @@ struct Report {
     instances: usize,
     connections: usize,
     problems: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct ModelReport {
+    model: String,
+    activities: usize,
+    problems: Vec<ModelProblem>,
+    /// What of a diagram was passed over.
+    warnings: Vec<ModelProblem>,
+}
+
+#[derive(Serialize)]
+struct ModelProblem {
+    rule: String,
+    element: String,
+    place: String,
+    reason: String,
+}
+
+impl ModelProblem {
+    fn of(finding: &program::Finding) -> Self {
+        Self {
+            rule: finding.rule.to_string(),
+            element: finding.element.clone(),
+            place: finding.place.clone(),
+            reason: finding.reason.clone(),
+        }
+    }
 }
 
 /// A class that cannot take an instance's place.
@@ -97,7 +122,7 @@ impl Check {
     /// # Errors
     /// The file cannot be read.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
-        if is_model(&self.assembly) {
+        if model::is_model(&self.assembly) {
             return self.model();
         }
         let (assembly, problems) = if Script::is_script(&self.assembly) {
@@ -128,6 +153,64 @@ impl Check {
         };
         self.tell(&report)?;
         Ok(if report.problems.is_empty() {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        })
+    }
+
+    /// Says what the model checker finds.
+    fn model(&self) -> anyhow::Result<ExitCode> {
+        let model::Loaded {
+            mut model,
+            findings,
+            warnings,
+        } = model::load(&self.assembly, self.main.as_deref())?;
+        if let Some(model) = &mut model {
+            for (name, value) in &self.set {
+                super::simulate::set(model, name, value)?;
+            }
+        }
+        let models = match &self.models {
+            None => ModelSet::default(),
+            Some(path) => {
+                let act = || format!("cannot read models \"{}\"", path.display());
+                let text = fs::read_to_string(path).with_context(act)?;
+                ModelSet::from_json(&text).with_context(act)?
+            }
+        };
+        let findings = match &model {
+            Some(model) => program::check(model, &models),
+            None => findings,
+        };
+        let of_file = || self.assembly.display().to_string();
+        let report = ModelReport {
+            model: model
+                .as_ref()
+                .map_or_else(of_file, |model| model.name.clone()),
+            activities: model.as_ref().map_or(0, |model| model.activities.len()),
+            problems: findings.iter().map(ModelProblem::of).collect(),
+            warnings: warnings.iter().map(ModelProblem::of).collect(),
+        };
+        if self.json {
+            output::json(&report)?;
+        } else {
+            for warning in &warnings {
+                crate::output::complain!("warning: {warning}");
+            }
+            for finding in &findings {
+                crate::output::complain!("error: {finding}");
+            }
+            let ModelReport {
+                model, activities, ..
+            } = &report;
+            output::line(match findings.len() {
+                0 => format!("{model}: {activities} activities, no problem"),
+                1 => format!("{model}: 1 problem"),
+                n => format!("{model}: {n} problems"),
+            });
+        }
+        Ok(if findings.is_empty() {
             ExitCode::SUCCESS
         } else {
             ExitCode::FAILURE

@@ -1,7 +1,6 @@
 //! `mastermind graph`: the wiring of an assembly, as in Figures 1 and 8 of the paper; with records and models what was called
 //! how often along it, and the time at each instance: Figure 7. Or the activities of a program model.
 
-#[cfg(feature = "simulation")]
 mod activity;
 mod dot;
 mod layout;
@@ -180,7 +179,6 @@ impl Graph {
         }
     }
 
-    #[cfg(feature = "simulation")]
     fn activities(&self, format: Format) -> anyhow::Result<String> {
         let drawn = activity::Drawn::of(&model::read(&self.assembly, self.main.as_deref())?);
         Ok(match format {
@@ -190,12 +188,6 @@ impl Graph {
                 output::well_formed(&activity::svg(&drawn)).into_owned()
             }
         })
-    }
-
-    #[cfg(not(feature = "simulation"))]
-    fn activities(&self, _: Format) -> anyhow::Result<String> {
-        let _ = &self.main;
-        Err(model::left_out(&self.assembly))
     }
 
     fn wiring(&self, format: Format) -> anyhow::Result<String> {

@@ -1,12 +1,10 @@
 //! One file a verb.
 
-#[cfg(feature = "simulation")]
 pub mod calibrate;
 pub mod check;
 pub mod choose;
 pub mod compare;
 pub mod completions;
-#[cfg(feature = "correction")]
 pub mod correct;
 pub mod describe;
 pub mod doctor;
@@ -14,8 +12,6 @@ pub mod export;
 pub mod fit;
 pub mod graph;
 pub mod info;
-#[cfg(not(all(feature = "correction", feature = "simulation")))]
-pub mod left_out;
 pub mod list;
 pub mod man;
 pub mod new;
@@ -27,16 +23,9 @@ pub mod proxy;
 pub mod report;
 pub mod run;
 pub mod shell;
-#[cfg(feature = "simulation")]
 pub mod simulate;
 pub mod suggest;
-#[cfg(feature = "simulation")]
 pub mod transform;
 pub mod use_library;
 pub mod wishes;
 pub mod wrap;
-
-#[cfg(not(feature = "correction"))]
-pub use left_out::correct;
-#[cfg(not(feature = "simulation"))]
-pub use left_out::{calibrate, simulate, transform};

@@ -118,9 +118,6 @@ impl Wrap {
     /// # Errors
     /// It cannot be started; the directory cannot be written, or holds records of another run.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
-        if self.call_sites.is_some() {
-            call_site::check()?;
-        }
         let launched = back_end::launcher()?;
         let proxies = self.proxy.iter().map(|path| absolute(path));
         let proxies = proxies.collect::<Result<Vec<_>, _>>()?;

@@ -7,7 +7,6 @@
 //! of simulations gives.
 
 pub mod comm;
-#[cfg(feature = "correction")]
 pub mod correction;
 pub mod fitted;
 pub mod legend;
@@ -25,7 +24,6 @@ mod rendered;
 #[path = "without_pictures.rs"]
 mod rendered;
 pub mod scatter;
-#[cfg(feature = "simulation")]
 pub mod study;
 pub mod style;
 pub mod way;

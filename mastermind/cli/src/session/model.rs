@@ -1,13 +1,13 @@
 //! Program models from files of any kind that people have.
 
-#[cfg(feature = "simulation")]
-mod reading;
-
 use std::fs;
 use std::path::Path;
 
-#[cfg(feature = "simulation")]
-pub use reading::{Loaded, load, read, sound};
+use anyhow::{Context, bail};
+use mastermind_diagrams::read_plantuml;
+use mastermind_diagrams::read_xmi_from;
+use mastermind_diagrams::{DiagramError, Reading};
+use mastermind_simulation::program::{Finding, LONGEST_MODEL_BYTES, Model, read_json, read_toml};
 
 /// What a file is, by its name and, of a `.toml`, by its tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,8 +39,7 @@ pub fn is_model(path: &Path) -> bool {
     let Ok(text) = fs::read_to_string(path) else {
         return false;
     };
-    #[cfg(feature = "simulation")]
-    if text.len() > mastermind_simulation::program::LONGEST_MODEL_BYTES {
+    if text.len() > LONGEST_MODEL_BYTES {
         // No assembly is as long; the reader of models says how long one may be, and does not parse it.
         return true;
     }
@@ -48,11 +47,113 @@ pub fn is_model(path: &Path) -> bool {
     table.is_ok_and(|table| table.contains_key("model"))
 }
 
-/// Why a program model is not read where the feature `simulation` is off.
-#[cfg(not(feature = "simulation"))]
-pub fn left_out(path: &Path) -> anyhow::Error {
-    anyhow::anyhow!(
-        "cannot read model \"{}\": built without program models, expected an assembly; `cargo xtask build` makes a build with them",
-        path.display()
-    )
+/// A model that was read.
+pub struct Loaded {
+    /// The model; `None` where findings say why there is none.
+    pub model: Option<Model>,
+    /// What is wrong with a diagram.
+    pub findings: Vec<Finding>,
+    /// What of a diagram was passed over.
+    pub warnings: Vec<Finding>,
+}
+
+/// Reads a program model; what is wrong with a diagram is part of the result.
+///
+/// # Arguments
+/// * `main` - the activity that it is to begin with, where the file's own choice is not meant
+///
+/// # Errors
+/// The file cannot be read, or is not of its form; it has no activity of that name.
+pub fn load(path: &Path, main: Option<&str>) -> anyhow::Result<Loaded> {
+    let act = || format!("cannot read model \"{}\"", path.display());
+    let text = || text_of(path).with_context(act);
+    let reading = match kind(path) {
+        Kind::Toml => Ok(plain(read_toml(&text()?).with_context(act)?)),
+        Kind::Json => Ok(plain(read_json(&text()?).with_context(act)?)),
+        Kind::PlantUml => read_plantuml(&text()?),
+        Kind::Xmi => read_xmi_from(&text()?, main),
+        // It may be larger than the memory: it is not even opened.
+        Kind::Goal => bail!(
+            "{}: a GOAL schedule, expected a program model; simulate runs it",
+            act()
+        ),
+    };
+    match reading {
+        Ok(Reading {
+            mut model,
+            warnings,
+        }) => {
+            if let Some(main) = main
+                && model.begin_with(main).is_none()
+            {
+                let known: Vec<_> = model.activities.keys().take(20).cloned().collect();
+                bail!(
+                    "{}: no activity \"{main}\", expected one of {}",
+                    act(),
+                    known.join(", ")
+                );
+            }
+            Ok(Loaded {
+                model: Some(model),
+                findings: Vec::new(),
+                warnings,
+            })
+        }
+        Err(DiagramError::Findings { findings }) => Ok(Loaded {
+            model: None,
+            findings,
+            warnings: Vec::new(),
+        }),
+        Err(error) => Err(error).with_context(act),
+    }
+}
+
+/// The text of a file in UTF-8, or in UTF-16 with its mark, as some tools save diagrams.
+fn text_of(path: &Path) -> std::io::Result<String> {
+    let bytes = fs::read(path)?;
+    let unit: fn([u8; 2]) -> u16 = match bytes.get(..2) {
+        Some([0xff, 0xfe]) => u16::from_le_bytes,
+        Some([0xfe, 0xff]) => u16::from_be_bytes,
+        _ => return String::from_utf8(bytes).map_err(std::io::Error::other),
+    };
+    let pairs = bytes[2..].chunks(2).map(|pair| match pair {
+        [a, b] => unit([*a, *b]),
+        _ => u16::MAX,
+    });
+    let text: Vec<u16> = pairs.collect();
+    String::from_utf16(&text).map_err(std::io::Error::other)
+}
+
+fn plain(model: Model) -> Reading {
+    let warnings = Vec::new();
+    Reading { model, warnings }
+}
+
+/// Reads a sound program model and tells, on standard error, what of it was passed over.
+///
+/// # Errors
+/// The file cannot be read, is not of its form, or says what no model can be made of; it has no activity of that name.
+pub fn read(path: &Path, main: Option<&str>) -> anyhow::Result<Model> {
+    let (model, warnings) = sound(path, main)?;
+    for warning in &warnings {
+        crate::output::complain!("warning: {warning}");
+    }
+    Ok(model)
+}
+
+/// A sound program model, and what of it was passed over.
+///
+/// # Errors
+/// As [`read`].
+pub fn sound(path: &Path, main: Option<&str>) -> anyhow::Result<(Model, Vec<Finding>)> {
+    let Loaded {
+        model,
+        findings,
+        warnings,
+    } = load(path, main)?;
+    match model {
+        Some(model) => Ok((model, warnings)),
+        None => Err(DiagramError::Findings { findings })
+            .with_context(|| format!("cannot read model \"{}\"", path.display())),
+    }
 }

@@ -14,7 +14,6 @@ pub const FRAMEWORK: Room = Room {
 };
 
 /// The simulation, for programs made of models.
-#[cfg(feature = "simulation")]
 pub const SIMULATION: Room = Room {
     folder: "mastermind/simulation",
     holds: "Cargo.toml",
