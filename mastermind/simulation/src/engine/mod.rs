@@ -6,7 +6,7 @@
 //!
 //! * `programs` visits one process after the other and takes all its events up to the time before which nobody can send to it.
 //!   It needs from the rules that a message travels at least o + L, and every rule of the table. Within it, `eager` is for
-//!   programs whose messages are all eager.
+//!   programs whose messages are all eager, `fixed_distances` for those of them that block and send to ranks at fixed distances.
 //! * `schedules` takes single events from one calendar, since operations that depend on each other in any order leave no time
 //!   in which a rank could run ahead. It needs all rules but those of oversubscribed nodes.
 //!

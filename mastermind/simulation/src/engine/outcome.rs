@@ -55,7 +55,9 @@ pub struct ElementResult {
 /// Which engine ran a program, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EngineChoice {
-    /// The engine for programs whose messages are all eager.
+    /// The eager engine for programs whose messages are all eager and blocking, to ranks at fixed distances.
+    FixedDistances,
+    /// The eager engine for all other programs whose messages are all eager.
     Eager,
     /// The engine for all programs, since nodes have more processes than processors.
     Oversubscribed,
@@ -75,7 +77,7 @@ impl EngineChoice {
     /// The name of the engine.
     pub fn name(self) -> &'static str {
         match self {
-            Self::Eager => "eager",
+            Self::FixedDistances | Self::Eager => "eager",
             Self::Schedules => "schedules",
             _ => "general",
         }
@@ -84,6 +86,9 @@ impl EngineChoice {
     /// Why it was chosen.
     pub fn reason(self) -> &'static str {
         match self {
+            Self::FixedDistances => {
+                "all messages are eager and blocking, to ranks at fixed distances"
+            }
             Self::Eager => "all messages are eager",
             Self::Oversubscribed => "nodes have more processes than processors",
             Self::Rendezvous => "a message may need a rendezvous, or its size depends on the run",

@@ -163,7 +163,7 @@ fn more_rounds_than_any_run_ends_with_are_refused() {
 fn the_engine_is_told() {
     let choice = |text: &str, machine: &Machine| outcome(text, machine, 3).engine;
     let eager = ring("3", NEXT, BEFORE);
-    assert_eq!(choice(&eager, &machine()), EngineChoice::Eager);
+    assert_eq!(choice(&eager, &machine()), EngineChoice::FixedDistances);
     let crowded = oversubscribed(Waiting::Blocks);
     assert_eq!(choice(&eager, &crowded), EngineChoice::Oversubscribed);
     let waited = ring("3", NEXT, WAITED);

@@ -14,7 +14,7 @@ fn a_hundred_by_a_hundred() {
     assert_eq!(outcome.messages, 3_168_000);
     assert_eq!((outcome.makespan_ns, outcome.ties), (770_783_304, 0));
     assert!(
-        outcome.memory_bytes <= 400 * 10_000,
+        outcome.memory_bytes <= 350 * 10_000,
         "{}",
         outcome.memory_bytes
     );
@@ -38,9 +38,10 @@ fn twenty_eight_thousand() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// The engine for eager programs against the one for all, which runs the traced ones.
+    /// The two eager engines against the one for all, which runs the traced programs; a wait for nothing keeps a program from the
+    /// engine for fixed distances.
     #[test]
-    fn both_engines_agree(
+    fn the_engines_agree(
         (px, py, k) in (1..7_u32, 1..7_u32, 1..4_u32),
         bytes in 1..9000_u32,
         block_ns in prop_oneof![0..30_000_u32, 100_000..1_000_000_u32],
@@ -50,15 +51,24 @@ proptest! {
     ) {
         let mut machine = Machine { processors, ..machine() };
         machine.inter = Link { latency_ns, gap_ns, overhead_per_byte_ns, ..machine.inter };
-        let program = program(&sweep(px, py, k, 2, bytes, block_ns), &machine, px * py);
-        let mut found = simulate(&program, &machine).expect("an end");
-        let traced = simulate_traced(&program, &machine, Limits::default(), &mut |_| (), &mut |_| ());
-        let mut traced = traced.expect("an end");
-        for outcome in [&mut found, &mut traced] {
-            outcome.memory_bytes = 0;
-            outcome.engine = EngineChoice::Eager;
+        let blocking = sweep(px, py, k, 2, bytes, block_ns);
+        let octant = "{ activity = \"Octant\" }";
+        let waited = blocking.replace(octant, &format!("{octant}, {{ wait = \"w\" }}"));
+        for (text, engine) in [(blocking, EngineChoice::FixedDistances), (waited, EngineChoice::Eager)] {
+            let program = program(&text, &machine, px * py);
+            let mut found = simulate(&program, &machine).expect("an end");
+            prop_assert_eq!(found.engine, engine);
+            let traced = simulate_traced(&program, &machine, Limits::default(), &mut |_| (), &mut |_| ());
+            let mut traced = traced.expect("an end");
+            for outcome in [&mut found, &mut traced] {
+                (outcome.memory_bytes, outcome.engine) = (0, engine);
+            }
+            if engine == EngineChoice::FixedDistances {
+                // It counts ties while it puts messages in order, which it does at other times.
+                (found.ties, traced.ties) = (0, 0);
+            }
+            prop_assert_eq!(found, traced);
         }
-        prop_assert_eq!(found, traced);
     }
 }
 

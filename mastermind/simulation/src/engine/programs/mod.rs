@@ -7,7 +7,8 @@
 //! Memory is that of the processes and of the messages on their way.
 //!
 //! Where all messages are eager, `eager` runs the program: a process is visited when it may send next, takes what came in between
-//! then, and runs on where the program alone tells until when nobody sends to it (`horizon`, `neighbours`). All other programs,
+//! then, and runs on where the program alone tells until when nobody sends to it (`horizon`, `neighbours`). Where they also block and go
+//! to ranks at fixed distances, `fixed_distances` does so with less state. All other programs,
 //! oversubscribed nodes, links of several classes and traces have the engine of `run`.
 //!
 //! A visit (`run`) takes the events of a process in order: its own operation (`advance`), or a message that arrives
@@ -18,6 +19,7 @@ pub(crate) mod advance;
 mod deliver;
 mod eager;
 mod finish;
+mod fixed_distances;
 mod horizon;
 mod neighbours;
 mod prefetch;

@@ -4,6 +4,7 @@ use crate::engine::error::{BoxedError, SimulationError};
 use crate::engine::limits::Limits;
 use crate::engine::outcome::{Count, EngineChoice, Outcome, Progress, Slice};
 use crate::engine::programs::eager;
+use crate::engine::programs::fixed_distances;
 use crate::engine::programs::neighbours::is_eager;
 use crate::engine::programs::process::{Completions, Process};
 use crate::events::NEVER;
@@ -47,7 +48,8 @@ pub fn simulate_with(
     let (is_oversubscribed, lookahead_ns) = window(program, machine);
     if !is_oversubscribed
         && machine.is_flat()
-        && let Some(ended) = eager::run(program, machine, lookahead_ns, limits, progress)
+        && let Some(ended) = fixed_distances::run(program, machine, lookahead_ns, limits, progress)
+            .or_else(|| eager::run(program, machine, lookahead_ns, limits, progress))
     {
         let ended = ended?;
         Limits::check_clock(ended.events, ended.makespan_ns)?;
