@@ -355,8 +355,8 @@ impl Site<'_> {
     }
 
     /// What a call at a point takes more in each class than in the best one, as a share of that; None where the default class has no
-    /// prediction. The default takes no more where no class is to
-    /// be taken in its place; a class without a prediction is as slow as can be.
+    /// prediction. The default takes no more where no class is to be taken in its place; a class without a prediction is as slow as can
+    /// be.
     fn more(
         &self,
         candidates: &[(usize, &Model)],
