@@ -24,7 +24,7 @@ MASTERMIND = ROOT / "target/release/mastermind"
 LEAST_SHARE = 0.95
 SAME = 1.02
 DISPATCH_NS = 20
-ROUNDS = 3
+ROUNDS = 9
 # Where one class is quadratic, fewer calls and smaller primes are enough.
 LIGHT = ["driver.work=60000", "driver.most_calls=300", "driver.largest_prime=3000"]
 FAMILIES = {

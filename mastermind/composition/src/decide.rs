@@ -11,16 +11,17 @@
 //!
 //! Of one number the points are a grid over the range that the default class was measured in; neighbours of one class are joined, and where the class changes, the place is found by halving. Several numbers of
 //! a method are hardly ever free of one another: most of the room that their ranges span is never called. So there the points are where
-//! calls were measured and between those that lie side by side, a thin grid beside them, and the table is a tree ([`tree`]).
+//! calls were recorded, in the workload and in the runs that correct predictions, and between those that lie side by side, a thin grid
+//! beside them, and the table is a tree ([`tree`]).
 
 use std::collections::BTreeSet;
 
-use mastermind_models::{Coordinate, Metric, Model, ModelSet, Total};
+use mastermind_models::{Coordinate, Model, ModelSet, Total};
 use statrs::function::erf::erfc;
 
 use crate::error::Error;
 use crate::nearby::Nearby;
-use crate::workload::model_name;
+use crate::workload::{Workload, model_name};
 
 mod points;
 mod tree;
@@ -125,6 +126,7 @@ impl Decisions {
 /// * `instance` - the site; errors name it
 /// * `classes` - the candidates, the default first; those without a model are never taken
 /// * `port_method` - the method, `PORT.METHOD`
+/// * `workload` - the metric, and which sizes the site is called with; the times are not looked at
 /// * `nearby` - measured times that correct predictions
 ///
 /// # Returns
@@ -137,7 +139,7 @@ pub fn decide(
     instance: &str,
     classes: &[String],
     port_method: &str,
-    metric: &Metric,
+    workload: &Workload,
     nearby: &Nearby,
 ) -> Result<Decisions, Error> {
     let site = Site {
@@ -146,7 +148,7 @@ pub fn decide(
         instance,
         classes,
         port_method,
-        metric,
+        workload,
     };
     let labels = site.labels();
     let tree = site.by_labels(&labels, &Coordinate::new())?;
@@ -178,7 +180,7 @@ struct Site<'a> {
     instance: &'a str,
     classes: &'a [String],
     port_method: &'a str,
-    metric: &'a Metric,
+    workload: &'a Workload,
 }
 
 impl Site<'_> {
@@ -189,7 +191,9 @@ impl Site<'_> {
             .map(|class| model_name(class, self.port_method))
             .collect();
         let models = self.models.models.iter();
-        models.filter(move |model| model.metric == *self.metric && names.contains(&model.method))
+        models.filter(move |model| {
+            model.metric == self.workload.metric && names.contains(&model.method)
+        })
     }
 
     /// Enumeration parameters, each with the values that some model is for.
@@ -238,7 +242,7 @@ impl Site<'_> {
             self.models
                 .find(
                     &model_name(class, self.port_method),
-                    self.metric.clone(),
+                    self.workload.metric.clone(),
                     at,
                 )
                 .ok()
@@ -313,16 +317,9 @@ impl Site<'_> {
         ranges: &[(&String, [f64; 2])],
         at: &Coordinate,
     ) -> Result<Tree, Error> {
-        let names = candidates
-            .iter()
-            .map(|(place, _)| model_name(&self.classes[*place], self.port_method));
-        let measured: Vec<&Coordinate> = names
-            .collect::<Vec<_>>()
-            .iter()
-            .flat_map(|name| self.nearby.coordinates(name))
-            .collect();
+        let recorded = self.recorded(candidates);
         let mut known = Vec::new();
-        for (sizes, weight) in points(ranges, at, &measured) {
+        for (sizes, weight) in points(ranges, at, &recorded) {
             let named = ranges.iter().zip(&sizes);
             let at = named.fold(at.clone(), |at, ((name, _), x)| at.with(name, *x));
             if let Some(more) = self.more(candidates, &at)? {
@@ -342,6 +339,19 @@ impl Site<'_> {
             step(parameter, beyond(*range).into(), next)
         };
         Ok(ranges.iter().rev().fold(inner, outside))
+    }
+
+    /// Where calls were recorded: those of the workload at the site, and those of each candidate that correct its predictions.
+    fn recorded(&self, candidates: &[(usize, &Model)]) -> Vec<&Coordinate> {
+        let calls = self.workload.calls.iter();
+        let of_site = calls
+            .filter(|call| call.instance == self.instance && call.port_method == self.port_method)
+            .map(|call| &call.coordinate);
+        let of_candidates = candidates.iter().flat_map(|(place, _)| {
+            let name = model_name(&self.classes[*place], self.port_method);
+            self.nearby.coordinates(&name)
+        });
+        of_site.chain(of_candidates).collect()
     }
 
     fn split(&self, ranges: &[(&String, [f64; 2])], splits: Splits) -> Tree {

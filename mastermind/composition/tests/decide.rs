@@ -30,6 +30,14 @@ fn lines(class: &str, last: u32, kinds: &[(&str, f64, f64)]) -> Vec<Model> {
         .collect()
 }
 
+/// A workload that says the metric alone.
+fn uncalled() -> Workload {
+    Workload {
+        metric: Metric::Wall,
+        calls: Vec::new(),
+    }
+}
+
 fn classes(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
@@ -52,7 +60,7 @@ fn a_call_goes_to_the_class_that_is_faster_there() {
         "solver",
         &classes(&["a", "b", "unknown"]),
         METHOD,
-        &Metric::Wall,
+        &uncalled(),
         &Nearby::default(),
     )
     .unwrap();
@@ -76,7 +84,7 @@ fn a_call_goes_to_the_class_that_is_faster_there() {
         "solver",
         &classes(&["b", "a"]),
         METHOD,
-        &Metric::Wall,
+        &uncalled(),
         &Nearby::default(),
     )
     .unwrap();
@@ -130,7 +138,7 @@ fn what_is_as_fast_stays_where_it_is() {
         "solver",
         &classes(&["a", "b"]),
         METHOD,
-        &Metric::Wall,
+        &uncalled(),
         &Nearby::default(),
     )
     .unwrap();
@@ -138,7 +146,7 @@ fn what_is_as_fast_stays_where_it_is() {
 }
 
 fn decide_by(models: &ModelSet, classes: &[String], nearby: &Nearby) -> Decisions {
-    decide(models, "solver", classes, METHOD, &Metric::Wall, nearby).unwrap()
+    decide(models, "solver", classes, METHOD, &uncalled(), nearby).unwrap()
 }
 
 /// Times of both classes at many sizes, as their models tell them but for a factor.
@@ -245,15 +253,19 @@ fn sizes_that_depend_on_one_another_are_decided_where_they_lie() {
         metric: Metric::Wall,
         calls,
     };
-    let nearby = Nearby::of(&[run], &models, Seconds::Wall);
-    let decisions = decide_by(&models, &classes(&["a", "b"]), &nearby);
-    // Of sizes that were measured, and of those between them.
-    for step in 17..96 {
-        for (n, w) in wide(2_f64.powf(f64::from(step) / 8.0)) {
-            let at = Coordinate::new().with("n", n).with("w", w);
-            let class = decisions.class(&at).unwrap();
-            let least = time("a", n, w).min(time("b", n, w));
-            assert!(time(class, n, w) <= 1.1 * least, "{n} {w}: {class}");
+    // By runs that correct predictions, and by the workload alone.
+    let nearby = Nearby::of(std::slice::from_ref(&run), &models, Seconds::Wall);
+    for (workload, nearby) in [(uncalled(), nearby), (run, Nearby::default())] {
+        let classes = classes(&["a", "b"]);
+        let decisions = decide(&models, "solver", &classes, METHOD, &workload, &nearby).unwrap();
+        // Of sizes that were recorded, and of those between them.
+        for step in 17..96 {
+            for (n, w) in wide(2_f64.powf(f64::from(step) / 8.0)) {
+                let at = Coordinate::new().with("n", n).with("w", w);
+                let class = decisions.class(&at).unwrap();
+                let least = time("a", n, w).min(time("b", n, w));
+                assert!(time(class, n, w) <= 1.1 * least, "{n} {w}: {class}");
+            }
         }
     }
 }

@@ -168,6 +168,11 @@ impl Choose {
         say_left_out(&choice);
         let mut dispatched = Vec::new();
         if let Some(path) = dispatched_to {
+            if self.runs.is_none() {
+                output::tell(
+                    "note: models alone tell where calls go; with --runs DIR what was measured at sizes nearby corrects them",
+                );
+            }
             let sites = Sites {
                 assembly: &assembly,
                 workload: &calls,

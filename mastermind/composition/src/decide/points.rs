@@ -1,13 +1,13 @@
-//! Where calls of several numbers are decided: where some were measured, between those, and a thin grid.
+//! Where calls of several numbers are decided: where some were recorded, between those, and a thin grid.
 
 use mastermind_models::Coordinate;
 
 use super::{between, grid};
 
-/// Measured places at most: of more, one in so many counts.
-const MAX_MEASURED: usize = 500;
+/// Recorded places at most: of more, one in so many counts.
+const MAX_RECORDED: usize = 500;
 
-/// Neighbours of a measured place that there is a point towards, for each number.
+/// Neighbours of a recorded place that there is a point towards, for each number.
 const N_NEIGHBOURS: usize = 2;
 
 /// Points of the grid along each of two, three, and more numbers.
@@ -19,16 +19,16 @@ const OF_GRID: f64 = 0.1;
 /// # Arguments
 /// * `ranges` - the numbers, and where the points may lie
 /// * `mode` - the labels of the calls
-/// * `measured` - coordinates of calls of any class
+/// * `recorded` - coordinates of calls of any class, in any order
 ///
 /// # Returns
 /// Points, shape `[n_points][n_numbers]`, and what each counts.
 pub fn points(
     ranges: &[(&String, [f64; 2])],
     mode: &Coordinate,
-    measured: &[&Coordinate],
+    recorded: &[&Coordinate],
 ) -> Vec<(Vec<f64>, f64)> {
-    let places = places(ranges, mode, measured);
+    let places = places(ranges, mode, recorded);
     let mut points = places.clone();
     for place in &places {
         let mut others: Vec<&Vec<f64>> = places.iter().filter(|other| *other != place).collect();
@@ -52,11 +52,11 @@ pub fn points(
         .collect()
 }
 
-/// Measured sizes within the ranges, each once.
+/// Recorded sizes within the ranges, each once.
 fn places(
     ranges: &[(&String, [f64; 2])],
     mode: &Coordinate,
-    measured: &[&Coordinate],
+    recorded: &[&Coordinate],
 ) -> Vec<Vec<f64>> {
     let sizes = |at: &&&Coordinate| -> Option<Vec<f64>> {
         let mut labels = mode.values.iter();
@@ -69,9 +69,9 @@ fn places(
         };
         ranges.iter().map(inside).collect()
     };
-    let mut places: Vec<Vec<f64>> = measured.iter().filter_map(|at| sizes(&at)).collect();
+    let mut places: Vec<Vec<f64>> = recorded.iter().filter_map(|at| sizes(&at)).collect();
     sort(&mut places);
-    let every = places.len().div_ceil(MAX_MEASURED).max(1);
+    let every = places.len().div_ceil(MAX_RECORDED).max(1);
     places.into_iter().step_by(every).collect()
 }
 

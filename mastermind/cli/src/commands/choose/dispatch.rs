@@ -125,7 +125,7 @@ impl Sites<'_> {
                 instance,
                 &classes,
                 port_method,
-                &self.workload.metric,
+                self.workload,
                 &self.nearby,
             )?;
             let method = port_method
