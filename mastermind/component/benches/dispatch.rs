@@ -2,7 +2,8 @@
 //!
 //! Three workloads, whose rounds are interleaved: one size again and again, 64 sizes around the bound over and over, and as
 //! many in an order that does not repeat, where the processor cannot foretell which provider is called next. The bare table is
-//! called with the same sizes. The figure is the median of all rounds, a disturbed one included. Needs the example `probe`.
+//! called with the same sizes. The figure is the median of all rounds, a disturbed one included. Beside it what a further question costs, by
+//! a tree that asks ten of each call, sizes in no order. Needs the example `probe`.
 
 use std::hint::black_box;
 use std::mem::MaybeUninit;
@@ -27,6 +28,11 @@ const N_ROUNDS: usize = 301;
 const N_SIZES: usize = 64;
 /// From this size on the second provider is called.
 const BOUND: u64 = 1_000;
+
+/// Questions of each call in the deep tree.
+const DEPTH: usize = 10;
+
+const PROVIDERS: [&str; 2] = ["small", "large"];
 
 const WORKLOADS: [&str; 3] = ["one size", "64 sizes over and over", "sizes in no order"];
 
@@ -54,43 +60,81 @@ fn bare_port() -> OwnedPort {
     }
 }
 
-/// Two probes, and a way to them through a dispatcher.
-fn dispatched(framework: &Framework) -> UsesPort<dyn ProbePort> {
+/// Two probes, and a way to them through a dispatcher called `name`.
+fn dispatched(
+    framework: &Framework,
+    name: &str,
+    steps: Vec<DecisionStep>,
+) -> UsesPort<dyn ProbePort> {
     let library = Library::open(&library()).expect("run through `cargo xtask bench`");
-    let providers = ["small", "large"];
-    for name in providers {
-        let made = framework.create_instance(name, &library.classes()[0]);
+    let providers = PROVIDERS.map(|provider| format!("{name}-{provider}"));
+    for provider in &providers {
+        let made = framework.create_instance(provider, &library.classes()[0]);
         made.expect("the probe is made");
     }
-    let step = DecisionStep {
-        parameter: "q".into(),
-        bounds: vec![BOUND as f64],
-        labels: Vec::new(),
-        next: providers
-            .map(|name| DecisionEnd::Provider(name.into()))
-            .into(),
+    let named = |end: DecisionEnd| match end {
+        DecisionEnd::Provider(provider) => DecisionEnd::Provider(format!("{name}-{provider}")),
+        step => step,
     };
+    let steps = steps.into_iter().map(|step| DecisionStep {
+        next: step.next.into_iter().map(named).collect(),
+        ..step
+    });
     let table = DecisionTable {
         port: "probe".into(),
-        providers: providers.map(String::from).into(),
-        methods: [("add_one".to_owned(), vec![step])].into(),
+        methods: [("add_one".to_owned(), steps.collect())].into(),
+        providers: providers.into(),
     };
-    let made = framework.create_dispatcher("probe", &table);
+    let made = framework.create_dispatcher(name, &table);
     made.expect("a table of the probe's method");
+    let user = format!("bench-{name}");
     let services = framework
-        .services("bench", "bench.Bench", "1.0")
+        .services(&user, "bench.Bench", "1.0")
         .expect("a new name");
     let uses = services
         .register_uses_port::<dyn ProbePort>("probe")
         .expect("a new name");
     let connection = ConnectionId {
-        user: "bench".into(),
+        user: user.as_str().into(),
         uses: "probe".into(),
-        provider: "probe".into(),
+        provider: name.into(),
         provides: "probe".into(),
     };
     framework.connect(&connection).expect("the ends fit");
     uses
+}
+
+/// Whether a size is below one bound.
+fn question(bound: f64, next: [DecisionEnd; 2]) -> DecisionStep {
+    DecisionStep {
+        parameter: "q".into(),
+        bounds: vec![bound],
+        labels: Vec::new(),
+        next: next.into(),
+    }
+}
+
+fn one_question() -> Vec<DecisionStep> {
+    let ends = PROVIDERS.map(|name| DecisionEnd::Provider(name.into()));
+    vec![question(BOUND as f64, ends)]
+}
+
+/// A tree that halves the sizes [`DEPTH`] times; the two providers have every second part.
+fn many_questions() -> Vec<DecisionStep> {
+    let mut steps = Vec::new();
+    for depth in 0..DEPTH {
+        let first_below = (1 << (depth + 1)) - 1;
+        let n = 1 << depth;
+        for place in 0..n {
+            let end = |side: usize| match depth + 1 == DEPTH {
+                true => DecisionEnd::Provider(PROVIDERS[side].into()),
+                false => DecisionEnd::Step(first_below + 2 * place + side),
+            };
+            let middle = (place as f64 + 0.5) / f64::from(n as u32);
+            steps.push(question(2.0 * BOUND as f64 * middle, [end(0), end(1)]));
+        }
+    }
+    steps
 }
 
 #[inline(never)]
@@ -143,8 +187,15 @@ fn median(values: &mut [f64]) -> f64 {
     values[values.len() / 2]
 }
 
-fn compare(port: &PortRef<'_, dyn ProbePort>, table: &RawPort, figures: &mut Figures) {
+fn compare(
+    port: &PortRef<'_, dyn ProbePort>,
+    deep: &PortRef<'_, dyn ProbePort>,
+    table: &RawPort,
+    figures: &mut Figures,
+) {
     let workloads = workloads();
+    let in_no_order = &workloads[2];
+    let mut further_ns = Vec::new();
     let mut bare_ns: [Vec<f64>; 3] = Default::default();
     let mut dispatched_ns: [Vec<f64>; 3] = Default::default();
     for _ in 0..N_ROUNDS {
@@ -152,6 +203,9 @@ fn compare(port: &PortRef<'_, dyn ProbePort>, table: &RawPort, figures: &mut Fig
             bare_ns[place].push(timed(|| bare(table, sizes)));
             dispatched_ns[place].push(timed(|| through_dispatcher(port, sizes)));
         }
+        let deep_ns = timed(|| through_dispatcher(deep, in_no_order));
+        let one_ns = timed(|| through_dispatcher(port, in_no_order));
+        further_ns.push((deep_ns - one_ns) / (DEPTH - 1) as f64);
     }
     for (place, name) in WORKLOADS.into_iter().enumerate() {
         let (bare_ns, ns) = (
@@ -168,12 +222,16 @@ fn compare(port: &PortRef<'_, dyn ProbePort>, table: &RawPort, figures: &mut Fig
         let what = format!("dispatched / empty call through a table, {name}");
         figures.time(&what, ns / bare_ns, ..=5.0, "");
     }
+    let further_ns = median(&mut further_ns);
+    figures.time("each further question", further_ns, ..10.0, " ns");
 }
 
 fn main() -> ExitCode {
     let framework = Framework::new();
-    let uses = dispatched(&framework);
+    let uses = dispatched(&framework, "one", one_question());
     let port = uses.get().expect("it is connected");
+    let deep_uses = dispatched(&framework, "deep", many_questions());
+    let deep = deep_uses.get().expect("it is connected");
     let table = bare_port();
-    must_reach::judge(|figures| compare(&port, &table.port, figures))
+    must_reach::judge(|figures| compare(&port, &deep, &table.port, figures))
 }
