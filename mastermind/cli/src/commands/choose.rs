@@ -395,8 +395,8 @@ fn spread_line(choice: &Choice) -> String {
              repeated runs tells it, or --earlier DIR",
             between.freedom
         ),
-        None => "spread between runs unknown: no interval; --runs DIR tells it from repeated runs, --earlier DIR from those of \
-                 other assemblies"
+        None => "spread between runs unknown: no interval; runs of one assembly repeated in --runs DIR tell it, or those of \
+                 other assemblies in --earlier DIR"
             .into(),
     }
 }
