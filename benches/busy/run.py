@@ -21,6 +21,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections import defaultdict
 
 WITHIN = 0.25
@@ -34,6 +35,7 @@ binaries = pathlib.Path(sys.argv[1]).resolve()
 rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 20
 environment = dict(os.environ, CCA_COMPONENT_PATH=str(binaries), OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 missed = []
+began = time.monotonic()
 
 
 def mastermind(*words):
@@ -51,6 +53,11 @@ def row(what, found, limit, reached):
     print(f"{'reached' if reached else 'MISSED '}  {what}: {found}, {limit}", flush=True)
     if not reached:
         missed.append(what)
+
+
+def progress(what):
+    """What is being done, and for how long the bench has run."""
+    print(f"{time.monotonic() - began:6.0f} s  {what}", file=sys.stderr, flush=True)
 
 
 def own_times(records):
@@ -105,20 +112,24 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         efm = ["--replace", "flux=hydro.EfmFlux"]
+        progress("quiet runs")
         run("quiet-godunov")
         run("quiet-efm", *efm)
         expected = verdict("quiet-godunov", "quiet-efm")
         busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
         same, right = 0, 0
         try:
+            progress("a run beside the busy process, and its models")
             run("records")
             fits("records")
-            for _ in range(rounds):
+            for number in range(1, rounds + 1):
                 run("first")
                 run("second")
                 run("efm", *efm)
-                same += verdict("first", "second") in ("same", "cannot tell")
-                right += verdict("first", "efm") == expected
+                itself, efms = verdict("first", "second"), verdict("first", "efm")
+                same += itself in ("same", "cannot tell")
+                right += efms == expected
+                progress(f"round {number} of {rounds}: with itself {itself}, Godunov's and EFM's {efms}")
         finally:
             busy.kill()
         row("compare of a run with itself: same or cannot tell", f"{same} of {rounds}", "all", same == rounds)
