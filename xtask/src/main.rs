@@ -134,9 +134,10 @@ fn run(
             build::build(&workspace, &system)?;
             bench::busy(&workspace)
         }),
-        "mpip" => prepared().and_then(|(workspace, system)| {
+        "mpip" => existing(argument.unwrap_or_default()).and_then(|library| {
+            let (workspace, system) = prepared()?;
             build::build(&workspace, &system)?;
-            bench::mpip(&workspace, argument.unwrap_or_default())
+            bench::mpip(&workspace, library)
         }),
         "python" => prepared().and_then(|(workspace, system)| {
             build::build(&workspace, &system)?;
@@ -151,4 +152,14 @@ fn run(
             usage: USAGE,
         }),
     }
+}
+
+/// The file, asked for before minutes of building.
+fn existing(path: &str) -> Result<&str, StepError> {
+    let found = std::fs::metadata(path).map_err(|source| StepError::File {
+        act: "find",
+        path: path.to_owned(),
+        source,
+    });
+    found.map(|_| path)
 }
