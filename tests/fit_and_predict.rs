@@ -256,6 +256,20 @@ fn what_cannot_be_predicted_says_why() {
 }
 
 #[test]
+fn records_in_place_of_models_are_told_of_fit() {
+    let scratch = Scratch::new();
+    std::fs::create_dir(scratch.path("records")).expect("a folder");
+    for words in [
+        &["predict", "records"][..],
+        &["suggest", "records", "--method", "compute"],
+    ] {
+        let told = scratch.mastermind(words).error();
+        let expected = "cannot read models \"records\": a directory, expected a file as `mastermind fit records -o models.json` writes it";
+        assert!(told.contains(expected), "{told}");
+    }
+}
+
+#[test]
 fn inputs_that_cannot_be_read_say_where() {
     let scratch = Scratch::new();
     for (name, text, message) in [
@@ -460,8 +474,8 @@ fn means_and_deviations_are_drawn() {
     plot(&["-o", "apart.svg"]).well();
     let apart = scratch.read("apart.svg");
     for part in [
-        "mean wall time [us]",
-        "standard deviation [us]",
+        "mean wall time [µs]",
+        "standard deviation [µs]",
         "order = random",
         "T = ",
         "sigma = ",
@@ -489,7 +503,7 @@ fn means_and_deviations_are_drawn() {
     scratch.mastermind(&fit).well();
     plot(&["--models", "medians.json", "-o", "medians.svg"]).well();
     let medians = scratch.read("medians.svg");
-    assert!(medians.contains("median wall time [us]") && !medians.contains("mean wall time"));
+    assert!(medians.contains("median wall time [µs]") && !medians.contains("mean wall time"));
     for (options, message) in [
         (
             &["--parameter", "m"][..],

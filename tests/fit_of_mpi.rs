@@ -66,3 +66,26 @@ fn the_regimes_of_a_ping_pong_are_found_by_default() {
     assert_ne!(family, "regimes");
     assert!(r2_of_means < r2, "{r2_of_means}");
 }
+
+#[test]
+fn a_size_that_did_not_vary_is_no_range_and_none_is_not_told() {
+    let scratch = Scratch::new();
+    let of_one_size = |method: &str, parameter: &str, size: u64| {
+        let definition = MethodDefinition {
+            instance: MPI_CLASS.into(),
+            class: MPI_CLASS.into(),
+            port: MPI_CLASS.into(),
+            interface: MPI_CLASS.into(),
+            method: method.into(),
+            ..MethodDefinition::default()
+        };
+        let calls = (1..=5).map(|call| (size, 1000 + call));
+        write_calls(&scratch.path(method), definition, parameter, calls);
+        scratch.mastermind(&["fit", method]).well()
+    };
+    let reduced = of_one_size("MPI_Allreduce", "bytes", 8);
+    assert!(reduced.contains(" s for bytes 8\n"), "{reduced}");
+    let finalized = of_one_size("MPI_Finalize", "ranks", 0);
+    assert!(finalized.contains(" s\n"), "{finalized}");
+    assert!(!finalized.contains("ranks 0"), "{finalized}");
+}

@@ -179,7 +179,7 @@ pub fn metrics(
 }
 
 /// What the names of MPI's functions begin with.
-const MPI_METHODS: &str = "MPI::MPI.";
+pub const MPI_METHODS: &str = "MPI::MPI.";
 
 /// The samples of all methods in all inputs; what is set aside is told on standard error.
 ///

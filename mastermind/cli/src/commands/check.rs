@@ -1,11 +1,9 @@
 //! `mastermind check`: everything that can be wrong with an assembly or a program model without
 //! running it.
 
-use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context;
 use cca_core::rc::Script;
 use cca_core::{Assembly, AssemblyProblems};
 use clap::Args;
@@ -13,6 +11,7 @@ use mastermind_models::ModelSet;
 use mastermind_simulation::program;
 use serde::Serialize;
 
+use crate::commands::predict::read_models;
 use crate::output;
 use crate::session::framework::Session;
 use crate::session::script::{Trial, try_out};
@@ -173,11 +172,7 @@ impl Check {
         }
         let models = match &self.models {
             None => ModelSet::default(),
-            Some(path) => {
-                let act = || format!("cannot read models \"{}\"", path.display());
-                let text = fs::read_to_string(path).with_context(act)?;
-                ModelSet::from_json(&text).with_context(act)?
-            }
+            Some(path) => read_models(path, false)?,
         };
         let findings = match &model {
             Some(model) => program::check(model, &models),

@@ -240,10 +240,16 @@ fn table(models: &[Model]) -> String {
     text.join("\n")
 }
 
-/// The formula and where it was measured: `2e-9 * n s for n 1000 to 64000`.
+/// The formula and where it was measured: `2e-9 * n s for n 1000 to 64000`. A function of MPI that has neither bytes nor ranks is recorded with 0
+/// of them, which is no size.
 fn formula(model: &Model) -> String {
+    let is_mpi = model.method.starts_with(measurements::MPI_METHODS);
     let range = model.range.iter();
-    let range = range.map(|(name, [lower, upper])| format!("{name} {lower} to {upper}"));
+    let range = range.filter(|(_, range)| !is_mpi || **range != [0.0, 0.0]);
+    let range = range.map(|(name, [lower, upper])| match lower == upper {
+        true => format!("{name} {lower}"),
+        false => format!("{name} {lower} to {upper}"),
+    });
     let range = range.collect::<Vec<_>>().join(", ");
     let formula = model.metric.with_unit(&model.expression);
     match range.as_str() {

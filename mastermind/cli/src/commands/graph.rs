@@ -8,20 +8,19 @@ mod svg;
 mod weights;
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use cca_core::{Assembly, Endpoint, MonitorSelection};
 use clap::{Args, ValueEnum};
 use mastermind_component::add_to_call_graph;
 use mastermind_composition::CallGraph;
-use mastermind_models::ModelSet;
 use mastermind_records::Run;
 use serde::Serialize;
 
 use self::weights::{Predicted, Times};
+use crate::commands::predict::read_models;
 use crate::destination::{Force, is_standard_output};
 use crate::errors::WrongUse;
 use crate::figures::picture;
@@ -205,9 +204,7 @@ impl Graph {
             super::profile::tell_missing_records(&run, "they are in the graph");
             wiring.add_call_graph(&run);
             if let Some(path) = &self.models {
-                let act = || format!("cannot read models \"{}\"", path.display());
-                let models = fs::read_to_string(path).with_context(act)?;
-                let models = ModelSet::from_json(&models).with_context(act)?;
+                let models = read_models(path, false)?;
                 weights::add_predicted(&mut wiring, &run, &models)?;
             }
         }

@@ -194,7 +194,7 @@ impl Plot {
             }
         }
         let x_label = match x {
-            Some(place) if is_level => axis_label(&definition.parameters[place]),
+            Some(place) if is_level => of_parameter(&definition.parameters[place]),
             _ => "invocation".into(),
         };
         Ok(Comm {
@@ -264,7 +264,7 @@ pub fn scatter(
     };
     Ok(Scatter {
         title: format!("{name} of {}", definition.class),
-        x_label: axis_label(&definition.parameters[x]),
+        x_label: of_parameter(&definition.parameters[x]),
         modes: mode.map(labels).unwrap_or_default(),
         points,
         curves,
@@ -358,9 +358,26 @@ fn number(record: &Record<'_>, place: usize) -> f64 {
         .map_or(0.0, |value| value.as_f64())
 }
 
-fn axis_label(parameter: &ParameterDefinition) -> String {
-    match parameter.unit.as_str() {
-        "" => parameter.name.clone(),
-        unit => format!("{} [{unit}]", parameter.name),
+fn of_parameter(parameter: &ParameterDefinition) -> String {
+    axis_label(&parameter.name, &parameter.unit)
+}
+
+/// `q [doubles]`; `bytes` alone where that is the unit too.
+fn axis_label(name: &str, unit: &str) -> String {
+    match unit.is_empty() || unit == name {
+        true => name.to_owned(),
+        false => format!("{name} [{unit}]"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_unit_that_is_the_name_is_not_told_twice() {
+        assert_eq!(axis_label("q", "doubles"), "q [doubles]");
+        assert_eq!(axis_label("bytes", "bytes"), "bytes");
+        assert_eq!(axis_label("n", ""), "n");
     }
 }

@@ -163,6 +163,10 @@ impl Predict {
 /// It cannot be read, or holds something else.
 pub fn read_models(path: &Path, shown: bool) -> anyhow::Result<ModelSet> {
     let act = || format!("cannot read models \"{}\"", path.display());
+    if path.is_dir() {
+        let fit = format!("`mastermind fit {} -o models.json`", path.display());
+        bail!("{}: a directory, expected a file as {fit} writes it", act());
+    }
     let text = fs::read_to_string(path).with_context(act)?;
     let models = ModelSet::from_json(&text).with_context(act)?;
     Ok(match shown {

@@ -1,16 +1,15 @@
 //! `mastermind suggest`: where to measure next.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
 
-use anyhow::Context;
 use clap::Args;
-use mastermind_models::{Metric, Model, ModelSet, SuggestOptions, Suggestion, Value, suggest};
+use mastermind_models::{Metric, Model, SuggestOptions, Suggestion, Value, suggest};
 use serde::Serialize;
 
+use crate::commands::predict::read_models;
 use crate::output;
 use mastermind_component::names::{self, Names};
 
@@ -71,9 +70,7 @@ impl Suggest {
     /// # Errors
     /// The models cannot be read; none is of the method.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
-        let act = || format!("cannot read models \"{}\"", self.models.display());
-        let models = ModelSet::from_json(&fs::read_to_string(&self.models).with_context(act)?)
-            .with_context(act)?;
+        let models = read_models(&self.models, false)?;
         let meant = names::of_models(&models, &self.method);
         // What is measured costs time, of which models of counters know nothing.
         let named = |model: &&Model| model.metric.is_time() && meant.contains(&model.method);

@@ -137,14 +137,11 @@ pub fn mean(
     let parameter = &samples.parameters[place];
     Ok(Mean {
         title: format!("{}  ({calls} calls{aside})", samples.method),
-        x_label: match parameter.unit.as_str() {
-            "" => parameter.name.clone(),
-            unit => format!("{} [{unit}]", parameter.name),
-        },
+        x_label: super::axis_label(&parameter.name, &parameter.unit),
         statistic: samples.statistic,
         quantity: samples.metric.quantity(),
         unit: match samples.metric.is_time() {
-            true => "us".into(),
+            true => "µs".into(),
             false => samples.metric.unit().into(),
         },
         series,
