@@ -8,7 +8,7 @@
 //!
 //! Where all messages are eager, `eager` runs the program: a process is visited when it may send next, takes what came in between
 //! then, and runs on where the program alone tells until when nobody sends to it (`horizon`, `neighbours`). Where they also block and go
-//! to ranks at fixed distances, `fixed_distances` does so with less state. All other programs,
+//! to ranks at fixed distances, `fixed_distances` does so with less state. Both have the processes of `ranks` and the round of `visits`. All other programs,
 //! oversubscribed nodes, links of several classes and traces have the engine of `run`.
 //!
 //! A visit (`run`) takes the events of a process in order: its own operation (`advance`), or a message that arrives
@@ -24,5 +24,7 @@ mod horizon;
 mod neighbours;
 mod prefetch;
 pub(crate) mod process;
+mod ranks;
 pub(crate) mod run;
 mod shared_links;
+mod visits;

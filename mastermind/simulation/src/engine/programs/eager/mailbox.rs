@@ -1,10 +1,11 @@
 //! What the senders of a process need to know of it, and when it is visited next.
 
 use crate::engine::programs::eager::code::Step;
-use crate::engine::programs::eager::rank::Rank;
-use crate::engine::programs::eager::visit::{EagerState, ProcessView};
+use crate::engine::programs::eager::visit::EagerState;
 use crate::engine::programs::horizon::{ALL, Bound, NONE, UNKNOWN_SENDER};
 use crate::engine::programs::process::WaitState;
+use crate::engine::programs::ranks::ProcessView;
+use crate::engine::programs::ranks::Rank;
 use crate::events::NEVER;
 use crate::events::heap::Order;
 use crate::events::messages::{ANYBODY, Message, NIL};
@@ -59,7 +60,7 @@ impl EagerState<'_> {
     /// Puts a message on its way to a process: when an answer may come at the earliest.
     #[inline]
     pub(super) fn post(&mut self, to: u32, message: Message) -> u64 {
-        self.messages += 1;
+        self.totals.messages += 1;
         let (at, peer) = (message.at, message.peer);
         let mailbox = &mut self.mailboxes[to as usize];
         let next = mailbox.inbox;

@@ -2,8 +2,9 @@
 
 use crate::engine::limits::{MAX_COST_S, MAX_TIMELESS_STEPS, nanoseconds, rounds_of};
 use crate::engine::programs::eager::code::{Costs, Size, Step};
-use crate::engine::programs::eager::visit::{EagerState, ProcessView};
+use crate::engine::programs::eager::visit::EagerState;
 use crate::engine::programs::process::WaitState;
+use crate::engine::programs::ranks::ProcessView;
 use crate::events::NEVER;
 use crate::events::messages::{ANY_TAG, ANYBODY, Load, Message, NIL};
 use crate::events::prefetch::prefetch;

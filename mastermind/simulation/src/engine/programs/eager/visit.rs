@@ -1,20 +1,29 @@
 //! What happens at a process from one visit to the next.
 
-use crate::engine::outcome::Count;
+use crate::engine::outcome::EngineChoice;
 use crate::engine::programs::eager::code::{Code, Place, Scratch, Step};
 use crate::engine::programs::eager::mailbox::Mailbox;
-use crate::engine::programs::eager::rank::Rank;
 use crate::engine::programs::horizon::Horizons;
-use crate::engine::programs::process::{Completions, WaitState};
+use crate::engine::programs::prefetch::MIN_PROCESSES;
+use crate::engine::programs::process::WaitState;
+use crate::engine::programs::ranks::{ProcessView, Rank, Ranks};
+use crate::engine::programs::visits::{Totals, Visits};
 use crate::events::NEVER;
 use crate::events::calendar::Calendar;
 use crate::events::heap::Order;
 use crate::events::lists::{ListIndex, fits};
 use crate::events::messages::{Message, MessagePool, NIL};
 use crate::events::posted::PostedReceives;
+use crate::events::prefetch::prefetch;
 use crate::events::tie_break::TieBreak;
 use crate::machine::Machine;
 use crate::program::Mode;
+
+/// How many visits ahead the state of a process is fetched, how many the messages that it names, and how many the message behind
+/// the first that came.
+const STATE_AHEAD: usize = 6;
+const MESSAGES_AHEAD: usize = 3;
+const NEXT_AHEAD: usize = 1;
 
 /// What the processes share.
 pub(super) struct EagerState<'a> {
@@ -34,27 +43,13 @@ pub(super) struct EagerState<'a> {
     pub(super) unexpected_index: ListIndex,
     pub(super) posted_index: ListIndex,
     pub(super) calendar: Calendar,
-    pub(super) messages: u64,
-    pub(super) events: u64,
-    pub(super) ties: u64,
+    pub(super) totals: Totals,
 }
 
-/// The process that is visited.
-pub(super) struct ProcessView<'r> {
-    pub(super) process: u32,
-    pub(super) rank: &'r mut Rank,
-    pub(super) slots: &'r mut [f64],
-    /// By element.
-    pub(super) counts: &'r mut [Count],
-    /// Where receives may be nonblocking.
-    pub(super) posted: Option<&'r mut PostedReceives>,
-    /// Where the program waits for any of them.
-    pub(super) completions: Option<&'r mut Completions>,
-}
+impl Visits for EagerState<'_> {
+    const ENGINE: EngineChoice = EngineChoice::Eager;
 
-impl EagerState<'_> {
-    /// The first steps of a process.
-    pub(super) fn start(&mut self, view: &mut ProcessView<'_>) -> Option<()> {
+    fn start(&mut self, view: &mut ProcessView<'_>) -> Option<()> {
         self.enter(view);
         self.advance(view, 0, TieBreak::START)?;
         let comes_ns = self.next_message(view.rank, NEVER).0;
@@ -62,9 +57,51 @@ impl EagerState<'_> {
         Some(())
     }
 
-    /// All events of a process in the window, and after it as far as nobody can send to the process.
+    #[inline(always)]
+    fn next(&mut self) -> Option<u32> {
+        loop {
+            if let Some(process) = self.calendar.next_of_window() {
+                return Some(process);
+            }
+            self.calendar.advance(None)?;
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, ranks: &Ranks) {
+        if ranks.ranks.len() < MIN_PROCESSES {
+            return;
+        }
+        if let Some(later) = self.calendar.upcoming(STATE_AHEAD) {
+            ranks.prefetch(later);
+            self.calendar.prefetch(later);
+            prefetch(&self.mailboxes[later as usize]);
+            if let Some(horizons) = &self.horizons {
+                horizons.prefetch(later);
+            }
+        }
+        if let Some(next) = self.calendar.upcoming(MESSAGES_AHEAD) {
+            let rank = &ranks.ranks[next as usize];
+            let inbox = self.mailboxes[next as usize].inbox;
+            for first in [inbox, rank.arrivals, rank.waiting, rank.unexpected] {
+                if first != NIL {
+                    prefetch(self.pool.get(first));
+                }
+            }
+        }
+        if let Some(next) = self.calendar.upcoming(NEXT_AHEAD) {
+            let inbox = self.mailboxes[next as usize].inbox;
+            if inbox != NIL {
+                let behind = self.pool.get(inbox).next;
+                if behind != NIL {
+                    prefetch(self.pool.get(behind));
+                }
+            }
+        }
+    }
+
     #[inline]
-    pub(super) fn visit(&mut self, view: &mut ProcessView<'_>) -> Option<()> {
+    fn visit(&mut self, view: &mut ProcessView<'_>) -> Option<()> {
         self.enter(view);
         let window_end = self.calendar.end_ns();
         // Nothing can come before this. How far that is after the window is only looked up when it matters.
@@ -96,8 +133,8 @@ impl EagerState<'_> {
                     }
                 }
             }
-            self.events += 1;
-            self.ties += u64::from(is_tie);
+            self.totals.events += 1;
+            self.totals.ties += u64::from(is_tie);
             if message == NIL {
                 answer_ns = answer_ns.min(self.execute(view, at)?);
                 end = end.min(answer_ns.max(window_end));
@@ -109,23 +146,51 @@ impl EagerState<'_> {
         Some(())
     }
 
-    #[inline(always)]
-    fn enter(&mut self, view: &mut ProcessView<'_>) {
-        self.scratch.enter(view.slots, view.process);
-        self.take_in(view);
-    }
-
-    /// What is left when nothing goes on: messages that came to those that have ended.
-    pub(super) fn drain(&mut self, view: &mut ProcessView<'_>) -> Option<()> {
+    fn drain(&mut self, view: &mut ProcessView<'_>) -> Option<()> {
         self.enter(view);
         loop {
             let (at, first) = self.next_message(view.rank, NEVER);
             if first == NIL {
                 return Some(());
             }
-            self.events += 1;
+            self.totals.events += 1;
             self.take_message(view, first, at)?;
         }
+    }
+
+    #[inline(always)]
+    fn so_far(&self) -> (Totals, [u64; 2]) {
+        let calendar = &self.calendar;
+        (self.totals, [calendar.begin_ns(), calendar.end_ns()])
+    }
+
+    fn left(&self, ranks: &Ranks) -> Option<[u64; 2]> {
+        let length = |last: u32| self.pool.list(last).count() as u64;
+        let [mut unreceived, mut unmatched] = [0; 2];
+        for rank in &ranks.ranks {
+            if rank.wait_state != WaitState::Ended {
+                return None;
+            }
+            unreceived += length(rank.unexpected);
+            unmatched += length(rank.posted);
+        }
+        unmatched += ranks.posted.iter().map(PostedReceives::len).sum::<u64>();
+        Some([unreceived, unmatched])
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.horizons.as_ref().map_or(0, Horizons::bytes)
+            + self.mailboxes.capacity() * size_of::<Mailbox>()
+            + self.pool.bytes()
+            + self.calendar.bytes()
+    }
+}
+
+impl EagerState<'_> {
+    #[inline(always)]
+    fn enter(&mut self, view: &mut ProcessView<'_>) {
+        self.scratch.enter(view.slots, view.process);
+        self.take_in(view);
     }
 
     /// The message that a process takes next, and when; one that comes after `due` may be told to come earlier than it can be taken.
@@ -208,7 +273,7 @@ impl EagerState<'_> {
             rank.waiting = self.pool.pop(index, Order::TieBreak);
         }
         if (rank.waiting, rank.arrivals) != (NIL, NIL) {
-            self.ties += u64::from(self.has_tie(rank, now, index));
+            self.totals.ties += u64::from(self.has_tie(rank, now, index));
         }
         let message = self.pool.get(index);
         let (receive_ns, gap_ns) = message.load.times();
@@ -326,12 +391,5 @@ impl EagerState<'_> {
     pub(super) fn rank(&self, value: f64) -> Option<u32> {
         let whole = value as u32;
         (f64::from(whole) == value && whole < self.n_processes).then_some(whole)
-    }
-
-    pub(super) fn memory_bytes(&self) -> usize {
-        self.horizons.as_ref().map_or(0, Horizons::bytes)
-            + self.mailboxes.capacity() * size_of::<Mailbox>()
-            + self.pool.bytes()
-            + self.calendar.bytes()
     }
 }

@@ -1,14 +1,16 @@
 //! What happens at a process from one visit to the next.
 
 use crate::engine::limits::{MAX_COST_S, MAX_TIMELESS_STEPS, nanoseconds, rounds_of};
-use crate::engine::outcome::Count;
+use crate::engine::outcome::EngineChoice;
 use crate::engine::programs::fixed_distances::calendar::Calendar;
 use crate::engine::programs::fixed_distances::message::{Inbox, Message, Pool};
-use crate::engine::programs::fixed_distances::rank::Rank;
 use crate::engine::programs::fixed_distances::step::{Operand, Step, rank};
 use crate::engine::programs::horizon::{ALL, Bound, Horizons, NONE, UNKNOWN_SENDER};
+use crate::engine::programs::ranks::{ProcessView, Ranks};
+use crate::engine::programs::visits::{Totals, Visits};
 use crate::events::NEVER;
 use crate::events::messages::NIL;
+use crate::events::prefetch::prefetch;
 use crate::events::tie_break::TieBreak;
 use crate::expression::{Compiled, Context};
 
@@ -22,32 +24,45 @@ pub(super) struct SharedState<'a> {
     pub(super) inboxes: Vec<Inbox>,
     pub(super) pool: Pool,
     pub(super) calendar: Calendar,
-    pub(super) messages: u64,
-    pub(super) events: u64,
-    pub(super) ties: u64,
+    pub(super) totals: Totals,
 }
 
-/// The process that is visited.
-pub(super) struct ProcessView<'r> {
-    pub(super) process: u32,
-    pub(super) rank: &'r mut Rank,
-    pub(super) slots: &'r mut [f64],
-    /// By element.
-    pub(super) counts: &'r mut [Count],
-}
+impl Visits for SharedState<'_> {
+    const ENGINE: EngineChoice = EngineChoice::FixedDistances;
 
-impl SharedState<'_> {
-    /// The first steps of a process.
-    pub(super) fn start(&mut self, view: &mut ProcessView<'_>) -> Option<()> {
+    fn start(&mut self, view: &mut ProcessView<'_>) -> Option<()> {
         self.take_in(view);
         self.advance(view, 0, TieBreak::START)?;
         self.leave(view);
         Some(())
     }
 
-    /// All events of a process in the window, and after it as far as nobody can send to the process.
+    #[inline(always)]
+    fn next(&mut self) -> Option<u32> {
+        self.calendar.next()
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, ranks: &Ranks) {
+        let [next, _, later] = self.calendar.upcoming();
+        if let Some(next) = next {
+            let (rank, inbox) = (&ranks.ranks[next as usize], &self.inboxes[next as usize]);
+            for first in [inbox.first, inbox.rest, rank.arrivals, rank.unexpected] {
+                if first != NIL {
+                    prefetch(self.pool.get(first));
+                }
+            }
+        }
+        if let Some(later) = later {
+            ranks.prefetch(later);
+            self.calendar.prefetch(later);
+            prefetch(&self.inboxes[later as usize]);
+            self.horizons.prefetch(later);
+        }
+    }
+
     #[inline]
-    pub(super) fn visit(&mut self, view: &mut ProcessView<'_>) -> Option<()> {
+    fn visit(&mut self, view: &mut ProcessView<'_>) -> Option<()> {
         self.take_in(view);
         let window_end = self.calendar.end_ns();
         // Nothing can come before this. How far that is after the window is only looked up when it matters.
@@ -63,7 +78,7 @@ impl SharedState<'_> {
                 let when = theirs.at.max(free);
                 if when > theirs.at && self.pool.is_next_by(theirs, when) {
                     // It keeps its place among those that wait: by when it was sent.
-                    let head = self.pool.again(first, when, &mut self.ties);
+                    let head = self.pool.again(first, when, &mut self.totals.ties);
                     view.rank.arrivals = head;
                     continue;
                 }
@@ -82,9 +97,9 @@ impl SharedState<'_> {
                 is_horizon = true;
                 continue;
             }
-            self.events += 1;
+            self.totals.events += 1;
             if is_tie {
-                self.ties += 1;
+                self.totals.ties += 1;
             }
             let tie_break = if message == NIL {
                 let tie_break = view.rank.tie_break;
@@ -104,6 +119,46 @@ impl SharedState<'_> {
         Some(())
     }
 
+    fn drain(&mut self, view: &mut ProcessView<'_>) -> Option<()> {
+        self.take_in(view);
+        while view.rank.arrivals != NIL {
+            self.totals.events += 1;
+            let first = view.rank.arrivals;
+            let free = view.rank.processor.max(view.rank.receiving);
+            let now = self.pool.get(first).at.max(free);
+            if self.handle_arrival(view, first, now).is_some() {
+                return None;
+            }
+        }
+        Some(())
+    }
+
+    #[inline(always)]
+    fn so_far(&self) -> (Totals, [u64; 2]) {
+        let calendar = &self.calendar;
+        (self.totals, [calendar.begin_ns(), calendar.end_ns()])
+    }
+
+    fn left(&self, ranks: &Ranks) -> Option<[u64; 2]> {
+        let mut unreceived = 0;
+        for rank in &ranks.ranks {
+            if rank.due != NEVER || rank.peer != NIL {
+                return None;
+            }
+            unreceived += self.pool.length(rank.unexpected);
+        }
+        Some([unreceived, 0])
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.horizons.bytes()
+            + self.inboxes.capacity() * size_of::<Inbox>()
+            + self.pool.bytes()
+            + self.calendar.bytes()
+    }
+}
+
+impl SharedState<'_> {
     /// Whether an event goes before all that can still come, though that may come before `end`, from when on more can
     /// come: where it begins as soon as the process is free, whatever else came in time is as late, and of those
     /// the one with the least tie-break key is taken. What can still come has not been sent yet.
@@ -118,21 +173,6 @@ impl SharedState<'_> {
             && tie_break.last_ns() + self.horizons.lookahead_ns.max(1) < end
     }
 
-    /// What is left when nothing goes on: messages that came to those that have ended.
-    pub(super) fn drain(&mut self, view: &mut ProcessView<'_>) -> Option<()> {
-        self.take_in(view);
-        while view.rank.arrivals != NIL {
-            self.events += 1;
-            let first = view.rank.arrivals;
-            let free = view.rank.processor.max(view.rank.receiving);
-            let now = self.pool.get(first).at.max(free);
-            if self.handle_arrival(view, first, now).is_some() {
-                return None;
-            }
-        }
-        Some(())
-    }
-
     /// Takes in what came since the last visit.
     #[inline(always)]
     fn take_in(&mut self, view: &mut ProcessView<'_>) {
@@ -141,7 +181,7 @@ impl SharedState<'_> {
         view.rank.arrivals = match (inbox.first, inbox.rest) {
             (NIL, _) => arrivals,
             (first, NIL) if arrivals == NIL => first,
-            _ => self.pool.sort_in(arrivals, inbox, &mut self.ties),
+            _ => self.pool.sort_in(arrivals, inbox, &mut self.totals.ties),
         };
     }
 
@@ -285,7 +325,7 @@ impl SharedState<'_> {
     /// Puts a message on its way to a process: when an answer may come at the earliest.
     #[inline]
     fn post(&mut self, to: u32, message: Message) -> u64 {
-        self.messages += 1;
+        self.totals.messages += 1;
         let index = self.pool.add(message);
         self.pool.put(&mut self.inboxes[to as usize], index);
         let at = message.at.max(self.horizons.bounds[to as usize].ns);
@@ -426,13 +466,6 @@ impl SharedState<'_> {
             threads: 1.0,
             node: f64::from(self.node(process)),
         })
-    }
-
-    pub(super) fn memory_bytes(&self) -> usize {
-        self.horizons.bytes()
-            + self.inboxes.capacity() * size_of::<Inbox>()
-            + self.pool.bytes()
-            + self.calendar.bytes()
     }
 }
 
