@@ -430,10 +430,18 @@ fn a_call_that_was_interrupted_leaves_a_model() {
         };
         let calls: Vec<([f64; 1], f64)> = (0..100).map(&mut call).collect();
         let calls: Vec<(&[f64], f64)> = calls.iter().map(|(x, s)| (&x[..], *s)).collect();
-        // As if it were not seen and set aside.
-        let mut samples = samples(&q(), &calls);
-        samples.kept.clone_from(&samples.times);
-        let models = fit(&samples).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
-        assert_eq!(models[0].n_records, 100);
+        let seen = samples(&q(), &calls);
+        let mut unseen = seen.clone();
+        unseen.kept.clone_from(&unseen.times);
+        for samples in [seen, unseen] {
+            let models = fit(&samples).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
+            assert_eq!(models[0].n_records, 100);
+            // What was called has a prediction, at a size of 0 too, whose only call may be one that was set aside.
+            for (x, _) in &calls {
+                let told = predict(&models[0], &Coordinate::new().with("q", x[0]));
+                let told = told.unwrap_or_else(|e| panic!("seed {seed}, q = {}: {e}", x[0]));
+                assert!(!told.extrapolated, "seed {seed}, q = {}", x[0]);
+            }
+        }
     }
 }

@@ -302,7 +302,8 @@ impl Hypothesis {
             .collect()
     }
 
-    /// Columns of the design, shape `[n_coefficients][n_points]`; `None` for an unknown parameter.
+    /// Columns of the design, shape `[n_coefficients][n_points]`; `None` for an unknown parameter, or for a power where the range
+    /// reaches to 0.
     fn design(&self, points: &Points) -> Option<Vec<Vec<f64>>> {
         let ones = vec![1.0; points.len()];
         let of = |param: &usize, f: fn(f64) -> f64| -> Vec<f64> {
@@ -318,6 +319,9 @@ impl Hypothesis {
                     .collect()
             }
             Shape::Power(params) => {
+                if params.iter().any(|&param| points.range(param)[0] <= 0.0) {
+                    return None;
+                }
                 let columns = params.iter().map(|param| of(param, f64::ln));
                 Some([ones].into_iter().chain(columns).collect())
             }

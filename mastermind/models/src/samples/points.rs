@@ -2,7 +2,7 @@
 //!
 //! A mode of more than 4096 coordinates is fitted to about as many points: where one parameter varies neighbours are put together, where
 //! several do, one coordinate in so many is taken. Totals and numbers of calls are of all: a coordinate whose only call is set aside is
-//! no point, and its call counts at the one before.
+//! no point, and its call counts at the one before; but it was measured, so it is within the range, where a formula must have a value.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -25,6 +25,9 @@ pub(crate) struct Points {
     pub units: Vec<String>,
     /// Values of the numeric parameters, shape `[n_params][n_points]`.
     pub columns: Vec<Vec<f64>>,
+    /// Smallest and largest measured value of the numeric parameters, shape `[n_params]`; also of coordinates whose calls are all
+    /// set aside.
+    ranges: Vec<[f64; 2]>,
     /// Unit of the times, "s"; of a counter, its own.
     pub value_unit: String,
     /// Mean time, seconds, shape `[n_points]`; of the calls that are not set aside.
@@ -114,6 +117,10 @@ impl Points {
             units: (numbers.iter().map(|&i| samples.parameters[i].unit.clone())).collect(),
             value_unit: samples.metric.unit().into(),
             columns: numbers.iter().map(column).collect(),
+            ranges: numbers
+                .iter()
+                .map(|&param| range(rows.iter().map(|&row| value(row, param))))
+                .collect(),
             mean_s: kept.iter().map(|kept| kept.mean_s).collect(),
             count: kept.iter().map(|kept| kept.count as f64).collect(),
             m2_s2: kept.iter().map(|kept| samples.squares(kept)).collect(),
@@ -127,11 +134,16 @@ impl Points {
         points
     }
 
-    /// The points at `rows` alone, the noise as of all.
+    /// The points at `rows` alone, the noise as of all, the range that of these points.
     pub fn subset(&self, rows: &[usize]) -> Self {
-        let take = |column: &Vec<f64>| rows.iter().map(|&row| column[row]).collect();
+        let take = |column: &Vec<f64>| -> Vec<f64> { rows.iter().map(|&row| column[row]).collect() };
+        let columns: Vec<Vec<f64>> = self.columns.iter().map(take).collect();
         Self {
-            columns: self.columns.iter().map(take).collect(),
+            ranges: columns
+                .iter()
+                .map(|column| range(column.iter().copied()))
+                .collect(),
+            columns,
             mean_s: take(&self.mean_s),
             count: take(&self.count),
             m2_s2: take(&self.m2_s2),
@@ -179,14 +191,9 @@ impl Points {
             .collect()
     }
 
-    /// Smallest and largest value of parameter `index`.
+    /// Smallest and largest measured value of parameter `index`.
     pub fn range(&self, index: usize) -> [f64; 2] {
-        let fold =
-            |start: f64, f: fn(f64, f64) -> f64| self.columns[index].iter().copied().fold(start, f);
-        [
-            fold(f64::INFINITY, f64::min),
-            fold(f64::NEG_INFINITY, f64::max),
-        ]
+        self.ranges[index]
     }
 
     /// Pairs of parameters that no point has both beside their usual values, and these: what both do at once was not measured.
@@ -223,14 +230,22 @@ impl Points {
         values
     }
 
-    /// Positions of the numeric parameters with at least two values.
+    /// Positions of the numeric parameters with at least two values among the points.
     pub fn varying(&self) -> Vec<usize> {
         let varies = |&index: &usize| {
-            let [low, high] = self.range(index);
+            let [low, high] = range(self.columns[index].iter().copied());
             low < high
         };
         (0..self.columns.len()).filter(varies).collect()
     }
+}
+
+/// Smallest and largest of some values.
+fn range(values: impl Iterator<Item = f64> + Clone) -> [f64; 2] {
+    [
+        values.clone().fold(f64::INFINITY, f64::min),
+        values.fold(f64::NEG_INFINITY, f64::max),
+    ]
 }
 
 /// The rows of each coordinate, those of a coordinate without calls kept with the one before, or at the beginning after.

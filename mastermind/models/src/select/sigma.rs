@@ -279,16 +279,17 @@ impl Tried {
         settled.then_some((values, coefficients))
     }
 
-    /// Whether the deviation is positive between the points as well.
+    /// Whether the deviation is positive between the points as well, and where the range begins.
     fn positive(&self, points: &Points, coefficients: &[f64]) -> bool {
         let formula = self.formula(coefficients, 1.0);
         points.varying().into_iter().all(|param| {
             let values = points.values(param);
-            values.windows(2).all(|pair| {
-                let middle = 0.5 * (pair[0] + pair[1]);
+            let between = values.windows(2).map(|pair| 0.5 * (pair[0] + pair[1]));
+            let mut places = between.chain([points.range(param)[0]]);
+            places.all(|place| {
                 let number = |name: &str| {
                     if points.names[param] == name {
-                        Some(middle)
+                        Some(place)
                     } else {
                         points.number(0, name)
                     }

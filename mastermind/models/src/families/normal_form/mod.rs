@@ -61,13 +61,15 @@ pub(crate) fn search(points: &Points) -> Option<Found<'_>> {
         .iter()
         .map(|&i| falling::may_fall(points, i))
         .collect();
-    let basis = Basis::new(&columns, &falling);
+    let mut basis = Basis::new(&columns, &falling);
     let paths = Paths::new(points);
     let ahead: Vec<&[f64]> = params
         .iter()
         .map(|&i| paths.columns[i].as_slice())
         .collect();
     let ahead = Basis::new(&ahead, &falling);
+    // The range may begin before the first point.
+    basis.require(&ahead);
     let mut scratch = Scratch::new(points.len());
     let (fits, candidates) = match columns.len() {
         1 => (single::fits(&basis, &observed), Vec::new()),
@@ -103,7 +105,7 @@ pub(crate) fn search(points: &Points) -> Option<Found<'_>> {
 /// powers are tried.
 fn parameters(points: &Points) -> Vec<usize> {
     let mut params = points.varying();
-    params.retain(|&param| points.columns[param].iter().all(|&x| x >= 0.0));
+    params.retain(|&param| points.range(param)[0] >= 0.0);
     params.truncate(MAX_PARAMS);
     params
 }
