@@ -82,15 +82,17 @@ pub fn read_plantuml(text: &str) -> Result<Reading, DiagramError> {
     let mut read = Vec::new();
     for block in &blocks {
         let mut sections = Sections::default();
-        let (graph, merges_by_itself) = if legacy::is_legacy(block) {
-            (legacy::graph(block, &mut sections, &mut out), true)
-        } else {
-            (new::graph(block, &mut sections, &mut out), false)
+        let is_legacy = legacy::is_legacy(block);
+        let graph = match is_legacy {
+            true => legacy::graph(block, &mut sections, &mut out),
+            false => new::graph(block, &mut sections, &mut out),
         };
+        // The arrows of the legacy syntax are drawn as they come: bars are its forks, so that several arrows out of an action are
+        // alternatives. The blocks of the new one leave nothing out.
         let manners = Manners {
-            merges_by_itself,
-            leaves_out_nodes: false,
-            parts_by_decision: false,
+            merges_by_itself: is_legacy,
+            leaves_out_nodes: is_legacy,
+            parts_by_decision: is_legacy,
         };
         read.push((block, graph, manners, sections));
     }

@@ -552,6 +552,31 @@ fn a_bar_without_a_fork_is_a_merge() {
     assert!(warned, "{:?}", reading.warnings);
 }
 
+/// Arrows of the legacy syntax that leave an action are alternatives, with labels and without; those that come into one again are a
+/// loop.
+#[test]
+fn arrows_that_leave_an_action_are_alternatives() {
+    let (reading, done) = people(
+        "(*) --> \"choose {cost = us(1)}\" as C
+         C -->[done] (*)
+         C -->[go on] \"move {cost = us(1)}\" as M
+         M --> \"left {cost = us(1)}\" as L
+         M --> \"right {cost = us(1)}\" as R
+         L --> \"last {cost = us(1)}\" as X
+         R --> X
+         X --> C",
+    );
+    let [moves, left, right] = [done("move"), done("left"), done("right")];
+    assert!(moves.iter().sum::<u64>() > 0, "{moves:?}");
+    for process in 0..moves.len() {
+        assert_eq!(left[process] + right[process], moves[process]);
+        assert_eq!(done("choose")[process], moves[process] + 1);
+    }
+    let warned = reading.warnings.iter();
+    let warned = warned.filter(|w| w.rule == Rule::MissingDecision).count();
+    assert_eq!(warned, 2, "{:?}", reading.warnings);
+}
+
 #[test]
 fn a_probability_that_is_none_is_refused() {
     for (asked, n) in [("1.5", 1), ("-0.1", 1), ("", 1), ("0.5, 0.5", 1), ("1", 0)] {
