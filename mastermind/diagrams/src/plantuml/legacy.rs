@@ -30,6 +30,7 @@ pub(super) fn graph(block: &Block, sections: &mut Sections, out: &mut Collected)
         last: None,
         branches: Vec::new(),
         conditions: BTreeMap::new(),
+        labels: Vec::new(),
         partitions: 0,
         sections,
         out,
@@ -50,6 +51,7 @@ pub(super) fn graph(block: &Block, sections: &mut Sections, out: &mut Collected)
             .out
             .find(Rule::Syntax, place, "\"if\" is not ended, expected endif");
     }
+    reader.labels_as_guards();
     reader.bars_as_nodes();
     reader.flow.finish(reader.out)
 }
@@ -65,6 +67,8 @@ struct Reader<'a> {
     branches: Vec<(usize, String)>,
     /// What `true` and `false` are said of.
     conditions: BTreeMap<usize, Expression>,
+    /// Edges with a label that leave no decision, with the label and where it is.
+    labels: Vec<(usize, String, String)>,
     partitions: usize,
     sections: &'a mut Sections,
     out: &'a mut Collected,
@@ -206,27 +210,36 @@ impl Reader<'_> {
     }
 
     fn tie(&mut self, line: &Line, from: usize, to: usize, label: Option<&str>) {
-        let is_decision = matches!(self.flow.graph.nodes[from].kind, NodeKind::Decision { .. });
-        let at = line.at();
-        let name = self.flow.graph.nodes[from].name.clone();
-        let place = Place {
-            element: &name,
-            at: &at,
-        };
         let label = label.unwrap_or_default();
-        let guard = if is_decision {
-            self.guard(from, label)
-        } else {
-            if !label.is_empty() {
-                self.out.warn(
-                    Rule::Ignored,
-                    place,
-                    "the text of an arrow that leaves no decision",
-                );
-            }
-            None
+        let is_decision = matches!(self.flow.graph.nodes[from].kind, NodeKind::Decision { .. });
+        let guard = match is_decision {
+            true => self.guard(from, label),
+            false => None,
         };
+        if !is_decision && !label.is_empty() {
+            let edge = self.flow.graph.edges.len();
+            self.labels.push((edge, label.to_owned(), line.at()));
+        }
         self.flow.graph.guarded(from, to, guard);
+    }
+
+    /// The labels of several arrows that leave an activity say which is taken, as those of a decision do.
+    fn labels_as_guards(&mut self) {
+        for (edge, label, at) in std::mem::take(&mut self.labels) {
+            let graph = &mut self.flow.graph;
+            let from = graph.edges[edge].from;
+            let n_out = graph.edges.iter().filter(|edge| edge.from == from).count();
+            if n_out > 1 && !self.bars.contains_key(&from) {
+                graph.edges[edge].guard = guard_of(&label, None);
+                continue;
+            }
+            let place = Place {
+                element: &graph.nodes[from].name,
+                at: &at,
+            };
+            let reason = "the text of an arrow that leaves no decision";
+            self.out.warn(Rule::Ignored, place, reason);
+        }
     }
 
     fn guard(&self, from: usize, label: &str) -> Option<Guard> {

@@ -558,7 +558,7 @@ fn a_bar_without_a_fork_is_a_merge() {
 fn arrows_that_leave_an_action_are_alternatives() {
     let (reading, done) = people(
         "(*) --> \"choose {cost = us(1)}\" as C
-         C -->[done] (*)
+         C -->[done, 25 %] (*)
          C -->[go on] \"move {cost = us(1)}\" as M
          M --> \"left {cost = us(1)}\" as L
          M --> \"right {cost = us(1)}\" as R
@@ -572,9 +572,12 @@ fn arrows_that_leave_an_action_are_alternatives() {
         assert_eq!(left[process] + right[process], moves[process]);
         assert_eq!(done("choose")[process], moves[process] + 1);
     }
-    let warned = reading.warnings.iter();
-    let warned = warned.filter(|w| w.rule == Rule::MissingDecision).count();
-    assert_eq!(warned, 2, "{:?}", reading.warnings);
+    let of = |rule| reading.warnings.iter().filter(move |w| w.rule == rule);
+    assert_eq!(of(Rule::MissingDecision).count(), 2);
+    for share in ["0.250", "0.750"] {
+        let told = of(Rule::ProseCondition).any(|w| w.reason.contains(share));
+        assert!(told, "{share}: {:?}", reading.warnings);
+    }
 }
 
 #[test]

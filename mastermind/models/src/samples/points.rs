@@ -136,7 +136,8 @@ impl Points {
 
     /// The points at `rows` alone, the noise as of all, the range that of these points.
     pub fn subset(&self, rows: &[usize]) -> Self {
-        let take = |column: &Vec<f64>| -> Vec<f64> { rows.iter().map(|&row| column[row]).collect() };
+        let take =
+            |column: &Vec<f64>| -> Vec<f64> { rows.iter().map(|&row| column[row]).collect() };
         let columns: Vec<Vec<f64>> = self.columns.iter().map(take).collect();
         Self {
             ranges: columns

@@ -296,7 +296,10 @@ impl Basis {
     /// Leaves out the terms that cannot be fitted at the points of another one either, of the same parameters.
     pub fn require(&mut self, other: &Self) {
         for (usable, others) in self.usable.iter_mut().zip(&other.usable) {
-            usable.iter_mut().zip(others).for_each(|(own, other)| *own &= other);
+            usable
+                .iter_mut()
+                .zip(others)
+                .for_each(|(own, other)| *own &= other);
         }
     }
 
