@@ -575,7 +575,7 @@ fn arrows_that_leave_an_action_are_alternatives() {
     let of = |rule| reading.warnings.iter().filter(move |w| w.rule == rule);
     assert_eq!(of(Rule::MissingDecision).count(), 2);
     for share in ["0.250", "0.750"] {
-        let told = of(Rule::ProseCondition).any(|w| w.reason.contains(share));
+        let told = of(Rule::Prose).any(|w| w.reason.contains(share));
         assert!(told, "{share}: {:?}", reading.warnings);
     }
 }
