@@ -14,7 +14,10 @@ const MAX_IN_LINE: usize = 7;
 pub(crate) struct PostedReceives {
     /// Sender and tag; either may be any.
     receives: [(u32, i32); MAX_IN_LINE],
+    /// How many places were given away since the line was empty.
     n: u8,
+    /// A bit each: whether its message has not come yet.
+    open: u8,
     /// A bit each: whether it belongs to a collective.
     internal: u8,
     /// Messages of the process that have come and are not taken.
@@ -25,36 +28,61 @@ impl PostedReceives {
     /// Posts a receive behind the others; whether there was room.
     #[inline]
     pub(crate) fn post(&mut self, receive: (u32, i32), mode: Mode) -> bool {
-        let n = self.n as usize;
-        if n == MAX_IN_LINE {
-            return false;
+        if self.n as usize == MAX_IN_LINE {
+            if self.open.count_ones() as usize == MAX_IN_LINE {
+                return false;
+            }
+            self.close_up();
         }
-        self.receives[n] = receive;
-        self.internal |= u8::from(mode == Mode::Internal) << n;
+        let bit = 1 << self.n;
+        self.receives[self.n as usize] = receive;
+        self.open |= bit;
+        if mode == Mode::Internal {
+            self.internal |= bit;
+        }
         self.n += 1;
         true
+    }
+
+    /// Moves all to the front.
+    #[cold]
+    fn close_up(&mut self) {
+        let before = std::mem::take(self);
+        self.n_present = before.n_present;
+        for place in (0..MAX_IN_LINE).filter(|place| before.open >> place & 1 == 1) {
+            self.post(before.receives[place], before.mode(place));
+        }
+    }
+
+    fn mode(&self, place: usize) -> Mode {
+        match self.internal >> place & 1 {
+            0 => Mode::Nonblocking,
+            _ => Mode::Internal,
+        }
     }
 
     /// Takes the first receive that a message is for: how its process waits.
     #[inline]
     pub(crate) fn take(&mut self, message: &Message) -> Option<Mode> {
-        let n = self.n as usize;
-        let posted = &self.receives[..n];
-        let place = posted.iter().position(|receive| fits(*receive, message))?;
-        let mode = match self.internal >> place & 1 {
-            0 => Mode::Nonblocking,
-            _ => Mode::Internal,
-        };
-        self.receives.copy_within(place + 1..n, place);
-        let before = self.internal & ((1 << place) - 1);
-        self.internal = before | self.internal >> (place + 1) << place;
-        self.n -= 1;
-        Some(mode)
+        let mut rest = self.open;
+        while rest != 0 {
+            let place = rest.trailing_zeros() as usize;
+            if fits(self.receives[place % MAX_IN_LINE], message) {
+                let mode = self.mode(place);
+                self.open &= !(1 << place);
+                if self.open == 0 {
+                    (self.n, self.internal) = (0, 0);
+                }
+                return Some(mode);
+            }
+            rest &= rest - 1;
+        }
+        None
     }
 
     /// How many there are.
     pub(crate) fn len(&self) -> u64 {
-        u64::from(self.n)
+        u64::from(self.open.count_ones())
     }
 }
 
