@@ -1,8 +1,8 @@
 //! How many messages a CPU second the engine simulates of programs that are no wavefront, at a thousand, ten thousand and
 //! a hundred thousand processes.
 //!
-//! Prints processes, messages, CPU seconds, messages a CPU second, bytes of the engine a process. An argument picks the
-//! programs whose name has it; `large` runs a hundred thousand processes too.
+//! Prints processes, messages, CPU seconds, messages a CPU second, bytes of the engine a process, messages of a process at once. An
+//! argument picks the programs whose name has it; `large` runs a hundred thousand processes too.
 //!
 //! Machines differ, and one differs from itself within minutes. So each row also tells how fast a fixed loop was beside it, the least of some
 //! tries, and how many steps of that loop a message took. A step is a load from a table of 256 kB at a place that the step before gave, and a
@@ -51,6 +51,10 @@ struct Case {
     flow: fn(u32) -> String,
     least: [f64; 3],
 }
+
+/// Bytes that the engine may need for a rank, beside those for each message on its way or waiting.
+const MOST_BYTES: f64 = 450.0;
+const MESSAGE_BYTES: usize = 64;
 
 const CASES: [Case; 7] = [
     Case {
@@ -208,15 +212,20 @@ fn measure(figures: &mut Figures) {
             let rate = outcome.messages as f64 / least_s / 1e6;
             let row = format!("{}, {n} processes", case.name);
             println!(
-                "{row}: {} messages, {} events, {least_s:.3} CPU s, {rate:.2} M messages/CPU s, {:.1} steps of {:.2} ns a message, {} B a process, finish {} ns",
+                "{row}: {} messages, {} events, {least_s:.3} CPU s, {rate:.2} M messages/CPU s, {:.1} steps of {:.2} ns a message, {} B a process, {:.1} messages of it at once, finish {} ns",
                 outcome.messages,
                 outcome.events,
                 least_s / outcome.messages as f64 / step_s,
                 step_s * 1e9,
                 outcome.memory_bytes / n as usize,
+                outcome.most_messages as f64 / f64::from(n),
                 outcome.makespan_ns,
             );
             figures.time(&row, rate, least.., " M messages/CPU s");
+            let waiting_bytes = outcome.most_messages * MESSAGE_BYTES;
+            let own_bytes = outcome.memory_bytes.saturating_sub(waiting_bytes) / n as usize;
+            let row = format!("{row}: memory of a rank but for its messages");
+            figures.fact(&row, own_bytes as f64, ..=MOST_BYTES, " B");
         }
     }
 }

@@ -141,6 +141,7 @@ impl Calendar {
             if chunk.n == 0 {
                 self.heads[bucket] = chunk.next;
                 chunk.next = std::mem::replace(&mut self.free, head);
+                self.prefetch_behind(self.heads[bucket]);
                 if self.heads[bucket] == NONE {
                     self.occupied.clear(bucket);
                 }
@@ -150,6 +151,16 @@ impl Calendar {
                 *window = IDLE;
                 return Some(process);
             }
+        }
+    }
+
+    /// Prefetches the chunk behind one.
+    #[inline]
+    fn prefetch_behind(&self, chunk: u32) {
+        if let Some(chunk) = self.chunks.get(chunk as usize)
+            && let Some(behind) = self.chunks.get(chunk.next as usize)
+        {
+            prefetch(behind);
         }
     }
 
@@ -207,8 +218,8 @@ impl Calendar {
     /// Bytes of memory.
     pub(crate) fn bytes(&self) -> usize {
         self.heads.capacity() * 4
-            + self.windows.capacity() * 8
-            + self.chunks.capacity() * size_of::<Chunk>()
+            + self.windows.len() * 8
+            + self.chunks.len() * size_of::<Chunk>()
             + self.later.capacity() * 16
     }
 }

@@ -138,7 +138,7 @@ mod tests {
             steps in prop::collection::vec(prop::option::weighted(0.6, (0..4_u64, 0..3_u64, 0..3_u32)), 1..200),
             by in prop_oneof![Just(Order::Arrival), Just(Order::TieBreak)],
         ) {
-            let (mut pool, mut root) = (MessagePool::default(), NIL);
+            let (mut pool, mut root) = (MessagePool::new(true), NIL);
             let mut expected: Vec<((u64, u64, u32), usize)> = Vec::new();
             for (number, step) in steps.into_iter().enumerate() {
                 if let Some((at, tie_break, peer)) = step {

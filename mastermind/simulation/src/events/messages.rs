@@ -15,6 +15,9 @@ pub(crate) const ANY_TAG: i32 = ANY as i32;
 /// No node.
 pub(crate) const NIL: u32 = u32::MAX;
 
+/// How many messages ahead a free node is fetched.
+const FREE_AHEAD: usize = 4;
+
 /// The size of a message, what it is, and how both ends wait, in one word: the size lies above the lowest byte. Where all messages are
 /// eager, the times of its receipt instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,28 +100,49 @@ pub(crate) struct Message {
     pub(crate) other: u32,
 }
 
+impl Message {
+    /// What a node holds before it is used.
+    const NOTHING: Self = Self {
+        at: 0,
+        tie_break: TieBreak::START,
+        load: Load(0),
+        peer: ANYBODY,
+        tag: ANY_TAG,
+        next: NIL,
+        other: NIL,
+    };
+}
+
 /// All messages; a freed one is used again.
 pub(crate) struct MessagePool {
     nodes: Vec<Message>,
-    /// By node: which of all messages it was, counted from the first, modulo 2³².
+    /// By node: which of all messages it was, counted from the first, modulo 2³²; empty where that is not asked for.
     numbers: Vec<u32>,
-    /// The first that is free, or [`NIL`].
-    free: u32,
-    added: u32,
-}
-
-impl Default for MessagePool {
-    fn default() -> Self {
-        Self {
-            nodes: Vec::new(),
-            numbers: Vec::new(),
-            free: NIL,
-            added: 0,
-        }
-    }
+    is_numbered: bool,
+    /// Those that are free, the last of them used again first.
+    free: Vec<u32>,
+    added: u64,
 }
 
 impl MessagePool {
+    /// # Arguments
+    /// * `is_numbered` - whether one process may send several messages that are alike in time and tie-break key
+    pub(crate) fn new(is_numbered: bool) -> Self {
+        Self {
+            nodes: Vec::new(),
+            numbers: Vec::new(),
+            is_numbered,
+            free: Vec::new(),
+            added: 0,
+        }
+    }
+
+    /// How many nodes were added so far.
+    #[inline]
+    pub(crate) fn n_added(&self) -> u64 {
+        self.added
+    }
+
     #[inline]
     pub(crate) fn get(&self, index: u32) -> &Message {
         &self.nodes[index as usize]
@@ -129,48 +153,67 @@ impl MessagePool {
         &mut self.nodes[index as usize]
     }
 
-    /// Whether one node was added before another.
+    /// Whether one node was added before another; where they have no numbers, by their times.
     #[inline]
     pub(crate) fn is_older(&self, a: u32, b: u32) -> bool {
+        if !self.is_numbered {
+            return self.get(a).at < self.get(b).at;
+        }
         let (a, b) = (self.numbers[a as usize], self.numbers[b as usize]);
         (a.wrapping_sub(b) as i32) < 0
     }
 
-    #[inline]
+    /// Adds a node. In line, so that it is written where it stays: a copy of what has just been written by halves waits for it.
+    #[inline(always)]
     pub(crate) fn add(&mut self, message: Message) -> u32 {
-        self.added = self.added.wrapping_add(1);
-        let index = self.free;
-        if let Some(node) = self.nodes.get_mut(index as usize) {
-            self.free = node.next;
-            *node = message;
-            self.numbers[index as usize] = self.added;
-            // The next one is where few others are: it is asked for before it is needed.
-            self.nodes
-                .get(self.free as usize)
-                .into_iter()
-                .for_each(prefetch);
-            return index;
+        self.added += 1;
+        let index = match self.free.pop() {
+            Some(index) => index,
+            None => self.add_room(),
+        };
+        self.nodes[index as usize] = message;
+        if self.is_numbered {
+            self.numbers[index as usize] = self.added as u32;
         }
+        // Those that come next are where few others are: they are asked for before they are needed.
+        if let Some(later) = self.free.len().checked_sub(FREE_AHEAD) {
+            prefetch(&self.nodes[self.free[later] as usize]);
+        }
+        index
+    }
+
+    /// A node behind all others.
+    #[inline(never)]
+    fn add_room(&mut self) -> u32 {
         if self.nodes.len() == self.nodes.capacity() {
-            // By an eighth: doubling would waste half of the memory of a large run.
-            let more = (self.nodes.len() / 8).max(1024);
+            // What is not used of it is address space alone.
+            let more = self.nodes.len().max(1024);
             reserve(&mut self.nodes, more);
-            reserve(&mut self.numbers, more);
+            if self.is_numbered {
+                reserve(&mut self.numbers, more);
+            }
         }
-        self.nodes.push(message);
-        self.numbers.push(self.added);
+        self.nodes.push(Message::NOTHING);
+        if self.is_numbered {
+            self.numbers.push(0);
+        }
         (self.nodes.len() - 1) as u32
     }
 
     #[inline]
     pub(crate) fn release(&mut self, index: u32) {
-        self.get_mut(index).next = self.free;
-        self.free = index;
+        self.free.push(index);
+    }
+
+    /// Most nodes at once.
+    pub(crate) fn most(&self) -> usize {
+        self.nodes.len()
     }
 
     /// Bytes of memory.
     pub(crate) fn bytes(&self) -> usize {
-        self.nodes.capacity() * (size_of::<Message>() + size_of::<u32>())
+        self.nodes.len() * size_of::<Message>()
+            + (self.numbers.len() + self.free.capacity()) * size_of::<u32>()
     }
 }
 

@@ -19,7 +19,7 @@ const SLOT: u8 = 0x80;
 
 /// What one step of an expression does.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Function {
+enum Function {
     Binary(Binary),
     Builtin(Builtin),
     Minus,
@@ -83,7 +83,7 @@ impl FlatExpression {
 impl Function {
     /// The value, where `operand` gives the operand of a place.
     #[inline]
-    pub(crate) fn apply(self, operand: impl Fn(usize) -> f64) -> f64 {
+    fn apply(self, operand: impl Fn(usize) -> f64) -> f64 {
         let (a, b) = (operand(0), operand(1));
         match self {
             Self::Binary(Binary::Add) => a + b,
@@ -163,7 +163,7 @@ impl Steps {
 }
 
 /// What the root of a tree does, and with what; `None` where it is a leaf, or has other values than the process's own.
-pub(crate) fn function_of(tree: &Compiled) -> Option<(Function, &[Compiled])> {
+fn function_of(tree: &Compiled) -> Option<(Function, &[Compiled])> {
     use std::slice::from_ref;
     Some(match tree {
         Compiled::Minus(x) => (Function::Minus, from_ref(&**x)),

@@ -18,7 +18,6 @@ pub use error::ExpressionError;
 pub use evaluate::{Compiled, Context, Fitted};
 pub(crate) use evaluate::{mixed, modulo};
 pub use flat::FlatExpression;
-pub(crate) use flat::{Function, function_of};
 pub use mastermind_models::expression::{
     Argument, Assignment, Binary, Expression, SyntaxError, Unary, parse, parse_assignments,
 };

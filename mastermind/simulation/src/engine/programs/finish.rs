@@ -53,20 +53,21 @@ impl Engine<'_> {
                     .map(PostedReceives::len)
                     .sum::<u64>(),
             memory_bytes: self.memory_bytes(),
+            most_messages: self.pool.most(),
             processes,
             counts: self.counts,
         })
     }
 
     fn memory_bytes(&self) -> usize {
-        self.processes.capacity() * size_of::<Process>()
-            + self.slots.capacity() * 8
-            + self.counts.capacity() * size_of::<Count>()
+        self.processes.len() * size_of::<Process>()
+            + self.slots.len() * 8
+            + self.counts.len() * size_of::<Count>()
             + self.pool.bytes()
             + self.calendar.bytes()
             + self.shared_links.as_ref().map_or(0, SharedLinks::bytes)
-            + self.posted_lines.capacity() * size_of::<PostedReceives>()
-            + self.completions.capacity() * size_of::<Completions>()
+            + self.posted_lines.len() * size_of::<PostedReceives>()
+            + self.completions.len() * size_of::<Completions>()
     }
 
     fn blocked(&self, process: u32) -> Blocked {

@@ -76,7 +76,7 @@ impl Horizons {
 
     /// Bytes of memory.
     pub(crate) fn bytes(&self) -> usize {
-        self.bounds.capacity() * size_of::<Bound>()
+        self.bounds.len() * size_of::<Bound>()
     }
 
     /// Whether the horizon of a visit is worth looking up: in some programs neighbours send all the time.

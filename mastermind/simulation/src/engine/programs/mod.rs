@@ -16,6 +16,7 @@
 //! processes than processors, `scheduler` takes the visits over.
 
 pub(crate) mod advance;
+mod costs;
 mod deliver;
 mod eager;
 mod finish;

@@ -95,14 +95,14 @@ impl Ranks {
     ///
     /// # Arguments
     /// * `left` - messages that nobody received, and receives that no message came for
-    /// * `state_bytes` - memory of all but the processes
+    /// * `most_messages`, `state_bytes` - messages at once, and memory of all but the processes
     pub(super) fn outcome(
         self,
         program: &Program,
         engine: EngineChoice,
         totals: Totals,
         [unreceived, unmatched]: [u64; 2],
-        state_bytes: usize,
+        (most_messages, state_bytes): (usize, usize),
     ) -> Outcome {
         let processes: Vec<_> = self.ranks.iter().map(Rank::result).collect();
         Outcome {
@@ -115,17 +115,18 @@ impl Ranks {
             unreceived,
             unmatched,
             memory_bytes: self.memory_bytes() + state_bytes,
+            most_messages,
             processes,
             counts: self.counts,
         }
     }
 
     fn memory_bytes(&self) -> usize {
-        self.ranks.capacity() * size_of::<Rank>()
-            + self.slots.capacity() * 8
-            + self.counts.capacity() * size_of::<Count>()
-            + self.posted.capacity() * size_of::<PostedReceives>()
-            + self.completions.capacity() * size_of::<Completions>()
+        self.ranks.len() * size_of::<Rank>()
+            + self.slots.len() * 8
+            + self.counts.len() * size_of::<Count>()
+            + self.posted.len() * size_of::<PostedReceives>()
+            + self.completions.len() * size_of::<Completions>()
     }
 }
 

@@ -235,7 +235,7 @@ impl<'a> Engine<'a> {
             per_node,
             processes: vec_of(Process::new(), n),
             slots: vec_of(0.0, n * width),
-            pool: MessagePool::default(),
+            pool: MessagePool::new(true),
             unexpected_index: ListIndex::default(),
             posted_index: ListIndex::default(),
             calendar: Calendar::new(units, lookahead),

@@ -41,7 +41,8 @@ pub(super) trait Visits {
     /// Messages that nobody received, and receives that no message came for; `None` where some process has not ended.
     fn left(&self, ranks: &Ranks) -> Option<[u64; 2]>;
 
-    fn memory_bytes(&self) -> usize;
+    /// Most messages at once, and bytes of all but the processes.
+    fn memory(&self) -> (usize, usize);
 }
 
 /// Runs a program to its end, or up to a limit.
@@ -83,6 +84,6 @@ pub(super) fn run<State: Visits>(
         State::ENGINE,
         totals,
         left,
-        state.memory_bytes(),
+        state.memory(),
     )))
 }

@@ -169,6 +169,7 @@ impl ScheduleOutcome {
             unreceived: self.unreceived,
             unmatched: 0,
             memory_bytes: self.memory_bytes,
+            most_messages: 0,
             counts: self.counts.clone(),
         }
     }

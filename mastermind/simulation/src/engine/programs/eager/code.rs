@@ -7,9 +7,9 @@
 use std::collections::HashMap;
 
 use crate::engine::limits::{MAX_COST_S, nanoseconds};
-use crate::expression::{Builtin, Compiled, Function, function_of};
-use crate::loggp::{Protocol, bytes_on_the_wire};
-use crate::machine::{Link, Machine};
+use crate::engine::programs::costs::Costs;
+use crate::expression::{Builtin, Compiled};
+use crate::machine::Machine;
 use crate::program::{Mode, Operation, Program};
 use mastermind_models::expression::Binary;
 
@@ -63,37 +63,8 @@ impl Scratch {
     }
 }
 
-/// What a message of one size takes on one kind of links, nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Costs {
-    /// Of the sender's processor.
-    pub(super) send_ns: u64,
-    /// From the send to the arrival.
-    pub(super) flight_ns: u64,
-    /// Of the receiver's processor.
-    pub(super) receive_ns: u32,
-    /// Of either interface.
-    pub(super) gap_ns: u32,
-}
-
-impl Costs {
-    /// Those of so many bytes; `None` where the message is not eager, or its times do not fit.
-    pub(super) fn of(bytes: f64, link: &Link) -> Option<Self> {
-        if !(0.0..=1e15).contains(&bytes) {
-            return None;
-        }
-        let bytes = bytes_on_the_wire((bytes + 0.5) as u64);
-        if link.protocol(bytes) != Protocol::Eager {
-            return None;
-        }
-        Some(Self {
-            send_ns: link.send_time(bytes, Protocol::Eager).processor_ns,
-            flight_ns: link.lookahead_ns(),
-            receive_ns: u32::try_from(link.receive_ns(bytes)).ok()?,
-            gap_ns: u32::try_from(link.interface_ns(bytes)).ok()?,
-        })
-    }
-}
+/// An operator whose value is a truth, and its operands.
+type Condition = (Binary, [Place; 2]);
 
 /// A step. Targets are indices of steps.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -108,33 +79,20 @@ pub(super) enum Step {
         element: u32,
         cost: u32,
     },
-    /// Puts the value of an operator, or of a built-in function, into a place.
-    Binary {
-        function: Binary,
-        operands: [Place; 2],
-        to: Place,
-    },
-    Builtin {
-        function: Builtin,
-        operands: [Place; 2],
-        to: Place,
-    },
-    /// The same of another function.
-    Apply {
-        function: Function,
-        operands: [Place; 3],
-        to: Place,
-    },
+    /// Puts `a + b`, `a - b` or `a * b` into a place, or `a * b + c`.
+    Add([Place; 2], Place),
+    Subtract([Place; 2], Place),
+    Multiply([Place; 2], Place),
+    MultiplyAdd([Place; 3], Place),
     /// Puts `(a + b) % n` there, or `(a - b) % n`: the rank of a neighbour.
-    Neighbour {
-        is_back: bool,
-        operands: [Place; 3],
-        to: Place,
-    },
-    Copy {
-        from: Place,
-        to: Place,
-    },
+    Neighbour([Place; 3], Place),
+    NeighbourBack([Place; 3], Place),
+    /// Puts the value of another operator, or of a built-in function, there.
+    Binary(Binary, [Place; 2], Place),
+    Builtin(Builtin, [Place; 2], Place),
+    /// Puts the first of two values there if a condition holds, the second otherwise.
+    Select(Condition, [Place; 2], Place),
+    Copy(Place, Place),
     /// Puts the value of an expression there that is none of functions alone.
     Evaluate {
         expression: u32,
@@ -145,12 +103,10 @@ pub(super) enum Step {
     Jump {
         target: u32,
     },
-    /// Goes to `target` unless the operator's value is true.
-    JumpUnless {
-        function: Binary,
-        operands: [Place; 2],
-        target: u32,
-    },
+    /// Goes to a step unless a condition holds.
+    JumpUnless(Condition, u32),
+    /// Goes back to a step if a condition holds.
+    Repeat(Condition, u32),
     LoopStart {
         count: Place,
         counter: Place,
@@ -232,6 +188,8 @@ pub(super) struct Code {
     pub(super) begins: Vec<u32>,
     constants: HashMap<u64, Place>,
     n_temporaries: usize,
+    /// Whether collectives have receives that do not block.
+    has_internal: bool,
 }
 
 impl Code {
@@ -252,17 +210,25 @@ impl Code {
             begins: Vec::new(),
             constants: HashMap::new(),
             n_temporaries: 0,
+            has_internal: program.operations.iter().any(|operation| {
+                matches!(operation, Operation::Receive { mode, .. } if *mode == Mode::Internal)
+            }),
         };
         Place::of(code.n_places)?;
-        for operation in &program.operations {
+        let operations = &program.operations;
+        for operation in operations {
             code.begins.push(code.steps.len() as u32);
             code.n_temporaries = 0;
-            code.add(operation, machine, directs)?;
+            match operation {
+                Operation::Jump { target } => code.jump(operations, *target)?,
+                _ => code.add(operation, machine, directs)?,
+            }
         }
         let begins = &code.begins;
         for step in &mut code.steps {
             if let Step::Jump { target }
-            | Step::JumpUnless { target, .. }
+            | Step::JumpUnless(_, target)
+            | Step::Repeat(_, target)
             | Step::LoopStart { exit: target, .. }
             | Step::LoopNext { start: target, .. } = step
             {
@@ -306,7 +272,9 @@ impl Code {
             }
             Operation::Jump { target } => Step::Jump { target: *target },
             Operation::JumpUnless { condition, target } => {
-                return self.jump_unless(condition, *target);
+                let step = self.jump_unless(condition, *target)?;
+                self.steps.push(step);
+                return Some(());
             }
             Operation::LoopStart {
                 count,
@@ -362,6 +330,10 @@ impl Code {
                 is_call: !collective,
                 element: *element,
             },
+            // Eager sends are complete at once.
+            Operation::Wait { mode, .. } if *mode == Mode::Internal && !self.has_internal => {
+                return Some(());
+            }
             Operation::Wait { mode, element } => Step::Wait {
                 mode: *mode,
                 element: *element,
@@ -383,8 +355,7 @@ impl Code {
         let Some(bytes) = bytes.constant() else {
             return Some(Size(self.expression(bytes) | Size::VARIES));
         };
-        let of = |link| Costs::of(bytes, link);
-        let costs = [of(&machine.intra)?, of(&machine.inter)?];
+        let costs = Costs::of_both(bytes, machine)?;
         let known = self.costs.iter().position(|known| *known == costs);
         let at = known.unwrap_or_else(|| {
             self.costs.push(costs);
@@ -400,24 +371,41 @@ impl Code {
         self.expressions.len() as u32 - 1
     }
 
-    /// Adds the steps that jump unless a condition holds; each side of `&&` has a jump of its own.
-    fn jump_unless(&mut self, condition: &Compiled, target: u32) -> Option<()> {
-        let (function, operands) = match condition {
-            Compiled::Binary(Binary::And, sides) => {
-                self.jump_unless(&sides[0], target)?;
-                return self.jump_unless(&sides[1], target);
-            }
+    /// Adds a jump. One that ends the body of a loop goes back if the loop's condition holds, which costs a step less.
+    fn jump(&mut self, operations: &[Operation], target: u32) -> Option<()> {
+        let after = self.begins.len() as u32;
+        let step = match operations.get(target as usize)? {
+            Operation::JumpUnless {
+                condition,
+                target: exit,
+            } if *exit == after => match self.jump_unless(condition, *exit)? {
+                Step::JumpUnless(condition, _) => Step::Repeat(condition, target + 1),
+                other => other,
+            },
+            _ => Step::Jump { target },
+        };
+        self.steps.push(step);
+        Some(())
+    }
+
+    /// The last step of those that jump unless a condition holds, which has the others added; each side of `&&` has a jump of its own.
+    fn jump_unless(&mut self, condition: &Compiled, target: u32) -> Option<Step> {
+        if let Compiled::Binary(Binary::And, sides) = condition {
+            let first = self.jump_unless(&sides[0], target)?;
+            self.steps.push(first);
+            return self.jump_unless(&sides[1], target);
+        }
+        Some(Step::JumpUnless(self.truth(condition)?, target))
+    }
+
+    /// The operator that tells whether a condition holds, and its operands.
+    fn truth(&mut self, condition: &Compiled) -> Option<Condition> {
+        Some(match condition {
             Compiled::Binary(function, sides) => {
                 (*function, [self.place(&sides[0])?, self.place(&sides[1])?])
             }
             value => (Binary::Unequal, [self.place(value)?, self.constant(0.0)?]),
-        };
-        self.steps.push(Step::JumpUnless {
-            function,
-            operands,
-            target,
-        });
-        Some(())
+        })
     }
 
     /// Where the value of a tree is, after the steps that this adds.
@@ -451,59 +439,50 @@ impl Code {
 
     /// Adds the steps that put the value of a tree into a place.
     fn assign(&mut self, to: Place, tree: &Compiled) -> Option<()> {
-        if let Compiled::Binary(Binary::Modulo, sides) = tree
-            && let [Compiled::Binary(sum, inner), n] = &**sides
-            && let Binary::Add | Binary::Subtract = sum
-        {
-            let [a, b] = &**inner;
-            let operands = [self.place(a)?, self.place(b)?, self.place(n)?];
-            self.steps.push(Step::Neighbour {
-                is_back: *sum == Binary::Subtract,
-                operands,
-                to,
-            });
-            return Some(());
-        }
-        let step = match function_of(tree) {
-            Some((function, parts)) => {
-                let mut operands = [Place(0); 3];
-                for (operand, part) in operands.iter_mut().zip(parts) {
-                    *operand = self.place(part)?;
-                }
-                let [a, b, _] = operands;
-                let two = [a, b];
-                match function {
-                    Function::Binary(function) => Step::Binary {
-                        function,
-                        operands: two,
-                        to,
-                    },
-                    Function::Builtin(function) => Step::Builtin {
-                        function,
-                        operands: two,
-                        to,
-                    },
-                    _ => Step::Apply {
-                        function,
-                        operands,
-                        to,
-                    },
-                }
+        let step = match tree {
+            Compiled::Constant(_) | Compiled::Process | Compiled::Slot(_) => {
+                Step::Copy(self.place(tree)?, to)
             }
-            None if matches!(
-                tree,
-                Compiled::Constant(_) | Compiled::Process | Compiled::Slot(_)
-            ) =>
-            {
-                let from = self.place(tree)?;
-                Step::Copy { from, to }
+            Compiled::Choice(parts) => {
+                let condition = self.truth(&parts[0])?;
+                Step::Select(condition, self.places([&parts[1], &parts[2]])?, to)
             }
-            None => Step::Evaluate {
+            Compiled::Binary(outer, sides) => match (*outer, &**sides) {
+                (Binary::Modulo, [Compiled::Binary(Binary::Add, inner), n]) => {
+                    Step::Neighbour(self.places([&inner[0], &inner[1], n])?, to)
+                }
+                (Binary::Modulo, [Compiled::Binary(Binary::Subtract, inner), n]) => {
+                    Step::NeighbourBack(self.places([&inner[0], &inner[1], n])?, to)
+                }
+                (Binary::Add, [Compiled::Binary(Binary::Multiply, inner), c]) => {
+                    Step::MultiplyAdd(self.places([&inner[0], &inner[1], c])?, to)
+                }
+                (Binary::Add, sides) => Step::Add(self.places(sides.each_ref())?, to),
+                (Binary::Subtract, sides) => Step::Subtract(self.places(sides.each_ref())?, to),
+                (Binary::Multiply, sides) => Step::Multiply(self.places(sides.each_ref())?, to),
+                (operator, sides) => Step::Binary(operator, self.places(sides.each_ref())?, to),
+            },
+            Compiled::Minus(x) => Step::Multiply([self.place(x)?, self.constant(-1.0)?], to),
+            Compiled::Not(x) => {
+                Step::Binary(Binary::Equal, [self.place(x)?, self.constant(0.0)?], to)
+            }
+            Compiled::One(builtin, x) => Step::Builtin(*builtin, [self.place(x)?; 2], to),
+            Compiled::Two(builtin, x) => Step::Builtin(*builtin, self.places(x.each_ref())?, to),
+            _ => Step::Evaluate {
                 expression: self.expression(tree),
                 to,
             },
         };
         self.steps.push(step);
         Some(())
+    }
+
+    /// Where the values of some trees are, after the steps that this adds.
+    fn places<const N: usize>(&mut self, trees: [&Compiled; N]) -> Option<[Place; N]> {
+        let mut places = [Place::NONE; N];
+        for (place, tree) in places.iter_mut().zip(trees) {
+            *place = self.place(tree)?;
+        }
+        Some(places)
     }
 }

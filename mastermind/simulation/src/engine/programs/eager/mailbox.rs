@@ -9,6 +9,7 @@ use crate::engine::programs::ranks::Rank;
 use crate::events::NEVER;
 use crate::events::heap::Order;
 use crate::events::messages::{ANYBODY, Message, NIL};
+use crate::events::prefetch::prefetch;
 use crate::expression::{Compiled, Context};
 use crate::program::{Mode, NOBODY};
 
@@ -57,14 +58,42 @@ impl EagerState<'_> {
         }
     }
 
-    /// Puts a message on its way to a process: when an answer may come at the earliest.
+    /// Puts a message on its way to a process: when an answer may come at the earliest, where that is to be known.
     #[inline]
     pub(super) fn post(&mut self, to: u32, message: Message) -> u64 {
         self.totals.messages += 1;
-        let (at, peer) = (message.at, message.peer);
+        let is_own = to == message.peer;
+        let index = self.pool.add(message);
+        match &mut self.outbox {
+            Some(outbox) if !is_own => {
+                prefetch(&self.mailboxes[to as usize]);
+                outbox.push_back((to, index));
+                NEVER
+            }
+            _ => self.deliver(to, index),
+        }
+    }
+
+    /// Delivers what has been posted, the oldest first, until so many messages are left. None arrives in the window in which it was sent,
+    /// so its receiver's mailbox, which is seldom in the caches, has time to be fetched.
+    #[inline]
+    pub(super) fn deliver_but(&mut self, n_left: usize) {
+        while let Some(outbox) = &mut self.outbox
+            && outbox.len() > n_left
+            && let Some((to, index)) = outbox.pop_front()
+        {
+            self.deliver(to, index);
+        }
+    }
+
+    /// Puts a message into its receiver's mailbox: when an answer may come at the earliest.
+    #[inline]
+    fn deliver(&mut self, to: u32, index: u32) -> u64 {
         let mailbox = &mut self.mailboxes[to as usize];
-        let next = mailbox.inbox;
-        mailbox.inbox = self.pool.add(Message { next, ..message });
+        let next = std::mem::replace(&mut mailbox.inbox, index);
+        let message = self.pool.get_mut(index);
+        message.next = next;
+        let (at, peer, receive_ns) = (message.at, message.peer, message.load.times().0);
         if mailbox.missing == NO_MESSAGE || (mailbox.peer != ANYBODY && mailbox.peer != peer) {
             return NEVER;
         }
@@ -81,7 +110,7 @@ impl EagerState<'_> {
         let Some(horizons) = &mut self.horizons else {
             return NEVER;
         };
-        let goes_on = at.max(horizons.bounds[to as usize].ns) + message.load.times().0;
+        let goes_on = at.max(horizons.bounds[to as usize].ns) + receive_ns;
         horizons.note_arrival(to, peer, goes_on).unwrap_or(NEVER)
     }
 

@@ -1,13 +1,13 @@
 //! The engine for programs whose messages are all eager, on nodes that are not oversubscribed.
 //!
 //! It gives the same times and counts the same events as the engine for all programs; what it does not need is left out of
-//! its state and its steps (`code`). A program that does not come to its end is given up here, and the engine for all programs runs it
+//! its state and its steps (`code`, `timeless`). A program that does not come to its end is given up here, and the engine for all programs runs it
 //! again and reports why.
 //!
 //! Nothing that arrives makes a process send but the messages that it waits for. So a process is visited when it may send next at the
 //! earliest, and then takes all that came, in order: when its operation is due, when the message of its blocking receive is
 //! there, or when as many messages are there as its nonblocking receives lack. Who sends touches nothing of the receiver's state but
-//! its [`Mailbox`] (`mailbox`).
+//! its [`Mailbox`] (`mailbox`), and where there are many processes some visits later, when that has been fetched.
 //!
 //! A visit (`visit`) goes on beyond the window as long as nobody can send to the process: where the program tells who may send to
 //! whom, a table holds when each of the neighbours may send next, and to which of theirs as far as their variables say (`horizon`,
@@ -17,7 +17,10 @@
 mod code;
 mod mailbox;
 mod operations;
+mod timeless;
 mod visit;
+
+use std::collections::VecDeque;
 
 use crate::engine::error::BoxedError;
 use crate::engine::limits::Limits;
@@ -34,7 +37,7 @@ use crate::machine::Machine;
 use crate::program::Program;
 use code::Code;
 use mailbox::Mailbox;
-use visit::EagerState;
+use visit::{EagerState, MIN_OUTBOX};
 
 /// Runs a program on a machine whose nodes are not oversubscribed; `None` where it is not of this kind or does not come to its end.
 pub(super) fn run(
@@ -60,6 +63,12 @@ pub(super) fn run(
         Horizons::new(known, n, lookahead_ns)
     });
     let least_receive_ns = machine.links().map(|link| link.receive_overhead_ns).min();
+    // Otherwise no two sends of a process begin at the same time.
+    let is_numbered = machine
+        .links()
+        .any(|link| link.send_overhead_ns.max(link.gap_ns) == 0);
+    // How far a process may run ahead hangs on what has been delivered.
+    let outbox = (n >= MIN_OUTBOX && horizons.is_none()).then(VecDeque::new);
     let state = EagerState {
         code: &code,
         scratch: code.scratch.clone(),
@@ -70,7 +79,8 @@ pub(super) fn run(
         lookahead_ns,
         least_receive_ns: least_receive_ns.unwrap_or(0),
         mailboxes: vec_of(Mailbox::default(), n),
-        pool: MessagePool::default(),
+        outbox,
+        pool: MessagePool::new(is_numbered),
         unexpected_index: ListIndex::default(),
         posted_index: ListIndex::default(),
         calendar: Calendar::new(n, lookahead_ns),

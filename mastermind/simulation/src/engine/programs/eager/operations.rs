@@ -1,7 +1,8 @@
-//! What a process does by itself: steps without time, then its next operation.
+//! What a process does by itself: its next operation.
 
-use crate::engine::limits::{MAX_COST_S, MAX_TIMELESS_STEPS, nanoseconds, rounds_of};
-use crate::engine::programs::eager::code::{Costs, Size, Step};
+use crate::engine::limits::{MAX_COST_S, nanoseconds};
+use crate::engine::programs::costs::Costs;
+use crate::engine::programs::eager::code::{Size, Step};
 use crate::engine::programs::eager::visit::EagerState;
 use crate::engine::programs::process::WaitState;
 use crate::engine::programs::ranks::ProcessView;
@@ -9,16 +10,17 @@ use crate::events::NEVER;
 use crate::events::messages::{ANY_TAG, ANYBODY, Load, Message, NIL};
 use crate::events::prefetch::prefetch;
 use crate::events::tie_break::TieBreak;
-use crate::expression::modulo;
 use crate::loggp::MessagePart;
 use crate::program::{ANY, Mode, NOBODY};
-use mastermind_models::expression::Binary;
 
 impl EagerState<'_> {
     /// Goes through the steps without time up to the next operation that takes some.
     ///
+    /// Put in where it is called: a visit keeps what it has of the process in registers then.
+    ///
     /// # Arguments
     /// * `now` - time of the event that leads here, `tie_break` - its tie-break key
+    #[inline(always)]
     pub(super) fn advance(
         &mut self,
         view: &mut ProcessView<'_>,
@@ -29,6 +31,9 @@ impl EagerState<'_> {
         let mut at = view.rank.at as usize;
         let mut n_jumps = 0_u64;
         let due = loop {
+            at = self
+                .code
+                .compute(&mut self.scratch, view.counts, at, &mut n_jumps)?;
             let step = &steps[at];
             at += 1;
             macro_rules! get {
@@ -37,106 +42,12 @@ impl EagerState<'_> {
                 };
             }
             match *step {
-                Step::Neighbour {
-                    is_back,
-                    operands: [a, b, n],
-                    to,
-                } => {
-                    let by = if is_back { -get!(b) } else { get!(b) };
-                    let value = modulo(get!(a) + by, get!(n));
-                    self.scratch.set(to, value);
-                }
-                Step::Binary {
-                    function,
-                    operands: [a, b],
-                    to,
-                } => {
-                    let (a, b) = (get!(a), get!(b));
-                    let value = match function {
-                        Binary::Modulo => modulo(a, b),
-                        _ => function.apply(a, b),
-                    };
-                    self.scratch.set(to, value);
-                }
-                Step::Builtin {
-                    function,
-                    operands: [a, b],
-                    to,
-                } => {
-                    let value = function.apply(get!(a), get!(b));
-                    self.scratch.set(to, value);
-                }
-                Step::Apply {
-                    function,
-                    operands,
-                    to,
-                } => {
-                    let value = function.apply(|place| get!(operands[place]));
-                    self.scratch.set(to, value);
-                }
-                Step::JumpUnless {
-                    function,
-                    operands: [a, b],
-                    target,
-                } => {
-                    let (a, b) = (get!(a), get!(b));
-                    let holds = match function {
-                        Binary::Less => a < b,
-                        Binary::AtLeast => a >= b,
-                        Binary::Equal => a == b,
-                        _ => function.apply(a, b) != 0.0,
-                    };
-                    if !holds {
-                        at = target as usize;
-                    }
-                }
-                Step::Copy { from, to } => {
-                    let value = get!(from);
-                    self.scratch.set(to, value);
-                }
                 Step::Evaluate { expression, to } => {
                     let expression = &self.code.expressions[expression as usize];
                     let value = self.evaluate(view, expression);
                     self.scratch.set(to, value);
                 }
                 Step::Redirect => view.rank.is_redirected = true,
-                Step::Jump { target } => {
-                    at = target as usize;
-                    // Without these nothing goes round in circles.
-                    n_jumps += 1;
-                    if n_jumps > MAX_TIMELESS_STEPS {
-                        return None;
-                    }
-                }
-                Step::LoopStart {
-                    count,
-                    counter,
-                    limit,
-                    exit,
-                } => {
-                    let rounds = rounds_of(get!(count))?;
-                    self.scratch.set(counter, 0.0);
-                    self.scratch.set(limit, rounds);
-                    if rounds == 0.0 {
-                        at = exit as usize;
-                    }
-                }
-                Step::LoopNext {
-                    counter,
-                    limit,
-                    start,
-                } => {
-                    let next = get!(counter) + 1.0;
-                    self.scratch.set(counter, next);
-                    if next < get!(limit) {
-                        at = start as usize;
-                        n_jumps += 1;
-                        if n_jumps > MAX_TIMELESS_STEPS {
-                            return None;
-                        }
-                    }
-                }
-                Step::Count { element } => view.counts[element as usize].add(1, 0),
                 Step::Work { .. } | Step::Compute { .. } => break view.rank.processor,
                 Step::Send {
                     to, tag, is_call, ..
@@ -222,7 +133,8 @@ impl EagerState<'_> {
                     view.rank.wait_state = WaitState::Ended;
                     break NEVER;
                 }
-                Step::Fail => return None,
+                // `Fail`; the others are behind.
+                _ => return None,
             }
         };
         let rank = &mut *view.rank;
@@ -264,7 +176,7 @@ impl EagerState<'_> {
         }
         let (peer, tag) = receive;
         let index = self.pool.add(Message {
-            at: 0,
+            at: self.pool.n_added(),
             tie_break: TieBreak::START,
             load: Load::new(0, MessagePart::Eager, mode).received_by(mode),
             peer,
@@ -321,9 +233,6 @@ impl EagerState<'_> {
             }
             _ => return None,
         }
-        view.rank.at += 1;
-        let tie_break = view.rank.tie_break;
-        self.advance(view, now, tie_break)?;
         Some(answer_ns)
     }
 

@@ -1,5 +1,7 @@
 //! What happens at a process from one visit to the next.
 
+use std::collections::VecDeque;
+
 use crate::engine::outcome::EngineChoice;
 use crate::engine::programs::eager::code::{Code, Place, Scratch, Step};
 use crate::engine::programs::eager::mailbox::Mailbox;
@@ -25,6 +27,12 @@ const STATE_AHEAD: usize = 6;
 const MESSAGES_AHEAD: usize = 3;
 const NEXT_AHEAD: usize = 1;
 
+/// How many messages are posted before the first of them is delivered, where that pays.
+const POSTED_AHEAD: usize = 12;
+
+/// Mailboxes of fewer processes lie in the caches as they are.
+pub(super) const MIN_OUTBOX: usize = 1 << 15;
+
 /// What the processes share.
 pub(super) struct EagerState<'a> {
     pub(super) code: &'a Code,
@@ -39,6 +47,8 @@ pub(super) struct EagerState<'a> {
     pub(super) least_receive_ns: u64,
     /// By process.
     pub(super) mailboxes: Vec<Mailbox>,
+    /// Receivers and messages that were posted in this window and are not delivered yet; `None` where messages are delivered at once.
+    pub(super) outbox: Option<VecDeque<(u32, u32)>>,
     pub(super) pool: MessagePool,
     pub(super) unexpected_index: ListIndex,
     pub(super) posted_index: ListIndex,
@@ -61,8 +71,10 @@ impl Visits for EagerState<'_> {
     fn next(&mut self) -> Option<u32> {
         loop {
             if let Some(process) = self.calendar.next_of_window() {
+                self.deliver_but(POSTED_AHEAD);
                 return Some(process);
             }
+            self.deliver_but(0);
             self.calendar.advance(None)?;
         }
     }
@@ -135,12 +147,18 @@ impl Visits for EagerState<'_> {
             }
             self.totals.events += 1;
             self.totals.ties += u64::from(is_tie);
-            if message == NIL {
+            let tie_break = if message == NIL {
                 answer_ns = answer_ns.min(self.execute(view, at)?);
                 end = end.min(answer_ns.max(window_end));
+                view.rank.tie_break
             } else {
-                self.take_message(view, message, at)?;
-            }
+                match self.take_message(view, message, at) {
+                    Some(tie_break) => tie_break,
+                    None => continue,
+                }
+            };
+            view.rank.at += 1;
+            self.advance(view, at, tie_break)?;
         };
         self.leave(view, comes_ns);
         Some(())
@@ -154,7 +172,9 @@ impl Visits for EagerState<'_> {
                 return Some(());
             }
             self.totals.events += 1;
-            self.take_message(view, first, at)?;
+            if self.take_message(view, first, at).is_some() {
+                return None;
+            }
         }
     }
 
@@ -178,11 +198,12 @@ impl Visits for EagerState<'_> {
         Some([unreceived, unmatched])
     }
 
-    fn memory_bytes(&self) -> usize {
-        self.horizons.as_ref().map_or(0, Horizons::bytes)
-            + self.mailboxes.capacity() * size_of::<Mailbox>()
+    fn memory(&self) -> (usize, usize) {
+        let bytes = self.horizons.as_ref().map_or(0, Horizons::bytes)
+            + self.mailboxes.len() * size_of::<Mailbox>()
             + self.pool.bytes()
-            + self.calendar.bytes()
+            + self.calendar.bytes();
+        (self.pool.most(), bytes)
     }
 }
 
@@ -263,9 +284,14 @@ impl EagerState<'_> {
         at.min(tie_break.last_ns() + self.lookahead_ns.max(1))
     }
 
-    /// Takes the message that [`EagerState::next_message`] gave.
+    /// Takes the message that [`EagerState::next_message`] gave: its tie-break key, if it is the one that the process waits for.
     #[inline(always)]
-    fn take_message(&mut self, view: &mut ProcessView<'_>, index: u32, now: u64) -> Option<()> {
+    fn take_message(
+        &mut self,
+        view: &mut ProcessView<'_>,
+        index: u32,
+        now: u64,
+    ) -> Option<TieBreak> {
         let rank = &mut *view.rank;
         if index == rank.arrivals {
             rank.arrivals = self.pool.pop(index, Order::Arrival);
@@ -310,12 +336,13 @@ impl EagerState<'_> {
                     view.counts[element as usize].add(u32::from(is_call), elapsed_ns);
                     self.tell_sender(sender, f64::from(peer));
                 }
-                return self.resume(view, now, tie_break);
+                rank.wait_state = WaitState::Ready;
+                return Some(tie_break);
             }
             let last = &mut rank.unexpected;
             self.unexpected_index
                 .append(&mut self.pool, view.process, last, index);
-            return Some(());
+            return None;
         };
         self.pool.release(index);
         let which = usize::from(mode == Mode::Internal);
@@ -330,7 +357,8 @@ impl EagerState<'_> {
                 completions.senders.pop_front();
                 view.counts[element as usize].add(1, elapsed_ns);
                 self.tell_sender(sender, f64::from(peer));
-                return self.resume(view, now, tie_break);
+                rank.wait_state = WaitState::Ready;
+                return Some(tie_break);
             }
         }
         match step {
@@ -342,9 +370,10 @@ impl EagerState<'_> {
                 if let (Some(completions), Mode::Nonblocking) = (&mut view.completions, mode) {
                     completions.senders.clear();
                 }
-                self.resume(view, now, tie_break)
+                rank.wait_state = WaitState::Ready;
+                Some(tie_break)
             }
-            _ => Some(()),
+            _ => None,
         }
     }
 
@@ -368,14 +397,6 @@ impl EagerState<'_> {
         }
         // Those of one sender are in the order in which it sent them.
         least != u32::MAX && least != taken.peer
-    }
-
-    /// Continues a process: what it waited for has happened.
-    #[inline]
-    fn resume(&mut self, view: &mut ProcessView<'_>, now: u64, tie_break: TieBreak) -> Option<()> {
-        view.rank.wait_state = WaitState::Ready;
-        view.rank.at += 1;
-        self.advance(view, now, tie_break)
     }
 
     /// Gives a variable the rank that a message came from.

@@ -133,7 +133,7 @@ impl Calendar {
 
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
-        (BUCKETS + self.next.capacity()) * 4 + self.later.capacity() * 16
+        (BUCKETS + self.next.len()) * 4 + self.later.capacity() * 16
     }
 }
 

@@ -71,8 +71,8 @@ impl Pool {
             return index;
         }
         if self.places.len() == self.places.capacity() {
-            // By an eighth: doubling would waste half of the memory of a large run.
-            let more = (self.places.len() / 8).max(1024);
+            // What is not used of it is address space alone.
+            let more = self.places.len().max(1024);
             reserve(&mut self.places, more);
         }
         self.places.push(message);
@@ -221,8 +221,13 @@ impl Pool {
         length
     }
 
+    /// Most messages at once.
+    pub(super) fn most(&self) -> usize {
+        self.places.len()
+    }
+
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
-        self.places.capacity() * size_of::<Message>()
+        self.places.len() * size_of::<Message>()
     }
 }

@@ -1,11 +1,11 @@
 //! Operations as this engine takes them: what is the same for all processes worked out.
 
 use crate::expression::Compiled;
-use crate::loggp::{Protocol, bytes_on_the_wire};
-use crate::machine::{Link, Machine};
+use crate::machine::Machine;
 use crate::program::{ANY, Mode, NOBODY, Operation, Program};
 
 use crate::engine::limits::{MAX_COST_S, nanoseconds};
+use crate::engine::programs::costs::Costs;
 
 /// A number that a step needs.
 #[derive(Debug, Clone, Copy)]
@@ -24,19 +24,6 @@ impl<'a> Operand<'a> {
             code => Self::Code(code),
         }
     }
-}
-
-/// What a message of one size takes on one kind of links, nanoseconds.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Costs {
-    /// Of the sender's processor.
-    pub(super) send_ns: u64,
-    /// Of either interface.
-    pub(super) gap_ns: u32,
-    /// Of the receiver's processor.
-    pub(super) receive_ns: u32,
-    /// From the send to the arrival.
-    pub(super) flight_ns: u64,
 }
 
 /// An operation; see [`Operation`].
@@ -164,10 +151,7 @@ fn step<'a>(operation: &'a Operation, machine: &Machine, directs: &[bool]) -> Op
             tag: constant_tag(tag, *collective)?,
             element: *element,
             calls: u32::from(!collective),
-            costs: [
-                costs(bytes.constant()?, &machine.intra)?,
-                costs(bytes.constant()?, &machine.inter)?,
-            ],
+            costs: Costs::of_both(bytes.constant()?, machine)?,
         },
         Operation::Receive {
             from,
@@ -191,20 +175,6 @@ fn constant_tag(tag: &Compiled, collective: bool) -> Option<i32> {
     let value = tag.constant()?;
     let whole = value as i32;
     (collective || (f64::from(whole) == value && whole >= 0)).then_some(whole)
-}
-
-fn costs(bytes: f64, link: &Link) -> Option<Costs> {
-    if !(0.0..=1e15).contains(&bytes) {
-        return None;
-    }
-    let bytes = bytes_on_the_wire((bytes + 0.5) as u64);
-    let time = link.send_time(bytes, Protocol::Eager);
-    Some(Costs {
-        send_ns: time.processor_ns,
-        gap_ns: u32::try_from(link.interface_ns(bytes)).ok()?,
-        receive_ns: u32::try_from(link.receive_ns(bytes)).ok()?,
-        flight_ns: link.lookahead_ns(),
-    })
 }
 
 /// A rank that a step names: a process, or none; `None` if it is neither.

@@ -150,11 +150,12 @@ impl Visits for SharedState<'_> {
         Some([unreceived, 0])
     }
 
-    fn memory_bytes(&self) -> usize {
-        self.horizons.bytes()
-            + self.inboxes.capacity() * size_of::<Inbox>()
+    fn memory(&self) -> (usize, usize) {
+        let bytes = self.horizons.bytes()
+            + self.inboxes.len() * size_of::<Inbox>()
             + self.pool.bytes()
-            + self.calendar.bytes()
+            + self.calendar.bytes();
+        (self.pool.most(), bytes)
     }
 }
 
