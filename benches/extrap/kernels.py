@@ -49,6 +49,8 @@ COEFFICIENTS = {
     "constant": lambda rng: (10, lambda: rng.uniform(1, 10)),
     # For choosing constants only: half of the constants are small, the terms normal in the logarithm.
     "tuning": lambda rng: (rng.choice([0.05, 2.0]), lambda: math.exp(rng.gauss(1, 1))),
+    # The same where the constant is most of the time, as often as not.
+    "tuning constant": lambda rng: (8.0, lambda: math.exp(rng.gauss(1, 1))),
 }
 
 SIZES = {
@@ -58,6 +60,7 @@ SIZES = {
     9: [2, 4, 8, 16, 32, 64, 128, 256, 512],
     25: [10 * k for k in range(1, 26)],
     # For choosing constants only.
+    "5 others": [8, 20, 64, 150, 400],
     6: [10, 20, 50, 100, 200, 500],
     7: [100, 150, 250, 400, 600, 900, 1400],
 }
@@ -86,15 +89,15 @@ class Plan:
     n_params: int = 1
     n_terms: int = 1
     coefficients: str = "uniform"
-    n_sizes: int = 5
+    n_sizes: int | str = 5  # a key of `SIZES`
     repetitions: int = 5
     noise: str = "normal"
     cross: bool = False  # each parameter varied alone
 
     def name(self):
-        parts = [self.functions.replace(" ", "-"), f"{self.n_params}p", f"{self.n_terms}t", self.coefficients]
+        parts = [self.functions, f"{self.n_params}p", f"{self.n_terms}t", self.coefficients]
         parts += [f"{self.n_sizes}x{self.repetitions}", self.noise] + (["cross"] if self.cross else [])
-        return "-".join(parts)
+        return "-".join(parts).replace(" ", "-")
 
 
 def grid(sizes, n_params, cross):
