@@ -321,7 +321,7 @@ fn a_family_says_how_many_points_it_needs() {
         (Family::Polynomial, 4),
         (Family::NormalForm, 3),
         (Family::Stairs, 6),
-        (Family::Regimes, 6),
+        (Family::Regimes, 5),
     ] {
         let error = fit_family(&samples, family).unwrap_err();
         let Error::TooFewPoints {

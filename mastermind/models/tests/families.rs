@@ -145,6 +145,24 @@ proptest! {
         }
     }
 
+    /// Five sizes are too few for two lines of their own, and enough for two that meet, wherever that is.
+    #[test]
+    fn lines_that_meet(slope in 1e-9..1e-8_f64, steeper in 3.0..8.0_f64, place in 2..5_usize) {
+        let sizes = [4e3, 12e3, 32e3, 92e3, 256e3];
+        let wall = [12e3, (12e3_f64 * 32e3).sqrt(), 32e3, (32e3_f64 * 92e3).sqrt(), 92e3][place - 1];
+        let f = |q: f64| 2e-6 + slope * q.min(wall) + steeper * slope * (q - wall).max(0.0);
+        let calls = sizes.iter().flat_map(|&q| [0.995, 1.0, 1.005].map(|noise| (vec![q], noise * f(q))));
+        let model = chosen(&samples(&["q"], calls));
+        prop_assert_eq!(model.family, Family::Regimes, "{}", model.expression);
+        for (found, planted) in values(&model)[..2].iter().zip([2e-6, slope]) {
+            prop_assert!(close(*found, planted), "{found} {planted}");
+        }
+        prop_assert!(close(values(&model)[3], steeper * slope), "{}", model.expression);
+        let (here, before) = (at(&model, wall), at(&model, wall * (1.0 - 1e-12)));
+        prop_assert!((here / before - 1.0).abs() < 1e-9, "{before} {here}");
+        prop_assert!((at(&model, 1024e3) / f(1024e3) - 1.0).abs() < 0.05);
+    }
+
     #[test]
     fn written_formulas(a in 1e-6..1e-4_f64, b in 0.3..2.5_f64, c in 1e-5..1e-3_f64) {
         let sizes = geometric(10.0, 1.9, 10);

@@ -172,17 +172,22 @@ fn a_median_or_minimum_is_not_moved_by_slow_calls() {
     }
 }
 
-/// Calls along `x` at `y = 4` and along `y` at `x = 4`, and `more` points.
+/// Calls along `x` at `y = 4` and along `y` at `x = 4`, and `more` points, of a time that is lost in the noise along either.
 fn cross(more: &[[f64; 2]]) -> Model {
+    cross_of(more, [0.98, 1.0, 1.03], |x, y| 2.0 + 1e-7 * (x * y).powi(3))
+}
+
+/// The same of a time, multiplied by each of `factors`.
+fn cross_of(more: &[[f64; 2]], factors: [f64; 3], time: impl Fn(f64, f64) -> f64) -> Model {
     let mut set = SampleSet::new(Metric::Wall);
     let parameters = [Parameter::real("x", ""), Parameter::real("y", "")];
     let method = set.declare("m", &parameters).unwrap();
     let sizes = [4.0, 8.0, 16.0, 32.0, 64.0];
     let lines = sizes.iter().flat_map(|&size| [[size, 4.0], [4.0, size]]);
     for point in lines.chain(more.iter().copied()) {
-        for noise in [0.98, 1.0, 1.03] {
-            let time = (2.0 + 1e-7 * (point[0] * point[1]).powi(3)) * noise;
-            set.push(method, &point, time).unwrap();
+        for factor in factors {
+            let seconds = time(point[0], point[1]) * factor;
+            set.push(method, &point, seconds).unwrap();
         }
     }
     fit(&set.finish().remove(0)).unwrap().remove(0)
@@ -281,4 +286,20 @@ fn a_formula_that_follows_times_by_factors_is_kept() {
         small.value_s,
         model.expression
     );
+}
+
+/// A product that fits as well as a sum says of both at once what nobody measured; one that alone fits is believed.
+#[test]
+fn parameters_that_never_varied_together_add_up_unless_a_product_fits_better() {
+    let there = at(&["x", "y"], &[256.0, 256.0]);
+    for (a, b) in [(1.0, 1.0), (0.3, 2.0), (3.0, 0.5)] {
+        let sum = |x: f64, y: f64| 2.0 + a * x + b * y * y.log2();
+        let model = cross_of(&[], [0.98, 1.0, 1.03], sum);
+        let ratio = predict(&model, &there).unwrap().value_s / sum(256.0, 256.0);
+        assert!((0.8..1.25).contains(&ratio), "{ratio} {}", model.expression);
+    }
+    let product = |x: f64, y: f64| 2.0 + 0.1 * x * y.sqrt();
+    let model = cross_of(&[], [1.0; 3], product);
+    let ratio = predict(&model, &there).unwrap().value_s / product(256.0, 256.0);
+    assert!((0.8..1.25).contains(&ratio), "{ratio} {}", model.expression);
 }

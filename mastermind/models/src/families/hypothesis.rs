@@ -3,7 +3,7 @@
 use crate::families::candidate::Candidate;
 use crate::formula::exponent::Exponent;
 use crate::formula::family::Family;
-use crate::formula::sum::{Factor, Formula, Term};
+use crate::formula::sum::{Factor, Formula, Regime, Term};
 use crate::samples::noise::Noise;
 use crate::samples::points::Points;
 use crate::solve::constrained::solve_within;
@@ -33,6 +33,13 @@ pub(crate) enum Shape {
     Power(Vec<usize>),
     /// `T = exp(b + Σ aⱼ xⱼ)` over the parameters at these positions.
     Exponential(Vec<usize>),
+    /// `T = a + b · min(x, at) + c · max(x − at, 0)`: two lines that meet.
+    Meeting {
+        /// Position of the parameter.
+        param: usize,
+        /// Where.
+        at: f64,
+    },
 }
 
 /// A formula without its coefficients.
@@ -175,6 +182,8 @@ impl Hypothesis {
                 };
                 Some((1..).zip(params).filter(held).map(row).collect())
             }
+            // Such lines are taken as they are, or not at all.
+            Shape::Meeting { .. } => None,
         }
     }
 
@@ -211,8 +220,13 @@ impl Hypothesis {
         if !finite || !formula.is_finite() || negative(&fitted_s, points) {
             return None;
         }
+        let (mut covariance, freedom) = self.covariance(points, &problem.design, solution, weights);
+        if let Shape::Meeting { at, .. } = self.shape {
+            let lines = of_lines(at);
+            covariance = covariance.map(|inner| carried(&lines, &inner));
+            coefficients = times_vector(&lines, &coefficients);
+        }
         let spare = points.len() > coefficients.len() + self.n_searched;
-        let (covariance, freedom) = self.covariance(points, &problem.design, solution, weights);
         Some(Candidate {
             family: self.family,
             formula,
@@ -329,11 +343,17 @@ impl Hypothesis {
                 let columns = params.iter().map(|param| of(param, |x| x));
                 Some([ones].into_iter().chain(columns).collect())
             }
+            Shape::Meeting { param, at } => {
+                let column = &points.columns[*param];
+                let below = column.iter().map(|x| x.min(*at)).collect();
+                let above = column.iter().map(|x| (x - at).max(0.0)).collect();
+                Some(vec![ones, below, above])
+            }
         }
     }
 
     fn logarithmic(&self) -> bool {
-        !matches!(self.shape, Shape::Sum { .. })
+        matches!(self.shape, Shape::Power(_) | Shape::Exponential(_))
     }
 
     /// What the fit is linear in.
@@ -375,6 +395,15 @@ impl Hypothesis {
                 factors(params, |name, a| Factor::new(name, Exponent::Real(a), 0))
             }
             Shape::Exponential(params) => factors(params, Factor::exponential),
+            Shape::Meeting { param, at } => {
+                let numbers = times_vector(&of_lines(*at), coefficients);
+                let terms = lines_by_regime(&points.names[*param], &[*at]).into_iter();
+                let terms = terms.zip(numbers).map(|(term, coefficient)| Term {
+                    coefficient,
+                    ..term
+                });
+                Formula::new(0.0, terms.collect())
+            }
         }
     }
 
@@ -407,8 +436,53 @@ impl Hypothesis {
                     .chain(others)
                     .collect()
             }
+            Shape::Meeting { param, at } => {
+                let terms = lines_by_regime(&points.names[*param], &[*at]);
+                terms.iter().map(|term| term_name(term, points)).collect()
+            }
         }
     }
+}
+
+/// A line in a parameter for each range between `breaks`, ascending, as terms without coefficients: constant and slope of the
+/// first, of the second, and so on.
+pub(crate) fn lines_by_regime(param: &str, breaks: &[f64]) -> Vec<Term> {
+    let regime = |place: usize| Regime {
+        param: param.to_owned(),
+        from: place.checked_sub(1).map(|before| breaks[before]),
+        to: breaks.get(place).copied(),
+    };
+    let line = |place: usize| {
+        let terms = [Term::new(1.0, Vec::new()), Term::linear(1.0, param)];
+        terms.map(|term| Term {
+            regime: Some(regime(place)),
+            ..term
+        })
+    };
+    (0..=breaks.len()).flat_map(line).collect()
+}
+
+/// What takes the coefficients of lines that meet to constant and slope of each, shape `[4][3]`.
+fn of_lines(at: f64) -> [[f64; 3]; 4] {
+    [
+        [1.0, 0.0, 0.0],
+        [0.0, 1.0, 0.0],
+        [1.0, at, -at],
+        [0.0, 0.0, 1.0],
+    ]
+}
+
+fn times_vector(rows: &[[f64; 3]], vector: &[f64]) -> Vec<f64> {
+    let product = |row: &[f64; 3]| row.iter().zip(vector).map(|(a, b)| a * b).sum();
+    rows.iter().map(product).collect()
+}
+
+/// `A C Aᵀ`: the covariance of what `A` makes of coefficients whose covariance is `C`.
+fn carried(rows: &[[f64; 3]], covariance: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let half: Vec<Vec<f64>> = covariance.iter().map(|c| times_vector(rows, c)).collect();
+    let cell = |row: &[f64; 3], j: usize| row.iter().zip(&half).map(|(a, c)| a * c[j]).sum();
+    let cells = |row| (0..rows.len()).map(|j| cell(row, j)).collect();
+    rows.iter().map(cells).collect()
 }
 
 /// Name and unit of the coefficient of a term.

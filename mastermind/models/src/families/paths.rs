@@ -13,6 +13,8 @@ pub(crate) struct Paths {
     /// Values of all numeric parameters, shape `[n_params][n_paths · n_places]`.
     pub columns: Vec<Vec<f64>>,
     n_paths: usize,
+    /// Positions of each two parameters that were never varied together.
+    apart: Vec<[usize; 2]>,
 }
 
 impl Paths {
@@ -37,7 +39,22 @@ impl Paths {
                 }));
             }
         }
-        Self { columns, n_paths }
+        let position = |name: &str| points.names.iter().position(|known| known == name);
+        let pairs = points.apart().into_iter();
+        let apart = pairs.filter_map(|[(p, _), (q, _)]| Some([position(&p)?, position(&q)?]));
+        Self {
+            columns,
+            n_paths,
+            apart: apart.collect(),
+        }
+    }
+
+    /// Whether a product says what two parameters do at once that were never varied together.
+    ///
+    /// # Arguments
+    /// * `has` - whether the parameter at a position is in the product
+    pub fn is_unseen(&self, has: impl Fn(usize) -> bool) -> bool {
+        self.apart.iter().any(|&[p, q]| has(p) && has(q))
     }
 
     /// Values along each path of those at all places.

@@ -6,12 +6,13 @@
 //!
 //! # Source
 //! Own derivation: the description length of a form (J. Rissanen, Automatica 14 (1978) 465, recalled, not looked up) over
-//! one code for all families. `T` and [`LN_ABSURD`] are chosen on the generators of `benches/extrap/tuning.py`, which the benchmark
-//! does not report on.
+//! one code for all families. `T`, [`LN_ABSURD`] and [`LN_FAST`] are chosen on the generators of `benches/extrap/tuning.py`, which the
+//! benchmark does not report on.
 
 use crate::families::candidate::Candidate;
 use crate::families::paths::Paths;
 use crate::formula::family::Family;
+use crate::formula::sum::Formula;
 use crate::samples::points::Points;
 
 /// Forms in the flat list: the terms that rise, those that fall, one each for a power law, an exponential,
@@ -22,11 +23,21 @@ pub(crate) const N_FORMS: f64 = 64.0;
 const LN_TERM: f64 = 2.0;
 
 /// Price of each absurdity: a negative coefficient; a time that is negative, or that rises and then falls, up to
-/// [`AHEAD`] times the range.
+/// [`AHEAD`] times the range; one that grows faster than [`STEEPEST`] there.
 const LN_ABSURD: f64 = 4.0;
 
 /// How far beyond the largest value of a parameter a time must make sense, as a factor.
 pub(crate) const AHEAD: f64 = 4.0;
+
+/// Price of an exponential or a polynomial beside those of their choices: both follow a single term within the noise of few sizes, and
+/// part from it beyond them, so that they set the ends of intervals. With less, intervals are wider and exact forms fewer; with more, intervals
+/// of exponentials and polynomials hold too little.
+const LN_FAST: f64 = 1.0;
+
+/// Power of a parameter that no time is expected to grow faster than beyond the range: the largest of the normal forms, and that of
+/// multiplying matrices. An exponential that follows a cube within the noise is a hundred times as much at [`AHEAD`] times the range, and
+/// would set the upper end of every interval.
+const STEEPEST: f64 = 3.0;
 
 /// Relative change along a path that is rounding.
 const ROUNDING: f64 = 1e-9;
@@ -35,6 +46,12 @@ const ROUNDING: f64 = 1e-9;
 pub(crate) fn of_choices(n_choices: usize, n_terms: usize) -> f64 {
     let orders: f64 = (2..=n_terms).map(|n| (n as f64).ln()).sum();
     n_choices as f64 * N_FORMS.ln() + n_terms.saturating_sub(1) as f64 * LN_TERM - orders
+}
+
+/// Price of `n` products of parameters that were never varied together: what was not measured is not to be had for less than the sum of
+/// both, so each costs as the term that it saves.
+pub(crate) fn of_unseen(n_products: usize) -> f64 {
+    n_products as f64 * LN_TERM
 }
 
 /// Price of one of `n` places, `n_searched` times.
@@ -117,7 +134,38 @@ pub(crate) fn of_candidate(candidate: &Candidate, points: &Points, paths: &Paths
         }
     };
     let ahead = paths.values(formula, points);
-    of_choices(n_choices, n_terms) + searched + of_absurdities(n_negative, paths.split(&ahead))
+    let soaring = if soars(formula, points) {
+        LN_ABSURD
+    } else {
+        0.0
+    };
+    let absurd = of_absurdities(n_negative, paths.split(&ahead)) + soaring;
+    let fast = match candidate.family {
+        Family::Exponential | Family::Polynomial => LN_FAST,
+        _ => 0.0,
+    };
+    let unseen = formula.terms.iter().filter(|term| {
+        let has = |param: usize| term.factors.iter().any(|f| f.param == points.names[param]);
+        paths.is_unseen(has)
+    });
+    of_choices(n_choices, n_terms) + searched + absurd + fast + of_unseen(unseen.count())
+}
+
+/// Whether a time grows from the end of a parameter's range to [`AHEAD`] times it by more than its [`STEEPEST`] power, the other
+/// parameters at the ends of theirs.
+fn soars(formula: &Formula, points: &Points) -> bool {
+    let most = AHEAD.powf(STEEPEST) * (1.0 + ROUNDING);
+    points.varying().into_iter().any(|param| {
+        let at = |factor: f64| {
+            let value = |name: &str| {
+                let known = points.names.iter().position(|known| known == name)?;
+                let [_, high] = points.range(known);
+                Some(if known == param { factor * high } else { high })
+            };
+            formula.evaluate(value).unwrap_or(f64::NAN)
+        };
+        at(AHEAD) > most * at(1.0).max(0.0)
+    })
 }
 
 #[cfg(test)]
@@ -154,10 +202,18 @@ mod tests {
     fn a_polynomial_pays_for_its_powers_and_for_where_it_turns() {
         let square = price(2, |x| 5.0 + 2.0 * x + x * x);
         let cube = price(3, |x| 5.0 + 2.0 * x + x * x + 0.5 * x * x * x);
-        assert!((square - (N_FORMS.ln() + LN_TERM - 2_f64.ln())).abs() < 1e-12);
+        assert!((square - (N_FORMS.ln() + LN_TERM - 2_f64.ln() + LN_FAST)).abs() < 1e-12);
         assert!((cube - square - (LN_TERM - 3_f64.ln())).abs() < 1e-12);
         // Below 0 at 4 times the range, to which it falls after it rose, by a coefficient below 0.
         let falling = price(2, |x| 100.0 + 5.0 * x - 0.5 * x * x);
         assert!((falling - square - 3.0 * LN_ABSURD).abs() < 1e-12);
+    }
+
+    /// At 4 times the range a fourth power is 256 times as much, where a cube is 64.
+    #[test]
+    fn what_grows_faster_than_the_cube_beyond_the_range_is_absurd() {
+        let cube = price(3, |x| 5.0 + 2.0 * x + x * x + 50.0 * x * x * x);
+        let fourth = price(4, |x| 5.0 + 2.0 * x + x * x + x * x * x + 50.0 * x.powi(4));
+        assert!((fourth - cube - (LN_TERM - 4_f64.ln() + LN_ABSURD)).abs() < 1e-9);
     }
 }

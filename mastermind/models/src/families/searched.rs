@@ -1,9 +1,9 @@
 //! Formulas whose form holds numbers that are searched for: regimes with their breaks, and stairs.
 
 use crate::families::candidate::Candidate;
-use crate::families::hypothesis::{Hypothesis, Shape};
+use crate::families::hypothesis::{Hypothesis, Shape, lines_by_regime};
 use crate::formula::family::Family;
-use crate::formula::sum::{Factor, Formula, Regime, Term};
+use crate::formula::sum::{Factor, Formula, Term};
 use crate::samples::points::Points;
 use crate::solve::limits::Limits;
 
@@ -12,6 +12,9 @@ const MAX_REGIMES: usize = 4;
 
 /// Distinct values that a regime needs.
 const MIN_VALUES: usize = 3;
+
+/// Distinct values that two lines need that meet.
+const MIN_MEETING_VALUES: usize = 5;
 
 /// Places tried for a break.
 const MAX_CUTS: usize = 48;
@@ -123,56 +126,45 @@ fn regimes(points: &Points, param: usize) -> Vec<Hypothesis> {
     let values = points.values(param);
     let most = (values.len() / MIN_VALUES).min(MAX_REGIMES);
     if most < 2 {
-        return Vec::new();
+        return meeting(param, &values);
     }
     let cuts = cuts(values.len());
     let best = best_cuts(&Sorted::new(points, param), &values, &cuts, most);
     let hypothesis = |n_regimes| {
-        Some(lines_between(
-            points,
-            param,
-            &values,
-            &breaks(&best, &cuts, n_regimes)?,
-        ))
+        let breaks = breaks(&best, &cuts, n_regimes)?;
+        let ends = breaks
+            .iter()
+            .map(|&cut| middle(values[cut - 1], values[cut]));
+        let ends: Vec<f64> = ends.collect();
+        let terms = lines_by_regime(&points.names[param], &ends);
+        let constant = false;
+        Some(Hypothesis {
+            family: Family::Regimes,
+            shape: Shape::Sum { constant, terms },
+            n_searched: ends.len(),
+        })
     };
     (2..=most).filter_map(hypothesis).collect()
 }
 
-/// A line for each range between breaks.
-fn lines_between(points: &Points, param: usize, values: &[f64], breaks: &[usize]) -> Hypothesis {
-    let lines = lines(points, param);
-    let ends = breaks
-        .iter()
-        .map(|&cut| middle(values[cut - 1], values[cut]));
-    let ends: Vec<f64> = ends.collect();
-    let mut terms = Vec::new();
-    for regime in 0..=ends.len() {
-        let regime = Regime {
-            param: points.names[param].clone(),
-            from: regime.checked_sub(1).map(|before| ends[before]),
-            to: ends.get(regime).copied(),
-        };
-        terms.extend(lines.iter().map(|term| Term {
-            regime: Some(regime.clone()),
-            ..term.clone()
-        }));
+/// Two lines that meet, at each place that leaves two values to either, for values too few for lines of their own; none where
+/// they are too few for these.
+///
+/// All places are weighed, so the place is no number that was searched; its coefficient's price is that of the fourth number that the two
+/// lines have in the formula.
+fn meeting(param: usize, values: &[f64]) -> Vec<Hypothesis> {
+    if values.len() < MIN_MEETING_VALUES {
+        return Vec::new();
     }
-    Hypothesis {
+    let inner = &values[1..values.len() - 1];
+    let between = inner.windows(2).map(|pair| middle(pair[0], pair[1]));
+    let places = inner.iter().copied().chain(between);
+    let hypothesis = |at| Hypothesis {
         family: Family::Regimes,
-        shape: Shape::Sum {
-            constant: false,
-            terms,
-        },
-        n_searched: ends.len(),
-    }
-}
-
-/// A constant and the parameter: the parts of the line in a regime.
-fn lines(points: &Points, param: usize) -> Vec<Term> {
-    vec![
-        Term::new(1.0, Vec::new()),
-        Term::linear(1.0, &points.names[param]),
-    ]
+        shape: Shape::Meeting { param, at },
+        n_searched: 0,
+    };
+    places.map(hypothesis).collect()
 }
 
 /// Indices of values that a regime may begin at, the first and the end included.

@@ -25,7 +25,7 @@ pub enum Family {
     NormalForm,
     /// `T = a + b · ceil(x / s)`, the width `s` found.
     Stairs,
-    /// A line for each of two to four ranges of one parameter, the breaks between found.
+    /// A line for each of two to four ranges of one parameter, the breaks between found; of five sizes two that meet.
     Regimes,
     /// A formula that a user wrote.
     Written,

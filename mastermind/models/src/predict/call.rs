@@ -10,6 +10,7 @@ use crate::formula::family::Family;
 use crate::formula::sum::Formula;
 use crate::samples::parameter::{Coordinate, Value};
 use crate::select::model::Model;
+use crate::solve::likelihood::ROUNDING;
 use crate::solve::mixture::{Part, middle, quantile};
 use crate::solve::uncertainty::{LEVEL, Uncertainty, student_quantile};
 
@@ -130,12 +131,19 @@ fn is_apart(model: &Model, coordinate: &Coordinate) -> bool {
 fn alone(model: &Model, coordinate: &Coordinate) -> Result<(f64, [f64; 2]), Error> {
     let value_s = model.value_s(coordinate)?;
     let mut uncertainty = Uncertainty::default();
-    let deviation_s = model.interval_ratio * model.deviation_s(coordinate)?;
+    let deviation_s = call_deviation_s(model, coordinate, value_s)?;
     uncertainty.add(deviation_s * deviation_s, model.freedom.sigma);
     uncertainty.merge(&model.coefficient_uncertainty(&model.gradient(coordinate)?));
     let half_s = uncertainty.half_width_s(LEVEL);
     let mean_s = value_s.max(0.0);
     Ok((value_s, [mean_s - half_s, mean_s + half_s]))
+}
+
+/// Standard deviation of one call as an interval takes it, seconds: where all calls agree with the formula, what rounding makes of
+/// them, since the same call computed in another order is another number.
+fn call_deviation_s(model: &Model, coordinate: &Coordinate, value_s: f64) -> Result<f64, Error> {
+    let deviation_s = model.interval_ratio * model.deviation_s(coordinate)?;
+    Ok(deviation_s.max(ROUNDING * value_s.abs()))
 }
 
 /// Value and interval of a model that averages over formulas: the median of what they predict, and
@@ -152,7 +160,7 @@ fn alone(model: &Model, coordinate: &Coordinate) -> Result<(f64, [f64; 2]), Erro
 /// looked up).
 fn averaged(model: &Model, coordinate: &Coordinate) -> Result<(f64, [f64; 2]), Error> {
     let shown_s = model.value_s(coordinate)?;
-    let relative = model.interval_ratio * model.deviation_s(coordinate)? / shown_s;
+    let relative = call_deviation_s(model, coordinate, shown_s)? / shown_s;
     let heavier = |freedom: f64| student_quantile(0.5 + LEVEL / 2.0, freedom.max(1.0)) / NORMAL;
     let (of_call, of_mean) = (
         heavier(model.freedom.sigma),

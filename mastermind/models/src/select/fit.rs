@@ -309,13 +309,15 @@ fn poor(points: &Points, best: &Candidate) -> Option<Note> {
     })
 }
 
-/// Whether nothing follows the points: the likeliest formula is a constant, or farther from them than their mean is, in seconds and
-/// by factors.
+/// Whether nothing follows the points: the likeliest formula is a constant, or in seconds no nearer to them than their mean is, but for
+/// what any formula with as many coefficients would be by chance, and not near by factors either.
 fn follows_nothing(points: &Points, best: &Candidate) -> bool {
     let r2 = unexplained(points, best).unwrap_or(1.0);
+    let (n, k) = (points.len(), best.coefficients.len());
+    let by_chance = (k as f64 - 1.0) / (n as f64 - 1.0);
     match best.family {
         Family::Constant => r2 < POOR,
-        _ => r2 < 0.0 && !follows_by_factors(points, best),
+        _ => r2 < by_chance && n > k && !follows_by_factors(points, best),
     }
 }
 
@@ -464,7 +466,8 @@ fn needed(family: Family) -> usize {
         Family::Line | Family::Logarithm | Family::PowerLaw | Family::Exponential => 2,
         Family::Polynomial => 4,
         Family::NormalForm => MIN_POINTS,
-        Family::Stairs | Family::Regimes => 6,
+        Family::Regimes => 5,
+        Family::Stairs => 6,
     }
 }
 

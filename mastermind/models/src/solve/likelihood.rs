@@ -6,7 +6,7 @@
 use crate::samples::points::Points;
 
 /// Relative distance that counts as rounding.
-const ROUNDING: f64 = 1e-10;
+pub(crate) const ROUNDING: f64 = 1e-10;
 
 /// Ratio of the variance of the means about the best form to that within the points, each by its
 /// degrees of freedom, above which the spread of the calls does not explain the distance.

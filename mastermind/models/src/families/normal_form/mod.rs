@@ -210,6 +210,11 @@ impl Found<'_> {
             false if self.params.len() < 2 => prior::of_choices(n_terms, n_terms),
             false => prior::of_choices(fit.form.n_choices(), n_terms),
         };
+        let unseen = fit.form.products().iter().filter(|product| {
+            let has = |param: usize| product.parts().any(|(p, _)| self.params[p] == param);
+            self.paths.is_unseen(has)
+        });
+        let choices = choices + prior::of_unseen(unseen.count());
         let n_negative = fit.coefficients().iter().filter(|c| **c < 0.0).count();
         if n_negative == 0 {
             // A sum of positive terms is positive, and turns at most once, from falling to rising.
