@@ -5,6 +5,7 @@ use crate::families::hypothesis::{Hypothesis, Shape, lines_by_regime};
 use crate::formula::family::Family;
 use crate::formula::sum::{Factor, Formula, Term};
 use crate::samples::points::Points;
+use crate::solve::likelihood::Counts;
 use crate::solve::limits::Limits;
 
 /// Regimes tried at most.
@@ -126,7 +127,11 @@ fn regimes(points: &Points, param: usize) -> Vec<Hypothesis> {
     let values = points.values(param);
     let most = (values.len() / MIN_VALUES).min(MAX_REGIMES);
     if most < 2 {
-        return meeting(param, &values);
+        // Of so few sizes called once each no scatter is known, and four numbers go almost through all.
+        return match Counts::of(points).are_few() {
+            true => Vec::new(),
+            false => meeting(param, &values),
+        };
     }
     let cuts = cuts(values.len());
     let best = best_cuts(&Sorted::new(points, param), &values, &cuts, most);
@@ -147,11 +152,11 @@ fn regimes(points: &Points, param: usize) -> Vec<Hypothesis> {
     (2..=most).filter_map(hypothesis).collect()
 }
 
-/// Two lines that meet, at each place that leaves two values to either, for values too few for lines of their own; none where
+/// Two lines that meet, at each place that leaves two values to either, where values are too few for lines of their own; none where
 /// they are too few for these.
 ///
-/// All places are weighed, so the place is no number that was searched; its coefficient's price is that of the fourth number that the two
-/// lines have in the formula.
+/// All places are weighed beside one another, so none was searched for. The formula has four numbers, constant and slope of each line; the
+/// place and that they meet there make three of them free, and the price of the fourth is that of the place.
 fn meeting(param: usize, values: &[f64]) -> Vec<Hypothesis> {
     if values.len() < MIN_MEETING_VALUES {
         return Vec::new();
