@@ -10,7 +10,7 @@ use crate::engine::limits::{MAX_COST_S, nanoseconds};
 use crate::engine::programs::costs::Costs;
 use crate::expression::{Builtin, Compiled};
 use crate::machine::Machine;
-use crate::program::{Mode, Operation, Program};
+use crate::program::{ANY, Mode, Operation, Program};
 use mastermind_models::expression::Binary;
 
 /// Where a number is: its index in a [`Scratch`].
@@ -123,7 +123,7 @@ pub(super) enum Step {
     },
     Send {
         to: Place,
-        tag: Place,
+        tag: Tag,
         /// Whether it is counted, and is no part of a collective.
         is_call: bool,
         element: u32,
@@ -131,7 +131,7 @@ pub(super) enum Step {
     },
     Receive {
         from: Place,
-        tag: Place,
+        tag: Tag,
         /// What gets the sender's rank, or [`Place::NONE`].
         sender: Place,
         mode: Mode,
@@ -167,6 +167,30 @@ impl Size {
         } else {
             Err((self.0 & !Self::VARIES) as usize)
         }
+    }
+}
+
+/// The tag of a message: a whole number, or, less than all of these, the place that it is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Tag(i32);
+
+impl Tag {
+    /// A number as a tag; `None` where it is none. Those of collectives, put in as constants, are apart from all others.
+    #[inline]
+    fn whole(tag: f64, is_call: bool, is_receive: bool) -> Option<i32> {
+        let whole = tag as i32;
+        let is_any = is_receive && tag == ANY;
+        (!is_call || is_any || (f64::from(whole) == tag && whole >= 0)).then_some(whole)
+    }
+
+    /// Its number, [`ANY_TAG`](crate::events::messages::ANY_TAG) for any; `None` where it has none.
+    #[inline(always)]
+    pub(super) fn number(self, scratch: &Scratch, is_call: bool, is_receive: bool) -> Option<i32> {
+        let place = self.0.wrapping_sub(i32::MIN) as u32;
+        if place as usize >= MAX_PLACES {
+            return Some(self.0);
+        }
+        Self::whole(scratch.get(Place(place as u16)), is_call, is_receive)
     }
 }
 
@@ -309,7 +333,7 @@ impl Code {
                 self.receivers.push(to.clone());
                 Step::Send {
                     to: self.place(to)?,
-                    tag: self.place(tag)?,
+                    tag: self.tag(tag, !collective, false)?,
                     is_call: !collective,
                     element: *element,
                     size: self.size(bytes, machine)?,
@@ -324,7 +348,7 @@ impl Code {
                 sender,
             } => Step::Receive {
                 from: self.place(from)?,
-                tag: self.place(tag)?,
+                tag: self.tag(tag, !collective, true)?,
                 sender: sender.map_or(Some(Place::NONE), |slot| Place::of(slot as usize))?,
                 mode: *mode,
                 is_call: !collective,
@@ -349,6 +373,14 @@ impl Code {
         };
         self.steps.push(step);
         Some(())
+    }
+
+    fn tag(&mut self, tag: &Compiled, is_call: bool, is_receive: bool) -> Option<Tag> {
+        let known = tag.constant();
+        match known.and_then(|tag| Tag::whole(tag, is_call, is_receive)) {
+            Some(known) => Some(Tag(known)),
+            None => Some(Tag(i32::MIN + i32::from(self.place(tag)?.0))),
+        }
     }
 
     fn size(&mut self, bytes: &Compiled, machine: &Machine) -> Option<Size> {

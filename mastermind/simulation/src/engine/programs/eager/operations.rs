@@ -7,7 +7,7 @@ use crate::engine::programs::eager::visit::EagerState;
 use crate::engine::programs::process::WaitState;
 use crate::engine::programs::ranks::ProcessView;
 use crate::events::NEVER;
-use crate::events::messages::{ANY_TAG, ANYBODY, Load, Message, NIL};
+use crate::events::messages::{ANYBODY, Load, Message, NIL};
 use crate::events::prefetch::prefetch;
 use crate::events::tie_break::TieBreak;
 use crate::loggp::MessagePart;
@@ -57,7 +57,7 @@ impl EagerState<'_> {
                         let peer = self.rank(to)?;
                         prefetch(&self.mailboxes[peer as usize]);
                         view.rank.peer = peer;
-                        view.rank.tag = whole_tag(get!(tag), is_call)?;
+                        view.rank.tag = tag.number(&self.scratch, is_call, false)?;
                         break view.rank.processor.max(view.rank.sending);
                     }
                 }
@@ -79,10 +79,7 @@ impl EagerState<'_> {
                     } else {
                         self.rank(from)?
                     };
-                    let tag = match get!(tag) {
-                        ANY if is_call => ANY_TAG,
-                        tag => whole_tag(tag, is_call)?,
-                    };
+                    let tag = tag.number(&self.scratch, is_call, true)?;
                     let rank = &mut *view.rank;
                     (now, tie_break) = (rank.processor.max(now), tie_break.then(now));
                     rank.since = rank.processor;
@@ -271,11 +268,4 @@ impl EagerState<'_> {
             }
         }
     }
-}
-
-/// The tag of a message; those of collectives, put in as constants, are apart from all others.
-#[inline(always)]
-fn whole_tag(tag: f64, is_call: bool) -> Option<i32> {
-    let whole = tag as i32;
-    (!is_call || (f64::from(whole) == tag && whole >= 0)).then_some(whole)
 }
