@@ -125,7 +125,7 @@ pub struct Outcome {
     pub unmatched: u64,
     /// Most memory of the engine, bytes.
     pub memory_bytes: usize,
-    /// Most messages on their way or waiting at once, of a program.
+    /// Most messages on their way or waiting at once, of a program; 0 of a schedule.
     pub most_messages: usize,
     pub(crate) counts: Vec<Count>,
 }

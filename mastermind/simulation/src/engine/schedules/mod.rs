@@ -9,8 +9,7 @@
 //!
 //! A schedule is read in pieces into eight bytes for most operations. Operations that depend on each other in any order, and rendezvous, leave
 //! no window in which a rank could run ahead, so there is one calendar. What is deferred goes back into it a few times, then into a list of
-//! the rank (`deferred`), of which the first is in the calendar. Ranks and operations of the next two buckets are prefetched (`prefetch`),
-//! since a run would mostly wait for memory.
+//! the rank, of which the first is in the calendar. What the next two buckets need is prefetched (`prefetch`).
 //!
 //! ```
 //! use mastermind_simulation::engine::simulate_schedule;
