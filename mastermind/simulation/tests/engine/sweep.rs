@@ -92,13 +92,15 @@ fn the_engines_agree_on_many_processes() {
         { isend = "over", to = "xor(process, 1)", bytes = 300 },
         { reduce = "r", root = 0, bytes = 8 },
         { recv = "over", from = "any" },
+        { allreduce = "a", bytes = 8 },
     "#;
     let text =
         format!("[model]\nname = \"m\"\nmain = \"Main\"\n[activities.Main]\nflow = [{flow}]\n");
     let program = program(&text, &machine(), 40_000);
     let mut found = simulate(&program, &machine()).expect("an end");
     assert_eq!(found.engine, EngineChoice::Eager);
-    assert_eq!(found.messages, 159_998);
+    // Of the last, 15 rounds of 32,768 processes and two messages of each other.
+    assert_eq!(found.messages, 159_998 + 505_984);
     let traced = simulate_traced(
         &program,
         &machine(),
