@@ -3,11 +3,17 @@
 //! The logarithm of a time is a Gaussian process over the class and the kind of call (method, labels, sizes): a part that all
 //! classes share, since a large call is long whichever class answers, and a part of each class. So one call of one size says
 //! something of that class at other sizes, the less the further they are, and how much a class grows with size is not
-//! believed after one size.
+//! believed after one size. How far times differ from size to size, and which classes differ alike, may be told by the times
+//! themselves: by what makes them likeliest ([`Scales`]).
+//!
+//! # Source
+//! C.E. Rasmussen, C.K.I. Williams, *Gaussian Processes for Machine Learning* (2006), equations 2.25, 2.26 and 5.8.
 
 use std::sync::Arc;
 
 use nalgebra::{Cholesky, DMatrix, DVector, Dyn};
+
+use super::spread::{OWN_STORED, SHARED_STORED, Scales, Spread};
 
 /// A kind of call: calls of one kind are taken as alike.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,52 +24,9 @@ pub struct Kind {
     pub x: Vec<f64>,
 }
 
-/// Standard deviations of what is not known, in logarithms of time.
-#[derive(Debug, Clone, Copy)]
-struct Spread {
-    offset: f64,
-    slope: f64,
-    smooth: f64,
-    /// Distance in the logarithm of a size over which the smooth part changes.
-    reach: f64,
-    rough: f64,
-}
-
-/// Of what all classes share, without a stored model: nearly nothing is known.
-const SHARED: Spread = Spread {
-    offset: 10.0,
-    slope: 0.5,
-    smooth: 0.5,
-    reach: 1.5,
-    rough: 0.3,
-};
-
-/// Of a class without a stored model, beside the others.
-const OWN: Spread = Spread {
-    offset: 0.8,
-    slope: 0.15,
-    smooth: 0.3,
-    reach: 1.0,
-    rough: 0.15,
-};
-
-/// Of all classes beside their stored models: the state of the machine.
-const SHARED_STORED: Spread = Spread {
-    offset: 0.3,
-    slope: 0.0,
-    smooth: 0.1,
-    reach: 2.0,
-    rough: 0.05,
-};
-
-/// Of a class beside its stored model.
-const OWN_STORED: Spread = Spread {
-    offset: 0.15,
-    slope: 0.02,
-    smooth: 0.1,
-    reach: 1.0,
-    rough: 0.12,
-};
+/// Cells that must have been seen before spreads are scaled, and by what their number must have grown before they are again.
+const LEAST_SCALED: usize = 6;
+const SCALED_AGAIN: f64 = 1.25;
 
 /// Standard deviation of a call before any was seen, and how many calls that counts for.
 const NOISE: (f64, f64) = (0.1, 5.0);
@@ -101,6 +64,10 @@ pub struct Beliefs {
     cells: Vec<Vec<Cell>>,
     /// Sum of squared deviations of calls from their cells' means, and how many.
     noise: (f64, f64),
+    /// Of what no stored model tells.
+    scales: Scales,
+    /// Cells that were seen when the scales were found; `None` where they stay as they are.
+    n_scaled: Option<usize>,
     posterior: Option<Arc<Posterior>>,
 }
 
@@ -112,7 +79,18 @@ impl Beliefs {
             stored: vec![Vec::new(); n_arms],
             cells: vec![Vec::new(); n_arms],
             noise: (NOISE.0 * NOISE.0 * NOISE.1, NOISE.1),
+            scales: Scales::new(n_arms),
+            n_scaled: None,
             posterior: None,
+        }
+    }
+
+    /// The same, where how far times differ from kind to kind is learnt too. That takes milliseconds where dozens of kinds
+    /// were seen, again each time that they are a quarter more.
+    pub fn with_scales(n_arms: usize) -> Self {
+        Beliefs {
+            n_scaled: Some(0),
+            ..Self::new(n_arms)
         }
     }
 
@@ -180,6 +158,12 @@ impl Beliefs {
         (self.noise.0 / self.noise.1).sqrt().max(LEAST_NOISE)
     }
 
+    /// Whether nothing is known of a class, neither by calls nor by a stored model.
+    pub fn is_unknown(&self, arm: usize) -> bool {
+        self.cells[arm].iter().all(|cell| cell.calls == 0.0)
+            && self.stored[arm].iter().all(Option::is_none)
+    }
+
     /// Calls seen of a class, over all kinds; older ones beyond the latest few hundred of a kind not counted.
     pub fn calls(&self, arm: usize) -> f64 {
         self.cells[arm].iter().map(|cell| cell.calls).sum()
@@ -214,46 +198,88 @@ impl Beliefs {
 
     /// What is believed of each class at each kind.
     pub fn posterior(&mut self) -> Arc<Posterior> {
-        let known = self.posterior.take();
-        let posterior = known.unwrap_or_else(|| Arc::new(self.fit()));
+        let posterior = match self.posterior.take() {
+            Some(known) => known,
+            None => Arc::new(self.fit()),
+        };
         Arc::clone(self.posterior.insert(posterior))
     }
 
-    fn fit(&self) -> Posterior {
-        let seen: Vec<(usize, usize)> = (0..self.n_arms())
+    /// Places that calls were seen of.
+    fn seen(&self) -> Vec<(usize, usize)> {
+        (0..self.n_arms())
             .flat_map(|arm| (0..self.n_kinds()).map(move |kind| (arm, kind)))
             .filter(|&(arm, kind)| self.cells[arm][kind].calls > 0.0)
-            .collect();
+            .collect()
+    }
+
+    /// The factor of the covariance of what was seen.
+    fn factor(&self, seen: &[(usize, usize)], scales: &Scales) -> Option<Cholesky<f64, Dyn>> {
         let noise = self.deviation().powi(2);
         let n = seen.len();
-        let covariance = DMatrix::from_fn(n, n, |i, j| {
-            let own = match i == j {
-                true => {
-                    let (arm, kind) = seen[i];
-                    noise / self.cells[arm][kind].calls + MEAN_NOISE * MEAN_NOISE
-                }
-                false => 0.0,
-            };
-            self.covariance(seen[i], seen[j]) + own
-        });
-        let off = DVector::from_fn(n, |i, _| {
+        let mut covariance = DMatrix::zeros(n, n);
+        for j in 0..n {
+            for i in j..n {
+                covariance[(i, j)] = self.covariance(scales, seen[i], seen[j]);
+            }
+            let (arm, kind) = seen[j];
+            covariance[(j, j)] += noise / self.cells[arm][kind].calls + MEAN_NOISE * MEAN_NOISE;
+        }
+        Cholesky::new(covariance)
+    }
+
+    /// By what each mean that was seen is off what was expected.
+    fn off(&self, seen: &[(usize, usize)]) -> DVector<f64> {
+        DVector::from_fn(seen.len(), |i, _| {
             let (arm, kind) = seen[i];
             self.cells[arm][kind].ln_mean - self.prior(arm, kind)
-        });
-        let cholesky = Cholesky::new(covariance);
+        })
+    }
+
+    /// Logarithm of the density of what was seen with these scales, and of the scales themselves.
+    fn ln_likelihood(&self, seen: &[(usize, usize)], off: &DVector<f64>, scales: &Scales) -> f64 {
+        let Some(cholesky) = self.factor(seen, scales) else {
+            return f64::NEG_INFINITY;
+        };
+        let off = DMatrix::from_column_slice(seen.len(), 1, off.as_slice());
+        let ln_determinant: f64 = cholesky.l_dirty().diagonal().iter().map(|d| d.ln()).sum();
+        scales.ln_prior() - 0.5 * half_solve(&cholesky, off).norm_squared() - ln_determinant
+    }
+
+    /// Finds the scales by which what was seen is likeliest, once enough is new.
+    fn scale(&mut self, seen: &[(usize, usize)], off: &DVector<f64>) {
+        let Some(n_before) = self.n_scaled else {
+            return;
+        };
+        if seen.len() < LEAST_SCALED || (seen.len() as f64) < SCALED_AGAIN * n_before as f64 {
+            return;
+        }
+        self.n_scaled = Some(seen.len());
+        let mut scales = self.scales.clone();
+        scales.climb(|scales| self.ln_likelihood(seen, off, scales));
+        self.scales = scales;
+    }
+
+    fn fit(&mut self) -> Posterior {
+        let seen = self.seen();
+        let n = seen.len();
+        let off = self.off(&seen);
+        self.scale(&seen, &off);
+        let cholesky = self.factor(&seen, &self.scales);
         let (n_arms, n_kinds) = (self.n_arms(), self.n_kinds());
         let mut posterior = Posterior {
             ln_mean: vec![vec![0.0; n_kinds]; n_arms],
             unknown: Vec::with_capacity(n_arms),
         };
         for arm in 0..n_arms {
-            let prior =
-                DMatrix::from_fn(n_kinds, n_kinds, |i, j| self.covariance((arm, i), (arm, j)));
+            let prior = DMatrix::from_fn(n_kinds, n_kinds, |i, j| {
+                self.covariance(&self.scales, (arm, i), (arm, j))
+            });
             let mut means = DVector::from_fn(n_kinds, |kind, _| self.prior(arm, kind));
             let unknown = match &cholesky {
                 Some(cholesky) if n > 0 => {
                     let to_seen = DMatrix::from_fn(n, n_kinds, |i, kind| {
-                        self.covariance(seen[i], (arm, kind))
+                        self.covariance(&self.scales, seen[i], (arm, kind))
                     });
                     let told = half_solve(cholesky, to_seen);
                     let off =
@@ -285,22 +311,20 @@ impl Beliefs {
     }
 
     /// How much what is not known of two classes at two kinds goes together.
-    fn covariance(&self, (a, i): (usize, usize), (b, j): (usize, usize)) -> f64 {
+    fn covariance(&self, scales: &Scales, (a, i): (usize, usize), (b, j): (usize, usize)) -> f64 {
         let is_stored = |arm: usize, kind: usize| self.stored[arm][kind].is_some();
         let any_stored = |kind: usize| self.stored.iter().any(|stored| stored[kind].is_some());
         let shared = match any_stored(i) && any_stored(j) {
             true => SHARED_STORED,
-            false => SHARED,
+            false => scales.shared(),
         };
-        let mut sum = self.together(&shared, i, j);
-        if a == b {
-            let own = match is_stored(a, i) && is_stored(b, j) {
-                true => OWN_STORED,
-                false => OWN,
-            };
-            sum += self.together(&own, i, j);
-        }
-        sum
+        let own = match (is_stored(a, i), is_stored(b, j)) {
+            (true, true) => (a == b).then_some(OWN_STORED),
+            (false, false) => scales.own(a, b),
+            _ => (a == b).then(|| scales.own(a, a)).flatten(),
+        };
+        let own = own.map_or(0.0, |own| self.together(&own, i, j));
+        self.together(&shared, i, j) + own
     }
 
     fn together(&self, spread: &Spread, i: usize, j: usize) -> f64 {
@@ -354,6 +378,19 @@ impl Posterior {
     /// Covariance of what is not known of a class at two kinds.
     pub fn covariance(&self, arm: usize, kind: usize, other: usize) -> f64 {
         self.unknown[arm][(kind, other)]
+    }
+
+    /// Part of the variance of a class at a kind that a call of another kind would take away, 0 to 1.
+    ///
+    /// # Arguments
+    /// * `call` - kind of that call
+    /// * `noise` - variance of a call
+    pub fn told(&self, arm: usize, call: usize, kind: usize, noise: f64) -> f64 {
+        let unknown = (self.variance(arm, call) + noise) * self.variance(arm, kind);
+        match unknown > 0.0 {
+            true => self.covariance(arm, call, kind).powi(2) / unknown,
+            false => 0.0,
+        }
     }
 
     /// The class that is fastest at a kind, as far as is believed, among those allowed.
@@ -425,6 +462,52 @@ mod tests {
         beliefs.observe(1, place, 100.0, 0.5e-3_f64.ln());
         let found = ratio(&mut beliefs);
         assert!((0.45..0.65).contains(&found), "{found}");
+    }
+
+    /// Beliefs after calls of three classes at 24 sizes, the last of which the third class was not called at.
+    ///
+    /// # Arguments
+    /// * `ln_ratio` - of a class at a size's number, beside what grows with the size
+    fn after_24_sizes(ln_ratio: impl Fn(usize, usize) -> f64) -> Beliefs {
+        let mut beliefs = Beliefs::with_scales(3);
+        for number in 0..24 {
+            let size = 2.0_f64.powf(4.0 + 0.3 * number as f64);
+            let place = beliefs.add_kind(kind(size), &[None; 3]);
+            for arm in 0..if number < 23 { 3 } else { 2 } {
+                let ln_mean = (1e-9 * size).ln() + ln_ratio(arm, number);
+                beliefs.observe(arm, place, 50.0, ln_mean);
+            }
+        }
+        beliefs
+    }
+
+    /// Jumps from size to size.
+    fn rough(number: usize) -> f64 {
+        0.5 * (7.0 * (number * number) as f64).sin()
+    }
+
+    #[test]
+    fn how_far_sizes_differ_is_told_by_those_seen() {
+        let deviation = |mut beliefs: Beliefs| beliefs.posterior().variance(2, 23).sqrt();
+        let smooth = after_24_sizes(|arm, _| 0.2 * arm as f64);
+        let jumping = after_24_sizes(|arm, number| rough(number + 100 * arm));
+        let (smooth, jumping) = (deviation(smooth), deviation(jumping));
+        assert!(smooth < 0.1, "{smooth}");
+        assert!((0.25..1.0).contains(&jumping), "{jumping}");
+    }
+
+    #[test]
+    fn of_two_classes_that_are_alike_one_tells_of_the_other() {
+        // The second and the third take longer than the first at the same sizes.
+        let mut beliefs = after_24_sizes(|arm, number| match arm {
+            0 => 0.0,
+            _ => 0.3 * arm as f64 + rough(number),
+        });
+        let posterior = beliefs.posterior();
+        let found = posterior.ln_mean(2, 23) - posterior.ln_mean(1, 23);
+        assert!((found - 0.3).abs() < 0.1, "{found}");
+        let deviation = posterior.variance(2, 23).sqrt();
+        assert!(deviation < 0.25, "{deviation}");
     }
 
     #[test]

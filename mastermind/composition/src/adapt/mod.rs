@@ -22,6 +22,7 @@ mod dispatch;
 mod kinds;
 mod level;
 mod site;
+mod spread;
 
 use mastermind_models::Coordinate;
 
