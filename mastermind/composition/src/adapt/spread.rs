@@ -51,7 +51,7 @@ pub const OWN_STORED: Spread = Spread {
 const ALIKE: f64 = 0.9;
 
 /// What is given up of the logarithm of the likelihood for each class that is taken to be like another one.
-const ALIKE_LN_PRIOR: f64 = -0.2;
+const ALIKE_LN_PRIOR: f64 = -2.0;
 
 /// Most that a spread is scaled by, and what is expected of it, in logarithms to base 2; and the steps that are tried.
 const MOST_SCALE: f64 = 3.0;
