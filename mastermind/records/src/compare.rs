@@ -5,10 +5,11 @@ use std::hash::{DefaultHasher, Hasher};
 
 use serde::Serialize;
 
-use crate::effect::{Calls, Effect, effect};
+use crate::effect::{Calls, Effect, estimate};
 use crate::exclusive::ExclusiveTimes;
 use crate::records::Record;
 use crate::run::Run;
+use crate::state;
 
 /// Difference up to which two runs of a method are the same, percent: what is less hardly matters, and a machine in another state
 /// makes it.
@@ -81,24 +82,27 @@ pub fn compare_within(first: &Run, second: &Run, margin_percent: f64) -> Vec<Com
     for name in second.keys() {
         first.entry(name.clone()).or_default();
     }
-    let mut compared: Vec<_> = first
-        .into_iter()
-        .map(|(name, (first, first_calls))| {
-            let (second, second_calls) = second.remove(&name).unwrap_or_default();
-            let both = first.calls > 0.0 && second.calls > 0.0 && first.mean_ns > 0.0;
-            let effect = effect(&first_calls, &second_calls, step_ns);
-            let lacks = first.without_record.max(second.without_record);
-            let effect = effect.filter(|_| lacks <= MOST_WITHOUT_RECORD);
-            Compared {
-                verdict: verdict(effect, margin_percent),
-                difference_percent: both.then(|| 100.0 * (second.mean_ns / first.mean_ns - 1.0)),
-                name,
-                first,
-                second,
-                effect,
-            }
-        })
-        .collect();
+    let of_method = |(name, (first, first_calls)): (String, (Side, Calls))| {
+        let (second, second_calls) = second.remove(&name).unwrap_or_default();
+        let estimate = estimate(&first_calls, &second_calls, step_ns);
+        let lacks = f64::max(first.without_record, second.without_record);
+        let estimate = estimate.filter(|_| lacks <= MOST_WITHOUT_RECORD);
+        ((name, first, second), estimate)
+    };
+    let (methods, estimates): (Vec<_>, Vec<_>) = first.into_iter().map(of_method).unzip();
+    let effects = state::effects(&estimates);
+    let of_method = |((name, first, second), effect): ((String, Side, Side), Option<Effect>)| {
+        let both = first.calls > 0.0 && second.calls > 0.0 && first.mean_ns > 0.0;
+        Compared {
+            verdict: verdict(effect, margin_percent),
+            difference_percent: both.then(|| 100.0 * (second.mean_ns / first.mean_ns - 1.0)),
+            name,
+            first,
+            second,
+            effect,
+        }
+    };
+    let mut compared: Vec<_> = methods.into_iter().zip(effects).map(of_method).collect();
     let change = |c: &Compared| (c.second.exclusive_ns - c.first.exclusive_ns).abs();
     compared.sort_by(|a, b| change(b).total_cmp(&change(a)));
     compared

@@ -10,7 +10,8 @@
 //! [`N_BLOCKS`] blocks of consecutive calls, and the effect is taken again without each: how much it changes gives its standard
 //! error (the delete-a-block jackknife), and Student's distribution the interval.
 //!
-//! What two runs of the same program differ by, because the machine was in another state for the whole of one, no blocks tell.
+//! What two runs of the same program differ by, because the machine was in another state for the whole of one, no blocks tell; the
+//! other methods do ([`crate::state`]).
 //!
 //! A verdict needs the whole interval on one side of a margin of 5 %.
 
@@ -31,6 +32,9 @@ const MAX_KEPT: usize = 1 << 17;
 /// Probability that an interval holds the effect.
 pub const LEVEL: f64 = 0.99;
 
+/// What measuring a call takes, of which runs see more or less, nanoseconds: less than this is no difference of a call.
+const MEASURING_NS: f64 = 25.0;
+
 /// How much longer a call takes in the second run at equal parameters, percent: 100 is twice as long.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Effect {
@@ -40,6 +44,36 @@ pub struct Effect {
     pub lower_percent: f64,
     /// The upper one.
     pub upper_percent: f64,
+}
+
+impl Effect {
+    /// From logarithms.
+    pub(crate) fn between(log: f64, lower: f64, upper: f64) -> Self {
+        let percent = |log: f64| 100.0 * log.exp_m1();
+        Self {
+            percent: percent(log),
+            lower_percent: percent(lower),
+            upper_percent: percent(upper),
+        }
+    }
+}
+
+/// The effect as far as the calls of the method tell it, as a logarithm.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Estimate {
+    /// The likeliest.
+    pub(crate) log: f64,
+    /// Half the width of the interval that holds it with [`LEVEL`].
+    pub(crate) half: f64,
+    /// Student's quantile that made it.
+    pub(crate) quantile: f64,
+}
+
+impl Estimate {
+    /// Its standard error.
+    pub(crate) fn deviation(&self) -> f64 {
+        self.half / self.quantile
+    }
 }
 
 /// Times of the calls of one method in one run, in the order of their ends.
@@ -142,7 +176,7 @@ impl Common {
 ///
 /// # Returns
 /// `None` where too few calls are at parameters that both have.
-pub(crate) fn effect(first: &Calls, second: &Calls, step_ns: f64) -> Option<Effect> {
+pub(crate) fn estimate(first: &Calls, second: &Calls, step_ns: f64) -> Option<Estimate> {
     let (mut first, second) = (first.by_parameters(), second.by_parameters());
     let common = second.into_iter().filter_map(|(parameters, second)| {
         let first = first.remove(&parameters)?;
@@ -167,13 +201,12 @@ pub(crate) fn effect(first: &Calls, second: &Calls, step_ns: f64) -> Option<Effe
         false => N_BLOCKS as f64 - 1.0,
     };
     let student = StudentsT::new(0.0, 1.0, freedom.max(1.0)).ok()?;
-    let half = student.inverse_cdf(0.5 + 0.5 * LEVEL) * variance.sqrt();
-    let half = half + step_ns / mean_median(&common);
-    let percent = |log: f64| 100.0 * log.exp_m1();
-    Some(Effect {
-        percent: percent(whole),
-        lower_percent: percent(whole - half),
-        upper_percent: percent(whole + half),
+    let quantile = student.inverse_cdf(0.5 + 0.5 * LEVEL);
+    let half = quantile * variance.sqrt() + (step_ns + MEASURING_NS) / mean_median(&common);
+    Some(Estimate {
+        log: whole,
+        half,
+        quantile,
     })
 }
 
@@ -234,6 +267,12 @@ fn jackknife(common: &[Common], side: usize) -> Option<(f64, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state;
+
+    /// The effect of two runs of one method.
+    fn effect(first: &Calls, second: &Calls, step_ns: f64) -> Option<Effect> {
+        state::effects(&[estimate(first, second, step_ns)])[0]
+    }
 
     /// Numbers between 0 and 1, the same at every run of the test.
     fn noise(seed: u64) -> f64 {

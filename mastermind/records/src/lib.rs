@@ -32,6 +32,7 @@ mod records;
 mod run;
 mod scan;
 mod source;
+mod state;
 mod summary;
 mod totals;
 mod writer;

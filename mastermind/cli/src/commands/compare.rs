@@ -15,8 +15,10 @@ use crate::output;
 ///
 /// Calls are compared at equal parameters, by their medians, so that a few late calls decide nothing and a run of other sizes is
 /// not called slower. The interval is that of the difference, told from blocks of calls that follow one another. Faster and
-/// slower: the whole interval lies beyond the margin; same: within it; else nobody can tell from these runs. What differs between
-/// runs of the same program, because the machine was in another state, is in no interval: repeat the runs where much depends on it.
+/// slower: the whole interval lies beyond the margin; same: within it; else nobody can tell from these runs. A machine in another
+/// state makes a whole run slower: where most other methods differ alike, the interval also holds what is left without that. What
+/// makes one method slower in one run and not in the next, such as where its data lie, is in no interval: repeat the runs where
+/// much depends on it.
 #[derive(Args)]
 #[command(after_help = "Example: mastermind compare godunov efm")]
 pub struct Compare {
