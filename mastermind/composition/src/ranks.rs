@@ -1,13 +1,15 @@
-//! What a number of ranks adds to the times that models predict: ranks wait for one another and for the processor, and share
-//! memory and caches.
+//! What a number of ranks, and a size of the problem, add to the times that models predict: ranks wait for one another and for the
+//! processor, and share memory and caches; the caches and the branch predictors of a processor serve a small problem better.
 //!
-//! A model tells the time of a call by its parameters, not how many ranks made such calls at once; fitted to runs of several
-//! numbers of ranks it tells the middle of them. So what the runs with the wanted number took is looked at in two parts:
+//! A model tells the time of a call by its parameters, not how many ranks made such calls at once, nor in which problem; fitted to
+//! runs of several of them it tells the middle, and how times differ among the calls of one run is taken for how they grow from run
+//! to run. So what the runs with the wanted number of ranks took is looked at in two parts:
 //!
 //! * computing, which takes processor time. What the instances of each run took of it is compared with what the models tell for the
-//!   very calls of that run; the ratio is a power of the other settings where those vary;
-//! * MPI, in which ranks wait for one another. What all instances of a run spend there is a power of the other settings by
-//!   itself. It is processor time as long as each rank has a processor, since MPI waits busily; where ranks share processors it
+//!   very calls of that run. Where runs of three sizes tell it, what they took is scaled to the wanted size as their calls are, and
+//!   compared with what the models tell there;
+//! * MPI, in which ranks wait for one another, since one has less to compute: what all instances of a run spend there is a part of
+//!   what they compute, or a power of the size times that where runs tell one. It is processor time as long as each rank has a processor, since MPI waits busily; where ranks share processors it
 //!   is time in which others compute.
 //!
 //! How long ranks wait for one another follows from no run with another number of ranks: without such a run nothing is predicted.
@@ -20,7 +22,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::error::Error;
 use crate::predicted::predict_calls;
-use crate::scaling::{Settings, SizedRun};
+use crate::scaling::{Settings, SizedRun, power, scale_workload};
 use crate::score::{Seconds, recorded_with};
 use crate::workload::{Call, Recorded, Workload};
 
@@ -30,13 +32,10 @@ pub const RANKS: &str = "ranks";
 /// By how much a ratio may leave the range of those that were seen, where it is told for a size that was not run.
 const BEYOND_RANGE: f64 = 1.5;
 
-/// Part of what the models tell that a run must have taken beyond it, so that this is no spread of runs.
-const LEAST_BEYOND: f64 = 0.05;
-
 /// Fewest sizes that tell a power.
 const LEAST_SIZES: usize = 3;
 
-/// What a number of ranks makes of the times of a run.
+/// What a number of ranks, and a size, make of the times of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RankEffects {
     /// The number.
@@ -50,6 +49,11 @@ pub struct RankEffects {
 }
 
 impl RankEffects {
+    /// Whether it is the size of the problem alone that makes times differ from what the models tell.
+    pub fn is_of_size(&self) -> bool {
+        self.ranks == 1 && self.mpi.is_none()
+    }
+
     /// Whether ranks share processors, so that their time in MPI is no processor time.
     pub fn is_oversubscribed(&self) -> bool {
         self.processors.is_some_and(|there| self.ranks > there)
@@ -111,7 +115,8 @@ pub struct MpiTime {
 /// * `seconds` - which of them the models tell
 ///
 /// # Returns
-/// None where all runs had the wanted number of ranks and spend nothing in MPI, since the models are then of it.
+/// None where all runs had the wanted number of ranks, spend nothing in MPI, and are of fewer than three sizes, since the models are
+/// then of it.
 ///
 /// # Errors
 /// [`Error::RanksNotRun`]: no run had that number.
@@ -133,34 +138,101 @@ pub fn rank_effects(
         });
     }
     let in_mpi_s = |run: &&SizedRun| run.workload.recorded().mpi_s;
-    if run.len() == 1 && same.iter().map(in_mpi_s).all(|s| s <= 0.0) {
+    let settings: Vec<&Settings> = same.iter().map(|run| &run.settings).collect();
+    let sizes = sizes(&settings, wanted);
+    let is_of_sizes = sizes.as_ref().is_some_and(Sizes::tell_a_power);
+    if run.len() == 1 && !is_of_sizes && same.iter().map(in_mpi_s).all(|s| s <= 0.0) {
         return Ok(None);
     }
-    let mut ratios: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    let mut in_mpi: BTreeMap<String, f64> = BTreeMap::new();
-    let mut totals = Vec::new();
-    for run in &same {
-        let mut total_s = 0.0;
-        for (instance, recorded, predicted_s) in recorded_beside(&run.workload, models)? {
-            total_s += recorded.mpi_s;
-            *in_mpi.entry(instance.clone()).or_default() += recorded.mpi_s;
-            let ratio = recorded.computation_of(seconds) / predicted_s;
-            ratios.entry(instance).or_default().push(ratio);
-        }
-        totals.push(total_s);
-    }
-    let settings: Vec<&Settings> = same.iter().map(|run| &run.settings).collect();
-    let computing = ratios.into_iter().filter_map(|(instance, ratios)| {
+    let taken = Taken::by(&same, models, seconds)?;
+    let enough = sizes.as_ref().filter(|sizes| sizes.tell_a_power());
+    let grown = match enough {
+        Some(_) => Taken::grown(&same, wanted, models, seconds)?,
+        None => Taken::default(),
+    };
+    let computing = taken.computed.iter().filter_map(|(instance, of_runs)| {
         // An instance that some runs do not call is not told by the others.
-        let is_whole = ratios.len() == settings.len() && ratios.iter().all(|r| *r > 0.0);
-        is_whole.then(|| (instance, computing(&settings, &ratios, wanted)))
+        let is_whole = of_runs.len() == same.len() && of_runs.iter().all(|c| c.seconds > 0.0);
+        let grown = grown.computed.get(instance).map(|grown| grown[0].ratio());
+        let grown = grown.filter(|ratio| *ratio > 0.0);
+        is_whole.then(|| (instance.clone(), computing(enough, of_runs, grown)))
     });
     Ok(Some(RankEffects {
         ranks: ranks as u32,
         processors: same.iter().filter_map(|run| run.processors).min(),
         computing: computing.collect(),
-        mpi: mpi_time(&settings, &totals, in_mpi, wanted),
+        mpi: mpi_time(sizes.as_ref(), &taken, grown.computed_s.first().copied()),
     }))
+}
+
+/// What an instance computed in a run, and what the models tell of it, seconds.
+struct Computed {
+    seconds: f64,
+    predicted_s: f64,
+}
+
+impl Computed {
+    fn ratio(&self) -> f64 {
+        self.seconds / self.predicted_s
+    }
+}
+
+/// What runs took of the instances that have models.
+#[derive(Default)]
+struct Taken {
+    /// By instance, for each run that called it.
+    computed: BTreeMap<String, Vec<Computed>>,
+    /// Computing of all instances in each run, seconds.
+    computed_s: Vec<f64>,
+    /// Time of all instances in MPI in each run, seconds.
+    mpi_s: Vec<f64>,
+    /// Time in MPI by instance in all runs, seconds.
+    in_mpi: BTreeMap<String, f64>,
+}
+
+impl Taken {
+    fn by(runs: &[&SizedRun], models: &ModelSet, seconds: Seconds) -> Result<Self, Error> {
+        let mut taken = Taken::default();
+        for run in runs {
+            taken.add(&run.workload, models, seconds)?;
+        }
+        Ok(taken)
+    }
+
+    /// What a run of the wanted size would take, as the runs grow.
+    fn grown(
+        runs: &[&SizedRun],
+        wanted: &Settings,
+        models: &ModelSet,
+        seconds: Seconds,
+    ) -> Result<Self, Error> {
+        let runs: Vec<SizedRun> = runs.iter().map(|run| (*run).clone()).collect();
+        let mut taken = Taken::default();
+        taken.add(&scale_workload(&runs, wanted)?.workload, models, seconds)?;
+        Ok(taken)
+    }
+
+    fn add(
+        &mut self,
+        workload: &Workload,
+        models: &ModelSet,
+        seconds: Seconds,
+    ) -> Result<(), Error> {
+        let (mut computed_s, mut mpi_s) = (0.0, 0.0);
+        for (instance, recorded, predicted_s) in recorded_beside(workload, models)? {
+            let computed = Computed {
+                seconds: recorded.computation_of(seconds),
+                predicted_s,
+            };
+            computed_s += computed.seconds;
+            mpi_s += recorded.mpi_s;
+            *self.in_mpi.entry(instance.clone()).or_default() += recorded.mpi_s;
+            self.computed.entry(instance).or_default().push(computed);
+        }
+        self.computed_s.push(computed_s);
+        self.mpi_s.push(mpi_s);
+        Ok(())
+    }
 }
 
 /// What each instance took in a run, and seconds that the models tell of it.
@@ -187,51 +259,61 @@ fn recorded_beside(
 }
 
 /// The ratio at the wanted settings, by the runs of the wanted number of ranks.
-fn computing(settings: &[&Settings], ratios: &[f64], wanted: &Settings) -> RankEffect {
-    let logs: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
-    let (lowest, highest) = logs.iter().fold((f64::MAX, f64::MIN), |(low, high), ln| {
-        (low.min(*ln), high.max(*ln))
-    });
-    let sizes = sizes(settings, wanted).filter(|sizes| sizes.n_distinct() >= LEAST_SIZES);
-    // What is beyond the models is a power of the size where all runs have some, else the ratio is.
-    let shift = match ratios.iter().all(|ratio| ratio - 1.0 >= LEAST_BEYOND) {
-        true if sizes.is_some() => 1.0,
-        _ => 0.0,
+///
+/// # Arguments
+/// * `of_runs` - what each run took
+/// * `grown` - the ratio of what the runs' own growth tells and of what the models tell at the wanted size
+fn computing(sizes: Option<&Sizes>, of_runs: &[Computed], grown: Option<f64>) -> RankEffect {
+    let seen: Vec<f64> = of_runs.iter().map(|run| run.ratio().ln()).collect();
+    let lowest = seen.iter().copied().fold(f64::MAX, f64::min);
+    let highest = seen.iter().copied().fold(f64::MIN, f64::max);
+    let (told, error) = match (sizes, grown) {
+        (Some(_), Some(ratio)) => {
+            let logs: Vec<f64> = of_runs.iter().map(|run| run.seconds.ln()).collect();
+            (ratio.ln(), Line::through(sizes, &logs).error)
+        }
+        _ => {
+            let mean = Line::through(None, &seen);
+            (mean.at, mean.error)
+        }
     };
-    let shifted: Vec<f64> = ratios.iter().map(|ratio| (ratio - shift).ln()).collect();
-    let line = Line::through(sizes.as_ref(), &shifted);
-    let told = (line.at.exp() + shift).ln();
     let beyond = BEYOND_RANGE.ln();
-    // A deviation of what is beyond is one of the ratio by that part.
-    let part = (told.exp() - shift) / told.exp();
     RankEffect {
         ratio: told.clamp(lowest - beyond, highest + beyond).exp(),
         // The further it is from what was seen, the less is known of it.
-        deviation: (part * line.error).hypot(told - told.clamp(lowest, highest)),
-        runs: ratios.len(),
+        deviation: error.hypot(told - told.clamp(lowest, highest)),
+        runs: of_runs.len(),
     }
 }
 
-/// Time in MPI at the wanted settings.
-fn mpi_time(
-    settings: &[&Settings],
-    totals_s: &[f64],
-    in_mpi: BTreeMap<String, f64>,
-    wanted: &Settings,
-) -> Option<MpiTime> {
-    let whole: f64 = in_mpi.values().sum();
-    if totals_s.iter().any(|s| *s <= 0.0) || whole <= 0.0 {
+/// Time in MPI at the wanted settings: in proportion to what ranks compute, or by a power of the size where runs tell that the
+/// proportion has one.
+///
+/// # Arguments
+/// * `grown_s` - what is computed at the wanted size; None where no power tells it
+fn mpi_time(sizes: Option<&Sizes>, taken: &Taken, grown_s: Option<f64>) -> Option<MpiTime> {
+    let whole: f64 = taken.in_mpi.values().sum();
+    let mut all = taken.mpi_s.iter().chain(&taken.computed_s);
+    if all.any(|s| *s <= 0.0) || whole <= 0.0 {
         return None;
     }
-    let logs: Vec<f64> = totals_s.iter().map(|s| s.ln()).collect();
-    let line = Line::through(sizes(settings, wanted).as_ref(), &logs);
+    let computed: Vec<f64> = taken.computed_s.iter().map(|s| s.ln()).collect();
+    let beside = taken.mpi_s.iter().zip(&computed);
+    let beside: Vec<f64> = beside.map(|(s, computed)| s.ln() - computed).collect();
+    let mut line = Line::through(sizes, &beside);
+    if line.is_level() {
+        line = Line::through(None, &beside);
+    }
+    let computed = Line::through(sizes, &computed);
+    let at = line.at + grown_s.map_or(computed.at, f64::ln);
     let half = line.half_width(mastermind_models::LEVEL);
-    let shares = in_mpi.into_iter();
+    let half = half.map(|half| half.hypot(computed.error));
+    let shares = taken.in_mpi.iter();
     Some(MpiTime {
-        seconds: line.at.exp(),
-        interval_s: half.map(|half| [(line.at - half).exp(), (line.at + half).exp()]),
-        runs: totals_s.len(),
-        shares: shares.map(|(name, s)| (name, s / whole)).collect(),
+        seconds: at.exp(),
+        interval_s: half.map(|half| [(at - half).exp(), (at + half).exp()]),
+        runs: taken.mpi_s.len(),
+        shares: shares.map(|(name, s)| (name.clone(), s / whole)).collect(),
     })
 }
 
@@ -246,22 +328,34 @@ impl Sizes {
         let distinct: BTreeSet<u64> = self.of_runs.iter().map(|x| x.to_bits()).collect();
         distinct.len()
     }
+
+    fn tell_a_power(&self) -> bool {
+        self.n_distinct() >= LEAST_SIZES
+    }
 }
 
-/// The size of each run; None where all are alike, or not numbers above 0.
+/// The size of each run; None where all are alike, not numbers above 0, or several settings vary each by itself.
 fn sizes(settings: &[&Settings], wanted: &Settings) -> Option<Sizes> {
     let varies = |name: &&String| {
         let first = settings.first().and_then(|settings| settings.get(*name));
         let mut all = settings.iter().map(|settings| settings.get(*name));
         all.any(|value| value != first)
     };
+    let varying: Vec<&String> = wanted.keys().filter(varies).collect();
+    let of = |name: &String| -> Option<Vec<f64>> {
+        let all = settings.iter().map(|settings| settings.get(name).copied());
+        all.map(|x| x.filter(|x| *x > 0.0)).collect()
+    };
     // Settings that vary together, such as both sides of a mesh, are one size.
-    let name = wanted.keys().find(varies)?;
-    let ln = |settings: &Settings| settings.get(name).filter(|x| **x > 0.0).map(|x| x.ln());
-    let of_runs: Option<Vec<f64>> = settings.iter().map(|settings| ln(settings)).collect();
+    let (name, others) = varying.split_first()?;
+    let size = of(name)?;
+    let go_together = |other: &&String| of(other).is_some_and(|y| power(&size, &y).is_some());
+    if !others.iter().all(go_together) {
+        return None;
+    }
     Some(Sizes {
-        of_runs: of_runs?,
-        wanted: ln(wanted)?,
+        of_runs: size.iter().map(|x| x.ln()).collect(),
+        wanted: wanted.get(*name).filter(|x| **x > 0.0)?.ln(),
     })
 }
 
@@ -270,6 +364,8 @@ struct Line {
     at: f64,
     /// Standard error of that.
     error: f64,
+    slope: f64,
+    slope_error: f64,
     /// Standard deviation of the runs about the line; 0 where there are as few as coefficients.
     spread: f64,
     freedom: usize,
@@ -301,9 +397,16 @@ impl Line {
         Line {
             at: mean + slope * away,
             error: (variance * (1.0 / n + away * away / spread)).sqrt(),
+            slope,
+            slope_error: (variance / spread).sqrt(),
             spread: variance.sqrt(),
             freedom,
         }
+    }
+
+    /// Whether runs that tell a slope tell it to be none.
+    fn is_level(&self) -> bool {
+        self.freedom > 0 && self.slope.abs() < 2.0 * self.slope_error
     }
 
     /// Half of the interval of one more, in logarithms; None where no run is left to tell it.

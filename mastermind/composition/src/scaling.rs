@@ -186,7 +186,7 @@ fn independent(
 }
 
 /// `y` as a power of `x`, if it is one.
-fn power(x: &[f64], y: &[f64]) -> Option<impl Fn(f64) -> f64 + use<>> {
+pub(crate) fn power(x: &[f64], y: &[f64]) -> Option<impl Fn(f64) -> f64 + use<>> {
     let law = Law {
         rows: x.iter().map(|x| vec![1.0, x.ln()]).collect(),
         at: vec![1.0, 0.0],

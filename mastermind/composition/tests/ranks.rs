@@ -194,10 +194,38 @@ fn ranks_that_no_run_had_are_refused() {
         text.starts_with("cannot predict 4 ranks: the runs have 1, 2, expected one with 4; "),
         "{text}"
     );
-    // Models of one number of ranks that spend nothing in MPI are of that one.
-    let one = runs.into_iter().filter(|run| run.settings["ranks"] == 1.0);
-    let one: Vec<_> = one.collect();
+    // Models of one number of ranks and two sizes that spend nothing in MPI are of these.
+    let is_one = |run: &SizedRun| run.settings["ranks"] == 1.0 && run.settings["mesh.n"] > 2.0;
+    let one: Vec<_> = runs.into_iter().filter(is_one).collect();
     let effects = rank_effects(&one, &wanted(16.0, 1.0), &models, Seconds::Wall).unwrap();
+    assert_eq!(effects, None);
+}
+
+/// The models say that time grows with the size of a call; from run to run it grows faster, since large problems leave the caches.
+#[test]
+fn times_grow_from_size_to_size_as_runs_do() {
+    let mut runs: Vec<SizedRun> = [2.0, 4.0, 8.0]
+        .map(|n| run(n, 1.0, 0.0, Waits::InMpi))
+        .into();
+    for run in &mut runs {
+        let factor = (run.settings["mesh.n"] / 4.0).powf(0.2);
+        let flux = &mut run.workload.calls[0];
+        flux.measured_s *= factor;
+        flux.computation_s *= factor;
+    }
+    let larger = told(&runs, 16.0, 1.0);
+    // 3.2 s of the flux by its model, 4^0.2 times as much as runs grow, and 1.6 s of the mesh.
+    assert_near(larger.current_s, 3.2 * 4f64.powf(0.2) + 1.6, 0.01);
+    let effects = larger.on_ranks.unwrap().effects;
+    assert!(effects.is_of_size());
+    assert_near(effects.computing["mesh"].ratio, 1.0, 0.01);
+    // A second setting that varies by itself: which of the two it is that times grow with, no run tells.
+    for (run, steps) in runs.iter_mut().zip([3.0, 1.0, 2.0]) {
+        run.settings.insert("driver.steps".into(), steps);
+    }
+    let mut wanted = wanted(16.0, 1.0);
+    wanted.insert("driver.steps".into(), 2.0);
+    let effects = rank_effects(&runs, &wanted, &models(), Seconds::Wall).unwrap();
     assert_eq!(effects, None);
 }
 

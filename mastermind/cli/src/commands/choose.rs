@@ -458,10 +458,15 @@ fn tell_ranks(on_ranks: &OnRanks, choice: &Choice) {
         let Some(effect) = effect.filter(is_worth_telling) else {
             continue;
         };
-        output::line(format!(
-            "{instance} computes {:.2} times what its models tell on that number of ranks, by {} runs with it",
-            effect.ratio, effect.runs
-        ));
+        let (ratio, runs) = (effect.ratio, effect.runs);
+        output::line(match effects.is_of_size() {
+            true => format!(
+                "{instance} takes {ratio:.2} times what its models tell, as {runs} runs grow from size to size"
+            ),
+            false => format!(
+                "{instance} computes {ratio:.2} times what its models tell on that number of ranks, by {runs} runs with it"
+            ),
+        });
     }
 }
 
