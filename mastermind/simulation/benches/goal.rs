@@ -1,9 +1,11 @@
 //! From a GOAL text to finishing times: the wavefront's schedule, 100 × 100 ranks and 3.17 million messages.
 //!
 //! Writes the schedule to a file in the directory for temporary files, then prints its bytes, CPU seconds and rate of the parser, CPU seconds
-//! of the simulation, and both together. With `--write FILE` it only writes the schedule, for `benches/simulate/goal.sh`: what is to be
-//! reached is a ratio to LogGOPSim in the same run.
+//! of the simulation, and both together. With `--write PATTERN FILE` it only writes a schedule, `wavefront` or one of `goal/patterns.rs`, for
+//! `benches/simulate/goal.sh`: what is to be reached is a ratio to LogGOPSim in the same run.
 
+#[path = "goal/patterns.rs"]
+mod patterns;
 #[path = "../tests/goal/sweep.rs"]
 mod sweep;
 
@@ -23,19 +25,28 @@ fn cpu_s() -> f64 {
     now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
 }
 
-fn write(path: &Path) -> std::io::Result<()> {
+/// Writes a schedule; `false` where there is none of this name.
+fn write(pattern: &str, path: &Path) -> std::io::Result<bool> {
     let mut file = BufWriter::with_capacity(1 << 20, File::create(path)?);
-    sweep::write_sweep(&mut file, (100, 100), 20, 6000, 1_000_000)?;
-    file.flush()
+    let is_known = match pattern {
+        "wavefront" => {
+            sweep::write_sweep(&mut file, (100, 100), 20, 6000, 1_000_000)?;
+            true
+        }
+        other => patterns::write_pattern(&mut file, other)?,
+    };
+    file.flush()?;
+    Ok(is_known)
 }
 
 fn main() -> std::io::Result<ExitCode> {
     let mut arguments = std::env::args().skip_while(|argument| argument != "--write");
-    if let Some(path) = arguments.nth(1) {
-        return write(Path::new(&path)).map(|()| ExitCode::SUCCESS);
+    if let (Some(pattern), Some(path)) = (arguments.nth(1), arguments.next()) {
+        let is_known = write(&pattern, Path::new(&path))?;
+        return Ok(ExitCode::from(u8::from(!is_known)));
     }
     let path = std::env::temp_dir().join(format!("sweep-{}.goal", std::process::id()));
-    write(&path)?;
+    write("wavefront", &path)?;
     let ended = must_reach::judge(|figures| measure(figures, &path).expect("the schedule's file"));
     fs::remove_file(&path)?;
     Ok(ended)
