@@ -128,16 +128,21 @@ pub fn read_goal_in(
     bytes: u64,
     order: WaitOrder,
 ) -> Result<Schedule, GoalError> {
+    // What reads is no generic function: such a one is compiled, and optimised, with the crate that calls it.
+    read_from(&mut source, bytes, order)
+}
+
+fn read_from(source: &mut dyn Read, bytes: u64, order: WaitOrder) -> Result<Schedule, GoalError> {
     let mut begin = Vec::new();
-    source.by_ref().take(8).read_to_end(&mut begin)?;
+    Read::take(&mut *source, 8).read_to_end(&mut begin)?;
     if binary::is_binary(&begin) {
         source.read_to_end(&mut begin)?;
         return binary::read(&begin);
     }
-    read_text(begin.as_slice().chain(source), bytes, order)
+    read_text(&mut begin.as_slice().chain(source), bytes, order)
 }
 
-fn read_text(mut source: impl Read, bytes: u64, order: WaitOrder) -> Result<Schedule, GoalError> {
+fn read_text(source: &mut dyn Read, bytes: u64, order: WaitOrder) -> Result<Schedule, GoalError> {
     let mut reader = Reader {
         order,
         ..Reader::default()
