@@ -10,7 +10,7 @@
 //! ```
 
 use super::read::{GoalError, MOST_RANKS};
-use super::schedule::{ANY, Dependent, Kind, Op, Part, Schedule};
+use super::schedule::{ANY, Dependent, Kind, MAX_OPS, Op, Part, Schedule, Wait};
 
 /// What a file begins with, and what one does that LogGOPSim has used up with `--save-mem`.
 const MARK: u64 = 4223;
@@ -88,10 +88,8 @@ pub(super) fn read(file: &[u8]) -> Result<Schedule, GoalError> {
         end =
             read_part(&bytes, begin, ranks, &mut schedule).map_err(|error| error.in_rank(rank))?;
     }
-    match schedule.index() {
-        Some(()) => Ok(schedule),
-        None => Err(wrong("2^32 waits".into(), "fewer")),
-    }
+    let ended = schedule.end();
+    ended.ok_or_else(|| wrong("2^32 waits".into(), "fewer"))
 }
 
 /// Reads the part of a rank; where it ends.
@@ -109,17 +107,17 @@ fn read_part(
     let appendix = (ops as usize)
         .checked_mul(OPERATION)
         .and_then(|length| first.checked_add(length))
-        .filter(|appendix| *appendix <= bytes.0.len())
+        .filter(|appendix| *appendix <= bytes.0.len() && ops <= MAX_OPS)
         .ok_or_else(far)?;
     let mut part = Part {
         first_op: schedule.ops.len(),
         ops,
-        first_dependent: schedule.dependents.len(),
         cpus: 1,
         nics: 1,
         ..Part::default()
     };
-    let mut waits = vec![0_u32; ops as usize];
+    let mut n_waits = vec![0_u32; ops as usize];
+    let mut waits = Vec::new();
     for op in 0..ops {
         let at = first + op as usize * OPERATION;
         let it = operation(bytes, at, ranks)?;
@@ -128,39 +126,35 @@ fn read_part(
         schedule.ops.push(&it, false);
         for (at, begin) in [(at + 23, false), (at + 31, true)] {
             let (n, from) = (bytes.u32(at)?, bytes.u32(at + 4)?);
-            let so_far = schedule.dependents.len() - part.first_dependent;
+            let so_far = waits.len();
             if n > 0 && from as usize != so_far {
                 let found = format!("what waits for operation {op} at place {from}");
                 return Err(wrong(found, "it behind what waits for those before"));
             }
             for i in 0..n as usize {
                 let waiting = bytes.u32(appendix + (so_far + i) * 4)?;
-                let waits = waits.get_mut(waiting as usize).filter(|_| waiting != op);
-                let Some(waits) = waits else {
+                let known = n_waits.get_mut(waiting as usize);
+                let Some(known) = known.filter(|_| waiting != op) else {
                     let found = format!("operation {waiting} that waits for operation {op}");
                     return Err(wrong(found, "another operation of the rank"));
                 };
-                *waits += 1;
-                schedule.dependents.push(Dependent {
-                    on: op,
-                    op: waiting,
-                    begin,
-                });
+                *known += 1;
+                let by = Dependent::new(waiting, begin);
+                waits.push(Wait { on: op, by });
             }
         }
     }
-    for (op, waits) in waits.into_iter().enumerate() {
+    for (op, n) in n_waits.into_iter().enumerate() {
         let said = bytes.u32(first + op * OPERATION)?;
-        if said != waits {
+        if said != n {
             let found = format!("operation {op} that waits {said} times");
             return Err(wrong(found, "as many times as others name it"));
         }
-        (0..waits).for_each(|_| schedule.ops.wait(part.first_op + op));
+        (0..n).for_each(|_| schedule.ops.wait(part.first_op + op));
     }
-    let dependents = schedule.dependents.len() - part.first_dependent;
-    part.dependents = dependents as u32;
+    schedule.dependents.add_rank(&mut part, &waits);
     schedule.parts.push(part);
-    Ok(appendix + 4 * dependents)
+    Ok(appendix + 4 * waits.len())
 }
 
 fn operation(bytes: &Bytes<'_>, at: usize, ranks: u32) -> Result<Op, GoalError> {

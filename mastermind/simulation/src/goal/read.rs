@@ -36,7 +36,7 @@ use memchr::memchr;
 
 use crate::goal::binary;
 use crate::goal::labels::Labels;
-use crate::goal::schedule::{ANY, Dependent, Kind, Op, Part, Schedule};
+use crate::goal::schedule::{ANY, Dependent, Kind, MAX_OPS, Op, Part, Schedule, Wait};
 
 /// Bytes that are read at a time: the nearer caches hold them.
 const PIECE: usize = 1 << 18;
@@ -197,6 +197,8 @@ struct Reader {
     /// The rank whose `{` is still to come.
     opening: Option<usize>,
     part: Part,
+    /// What its operations wait for beside the one before.
+    waits: Vec<Wait>,
     /// Ranks that were there.
     seen: Vec<bool>,
     in_comment: bool,
@@ -395,7 +397,6 @@ impl Reader {
         self.labels.clear();
         self.part = Part {
             first_op: self.schedule.ops.len(),
-            first_dependent: self.schedule.dependents.len(),
             cpus: 1,
             nics: 1,
             ..Part::default()
@@ -405,12 +406,12 @@ impl Reader {
     fn close(&mut self, rank: usize) {
         let part = &mut self.part;
         part.ops = (self.schedule.ops.len() - part.first_op) as u32;
-        let dependents = &mut self.schedule.dependents[part.first_dependent..];
         match self.order {
-            WaitOrder::Operations => dependents.sort_unstable(),
-            WaitOrder::Lines => dependents.sort_by_key(|dependent| dependent.on),
+            WaitOrder::Operations => self.waits.sort_unstable(),
+            WaitOrder::Lines => self.waits.sort_by_key(|wait| wait.on),
         }
-        part.dependents = dependents.len() as u32;
+        self.schedule.dependents.add_rank(part, &self.waits);
+        self.waits.clear();
         self.schedule.parts[rank] = *part;
         self.rank = None;
     }
@@ -468,7 +469,8 @@ impl Reader {
             self.schedule.ops.wait_for_previous(waiting);
         } else {
             self.schedule.ops.wait(waiting);
-            self.schedule.dependents.push(Dependent { on, op, begin });
+            let by = Dependent::new(op, begin);
+            self.waits.push(Wait { on, by });
         }
         Ok(())
     }
@@ -503,8 +505,8 @@ impl Reader {
         }
         self.options(cursor, &mut op)?;
         let index = self.schedule.ops.len() - self.part.first_op;
-        if index >= u32::MAX as usize {
-            return Err(self.wrong("more operations", "at most 4294967295 a rank"));
+        if index >= MAX_OPS as usize {
+            return Err(self.wrong("more operations", "at most 2147483648 a rank"));
         }
         self.part.cpus = self.part.cpus.max(u16::from(op.cpu) + 1);
         self.part.nics = self.part.nics.max(u16::from(op.nic) + 1);
@@ -558,7 +560,7 @@ impl Reader {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Schedule, GoalError> {
+    fn finish(self) -> Result<Schedule, GoalError> {
         if self.ranks.is_none() {
             return Err(self.wrong("the end of the text", "num_ranks and a number"));
         }
@@ -568,9 +570,7 @@ impl Reader {
         if self.in_comment {
             return Err(self.wrong("the end of the text in a comment", "*/"));
         }
-        if self.schedule.index().is_none() {
-            return Err(self.wrong("2^32 lines with requires or irequires", "fewer"));
-        }
-        Ok(self.schedule)
+        let wrong = self.wrong("2^32 lines with requires or irequires", "fewer");
+        self.schedule.end().ok_or(wrong)
     }
 }

@@ -30,15 +30,108 @@ pub(crate) struct Op {
     pub(crate) nic: u8,
 }
 
-/// Who waits for an operation, beside the one behind it.
+/// Who waits for an operation, beside the one behind it, as a reader finds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Dependent {
+pub(crate) struct Wait {
     /// The operation waited for.
     pub(crate) on: u32,
-    /// The one that waits.
-    pub(crate) op: u32,
-    /// Whether it waits for the begin only.
-    pub(crate) begin: bool,
+    pub(crate) by: Dependent,
+}
+
+/// Most operations of a rank.
+pub(crate) const MAX_OPS: u32 = 1 << 31;
+
+/// An operation of the rank that waits for another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Dependent(u32);
+
+impl Dependent {
+    /// # Arguments
+    /// * `op` - below [`MAX_OPS`]
+    /// * `begin` - whether it waits for the begin only
+    pub(crate) fn new(op: u32, begin: bool) -> Self {
+        Self(op << 1 | u32::from(begin))
+    }
+
+    #[inline]
+    pub(crate) fn op(self) -> u32 {
+        self.0 >> 1
+    }
+
+    #[inline]
+    pub(crate) fn begin(self) -> bool {
+        self.0 & 1 == 1
+    }
+}
+
+/// Who waits for each operation.
+#[derive(Debug, Default)]
+pub(crate) struct Dependents {
+    /// By the operation waited for.
+    all: Vec<Dependent>,
+    /// By operation, in the order of all: the first of those that wait for it, and one more for the end; empty where nothing waits so.
+    firsts: Vec<u32>,
+}
+
+impl Dependents {
+    /// Adds those of a rank, whose operations are the last so far.
+    ///
+    /// # Arguments
+    /// * `waits` - by the operation waited for
+    pub(crate) fn add_rank(&mut self, part: &mut Part, waits: &[Wait]) {
+        if waits.is_empty() {
+            return;
+        }
+        part.depends = true;
+        part.begins = waits.iter().any(|wait| wait.by.begin());
+        make_room(&mut self.all, waits.len());
+        let n_before = self.all.len() as u32;
+        let more = part.first_op + part.ops as usize - self.firsts.len();
+        make_room(&mut self.firsts, more);
+        self.firsts.resize(part.first_op, n_before);
+        let mut waits = waits.iter().peekable();
+        for op in 0..part.ops {
+            self.firsts.push(self.all.len() as u32);
+            while let Some(wait) = waits.next_if(|wait| wait.on == op) {
+                self.all.push(wait.by);
+            }
+        }
+    }
+
+    /// Ends the list when all ranks are there; nothing where there are more than 2³², which have no place in a memory.
+    fn end(&mut self, operations: usize) -> Option<()> {
+        let n = u32::try_from(self.all.len()).ok()?;
+        if n > 0 {
+            self.firsts.resize(operations + 1, n);
+        }
+        Some(())
+    }
+
+    /// Those that wait for the operation at this place.
+    #[inline]
+    pub(crate) fn of(&self, place: usize) -> &[Dependent] {
+        match self.firsts.get(place..place + 2) {
+            Some([first, end]) => &self.all[*first as usize..*end as usize],
+            _ => &[],
+        }
+    }
+
+    /// Where it is kept who waits for the operation at this place.
+    #[inline]
+    pub(crate) fn place(&self, place: usize) -> Option<&u32> {
+        self.firsts.get(place)
+    }
+
+    fn bytes(&self) -> usize {
+        self.all.capacity() * size_of::<Dependent>() + self.firsts.capacity() * size_of::<u32>()
+    }
+}
+
+/// Makes room for so many more, and for as many again as there are where there is none.
+fn make_room<T>(list: &mut Vec<T>, more: usize) {
+    if list.capacity() - list.len() < more {
+        reserve(list, more.max(list.len()).max(1 << 12));
+    }
 }
 
 /// One rank's part of a schedule, by places in the lists of all.
@@ -46,8 +139,9 @@ pub(crate) struct Dependent {
 pub(crate) struct Part {
     pub(crate) first_op: usize,
     pub(crate) ops: u32,
-    pub(crate) first_dependent: usize,
-    pub(crate) dependents: u32,
+    /// Whether operations of it wait for others than the one before, and whether some of them do for a begin.
+    pub(crate) depends: bool,
+    pub(crate) begins: bool,
     /// Processors and interfaces that its operations name, at least 1.
     pub(crate) cpus: u16,
     pub(crate) nics: u16,
@@ -57,11 +151,7 @@ pub(crate) struct Part {
 #[derive(Debug, Default)]
 pub struct Schedule {
     pub(crate) ops: Ops,
-    /// By rank, and in a rank by the operation waited for.
-    pub(crate) dependents: Vec<Dependent>,
-    /// By operation, in the order of all: the first of those that wait for it, and one more for the end; empty where
-    /// nothing waits so.
-    first_dependents: Vec<u32>,
+    pub(crate) dependents: Dependents,
     /// One a rank.
     pub(crate) parts: Vec<Part>,
 }
@@ -77,41 +167,14 @@ impl Schedule {
         self.ops.len()
     }
 
-    /// Notes where the dependents of each operation begin: they lie in the order of the operations, as ranks are read one
-    /// after the other. Nothing where there are more than 2³², which have no place in a memory.
-    pub(crate) fn index(&mut self) -> Option<()> {
-        if self.dependents.is_empty() {
-            return Some(());
-        }
-        u32::try_from(self.dependents.len()).ok()?;
-        let mut parts: Vec<&Part> = self.parts.iter().filter(|part| part.ops > 0).collect();
-        parts.sort_unstable_by_key(|part| part.first_op);
-        reserve(&mut self.first_dependents, self.ops.len() + 1);
-        let mut at = 0;
-        for part in parts {
-            let end = part.first_dependent + part.dependents as usize;
-            for op in 0..part.ops {
-                self.first_dependents.push(at as u32);
-                while at < end && self.dependents[at].on == op {
-                    at += 1;
-                }
-            }
-        }
-        self.first_dependents.push(at as u32);
-        Some(())
-    }
-
-    /// Those that wait for the operation at this place.
-    #[inline]
-    pub(crate) fn dependents_of(&self, place: usize) -> std::ops::Range<usize> {
-        self.first_dependents[place] as usize..self.first_dependents[place + 1] as usize
+    /// The schedule when all of it has been read; nothing where more than 2³² operations wait for others.
+    pub(crate) fn end(mut self) -> Option<Self> {
+        let n = self.operations();
+        self.dependents.end(n).map(|()| self)
     }
 
     /// Memory that it takes, bytes.
     pub fn memory_bytes(&self) -> usize {
-        self.ops.bytes()
-            + self.dependents.capacity() * size_of::<Dependent>()
-            + self.first_dependents.capacity() * size_of::<u32>()
-            + self.parts.capacity() * size_of::<Part>()
+        self.ops.bytes() + self.dependents.bytes() + self.parts.capacity() * size_of::<Part>()
     }
 }

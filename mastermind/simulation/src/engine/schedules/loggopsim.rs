@@ -160,9 +160,10 @@ impl<'s, 't> Run<'s, 't> {
         let (cpus, nics) = (most(|part| part.cpus), most(|part| part.nics));
         let mut waits = vec![0; schedule.operations()];
         for part in &schedule.parts {
-            let end = part.first_dependent + part.dependents as usize;
-            for dependent in &schedule.dependents[part.first_dependent..end] {
-                waits[part.first_op + dependent.op as usize] += 1;
+            for op in 0..part.ops as usize {
+                for dependent in schedule.dependents.of(part.first_op + op) {
+                    waits[part.first_op + dependent.op() as usize] += 1;
+                }
             }
         }
         Self {
@@ -394,20 +395,18 @@ impl<'s, 't> Run<'s, 't> {
     /// Takes a wait from those that wait for the begin, or the end, of an operation.
     fn release(&mut self, rank: u32, op: u32, begin: bool) {
         let first = self.schedule.parts[rank as usize].first_op;
-        if self.schedule.dependents.is_empty() {
-            return;
-        }
-        for i in self.schedule.dependents_of(first + op as usize) {
-            let dependent = self.schedule.dependents[i];
-            let waits = &mut self.waits[first + dependent.op as usize];
-            if dependent.begin != begin {
+        let schedule: &'s Schedule = self.schedule;
+        for dependent in schedule.dependents.of(first + op as usize) {
+            if dependent.begin() != begin {
                 continue;
             }
+            let op = dependent.op();
+            let waits = &mut self.waits[first + op as usize];
             *waits -= 1;
             if *waits == 0 {
                 match self.free.iter_mut().find(|(of, _)| *of == rank) {
-                    Some((_, ops)) => ops.push(dependent.op),
-                    None => self.free.push((rank, vec![dependent.op])),
+                    Some((_, ops)) => ops.push(op),
+                    None => self.free.push((rank, vec![op])),
                 }
             }
         }

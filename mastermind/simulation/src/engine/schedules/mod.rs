@@ -342,12 +342,10 @@ impl<'a, 't> Run<'a, 't> {
                     nics: vec![Nic::default(); usize::from(part.nics)],
                 });
             }
-            if part.dependents > 0 {
+            if part.depends {
                 form |= Form::DEPENDS;
             }
-            let end = part.first_dependent + part.dependents as usize;
-            let dependents = &schedule.dependents[part.first_dependent..end];
-            if dependents.iter().any(|dependent| dependent.begin) {
+            if part.begins {
                 form |= Form::BEGINS;
             }
             Rank {
@@ -787,13 +785,12 @@ impl<'a, 't> Run<'a, 't> {
     #[inline]
     fn release_dependents(&mut self, rank: u32, op: u32, at: u64, begin: bool) {
         let first_op = self.ranks[rank as usize].first_op;
-        for i in self.schedule.dependents_of(first_op + op as usize) {
-            let dependent = self.schedule.dependents[i];
-            if dependent.begin == begin {
-                let place = first_op + dependent.op as usize;
-                if self.schedule.ops.release(place) {
-                    self.ready.push((dependent.op, at));
-                }
+        let Schedule {
+            ops, dependents, ..
+        } = &mut self.schedule;
+        for dependent in dependents.of(first_op + op as usize) {
+            if dependent.begin() == begin && ops.release(first_op + dependent.op() as usize) {
+                self.ready.push((dependent.op(), at));
             }
         }
     }

@@ -59,12 +59,8 @@ impl Run<'_, '_> {
         if let Some(unexpected) = self.pool.first_unexpected(&rank.waiting) {
             prefetch(unexpected);
         }
-        let op = match entry.key & WHAT {
-            OP => entry.op,
-            _ => match rank.waiting.only_posted() {
-                Some(op) => op,
-                None => return,
-            },
+        let Some(op) = self.operation_of(entry) else {
+            return;
         };
         // And those behind it, which are often in the same line of the cache.
         let place = rank.first_op + op as usize;
@@ -75,11 +71,34 @@ impl Run<'_, '_> {
                 .into_iter()
                 .for_each(prefetch);
         }
+        let dependents = &self.schedule.dependents;
+        dependents
+            .place(rank.first_op + op as usize)
+            .into_iter()
+            .for_each(prefetch);
     }
 
-    /// The rank that an event sends to.
+    /// The operation that begins with an event, or ends, as far as that is known.
+    #[inline]
+    fn operation_of(&self, entry: &Entry) -> Option<u32> {
+        match entry.key & WHAT {
+            OP => Some(entry.op),
+            _ => self.ranks[entry.rank as usize].waiting.only_posted(),
+        }
+    }
+
+    /// The rank that an event sends to, and what waits for its operation.
     #[inline]
     fn prefetch_receiver(&self, entry: &Entry) {
+        if let Some(op) = self.operation_of(entry) {
+            let place = self.place_of(entry.rank, op);
+            self.schedule
+                .dependents
+                .of(place)
+                .first()
+                .into_iter()
+                .for_each(prefetch);
+        }
         if entry.key & WHAT == OP {
             let op = self.op(entry.rank, entry.op);
             if op.kind == Kind::Send {
