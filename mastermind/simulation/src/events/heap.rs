@@ -1,4 +1,4 @@
-//! Pairing heaps of messages, whose links are in the messages themselves.
+//! Pairing heaps, whose links are in the nodes themselves: of messages, and of the deferred events of schedules.
 //!
 //! Putting one in takes a constant time, taking the first one out a logarithmic one over all, however
 //! many wait.
@@ -20,12 +20,18 @@ pub(crate) enum Order {
     TieBreak,
 }
 
-impl MessagePool {
+/// Nodes whose links make pairing heaps, ordered by `By`.
+pub(crate) trait PairingHeaps<By: Copy> {
+    /// The next node of its level, and the first below a node.
+    fn links(&mut self, index: u32) -> [&mut u32; 2];
+
+    /// Whether one node is to be taken before another one.
+    fn is_before(&self, a: u32, b: u32, by: By) -> bool;
+
     /// Puts a node into the heap of this root: the new root.
     #[inline]
-    pub(crate) fn push(&mut self, root: u32, index: u32, by: Order) -> u32 {
-        let node = self.get_mut(index);
-        (node.next, node.other) = (NIL, NIL);
+    fn push(&mut self, root: u32, index: u32, by: By) -> u32 {
+        self.links(index).into_iter().for_each(|link| *link = NIL);
         if root == NIL {
             return index;
         }
@@ -34,50 +40,58 @@ impl MessagePool {
 
     /// Takes the root out of its heap: the new root.
     #[inline]
-    pub(crate) fn pop(&mut self, root: u32, by: Order) -> u32 {
-        let first = self.get(root).other;
-        if first == NIL {
+    fn pop(&mut self, root: u32, by: By) -> u32 {
+        let mut current = *self.links(root)[1];
+        if current == NIL {
             return NIL;
         }
         // Pairs from left to right, which puts the last in front; then all into one, from right to left.
-        let (mut current, mut pairs) = (first, NIL);
+        let mut pairs = NIL;
         while current != NIL {
-            let right = self.get(current).next;
+            let right = *self.links(current)[0];
             let mut pair = current;
             current = NIL;
             if right != NIL {
-                current = self.get(right).next;
+                current = *self.links(right)[0];
                 pair = self.meld(pair, right, by);
             }
-            self.get_mut(pair).next = pairs;
+            *self.links(pair)[0] = pairs;
             pairs = pair;
         }
         let mut root = pairs;
-        let mut rest = self.get(root).next;
+        let mut rest = *self.links(root)[0];
         while rest != NIL {
-            let next = self.get(rest).next;
+            let next = *self.links(rest)[0];
             root = self.meld(root, rest, by);
             rest = next;
         }
-        self.get_mut(root).next = NIL;
+        *self.links(root)[0] = NIL;
         root
     }
 
     /// Puts the root that comes later below the other.
     #[inline]
-    fn meld(&mut self, a: u32, b: u32, by: Order) -> u32 {
+    fn meld(&mut self, a: u32, b: u32, by: By) -> u32 {
         let (above, below) = if self.is_before(a, b, by) {
             (a, b)
         } else {
             (b, a)
         };
-        let first = std::mem::replace(&mut self.get_mut(above).other, below);
-        self.get_mut(below).next = first;
+        let first = std::mem::replace(self.links(above)[1], below);
+        *self.links(below)[0] = first;
         above
+    }
+}
+
+impl PairingHeaps<Order> for MessagePool {
+    #[inline]
+    fn links(&mut self, index: u32) -> [&mut u32; 2] {
+        let node = self.get_mut(index);
+        [&mut node.next, &mut node.other]
     }
 
     #[inline]
-    pub(crate) fn is_before(&self, a: u32, b: u32, by: Order) -> bool {
+    fn is_before(&self, a: u32, b: u32, by: Order) -> bool {
         let (x, y) = (self.get(a), self.get(b));
         if by == Order::Arrival && x.at != y.at {
             return x.at < y.at;
@@ -87,7 +101,9 @@ impl MessagePool {
             order => order.is_lt(),
         }
     }
+}
 
+impl MessagePool {
     /// The first node of a heap that comes from `peer`, or [`NIL`]; `None` where there are too many to search.
     #[inline]
     pub(crate) fn first_from(&self, root: u32, peer: u32, by: Order) -> Option<u32> {

@@ -42,8 +42,8 @@ pub(crate) struct Entry {
     pub(crate) key: u64,
     pub(crate) rank: u32,
     pub(crate) op: u32,
-    peer: u32,
-    other: u32,
+    pub(crate) peer: u32,
+    pub(crate) other: u32,
 }
 
 impl Entry {

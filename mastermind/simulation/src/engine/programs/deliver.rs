@@ -3,7 +3,7 @@
 use crate::engine::error::BoxedError;
 use crate::engine::programs::process::WaitState;
 use crate::engine::programs::run::Engine;
-use crate::events::heap::Order;
+use crate::events::heap::{Order, PairingHeaps};
 use crate::events::lists::fits;
 use crate::events::messages::{Message, NIL};
 use crate::events::tie_break::TieBreak;

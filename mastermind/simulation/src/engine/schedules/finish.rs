@@ -144,7 +144,7 @@ impl Run<'_, '_> {
             events: self.events,
             memory_bytes: self.schedule.memory_bytes()
                 + self.queue.bytes()
-                + self.lines.bytes()
+                + self.deferred.bytes()
                 + self.shared_links.as_ref().map_or(0, SharedLinks::bytes)
                 + self.pool.bytes(),
             ..outcome

@@ -334,10 +334,14 @@ impl Pool {
         self.list(waiting.unexpected[0]).count() as u64
     }
 
-    /// The first message that waits for a receive.
+    /// The first message that waits for a receive, and the first of several receives.
     #[inline]
-    pub(super) fn first_unexpected(&self, waiting: &Waiting) -> Option<&Entry> {
-        self.entries.get(waiting.unexpected[0] as usize)
+    pub(super) fn firsts(&self, waiting: &Waiting) -> [Option<&Entry>; 2] {
+        let posted = match waiting.posted {
+            [_, ONLY] => NIL,
+            [first, _] => first,
+        };
+        [waiting.unexpected[0], posted].map(|first| self.entries.get(first as usize))
     }
 
     fn list(&self, head: u32) -> impl Iterator<Item = &Entry> {

@@ -8,8 +8,7 @@
 //! the one that was scheduled first is first. `loggopsim` has other rules.
 //!
 //! A schedule is read in pieces into eight bytes for most operations. Operations that depend on each other in any order, and rendezvous, leave
-//! no window in which a rank could run ahead, so there is one calendar. What is deferred goes back into it a few times, then into a list of
-//! the rank, of which the first is in the calendar. What the next two buckets need is prefetched (`prefetch`).
+//! no window in which a rank could run ahead, so there is one calendar, with the first of what each rank defers. What comes next is prefetched.
 //!
 //! ```
 //! use mastermind_simulation::engine::simulate_schedule;
@@ -70,14 +69,11 @@ const LARGE: u64 = 7;
 /// Which of these bits say what an event is: an operation, a part of a message by its number, or the end of an operation.
 const WHAT: u64 = 7;
 
-/// One deferral of an event because its rank was busy.
-const DEFERRAL: u64 = WHAT + 1;
-
-/// Deferrals after which an event leaves the queue for the lists of `deferred`, which cost more the first times.
-const MAX_DEFERRALS: u64 = 7 * DEFERRAL;
+/// Whether it is one that waits for its rank (`deferred`), in the queue to say when the rank is free.
+const CALLED: u64 = WHAT + 1;
 
 /// From one event to the next in the order in which they are scheduled.
-const STEP: u64 = MAX_DEFERRALS + DEFERRAL;
+const STEP: u64 = 2 * CALLED;
 
 /// Events between two calls of the progress function.
 const PROGRESS_EVERY: u64 = 1 << 20;
@@ -250,7 +246,8 @@ struct Rank {
     form: Form,
 }
 
-/// What kind of rank it is, and its row of the lists of processors and interfaces where it has several of one.
+/// What kind of rank it is, and its row of the lists of processors and interfaces where it has several of one, else of the lines of
+/// deferred events.
 #[derive(Debug, Clone, Copy, Default)]
 struct Form(u32);
 
@@ -274,9 +271,15 @@ impl Form {
         self.0 & Self::DEPENDS != 0
     }
 
+    const ROW: u32 = !(Self::SINGLE | Self::DEPENDS | Self::BEGINS);
+
     #[inline]
     fn row(self) -> usize {
-        (self.0 & !(Self::SINGLE | Self::DEPENDS | Self::BEGINS)) as usize
+        (self.0 & Self::ROW) as usize
+    }
+
+    fn set_row(&mut self, row: usize) {
+        self.0 = self.0 & !Self::ROW | row as u32;
     }
 }
 
@@ -313,7 +316,7 @@ struct Run<'a, 't> {
     noise_ns: Vec<u64>,
     pool: matching::Pool,
     queue: Queue,
-    lines: DeferredEvents,
+    deferred: DeferredEvents,
     shared_links: Option<SharedLinks<'a, Event>>,
     /// When messages take their next turns at those.
     turns_ns: u64,
@@ -333,10 +336,9 @@ impl<'a, 't> Run<'a, 't> {
         let mut ranks = Vec::new();
         reserve(&mut ranks, schedule.ranks());
         ranks.extend(schedule.parts.iter().map(|part| {
-            let mut form = several.len() as u32;
-            if part.cpus == 1 && part.nics == 1 {
-                form |= Form::SINGLE;
-            } else {
+            let mut form = Form::SINGLE;
+            if part.cpus > 1 || part.nics > 1 {
+                form = several.len() as u32;
                 several.push(Several {
                     processors: vec![0; usize::from(part.cpus)],
                     nics: vec![Nic::default(); usize::from(part.nics)],
@@ -365,7 +367,7 @@ impl<'a, 't> Run<'a, 't> {
             several,
             pool: matching::Pool::default(),
             queue: Queue::new(),
-            lines: DeferredEvents::default(),
+            deferred: DeferredEvents::default(),
             shared_links: SharedLinks::of(machine),
             turns_ns: NEVER,
             order: 0,
@@ -473,19 +475,18 @@ impl<'a, 't> Run<'a, 't> {
 
     #[inline]
     fn event(&mut self, event: Event) {
-        if event.order & MAX_DEFERRALS == MAX_DEFERRALS {
-            if event.order == shared_links::TURNS {
-                return self.pass_shared_links(event.at);
-            }
-            self.lines.came(event.rank, event.order);
+        if event.order & CALLED != 0 {
+            return self.take_called(event);
         }
+        self.take(event);
+    }
+
+    #[inline]
+    fn take(&mut self, event: Event) {
         match event.order & WHAT {
             OP => self.start(event),
             DONE => self.release(event.rank, event.op, event.at),
             part => self.arrive(event, part),
-        }
-        if event.order & MAX_DEFERRALS == MAX_DEFERRALS {
-            self.call_all(event.rank, event.at);
         }
         if !self.ready.is_empty() {
             self.start_ready(event.rank);
@@ -557,6 +558,7 @@ impl<'a, 't> Run<'a, 't> {
             }
             self.complete(rank, op, end);
         } else {
+            message.other = it.tag;
             self.post(protocol.first_part() as u64, message);
         }
     }
@@ -605,7 +607,8 @@ impl<'a, 't> Run<'a, 't> {
                 let (sent, receive) = (self.op(peer, op), self.op(rank, other));
                 (sent.tag, sent.size, receive.cpu, receive.nic)
             }
-            MessagePart::Eager | MessagePart::RequestToSend => {
+            MessagePart::RequestToSend => (other, 0, 0, 0),
+            MessagePart::Eager => {
                 let sent = self.op(peer, op);
                 (sent.tag, sent.size, 0, 0)
             }

@@ -1,13 +1,17 @@
 //! Fetches what the next events need while the present one goes on: what they need of ranks and operations is
 //! larger than the nearer caches, and each event would begin by waiting for it.
 
-use crate::engine::schedules::{OP, Run, WHAT};
+use crate::engine::schedules::{CALLED, DATA, OP, Run, WHAT};
 use crate::events::prefetch::prefetch;
 use crate::events::queue::Entry;
-use crate::goal::schedule::Kind;
+use crate::goal::schedule::{Kind, Schedule};
+use crate::loggp::MessagePart;
 
 /// Most events of a bucket that are looked at together: of more, the first ones would be forgotten again.
 const MOST: usize = 64;
+
+/// See [`DATA`].
+const CLEAR_TO_SEND: u64 = MessagePart::ClearToSend as u64;
 
 /// Operations that an event goes on to.
 const BEHIND: usize = 3;
@@ -50,54 +54,60 @@ impl Run<'_, '_> {
     #[inline]
     fn prefetch_rank(&self, entry: &Entry) {
         prefetch(&self.ranks[entry.rank as usize]);
+        if entry.key & WHAT == DATA {
+            prefetch(&self.ranks[entry.peer as usize]);
+        }
     }
 
     /// What an event changes beside its rank, which is there.
     #[inline]
     fn prefetch_operation(&self, entry: &Entry) {
         let rank = &self.ranks[entry.rank as usize];
-        if let Some(unexpected) = self.pool.first_unexpected(&rank.waiting) {
-            prefetch(unexpected);
+        let firsts = self.pool.firsts(&rank.waiting);
+        firsts.into_iter().flatten().for_each(prefetch);
+        if entry.key & CALLED != 0 {
+            prefetch(self.deferred.row(rank.form.row()));
         }
-        let Some(op) = self.operation_of(entry) else {
-            return;
-        };
-        // And those behind it, which are often in the same line of the cache.
-        let place = rank.first_op + op as usize;
-        for place in [place, place + BEHIND] {
-            self.schedule
-                .ops
-                .place(place)
-                .into_iter()
+        let Schedule {
+            ops, dependents, ..
+        } = &self.schedule;
+        if entry.key & WHAT == DATA {
+            let place = self.place_of(entry.peer, entry.op);
+            ops.place(place).into_iter().for_each(prefetch);
+        }
+        if let Some(op) = self.operation_of(entry) {
+            // And those behind it, which are often in the same line of the cache.
+            let place = rank.first_op + op as usize;
+            let places = [place, place + BEHIND].into_iter();
+            places
+                .filter_map(|place| ops.place(place))
                 .for_each(prefetch);
+            dependents.place(place).into_iter().for_each(prefetch);
         }
-        let dependents = &self.schedule.dependents;
-        dependents
-            .place(rank.first_op + op as usize)
-            .into_iter()
-            .for_each(prefetch);
     }
 
-    /// The operation that begins with an event, or ends, as far as that is known.
+    /// The operation of its rank that begins with an event, or ends, as far as that is known.
     #[inline]
     fn operation_of(&self, entry: &Entry) -> Option<u32> {
         match entry.key & WHAT {
-            OP => Some(entry.op),
+            OP | CLEAR_TO_SEND => Some(entry.op),
+            DATA => Some(entry.other),
             _ => self.ranks[entry.rank as usize].waiting.only_posted(),
         }
     }
 
-    /// The rank that an event sends to, and what waits for its operation.
+    /// The rank that an event sends to, what waits for its operation, and what waits in line with it.
     #[inline]
     fn prefetch_receiver(&self, entry: &Entry) {
+        if entry.key & CALLED != 0 {
+            let row = self.ranks[entry.rank as usize].form.row();
+            let firsts = self.deferred.firsts(row);
+            firsts.into_iter().flatten().for_each(prefetch);
+        }
         if let Some(op) = self.operation_of(entry) {
             let place = self.place_of(entry.rank, op);
-            self.schedule
-                .dependents
-                .of(place)
-                .first()
-                .into_iter()
-                .for_each(prefetch);
+            let dependents = self.schedule.dependents.of(place);
+            dependents.first().into_iter().for_each(prefetch);
         }
         if entry.key & WHAT == OP {
             let op = self.op(entry.rank, entry.op);

@@ -7,7 +7,7 @@ use crate::engine::programs::process::WaitState;
 use crate::engine::programs::ranks::ProcessView;
 use crate::engine::programs::ranks::Rank;
 use crate::events::NEVER;
-use crate::events::heap::Order;
+use crate::events::heap::{Order, PairingHeaps};
 use crate::events::messages::{ANYBODY, Message, NIL};
 use crate::events::prefetch::prefetch;
 use crate::expression::{Compiled, Context};

@@ -12,7 +12,7 @@ use crate::engine::programs::ranks::{ProcessView, Rank, Ranks};
 use crate::engine::programs::visits::{Totals, Visits};
 use crate::events::NEVER;
 use crate::events::calendar::Calendar;
-use crate::events::heap::Order;
+use crate::events::heap::{Order, PairingHeaps};
 use crate::events::lists::{ListIndex, fits};
 use crate::events::messages::{Message, MessagePool, NIL};
 use crate::events::posted::PostedReceives;
