@@ -138,7 +138,8 @@ fn has_known_sizes(rounds: &[Round]) -> bool {
             Round::Gather { .. } | Round::Answers { .. } | Round::Collective { .. }
         )
     });
-    !has_parts && !(has_loops && has(|round| matches!(round, Round::Any { .. })))
+    let has_any = has(|round| matches!(round, Round::Any { .. }));
+    !(has_parts || has_loops && has_any)
 }
 
 /// Programs of 64 ranks. A fifth at least are for the eager engine, and it must have run them: one that it gives up is run again by the
