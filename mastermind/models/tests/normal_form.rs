@@ -325,3 +325,27 @@ fn equation_1_of_the_paper_is_found_under_noise() {
     assert_eq!(efm.family, Family::Line, "{}", efm.expression);
     assert!(close(efm.coefficients[1].value, 0.16e-6, 0.01));
 }
+
+/// A tree of messages among ranks that were never few, beside work of a size: `150 log2(p / 32)` is a tree as much as `150 log2 p` is,
+/// although its constant, the time at one rank, is below 0. Priced as absurd, it lost to a product that is 6 % off.
+#[test]
+fn a_logarithm_that_begins_late_is_found_beside_a_size() {
+    let parameters = [Parameter::real("p", ""), Parameter::real("n", "")];
+    let mut set = SampleSet::new(Metric::Wall);
+    let method = set.declare("c.Solver::solver.solve", &parameters).unwrap();
+    let work = |n: f64| 400.0 * n * n.log2() / (5000.0 * 5000_f64.log2());
+    let time_s = |p: f64, n: f64| 150.0 * (p / 32.0).log2() + work(n);
+    let ranks = [32.0, 64.0, 128.0, 256.0].map(|p| [p, 5000.0]);
+    let sizes = [6000.0, 7000.0, 8000.0, 9000.0].map(|n| [32.0, n]);
+    for (i, point) in ranks.into_iter().chain(sizes).enumerate() {
+        let noise = [1.01, 0.99][i % 2];
+        for call in [1.002, 0.998] {
+            let seconds = noise * call * time_s(point[0], point[1]);
+            set.push(method, &point, seconds).unwrap();
+        }
+    }
+    let model = &fit(&set.finish().remove(0)).unwrap()[0];
+    let at = Coordinate::new().with("p", 512.0).with("n", 5000.0);
+    let found = predict(model, &at).unwrap().value_s;
+    assert!(close(found, time_s(512.0, 5000.0), 0.03), "{found}");
+}

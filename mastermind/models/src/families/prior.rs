@@ -72,6 +72,12 @@ pub(crate) fn of_absurdities<'v>(
     (n_negative + usize::from(is_negative) + usize::from(turns)) as f64 * LN_ABSURD
 }
 
+/// What a constant below 0 beside a logarithm gets back of its price: a logarithm is 0 at 1, which is the unit's choice, and the constant
+/// shifts it; that the time is negative somewhere is priced by itself.
+pub(crate) fn of_shift(is_shift: bool) -> f64 {
+    if is_shift { LN_ABSURD } else { 0.0 }
+}
+
 /// Whether values rise and then fall; with `either` also whether they fall and then rise, which a sum of positive
 /// terms may.
 fn turns(path: &[f64], either: bool) -> bool {
@@ -139,7 +145,8 @@ pub(crate) fn of_candidate(candidate: &Candidate, points: &Points, paths: &Paths
     } else {
         0.0
     };
-    let absurd = of_absurdities(n_negative, paths.split(&ahead)) + soaring;
+    let is_shift = candidate.family == Family::Logarithm && candidate.coefficients[0] < 0.0;
+    let absurd = of_absurdities(n_negative, paths.split(&ahead)) + soaring - of_shift(is_shift);
     let fast = match candidate.family {
         Family::Exponential | Family::Polynomial => LN_FAST,
         _ => 0.0,
@@ -215,5 +222,33 @@ mod tests {
         let cube = price(3, |x| 5.0 + 2.0 * x + x * x + 50.0 * x * x * x);
         let fourth = price(4, |x| 5.0 + 2.0 * x + x * x + x * x * x + 50.0 * x.powi(4));
         assert!((fourth - cube - (LN_TERM - 4_f64.ln() + LN_ABSURD)).abs() < 1e-9);
+    }
+
+    /// The price of `a + b ln x` fitted to the times of the sizes from 8 to 64.
+    fn price_of_logarithm(time_s: impl Fn(f64) -> f64) -> f64 {
+        let mut set = SampleSet::new(Metric::Wall);
+        let method = set.declare("m", &[Parameter::real("x", "")]).unwrap();
+        for x in [8.0, 16.0, 32.0, 64.0] {
+            set.push(method, &[x], time_s(x)).unwrap();
+        }
+        let samples = set.finish().remove(0);
+        let points = split(&samples, Modes::ByTest, 4096).remove(0);
+        let logarithm = Factor::new("x", Exponent::Fraction(0, 1), 1);
+        let terms = vec![Term::new(1.0, vec![logarithm])];
+        let hypothesis = Hypothesis::sum(Family::Logarithm, terms);
+        let limits = Limits { monotone: &[] };
+        let candidate = hypothesis.fit(&points, &limits).unwrap();
+        of_candidate(&candidate, &points, &Paths::new(&points))
+    }
+
+    /// `5 log2(x / 8) + 1` is no more absurd than `5 log2(x) + 1`; a coefficient below 0, with which the time ends below 0, is.
+    #[test]
+    fn a_constant_that_shifts_a_logarithm_costs_nothing() {
+        let plain = price_of_logarithm(|x| 5.0 * x.log2() + 1.0);
+        assert!((plain - N_FORMS.ln()).abs() < 1e-9);
+        let shifted = price_of_logarithm(|x| 5.0 * (x / 8.0).log2() + 1.0);
+        assert!((shifted - plain).abs() < 1e-9);
+        let falling = price_of_logarithm(|x| 31.0 - 5.0 * x.log2());
+        assert!((falling - plain - 2.0 * LN_ABSURD).abs() < 1e-9);
     }
 }

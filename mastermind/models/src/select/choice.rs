@@ -12,7 +12,7 @@ use crate::formula::family::Family;
 use crate::formula::sum::Formula;
 use crate::samples::points::Points;
 use crate::solve::design_effect::design_effect;
-use crate::solve::likelihood::{Counts, Distance};
+use crate::solve::likelihood::{Counts, Distance, are_explained};
 use crate::solve::limits::Limits;
 
 /// A simpler formula must have at most this share of the error of one that is as complex.
@@ -58,11 +58,6 @@ impl Scored {
     fn by_means(&self, counts: Counts) -> f64 {
         self.distance.by_means(self.n_coefficients, counts) + 2.0 * self.odds_against
     }
-
-    /// Whether the spread of the calls explains how far the means lie from the fit.
-    fn is_explained(&self, counts: Counts) -> bool {
-        self.distance.is_explained(self.n_coefficients, counts)
-    }
 }
 
 /// The forms of a mode, all fitted.
@@ -87,10 +82,8 @@ impl Field<'_> {
         self.price();
         let counts = Counts::of(self.points);
         let scored = self.scored(counts);
-        let likeliest = scored
-            .iter()
-            .min_by(|a, b| a.by_calls.total_cmp(&b.by_calls));
-        let explained = likeliest.is_some_and(|s| s.is_explained(counts) && s.by_calls.is_finite());
+        let forms = (scored.iter()).map(|s| (s.by_calls, &s.distance, s.n_coefficients));
+        let explained = are_explained(forms, counts);
         let deviance = |s: &Scored| match explained {
             true => s.by_calls,
             false => s.by_means(counts),

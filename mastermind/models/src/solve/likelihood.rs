@@ -15,6 +15,24 @@ const UNEXPLAINED: f64 = 4.0;
 /// Points of one call each below which a criterion that knows of few points is taken.
 pub(crate) const FEW: usize = 6;
 
+/// Units of deviance by which a form that the spread of the calls explains may be behind the likeliest, and is as good a candidate to be
+/// the right one.
+const CREDIBLE: f64 = 6.0;
+
+/// Whether the spread of the calls explains what the forms leave: of one at least that is about as likely as the likeliest. That one alone
+/// may be a little farther off than another, and cheaper.
+///
+/// # Arguments
+/// * `forms` - deviance by calls, distance and number of coefficients of each
+pub(crate) fn are_explained<'d>(
+    forms: impl Iterator<Item = (f64, &'d Distance, usize)> + Clone,
+    counts: Counts,
+) -> bool {
+    let least = (forms.clone().map(|(deviance, ..)| deviance)).fold(f64::INFINITY, f64::min);
+    let mut credible = forms.filter(|(deviance, ..)| *deviance <= least + CREDIBLE);
+    least.is_finite() && credible.any(|(_, distance, n)| distance.is_explained(n, counts))
+}
+
 /// How many points and calls there are.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Counts {
@@ -140,5 +158,34 @@ fn finite(deviance: f64) -> f64 {
         f64::INFINITY
     } else {
         deviance
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four points of five calls: with one coefficient more all distances are explained, and the likeliest form is just beyond.
+    #[test]
+    fn one_credible_form_is_enough_to_explain_the_points() {
+        let counts = Counts {
+            n_points: 4,
+            n_records: 20.0,
+        };
+        let of = |lack: f64| Distance {
+            lack,
+            within: 16e-4,
+            log_ratio: 0.0,
+        };
+        let (near, beside, far) = (of(1e-4), of(5e-4), of(1e-2));
+        let explained =
+            |forms: &[(f64, &Distance, usize)]| are_explained(forms.iter().copied(), counts);
+        assert!(!explained(&[(-167.0, &beside, 3), (-130.0, &far, 2)]));
+        assert!(explained(&[(-167.0, &beside, 3), (-165.0, &near, 3)]));
+        assert!(
+            !explained(&[(-167.0, &beside, 3), (-160.0, &near, 3)]),
+            "not credible"
+        );
+        assert!(!explained(&[(f64::INFINITY, &near, 3)]), "no form at all");
     }
 }

@@ -26,7 +26,7 @@ use crate::formula::exponent::Exponent;
 use crate::formula::family::Family;
 use crate::formula::sum::{Formula, Term};
 use crate::samples::points::Points;
-use crate::solve::likelihood::{Counts, Distance};
+use crate::solve::likelihood::{Counts, Distance, are_explained};
 use refine::{FEW_PASSES, Observed, PASSES, Refined, Scratch};
 use screen::Centred;
 use terms::{Basis, Form, MAX_PARAMS, MAX_TERMS, Product};
@@ -221,7 +221,9 @@ impl Found<'_> {
             return choices;
         }
         self.look_ahead(fit, values, column);
+        let is_shift = fit.coefficients[0] < 0.0 && fit.form.has_logarithm();
         choices + prior::of_absurdities(n_negative, self.paths.split(values))
+            - prior::of_shift(is_shift)
     }
 
     /// Puts the values of a form at the places of all paths into `values`.
@@ -311,13 +313,10 @@ impl Found<'_> {
             order.sort_unstable_by(by);
             order.into_iter().map(|(_, i)| i).collect::<Vec<usize>>()
         };
-        let by_calls = rank(true);
-        let best = by_calls.first().or(None)?;
-        let fit = &self.fits[*best];
-        if fit.distance.is_explained(fit.n, self.counts) {
-            return Some((by_calls, true));
-        }
-        Some((rank(false), false))
+        let forms = self.fits.iter().zip(&self.by_calls);
+        let forms = forms.map(|(fit, deviance)| (*deviance, &fit.distance, fit.n));
+        let explained = are_explained(forms, self.counts);
+        Some((rank(explained), explained)).filter(|(order, _)| !order.is_empty())
     }
 
     /// Tries one term more beside the best forms, where the spread of the calls leaves room for it; of several parameters

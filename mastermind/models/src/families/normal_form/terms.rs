@@ -217,6 +217,12 @@ impl Form {
         p == q && SHARED_WORK.contains(&cost)
     }
 
+    /// Whether one of its products is made of logarithms alone.
+    pub fn has_logarithm(&self) -> bool {
+        let is_logarithm = |(_, term): (usize, usize)| TERMS[term].0 == 0;
+        (self.products().iter()).any(|product| product.parts().all(is_logarithm))
+    }
+
     /// Distinct one-parameter terms in it: what had to be chosen among [`N_TERMS`].
     pub fn n_choices(&self) -> usize {
         let mut seen = [Product::default(); MAX_TERMS * MAX_PARAMS];
@@ -375,6 +381,17 @@ mod tests {
         assert!(!other.is_shared_work(), "of two parameters");
         let rising = Form::new(&[Product::single(0, LOGARITHM), Product::single(0, LINEAR)]);
         assert!(!rising.is_shared_work());
+    }
+
+    #[test]
+    fn logarithms_alone_are_seen() {
+        let (log, square) = (Product::single(0, 1), Product::single(0, 30));
+        assert!(Form::new(&[square, log]).has_logarithm());
+        assert!(Form::new(&[Product([1, 2, 0, 0, 0, 0])]).has_logarithm());
+        // In `x log x` the power is 0 at 0, whatever the logarithm is.
+        assert!(!Form::new(&[square, Product::single(0, LINEAR + 1)]).has_logarithm());
+        assert!(!Form::new(&[Product([1, 31, 0, 0, 0, 0])]).has_logarithm());
+        assert!(!Form::default().has_logarithm());
     }
 
     #[test]
