@@ -1,8 +1,10 @@
 #!/bin/sh
+# run.sh [FAMILY...]: fft, sparse; both without any.
+#
 # How near to an oracle calls come that are sent to one of several implementations while it is learnt what they take: our
 # policy beside StarPU's history rule, epsilon-greedy, Thompson sampling, and LinUCB and a decision tree of mabwiser, replayed
-# on times measured here of Fourier transforms and of sparse matrix-vector products; and at sizes that are never called, beside what
-# could be known of them (known.py). Needs python3 with venv, and a package index
+# over several orders of the calls on times measured here of Fourier transforms and of sparse matrix-vector products; and at
+# sizes that are never called, beside what could be known of them (known.py). Needs python3 with venv, and a package index
 # for the first run. Ends with an error where a row is missed.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -16,4 +18,4 @@ mkdir -p "$work"
     "$python" -m pip install --quiet numpy scipy==1.17.1 pyfftw==0.15.1 mabwiser==2.7.4 scikit-learn
 cd "$root"
 cargo build --quiet --release -p mastermind-composition --example replay
-env OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 "$python" "$here/run.py" "$work" "$target/release/examples/replay"
+env OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 "$python" "$here/run.py" "$work" "$target/release/examples/replay" "$@"
