@@ -1,5 +1,5 @@
 #!/bin/sh
-# run.sh [FAMILY...]: fft, sparse; both without any.
+# run.sh [FAMILY...]: fft and sparse, which are judged without any; sort, convolve, matmul, compress, to choose constants on.
 #
 # How near to an oracle calls come that are sent to one of several implementations while it is learnt what they take: our
 # policy beside StarPU's history rule, epsilon-greedy, Thompson sampling, and LinUCB and a decision tree of mabwiser, replayed
