@@ -222,13 +222,13 @@ def coverage(predictions, measured, missed):
 
 
 def smaller(measured, name, settings):
-    """Runs an assembly with each of some settings, twice, and fits models of them all."""
+    """Runs an assembly with each of some settings, and fits models of them all."""
     path = Study("shock").variant({}, {})
     for label, options in settings.items():
-        for turn in range(2):
+        for turn in range(PLANNED):
             folder = f"{name}/{label}-{turn}"
             measured.get(folder, lambda: run(path, folder, *options))
-    inputs = [f"{name}/{label}-{turn}" for label in settings for turn in range(2)]
+    inputs = [f"{name}/{label}-{turn}" for label in settings for turn in range(PLANNED)]
     fit = lambda: mastermind("fit", *inputs, "-o", f"{name}.json", "--force", "--statistic", "median")
     measured.get(f"{name}.json", fit)
     return path, inputs

@@ -252,12 +252,13 @@ impl Group {
     }
 }
 
-/// The methods of runs at one point, means over the runs.
+/// The methods of runs at one point: calls are means over the runs, what they took medians.
 fn groups(runs: &[&Workload]) -> BTreeMap<Key, Group> {
     let mut calls: BTreeMap<Key, Vec<(Vec<f64>, f64)>> = BTreeMap::new();
-    let mut measured: BTreeMap<Key, Recorded> = BTreeMap::new();
+    let mut measured: BTreeMap<Key, Vec<Recorded>> = BTreeMap::new();
     let share = 1.0 / runs.len() as f64;
-    for call in runs.iter().flat_map(|run| &run.calls) {
+    let numbered = runs.iter().enumerate();
+    for (run, call) in numbered.flat_map(|(at, run)| run.calls.iter().map(move |call| (at, call))) {
         let mut key = Key {
             names: [
                 call.instance.clone(),
@@ -277,21 +278,39 @@ fn groups(runs: &[&Workload]) -> BTreeMap<Key, Group> {
                 Value::Label(label) => key.labels.push((name.to_owned(), label.clone())),
             }
         }
-        let sum = measured.entry(key.clone()).or_default();
-        sum.wall_s += call.measured_s * share;
-        sum.processor_s += call.processor_s * share;
-        sum.computation_s += call.computation_s * share;
-        sum.mpi_s += call.mpi_s * share;
+        let sums = measured.entry(key.clone()).or_default();
+        sums.resize(runs.len(), Recorded::default());
+        let sum = &mut sums[run];
+        sum.wall_s += call.measured_s;
+        sum.processor_s += call.processor_s;
+        sum.computation_s += call.computation_s;
+        sum.mpi_s += call.mpi_s;
         calls
             .entry(key)
             .or_default()
             .push((values, call.count as f64 * share));
     }
     let grouped = calls.into_iter().map(|(key, calls)| {
-        let group = cut(calls, measured.get(&key).copied().unwrap_or_default());
+        let group = cut(calls, middle(&measured[&key]));
         (key, group)
     });
     grouped.collect()
+}
+
+/// The median of what runs took: one that was disturbed counts no more than another.
+fn middle(runs: &[Recorded]) -> Recorded {
+    let of = |part: fn(&Recorded) -> f64| {
+        let mut seconds: Vec<f64> = runs.iter().map(part).collect();
+        seconds.sort_by(f64::total_cmp);
+        let n = seconds.len();
+        0.5 * (seconds[(n - 1) / 2] + seconds[n / 2])
+    };
+    Recorded {
+        wall_s: of(|run| run.wall_s),
+        processor_s: of(|run| run.processor_s),
+        computation_s: of(|run| run.computation_s),
+        mpi_s: of(|run| run.mpi_s),
+    }
 }
 
 /// Cuts calls, sorted by their parameters together, into slots of equal numbers of calls.
