@@ -461,7 +461,7 @@ fn tell_ranks(on_ranks: &OnRanks, choice: &Choice) {
         let (ratio, runs) = (effect.ratio, effect.runs);
         output::line(match effects.is_of_size() {
             true => format!(
-                "{instance} takes {ratio:.2} times what its models tell, as {runs} runs grow from size to size"
+                "{instance} takes {ratio:.2} times what its models tell: so the times of {runs} runs of several sizes grow"
             ),
             false => format!(
                 "{instance} computes {ratio:.2} times what its models tell on that number of ranks, by {runs} runs with it"
