@@ -1,7 +1,7 @@
 //! Records as Arrow record batches, made while they are asked for.
 //!
-//! A run's logs are decoded ahead of who reads them, each by a thread of its own, a few batches and logs at a time; the batches come in
-//! the order of the one table. Texts are dictionaries, of all that the run has defined, the same in every batch.
+//! A run's logs are decoded ahead of who reads them, a few pieces at a time, each by a thread of its own; who reads them finds where
+//! the pieces of long logs begin. The batches come in the order of the one table. Texts are dictionaries, of all that the run has defined, the same in every batch.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::num::NonZero;
@@ -11,17 +11,18 @@ use std::thread;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
-use mastermind_records::Run;
 use mastermind_records::definition::MethodDefinition;
+use mastermind_records::{Log, RecordsPlace, Run};
 
 use crate::arrow_table::field;
-use crate::batch::{Batches, Dictionaries, Source};
+use crate::batch::{BATCH, Batches, Dictionaries, Source};
+use crate::column::Memory;
 use crate::columns::Columns;
 use crate::condition::{Condition, is_value};
 use crate::error::ExportError;
 
-/// Batches of a log that are ready before they are asked for.
-const BATCHES_AHEAD: usize = 2;
+/// Batches of a piece: so many that a column of it fills a large page.
+const BATCHES_PER_PIECE: usize = 4;
 
 /// Whether calls of a method are wanted.
 pub type MethodFilter = Box<dyn Fn(&MethodDefinition) -> bool + Send + Sync>;
@@ -49,7 +50,18 @@ pub(crate) struct Plan {
     pub(crate) schema: SchemaRef,
     /// Conditions, and where the values of their columns come from.
     pub(crate) conditions: Vec<(Source, Condition)>,
+    pub(crate) memory: Arc<Memory>,
     is_wanted: Option<MethodFilter>,
+}
+
+/// Some records of a log, which one thread decodes.
+pub(crate) struct Piece {
+    /// Index among the logs of the run.
+    pub(crate) log: usize,
+    pub(crate) place: RecordsPlace,
+    /// At most; the last piece has all that are left.
+    pub(crate) n_records: usize,
+    pub(crate) is_last: bool,
 }
 
 impl Plan {
@@ -61,8 +73,8 @@ impl Plan {
 /// The wanted records of a run, a batch at a time.
 pub struct RecordBatches {
     plan: Arc<Plan>,
-    /// Logs that nobody decodes yet: index among those of the run, and the first sequence number.
-    waiting: VecDeque<(usize, u64)>,
+    /// What nobody decodes yet: the rest of a log, then whole ones.
+    waiting: VecDeque<Piece>,
     decoding: VecDeque<Receiver<Result<RecordBatch, ArrowError>>>,
     n_at_once: usize,
 }
@@ -113,38 +125,59 @@ impl RecordBatches {
                 .is_none_or(|ranks| ranks.contains(&rank))
         };
         let ranks = run.ranks().into_iter().filter(|rank| is_of_rank(*rank));
-        let waiting = ranks.flat_map(|rank| first_seqs(&run, rank)).collect();
+        let waiting = ranks.flat_map(|rank| whole_logs(&run, rank)).collect();
         Ok(Self {
             plan: Arc::new(Plan {
                 sources: wanted.iter().map(source).collect(),
                 dictionaries,
                 schema: Arc::new(schema),
                 conditions,
+                memory: Arc::default(),
                 is_wanted: selection.methods,
                 columns,
                 run,
             }),
             waiting,
             decoding: VecDeque::new(),
-            n_at_once: thread::available_parallelism().map_or(1, NonZero::get),
+            n_at_once: 1 + thread::available_parallelism().map_or(1, NonZero::get),
         })
     }
 
-    /// Sets threads to the next logs.
+    /// The next piece that nobody decodes yet.
+    fn next_piece(&mut self) -> Option<Piece> {
+        let mut piece = self.waiting.pop_front()?;
+        let n_records = BATCHES_PER_PIECE * BATCH;
+        if piece.n_records <= n_records {
+            return Some(piece);
+        }
+        let mut records = self.plan.run.logs()[piece.log].records_behind(&piece.place);
+        if records.pass_over(n_records) == n_records {
+            self.waiting.push_front(Piece {
+                place: records.place(),
+                n_records: piece.n_records - n_records,
+                ..piece
+            });
+            piece.is_last = false;
+            piece.n_records = n_records;
+        }
+        Some(piece)
+    }
+
+    /// Sets threads to the next pieces.
     ///
     /// # Errors
     /// A thread cannot be started.
     fn begin(&mut self) -> std::io::Result<()> {
         while self.decoding.len() < self.n_at_once {
-            let Some((log, first_seq)) = self.waiting.pop_front() else {
+            let Some(piece) = self.next_piece() else {
                 return Ok(());
             };
-            let (ready, batches) = sync_channel(BATCHES_AHEAD);
+            let (ready, batches) = sync_channel(BATCHES_PER_PIECE);
             let plan = Arc::clone(&self.plan);
             thread::Builder::new()
                 .name("mastermind-decode".into())
                 .spawn(move || {
-                    let mut batches = Batches::new(&plan, log, first_seq);
+                    let mut batches = Batches::new(&plan, &piece);
                     // Until there are no more, or nobody wants them any more.
                     while batches
                         .next()
@@ -184,14 +217,18 @@ impl RecordBatchReader for RecordBatches {
     }
 }
 
-/// The logs of a rank by their index among those of the run, each with its first sequence number.
-fn first_seqs(run: &Run, rank: u32) -> Vec<(usize, u64)> {
+/// The logs of a rank.
+fn whole_logs(run: &Run, rank: u32) -> Vec<Piece> {
     let logs = run.logs().iter().enumerate();
     let of_rank = logs.filter(|(_, log)| log.identity().rank == rank);
-    let indices = of_rank.map(|(index, _)| index);
-    indices
-        .zip(run.logs_of(rank).map(|(_, first_seq)| first_seq))
-        .collect()
+    let first_seqs = run.logs_of(rank).map(|(_, first_seq)| first_seq);
+    let whole = |((index, log), first_seq): ((usize, &Log), u64)| Piece {
+        log: index,
+        place: log.records_from(first_seq).place(),
+        n_records: usize::try_from(log.n_records()).unwrap_or(usize::MAX),
+        is_last: true,
+    };
+    of_rank.zip(first_seqs).map(whole).collect()
 }
 
 /// Places of the columns of these names.

@@ -1,7 +1,7 @@
 //! The records of one log as batches of columns.
 //!
-//! [`Batches::next`] reads up to 65536 wanted records of a log and gives them as an Arrow batch with the columns of the
-//! plan; `arrow_stream` has several logs decoded at once. What the records of a call path have in common (its texts,
+//! [`Batches::next`] reads up to 65536 wanted records of a piece of a log and gives them as an Arrow batch with the columns of the
+//! plan; `arrow_stream` has several pieces decoded at once. What the records of a call path have in common (its texts,
 //! which column holds which of its parameters, whether it is wanted at all) is worked out at the first of them
 //! (`Batches::learn`), so that a record costs its numbers only. Names of instances, classes and methods are numbers into
 //! dictionaries of the whole run. What a method does not have, or what was not measured, is absent; `columns` says which
@@ -15,6 +15,7 @@
 //! ```
 
 use std::collections::HashMap;
+use std::io;
 use std::sync::Arc;
 
 use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int32Type, Int64Type};
@@ -22,16 +23,20 @@ use arrow_array::{
     ArrayRef, BooleanArray, DictionaryArray, Int32Array, Int64Array, PrimitiveArray, RecordBatch,
     RecordBatchOptions, StringArray,
 };
+use arrow_buffer::{BooleanBuffer, NullBuffer, ScalarBuffer};
 use arrow_schema::ArrowError;
 use mastermind_records::definition::MethodDefinition;
 use mastermind_records::{Log, Record, Records, Run, Value};
 
-use crate::arrow_stream::Plan;
+use crate::arrow_stream::{Piece, Plan};
 use crate::cell::{Cell, Shape};
+use crate::column::{Column, Memory};
 use crate::condition::Condition;
 
 /// Records of a batch.
-const BATCH: usize = 1 << 16;
+pub(crate) const BATCH: usize = 1 << 16;
+/// Records of the smallest one that there is memory for.
+const FEW: usize = 1 << 10;
 
 /// Where the values of a column come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,8 +178,10 @@ struct Path<'r> {
     /// Its call path's name.
     name: String,
     method: &'r MethodDefinition,
-    /// Columns of its parameters and counters, among those of the batch, in their order.
-    values: Vec<Option<usize>>,
+    /// Its wanted parameters: the place of each among those of the method, and of its column among those of the batch.
+    parameters: Vec<(usize, usize)>,
+    /// The columns of its counters, in their order; none where none is wanted.
+    counters: Vec<Option<usize>>,
     /// What records must meet, each with what it is about.
     conditions: Vec<(About, &'r Condition)>,
 }
@@ -207,7 +214,7 @@ impl About {
                 let n_parameters = record.method.parameters.len();
                 match place.checked_sub(n_parameters) {
                     Some(counter) => known(record.counters().nth(counter).flatten()),
-                    None => match record.parameters().nth(place) {
+                    None => match record.parameter(place) {
                         Some(Value::Integer(value)) => Cell::Integer(value),
                         Some(Value::Real(value)) => Cell::Real(value),
                         Some(Value::Label(_, Some(label))) => Cell::Text(label),
@@ -223,13 +230,14 @@ impl About {
 /// What records have in common, a place a record.
 struct Rows {
     call_paths: Vec<u32>,
-    seq: Vec<i64>,
-    start_ns: Vec<i64>,
-    wall_ns: Vec<i64>,
+    seq: Column<i64>,
+    start_ns: Column<i64>,
+    wall_ns: Column<i64>,
     /// [`UNKNOWN`] where it was not measured.
-    mpi_ns: Vec<i64>,
+    mpi_ns: Column<i64>,
+    compute_ns: Column<i64>,
     /// [`UNKNOWN`] where there is none.
-    parent_seq: Vec<i64>,
+    parent_seq: Column<i64>,
     failed: Vec<bool>,
 }
 
@@ -251,17 +259,34 @@ impl Path<'_> {
 const UNKNOWN: i64 = -1;
 
 impl Rows {
-    fn new() -> Self {
-        let numbers = || Vec::with_capacity(BATCH);
+    fn new(memory: &Arc<Memory>) -> Self {
         Self {
-            call_paths: Vec::with_capacity(BATCH),
-            seq: numbers(),
-            start_ns: numbers(),
-            wall_ns: numbers(),
-            mpi_ns: numbers(),
-            parent_seq: numbers(),
-            failed: Vec::with_capacity(BATCH),
+            call_paths: Vec::new(),
+            seq: Column::new(memory),
+            start_ns: Column::new(memory),
+            wall_ns: Column::new(memory),
+            mpi_ns: Column::new(memory),
+            compute_ns: Column::new(memory),
+            parent_seq: Column::new(memory),
+            failed: Vec::new(),
         }
+    }
+
+    /// None are left, and there is memory for so many, and as many beyond.
+    fn prepare(&mut self, n_rows: usize, n_beyond: usize) -> io::Result<()> {
+        self.call_paths.clear();
+        self.failed.clear();
+        let Self {
+            seq,
+            start_ns,
+            wall_ns,
+            mpi_ns,
+            compute_ns,
+            parent_seq,
+            ..
+        } = self;
+        let mut columns = [seq, start_ns, wall_ns, mpi_ns, compute_ns, parent_seq].into_iter();
+        columns.try_for_each(|column| column.prepare(n_rows, n_beyond))
     }
 
     #[inline]
@@ -281,61 +306,58 @@ impl Rows {
         self.call_paths.len()
     }
 
-    fn clear(&mut self) {
-        let Self {
-            seq,
-            start_ns,
-            wall_ns,
-            mpi_ns,
-            parent_seq,
-            ..
-        } = self;
-        for numbers in [seq, start_ns, wall_ns, mpi_ns, parent_seq] {
-            numbers.clear();
+    /// Wall times, and these without what was in MPI: one column where that is nothing.
+    fn times(&mut self) -> (ScalarBuffer<i64>, ScalarBuffer<i64>) {
+        if self.mpi_ns.numbers().iter().all(|mpi| *mpi == 0) {
+            let wall_ns = self.wall_ns.finish();
+            return (wall_ns.clone(), wall_ns);
         }
-        self.call_paths.clear();
-        self.failed.clear();
-    }
-
-    fn compute_ns(&self) -> Vec<i64> {
-        let times = self.wall_ns.iter().zip(&self.mpi_ns);
-        let compute = times.map(|(&wall, &mpi)| match mpi {
-            UNKNOWN => UNKNOWN,
-            mpi => wall.saturating_sub(mpi).max(0),
-        });
-        compute.collect()
+        let times = self.wall_ns.numbers().iter().zip(self.mpi_ns.numbers());
+        for (&wall, &mpi) in times {
+            self.compute_ns.push(match mpi {
+                UNKNOWN => UNKNOWN,
+                mpi => wall.saturating_sub(mpi).max(0),
+            });
+        }
+        (self.wall_ns.finish(), self.compute_ns.finish())
     }
 }
 
 /// A column in which numbers may be [`UNKNOWN`].
-fn known(numbers: Vec<i64>) -> ArrayRef {
-    let nulls = match numbers.contains(&UNKNOWN) {
-        true => Some(numbers.iter().map(|number| *number != UNKNOWN).collect()),
-        false => None,
-    };
-    Arc::new(Int64Array::new(numbers.into(), nulls))
+fn known(numbers: ScalarBuffer<i64>) -> ArrayRef {
+    let nulls = nulls(numbers.len(), |row| numbers[row] != UNKNOWN);
+    Arc::new(Int64Array::new(numbers, nulls))
+}
+
+/// Which rows have a value; `None` where all have.
+fn nulls(n_rows: usize, is_there: impl Fn(usize) -> bool) -> Option<NullBuffer> {
+    let nulls = NullBuffer::new(BooleanBuffer::collect_bool(n_rows, is_there));
+    (nulls.null_count() > 0).then_some(nulls)
 }
 
 /// Values that not every row has.
 struct Sparse<T: ArrowPrimitiveType> {
-    values: Vec<T::Native>,
+    values: Column<T::Native>,
     is_there: Vec<bool>,
 }
 
-impl<T: ArrowPrimitiveType> Default for Sparse<T> {
-    fn default() -> Self {
+impl<T: ArrowPrimitiveType> Sparse<T> {
+    fn new(memory: &Arc<Memory>) -> Self {
         Self {
-            values: Vec::new(),
+            values: Column::new(memory),
             is_there: Vec::new(),
         }
     }
-}
 
-impl<T: ArrowPrimitiveType> Sparse<T> {
+    fn prepare(&mut self, n_rows: usize, n_beyond: usize) -> io::Result<()> {
+        self.is_there.clear();
+        self.values.prepare(n_rows, n_beyond)
+    }
+
     /// Takes the value of a row; the rows before that have none are absent.
     #[inline]
     fn put(&mut self, row: usize, value: T::Native) {
-        if self.values.len() < row {
+        if self.is_there.len() < row {
             self.fill(row);
         }
         self.values.push(value);
@@ -343,20 +365,20 @@ impl<T: ArrowPrimitiveType> Sparse<T> {
     }
 
     /// So many rows, those without a value absent.
-    fn fill(&mut self, rows: usize) {
-        self.values.resize(rows, T::Native::default());
-        self.is_there.resize(rows, false);
+    fn fill(&mut self, n_rows: usize) {
+        self.values.fill(n_rows, T::Native::default());
+        self.is_there.resize(n_rows, false);
     }
 
-    /// The column of so many rows; none is left.
-    fn finish(&mut self, rows: usize) -> PrimitiveArray<T> {
-        self.fill(rows);
-        let nulls = self.is_there.contains(&false);
-        let nulls = nulls.then(|| self.is_there.iter().copied().collect());
-        let column = PrimitiveArray::new(self.values.clone().into(), nulls);
-        self.values.clear();
-        self.is_there.clear();
-        column
+    /// The column of so many rows.
+    fn finish(&mut self, n_rows: usize) -> PrimitiveArray<T> {
+        if self.is_there.is_empty() {
+            let values = self.values.times(n_rows, T::Native::default());
+            return PrimitiveArray::new(values, Some(NullBuffer::new_null(n_rows)));
+        }
+        self.fill(n_rows);
+        let nulls = nulls(n_rows, |row| self.is_there[row]);
+        PrimitiveArray::new(self.values.finish(), nulls)
     }
 }
 
@@ -368,11 +390,19 @@ enum Values {
 }
 
 impl Values {
-    fn new(shape: Shape) -> Self {
+    fn new(shape: Shape, memory: &Arc<Memory>) -> Self {
         match shape {
-            Shape::Real => Self::Reals(Sparse::default()),
-            Shape::Text => Self::Labels(Sparse::default(), Dictionary::default()),
-            _ => Self::Integers(Sparse::default()),
+            Shape::Real => Self::Reals(Sparse::new(memory)),
+            Shape::Text => Self::Labels(Sparse::new(memory), Dictionary::default()),
+            _ => Self::Integers(Sparse::new(memory)),
+        }
+    }
+
+    fn prepare(&mut self, n_rows: usize, n_beyond: usize) -> io::Result<()> {
+        match self {
+            Self::Integers(values) => values.prepare(n_rows, n_beyond),
+            Self::Reals(values) => values.prepare(n_rows, n_beyond),
+            Self::Labels(keys, _) => keys.prepare(n_rows, n_beyond),
         }
     }
 
@@ -401,7 +431,7 @@ impl Values {
     }
 }
 
-/// The wanted records of a log, a batch at a time.
+/// The wanted records of a piece of a log, a batch at a time.
 pub(crate) struct Batches<'p> {
     plan: &'p Plan,
     log: &'p Log,
@@ -409,25 +439,34 @@ pub(crate) struct Batches<'p> {
     paths: Vec<Option<Path<'p>>>,
     /// Of those columns that hold parameters or counters.
     values: Vec<Option<Values>>,
-    rows: Option<Rows>,
+    rows: Rows,
+    /// Of a column of texts.
+    keys: Column<i32>,
+    /// Records of the piece that were not read yet.
+    n_left: usize,
+    /// Whether the log ends with the piece.
+    is_last: bool,
     cut_is_told: bool,
 }
 
 impl<'p> Batches<'p> {
-    pub(crate) fn new(plan: &'p Plan, log: usize, first_seq: u64) -> Self {
-        let log = &plan.run.logs()[log];
+    pub(crate) fn new(plan: &'p Plan, piece: &Piece) -> Self {
+        let log = &plan.run.logs()[piece.log];
         let sources = plan.sources.iter();
         let values = sources.map(|source| match source {
-            Source::Value(_, shape) => Some(Values::new(*shape)),
+            Source::Value(_, shape) => Some(Values::new(*shape, &plan.memory)),
             _ => None,
         });
         Self {
             plan,
             log,
-            records: log.records_from(first_seq),
+            records: log.records_behind(&piece.place),
             paths: Vec::new(),
             values: values.collect(),
-            rows: None,
+            rows: Rows::new(&plan.memory),
+            keys: Column::new(&plan.memory),
+            n_left: piece.n_records,
+            is_last: piece.is_last,
             cut_is_told: false,
         }
     }
@@ -437,13 +476,18 @@ impl<'p> Batches<'p> {
     /// # Errors
     /// The log lost records since it was opened.
     pub(crate) fn next(&mut self) -> Option<Result<RecordBatch, ArrowError>> {
-        // The same memory for each batch, whose columns are copied out of it: what is freed between columns that are kept is lost.
-        let mut rows = self.rows.take().unwrap_or_else(Rows::new);
-        rows.clear();
-        while rows.len() < BATCH {
+        let n_most = self.n_left.clamp(FEW, BATCH);
+        if let Err(error) = self.prepare(n_most) {
+            return Some(Err(no_memory(error)));
+        }
+        while self.rows.len() < n_most {
+            let Some(n_left) = self.n_left.checked_sub(1) else {
+                break;
+            };
             let Some(record) = self.records.next() else {
                 break;
             };
+            self.n_left = n_left;
             let place = record.call_path as usize;
             if self.paths.get(place).is_none_or(Option::is_none) {
                 self.learn(&record);
@@ -458,22 +502,27 @@ impl<'p> Batches<'p> {
             if !conditions.all(|(about, condition)| condition.is_met(about.cell(&record))) {
                 continue;
             }
-            if !path.values.is_empty() {
-                put(&mut self.values, &record, path, rows.len());
-            }
-            rows.push(&record);
+            put(&mut self.values, &record, path, self.rows.len());
+            self.rows.push(&record);
         }
-        if rows.len() > 0 {
-            let batch = self.batch(&rows);
-            self.rows = Some(rows);
-            return Some(batch);
+        if self.rows.len() > 0 {
+            return Some(self.batch());
         }
-        let is_new = self.log.was_cut() && !std::mem::replace(&mut self.cut_is_told, true);
+        let is_new =
+            self.is_last && self.log.was_cut() && !std::mem::replace(&mut self.cut_is_told, true);
         is_new.then(|| {
             let path = self.log.path().display();
             let cut = format!("cannot read record log \"{path}\" to its end: cut while it was read, expected it to stay");
             Err(ArrowError::ExternalError(cut.into()))
         })
+    }
+
+    /// None of the records is left in memory, which there is for so many.
+    fn prepare(&mut self, n_rows: usize) -> io::Result<()> {
+        let n_beyond = self.n_left.saturating_sub(n_rows);
+        self.rows.prepare(n_rows, n_beyond)?;
+        let mut values = self.values.iter_mut().flatten();
+        values.try_for_each(|values| values.prepare(n_rows, n_beyond))
     }
 
     #[cold]
@@ -488,15 +537,20 @@ impl<'p> Batches<'p> {
             plan.sources.iter().position(is_there)
         };
         let places = plan.columns.places_of(record.method);
-        let mut values: Vec<_> = places.iter().copied().map(column).collect();
-        if values.iter().all(Option::is_none) {
-            values.clear();
+        let (parameters, counters) = places.split_at(record.method.parameters.len());
+        let parameters = parameters.iter().copied().map(column).enumerate();
+        let mut counters: Vec<_> = counters.iter().copied().map(column).collect();
+        if counters.iter().all(Option::is_none) {
+            counters.clear();
         }
         let mut path = Path {
             is_wanted: plan.is_wanted(record.method),
             name: self.log.definitions().call_path_name(record.call_path),
             method: record.method,
-            values,
+            parameters: parameters
+                .filter_map(|(place, column)| Some((place, column?)))
+                .collect(),
+            counters,
             conditions: Vec::new(),
         };
         for (source, condition) in &plan.conditions {
@@ -531,20 +585,31 @@ impl<'p> Batches<'p> {
         path.is_wanted &= is_met;
     }
 
-    fn batch(&mut self, rows: &Rows) -> Result<RecordBatch, ArrowError> {
+    /// The rows as columns.
+    fn batch(&mut self) -> Result<RecordBatch, ArrowError> {
+        let rows = &mut self.rows;
         let n = rows.len();
+        let (wall_ns, compute_ns) = rows.times();
+        let identity = self.log.identity();
         let mut columns: Vec<ArrayRef> = Vec::with_capacity(self.values.len());
         for (place, source) in self.plan.sources.iter().enumerate() {
+            let memory = &self.plan.memory;
+            let rows = &mut self.rows;
             let column: ArrayRef = match (source, &mut self.values[place]) {
                 (_, Some(values)) => values.finish(n)?,
-                (Source::Seq, _) => Arc::new(Int64Array::from(rows.seq.clone())),
-                (Source::Start, _) => Arc::new(Int64Array::from(rows.start_ns.clone())),
-                (Source::Wall, _) => Arc::new(Int64Array::from(rows.wall_ns.clone())),
-                (Source::Mpi, _) => known(rows.mpi_ns.clone()),
-                (Source::Compute, _) => known(rows.compute_ns()),
-                (Source::ParentSeq, _) => known(rows.parent_seq.clone()),
-                (Source::Failed, _) => Arc::new(BooleanArray::from(rows.failed.clone())),
-                (given, _) => self.given(*given, &rows.call_paths)?,
+                (Source::Rank, _) => whole(memory.times(n, i64::from(identity.rank))),
+                (Source::Thread, _) => whole(memory.times(n, i64::from(identity.thread))),
+                (Source::Seq, _) => whole(rows.seq.finish()),
+                (Source::Start, _) => whole(rows.start_ns.finish()),
+                (Source::Wall, _) => whole(wall_ns.clone()),
+                (Source::Mpi, _) => known(rows.mpi_ns.finish()),
+                (Source::Compute, _) => known(compute_ns.clone()),
+                (Source::ParentSeq, _) => known(rows.parent_seq.finish()),
+                (Source::Failed, _) => {
+                    let failed = BooleanBuffer::collect_bool(n, |row| rows.failed[row]);
+                    Arc::new(BooleanArray::new(failed, None))
+                }
+                (text, _) => self.texts(*text)?,
             };
             columns.push(column);
         }
@@ -552,15 +617,9 @@ impl<'p> Batches<'p> {
         RecordBatch::try_new_with_options(Arc::clone(&self.plan.schema), columns, &options)
     }
 
-    /// A column that the log and the call paths tell.
-    fn given(&self, source: Source, call_paths: &[u32]) -> Result<ArrayRef, ArrowError> {
-        let identity = self.log.identity();
-        let same = |number: u32| Arc::new(Int64Array::from_value(number.into(), call_paths.len()));
-        let dictionary = match source {
-            Source::Rank => return Ok(same(identity.rank)),
-            Source::Thread => return Ok(same(identity.thread)),
-            source => self.plan.dictionaries.of_column(source),
-        };
+    /// A column of texts that the call paths tell.
+    fn texts(&mut self, source: Source) -> Result<ArrayRef, ArrowError> {
+        let dictionary = self.plan.dictionaries.of_column(source);
         let number = |path: &Option<Path<'_>>| match path {
             None => Ok(-1),
             Some(path) => {
@@ -572,22 +631,45 @@ impl<'p> Batches<'p> {
         };
         let numbers = self.paths.iter().map(number);
         let numbers: Vec<i32> = numbers.collect::<Result<_, _>>()?;
-        let keys = call_paths.iter().map(|path| numbers[*path as usize]);
-        dictionary.column(keys.collect::<Vec<_>>().into())
+        let mut known = numbers.iter().filter(|number| **number >= 0);
+        let first = known.next().copied().unwrap_or_default();
+        let n = self.rows.len();
+        if known.all(|number| *number == first) {
+            return dictionary.column(Int32Array::new(self.keys.times(n, first), None));
+        }
+        self.keys.prepare(n, self.n_left).map_err(no_memory)?;
+        for path in &self.rows.call_paths {
+            self.keys.push(numbers[*path as usize]);
+        }
+        dictionary.column(Int32Array::new(self.keys.finish(), None))
     }
+}
+
+fn no_memory(error: io::Error) -> ArrowError {
+    ArrowError::IoError("cannot get memory for records".into(), error)
+}
+
+/// A column in which each row has a number.
+fn whole(numbers: ScalarBuffer<i64>) -> ArrayRef {
+    Arc::new(Int64Array::new(numbers, None))
 }
 
 /// Takes the parameters and counters of a record.
 #[inline]
 fn put(columns: &mut [Option<Values>], record: &Record<'_>, path: &Path<'_>, row: usize) {
-    let counted = |value: Option<u64>| value.map(|value| Value::Integer(value.cast_signed()));
-    let values = record.parameters().map(Some);
-    let values = values.chain(record.counters().map(counted));
-    for (column, value) in path.values.iter().zip(values) {
-        if let (Some(column), Some(value)) = (column, value)
-            && let Some(Some(column)) = columns.get_mut(*column)
-        {
+    for (place, column) in &path.parameters {
+        if let (Some(column), Some(value)) = (&mut columns[*column], record.parameter(*place)) {
             column.put(row, value);
+        }
+    }
+    if path.counters.is_empty() {
+        return;
+    }
+    for (column, value) in path.counters.iter().zip(record.counters()) {
+        if let (Some(column), Some(value)) = (column, value)
+            && let Some(column) = &mut columns[*column]
+        {
+            column.put(row, Value::Integer(value.cast_signed()));
         }
     }
 }

@@ -17,6 +17,8 @@ mod arrow_table;
 #[cfg(feature = "parquet")]
 mod batch;
 mod cell;
+#[cfg(feature = "parquet")]
+mod column;
 mod columns;
 #[cfg(feature = "parquet")]
 mod condition;

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Float64Type, Int64Type};
-use arrow_array::{Array, RecordBatch};
+use arrow_array::types::{Float64Type, Int32Type, Int64Type};
+use arrow_array::{Array, ArrayRef, RecordBatch, StringArray};
 use mastermind_export::{
-    ExtrapFormat, TableFormat, write_extrap, write_parquet, write_perfetto, write_table,
+    ExtrapFormat, RecordBatches, Selection, TableFormat, write_extrap, write_parquet,
+    write_perfetto, write_table,
 };
 use mastermind_records::definition::{
     CallPathDefinition, ClockDefinition, CounterDefinition, MethodDefinition, ParameterDefinition,
@@ -47,7 +48,7 @@ fn noise(seed: u64) -> u64 {
 }
 
 /// A log of a rank: `flux.compute(q, axis, ratio)` with counters, called from `driver.go()`, which fails at the end.
-fn write_log(directory: &Path, rank: u32) {
+fn write_log(directory: &Path, rank: u32, n_calls: u64) {
     let preparer = Arc::new(ChunkPreparer::start(None).unwrap());
     let start = Calibration {
         ticks: 0,
@@ -89,7 +90,7 @@ fn write_log(directory: &Path, rank: u32) {
         writer.define(&definition).unwrap();
     }
     let mut now = 0;
-    for call in 0..N_CALLS {
+    for call in 0..n_calls {
         now += 300 + noise(call) % 500;
         let wall = 2_000 + noise(call + 7) % 300;
         let q = [1000, 2000, 4000, 8000][(call / 2 % 4) as usize];
@@ -119,8 +120,8 @@ fn write_log(directory: &Path, rank: u32) {
 }
 
 fn run(directory: &Path) -> Run {
-    write_log(directory, 0);
-    write_log(directory, 3);
+    write_log(directory, 0, N_CALLS);
+    write_log(directory, 3, N_CALLS);
     Run::open(directory).unwrap()
 }
 
@@ -329,6 +330,87 @@ fn one_table_has_the_same_rows_in_each_format() {
             let bytes = path.metadata().unwrap().len() as f64 / run.n_records() as f64;
             assert!(bytes <= 10.0, "{bytes} bytes a record");
         }
+    }
+}
+
+/// The rows of a record as the columns of these names have them.
+fn streamed(run: &Arc<Run>, names: &[&str]) -> Vec<Vec<String>> {
+    let columns = names.iter().map(|name| (*name).into()).collect();
+    let selection = Selection {
+        columns: Some(columns),
+        ..Selection::default()
+    };
+    let batches = RecordBatches::new(Arc::clone(run), "long", "{}", selection).unwrap();
+    // All at once, as in a table: what was made first must not change when more is made.
+    let batches: Vec<_> = batches.map(Result::unwrap).collect();
+    let rows = |batch: &RecordBatch| -> Vec<_> {
+        let texts = batch.columns().iter().map(|column| {
+            let keys = column.as_dictionary_opt::<Int32Type>();
+            keys.map_or_else(
+                || Arc::clone(column),
+                |keys| {
+                    let texts = keys.values().as_string::<i32>();
+                    let texts = keys
+                        .keys()
+                        .iter()
+                        .map(|key| Some(texts.value(key? as usize)));
+                    Arc::new(texts.collect::<StringArray>()) as ArrayRef
+                },
+            )
+        });
+        let named = names.iter().zip(texts);
+        let batch = RecordBatch::try_from_iter_with_nullable(
+            named.map(|(name, column)| (name, column, true)),
+        );
+        let batch = batch.unwrap();
+        (0..batch.num_rows())
+            .map(|row| arrow_cells(&batch, row))
+            .collect()
+    };
+    batches.iter().flat_map(rows).collect()
+}
+
+#[test]
+fn a_log_that_is_decoded_in_pieces_has_the_rows_of_the_whole() {
+    let directory = tempfile::tempdir().unwrap();
+    let n_calls = 300_000;
+    write_log(directory.path(), 0, n_calls);
+    let run = Arc::new(Run::open(directory.path()).unwrap());
+    let rows = streamed(
+        &run,
+        &[
+            "seq",
+            "parent_seq",
+            "method",
+            "start_ns",
+            "wall_ns",
+            "mpi_ns",
+            "compute_ns",
+            "failed",
+            "q",
+            "axis",
+            "ratio",
+            "faults",
+        ],
+    );
+    assert_eq!(rows.len() as u64, n_calls + 1);
+    let text = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
+    for (row, record) in rows.iter().zip(run.logs()[0].records()) {
+        let mut expected = vec![
+            record.seq.to_string(),
+            text(record.parent_seq),
+            record.method.method.clone(),
+        ];
+        expected.extend([record.start_ns, record.wall_ns].map(|ns| ns.to_string()));
+        expected.extend([
+            text(record.mpi_ns),
+            text(record.compute_ns()),
+            record.failed.to_string(),
+        ]);
+        expected.extend(record.parameters().map(|value| value.to_string()));
+        expected.extend(record.counters().take(1).map(text));
+        expected.resize(12, String::new());
+        assert_eq!(row, &expected);
     }
 }
 

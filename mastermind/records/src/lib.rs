@@ -59,7 +59,7 @@ pub use mpi::{
 pub use path_totals::PathTimes;
 pub use preparer::ChunkPreparer;
 pub use profile::{Profile, ProfileSums, Row, SELF_COST};
-pub use records::{Record, RecordValues, Records, Value};
+pub use records::{Record, RecordValues, Records, RecordsPlace, Value};
 pub use run::{MpiRoutine, Run, open_run};
 pub use summary::SUMMARY_FILE;
 pub use totals::UnrecordedCalls;

@@ -33,7 +33,7 @@ use crate::layout::{
 };
 use crate::path_totals::{PathTimes, PathTotals};
 use crate::preparer::RetiredSums;
-use crate::records::{Record, Records};
+use crate::records::{Record, Records, RecordsPlace};
 use crate::scan::{Gap, RawRecords, Scanned, scan};
 use crate::source::{LogFile, read_words};
 use crate::totals::{SCRATCH_AT, TOTALS_AT, TOTALS_WORDS, UnrecordedCalls, add_calls, unrecorded};
@@ -551,6 +551,11 @@ impl Log {
     /// The records, with sequence numbers from `first_seq` on.
     pub fn records_from(&self, first_seq: u64) -> Records<'_> {
         Records::new(self, first_seq)
+    }
+
+    /// The records from a place on, which [`Records::place`] told.
+    pub fn records_behind(&self, place: &RecordsPlace) -> Records<'_> {
+        Records::resume(self, place)
     }
 
     /// As many sequence numbers as the records can take: calls that never ended have one as well (at most one a call
