@@ -156,6 +156,36 @@ fn patches_with_ghost_cells_are_told_exactly() {
     assert!((q / (1e6 / 192.0) - 1.0).abs() < 0.01, "{q}");
 }
 
+/// Work in a volume beside work along its sides: a power through both falls 9 % short of twice the largest size.
+#[test]
+fn times_that_grow_with_two_powers_are_told_exactly() {
+    let timed = |of: fn(f64) -> f64| {
+        move |nx: f64| SizedRun {
+            settings: settings(nx, nx / 3.0, 1.0),
+            workload: Workload {
+                metric: Metric::Wall,
+                calls: vec![call("mesh", Coordinate::new(), 8, of(nx))],
+            },
+            processors: None,
+        }
+    };
+    let told = |of: fn(f64) -> f64| {
+        let runs = [48.0, 72.0, 96.0].map(timed(of));
+        let scaled = scale_workload(&runs, &settings(192.0, 64.0, 1.0)).unwrap();
+        let calls = scaled.workload.calls.iter();
+        calls.map(|call| call.measured_s).sum::<f64>() / of(192.0)
+    };
+    let volume_and_sides = |nx: f64| 1e-6 * nx.powi(3) + 3e-5 * nx.powi(2);
+    let volume_and_start = |nx: f64| 1e-6 * nx.powi(3) + 0.1;
+    for of in [volume_and_sides, volume_and_start] {
+        assert!((told(of) - 1.0).abs() < 1e-6, "{}", told(of));
+    }
+    // What is a power stays one, and so does what falls.
+    for of in [|nx: f64| nx.powf(2.5), |nx: f64| 1.0 / nx] {
+        assert!((told(of) - 1.0).abs() < 1e-6, "{}", told(of));
+    }
+}
+
 #[test]
 fn what_the_runs_do_not_tell_is_an_error() {
     let sizes = [48.0, 96.0, 144.0];
