@@ -349,3 +349,23 @@ fn a_logarithm_that_begins_late_is_found_beside_a_size() {
     let found = predict(model, &at).unwrap().value_s;
     assert!(close(found, time_s(512.0, 5000.0), 0.03), "{found}");
 }
+
+/// Four sizes called once, of which each takes 3 % more than the one before: a logarithm or a small power, not a constant with noise of
+/// 3 %, as it was while a small growth was taken to be less likely than a large one.
+#[test]
+fn a_small_growth_that_is_followed_closely_is_no_noise() {
+    let mut set = SampleSet::new(Metric::Wall);
+    let parameters = [Parameter::real("p", "")];
+    let method = set.declare("c.Solver::solver.solve", &parameters).unwrap();
+    let time_s = |p: f64| 8.8 + 0.3 * p.log2();
+    for (p, noise) in [(16.0, 1.002), (32.0, 0.999), (64.0, 1.001), (128.0, 0.999)] {
+        set.push(method, &[p], noise * time_s(p)).unwrap();
+    }
+    let model = &fit(&set.finish().remove(0)).unwrap()[0];
+    let found = predict(model, &Coordinate::new().with("p", 512.0)).unwrap();
+    assert!(
+        close(found.value_s, time_s(512.0), 0.02),
+        "{}",
+        found.value_s
+    );
+}

@@ -3,6 +3,8 @@
 //! In: fitted times at the points. Out: a deviance, −2 ln of the likelihood with the standard deviation profiled out, to
 //! which each coefficient adds its price; what the form itself cost to choose is added by `select`.
 
+use std::f64::consts::PI;
+
 use crate::samples::points::Points;
 
 /// Relative distance that counts as rounding.
@@ -14,6 +16,10 @@ const UNEXPLAINED: f64 = 4.0;
 
 /// Points of one call each below which a criterion that knows of few points is taken.
 pub(crate) const FEW: usize = 6;
+
+/// What is expected of how much a term changes the time over the range, before it is measured: any share from 1 % to ten times, each
+/// order of magnitude as likely as another.
+const GROWTH: f64 = 1000.0;
 
 /// Units of deviance by which a form that the spread of the calls explains may be behind the likeliest, and is as good a candidate to be
 /// the right one.
@@ -33,21 +39,29 @@ pub(crate) fn are_explained<'d>(
     least.is_finite() && credible.any(|(_, distance, n)| distance.is_explained(n, counts))
 }
 
-/// How many points and calls there are.
+/// How many points and calls there are, and how far apart.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Counts {
     /// Distinct coordinates.
     pub n_points: usize,
     /// Calls at all of them.
     pub n_records: f64,
+    /// `Σ nᵢ (ȳᵢ / ȳ − 1)²`, `ȳ` being the mean of all.
+    pub spread: f64,
 }
 
 impl Counts {
     /// Of the points of a mode.
     pub fn of(points: &Points) -> Self {
+        let (n_records, pairs) = (points.n_records(), || {
+            points.mean_s.iter().zip(&points.count)
+        });
+        let mean_s = pairs().map(|(y, n)| n * y).sum::<f64>() / n_records;
+        let off = |(y, n): (&f64, &f64)| n * (y / mean_s - 1.0).powi(2);
         Self {
             n_points: points.len(),
-            n_records: points.n_records(),
+            n_records,
+            spread: pairs().map(off).sum(),
         }
     }
 
@@ -126,30 +140,51 @@ impl Distance {
         finite(n_records * variance.ln() + 2.0 * self.log_ratio + n as f64 * n_records.ln())
     }
 
-    /// The same with each mean as an observation and Akaike's corrected price, which knows that there are few.
-    ///
-    /// With [`FEW`] points of one call the standard deviation is integrated out instead, since the
-    /// correction is infinite there.
+    /// The same with each mean as an observation and Akaike's corrected price, which knows that there are few; below [`FEW`] points,
+    /// where the correction is infinite, the marginal likelihood.
     ///
     /// # Source
-    /// C.M. Hurvich, C.-L. Tsai, Biometrika 76 (1989) 297; the marginal likelihood under a scale prior:
-    /// H. Jeffreys, *Theory of Probability* (1961), chapter V (recalled, not looked up).
+    /// C.M. Hurvich, C.-L. Tsai, Biometrika 76 (1989) 297 (recalled, not looked up).
     pub fn by_means(&self, n: usize, counts: Counts) -> f64 {
         let (m, k) = (counts.n_points as f64, n as f64 + 1.0);
         let variance = self.lack / counts.n_records + ROUNDING * ROUNDING;
         let log_ratio = 2.0 * self.log_ratio / counts.n_records;
         if counts.n_points < FEW {
-            let spare = m - n as f64;
-            if spare < 1.0 {
-                return f64::INFINITY;
-            }
-            return finite(spare * (variance.ln() + log_ratio) + n as f64 * m.ln());
+            return self.marginal(n, counts);
         }
         if m < k + 2.0 {
             return f64::INFINITY;
         }
         let akaike = 2.0 * k + 2.0 * k * (k + 1.0) / (m - k - 1.0);
         finite(m * (variance.ln() + log_ratio) + akaike)
+    }
+
+    /// −2 ln of the marginal likelihood of fewer than [`FEW`] means: standard deviation and coefficients integrated out.
+    ///
+    /// Nothing is known of the standard deviation and the level but that they are scales, and of what each term changes only that it is within
+    /// [`GROWTH`]: by Laplace's method such a term of size `a` costs `2 ln ln G + ln(a² / 2πσ²)`, all `a²` together being what the fit
+    /// explains of the spread. So the unit of nothing counts, and a growth of 2 % that is followed within 0.2 % is as good as one of
+    /// 200 % within 20 %.
+    ///
+    /// # Source
+    /// H. Jeffreys, *Theory of Probability* (1961), chapter V, for scales (recalled, not looked up); the rest is our derivation.
+    fn marginal(&self, n: usize, counts: Counts) -> f64 {
+        let (m, n_terms) = (counts.n_points as f64, n as f64 - 1.0);
+        let spare = counts.n_points.saturating_sub(n);
+        // −2 ln Γ(spare / 2).
+        let gamma = match spare {
+            0 => return f64::INFINITY,
+            1 => -PI.ln(),
+            3 => 4_f64.ln() - PI.ln(),
+            _ => 0.0,
+        };
+        let spare = spare as f64;
+        let of_means = m / counts.n_records;
+        let rest = of_means * self.lack + ROUNDING * ROUNDING;
+        let explained = (of_means * (counts.spread - self.lack)).max(rest / spare);
+        let growth = 2.0 * GROWTH.ln().ln() + (explained / n_terms.max(1.0)).ln();
+        let log_ratio = 2.0 * self.log_ratio / counts.n_records;
+        finite(spare * ((PI * rest).ln() + log_ratio) + gamma + m.ln() + n_terms * growth)
     }
 }
 
@@ -171,6 +206,7 @@ mod tests {
         let counts = Counts {
             n_points: 4,
             n_records: 20.0,
+            spread: 1.0,
         };
         let of = |lack: f64| Distance {
             lack,
@@ -187,5 +223,67 @@ mod tests {
             "not credible"
         );
         assert!(!explained(&[(f64::INFINITY, &near, 3)]), "no form at all");
+    }
+
+    /// By how much a fit with one coefficient more is behind a constant; `shares` are what both leave of times that are 1 in the middle.
+    fn behind_constant(shares: [f64; 2]) -> f64 {
+        let counts = Counts {
+            n_points: 4,
+            n_records: 4.0,
+            spread: shares[0],
+        };
+        let [constant, term] = shares.map(|lack| Distance {
+            lack,
+            within: 0.0,
+            log_ratio: 0.0,
+        });
+        term.by_means(2, counts) - constant.by_means(1, counts)
+    }
+
+    /// That a growth is small says nothing against it, where it is followed that much closer.
+    #[test]
+    fn small_and_large_growths_are_weighed_alike() {
+        let large = behind_constant([0.5, 0.005]);
+        let small = behind_constant([5e-5, 5e-7]);
+        assert!((large - small).abs() < 1e-9, "{large} {small}");
+        assert!(
+            large < behind_constant([0.5, 0.05]),
+            "the closer, the likelier"
+        );
+        // What explains half of four points is no more likely than the constant.
+        assert!(behind_constant([0.5, 0.25]) > 0.0);
+    }
+
+    /// The integral over the size of the term and the standard deviation, by sums: four points, of which a term of unit length explains a part.
+    #[test]
+    fn the_marginal_likelihood_is_the_integral() {
+        let (rest, size) = (0.002, 1.0_f64);
+        let counts = Counts {
+            n_points: 4,
+            n_records: 4.0,
+            spread: rest + size * size,
+        };
+        let distance = Distance {
+            lack: rest,
+            within: 0.0,
+            log_ratio: 0.0,
+        };
+        let (step, n) = (0.01, 1200);
+        let mut sum = 0.0;
+        for ln_sigma in (-n..n).map(|k| step * f64::from(k)) {
+            let variance = (2.0 * ln_sigma).exp();
+            let near = (2.0 * PI * variance).powf(-2.0) * (2.0 * PI * variance / 4.0).sqrt();
+            for ln_a in (-300..300).map(|k| step * f64::from(k)) {
+                let off = rest + (ln_a.exp() - size).powi(2);
+                sum += near * (-0.5 * off / variance).exp() / GROWTH.ln() * step * step;
+            }
+        }
+        // What is the same for all forms, the 2 of the integral over the deviation, is left out.
+        let found = distance.by_means(2, counts) + 2.0 * 2_f64.ln();
+        assert!(
+            (found + 2.0 * sum.ln()).abs() < 0.05,
+            "{found} {}",
+            -2.0 * sum.ln()
+        );
     }
 }
