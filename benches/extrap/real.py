@@ -12,7 +12,7 @@ standard errors it misses that: over call paths drawn again, and times left out 
 configurations lie from Extra-P's own model (`following.py`), since who follows the points within 3 % is nearer to another one than that by luck.
 Points left out of one call path are off alike, as they have the parameter's value in common. `undecided` is within two such errors;
 `beyond the limit` where the median of all forms that follow the points as well as Extra-P's misses it too (`limit`), and ours is within two
-errors of that; else `missed`. The whole is missed where the geometric mean of the ratios is not below 1, or fewer than 80 % of
+errors of that and not below it, since what ours betters is no limit; else `missed`. The whole is missed where the geometric mean of the ratios is not below 1, or fewer than 80 % of
 the values left out are in our intervals. Anything missed makes the exit code 1. Measurements that several files have count once. Of sets
 whose difference is luck, as many are ahead as behind, so the last line says how many Extra-P misses by the same judgement.
 """
@@ -143,7 +143,7 @@ class Set:
         best = self.limit()
         if by <= WITHIN:
             return "undecided", by, self.error(best)
-        is_limit = self.beyond(best, self.rival) > 0 and self.beyond(self.ours, best) <= WITHIN
+        is_limit = self.beyond(best, self.rival) > 0 and self.error(best) <= self.error(self.ours) and self.beyond(self.ours, best) <= WITHIN
         return ("beyond the limit" if is_limit else "missed"), by, self.error(best)
 
 
