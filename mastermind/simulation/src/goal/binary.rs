@@ -10,7 +10,7 @@
 //! ```
 
 use super::read::{GoalError, MOST_RANKS};
-use super::schedule::{ANY, Dependent, Kind, MAX_OPS, Op, Part, Schedule, Wait};
+use super::schedule::{ANY, Dependent, Kind, MAX_OPS, Op, Part, Schedule};
 
 /// What a file begins with, and what one does that LogGOPSim has used up with `--save-mem`.
 const MARK: u64 = 4223;
@@ -89,7 +89,7 @@ pub(super) fn read(file: &[u8]) -> Result<Schedule, GoalError> {
             read_part(&bytes, begin, ranks, &mut schedule).map_err(|error| error.in_rank(rank))?;
     }
     let ended = schedule.end();
-    ended.ok_or_else(|| wrong("2^32 waits".into(), "fewer"))
+    ended.ok_or_else(|| wrong("2^31 waits".into(), "fewer"))
 }
 
 /// Reads the part of a rank; where it ends.
@@ -117,7 +117,7 @@ fn read_part(
         ..Part::default()
     };
     let mut n_waits = vec![0_u32; ops as usize];
-    let mut waits = Vec::new();
+    let mut so_far = 0;
     for op in 0..ops {
         let at = first + op as usize * OPERATION;
         let it = operation(bytes, at, ranks)?;
@@ -126,21 +126,22 @@ fn read_part(
         schedule.ops.push(&it, false);
         for (at, begin) in [(at + 23, false), (at + 31, true)] {
             let (n, from) = (bytes.u32(at)?, bytes.u32(at + 4)?);
-            let so_far = waits.len();
             if n > 0 && from as usize != so_far {
                 let found = format!("what waits for operation {op} at place {from}");
                 return Err(wrong(found, "it behind what waits for those before"));
             }
-            for i in 0..n as usize {
-                let waiting = bytes.u32(appendix + (so_far + i) * 4)?;
+            for _ in 0..n {
+                let waiting = bytes.u32(appendix + so_far * 4)?;
                 let known = n_waits.get_mut(waiting as usize);
                 let Some(known) = known.filter(|_| waiting != op) else {
                     let found = format!("operation {waiting} that waits for operation {op}");
                     return Err(wrong(found, "another operation of the rank"));
                 };
                 *known += 1;
+                so_far += 1;
                 let by = Dependent::new(waiting, begin);
-                waits.push(Wait { on: op, by });
+                let room = schedule.ops.room();
+                schedule.dependents.add(&mut part, op, by, room);
             }
         }
     }
@@ -152,9 +153,9 @@ fn read_part(
         }
         (0..n).for_each(|_| schedule.ops.wait(part.first_op + op));
     }
-    schedule.dependents.add_rank(&mut part, &waits);
+    schedule.dependents.end_rank(&part, false);
     schedule.parts.push(part);
-    Ok(appendix + 4 * waits.len())
+    Ok(appendix + 4 * so_far)
 }
 
 fn operation(bytes: &Bytes<'_>, at: usize, ranks: u32) -> Result<Op, GoalError> {

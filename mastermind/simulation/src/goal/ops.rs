@@ -86,6 +86,11 @@ impl Ops {
         self.packed.len()
     }
 
+    /// How many there is room for.
+    pub(crate) fn room(&self) -> usize {
+        self.packed.capacity()
+    }
+
     /// Makes room for so many more, if there is so much: a file may claim any length.
     pub(crate) fn make_room(&mut self, more: usize) {
         if self.packed.try_reserve_exact(more).is_ok() {

@@ -32,11 +32,11 @@ mod plain;
 
 use std::io::Read;
 
-use memchr::memchr;
+use memchr::{memchr, memchr_iter};
 
 use crate::goal::binary;
 use crate::goal::labels::Labels;
-use crate::goal::schedule::{ANY, Dependent, Kind, MAX_OPS, Op, Part, Schedule, Wait};
+use crate::goal::schedule::{ANY, Dependent, Kind, MAX_OPS, Op, Part, Schedule};
 
 /// Bytes that are read at a time: the nearer caches hold them.
 const PIECE: usize = 1 << 18;
@@ -153,13 +153,10 @@ fn read_text(source: &mut dyn Read, bytes: u64, order: WaitOrder) -> Result<Sche
         let n = source.read(&mut buffer[kept..])?;
         let end = kept + n;
         if n == 0 {
-            reader.may_comment = true;
             reader.line(&buffer[..kept])?;
             return reader.finish();
         }
         let mut from = 0;
-        // Most pieces have no comment.
-        reader.may_comment = memchr(b'/', &buffer[..end]).is_some();
         loop {
             if order == WaitOrder::Operations
                 && let Some(length) = reader.plain_lines(&buffer[from..end])
@@ -197,13 +194,9 @@ struct Reader {
     /// The rank whose `{` is still to come.
     opening: Option<usize>,
     part: Part,
-    /// What its operations wait for beside the one before.
-    waits: Vec<Wait>,
     /// Ranks that were there.
     seen: Vec<bool>,
     in_comment: bool,
-    /// Whether a comment may begin in the present piece.
-    may_comment: bool,
     /// Room was made for the operations to come.
     has_room: bool,
 }
@@ -302,7 +295,8 @@ impl Reader {
     fn line(&mut self, line: &[u8]) -> Result<(), GoalError> {
         self.number += 1;
         let mut cursor = Cursor { rest: line };
-        if self.in_comment || (self.may_comment && line.windows(2).any(|pair| pair == b"/*")) {
+        let has_comment = || memchr_iter(b'/', line).any(|at| line.get(at + 1) == Some(&b'*'));
+        if self.in_comment || has_comment() {
             let plain = self.without_comments(line);
             return self.statement(&mut Cursor { rest: &plain });
         }
@@ -406,12 +400,8 @@ impl Reader {
     fn close(&mut self, rank: usize) {
         let part = &mut self.part;
         part.ops = (self.schedule.ops.len() - part.first_op) as u32;
-        match self.order {
-            WaitOrder::Operations => self.waits.sort_unstable(),
-            WaitOrder::Lines => self.waits.sort_by_key(|wait| wait.on),
-        }
-        self.schedule.dependents.add_rank(part, &self.waits);
-        self.waits.clear();
+        let is_sorted = self.order == WaitOrder::Operations;
+        self.schedule.dependents.end_rank(part, is_sorted);
         self.schedule.parts[rank] = *part;
         self.rank = None;
     }
@@ -468,9 +458,12 @@ impl Reader {
         if op == on + 1 && !begin && self.order == WaitOrder::Operations {
             self.schedule.ops.wait_for_previous(waiting);
         } else {
-            self.schedule.ops.wait(waiting);
+            let Schedule {
+                ops, dependents, ..
+            } = &mut self.schedule;
+            ops.wait(waiting);
             let by = Dependent::new(op, begin);
-            self.waits.push(Wait { on, by });
+            dependents.add(&mut self.part, on, by, ops.room());
         }
         Ok(())
     }
@@ -570,7 +563,7 @@ impl Reader {
         if self.in_comment {
             return Err(self.wrong("the end of the text in a comment", "*/"));
         }
-        let wrong = self.wrong("2^32 lines with requires or irequires", "fewer");
+        let wrong = self.wrong("2^31 lines with requires or irequires", "fewer");
         self.schedule.end().ok_or(wrong)
     }
 }

@@ -11,13 +11,15 @@ use crate::engine::schedules::shared_links::TURNS;
 use crate::engine::schedules::{CALLED, DATA, EAGER, LARGE, OP, Run, WHAT};
 use crate::events::NEVER;
 use crate::events::heap::PairingHeaps;
+use crate::events::huge_pages::vec_of;
 use crate::events::messages::NIL;
+use crate::events::prefetch::prefetch;
 use crate::events::queue::Event;
 use crate::goal::schedule::Kind;
 
 /// The resource that an event waits for beside the processor of its rank: the line that it waits in.
 #[derive(Debug, Clone, Copy)]
-enum WaitsFor {
+pub(super) enum WaitsFor {
     Processor,
     Sending,
     Receiving,
@@ -25,45 +27,46 @@ enum WaitsFor {
 
 impl WaitsFor {
     const ALL: [Self; 3] = [Self::Processor, Self::Sending, Self::Receiving];
+
+    #[inline]
+    pub(super) fn of_operation(kind: Kind) -> Self {
+        match kind {
+            Kind::Send => Self::Sending,
+            Kind::Calc | Kind::Receive => Self::Processor,
+        }
+    }
 }
 
 /// Nobody is called.
 const NOBODY: (u64, u64) = (NEVER, NEVER);
 
-/// The lines of a rank: a cache line.
+/// The lines of a rank: two in a cache line.
 #[derive(Debug, Clone, Copy)]
-#[repr(align(64))]
-pub(super) struct Lines {
+#[repr(align(32))]
+struct Lines {
     /// When the event is due that is called, and its order.
     called: (u64, u64),
     /// Heaps, by order.
     heads: [u32; 3],
 }
 
-/// An event that waits; of its order alone the lines know whose turn it is.
+/// An event that waits, of the rank that has the line: two in a cache line.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
 pub(super) struct Node {
-    event: Event,
+    order: u64,
+    op: u32,
+    peer: u32,
+    other: u32,
     links: [u32; 2],
 }
 
-/// The lines of all ranks that have some.
+/// The lines of all ranks.
 #[derive(Debug)]
 pub(super) struct DeferredEvents {
-    /// The first is of no rank.
     lines: Vec<Lines>,
     nodes: Vec<Node>,
     free: Vec<u32>,
-}
-
-impl Default for DeferredEvents {
-    fn default() -> Self {
-        Self {
-            lines: vec![Self::EMPTY],
-            nodes: Vec::new(),
-            free: Vec::new(),
-        }
-    }
 }
 
 impl PairingHeaps<()> for DeferredEvents {
@@ -74,41 +77,46 @@ impl PairingHeaps<()> for DeferredEvents {
 
     #[inline]
     fn is_before(&self, a: u32, b: u32, (): ()) -> bool {
-        let order = |index: u32| self.nodes[index as usize].event.order;
+        let order = |index: u32| self.nodes[index as usize].order;
         order(a) < order(b)
     }
 }
 
 impl DeferredEvents {
-    const EMPTY: Lines = Lines {
-        called: NOBODY,
-        heads: [NIL; 3],
-    };
-
-    /// The lines of a rank, by its row.
-    #[inline]
-    pub(super) fn row(&self, row: usize) -> &Lines {
-        &self.lines[row]
+    pub(super) fn new(ranks: usize) -> Self {
+        let empty = Lines {
+            called: NOBODY,
+            heads: [NIL; 3],
+        };
+        Self {
+            lines: vec_of(empty, ranks),
+            nodes: Vec::new(),
+            free: Vec::new(),
+        }
     }
 
-    /// The first event of each line.
+    /// Fetches the lines of a rank.
     #[inline]
-    pub(super) fn firsts(&self, row: usize) -> [Option<&Node>; 3] {
-        let heads = self.lines[row].heads;
-        heads.map(|head| self.nodes.get(head as usize))
+    pub(super) fn prefetch(&self, rank: u32) {
+        prefetch(&self.lines[rank as usize]);
     }
 
-    /// Makes lines for a rank: its row.
-    #[cold]
-    fn add_row(&mut self) -> usize {
-        self.lines.push(Self::EMPTY);
-        self.lines.len() - 1
+    /// Fetches the first event of each line of a rank.
+    #[inline]
+    pub(super) fn prefetch_firsts(&self, rank: u32) {
+        let heads = self.lines[rank as usize].heads;
+        let firsts = heads.map(|head| self.nodes.get(head as usize));
+        firsts.into_iter().flatten().for_each(prefetch);
     }
 
     /// Puts an event into a line; whether it is the first of it.
-    fn put(&mut self, row: usize, waits_for: WaitsFor, event: Event) -> bool {
+    #[inline]
+    fn put(&mut self, waits_for: WaitsFor, event: &Event) -> bool {
         let node = Node {
-            event,
+            order: event.order,
+            op: event.op,
+            peer: event.peer,
+            other: event.other,
             links: [NIL; 2],
         };
         let index = match self.free.pop() {
@@ -121,18 +129,49 @@ impl DeferredEvents {
                 self.nodes.len() as u32 - 1
             }
         };
-        let head = self.lines[row].heads[waits_for as usize];
+        let rank = event.rank as usize;
+        let head = self.lines[rank].heads[waits_for as usize];
         let head = self.push(head, index, ());
-        self.lines[row].heads[waits_for as usize] = head;
+        self.lines[rank].heads[waits_for as usize] = head;
         head == index
     }
 
-    /// Takes the first event out of a line.
-    fn take(&mut self, row: usize, waits_for: WaitsFor) -> Event {
-        let head = self.lines[row].heads[waits_for as usize];
-        self.lines[row].heads[waits_for as usize] = self.pop(head, ());
+    /// Takes the first event out of a line of a rank, at `at`.
+    #[inline]
+    fn take(&mut self, waits_for: WaitsFor, rank: u32, at: u64) -> Event {
+        let head = self.lines[rank as usize].heads[waits_for as usize];
+        self.lines[rank as usize].heads[waits_for as usize] = self.pop(head, ());
         self.free.push(head);
-        self.nodes[head as usize].event
+        self.event(head, rank, at)
+    }
+
+    /// The first event of a line of a rank that has some, due at `at`.
+    #[inline]
+    fn first(&self, waits_for: WaitsFor, rank: u32, at: u64) -> Event {
+        self.event(
+            self.lines[rank as usize].heads[waits_for as usize],
+            rank,
+            at,
+        )
+    }
+
+    #[inline]
+    fn event(&self, node: u32, rank: u32, at: u64) -> Event {
+        let Node {
+            order,
+            op,
+            peer,
+            other,
+            ..
+        } = self.nodes[node as usize];
+        Event {
+            at,
+            order,
+            rank,
+            op,
+            peer,
+            other,
+        }
     }
 
     /// Bytes of memory.
@@ -148,7 +187,12 @@ impl Run<'_, '_> {
     #[inline]
     pub(super) fn defer(&mut self, event: Event) {
         if self.ranks[event.rank as usize].is_single() {
-            self.wait_in_line(event);
+            let waits_for = match event.order & WHAT {
+                EAGER | LARGE | DATA => WaitsFor::Receiving,
+                OP => WaitsFor::of_operation(self.op(event.rank, event.op).kind),
+                _ => WaitsFor::Processor,
+            };
+            self.wait_in_line(waits_for, event);
         } else {
             self.queue.push(event);
         }
@@ -156,26 +200,16 @@ impl Run<'_, '_> {
 
     /// Has an event wait that is not due before its rank is free, at `event.at`.
     #[inline]
-    fn wait_in_line(&mut self, event: Event) {
-        let waits_for = match event.order & WHAT {
-            EAGER | LARGE | DATA => WaitsFor::Receiving,
-            OP if self.op(event.rank, event.op).kind == Kind::Send => WaitsFor::Sending,
-            _ => WaitsFor::Processor,
-        };
-        let form = &mut self.ranks[event.rank as usize].form;
-        if form.row() == 0 {
-            form.set_row(self.deferred.add_row());
-        }
-        let row = form.row();
-        if self.deferred.put(row, waits_for, event) {
-            self.call(row, event);
+    pub(super) fn wait_in_line(&mut self, waits_for: WaitsFor, event: Event) {
+        if self.deferred.put(waits_for, &event) {
+            self.call(event);
         }
     }
 
     /// Has an event called for at `event.at`, unless another one is before.
     #[inline]
-    fn call(&mut self, row: usize, event: Event) {
-        let called = &mut self.deferred.lines[row].called;
+    fn call(&mut self, event: Event) {
+        let called = &mut self.deferred.lines[event.rank as usize].called;
         if (event.at, event.order) < *called {
             *called = (event.at, event.order);
             let order = event.order | CALLED;
@@ -183,23 +217,27 @@ impl Run<'_, '_> {
         }
     }
 
-    /// The event of a rank that waits and can be taken first, from `now` on: its line, and itself with when that is.
+    /// The event of a rank that waits and can be taken first, from `now` on: when, its order and its line.
     #[inline]
-    fn first_in_line(&self, rank: u32, now: u64) -> Option<(WaitsFor, Event)> {
+    fn first_in_line(&self, rank: u32, now: u64) -> Option<(u64, u64, WaitsFor)> {
         let state = &self.ranks[rank as usize];
-        let firsts = self.deferred.firsts(state.form.row());
-        let of_line = |waits_for: WaitsFor| {
-            let first = firsts[waits_for as usize]?;
-            let free = match waits_for {
-                WaitsFor::Processor => 0,
-                WaitsFor::Sending => state.nic.sending,
-                WaitsFor::Receiving => state.nic.receiving,
-            };
-            let at = free.max(state.processor).max(now);
-            Some((waits_for, Event { at, ..first.event }))
-        };
-        let firsts = WaitsFor::ALL.into_iter().filter_map(of_line);
-        firsts.min_by_key(|(_, event)| (event.at, event.order))
+        let heads = self.deferred.lines[rank as usize].heads;
+        let now = now.max(state.processor);
+        let free = [
+            now,
+            now.max(state.nic.sending),
+            now.max(state.nic.receiving),
+        ];
+        let mut first = None;
+        for waits_for in WaitsFor::ALL {
+            if let Some(node) = self.deferred.nodes.get(heads[waits_for as usize] as usize) {
+                let at = free[waits_for as usize];
+                if first.is_none_or(|(least, order, _)| (at, node.order) < (least, order)) {
+                    first = Some((at, node.order, waits_for));
+                }
+            }
+        }
+        first
     }
 
     /// The event that was called for is due: takes the one that comes first by now, if the rank is free.
@@ -208,24 +246,26 @@ impl Run<'_, '_> {
         if called.order == TURNS {
             return self.pass_shared_links(at);
         }
-        let row = self.ranks[rank as usize].form.row();
+        let calls = |run: &mut Self, event| run.deferred.lines[rank as usize].called = event;
         // Or one that is before it was called for.
-        let is_next = self.deferred.row(row).called == (at, called.order & !CALLED);
-        let first = self.first_in_line(rank, at).filter(|_| is_next);
+        if self.deferred.lines[rank as usize].called != (at, called.order & !CALLED) {
+            self.events -= 1;
+            return;
+        }
+        let mut first = self.first_in_line(rank, at);
         match first {
-            Some((waits_for, first)) if first.at == at => {
+            Some((free, _, waits_for)) if free == at => {
                 // None is called for while it is dealt with.
-                self.deferred.lines[row].called = (0, 0);
-                self.deferred.take(row, waits_for);
-                self.take(first);
+                calls(self, (0, 0));
+                let event = self.deferred.take(waits_for, rank, at);
+                self.take(event);
+                first = self.first_in_line(rank, at);
             }
             _ => self.events -= 1,
         }
-        if is_next {
-            self.deferred.lines[row].called = NOBODY;
-            if let Some((_, first)) = self.first_in_line(rank, at) {
-                self.call(row, first);
-            }
+        calls(self, NOBODY);
+        if let Some((at, _, waits_for)) = first {
+            self.call(self.deferred.first(waits_for, rank, at));
         }
     }
 }

@@ -160,8 +160,8 @@ impl<'s, 't> Run<'s, 't> {
         let (cpus, nics) = (most(|part| part.cpus), most(|part| part.nics));
         let mut waits = vec![0; schedule.operations()];
         for part in &schedule.parts {
-            for op in 0..part.ops as usize {
-                for dependent in schedule.dependents.of(part.first_op + op) {
+            for op in 0..part.ops {
+                for dependent in schedule.dependents.all_of(part.first_op, op) {
                     waits[part.first_op + dependent.op() as usize] += 1;
                 }
             }
@@ -396,7 +396,7 @@ impl<'s, 't> Run<'s, 't> {
     fn release(&mut self, rank: u32, op: u32, begin: bool) {
         let first = self.schedule.parts[rank as usize].first_op;
         let schedule: &'s Schedule = self.schedule;
-        for dependent in schedule.dependents.of(first + op as usize) {
+        for dependent in schedule.dependents.all_of(first, op) {
             if dependent.begin() != begin {
                 continue;
             }

@@ -52,16 +52,30 @@ pub(super) struct UnexpectedMessage {
     pub(super) is_request: bool,
 }
 
+/// Two in a cache line.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
 pub(super) struct Entry {
     peer: u32,
     tag: u32,
     op: u32,
     next: u32,
     previous: u32,
-    is_request: bool,
-    /// Those that were appended before have lower ones.
+    /// Whether it is a request to send, in the lowest bit; above it those that were appended before have lower numbers.
     number: u64,
+}
+
+impl Entry {
+    /// The operation: of the receive, or of the sender of a message.
+    #[inline]
+    pub(super) fn op(&self) -> u32 {
+        self.op
+    }
+
+    #[inline]
+    fn is_request(&self) -> bool {
+        self.number & 1 == 1
+    }
 }
 
 /// The entries of a long list by sender and tag, each in their order.
@@ -82,8 +96,9 @@ type ListName = (u32, bool);
 
 impl Pool {
     fn append(&mut self, name: ListName, list: &mut [u32; 2], mut entry: Entry) {
-        (entry.number, entry.previous) = (self.n_appended, list[1]);
-        self.n_appended += 1;
+        entry.number |= self.n_appended;
+        entry.previous = list[1];
+        self.n_appended += 2;
         if list[0] == NIL {
             entry.previous = NIL;
         }
@@ -186,8 +201,7 @@ impl Pool {
             op,
             next: NIL,
             previous: NIL,
-            is_request,
-            number: 0,
+            number: is_request.into(),
         }
     }
 
@@ -255,7 +269,7 @@ impl Pool {
         Some(UnexpectedMessage {
             peer: entry.peer,
             op: entry.op,
-            is_request: entry.is_request,
+            is_request: entry.is_request(),
         })
     }
 

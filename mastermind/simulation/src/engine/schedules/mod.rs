@@ -1,7 +1,7 @@
 //! The engine for schedules: single events in order of time, from one calendar.
 //!
 //! A [`Schedule`] and a [`Machine`] go in, when each rank has ended comes out ([`ScheduleOutcome`]);
-//! [`simulate_schedule`] is where to start. An operation starts when what it requires has ended (`release`) and its
+//! [`simulate_schedule`] is where to start. An operation starts when what it requires has ended (`ready`) and its
 //! processor and interface are free (`start`); until then it is deferred (`deferred`). A message that arrives (`arrive`)
 //! takes the processor, then its posted receive, or waits as an unexpected message (`matching`). Costs come from `loggp`,
 //! so that a schedule and a program model that say the same end on the same nanosecond; of events that are due together
@@ -41,6 +41,7 @@ mod finish;
 mod loggopsim;
 mod matching;
 mod prefetch;
+mod ready;
 mod shared_links;
 
 use crate::engine::outcome::Count;
@@ -246,8 +247,7 @@ struct Rank {
     form: Form,
 }
 
-/// What kind of rank it is, and its row of the lists of processors and interfaces where it has several of one, else of the lines of
-/// deferred events.
+/// What kind of rank it is, and its row of the lists of processors and interfaces where it has several of one.
 #[derive(Debug, Clone, Copy, Default)]
 struct Form(u32);
 
@@ -276,10 +276,6 @@ impl Form {
     #[inline]
     fn row(self) -> usize {
         (self.0 & Self::ROW) as usize
-    }
-
-    fn set_row(&mut self, row: usize) {
-        self.0 = self.0 & !Self::ROW | row as u32;
     }
 }
 
@@ -358,6 +354,7 @@ impl<'a, 't> Run<'a, 't> {
             }
         }));
         Self {
+            deferred: DeferredEvents::new(schedule.ranks()),
             schedule,
             machine,
             per_node: n.div_ceil(nodes.max(1)).max(1),
@@ -367,7 +364,6 @@ impl<'a, 't> Run<'a, 't> {
             several,
             pool: matching::Pool::default(),
             queue: Queue::new(),
-            deferred: DeferredEvents::default(),
             shared_links: SharedLinks::of(machine),
             turns_ns: NEVER,
             order: 0,
@@ -438,39 +434,6 @@ impl<'a, 't> Run<'a, 't> {
             }
             self.start_ready(rank);
         }
-    }
-
-    /// Begins what has become ready: receives at once, the rest as events.
-    #[inline]
-    fn start_ready(&mut self, rank: u32) {
-        // In the order in which they became ready.
-        let mut at = 0;
-        while at < self.ready.len() {
-            let (op, when) = self.ready[at];
-            at += 1;
-            let it = self.op(rank, op);
-            let state = &self.ranks[rank as usize];
-            // On a single processor nothing can come before it is free.
-            if it.kind == Kind::Receive && (state.is_single() || when == 0) {
-                self.receive(rank, op, when);
-            } else {
-                // Before the interface is free it would only be deferred.
-                let mut free = when;
-                if it.kind == Kind::Send {
-                    free = free.max(self.nic(rank, it.nic).sending);
-                }
-                let event = Event {
-                    at: free,
-                    order: 0,
-                    rank,
-                    op,
-                    peer: 0,
-                    other: 0,
-                };
-                self.push(OP, event);
-            }
-        }
-        self.ready.clear();
     }
 
     #[inline]
@@ -742,59 +705,5 @@ impl<'a, 't> Run<'a, 't> {
         };
         self.post(DATA, data);
         self.complete(rank, op, end);
-    }
-
-    /// An operation has ended at `end`, which may be yet to come.
-    #[inline]
-    fn complete(&mut self, rank: u32, op: u32, end: u64) {
-        let state = &mut self.ranks[rank as usize];
-        state.left -= 1;
-        if state.is_single() {
-            // What waits for it needs the processor, which is not free before.
-            self.release(rank, op, end);
-        } else {
-            let event = Event {
-                at: end,
-                order: 0,
-                rank,
-                op,
-                peer: 0,
-                other: 0,
-            };
-            self.push(DONE, event);
-        }
-    }
-
-    #[inline]
-    fn release_begin(&mut self, rank: u32, op: u32, at: u64) {
-        if self.ranks[rank as usize].form.waits_for_begins() {
-            self.release_dependents(rank, op, at, true);
-        }
-    }
-
-    /// Takes a wait from those that wait for an operation's end.
-    #[inline]
-    fn release(&mut self, rank: u32, op: u32, at: u64) {
-        let Rank { first_op, form, .. } = self.ranks[rank as usize];
-        // The first of another rank is behind none.
-        if self.schedule.ops.release_next(first_op + op as usize + 1) {
-            self.ready.push((op + 1, at));
-        }
-        if form.depends() {
-            self.release_dependents(rank, op, at, false);
-        }
-    }
-
-    #[inline]
-    fn release_dependents(&mut self, rank: u32, op: u32, at: u64, begin: bool) {
-        let first_op = self.ranks[rank as usize].first_op;
-        let Schedule {
-            ops, dependents, ..
-        } = &mut self.schedule;
-        for dependent in dependents.of(first_op + op as usize) {
-            if dependent.begin() == begin && ops.release(first_op + dependent.op() as usize) {
-                self.ready.push((dependent.op(), at));
-            }
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! Fetches what the next events need while the present one goes on: what they need of ranks and operations is
 //! larger than the nearer caches, and each event would begin by waiting for it.
 
-use crate::engine::schedules::{CALLED, DATA, OP, Run, WHAT};
+use crate::engine::schedules::{CALLED, DATA, EAGER, OP, Run, WHAT};
 use crate::events::prefetch::prefetch;
 use crate::events::queue::Entry;
 use crate::goal::schedule::{Kind, Schedule};
@@ -66,7 +66,7 @@ impl Run<'_, '_> {
         let firsts = self.pool.firsts(&rank.waiting);
         firsts.into_iter().flatten().for_each(prefetch);
         if entry.key & CALLED != 0 {
-            prefetch(self.deferred.row(rank.form.row()));
+            self.deferred.prefetch(entry.rank);
         }
         let Schedule {
             ops, dependents, ..
@@ -96,24 +96,34 @@ impl Run<'_, '_> {
         }
     }
 
-    /// The rank that an event sends to, what waits for its operation, and what waits in line with it.
+    /// The rank that an event sends to, what waits in line with it, and a receive that may be for it.
     #[inline]
     fn prefetch_receiver(&self, entry: &Entry) {
         if entry.key & CALLED != 0 {
-            let row = self.ranks[entry.rank as usize].form.row();
-            let firsts = self.deferred.firsts(row);
-            firsts.into_iter().flatten().for_each(prefetch);
+            self.deferred.prefetch_firsts(entry.rank);
         }
-        if let Some(op) = self.operation_of(entry) {
-            let place = self.place_of(entry.rank, op);
-            let dependents = self.schedule.dependents.of(place);
-            dependents.first().into_iter().for_each(prefetch);
-        }
-        if entry.key & WHAT == OP {
-            let op = self.op(entry.rank, entry.op);
-            if op.kind == Kind::Send {
-                prefetch(&self.ranks[op.peer as usize]);
+        match entry.key & WHAT {
+            OP => {
+                let op = self.op(entry.rank, entry.op);
+                if op.kind == Kind::Send {
+                    prefetch(&self.ranks[op.peer as usize]);
+                }
             }
+            EAGER => {
+                let rank = &self.ranks[entry.rank as usize];
+                if let [_, Some(posted)] = self.pool.firsts(&rank.waiting) {
+                    // Those behind it are mostly in the same line of the cache.
+                    let place = rank.first_op + posted.op() as usize;
+                    self.schedule
+                        .ops
+                        .place(place)
+                        .into_iter()
+                        .for_each(prefetch);
+                    let dependents = self.schedule.dependents.place(place);
+                    dependents.into_iter().for_each(prefetch);
+                }
+            }
+            _ => {}
         }
     }
 }
