@@ -448,7 +448,9 @@ impl Law {
             .get(1)
             .map_or(-1.0, |power| power.floor());
         let above = power as i32 + 1;
-        let sums = (0..above).filter_map(|below| self.sum_of_powers([below, above], seconds));
+        // Two sizes fit each of them.
+        let sums = (0..above).filter(|_| self.rows.len() > 2);
+        let sums = sums.filter_map(|below| self.sum_of_powers([below, above], seconds));
         let sum = sums.min_by(|a, b| a.1.total_cmp(&b.1));
         let nearer = sum.filter(|(_, distance)| *distance < off);
         Some(nearer.map_or(told, |(sum, _)| sum))

@@ -161,7 +161,7 @@ fn patches_with_ghost_cells_are_told_exactly() {
 fn times_that_grow_with_two_powers_are_told_exactly() {
     let timed = |of: fn(f64) -> f64| {
         move |nx: f64| SizedRun {
-            settings: settings(nx, nx / 3.0, 1.0),
+            settings: settings(nx, 64.0, 1.0),
             workload: Workload {
                 metric: Metric::Wall,
                 calls: vec![call("mesh", Coordinate::new(), 8, of(nx))],
@@ -169,12 +169,13 @@ fn times_that_grow_with_two_powers_are_told_exactly() {
             processors: None,
         }
     };
-    let told = |of: fn(f64) -> f64| {
-        let runs = [48.0, 72.0, 96.0].map(timed(of));
+    let told_by = |sizes: &[f64], of: fn(f64) -> f64| {
+        let runs: Vec<SizedRun> = sizes.iter().copied().map(timed(of)).collect();
         let scaled = scale_workload(&runs, &settings(192.0, 64.0, 1.0)).unwrap();
         let calls = scaled.workload.calls.iter();
         calls.map(|call| call.measured_s).sum::<f64>() / of(192.0)
     };
+    let told = |of| told_by(&[48.0, 72.0, 96.0], of);
     let volume_and_sides = |nx: f64| 1e-6 * nx.powi(3) + 3e-5 * nx.powi(2);
     let volume_and_start = |nx: f64| 1e-6 * nx.powi(3) + 0.1;
     for of in [volume_and_sides, volume_and_start] {
@@ -183,6 +184,11 @@ fn times_that_grow_with_two_powers_are_told_exactly() {
     // What is a power stays one, and so does what falls.
     for of in [|nx: f64| nx.powf(2.5), |nx: f64| 1.0 / nx] {
         assert!((told(of) - 1.0).abs() < 1e-6, "{}", told(of));
+        // Of two sizes too, which each sum of two powers goes through but for rounding.
+        for smallest in 40..60 {
+            let by_two = told_by(&[f64::from(smallest), 96.0], of);
+            assert!((by_two - 1.0).abs() < 1e-6, "{by_two}");
+        }
     }
 }
 

@@ -1,13 +1,14 @@
 //! Records as Arrow record batches, made while they are asked for.
 //!
 //! A run's logs are decoded ahead of who reads them, a few pieces at a time, each by a thread of its own; who reads them finds where
-//! the pieces of long logs begin. The batches come in the order of the one table. Texts are dictionaries, of all that the run has defined, the same in every batch.
+//! the pieces of long logs begin. The batches come in the order of the one table. Texts are dictionaries, of all that the run has
+//! defined, the same in every batch.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, sync_channel};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 use arrow_array::{RecordBatch, RecordBatchReader};
 use arrow_schema::{ArrowError, DataType, Schema, SchemaRef};
@@ -70,12 +71,18 @@ impl Plan {
     }
 }
 
+/// A piece that a thread decodes.
+struct Decoding {
+    batches: Receiver<Result<RecordBatch, ArrowError>>,
+    thread: JoinHandle<()>,
+}
+
 /// The wanted records of a run, a batch at a time.
 pub struct RecordBatches {
     plan: Arc<Plan>,
     /// What nobody decodes yet: the rest of a log, then whole ones.
     waiting: VecDeque<Piece>,
-    decoding: VecDeque<Receiver<Result<RecordBatch, ArrowError>>>,
+    decoding: VecDeque<Decoding>,
     n_at_once: usize,
 }
 
@@ -174,17 +181,19 @@ impl RecordBatches {
             };
             let (ready, batches) = sync_channel(BATCHES_PER_PIECE);
             let plan = Arc::clone(&self.plan);
-            thread::Builder::new()
+            let thread = thread::Builder::new()
                 .name("mastermind-decode".into())
                 .spawn(move || {
                     let mut batches = Batches::new(&plan, &piece);
-                    // Until there are no more, or nobody wants them any more.
-                    while batches
-                        .next()
-                        .is_some_and(|batch| ready.send(batch).is_ok())
-                    {}
+                    // Until there are no more, one cannot be made, or nobody wants them any more.
+                    while let Some(batch) = batches.next() {
+                        let is_last = batch.is_err();
+                        if ready.send(batch).is_err() || is_last {
+                            break;
+                        }
+                    }
                 })?;
-            self.decoding.push_back(batches);
+            self.decoding.push_back(Decoding { batches, thread });
         }
         Ok(())
     }
@@ -203,9 +212,15 @@ impl Iterator for RecordBatches {
                     error,
                 )));
             }
-            match self.decoding.front()?.recv() {
-                Ok(batch) => return Some(batch),
-                Err(_) => drop(self.decoding.pop_front()),
+            if let Ok(batch) = self.decoding.front()?.batches.recv() {
+                return Some(batch);
+            }
+            let ended = self.decoding.pop_front()?.thread.join();
+            if ended.is_err() {
+                // A table that lacks rows would look like a whole one.
+                let fault =
+                    "cannot decode records: the decoder panicked, which is a fault of Mastermind";
+                return Some(Err(ArrowError::ExternalError(fault.into())));
             }
         }
     }
