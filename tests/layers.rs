@@ -19,15 +19,23 @@ const FRAMEWORK: [&str; 6] = [
 const FOR_COMPONENTS: [&str; 3] = ["cca-abi", "cca-port-macro", "cca-ports"];
 
 /// The crates of `mastermind/` and what each may use, `cca-*` aside.
-const MASTERMIND: [(&str, &[&str]); 12] = [
+const MASTERMIND: [(&str, &[&str]); 14] = [
     ("mastermind-records", &[]),
     ("mastermind-export", &["mastermind-records"]),
     ("mastermind-measurement", &["mastermind-records"]),
     ("mastermind-models", &["mastermind-records"]),
     ("mastermind-composition", &["mastermind-models"]),
     ("mastermind-correction", &["mastermind-models"]),
-    ("mastermind-simulation", &["mastermind-models"]),
-    ("mastermind-diagrams", &["mastermind-simulation"]),
+    ("mastermind-programs", &["mastermind-models"]),
+    (
+        "mastermind-simulation",
+        &["mastermind-models", "mastermind-programs"],
+    ),
+    ("mastermind-diagrams", &["mastermind-programs"]),
+    (
+        "mastermind-replay",
+        &["mastermind-models", "mastermind-programs"],
+    ),
     (
         "mastermind-component",
         &[
@@ -57,8 +65,10 @@ const MASTERMIND: [(&str, &[&str]); 12] = [
             "mastermind-models",
             "mastermind-composition",
             "mastermind-correction",
+            "mastermind-programs",
             "mastermind-simulation",
             "mastermind-diagrams",
+            "mastermind-replay",
             "mastermind-component",
             "proxy-generate",
             "proxy-reach",
@@ -232,6 +242,8 @@ fn the_table_refuses_what_the_design_does() {
             "mastermind-simulation",
         ),
         ("mastermind", "mastermind-simulation", "mastermind-diagrams"),
+        ("mastermind", "mastermind-programs", "mastermind-simulation"),
+        ("mastermind", "mastermind-diagrams", "mastermind-simulation"),
         ("mastermind", "mastermind-cli", "cca-comm-mpi"),
         ("components", "rk2", "cca-core"),
         ("components", "rk2", "efm-flux"),

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 use std::fs;
 
 use mastermind_models::ModelSet;
+use mastermind_programs::transform::transform;
+use mastermind_programs::{Model, System, lower, read_toml};
 use mastermind_simulation::engine::simulate;
 use mastermind_simulation::machine::read_machine;
-use mastermind_simulation::program::{Model, System, lower, read_toml};
-use mastermind_simulation::transform::transform;
 use mastermind_tests::{Scratch, cargo, root};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
@@ -97,15 +97,16 @@ fn simulated((index, model): (usize, &Model)) -> String {
 /// What a crate of all models says.
 fn built(models: &[Model]) -> String {
     let scratch = Scratch::new();
-    let sources = root().join("mastermind/simulation");
+    let programs = root().join("mastermind/programs");
+    let simulation = root().join("mastermind/simulation");
     let folder = scratch.path("models");
     fs::create_dir_all(folder.join("src")).expect("a folder");
     let manifest = format!(
-        "[package]\nname = \"random-models\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n[profile.dev]\ndebug = false\n\n[dependencies]\nmastermind-simulation = {{ path = {sources:?} }}\n"
+        "[package]\nname = \"random-models\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n[profile.dev]\ndebug = false\n\n[dependencies]\nmastermind-programs = {{ path = {programs:?} }}\nmastermind-simulation = {{ path = {simulation:?} }}\n"
     );
     fs::write(folder.join("Cargo.toml"), manifest).expect("a file");
     let mut main = String::from(
-        "#![allow(dead_code, unused)]\nuse mastermind_simulation::{engine::simulate, machine::{Machine, read_machine}, program::{Program, System}};\n",
+        "#![allow(dead_code, unused)]\nuse mastermind_programs::{Program, System};\nuse mastermind_simulation::{engine::simulate, machine::{Machine, read_machine}};\n",
     );
     let mut calls = String::new();
     for (i, model) in models.iter().enumerate() {

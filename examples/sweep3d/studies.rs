@@ -18,11 +18,11 @@ use std::fs;
 use std::path::Path;
 
 use mastermind_models::ModelSet;
+use mastermind_programs::expression::Expression;
+use mastermind_programs::{System, lower, read_toml};
 use mastermind_simulation::analytic::Sweep3d;
 use mastermind_simulation::engine::{Outcome, simulate};
-use mastermind_simulation::expression::Expression;
 use mastermind_simulation::machine::{Machine, read_machine};
-use mastermind_simulation::program::{System, lower, read_toml};
 use plotters::prelude::*;
 
 /// Time of one cell and angle, nanoseconds: 294 µs a block of 14 × 14 × 10 cells and 3 angles.

@@ -35,13 +35,14 @@ const NOT_COPIED: [&str; 1] = ["kernels"];
 const BUILT: [&str; 2] = ["target", "made"];
 
 /// The crates that `mastermind new` and `mastermind transform` refer to.
-const SOURCES: [&str; 7] = [
+const SOURCES: [&str; 8] = [
     "framework/abi",
     "framework/port-macro",
     "framework/ports",
     "framework/loader",
     "framework/core",
     "mastermind/models",
+    "mastermind/programs",
     "mastermind/simulation",
 ];
 

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::bail;
+use mastermind_programs::Collectives;
 use mastermind_records::definition::MPI_CLASS;
 use mastermind_records::{Log, Record, Run, Value, starts_or_ends};
-use mastermind_simulation::program::Collectives;
-use mastermind_simulation::replay::{
+use mastermind_replay::{
     RecordedCall, RecordedProgram, RecordedRank, Replay, is_communication, program, replay,
 };
 

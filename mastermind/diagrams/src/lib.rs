@@ -1,7 +1,7 @@
 //! Activity diagrams that other people's tools draw, read as program models.
 //!
 //! [`read_plantuml`] reads PlantUML in both of its syntaxes, [`read_xmi`] reads UML 2.5.1 in XMI. Each gives a
-//! [`Reading`]: the [`Model`](mastermind_simulation::program::Model) that `mastermind-simulation` runs, and warnings about
+//! [`Reading`]: the [`Model`](mastermind_programs::Model) that `mastermind-simulation` runs, and warnings about
 //! what was ignored or assumed. The module of each reader ([`plantuml`], [`xmi`]) says which annotations it knows.
 //!
 //! Both readers build the same graph of nodes and edges for each activity (`diagram::Graph`); `diagram::structure` then finds

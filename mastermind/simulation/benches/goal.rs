@@ -14,8 +14,8 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use mastermind_programs::goal::read_goal_of;
 use mastermind_simulation::engine::simulate_schedule;
-use mastermind_simulation::goal::read_goal_of;
 use mastermind_simulation::machine::Machine;
 use must_reach::Figures;
 use rustix::time::{ClockId, clock_gettime};

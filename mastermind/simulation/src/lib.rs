@@ -1,15 +1,12 @@
-//! Predicts what cannot be run: a program as activities with costs, on a machine of nodes and links.
+//! Predicts what cannot be run: a program or a schedule of `mastermind-programs` on a machine of nodes and links.
 //!
 //! Activities take the time that a formula says; waiting is found by discrete events. Pure functions: nothing here prints,
 //! reads a file or the environment, or knows a component.
 //!
 //! | type | is | comes from |
 //! |---|---|---|
-//! | [`program::Model`] | a program as people write it: activities made of elements | [`program::read_toml`], `mastermind-diagrams` |
-//! | [`program::Program`] | the same as a flat list of operations for some number of processes | [`program::lower`] |
-//! | [`goal::Schedule`] | what each rank does, operation by operation | [`goal::read_goal`] |
 //! | [`machine::Machine`] | nodes, processors, and a [`machine::Link`] with LogGP parameters in and between nodes | [`machine::read_machine`] |
-//! | [`engine::Outcome`] | times of processes and elements, messages, events | [`engine::simulate`] |
+//! | [`engine::Outcome`] | times of processes and elements, messages, events of a program | [`engine::simulate`] |
 //! | [`engine::ScheduleOutcome`] | the same of a schedule | [`engine::simulate_schedule`] |
 //!
 //! Where to start reading: [`engine`] says which engine runs what; `loggp` has the costs of messages in one table,
@@ -17,9 +14,9 @@
 //!
 //! ```
 //! use mastermind_models::ModelSet;
+//! use mastermind_programs::{System, lower, read_toml};
 //! use mastermind_simulation::engine::simulate;
 //! use mastermind_simulation::machine::Machine;
-//! use mastermind_simulation::program::{System, lower, read_toml};
 //!
 //! let model = read_toml(
 //!     r#"
@@ -44,13 +41,8 @@ pub mod analytic;
 pub mod calibration;
 pub mod engine;
 mod events;
-pub mod expression;
-pub mod goal;
 mod loggp;
 pub mod machine;
-pub mod program;
-pub mod replay;
 pub mod report;
 mod scheduler;
 pub mod trace;
-pub mod transform;

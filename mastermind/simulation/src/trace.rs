@@ -11,7 +11,7 @@
 use std::io::{self, Write};
 
 use crate::engine::Slice;
-use crate::program::ElementInfo;
+use mastermind_programs::ElementInfo;
 
 /// Writes slices as Perfetto's JSON, one line each, as they come.
 pub struct Perfetto<'a, W> {

@@ -2,13 +2,8 @@
 
 mod corpora;
 mod engine;
-mod expressions;
 mod goal;
-mod golden_transform;
 mod network;
 mod noise;
-mod programs;
-mod recorded_programs;
-mod replay;
 mod report;
 mod transformed;

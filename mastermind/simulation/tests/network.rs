@@ -3,8 +3,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use mastermind_programs::goal::read_goal;
 use mastermind_simulation::engine::{Outcome, simulate_schedule};
-use mastermind_simulation::goal::read_goal;
 use mastermind_simulation::machine::{Link, Machine, NearLink, read_machine};
 use proptest::prelude::*;
 

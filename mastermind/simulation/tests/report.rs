@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use mastermind_models::ModelSet;
+use mastermind_programs::{Program, System, lower, read_toml};
 use mastermind_simulation::engine::{
     EngineChoice, Limits, Outcome, Slice, simulate, simulate_traced,
 };
 use mastermind_simulation::machine::Machine;
-use mastermind_simulation::program::{Program, System, lower, read_toml};
 use mastermind_simulation::report::{Timeline, TimelineError, html};
 use mastermind_simulation::trace::{Perfetto, paje};
 use serde_json::Value;

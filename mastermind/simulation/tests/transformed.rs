@@ -2,9 +2,9 @@
 
 use mastermind_diagrams::read_plantuml;
 use mastermind_models::ModelSet;
+use mastermind_programs::{Model, Program, System, lower, read_toml};
 use mastermind_simulation::engine::{Outcome, simulate};
 use mastermind_simulation::machine::{Machine, read_machine};
-use mastermind_simulation::program::{Model, Program, System, lower, read_toml};
 
 #[rustfmt::skip]
 #[path = "../../../tests/golden/transform/features.rs"]
@@ -73,7 +73,7 @@ fn the_sweep() {
 
 #[test]
 fn costs_of_fitted_models() {
-    let text = include_str!("transformed/fitted.toml");
+    let text = include_str!("../../programs/tests/transformed/fitted.toml");
     let models = include_str!("../../../tests/golden/transform/models.json");
     let models = ModelSet::from_json(models).expect("models");
     let model = read_toml(text).expect("a model");
@@ -82,7 +82,7 @@ fn costs_of_fitted_models() {
 
 #[test]
 fn everything_a_model_may_have() {
-    let text = include_str!("transformed/features.toml");
+    let text = include_str!("../../programs/tests/transformed/features.toml");
     let model = read_toml(text).expect("a model");
     same(&model, features::program, &[1, 2, 3, 4, 8, 13]);
 }

@@ -5,10 +5,10 @@
 
 use std::sync::LazyLock;
 
+use mastermind_programs::record::*;
+use mastermind_programs::{Program, System};
 use mastermind_simulation::engine::simulate;
 use mastermind_simulation::machine::read_machine;
-use mastermind_simulation::program::record::*;
-use mastermind_simulation::program::{Program, System};
 
 // Fitted models
 

@@ -3,10 +3,10 @@
 
 #![allow(unused, clippy::all, reason = "the source has all that a model may use")]
 
+use mastermind_programs::record::*;
+use mastermind_programs::{Program, System};
 use mastermind_simulation::engine::simulate;
 use mastermind_simulation::machine::read_machine;
-use mastermind_simulation::program::record::*;
-use mastermind_simulation::program::{Program, System};
 
 // Globals
 

@@ -8,7 +8,6 @@ use cca_core::rc::Script;
 use cca_core::{Assembly, AssemblyProblems};
 use clap::Args;
 use mastermind_models::ModelSet;
-use mastermind_simulation::program;
 use serde::Serialize;
 
 use crate::commands::predict::read_models;
@@ -70,7 +69,7 @@ struct ModelProblem {
 }
 
 impl ModelProblem {
-    fn of(finding: &program::Finding) -> Self {
+    fn of(finding: &mastermind_programs::Finding) -> Self {
         Self {
             rule: finding.rule.to_string(),
             element: finding.element.clone(),
@@ -175,7 +174,7 @@ impl Check {
             Some(path) => read_models(path, false)?,
         };
         let findings = match &model {
-            Some(model) => program::check(model, &models),
+            Some(model) => mastermind_programs::check(model, &models),
             None => findings,
         };
         let of_file = || self.assembly.display().to_string();

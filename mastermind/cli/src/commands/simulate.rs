@@ -17,12 +17,12 @@ use mastermind_models::ModelSet;
 
 use crate::commands::predict::read_models;
 use crate::destination::Force;
+use mastermind_programs::expression::parse;
+use mastermind_programs::{Model, Program, System, lower_with};
 use mastermind_simulation::engine::{
     Limits, Outcome, ProcessResult, Progress, simulate_traced, simulate_with,
 };
-use mastermind_simulation::expression::parse;
 use mastermind_simulation::machine::{Machine, read_machine};
-use mastermind_simulation::program::{Model, Program, System, lower_with};
 use mastermind_simulation::report::{Timeline, TimelineError, html};
 use serde::Serialize;
 

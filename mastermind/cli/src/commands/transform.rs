@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use mastermind_models::ModelSet;
-use mastermind_simulation::program::Collectives;
-use mastermind_simulation::transform::transform;
+use mastermind_programs::Collectives;
+use mastermind_programs::transform::transform;
 
 use crate::commands::predict::read_models;
 use crate::destination::Force;
@@ -104,8 +104,9 @@ impl Transform {
             false,
         )?;
         let name = crate_name(&self.model);
+        let programs = simulation.with_file_name("programs");
         let manifest = format!(
-            "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\nmastermind-simulation = {{ path = {simulation:?} }}\n"
+            "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\nmastermind-programs = {{ path = {programs:?} }}\nmastermind-simulation = {{ path = {simulation:?} }}\n"
         );
         let folder = self.output.join("src");
         let act = || format!("cannot make folder \"{}\"", folder.display());

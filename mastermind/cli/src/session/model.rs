@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use mastermind_diagrams::read_plantuml;
 use mastermind_diagrams::read_xmi_from;
 use mastermind_diagrams::{DiagramError, Reading};
-use mastermind_simulation::program::{Finding, LONGEST_MODEL_BYTES, Model, read_json, read_toml};
+use mastermind_programs::{Finding, LONGEST_MODEL_BYTES, Model, read_json, read_toml};
 
 /// What a file is, by its name and, of a `.toml`, by its tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Findings and warnings as they come up.
 
 use super::{DiagramError, Reading};
-use mastermind_simulation::program::{Finding, Model, Rule};
+use mastermind_programs::{Finding, Model, Rule};
 
 /// Most findings, and most warnings, that are kept.
 const MOST: usize = 1000;

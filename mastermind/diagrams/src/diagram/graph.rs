@@ -1,7 +1,7 @@
 //! An activity as nodes and edges.
 
-use mastermind_simulation::expression::Expression;
-use mastermind_simulation::program::ElementKind;
+use mastermind_programs::ElementKind;
+use mastermind_programs::expression::Expression;
 
 /// The nodes and edges of an activity, or of a group in one.
 #[derive(Debug, Clone, Default, PartialEq)]

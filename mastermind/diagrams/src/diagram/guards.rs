@@ -5,8 +5,8 @@
 //! nothing changes, so that trying each of them and one value on either side tries all there is.
 //! Where quantities depend on each other (an expression beside a name in it) nothing is said.
 
-use mastermind_simulation::expression::{Binary, Expression, Unary};
-use mastermind_simulation::program::chance_calls;
+use mastermind_programs::chance_calls;
+use mastermind_programs::expression::{Binary, Expression, Unary};
 
 /// Most combinations of values that are tried.
 const MOST: usize = 1 << 14;
@@ -215,7 +215,7 @@ fn truth(guard: &Expression, chosen: &[(&str, f64)]) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mastermind_simulation::expression::parse;
+    use mastermind_programs::expression::parse;
 
     fn of(guards: &[&str], has_otherwise: bool) -> Option<Defect> {
         let guards: Vec<_> = guards.iter().map(|text| parse(text).unwrap()).collect();

@@ -17,7 +17,7 @@ use petgraph::graph::{DiGraph, NodeIndex};
 
 use super::collect::{Collected, Place};
 use super::graph::{Graph, NodeKind};
-use mastermind_simulation::program::Rule;
+use mastermind_programs::Rule;
 
 /// Puts the nodes in that the activity leaves out. It has one initial node, and ways to all others.
 ///

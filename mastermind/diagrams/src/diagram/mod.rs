@@ -3,7 +3,7 @@
 //! A reader ([`crate::plantuml`], [`crate::xmi`]) makes a graph of nodes and edges of each activity;
 //! here the graph becomes a flow of elements: decisions and merges, loops, forks and joins are found
 //! in it. What a node is and costs is said by its stereotype and by words, `cost = 2e-3`, which are
-//! those of the TOML form ([`mastermind_simulation::program::read_toml`]). What cannot be understood is a finding
+//! those of the TOML form ([`mastermind_programs::read_toml`]). What cannot be understood is a finding
 //! with its place; what is passed over is a warning.
 
 mod collect;
@@ -22,7 +22,7 @@ pub(crate) use sections::Sections;
 pub(crate) use structure::{Manners, structure};
 pub(crate) use words::{Annotation, Part, guard_of, prose};
 
-use mastermind_simulation::program::{Finding, Model};
+use mastermind_programs::{Finding, Model};
 
 /// A model that was read, and what of its file was passed over.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,8 +7,8 @@ use super::collect::{Collected, Place};
 use super::graph::{Edge, Graph, Guard, NodeKind, Wrapper};
 use super::implicit;
 use super::structure::Manners;
-use mastermind_simulation::expression::{Argument, Builtin, Expression};
-use mastermind_simulation::program::{CHANCE, ElementKind, Rule, System};
+use mastermind_programs::expression::{Argument, Builtin, Expression};
+use mastermind_programs::{CHANCE, ElementKind, Rule, System};
 
 /// Makes a graph one that a flow can be found in, and warns of what was taken for granted.
 ///

@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 
 use super::collect::{Collected, Place};
 use super::words::expression;
-use mastermind_simulation::expression::{CostFunction, Expression};
-use mastermind_simulation::program::{Rule, Variable};
+use mastermind_programs::expression::{CostFunction, Expression};
+use mastermind_programs::{Rule, Variable};
 
 /// Names of types that may stand before a variable.
 const TYPES: [&str; 12] = [

@@ -7,8 +7,8 @@
 use super::collect::{Collected, Place};
 use super::graph::{Guard, Wrapper};
 use super::prose::share_of;
-use mastermind_simulation::expression::{Assignment, Binary, Expression, parse, parse_assignments};
-use mastermind_simulation::program::{Collective, CollectiveKind, ElementKind, Group, Rule};
+use mastermind_programs::expression::{Assignment, Binary, Expression, parse, parse_assignments};
+use mastermind_programs::{Collective, CollectiveKind, ElementKind, Group, Rule};
 
 /// Words that an element may have, as the TOML form calls them, each after those it is also known by.
 const WORDS: [(&[&str], &str); 17] = [
@@ -383,9 +383,6 @@ pub(crate) fn not(condition: Expression) -> Expression {
         Expression::Binary(operator, a, b) if turned(operator).is_some() => {
             Expression::Binary(turned(operator).unwrap_or(operator), a, b)
         }
-        other => Expression::Unary(
-            mastermind_simulation::expression::Unary::Not,
-            Box::new(other),
-        ),
+        other => Expression::Unary(mastermind_programs::expression::Unary::Not, Box::new(other)),
     }
 }

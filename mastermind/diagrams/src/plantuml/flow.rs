@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::diagram::{Annotation, Collected, Graph, Guard, Node, NodeKind, Part, Place, Wrapper};
-use mastermind_simulation::program::{ElementKind, Rule};
+use mastermind_programs::{ElementKind, Rule};
 
 /// An end that leads nowhere yet.
 #[derive(Debug, Clone)]

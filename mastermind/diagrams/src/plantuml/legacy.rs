@@ -10,8 +10,8 @@ use super::text::{after, name_and_words};
 use crate::diagram::{
     Annotation, Collected, Edge, Graph, Guard, NodeKind, Place, Sections, guard_of, prose,
 };
-use mastermind_simulation::expression::{Expression, parse};
-use mastermind_simulation::program::Rule;
+use mastermind_programs::Rule;
+use mastermind_programs::expression::{Expression, parse};
 use parts::{Entity, arrow, entity};
 
 /// Whether a diagram is in the legacy syntax: it has `(*)`, or begins with a name in quotes.

@@ -1,7 +1,7 @@
 //! A file as diagrams, each as the lines that say something.
 
 use crate::diagram::{Collected, Place};
-use mastermind_simulation::program::Rule;
+use mastermind_programs::Rule;
 
 /// A diagram.
 #[derive(Debug, Default)]

@@ -49,7 +49,7 @@ use std::collections::BTreeMap;
 use crate::diagram::{
     Collected, DiagramError, Graph, Manners, Place, Reading, Sections, declares, settle, structure,
 };
-use mastermind_simulation::program::{Activity, Model, Rule, Variable};
+use mastermind_programs::{Activity, Model, Rule, Variable};
 
 /// Longest file, bytes: text that somebody writes.
 const LONGEST: usize = 32 << 20;

@@ -8,7 +8,7 @@ use super::lines::{Block, Line};
 use super::text::{after, bracketed, name_and_words};
 use crate::diagram::{Annotation, Collected, Graph, NodeKind, Place, Sections, Wrapper};
 use blocks::Frame;
-use mastermind_simulation::program::Rule;
+use mastermind_programs::Rule;
 
 /// The graph of a diagram.
 pub(super) fn graph(block: &Block, sections: &mut Sections, out: &mut Collected) -> Graph {

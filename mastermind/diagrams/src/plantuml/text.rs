@@ -1,7 +1,7 @@
 //! Pieces of lines: brackets, stereotypes, tagged values, names.
 
 use crate::diagram::{Annotation, Collected, Place};
-use mastermind_simulation::program::Rule;
+use mastermind_programs::Rule;
 
 /// Stereotypes of PlantUML that change only the shape.
 const SHAPES: [&str; 9] = [

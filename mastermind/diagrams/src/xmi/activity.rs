@@ -25,8 +25,8 @@ use roxmltree::Node;
 use super::annotations::{Annotations, Said};
 use super::document::{Document, LocalName, references, text, value};
 use crate::diagram::{Collected, Graph, Guard, NodeKind, Part, Place, Sections, Wrapper, guard_of};
-use mastermind_simulation::expression::{CostFunction, Expression, parse, parse_assignments};
-use mastermind_simulation::program::{Rule, Variable};
+use mastermind_programs::expression::{CostFunction, Expression, parse, parse_assignments};
+use mastermind_programs::{Rule, Variable};
 
 /// Tags of a container's nodes, and of its edges.
 const NODES: [&str; 5] = [

@@ -7,7 +7,7 @@ use roxmltree::Node;
 use super::document::{Document, references, text};
 use super::nfp;
 use crate::diagram::{Annotation, Collected, Place, Sections};
-use mastermind_simulation::program::Rule;
+use mastermind_programs::Rule;
 
 /// Attributes of MARTE's steps that change no mean time.
 const SILENT: [&str; 4] = ["id", "name", "concurRes", "behavDemands"];

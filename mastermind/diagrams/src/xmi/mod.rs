@@ -26,7 +26,7 @@ use crate::diagram::{
 };
 use annotations::Annotations;
 use document::Document;
-use mastermind_simulation::program::{Activity, ElementKind, Finding, Model, Rule, visit};
+use mastermind_programs::{Activity, ElementKind, Finding, Model, Rule, visit};
 
 /// Longest file, bytes.
 const LONGEST: usize = 256 << 20;

@@ -4,7 +4,7 @@
 
 use mastermind_diagrams::{DiagramError, Reading, read_plantuml, read_xmi};
 use mastermind_models::ModelSet;
-use mastermind_simulation::program::{System, check, lower};
+use mastermind_programs::{System, check, lower};
 
 /// Any text as a PlantUML file.
 pub fn plantuml(text: &str) {

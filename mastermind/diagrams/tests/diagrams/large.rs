@@ -5,7 +5,7 @@ use std::fmt::Write;
 use mastermind_diagrams::DiagramError;
 use mastermind_diagrams::read_plantuml;
 use mastermind_diagrams::read_xmi;
-use mastermind_simulation::program::Rule;
+use mastermind_programs::Rule;
 
 /// A chain of actions in the form of Papyrus.
 fn chain(n: usize) -> String {

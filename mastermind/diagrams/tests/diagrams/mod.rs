@@ -14,9 +14,9 @@ use mastermind_diagrams::read_plantuml;
 use mastermind_diagrams::{DiagramError, Reading};
 use mastermind_diagrams::{read_xmi, read_xmi_from};
 use mastermind_models::ModelSet;
+use mastermind_programs::{Finding, Rule, System, check, lower};
 use mastermind_simulation::engine::{Outcome, simulate};
 use mastermind_simulation::machine::Machine;
-use mastermind_simulation::program::{Finding, Rule, System, check, lower};
 
 fn text(name: &str) -> String {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/diagrams/files");

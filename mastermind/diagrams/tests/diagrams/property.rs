@@ -3,7 +3,7 @@
 use mastermind_diagrams::read_plantuml;
 use mastermind_diagrams::read_xmi;
 use mastermind_models::ModelSet;
-use mastermind_simulation::program::check;
+use mastermind_programs::check;
 use proptest::prelude::*;
 
 const LINES: [&str; 44] = [

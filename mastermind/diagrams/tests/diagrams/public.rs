@@ -4,10 +4,10 @@ use std::fs;
 
 use mastermind_diagrams::{Reading, read_plantuml, read_xmi};
 use mastermind_models::ModelSet;
+use mastermind_programs::expression::Expression;
+use mastermind_programs::{Element, ElementKind, System, lower};
 use mastermind_simulation::engine::simulate;
-use mastermind_simulation::expression::Expression;
 use mastermind_simulation::machine::Machine;
-use mastermind_simulation::program::{Element, ElementKind, System, lower};
 
 /// Gives each action that says none a cost of a millisecond; how many there are.
 fn give_costs(flow: &mut [Element]) -> usize {

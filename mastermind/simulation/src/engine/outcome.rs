@@ -1,6 +1,6 @@
 //! What a simulation gives.
 
-use crate::program::ElementInfo;
+use mastermind_programs::ElementInfo;
 
 /// How far a simulation has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::huge_pages::vec_of;
 use super::occupied::OccupiedBuckets;
 use super::prefetch::prefetch;
+use mastermind_programs::huge_pages::vec_of;
 
 /// Buckets of the ring.
 pub(crate) const BUCKETS: usize = 2048;

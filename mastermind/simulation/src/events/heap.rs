@@ -145,7 +145,7 @@ mod tests {
     use crate::events::messages::{Load, Message};
     use crate::events::tie_break::TieBreak;
     use crate::loggp::MessagePart;
-    use crate::program::Mode;
+    use mastermind_programs::Mode;
     use proptest::prelude::*;
 
     proptest! {

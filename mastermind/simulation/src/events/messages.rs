@@ -1,10 +1,10 @@
 //! The message pool: messages on their way, unexpected messages, and posted receives.
 
-use crate::events::huge_pages::reserve;
 use crate::events::prefetch::prefetch;
 use crate::events::tie_break::TieBreak;
 use crate::loggp::MessagePart;
-use crate::program::{ANY, Mode};
+use mastermind_programs::huge_pages::reserve;
+use mastermind_programs::{ANY, Mode};
 
 /// The peer of a receive from any process.
 pub(crate) const ANYBODY: u32 = u32::MAX;

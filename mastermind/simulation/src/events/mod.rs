@@ -6,11 +6,10 @@
 //! * `messages`: the message pool; `heap`: those on their way, in order of arrival; `lists`: unexpected messages and posted
 //!   receives, matched by sender and tag; `posted`: the first posted receives of a process, in a cache line;
 //! * `shared_links`: the turns of messages at links that lead out of a switch or a group;
-//! * `prefetch`, `huge_pages`: memory that a large run touches in no order.
+//! * `prefetch`: memory that a large run touches in no order.
 
 pub(crate) mod calendar;
 pub(crate) mod heap;
-pub(crate) mod huge_pages;
 pub(crate) mod lists;
 pub(crate) mod messages;
 pub(crate) mod occupied;

@@ -2,7 +2,7 @@
 
 use super::lists::fits;
 use super::messages::Message;
-use crate::program::Mode;
+use mastermind_programs::Mode;
 
 /// Receives in a cache line.
 const MAX_IN_LINE: usize = 7;

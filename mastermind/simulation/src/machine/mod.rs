@@ -43,7 +43,7 @@
 //! # Source
 //! A. Alexandrov et al., "LogGP", SPAA 1995; T. Hoefler et al., "LogGOPSim", 2010 (O and S).
 
-use crate::program::Collectives;
+use mastermind_programs::Collectives;
 
 mod network;
 mod noise;

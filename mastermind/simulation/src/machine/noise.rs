@@ -13,7 +13,7 @@
 //! T. Hoefler, T. Schneider, A. Lumsdaine, "Characterizing the Influence of System Noise on Large-Scale Applications by
 //! Simulation", SC 2010 (noise lengthens what is computed; recorded detours there, random ones here).
 
-use crate::expression::mixed;
+use mastermind_programs::expression::mixed;
 
 /// Most interruptions of a computation that are random one by one; further ones count as the average.
 const MAX_RANDOM: u64 = 1 << 20;

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::program::Collectives;
+use mastermind_programs::Collectives;
 
 use super::{
     Lengths, Link, MOST_PIECES, Machine, NearLink, Noise, Piece, Pieces, Queue, Rendezvous, Waiting,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::program::Collectives;
+use mastermind_programs::Collectives;
 
 use super::{Lengths, Link, Machine, Queue, Rendezvous, Waiting};
 

@@ -20,7 +20,7 @@ use crate::events::NEVER;
 use crate::events::messages::NIL;
 use crate::events::tie_break::TieBreak;
 use crate::machine::{Machine, Queue, Waiting};
-use crate::program::Operation;
+use mastermind_programs::Operation;
 
 /// The processors of one node.
 #[derive(Debug, Clone)]

@@ -11,9 +11,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use crate::engine::limits::{MAX_COST_S, MAX_TIMELESS_STEPS, ROUNDS, rounds_of};
-use crate::expression::Context;
 use crate::machine::Queue;
-use crate::program::{Operation, Region};
+use mastermind_programs::expression::Context;
+use mastermind_programs::{Operation, Region};
 
 /// Where a region runs.
 pub(crate) struct RegionProcessors {

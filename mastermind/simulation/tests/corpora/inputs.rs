@@ -2,8 +2,8 @@
 //!
 //! Part of the fuzz target and of the test that replays its corpus.
 
+use mastermind_programs::goal::read_goal;
 use mastermind_simulation::engine::simulate_schedule;
-use mastermind_simulation::goal::read_goal;
 use mastermind_simulation::machine::Machine;
 
 /// Any bytes as a GOAL schedule: what is read runs to an end or a deadlock.

@@ -1,8 +1,8 @@
 //! Collectives as libraries build them, against formulas: an exchange of s bytes takes 2 o + L + (s - 1) G.
 
+use mastermind_programs::Collectives;
 use mastermind_simulation::engine::Outcome;
 use mastermind_simulation::machine::{Link, Machine};
-use mastermind_simulation::program::Collectives;
 
 use crate::engine::common::outcome;
 

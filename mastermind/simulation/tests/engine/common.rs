@@ -1,9 +1,9 @@
 //! Models and machines that several tests use.
 
 use mastermind_models::ModelSet;
+use mastermind_programs::{Program, System, lower_with, read_toml};
 use mastermind_simulation::engine::{Outcome, SimulationError, simulate};
 use mastermind_simulation::machine::Machine;
-use mastermind_simulation::program::{Program, System, lower_with, read_toml};
 
 /// A process a node, the default LogGP parameters.
 pub fn machine() -> Machine {

@@ -1,10 +1,10 @@
 //! LAPW0 at the eight configurations of the first Performance Prophet paper's Table I.
 
 use mastermind_models::ModelSet;
+use mastermind_programs::expression::Expression;
+use mastermind_programs::{System, lower, read_toml};
 use mastermind_simulation::engine::simulate;
-use mastermind_simulation::expression::Expression;
 use mastermind_simulation::machine::read_machine;
-use mastermind_simulation::program::{System, lower, read_toml};
 
 /// Atoms, processes, the paper's simulated and measured seconds. Of NAT = 64 on two nodes the table says
 /// 264 s measured, which its own error of 7 % does not fit: that makes it 294.

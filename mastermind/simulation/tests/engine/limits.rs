@@ -1,13 +1,13 @@
 //! Where a run is stopped, and which engine it was on.
 
 use mastermind_models::ModelSet;
+use mastermind_programs::goal::read_goal;
+use mastermind_programs::{System, lower, read_toml};
 use mastermind_simulation::engine::{
     EngineChoice, Limits, Rules, ScheduleSlices, SimulationError, simulate_schedule_by,
     simulate_schedule_with, simulate_with,
 };
-use mastermind_simulation::goal::read_goal;
 use mastermind_simulation::machine::{Machine, Queue, Waiting, read_machine};
-use mastermind_simulation::program::{System, lower, read_toml};
 
 use crate::engine::common::{machine, outcome, program, run};
 

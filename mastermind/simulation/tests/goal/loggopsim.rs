@@ -8,10 +8,10 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs;
 
+use mastermind_programs::goal::{WaitOrder, read_goal_in};
 use mastermind_simulation::engine::{
     Limits, Rules, ScheduleOutcome, ScheduleSlices, SimulationError, simulate_schedule_by,
 };
-use mastermind_simulation::goal::{WaitOrder, read_goal_in};
 use mastermind_simulation::machine::{Link, Machine};
 
 /// How many schedules there are.

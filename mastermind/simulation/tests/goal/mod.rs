@@ -6,8 +6,8 @@ mod sweep;
 
 use std::io::Read;
 
+use mastermind_programs::goal::{read_goal, read_goal_of};
 use mastermind_simulation::engine::{ScheduleOutcome, SimulationError, simulate_schedule};
-use mastermind_simulation::goal::{read_goal, read_goal_of};
 use mastermind_simulation::machine::{Link, Machine, Rendezvous};
 use proptest::prelude::*;
 

@@ -6,8 +6,8 @@
 //! nanosecond the one that was scheduled first is first. A message takes the processor and interface of its receive, the first ones
 //! where none is posted. A calculation is lengthened by the interruptions that begin in it. Links that messages share are those of `network`. Costs are those of the table in `loggp`, as numbers written out here.
 
+use mastermind_programs::goal::read_goal;
 use mastermind_simulation::engine::simulate_schedule;
-use mastermind_simulation::goal::read_goal;
 use mastermind_simulation::machine::{Link, Machine, NearLink, Rendezvous};
 
 use crate::network::{self, Leaving, SharedLinks};

@@ -3,7 +3,7 @@
 use mastermind_simulation::calibration::FittedLink;
 use mastermind_simulation::machine::{Machine, Queue, Waiting, write_machine};
 
-use mastermind_simulation::program::Collectives;
+use mastermind_programs::Collectives;
 
 use super::ranks::Measured;
 

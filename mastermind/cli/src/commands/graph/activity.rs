@@ -4,7 +4,7 @@ mod dot;
 mod shape;
 mod svg;
 
-use mastermind_simulation::program::{Branch, Element, ElementKind, Model};
+use mastermind_programs::{Branch, Element, ElementKind, Model};
 use serde::Serialize;
 
 pub use dot::draw as dot;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use mastermind_simulation::program::Rule;
+use mastermind_programs::Rule;
 use serde::Serialize;
 
 use super::Simulate;

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use indicatif::ProgressBar;
+use mastermind_programs::goal::{Schedule, WaitOrder, read_goal_in};
 use mastermind_simulation::engine::{
     EngineChoice, Rules, ScheduleOutcome, ScheduleSlices, schedule_elements, simulate_schedule_by,
 };
-use mastermind_simulation::goal::{Schedule, WaitOrder, read_goal_in};
 use mastermind_simulation::machine::Machine;
 use mastermind_simulation::report::{Timeline, html};
 

@@ -26,12 +26,10 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use mastermind_models::ModelSet;
+use mastermind_programs::expression::{Expression, parse};
+use mastermind_programs::{Activity, Element, ElementKind, Model, System, Variable, lower_with};
 use mastermind_simulation::engine::{Outcome, simulate};
-use mastermind_simulation::expression::{Expression, parse};
 use mastermind_simulation::machine::{Machine, read_machine};
-use mastermind_simulation::program::{
-    Activity, Element, ElementKind, Model, System, Variable, lower_with,
-};
 use serde::{Deserialize, Serialize};
 
 use super::{Simulate, set};

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::Context;
+use mastermind_programs::ElementInfo;
 use mastermind_simulation::engine::Slice;
-use mastermind_simulation::program::ElementInfo;
 use mastermind_simulation::trace::{Perfetto, paje};
 
 use crate::destination::Force;

@@ -16,8 +16,8 @@ use super::walk::{Names, assignment, structured};
 use super::{Manners, Structured};
 use crate::diagram::collect::Collected;
 use crate::diagram::graph::{Edge, Graph, Guard, Node, NodeKind, Wrapper};
-use mastermind_simulation::expression::{Binary, Expression};
-use mastermind_simulation::program::{Branch, Element, ElementKind};
+use mastermind_programs::expression::{Binary, Expression};
+use mastermind_programs::{Branch, Element, ElementKind};
 
 /// Most nodes: which one is next is asked of one after the other.
 const MAX_NODES: usize = 2000;
@@ -123,7 +123,7 @@ fn own(
 /// Says which node is next: none behind the last one.
 fn chosen(next: &str, name: &str, edges: &[&Edge]) -> Element {
     let end = Expression::Unary(
-        mastermind_simulation::expression::Unary::Minus,
+        mastermind_programs::expression::Unary::Minus,
         Box::new(Expression::Number(1.0)),
     );
     let [first, _, ..] = edges else {

@@ -15,7 +15,7 @@ mod walk;
 
 use super::collect::Collected;
 use super::graph::Graph;
-use mastermind_simulation::program::{Element, Variable};
+use mastermind_programs::{Element, Variable};
 
 /// What readers take differently.
 #[derive(Debug, Clone, Copy)]

@@ -4,7 +4,7 @@ use super::Manners;
 use crate::diagram::collect::{Collected, Place};
 use crate::diagram::graph::{Graph, Guard, Node, NodeKind};
 use crate::diagram::guards::{Defect, defect};
-use mastermind_simulation::program::Rule;
+use mastermind_programs::Rule;
 
 /// Edges by the node that they leave and the node that they come to.
 pub(super) struct Edges {

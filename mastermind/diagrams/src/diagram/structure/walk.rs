@@ -28,8 +28,8 @@ use super::{Manners, Structured, dispatch};
 use crate::diagram::collect::{Collected, Place};
 use crate::diagram::graph::{Graph, Guard, NodeKind, Wrapper};
 use crate::diagram::words::not;
-use mastermind_simulation::expression::{Assignment, Binary, Expression};
-use mastermind_simulation::program::{Branch, Element, ElementKind, Finding, Rule, Variable};
+use mastermind_programs::expression::{Assignment, Binary, Expression};
+use mastermind_programs::{Branch, Element, ElementKind, Finding, Rule, Variable};
 
 /// Most nodes of an activity.
 const LARGEST: usize = 200_000;

@@ -21,7 +21,7 @@ use super::super::lines::Line;
 use super::super::text::{after, bracketed};
 use super::Reader;
 use crate::diagram::{Annotation, Guard, NodeKind, Wrapper, guard_of, prose};
-use mastermind_simulation::expression::{Binary, Expression, parse};
+use mastermind_programs::expression::{Binary, Expression, parse};
 
 /// A block that is open.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use super::super::lines::Line;
 use super::super::text::after;
 use super::Reader;
 use crate::diagram::Place;
-use mastermind_simulation::program::Rule;
+use mastermind_programs::Rule;
 
 impl Reader<'_> {
     /// A note or legend; whether the line begins one.

@@ -8,8 +8,8 @@ use crate::events::NEVER;
 use crate::events::messages::{ANY_TAG, ANYBODY, Load, Message, NIL};
 use crate::events::tie_break::TieBreak;
 use crate::loggp::{MessagePart, Protocol, bytes_on_the_wire};
-use crate::program::{ANY, Mode, NOBODY, Operation, Region};
 use crate::scheduler::region;
+use mastermind_programs::{ANY, Mode, NOBODY, Operation, Region};
 
 impl Engine<'_> {
     /// Goes through the steps without time up to the next operation that takes some.

@@ -9,7 +9,7 @@ use crate::events::messages::{Message, NIL};
 use crate::events::tie_break::TieBreak;
 use crate::loggp::MessagePart;
 use crate::machine::Rendezvous;
-use crate::program::{Mode, Operation};
+use mastermind_programs::{Mode, Operation};
 
 impl Engine<'_> {
     /// Puts a message on its way to a process.

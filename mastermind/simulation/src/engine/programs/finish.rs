@@ -8,7 +8,7 @@ use crate::engine::programs::run::Engine;
 use crate::events::messages::ANYBODY;
 use crate::events::posted::PostedReceives;
 use crate::events::shared_links::SharedLinks;
-use crate::program::{Mode, Operation};
+use mastermind_programs::{Mode, Operation};
 
 /// Most processes that a deadlock names.
 const MAX_NAMED: usize = 100;

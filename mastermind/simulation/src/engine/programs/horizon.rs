@@ -6,8 +6,8 @@
 
 use crate::engine::programs::neighbours::Neighbours;
 use crate::events::NEVER;
-use crate::events::huge_pages::vec_of;
 use crate::events::prefetch::prefetch;
+use mastermind_programs::huge_pages::vec_of;
 
 /// Windows that a process may run ahead: work as long as that needs no visit of its own at its end. One that only
 /// sends would fill the lists of those that come after it if there were no such end.

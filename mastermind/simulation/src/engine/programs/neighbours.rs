@@ -4,9 +4,9 @@
 //! a process can get one, whatever its variables are. Values are followed through the variables, in no
 //! order: each is a few constants and a few distances to the process's own rank, or nothing is known.
 
-use crate::expression::{Binary, Builtin, Compiled};
 use crate::machine::Machine;
-use crate::program::{NOBODY, Operation, Program};
+use mastermind_programs::expression::{Binary, Builtin, Compiled};
+use mastermind_programs::{NOBODY, Operation, Program};
 
 /// Most values of a variable that are distinguished.
 const MAX_VALUES: usize = 16;

@@ -4,12 +4,12 @@ use crate::engine::outcome::{Count, EngineChoice, Outcome, ProcessResult};
 use crate::engine::programs::process::{Completions, WaitState};
 use crate::engine::programs::visits::Totals;
 use crate::events::NEVER;
-use crate::events::huge_pages::vec_of;
 use crate::events::messages::NIL;
 use crate::events::posted::PostedReceives;
 use crate::events::prefetch::{prefetch, prefetch_all};
 use crate::events::tie_break::TieBreak;
-use crate::program::{Mode, Operation, Program};
+use mastermind_programs::huge_pages::vec_of;
+use mastermind_programs::{Mode, Operation, Program};
 
 /// The processes of a run.
 pub(super) struct Ranks {

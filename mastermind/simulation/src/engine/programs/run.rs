@@ -9,16 +9,16 @@ use crate::engine::programs::neighbours::is_eager;
 use crate::engine::programs::process::{Completions, Process};
 use crate::events::NEVER;
 use crate::events::calendar::Calendar;
-use crate::events::huge_pages::vec_of;
 use crate::events::lists::ListIndex;
 use crate::events::messages::{Message, MessagePool, NIL};
 use crate::events::posted::PostedReceives;
 use crate::events::shared_links::SharedLinks;
 use crate::events::tie_break::TieBreak;
-use crate::expression::{Compiled, Context};
 use crate::machine::{Link, Machine};
-use crate::program::{ElementInfo, Mode, Operation, Program, STRUCTURE};
 use crate::scheduler::oversubscribed::NodeScheduler;
+use mastermind_programs::expression::{Compiled, Context};
+use mastermind_programs::huge_pages::vec_of;
+use mastermind_programs::{ElementInfo, Mode, Operation, Program, STRUCTURE};
 
 /// Events between two calls of the progress function.
 pub(crate) const PROGRESS_EVERY: u64 = 1 << 20;

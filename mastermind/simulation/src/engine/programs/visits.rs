@@ -5,7 +5,7 @@ use crate::engine::limits::Limits;
 use crate::engine::outcome::{EngineChoice, Outcome, Progress};
 use crate::engine::programs::ranks::{ProcessView, Ranks};
 use crate::engine::programs::run::PROGRESS_EVERY;
-use crate::program::Program;
+use mastermind_programs::Program;
 
 /// What all processes did together.
 #[derive(Debug, Clone, Copy, Default)]

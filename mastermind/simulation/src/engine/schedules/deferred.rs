@@ -11,11 +11,11 @@ use crate::engine::schedules::shared_links::TURNS;
 use crate::engine::schedules::{CALLED, DATA, EAGER, LARGE, OP, Run, WHAT};
 use crate::events::NEVER;
 use crate::events::heap::PairingHeaps;
-use crate::events::huge_pages::vec_of;
 use crate::events::messages::NIL;
 use crate::events::prefetch::prefetch;
 use crate::events::queue::Event;
-use crate::goal::schedule::Kind;
+use mastermind_programs::goal::Kind;
+use mastermind_programs::huge_pages::vec_of;
 
 /// The resource that an event waits for beside the processor of its rank: the line that it waits in.
 #[derive(Debug, Clone, Copy)]

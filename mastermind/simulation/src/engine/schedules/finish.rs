@@ -5,7 +5,7 @@ use crate::engine::schedules::matching::{Pool, Waiting};
 use crate::engine::schedules::{Run, ScheduleOutcome};
 use crate::engine::{Blocked, Limits, ProcessResult, SimulationError};
 use crate::events::shared_links::SharedLinks;
-use crate::goal::schedule::{ANY, Kind, Op, Schedule};
+use mastermind_programs::goal::{ANY, Kind, Op, Schedule};
 
 /// Most ranks that a deadlock names.
 const MAX_NAMED: usize = 100;

@@ -20,9 +20,9 @@ use super::finish::{Ended, outcome_of};
 use super::matching::{Pool, Waiting};
 use super::{PROGRESS_EVERY, ScheduleOutcome, ScheduleSlices};
 use crate::engine::{Limits, Progress, SimulationError};
-use crate::goal::schedule::{Kind, Op, Schedule};
 use crate::loggp::Link;
 use crate::machine::Machine;
+use mastermind_programs::goal::{Kind, Op, Schedule};
 
 /// The parameters of LogGOPSim: whole numbers, one link for all.
 #[derive(Debug, Clone, Copy)]
@@ -154,7 +154,7 @@ pub(super) fn simulate(
 impl<'s, 't> Run<'s, 't> {
     fn new(schedule: &'s Schedule, parameters: Parameters, slices: ScheduleSlices<'t>) -> Self {
         let n = schedule.ranks();
-        let most = |of: fn(&crate::goal::schedule::Part) -> u16| {
+        let most = |of: fn(&mastermind_programs::goal::Part) -> u16| {
             usize::from(schedule.parts.iter().map(of).max().unwrap_or(1))
         };
         let (cpus, nics) = (most(|part| part.cpus), most(|part| part.nics));

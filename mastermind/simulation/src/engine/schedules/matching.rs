@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use crate::goal::schedule::ANY;
+use mastermind_programs::goal::ANY;
 
 /// Entries of a list that are searched one by one, before it gets an index.
 const MAX_LINEAR: usize = 32;

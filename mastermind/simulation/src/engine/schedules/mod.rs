@@ -12,7 +12,7 @@
 //!
 //! ```
 //! use mastermind_simulation::engine::simulate_schedule;
-//! use mastermind_simulation::goal::read_goal;
+//! use mastermind_programs::goal::read_goal;
 //! use mastermind_simulation::machine::read_machine;
 //!
 //! let schedule = "num_ranks 2
@@ -49,14 +49,14 @@ use crate::engine::{
     EngineChoice, Limits, Outcome, ProcessResult, Progress, SimulationError, Slice,
 };
 use crate::events::NEVER;
-use crate::events::huge_pages::reserve;
 use crate::events::queue::{Event, Queue};
 use crate::events::shared_links::SharedLinks;
-use crate::goal::schedule::{Kind, Op, Schedule};
 use crate::loggp::{MessagePart, Protocol, bytes_on_the_wire};
 use crate::machine::{Link, Machine, Rendezvous};
-use crate::program::ElementInfo;
 use deferred::DeferredEvents;
+use mastermind_programs::ElementInfo;
+use mastermind_programs::goal::{Kind, Op, Schedule};
+use mastermind_programs::huge_pages::reserve;
 use matching::Waiting;
 
 /// What an event is: the lowest bits of its order.
@@ -86,7 +86,7 @@ pub enum Rules {
     #[default]
     Own,
     /// Those of LogGOPSim, for its finishing times; the schedule is to be read with
-    /// [`WaitOrder::Lines`](crate::goal::WaitOrder).
+    /// [`WaitOrder::Lines`](mastermind_programs::goal::WaitOrder).
     LogGopSim,
 }
 

@@ -4,8 +4,8 @@
 use crate::engine::schedules::{CALLED, DATA, EAGER, OP, Run, WHAT};
 use crate::events::prefetch::prefetch;
 use crate::events::queue::Entry;
-use crate::goal::schedule::{Kind, Schedule};
 use crate::loggp::MessagePart;
+use mastermind_programs::goal::{Kind, Schedule};
 
 /// Most events of a bucket that are looked at together: of more, the first ones would be forgotten again.
 const MOST: usize = 64;

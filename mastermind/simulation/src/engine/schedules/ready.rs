@@ -3,7 +3,7 @@
 use crate::engine::schedules::deferred::WaitsFor;
 use crate::engine::schedules::{DONE, OP, Rank, Run, STEP};
 use crate::events::queue::Event;
-use crate::goal::schedule::{Kind, Schedule};
+use mastermind_programs::goal::{Kind, Schedule};
 
 impl Run<'_, '_> {
     /// Begins what has become ready: receives at once, the rest as events, of which several wait in line.

@@ -8,10 +8,10 @@ use std::collections::HashMap;
 
 use crate::engine::limits::{MAX_COST_S, nanoseconds};
 use crate::engine::programs::costs::Costs;
-use crate::expression::{Builtin, Compiled};
 use crate::machine::Machine;
-use crate::program::{ANY, Mode, Operation, Program};
 use mastermind_models::expression::Binary;
+use mastermind_programs::expression::{Builtin, Compiled};
+use mastermind_programs::{ANY, Mode, Operation, Program};
 
 /// Where a number is: its index in a [`Scratch`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use crate::events::NEVER;
 use crate::events::heap::{Order, PairingHeaps};
 use crate::events::messages::{ANYBODY, Message, NIL};
 use crate::events::prefetch::prefetch;
-use crate::expression::{Compiled, Context};
-use crate::program::{Mode, NOBODY};
+use mastermind_programs::expression::{Compiled, Context};
+use mastermind_programs::{Mode, NOBODY};
 
 /// In place of a number of messages: none wakes the process, which is visited when its operation is due, or has ended.
 const NO_MESSAGE: u32 = u32::MAX;

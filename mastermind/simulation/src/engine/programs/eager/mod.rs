@@ -30,13 +30,13 @@ use crate::engine::programs::neighbours::{is_eager, neighbours};
 use crate::engine::programs::ranks::Ranks;
 use crate::engine::programs::visits::{self, Totals};
 use crate::events::calendar::Calendar;
-use crate::events::huge_pages::vec_of;
 use crate::events::lists::ListIndex;
 use crate::events::messages::MessagePool;
 use crate::machine::Machine;
-use crate::program::Program;
 use code::Code;
 use mailbox::Mailbox;
+use mastermind_programs::Program;
+use mastermind_programs::huge_pages::vec_of;
 use visit::{EagerState, MIN_OUTBOX};
 
 /// Runs a program on a machine whose nodes are not oversubscribed; `None` where it is not of this kind or does not come to its end.

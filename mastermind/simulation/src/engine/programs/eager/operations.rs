@@ -11,7 +11,7 @@ use crate::events::messages::{ANYBODY, Load, Message, NIL};
 use crate::events::prefetch::prefetch;
 use crate::events::tie_break::TieBreak;
 use crate::loggp::MessagePart;
-use crate::program::{ANY, Mode, NOBODY};
+use mastermind_programs::{ANY, Mode, NOBODY};
 
 impl EagerState<'_> {
     /// Goes through the steps without time up to the next operation that takes some.

@@ -3,8 +3,8 @@
 use crate::engine::limits::{MAX_TIMELESS_STEPS, rounds_of};
 use crate::engine::outcome::Count;
 use crate::engine::programs::eager::code::{Code, Scratch, Step};
-use crate::expression::{Builtin, modulo};
 use mastermind_models::expression::Binary;
+use mastermind_programs::expression::{Builtin, modulo};
 
 impl Code {
     /// Runs the steps from `at` on that only compute: the first that does more. `None` where they do not end, or a loop has no number of

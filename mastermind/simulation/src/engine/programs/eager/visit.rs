@@ -19,7 +19,7 @@ use crate::events::posted::PostedReceives;
 use crate::events::prefetch::prefetch;
 use crate::events::tie_break::TieBreak;
 use crate::machine::Machine;
-use crate::program::Mode;
+use mastermind_programs::Mode;
 
 /// How many visits ahead the state of a process is fetched, how many the messages that it names, and how many the message behind
 /// the first that came.

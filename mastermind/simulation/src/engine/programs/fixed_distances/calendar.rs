@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::events::calendar::{BUCKETS, NONE};
-use crate::events::huge_pages::vec_of;
 use crate::events::occupied::OccupiedBuckets;
 use crate::events::prefetch::prefetch;
+use mastermind_programs::huge_pages::vec_of;
 
 /// Visits in order of windows; a process has at most one.
 ///

@@ -1,8 +1,8 @@
 //! Messages on their way or waiting to be received: one pool, linked lists in it.
 
-use crate::events::huge_pages::reserve;
 use crate::events::messages::NIL;
 use crate::events::tie_break::TieBreak;
+use mastermind_programs::huge_pages::reserve;
 
 /// A message: a cache line.
 #[derive(Debug, Clone, Copy)]

@@ -1,8 +1,8 @@
 //! Operations as this engine takes them: what is the same for all processes worked out.
 
-use crate::expression::Compiled;
 use crate::machine::Machine;
-use crate::program::{ANY, Mode, NOBODY, Operation, Program};
+use mastermind_programs::expression::Compiled;
+use mastermind_programs::{ANY, Mode, NOBODY, Operation, Program};
 
 use crate::engine::limits::{MAX_COST_S, nanoseconds};
 use crate::engine::programs::costs::Costs;

@@ -12,7 +12,7 @@ use crate::events::NEVER;
 use crate::events::messages::NIL;
 use crate::events::prefetch::prefetch;
 use crate::events::tie_break::TieBreak;
-use crate::expression::{Compiled, Context};
+use mastermind_programs::expression::{Compiled, Context};
 
 /// What the processes share.
 pub(super) struct SharedState<'a> {

@@ -1,0 +1,165 @@
+//! The model checker: all that is wrong with a model, by rule.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use mastermind_models::ModelSet;
+
+use crate::lower::Lowering;
+use crate::model::Model;
+use crate::symbols::System;
+
+/// A rule of the checker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Rule {
+    /// Expressions name what there is, with the arguments it takes, and their kinds fit.
+    Expression,
+    /// Only variables are assigned, and no name stands for two things.
+    Variable,
+    /// Activities that are used exist.
+    UnknownActivity,
+    /// No activity contains itself.
+    Recursion,
+    /// Every activity can be reached from the main one.
+    UnreachableActivity,
+    /// Every element can be reached.
+    UnreachableElement,
+    /// No two guards of a decision are the same.
+    OverlappingGuards,
+    /// A cost is a number of seconds ≥ 0.
+    NegativeCost,
+    /// Messages and regions are not inside a parallel region.
+    ParallelBody,
+    /// Critical sections are inside a parallel region.
+    CriticalOutside,
+    /// A tag that is sent is received.
+    UnmatchedSend,
+    /// A tag that is received is sent.
+    UnmatchedReceive,
+    /// The machine form has a bounded size.
+    TooLarge,
+    /// The file follows the form that its kind has.
+    Syntax,
+    /// What is said of an element by stereotypes, words and notes is understood.
+    Annotation,
+    /// Every edge has two ends, and each of them takes it.
+    DanglingEdge,
+    /// An activity begins in one place.
+    InitialNode,
+    /// Ways that meet do so in a merge or a join.
+    MissingMerge,
+    /// Ways part in a decision or a fork.
+    MissingDecision,
+    /// Ways that a fork parts meet in a join.
+    ForkWithoutJoin,
+    /// One guard of a decision holds, whatever the values.
+    GuardGap,
+    /// Every element has a way on to an end.
+    EndlessLoop,
+    /// Loops and decisions lie side by side or in each other.
+    Unstructured,
+    /// A flow ends in a final node. Only a warning.
+    NoWayOn,
+    /// An action says what it costs. Only a warning.
+    NoCost,
+    /// What a file says is used. Only a warning.
+    Ignored,
+    /// A condition is an expression. Only a warning: it is taken with a probability.
+    Prose,
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Expression => "expression",
+            Self::Variable => "variable",
+            Self::UnknownActivity => "unknown-activity",
+            Self::Recursion => "recursion",
+            Self::UnreachableActivity => "unreachable-activity",
+            Self::UnreachableElement => "unreachable-element",
+            Self::OverlappingGuards => "overlapping-guards",
+            Self::NegativeCost => "negative-cost",
+            Self::ParallelBody => "parallel-body",
+            Self::CriticalOutside => "critical-outside",
+            Self::UnmatchedSend => "unmatched-send",
+            Self::UnmatchedReceive => "unmatched-receive",
+            Self::TooLarge => "too-large",
+            Self::Syntax => "syntax",
+            Self::Annotation => "annotation",
+            Self::DanglingEdge => "dangling-edge",
+            Self::InitialNode => "initial-node",
+            Self::MissingMerge => "missing-merge",
+            Self::MissingDecision => "missing-decision",
+            Self::ForkWithoutJoin => "fork-without-join",
+            Self::GuardGap => "guard-gap",
+            Self::EndlessLoop => "endless-loop",
+            Self::Unstructured => "unstructured",
+            Self::NoWayOn => "no-way-on",
+            Self::NoCost => "no-cost",
+            Self::Ignored => "ignored",
+            Self::Prose => "prose-condition",
+        })
+    }
+}
+
+/// Something that is wrong with a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The rule that it breaks.
+    pub rule: Rule,
+    /// The element, variable or function.
+    pub element: String,
+    /// Where it lies: the activity, and the elements it is in.
+    pub place: String,
+    /// What is wrong.
+    pub reason: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            rule,
+            element,
+            place,
+            reason,
+        } = self;
+        write!(f, "{rule}: \"{element}\" of \"{place}\": {reason}")
+    }
+}
+
+/// All that is wrong with a model, whatever system it runs on; empty for a sound one.
+///
+/// # Arguments
+/// * `models` - fitted models that its costs may name
+pub fn check(model: &Model, models: &ModelSet) -> Vec<Finding> {
+    let system = System {
+        processes: 2,
+        nodes: 2,
+        processors: 1,
+    };
+    let mut lowering = Lowering::new(model, models, system, true);
+    lowering.globals();
+    lowering.functions();
+    lowering.main();
+    let reached: BTreeSet<String> = lowering.reached.clone();
+    for name in model
+        .activities
+        .keys()
+        .filter(|name| !reached.contains(*name))
+    {
+        lowering.find(
+            Rule::UnreachableActivity,
+            name,
+            &model.name,
+            format!("nothing leads to it from \"{}\"", model.main),
+        );
+        lowering.activity(name, name);
+    }
+    lowering.unmatched();
+    let mut findings = lowering.findings;
+    // An activity that is used twice is looked at twice.
+    let mut seen = BTreeSet::new();
+    findings.retain(|finding| seen.insert(finding.to_string()));
+    findings
+}

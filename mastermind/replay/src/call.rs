@@ -1,0 +1,203 @@
+//! A recorded call of MPI, and what its function does.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::RecordedRank;
+use mastermind_programs::CollectiveKind;
+
+/// A recorded call of MPI; of the parts of a call that have records of their own, a part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordedCall {
+    /// Name in C, or that of a part of a call (`MPI_Start_send`).
+    pub function: Arc<str>,
+    /// When it began, nanoseconds.
+    pub start_ns: u64,
+    /// When it ended, nanoseconds.
+    pub end_ns: u64,
+    /// What it moved, bytes.
+    pub bytes: u64,
+    /// The other rank, or the root, in the communicator; `None` for none.
+    pub peer: Option<u32>,
+    /// The same in `MPI_COMM_WORLD`.
+    pub world_peer: Option<u32>,
+    /// Number of the communicator in its rank.
+    pub communicator: Option<i64>,
+    /// Tag; `None` for any, and where there is none.
+    pub tag: Option<u32>,
+    /// The first of the consecutive requests that it began or completed.
+    pub request: Option<u64>,
+    /// How many these are.
+    pub requests: u64,
+}
+
+/// What a function does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Action {
+    /// Starts MPI, or ends it.
+    StartOrEnd,
+    /// Sends a message, and waits for its end or not.
+    Send { waits: bool },
+    /// Receives one.
+    Receive { waits: bool },
+    /// Sends a message and receives one, which is a record of its own.
+    Exchange,
+    /// That one.
+    Exchanged,
+    /// Completes requests, those that its parts tell aside.
+    Completes,
+    /// One of them.
+    Completed,
+    /// Takes time until a message is there that another call receives.
+    Probe,
+    /// A collective.
+    Collective { kind: CollectiveKind, waits: bool },
+    /// Nothing that takes the time of others.
+    Local,
+    /// Communicates in a way that a schedule cannot hold.
+    Unknown,
+}
+
+/// Whether records of a function tell something that a replay needs, or lacks.
+pub fn is_communication(function: &str) -> bool {
+    action(function) != Action::Local
+}
+
+/// What a function does, by its name in C; that of its form with large counts is the same.
+pub(super) fn action(function: &str) -> Action {
+    let name = function.strip_prefix("MPI_").unwrap_or(function);
+    let name = name.strip_suffix("_c").unwrap_or(name);
+    match name {
+        "Init" | "Init_thread" | "Finalize" => Action::StartOrEnd,
+        "Send" | "Ssend" | "Rsend" => Action::Send { waits: true },
+        "Bsend" | "Isend" | "Issend" | "Irsend" | "Ibsend" | "Start_send" => {
+            Action::Send { waits: false }
+        }
+        "Recv" | "Mrecv" => Action::Receive { waits: true },
+        "Irecv" | "Imrecv" | "Start_recv" => Action::Receive { waits: false },
+        "Sendrecv" | "Sendrecv_replace" => Action::Exchange,
+        "Sendrecv_recv" => Action::Exchanged,
+        "Wait" | "Waitall" | "Waitany" | "Waitsome" | "Test" | "Testall" | "Testany"
+        | "Testsome" => Action::Completes,
+        "Completed" => Action::Completed,
+        "Probe" | "Mprobe" | "Iprobe" | "Improbe" => Action::Probe,
+        _ => collective(name).unwrap_or_else(|| other(name)),
+    }
+}
+
+/// Those that make communicators are barriers, since nobody goes on before all have come.
+fn collective(name: &str) -> Option<Action> {
+    let (name, waits) = match name.strip_prefix('I') {
+        Some(rest) if rest.starts_with(char::is_lowercase) => (rest, false),
+        _ => (name, true),
+    };
+    let kind = match name.to_lowercase().as_str() {
+        "barrier" => CollectiveKind::Barrier,
+        "bcast" => CollectiveKind::Broadcast,
+        "reduce" => CollectiveKind::Reduce,
+        "allreduce" => CollectiveKind::AllReduce,
+        "alltoall" | "alltoallv" => CollectiveKind::AllToAll,
+        "gather" | "gatherv" => CollectiveKind::Gather,
+        "scatter" | "scatterv" => CollectiveKind::Scatter,
+        "allgather" | "allgatherv" => CollectiveKind::AllGather,
+        "reduce_scatter" | "reduce_scatter_block" => CollectiveKind::ReduceScatter,
+        "scan" | "exscan" => CollectiveKind::Scan,
+        "comm_dup" | "comm_dup_with_info" | "comm_create" | "comm_split" | "comm_split_type"
+        | "cart_create" => CollectiveKind::Barrier,
+        _ => return None,
+    };
+    Some(Action::Collective { kind, waits })
+}
+
+/// What begins so communicates in ways that have no records of their parts.
+fn other(name: &str) -> Action {
+    const UNKNOWN: [&str; 26] = [
+        "Put",
+        "Get",
+        "Accumulate",
+        "Rput",
+        "Rget",
+        "Raccumulate",
+        "Fetch_and_op",
+        "Compare_and_swap",
+        "Win_",
+        "File_",
+        "Neighbor_",
+        "Ineighbor_",
+        "Alltoallw",
+        "Ialltoallw",
+        "Isendrecv",
+        "Comm_spawn",
+        "Comm_accept",
+        "Comm_connect",
+        "Comm_join",
+        "Intercomm_",
+        "Graph_create",
+        "Dist_graph_create",
+        "Cart_sub",
+        "Comm_create_group",
+        "Comm_idup",
+        "Psend_init",
+    ];
+    // What only asks.
+    const ASKS: [&str; 8] = [
+        "Get_address",
+        "Get_count",
+        "Get_elements",
+        "Get_library_version",
+        "Get_processor_name",
+        "Get_version",
+        "File_get_",
+        "Win_get_",
+    ];
+    let begins = |names: &[&str]| names.iter().any(|begin| name.starts_with(begin));
+    let is_persistent = name.ends_with("_init") && !name.starts_with("Send") && {
+        let begun = name.trim_end_matches("_init");
+        !matches!(begun, "Bsend" | "Ssend" | "Rsend" | "Recv")
+    };
+    match (begins(&ASKS), begins(&UNKNOWN) || is_persistent) {
+        (false, true) => Action::Unknown,
+        _ => Action::Local,
+    }
+}
+
+/// A number of things.
+pub(super) fn counted(n: u64, thing: &str, things: &str) -> String {
+    format!("{n} {}", if n == 1 { thing } else { things })
+}
+
+/// What the records of a run tell that a schedule cannot hold.
+pub(super) fn notes(ranks: &[RecordedRank]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let calls_of = |n| counted(n, "call", "calls");
+    for (rank, recorded) in ranks.iter().enumerate().filter(|(_, rank)| rank.lost > 0) {
+        notes.push(format!(
+            "no record: {} of rank {rank}",
+            calls_of(recorded.lost)
+        ));
+    }
+    let mut unknown = BTreeMap::<&str, (u64, u64)>::new();
+    let mut n_synchronous = 0;
+    for call in ranks.iter().flat_map(|rank| rank.threads.iter().flatten()) {
+        if action(&call.function) == Action::Unknown {
+            let sum = unknown.entry(&call.function).or_default();
+            sum.0 += 1;
+            sum.1 += call.end_ns.saturating_sub(call.start_ns);
+        }
+        n_synchronous += u64::from(matches!(&*call.function, "MPI_Ssend" | "MPI_Issend"));
+    }
+    for (function, (calls, ns)) in unknown {
+        let seconds = ns as f64 / 1e9;
+        notes.push(format!(
+            "computation in place of communication: {} of {function}, {seconds:.6} s over all ranks",
+            calls_of(calls)
+        ));
+    }
+    if n_synchronous > 0 {
+        notes.push(format!(
+            "not waited for the receive up to the machine's rendezvous_bytes: {} of MPI_Ssend and MPI_Issend",
+            calls_of(n_synchronous)
+        ));
+    }
+    notes
+}

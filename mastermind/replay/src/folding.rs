@@ -1,0 +1,310 @@
+//! Repeated calls of a rank as loops, and the calls of all ranks as one list.
+
+use std::collections::HashMap;
+
+use mastermind_programs::CollectiveKind;
+
+/// Longest body of a loop, in its folded form.
+const MAX_PERIOD: usize = 1000;
+
+/// Largest table of the alignment of two ranks.
+const MAX_TABLE: usize = 1 << 24;
+
+/// What a call does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    Send {
+        waits: bool,
+    },
+    Receive {
+        waits: bool,
+    },
+    /// Receives one message, sends one, and waits for both.
+    Exchange,
+    Collective(CollectiveKind),
+    /// Waits for the next receive to be complete.
+    WaitAny,
+    Wait,
+    /// The end of the program.
+    End,
+}
+
+/// The other side of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Peer {
+    Nobody,
+    Any,
+    Rank(u32),
+}
+
+/// What tells calls apart that are not rounds of one loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    pub(super) kind: Kind,
+    /// To whom it sends, or the root.
+    pub(super) to: Peer,
+    /// From whom it receives.
+    pub(super) from: Peer,
+    /// Group of a collective.
+    pub(super) group: u32,
+    /// Which of the different calls of all ranks it is, where these call the same functions; else 0.
+    pub(super) column: u32,
+}
+
+/// Calls of one place in the program: sums over its rounds.
+#[derive(Debug, Clone)]
+pub(super) struct Call {
+    pub(super) key: Key,
+    /// Numbers of the tags of what it sends and receives; `None` where they differ from round to round.
+    pub(super) tags: Option<[u32; 2]>,
+    /// Rounds.
+    pub(super) n: u64,
+    pub(super) bytes: u64,
+    /// Computation before it, nanoseconds.
+    pub(super) compute_ns: u64,
+    /// Whether all rounds moved as much.
+    pub(super) is_constant: bool,
+}
+
+/// A call, or rounds of some.
+#[derive(Debug, Clone)]
+pub(super) enum Node {
+    Call(Call),
+    Loop(u64, Vec<Node>),
+}
+
+impl Node {
+    /// Adds the rounds of a node of the same shape.
+    fn add(&mut self, other: &Self) {
+        match (self, other) {
+            (Self::Call(call), Self::Call(other)) => {
+                let product = |bytes: u64, n: u64| u128::from(bytes) * u128::from(n);
+                let is_same = product(call.bytes, other.n) == product(other.bytes, call.n);
+                call.is_constant &= other.is_constant && is_same;
+                call.tags = call.tags.filter(|tags| Some(*tags) == other.tags);
+                call.n += other.n;
+                call.bytes = call.bytes.saturating_add(other.bytes);
+                call.compute_ns = call.compute_ns.saturating_add(other.compute_ns);
+            }
+            (Self::Loop(_, body), Self::Loop(_, other)) => {
+                body.iter_mut()
+                    .zip(other)
+                    .for_each(|(node, other)| node.add(other));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Has all ranks fold alike where they call the same functions: what differs in any rank differs in all.
+///
+/// # Arguments
+/// * `ranks` - the calls of each, shape `[n_ranks][n_calls]`
+pub(super) fn number_columns(ranks: &mut [Vec<Call>], is_exact: bool) {
+    let kinds = |calls: &Vec<Call>| calls.iter().map(|call| call.key.kind).collect::<Vec<_>>();
+    let mut all = ranks.iter().map(kinds);
+    let first = all.next().unwrap_or_default();
+    if !all.all(|kinds| kinds == first) {
+        return;
+    }
+    let mut numbers = HashMap::new();
+    for at in 0..first.len() {
+        let told = |calls: &Vec<Call>| {
+            let call = &calls[at];
+            (call.key, is_exact.then_some((call.bytes, call.tags)))
+        };
+        let column: Vec<_> = ranks.iter().map(told).collect();
+        let next = numbers.len() as u32;
+        let number = *numbers.entry(column).or_insert(next);
+        ranks
+            .iter_mut()
+            .for_each(|calls| calls[at].key.column = number);
+    }
+}
+
+/// What tells nodes apart.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Shape {
+    /// A call, and its size and tags where those count.
+    Call(Key, Option<(u64, Option<[u32; 2]>)>),
+    Loop(u64, Vec<u32>),
+}
+
+/// Numbers of shapes.
+#[derive(Default)]
+struct Shapes(HashMap<Shape, u32>);
+
+impl Shapes {
+    fn number(&mut self, shape: Shape) -> u32 {
+        let next = self.0.len() as u32;
+        *self.0.entry(shape).or_insert(next)
+    }
+}
+
+/// Makes loops of what is repeated, those with the shortest bodies first.
+///
+/// # Arguments
+/// * `is_exact` - whether calls of other sizes and tags are other calls
+pub(super) fn folded(calls: Vec<Call>, is_exact: bool) -> Vec<Node> {
+    let mut shapes = Shapes::default();
+    let mut nodes: Vec<(u32, Node)> = calls
+        .into_iter()
+        .map(|call| {
+            let told = is_exact.then_some((call.bytes, call.tags));
+            (shapes.number(Shape::Call(call.key, told)), Node::Call(call))
+        })
+        .collect();
+    loop {
+        let before = nodes.len();
+        for period in 1..=MAX_PERIOD.min(nodes.len() / 2) {
+            if 2 * period <= nodes.len() {
+                nodes = fold(nodes, period, &mut shapes);
+            }
+        }
+        if nodes.len() == before {
+            return nodes.into_iter().map(|(_, node)| node).collect();
+        }
+    }
+}
+
+/// Makes loops of all that is repeated with one period.
+fn fold(nodes: Vec<(u32, Node)>, period: usize, shapes: &mut Shapes) -> Vec<(u32, Node)> {
+    let numbers: Vec<u32> = nodes.iter().map(|(number, _)| *number).collect();
+    // How many nodes from here on are the same as those a period later.
+    let mut same = vec![0; numbers.len() + 1];
+    for i in (0..numbers.len() - period).rev() {
+        same[i] = if numbers[i] == numbers[i + period] {
+            same[i + 1] + 1
+        } else {
+            0
+        };
+    }
+    if same.iter().all(|same| *same < period) {
+        return nodes;
+    }
+    let mut folded = Vec::with_capacity(nodes.len());
+    let mut left = nodes.into_iter();
+    let mut at = 0;
+    while at < numbers.len() {
+        let rounds = 1 + same[at] / period;
+        if rounds == 1 {
+            folded.extend(left.next());
+            at += 1;
+            continue;
+        }
+        let mut body: Vec<Node> = left.by_ref().take(period).map(|(_, node)| node).collect();
+        for _ in 1..rounds {
+            for (node, (_, other)) in body.iter_mut().zip(left.by_ref()) {
+                node.add(&other);
+            }
+        }
+        let shape = Shape::Loop(rounds as u64, numbers[at..at + period].to_vec());
+        folded.push((shapes.number(shape), Node::Loop(rounds as u64, body)));
+        at += rounds * period;
+    }
+    folded
+}
+
+/// A place in the program that all ranks share: what each of them does there.
+#[derive(Debug, Clone)]
+pub(super) enum Place {
+    /// By rank; `None` where it does nothing there.
+    Call(Kind, Vec<Option<Call>>),
+    /// Rounds, and which ranks take part.
+    Loop(u64, Vec<bool>, Vec<Place>),
+}
+
+impl Place {
+    fn is_alike(&self, node: &Node) -> bool {
+        match (self, node) {
+            (Self::Call(kind, _), Node::Call(call)) => *kind == call.key.kind,
+            (Self::Loop(rounds, ..), Node::Loop(other, _)) => rounds == other,
+            _ => false,
+        }
+    }
+
+    /// Of one rank alone.
+    fn of(node: Node, rank: usize, ranks: usize) -> Self {
+        match node {
+            Node::Call(call) => {
+                let mut calls = vec![None; ranks];
+                let kind = call.key.kind;
+                calls[rank] = Some(call);
+                Self::Call(kind, calls)
+            }
+            Node::Loop(rounds, body) => {
+                let mut is_in = vec![false; ranks];
+                is_in[rank] = true;
+                let body = body.into_iter().map(|node| Self::of(node, rank, ranks));
+                Self::Loop(rounds, is_in, body.collect())
+            }
+        }
+    }
+
+    fn join(&mut self, node: Node, rank: usize) {
+        match (self, node) {
+            (Self::Call(_, calls), Node::Call(call)) => calls[rank] = Some(call),
+            (Self::Loop(_, is_in, places), Node::Loop(_, body)) => {
+                is_in[rank] = true;
+                let ranks = is_in.len();
+                *places = aligned(std::mem::take(places), body, rank, ranks);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// One list of places whose order is that of each rank: a shortest common supersequence, rank by rank.
+///
+/// # Arguments
+/// * `nodes` - of a rank that `places` do not have yet
+pub(super) fn aligned(
+    places: Vec<Place>,
+    nodes: Vec<Node>,
+    rank: usize,
+    ranks: usize,
+) -> Vec<Place> {
+    let (n, m) = (places.len(), nodes.len());
+    let is_too_large = (n + 1) * (m + 1) > MAX_TABLE;
+    // Longest common subsequence from each pair on; beyond the bound only what is alike at once is taken together.
+    let mut longest = vec![0_u32; if is_too_large { 0 } else { (n + 1) * (m + 1) }];
+    if !is_too_large {
+        for i in (0..n).rev() {
+            for j in (0..m).rev() {
+                longest[i * (m + 1) + j] = if places[i].is_alike(&nodes[j]) {
+                    1 + longest[(i + 1) * (m + 1) + j + 1]
+                } else {
+                    longest[(i + 1) * (m + 1) + j].max(longest[i * (m + 1) + j + 1])
+                };
+            }
+        }
+    }
+    let from = |i: usize, j: usize| longest.get(i * (m + 1) + j).copied().unwrap_or(0);
+    let mut merged = Vec::with_capacity(n.max(m));
+    let (mut i, mut j) = (0, 0);
+    let mut nodes = nodes.into_iter().peekable();
+    let mut places = places.into_iter().peekable();
+    loop {
+        match (places.peek(), nodes.peek()) {
+            (Some(place), Some(node)) if place.is_alike(node) => {
+                let (Some(mut place), Some(node)) = (places.next(), nodes.next()) else {
+                    break;
+                };
+                place.join(node, rank);
+                merged.push(place);
+                (i, j) = (i + 1, j + 1);
+            }
+            (Some(_), Some(_)) if from(i + 1, j) >= from(i, j + 1) => {
+                merged.extend(places.next());
+                i += 1;
+            }
+            (_, Some(_)) => {
+                merged.extend(nodes.next().map(|node| Place::of(node, rank, ranks)));
+                j += 1;
+            }
+            (Some(_), None) => merged.extend(places.next()),
+            (None, None) => break,
+        }
+    }
+    merged
+}
