@@ -78,6 +78,7 @@ fn normal(context: &Context<'_>) -> f64 {
 ///
 /// # Source
 /// G. Steele et al., "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014 (the constants recalled).
+#[inline]
 pub fn mixed(bits: u64) -> u64 {
     let mut z = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
