@@ -5,7 +5,9 @@
 //! where it is more likely one of these, so that one call in four is no matter where the other coordinates say how calls scatter.
 //! Coordinates called once or twice have no median: `few_calls` tells their spikes by the coordinates beside.
 //!
-//! At most one call in ten is a spike. What is set aside comes back in totals; where it recurs and holds most of the time nothing is set aside.
+//! At most one call in ten is a spike: where more are far above, calls are taken to scatter as widely as the slowest of the other
+//! nine, and what lies far beyond that is set aside still.
+//! What is set aside comes back in totals; where it recurs and holds most of the time nothing is set aside.
 //! An interval of a call is so much wider that it holds 95 % of all calls, those set aside included.
 
 use std::collections::BTreeMap;
@@ -277,18 +279,23 @@ impl Spikes {
         let Some((median, own)) = calls.lower_scatter() else {
             return all;
         };
-        let scale = self.scale(own);
-        let is_kept = |bin: &Summary| {
-            self.is_within_steps(bin.min_s, median) || !self.is_spike(bin.mean_s, median, scale)
-        };
-        let kept = calls.bins.partition_point(|(_, bin)| is_kept(bin));
-        let n_aside: u64 = calls.bins[kept..].iter().map(|(_, bin)| bin.count).sum();
         let expected = MOST * all.count as f64;
         let most = (expected + 2.0 * expected.sqrt()).max(1.0);
-        if n_aside as f64 > most {
-            return all;
-        }
-        sum(&calls.bins[..kept])
+        let kept = |scale: f64| {
+            let is_kept = |bin: &Summary| {
+                self.is_within_steps(bin.min_s, median) || !self.is_spike(bin.mean_s, median, scale)
+            };
+            let kept = sum(&calls.bins[..calls.bins.partition_point(|(_, bin)| is_kept(bin))]);
+            ((all.count - kept.count) as f64 <= most).then_some(kept)
+        };
+        let scale = self.scale(own);
+        kept(scale)
+            .or_else(|| {
+                // The slowest that must be kept lies a scale above the median.
+                let slow_s = at(&calls.times(), all.count - most as u64);
+                kept(scale.max((slow_s / median).ln()))
+            })
+            .unwrap_or(all)
     }
 }
 
@@ -329,15 +336,17 @@ pub(crate) fn are_the_method(kept: &[Summary], all: &[Summary]) -> bool {
 
 /// The median of values, ascending, each as often as it says, `n` together; of two in the middle their mean.
 fn median(values: &[(f64, u64)], n: u64) -> f64 {
-    let at = |rank: u64| {
-        let mut below = 0;
-        let found = values.iter().find(|(_, count)| {
-            below += count;
-            below >= rank
-        });
-        found.map_or(0.0, |(value, _)| *value)
-    };
-    0.5 * (at(n.div_ceil(2)) + at(n / 2 + 1))
+    0.5 * (at(values, n.div_ceil(2)) + at(values, n / 2 + 1))
+}
+
+/// The value of a rank, from 1, among values, ascending, each as often as it says; 0 where there are none.
+fn at(values: &[(f64, u64)], rank: u64) -> f64 {
+    let mut below = 0;
+    let found = values.iter().find(|(_, count)| {
+        below += count;
+        below >= rank
+    });
+    found.map_or(0.0, |(value, _)| *value)
 }
 
 /// Bins of several coordinates as those of one, ascending.
@@ -461,6 +470,16 @@ mod tests {
         times.extend([1e-5; 3]);
         times.push(4e-3);
         assert_eq!(n_kept(&times), 1003);
+    }
+
+    #[test]
+    fn a_call_far_beyond_a_slow_mode_is_a_spike() {
+        let mut times: Vec<f64> = (0..100).map(|i| 42.0 + f64::from(i % 5)).collect();
+        times.extend((0..16).map(|i| 80.0 + 3.0 * f64::from(i)));
+        assert_eq!(n_kept(&times), 116, "as many as that are a mode");
+        times.push(3671.0);
+        let found = kept(&[&times], 0.0)[0];
+        assert_eq!((found.count, found.max_s), (116, 125.0));
     }
 
     #[test]
