@@ -14,4 +14,5 @@ mod rendering;
 mod rooms;
 mod shown;
 mod suggest;
+mod uneven_calls;
 mod written_formulas;

@@ -14,6 +14,9 @@ const MAX_REGIMES: usize = 4;
 /// Distinct values that a regime needs.
 const MIN_VALUES: usize = 3;
 
+/// Share of all values that a regime needs, one in so many: a few that are off lie among many, and are no way in which a method works.
+const MIN_SHARE: usize = 16;
+
 /// Distinct values that two lines need that meet.
 const MIN_MEETING_VALUES: usize = 5;
 
@@ -133,8 +136,9 @@ fn regimes(points: &Points, param: usize) -> Vec<Hypothesis> {
             false => meeting(param, &values),
         };
     }
-    let cuts = cuts(values.len());
-    let best = best_cuts(&Sorted::new(points, param), &values, &cuts, most);
+    let least = least_values(values.len());
+    let cuts = cuts(values.len(), least);
+    let best = best_cuts(&Sorted::new(points, param), &values, &cuts, least, most);
     let hypothesis = |n_regimes| {
         let breaks = breaks(&best, &cuts, n_regimes)?;
         let ends = breaks
@@ -172,9 +176,14 @@ fn meeting(param: usize, values: &[f64]) -> Vec<Hypothesis> {
     places.map(hypothesis).collect()
 }
 
+/// Values that a regime needs, of so many.
+fn least_values(n_values: usize) -> usize {
+    MIN_VALUES.max(n_values / MIN_SHARE)
+}
+
 /// Indices of values that a regime may begin at, the first and the end included.
-fn cuts(n_values: usize) -> Vec<usize> {
-    let inner = MIN_VALUES..=n_values - MIN_VALUES;
+fn cuts(n_values: usize, least: usize) -> Vec<usize> {
+    let inner = least..=n_values - least;
     let stride = (n_values / MAX_CUTS).max(1);
     let mut cuts = vec![0];
     cuts.extend(inner.step_by(stride));
@@ -186,12 +195,12 @@ fn cuts(n_values: usize) -> Vec<usize> {
 /// `[k][to]`.
 type Best = Vec<Vec<(f64, usize)>>;
 
-fn best_cuts(points: &Sorted, values: &[f64], cuts: &[usize], most: usize) -> Best {
+fn best_cuts(points: &Sorted, values: &[f64], cuts: &[usize], least: usize, most: usize) -> Best {
     let n = cuts.len();
     let mut cost = vec![vec![f64::INFINITY; n]; n];
     for from in 0..n {
         for to in from + 1..n {
-            if cuts[to] - cuts[from] >= MIN_VALUES {
+            if cuts[to] - cuts[from] >= least {
                 cost[from][to] = points.squares(values[cuts[from]], values[cuts[to] - 1]);
             }
         }

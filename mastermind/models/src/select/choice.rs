@@ -8,6 +8,7 @@ use crate::families::hypothesis::Hypothesis;
 use crate::families::normal_form::Found;
 use crate::families::paths::Paths;
 use crate::families::prior;
+use crate::families::searched::left_out;
 use crate::formula::family::Family;
 use crate::formula::sum::Formula;
 use crate::samples::points::Points;
@@ -94,10 +95,13 @@ impl Field<'_> {
         let finite = (0..scored.len()).filter(|&i| deviances[i].is_finite());
         let mut order: Vec<(i64, usize)> = finite.map(|i| (rounded(i), i)).collect();
         order.sort_unstable();
-        let ranked: Vec<(f64, Place)> = order
+        let mut ranked: Vec<(f64, Place)> = order
             .iter()
             .map(|&(_, i)| (deviances[i], scored[i].place))
             .collect();
+        if !explained {
+            self.drop_chance(&mut ranked);
+        }
         let met = ranked
             .first()
             .is_some_and(|&(_, place)| self.is_met(place, counts));
@@ -124,6 +128,43 @@ impl Field<'_> {
             }
         };
         fitted_s.map_or(1.0, |fitted_s| design_effect(self.points, &fitted_s))
+    }
+
+    /// Takes out the forms with breaks or a step that were searched for, where they are not nearer to points left out of the search than
+    /// the likeliest other form is, on average and at most of them.
+    ///
+    /// Where the spread of the calls does not explain the distance, some points are far off, and a few breaks follow those.
+    fn drop_chance(&mut self, ranked: &mut Vec<(f64, Place)>) {
+        let is_searched = |candidate: &Candidate| candidate.n_free > candidate.coefficients.len();
+        let searched = |place: Place| match place {
+            Place::Other(i) => Some(i).filter(|&i| is_searched(&self.others[i])),
+            Place::Found(_) => None,
+        };
+        let Some(&(_, plain)) = ranked.iter().find(|(_, place)| searched(*place).is_none()) else {
+            return;
+        };
+        let least = ranked[0].0;
+        let credible = ranked
+            .iter()
+            .filter(|(deviance, _)| deviance - least <= INCREDIBLE);
+        let credible: Vec<usize> = credible.filter_map(|(_, place)| searched(*place)).collect();
+        if credible.is_empty() {
+            return;
+        }
+        let plain = self.shown(plain, false);
+        let Some(plain) = plain.and_then(|candidate| errors(self.points, &candidate)) else {
+            return;
+        };
+        for i in credible {
+            let candidate = &mut self.others[i];
+            candidate.left_out_s = left_out(self.points, self.limits, candidate);
+            let is_nearer = |own: Vec<f64>| {
+                average(&own) <= average(&plain) && is_more_often_less(&own, &plain)
+            };
+            if !errors(self.points, candidate).is_some_and(is_nearer) {
+                ranked.retain(|(_, place)| *place != Place::Other(i));
+            }
+        }
     }
 
     /// What the forms that are no normal forms cost.
@@ -397,6 +438,13 @@ fn within_one_standard_error(ours: &[f64], least: &[f64]) -> bool {
     let (n, mean) = (gains.len() as f64, average(&gains));
     let squares: f64 = gains.iter().map(|gain| (gain - mean).powi(2)).sum();
     mean <= (squares / (n * (n - 1.0))).sqrt() + NO_ERROR
+}
+
+/// Whether values are less than others at more places than greater, by more than the one standard deviation that chance makes.
+fn is_more_often_less(values: &[f64], others: &[f64]) -> bool {
+    let sign = |(a, b): (&f64, &f64)| f64::from(a < b) - f64::from(a > b);
+    let excess: f64 = values.iter().zip(others).map(sign).sum();
+    excess > (values.len() as f64).sqrt()
 }
 
 fn average(values: &[f64]) -> f64 {

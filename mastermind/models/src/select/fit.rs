@@ -41,6 +41,7 @@ use crate::samples::sample::{Samples, Summary};
 use crate::samples::statistic::Statistic;
 use crate::select::model::{Coefficient, Freedom, Model};
 use crate::select::sigma::{Deviation, sigma};
+use crate::solve::between_points::as_means;
 use crate::solve::likelihood::{Counts, Distance};
 use crate::solve::mixture::{Part, middle};
 use crate::solve::quality::{aicc, bic, r_squared, residual_sum, smape};
@@ -144,7 +145,7 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
     let limits = Limits {
         monotone: &options.monotone,
     };
-    let (mut field, mut notes) = match &options.formula {
+    let (field, mut notes) = match &options.formula {
         Some(formula) => {
             let fitted = formula.fit(points, &named(samples, points), &limits)?;
             let others = fitted.into_iter().collect();
@@ -158,18 +159,21 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
         }
         None => field(points, options.family, &limits),
     };
-    // What was fitted freely was looked at there.
-    let is_fitted = |candidate: &Candidate| candidate.family != Family::Written && !candidate.held;
-    field
-        .others
-        .retain(|candidate| is_fitted(candidate) || limits.hold(&candidate.formula, points));
+    let mut chosen = choose(field);
+    // A user's formula is fitted to the calls as they are.
+    let first = chosen.as_ref().filter(|_| options.formula.is_none());
+    let means = first.and_then(|best| as_means(points, &best.fitted_s, best.coefficients.len()));
+    let weighed = means.as_ref().unwrap_or(points);
+    if means.is_some() {
+        let (field, others) = self::field(weighed, options.family, &limits);
+        (chosen, notes) = (choose(field), others);
+    }
     let is_free = options.formula.is_none() && options.family.is_none();
     let constant = || {
         self::field(points, Some(Family::Constant), &limits)
             .0
             .choose()
     };
-    let chosen = field.choose();
     let Some(mut best) = chosen.or_else(|| constant().filter(|_| is_free)) else {
         let family = match &options.formula {
             Some(_) => Family::Written,
@@ -196,7 +200,7 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
         }
     }
     if best.left_out_s.is_none() {
-        best.left_out_s = left_out(points, &limits, &best);
+        best.left_out_s = left_out(weighed, &limits, &best);
     }
     // What overflowed is unknown.
     let parts = best.alternatives.iter_mut().map(|a| &mut a.covariance);
@@ -253,6 +257,17 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
     notes.extend(uneven(points));
     notes.extend(zero(samples, points));
     Ok(model(samples, points, best, notes))
+}
+
+/// The form to show, of those within the limits.
+fn choose(mut field: Field<'_>) -> Option<Candidate> {
+    // What was fitted freely was looked at there.
+    let is_fitted = |candidate: &Candidate| candidate.family != Family::Written && !candidate.held;
+    let (points, limits) = (field.points, field.limits);
+    field
+        .others
+        .retain(|candidate| is_fitted(candidate) || limits.hold(&candidate.formula, points));
+    field.choose()
 }
 
 /// Fits of all families, or of one, and the parameters left out.

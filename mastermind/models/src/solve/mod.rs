@@ -2,6 +2,7 @@
 //!
 //! In: designs, observations, half-spaces. Out: coefficients, covariances, quantiles. Uses `formula` and `samples`.
 
+pub(crate) mod between_points;
 pub(crate) mod constrained;
 pub(crate) mod design_effect;
 pub(crate) mod least_squares;
