@@ -53,5 +53,6 @@ fn sizes_that_are_called_often_do_not_decide() {
 fn a_break_among_such_sizes_is_found() {
     let lines = |q: f64| 1e-6 + 2e-9 * q + 6e-9 * (q - 2000.0).max(0.0);
     let errors: Vec<f64> = (0..SETS).map(|seed| error_at_twice(seed, lines)).collect();
-    assert!(median(errors.clone()) < 0.1, "{errors:.3?}");
+    let worst = errors.iter().copied().fold(0.0, f64::max);
+    assert!(worst < 0.1, "{errors:.3?}");
 }

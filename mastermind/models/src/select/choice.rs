@@ -131,7 +131,7 @@ impl Field<'_> {
     }
 
     /// Takes out the forms with breaks or a step that were searched for, where they are not nearer to points left out of the search than
-    /// the likeliest other form is, on average and at most of them.
+    /// the likeliest other form is, on average.
     ///
     /// Where the spread of the calls does not explain the distance, some points are far off, and a few breaks follow those.
     fn drop_chance(&mut self, ranked: &mut Vec<(f64, Place)>) {
@@ -158,9 +158,7 @@ impl Field<'_> {
         for i in credible {
             let candidate = &mut self.others[i];
             candidate.left_out_s = left_out(self.points, self.limits, candidate);
-            let is_nearer = |own: Vec<f64>| {
-                average(&own) <= average(&plain) && is_more_often_less(&own, &plain)
-            };
+            let is_nearer = |own: Vec<f64>| average(&own) < average(&plain);
             if !errors(self.points, candidate).is_some_and(is_nearer) {
                 ranked.retain(|(_, place)| *place != Place::Other(i));
             }
@@ -438,13 +436,6 @@ fn within_one_standard_error(ours: &[f64], least: &[f64]) -> bool {
     let (n, mean) = (gains.len() as f64, average(&gains));
     let squares: f64 = gains.iter().map(|gain| (gain - mean).powi(2)).sum();
     mean <= (squares / (n * (n - 1.0))).sqrt() + NO_ERROR
-}
-
-/// Whether values are less than others at more places than greater, by more than the one standard deviation that chance makes.
-fn is_more_often_less(values: &[f64], others: &[f64]) -> bool {
-    let sign = |(a, b): (&f64, &f64)| f64::from(a < b) - f64::from(a > b);
-    let excess: f64 = values.iter().zip(others).map(sign).sum();
-    excess > (values.len() as f64).sqrt()
 }
 
 fn average(values: &[f64]) -> f64 {
