@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
+
 use super::error::{InputError, Place};
 use super::survey::{Kind, SetAside, Survey, Why};
 use super::{Call, Row};
@@ -13,7 +15,7 @@ pub(super) struct Filling<'a, S> {
     name: &'a str,
     sink: &'a mut S,
     inner_ns: Option<&'a HashMap<u64, u64>>,
-    methods: HashMap<String, Filled>,
+    methods: HashMap<String, Filled, RandomState>,
     coordinate: Vec<f64>,
 }
 
@@ -38,7 +40,7 @@ impl<'a, S: CallSink> Filling<'a, S> {
             name,
             sink,
             inner_ns,
-            methods: HashMap::new(),
+            methods: HashMap::default(),
             coordinate: Vec::new(),
         }
     }

@@ -7,19 +7,20 @@ use serde::Deserialize;
 
 use super::error::InputError;
 use super::ordered::{Ordered, Scalar, Text, Values};
+use super::plain_line::Start;
 use super::wanted::Wanted;
 use super::{Cell, Named, Row, stem};
 
 /// A line: `{"params": {"x": 4}, "callpath": "main->sweep", "metric": "time", "value": 0.25}`.
-#[derive(Debug, Deserialize)]
-struct Line<'a> {
+#[derive(Debug, PartialEq, Deserialize)]
+pub(super) struct Line<'a> {
     #[serde(borrow, alias = "parameters")]
-    params: Ordered<Scalar, Text<'a>>,
-    value: Values,
+    pub(super) params: Ordered<Scalar, Text<'a>>,
+    pub(super) value: Values,
     #[serde(borrow)]
-    callpath: Option<Text<'a>>,
+    pub(super) callpath: Option<Text<'a>>,
     #[serde(borrow)]
-    metric: Option<Text<'a>>,
+    pub(super) metric: Option<Text<'a>>,
 }
 
 /// The metric of a line; what else it holds is not looked at.
@@ -27,6 +28,28 @@ struct Line<'a> {
 struct OfMetric<'a> {
     #[serde(borrow)]
     metric: Option<Text<'a>>,
+}
+
+/// A line, and what it says beside its value, where its value ends it.
+#[derive(Default)]
+struct Before {
+    start: Start,
+    method: Option<String>,
+    metric: Option<String>,
+    cells: Vec<Scalar>,
+}
+
+impl Before {
+    fn set(&mut self, line: &Line<'_>, start: Option<&str>) {
+        self.start.set(start);
+        if start.is_some() {
+            let owned = |text: &Option<Text<'_>>| text.as_ref().map(|text| text.0.to_string());
+            (self.method, self.metric) = (owned(&line.callpath), owned(&line.metric));
+            self.cells.clear();
+            self.cells
+                .extend(line.params.0.iter().map(|(_, value)| value.clone()));
+        }
+    }
 }
 
 /// Gives each line to `sink`; blank ones are passed over. A parameter may be a text, which is a label.
@@ -40,9 +63,26 @@ pub(super) fn rows(
     sink: &mut dyn FnMut(&Row<'_>) -> Result<(), InputError>,
 ) -> Result<(), InputError> {
     let mut names: Vec<Named> = Vec::new();
+    let mut before = Before::default();
     lines(name, input, |number, bytes| {
-        let mut memory = Vec::new();
-        let line: Line<'_> = parsed(name, number, bytes, &mut memory)?;
+        if let Some(value) = before.start.value(bytes) {
+            let cells: Vec<Cell<'_>> = before.cells.iter().map(cell).collect();
+            return sink(&Row {
+                line: number,
+                method: before.method.as_deref().unwrap_or_else(|| stem(name)),
+                metric: before.metric.as_deref(),
+                names: &names,
+                cells: &cells,
+                values_s: &[wanted.value(value)],
+                call: None,
+            });
+        }
+        let (text, mut memory) = (std::str::from_utf8(bytes).ok(), Vec::new());
+        let (line, start) = match text.and_then(Line::plain) {
+            Some(plain) => plain,
+            None => (parsed(name, number, bytes, &mut memory)?, None),
+        };
+        before.set(&line, start);
         let params = &line.params.0;
         let is_same = |(known, (name, _)): (&Named, &(Text<'_>, Scalar))| known.name == name.0;
         if names.len() != params.len() || !names.iter().zip(params).all(is_same) {
@@ -69,11 +109,19 @@ pub(super) fn rows(
 /// # Errors
 /// As [`rows`], but for what is wrong in a line beside its metric.
 pub(super) fn metrics(name: &str, input: impl BufRead) -> Result<BTreeSet<String>, InputError> {
-    let mut names = BTreeSet::new();
+    let (mut names, mut before) = (BTreeSet::new(), Start::default());
     lines(name, input, |number, bytes| {
-        let mut memory = Vec::new();
-        let line: OfMetric<'_> = parsed(name, number, bytes, &mut memory)?;
-        if let Some(Text(metric)) = line.metric
+        if before.value(bytes).is_some() {
+            return Ok(());
+        }
+        let (text, mut memory) = (std::str::from_utf8(bytes).ok(), Vec::new());
+        let plain = text.and_then(Line::plain);
+        before.set(plain.as_ref().and_then(|(_, start)| *start));
+        let metric = match plain {
+            Some((line, _)) => line.metric,
+            None => parsed::<OfMetric<'_>>(name, number, bytes, &mut memory)?.metric,
+        };
+        if let Some(Text(metric)) = metric
             && !names.contains(metric.as_ref())
         {
             names.insert(metric.into_owned());

@@ -26,6 +26,7 @@ mod extrap_text;
 mod filling;
 mod json_lines;
 mod ordered;
+mod plain_line;
 mod survey;
 mod table;
 mod wanted;

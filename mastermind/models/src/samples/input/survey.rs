@@ -4,6 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::io::Read;
 
+use foldhash::fast::RandomState;
+
 use super::error::{InputError, Place, quoted};
 use super::filling::Filling;
 use super::table::rank_of;
@@ -17,7 +19,7 @@ use crate::samples::parameter::{Parameter, ParameterKind};
 /// All inputs are looked at before the first is read: labels that only one of them has belong to the method all the same.
 #[derive(Debug, Clone, Default)]
 pub struct Survey {
-    pub(super) methods: HashMap<String, Surveyed>,
+    pub(super) methods: HashMap<String, Surveyed, RandomState>,
     /// Metric taken as the time, by input.
     chosen: HashMap<String, Option<String>>,
     /// Wall time of the calls made from a call, nanoseconds, by rank of an export and number of the call.
@@ -115,7 +117,8 @@ impl Survey {
         input: impl Read,
         wanted: &Wanted,
     ) -> Result<(), InputError> {
-        let mut metrics = BTreeSet::new();
+        let mut metrics: BTreeSet<Option<String>> = BTreeSet::new();
+        let mut last: Option<Option<String>> = None;
         rows(name, format, input, wanted, &mut |row| {
             if let Some(call) = row.call
                 && let Some(parent) = call.parent_seq
@@ -124,7 +127,12 @@ impl Survey {
                 let sum = inner.entry(parent).or_default();
                 *sum = sum.saturating_add(call.wall_ns);
             }
-            metrics.insert(row.metric.map(str::to_owned));
+            // Rows come in runs of one metric.
+            if last.as_ref().map(Option::as_deref) != Some(row.metric) {
+                let metric = row.metric.map(str::to_owned);
+                metrics.insert(metric.clone());
+                last = Some(metric);
+            }
             self.see(name, row, wanted)
         })?;
         let chosen = choose(name, &metrics, wanted)?;
