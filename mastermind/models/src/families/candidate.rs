@@ -71,8 +71,8 @@ pub(crate) struct Candidate {
     pub family: Family,
     /// The formula.
     pub formula: Formula,
-    /// Name and unit of each coefficient.
-    pub names: Vec<(String, String)>,
+    /// Name and unit of each coefficient; `None` where they are the constant, if there is one, and the terms of the formula.
+    pub names: Option<Vec<(String, String)>>,
     /// The coefficients as fitted.
     pub coefficients: Vec<f64>,
     /// Numbers found from the points: the coefficients, and what the form was searched for.
@@ -90,6 +90,8 @@ pub(crate) struct Candidate {
     pub sigma: Option<Formula>,
     /// What predictions average over, the shown formula first; empty where it stands alone.
     pub alternatives: Vec<Alternative>,
+    /// What they predict, seconds, shape `[n_points]`; empty where there are none.
+    pub predicted_s: Vec<f64>,
     /// Minus the logarithm of the prior probability of its form.
     pub odds_against: f64,
     /// By how much the points say less than as many independent ones; 1 until it is known, see [`crate::solve::design_effect`].

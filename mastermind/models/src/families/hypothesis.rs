@@ -239,6 +239,7 @@ impl Hypothesis {
             fitted_s,
             sigma: None,
             alternatives: Vec::new(),
+            predicted_s: Vec::new(),
             odds_against: 0.0,
             held: false,
             design_effect: 1.0,
@@ -407,40 +408,20 @@ impl Hypothesis {
         }
     }
 
-    /// Name and unit of the fitted numbers; of `ln T` for a power law or an exponential.
-    fn names(&self, points: &Points) -> Vec<(String, String)> {
-        let pair = |name: &str, unit: String| (name.to_owned(), unit);
-        match &self.shape {
-            Shape::Sum { constant, terms } => {
-                let first = constant.then(|| pair("constant", points.per("")));
-                let others = terms.iter().map(|term| term_name(term, points));
-                first.into_iter().chain(others).collect()
-            }
-            Shape::Power(params) => {
-                let others = params.iter().map(|&p| pair(&points.names[p], "1".into()));
-                [pair("ln factor", format!("ln {}", points.per("")))]
-                    .into_iter()
-                    .chain(others)
-                    .collect()
-            }
-            Shape::Exponential(params) => {
-                let others = params.iter().map(|&p| {
-                    let unit = &points.units[p];
-                    pair(
-                        &points.names[p],
-                        format!("1/{}", if unit.is_empty() { "1" } else { unit }),
-                    )
-                });
-                [pair("ln factor", format!("ln {}", points.per("")))]
-                    .into_iter()
-                    .chain(others)
-                    .collect()
-            }
-            Shape::Meeting { param, at } => {
-                let terms = lines_by_regime(&points.names[*param], &[*at]);
-                terms.iter().map(|term| term_name(term, points)).collect()
-            }
-        }
+    /// Name and unit of the fitted numbers of `ln T`, of a power law or an exponential; `None` where they are those of a sum.
+    fn names(&self, points: &Points) -> Option<Vec<(String, String)>> {
+        let unit = |param: usize| match points.units[param].as_str() {
+            "" => "1/1".into(),
+            unit => format!("1/{unit}"),
+        };
+        let (params, units): (_, Vec<String>) = match &self.shape {
+            Shape::Power(params) => (params, vec!["1".into(); params.len()]),
+            Shape::Exponential(params) => (params, params.iter().map(|&p| unit(p)).collect()),
+            Shape::Sum { .. } | Shape::Meeting { .. } => return None,
+        };
+        let names = params.iter().map(|&param| points.names[param].clone());
+        let first = ("ln factor".to_owned(), format!("ln {}", points.per("")));
+        Some([first].into_iter().chain(names.zip(units)).collect())
     }
 }
 

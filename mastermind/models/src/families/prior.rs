@@ -24,7 +24,7 @@ const LN_TERM: f64 = 2.0;
 
 /// Price of each absurdity: a negative coefficient; a time that is negative, or that rises and then falls, up to
 /// [`AHEAD`] times the range; one that grows faster than [`STEEPEST`] there.
-const LN_ABSURD: f64 = 4.0;
+pub(crate) const LN_ABSURD: f64 = 4.0;
 
 /// How far beyond the largest value of a parameter a time must make sense, as a factor.
 pub(crate) const AHEAD: f64 = 4.0;

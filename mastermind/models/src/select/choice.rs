@@ -13,17 +13,15 @@ use crate::formula::family::Family;
 use crate::formula::sum::Formula;
 use crate::samples::points::Points;
 use crate::solve::design_effect::design_effect;
-use crate::solve::likelihood::{Counts, Distance, are_explained};
+use crate::solve::likelihood::{Counts, Distance, INCREDIBLE, are_explained};
 use crate::solve::limits::Limits;
+use crate::solve::mixture::{Part, middle};
 
 /// A simpler formula must have at most this share of the error of one that is as complex.
 const BETTER: f64 = 0.99;
 
 /// Per cent; errors below it are rounding.
 const NO_ERROR: f64 = 1e-9;
-
-/// A form this many units of deviance behind the best is not averaged.
-const INCREDIBLE: f64 = 14.0;
 
 /// Formulas that are averaged at most.
 const N_AVERAGED: usize = 100;
@@ -216,7 +214,7 @@ impl Field<'_> {
         explained: bool,
         effect: f64,
     ) -> Option<Candidate> {
-        let mut parts: Vec<(Place, Alternative)> = Vec::new();
+        let mut parts: Vec<(Alternative, Vec<f64>)> = Vec::new();
         let mut best: Option<(f64, Candidate)> = None;
         let mut first_beyond = None;
         let walks = self.limits.walks(self.points, &[]);
@@ -227,12 +225,12 @@ impl Field<'_> {
                 break;
             }
             let weight = (0.5 * (least.unwrap_or(deviance) - deviance)).exp();
-            let Some(alternative) = self.alternative(place, weight, explained) else {
+            let Some(part) = self.alternative(place, weight, explained) else {
                 continue;
             };
             let holds = |formula: &Formula| self.limits.hold_on(&walks, formula, self.points);
-            if self.may_break(place) && !holds(&alternative.formula) {
-                first_beyond = first_beyond.or(Some(alternative.formula));
+            if self.may_break(place) && !holds(&part.0.formula) {
+                first_beyond = first_beyond.or(Some(part.0.formula));
                 continue;
             }
             if best.is_none() {
@@ -242,18 +240,18 @@ impl Field<'_> {
                 };
                 best = Some((deviance, shown));
             }
-            parts.push((place, alternative));
+            parts.push(part);
         }
         let Some((_, mut candidate)) = best else {
             let hypothesis = Hypothesis::sum(Family::NormalForm, first_beyond?.terms);
             return hypothesis.fit(self.points, self.limits);
         };
-        for (_, part) in &mut parts {
+        for (part, _) in &mut parts {
             widen(&mut part.covariance, effect);
         }
         widen(&mut candidate.covariance, effect);
         candidate.design_effect = effect;
-        candidate.alternatives = normalised(parts);
+        (candidate.alternatives, candidate.predicted_s) = normalised(parts);
         Some(candidate)
     }
 
@@ -290,17 +288,24 @@ impl Field<'_> {
         }
     }
 
-    fn alternative(&mut self, place: Place, weight: f64, explained: bool) -> Option<Alternative> {
+    /// A form as one of those that predictions average over, and its fitted times.
+    fn alternative(
+        &mut self,
+        place: Place,
+        weight: f64,
+        explained: bool,
+    ) -> Option<(Alternative, Vec<f64>)> {
         match place {
             Place::Found(i) => self.found.as_mut()?.alternative(i, weight, explained),
             Place::Other(i) => {
                 let candidate = &self.others[i];
-                Some(Alternative {
+                let alternative = Alternative {
                     weight,
                     family: candidate.family,
                     formula: candidate.formula.clone(),
                     covariance: candidate.covariance.clone(),
-                })
+                };
+                Some((alternative, candidate.fitted_s.clone()))
             }
         }
     }
@@ -344,10 +349,7 @@ impl Field<'_> {
             return self.likeliest(ranked.to_vec(), false, 1.0);
         }
         let weigh = |deviance: f64| (0.5 * (own - deviance)).exp();
-        let mut parts = vec![(
-            Place::Other(shown),
-            self.alternative(Place::Other(shown), 1.0, false)?,
-        )];
+        let mut parts = vec![self.alternative(Place::Other(shown), 1.0, false)?];
         for &(deviance, place) in ranked.iter().take(N_AVERAGED) {
             if place == Place::Other(shown) || deviance - ranked[0].0 > INCREDIBLE {
                 continue;
@@ -355,11 +357,11 @@ impl Field<'_> {
             let Some(part) = self.alternative(place, weigh(deviance), false) else {
                 continue;
             };
-            if self.limits.hold(&part.formula, self.points) {
-                parts.push((place, part));
+            if self.limits.hold(&part.0.formula, self.points) {
+                parts.push(part);
             }
         }
-        candidate.alternatives = normalised(parts);
+        (candidate.alternatives, candidate.predicted_s) = normalised(parts);
         Some(candidate)
     }
 }
@@ -370,17 +372,27 @@ fn widen(covariance: &mut Option<Vec<Vec<f64>>>, factor: f64) {
     cells.for_each(|cell| *cell *= factor);
 }
 
-/// The alternatives with weights that add up to one; none where the shown one stands alone.
-fn normalised(parts: Vec<(Place, Alternative)>) -> Vec<Alternative> {
+/// The alternatives with weights that add up to one, and what they predict together from the fitted times of each; none where the shown
+/// one stands alone.
+fn normalised(mut parts: Vec<(Alternative, Vec<f64>)>) -> (Vec<Alternative>, Vec<f64>) {
     if parts.len() < 2 {
-        return Vec::new();
+        return (Vec::new(), Vec::new());
     }
-    let sum: f64 = parts.iter().map(|(_, part)| part.weight).sum();
-    let share = |(_, part): (Place, Alternative)| Alternative {
-        weight: part.weight / sum,
-        ..part
-    };
-    parts.into_iter().map(share).collect()
+    let sum: f64 = parts.iter().map(|(part, _)| part.weight).sum();
+    parts.iter_mut().for_each(|(part, _)| part.weight /= sum);
+    let mut values = Vec::with_capacity(parts.len());
+    let predicted = (0..parts[0].1.len()).map(|i| {
+        values.clear();
+        values.extend(parts.iter().map(|(part, fitted_s)| Part {
+            weight: part.weight,
+            mean: fitted_s[i],
+            deviation: 0.0,
+        }));
+        middle(&mut values)
+    });
+    let predicted_s = predicted.collect();
+    let alternatives = parts.into_iter().map(|(part, _)| part).collect();
+    (alternatives, predicted_s)
 }
 
 /// The simplest formula whose error on left-out points is within one standard error of the smallest.

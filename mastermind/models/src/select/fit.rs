@@ -20,7 +20,7 @@
 //! ```
 
 use crate::error::Error;
-use crate::families::hypothesis::Hypothesis;
+use crate::families::hypothesis::{Hypothesis, term_name};
 use crate::families::list::hypotheses;
 use crate::formula::sum::Formula;
 use crate::samples::metric::Metric;
@@ -43,7 +43,6 @@ use crate::select::model::{Coefficient, Freedom, Model};
 use crate::select::sigma::{Deviation, sigma};
 use crate::solve::between_points::as_means;
 use crate::solve::likelihood::{Counts, Distance};
-use crate::solve::mixture::{Part, middle};
 use crate::solve::quality::{aicc, bic, r_squared, residual_sum, smape};
 use crate::solve::uncertainty::LEVEL;
 
@@ -194,6 +193,7 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
             if let Some(mut constant) = constant() {
                 if few {
                     constant.alternatives = constant_first(best.alternatives);
+                    constant.predicted_s = best.predicted_s;
                 }
                 best = constant;
             }
@@ -518,7 +518,7 @@ fn model(samples: &Samples, points: &Points, best: Candidate, notes: Vec<Note>) 
         family: best.family,
         params: points.names.clone(),
         expression: best.formula.to_string(),
-        coefficients: coefficients(&best),
+        coefficients: coefficients(points, &best),
         smape: smape(y, f, w),
         r2,
         r2_adjusted: r2.filter(|_| n > k).map(adjust),
@@ -543,33 +543,28 @@ fn model(samples: &Samples, points: &Points, best: Candidate, notes: Vec<Note>) 
         n_refused: samples.n_refused,
         notes,
     };
-    model.total_ratio = total_ratio(&model, points, samples.statistic);
+    let predicted_s = match model.alternatives.is_empty() {
+        true => values(&model.formula, points),
+        false => best.predicted_s,
+    };
+    model.total_ratio = total_ratio(&predicted_s, points, samples.statistic);
     model
+}
+
+/// Values of a formula at the points; not a number where it has none.
+fn values(formula: &Formula, points: &Points) -> Vec<f64> {
+    let value = |i: usize| formula.evaluate(|name| points.number(i, name));
+    let values = (0..points.len()).map(value);
+    values.map(|value| value.unwrap_or(f64::NAN)).collect()
 }
 
 /// Time of all calls by what predictions give them; 1 where that is nothing. Of medians it is their number times the median:
 /// what disturbed calls took beyond does not belong to such a total.
-fn total_ratio(model: &Model, points: &Points, statistic: Statistic) -> f64 {
-    let value_s = |formula: &Formula, i: usize| {
-        let value = formula.evaluate(|name| points.number(i, name));
-        value.unwrap_or(f64::NAN)
-    };
-    let mut parts = Vec::with_capacity(model.alternatives.len());
-    let predicted = (0..points.len()).map(|i| {
-        let count = points.all[i].count as f64;
-        if model.alternatives.is_empty() {
-            return count * value_s(&model.formula, i).max(0.0);
-        }
-        let part = |alternative: &Alternative| Part {
-            weight: alternative.weight,
-            mean: value_s(&alternative.formula, i),
-            deviation: 0.0,
-        };
-        parts.clear();
-        parts.extend(model.alternatives.iter().map(part));
-        count * middle(&mut parts).max(0.0)
-    });
-    let predicted_s: f64 = predicted.sum();
+fn total_ratio(predicted_s: &[f64], points: &Points, statistic: Statistic) -> f64 {
+    let pairs = predicted_s.iter().zip(&points.all);
+    let predicted_s: f64 = pairs
+        .map(|(time_s, all)| all.count as f64 * time_s.max(0.0))
+        .sum();
     let total_s: f64 = match statistic {
         Statistic::Mean => points.all.iter().map(|summary| summary.total_s()).sum(),
         Statistic::Median | Statistic::Minimum => {
@@ -586,7 +581,17 @@ fn total_ratio(model: &Model, points: &Points, statistic: Statistic) -> f64 {
 }
 
 /// The fitted numbers with their standard errors.
-fn coefficients(best: &Candidate) -> Vec<Coefficient> {
+fn coefficients(points: &Points, best: &Candidate) -> Vec<Coefficient> {
+    let terms = &best.formula.terms;
+    let of_sum = || {
+        let constant = (best.coefficients.len() > terms.len())
+            .then(|| ("constant".to_owned(), points.per("")));
+        constant
+            .into_iter()
+            .chain(terms.iter().map(|term| term_name(term, points)))
+            .collect()
+    };
+    let names: Vec<(String, String)> = best.names.clone().unwrap_or_else(of_sum);
     let coefficient =
         |(j, ((name, unit), &value)): (usize, (&(String, String), &f64))| Coefficient {
             name: name.clone(),
@@ -597,7 +602,7 @@ fn coefficients(best: &Candidate) -> Vec<Coefficient> {
                 .map(|covariance| covariance[j][j].sqrt()),
             unit: unit.clone(),
         };
-    best.names
+    names
         .iter()
         .zip(&best.coefficients)
         .enumerate()

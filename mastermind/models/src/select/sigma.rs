@@ -13,6 +13,9 @@ const PASSES: usize = 30;
 /// Relative change at which it ends.
 const SETTLED: f64 = 1e-13;
 
+/// Relative change at which it is known how much a deviation can gain: the deviance is a square of what is left of it.
+const ROUGH: f64 = 1e-4;
+
 /// Largest change of a logarithm, and relative change of a deviation, in one pass.
 const BOUND: f64 = 2.0;
 
@@ -84,14 +87,25 @@ pub(crate) fn sigma(points: &Points, best: &Candidate, spare: f64) -> Deviation 
         let relative = deviance(points, &squares, &relative);
         let deviation = Deviation { family, formula };
         // Whatever a second coefficient gained would not pay for it.
-        let n = points.len() as f64;
-        if relative <= n.ln() + COST && relative <= fits[0].0 {
+        if relative <= cost(points) && relative <= fits[0].0 {
             return deviation;
         }
         fits.push((relative, 1, deviation));
     }
+    let of_one = fits.iter().map(|(distance, ..)| *distance);
+    let least = of_one.fold(f64::INFINITY, f64::min);
     for tried in tried(points, best) {
-        let Some((values, coefficients)) = tried.fit(points, &squares) else {
+        // Few gain what their coefficients cost: the digits are for those.
+        let may_win = |values: &[f64]| {
+            let gain = least - deviance(points, &squares, values) + ROUGH;
+            gain > cost(points) * (tried.terms.len() as f64 - 1.0)
+        };
+        let rough = tried.fit(points, &squares, ROUGH);
+        let fitted = match rough {
+            Some((values, _)) if may_win(&values) => tried.fit(points, &squares, SETTLED),
+            rough => rough,
+        };
+        let Some((values, coefficients)) = fitted else {
             continue;
         };
         let scaled: Vec<f64> = values.iter().map(|value| value * value).collect();
@@ -108,6 +122,11 @@ pub(crate) fn sigma(points: &Points, best: &Candidate, spare: f64) -> Deviation 
     simplest(points, fits)
 }
 
+/// What a coefficient must gain.
+fn cost(points: &Points) -> f64 {
+    (points.len() as f64).ln() + COST
+}
+
 /// The deviation with the least deviance by its dispersion plus what its coefficients cost; the first
 /// of equals.
 ///
@@ -121,7 +140,7 @@ fn simplest(points: &Points, fits: Vec<(f64, usize, Deviation)>) -> Deviation {
         .map(dispersion)
         .fold(f64::INFINITY, f64::min)
         .max(1.0);
-    let cost = n.ln() + COST;
+    let cost = cost(points);
     let criterion =
         |(distance, k, _): &(f64, usize, Deviation)| distance / dispersion + cost * *k as f64;
     let least = fits
@@ -216,10 +235,13 @@ impl Tried {
     /// The deviation at each point and the coefficients; `None` where it has no such form that is
     /// positive at all points.
     ///
+    /// # Arguments
+    /// * `settled` - relative change of a deviation below which the passes end
+    ///
     /// # Source
     /// R.W.M. Wedderburn, Biometrika 61 (1974) 439: Fisher scoring as reweighted least squares, here for
     /// a variance that is a gamma variable (recalled, not looked up).
-    fn fit(&self, points: &Points, squares: &[f64]) -> Option<(Vec<f64>, Vec<f64>)> {
+    fn fit(&self, points: &Points, squares: &[f64], settled: f64) -> Option<(Vec<f64>, Vec<f64>)> {
         let mut design: Vec<Vec<f64>> = Vec::with_capacity(self.terms.len());
         for term in &self.terms {
             let column = points.column(term)?;
@@ -266,7 +288,7 @@ impl Tried {
                 *value = next;
             }
             coefficients = found;
-            if change < SETTLED {
+            if change < settled {
                 break;
             }
         }
@@ -275,8 +297,8 @@ impl Tried {
             let linear: f64 = columns.map(|(c, column)| c * column[i]).sum();
             self.logarithmic || linear > 0.0
         };
-        let settled = (0..points.len()).all(positive) && values.iter().all(|v| v.is_finite());
-        settled.then_some((values, coefficients))
+        let is_one = (0..points.len()).all(positive) && values.iter().all(|v| v.is_finite());
+        is_one.then_some((values, coefficients))
     }
 
     /// Whether the deviation is positive between the points as well, and where the range begins.

@@ -25,6 +25,9 @@ const GROWTH: f64 = 1000.0;
 /// the right one.
 const CREDIBLE: f64 = 6.0;
 
+/// Units of deviance behind the best from which on a form is not averaged.
+pub(crate) const INCREDIBLE: f64 = 14.0;
+
 /// Whether the spread of the calls explains what the forms leave: of one at least that is about as likely as the likeliest. That one alone
 /// may be a little farther off than another, and cheaper.
 ///

@@ -54,7 +54,7 @@ fn below(parts: &[Part], x: f64) -> f64 {
 /// Not their mean, which far from the points is that of the fastest growing part, however small its
 /// weight. Parts that are not above 0, which no time is, count only where all are so.
 pub(crate) fn middle(parts: &mut [Part]) -> f64 {
-    parts.sort_by(|a, b| a.mean.total_cmp(&b.mean));
+    parts.sort_unstable_by(|a, b| a.mean.total_cmp(&b.mean));
     let first = parts.partition_point(|part| part.mean <= 0.0);
     let parts = if first < parts.len() {
         &parts[first..]

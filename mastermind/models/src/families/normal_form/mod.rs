@@ -19,7 +19,7 @@ mod terms;
 use std::collections::BTreeSet;
 
 use crate::families::candidate::{Alternative, Candidate};
-use crate::families::hypothesis::{Shape, term_name};
+use crate::families::hypothesis::Shape;
 use crate::families::paths::Paths;
 use crate::families::prior;
 use crate::formula::exponent::Exponent;
@@ -71,13 +71,17 @@ pub(crate) fn search(points: &Points) -> Option<Found<'_>> {
     // The range may begin before the first point.
     basis.require(&ahead);
     let mut scratch = Scratch::new(points.len());
-    let (fits, candidates) = match columns.len() {
-        1 => (single::fits(&basis, &observed), Vec::new()),
-        _ => {
-            let (forms, candidates) = forms(&columns, &basis, &observed);
-            let refine = |form| scratch.refine(form, &basis, &observed, FEW_PASSES);
-            (forms.into_iter().filter_map(refine).collect(), candidates)
-        }
+    let counts = Counts::of(points);
+    let (mut are_all, mut candidates) = (true, Vec::new());
+    let fits = if columns.len() == 1 {
+        let fits;
+        (fits, are_all) = single::fits(&basis, &observed, counts, false);
+        fits
+    } else {
+        let forms;
+        (forms, candidates) = self::forms(&columns, &basis, &observed);
+        let refine = |form| scratch.refine(form, &basis, &observed, FEW_PASSES);
+        forms.into_iter().filter_map(refine).collect()
     };
     let mut found = Found {
         points,
@@ -88,7 +92,7 @@ pub(crate) fn search(points: &Points) -> Option<Found<'_>> {
         fits,
         paths,
         ahead,
-        counts: Counts::of(points),
+        counts,
         odds_against: Vec::new(),
         by_calls: Vec::new(),
         explained: false,
@@ -96,6 +100,14 @@ pub(crate) fn search(points: &Points) -> Option<Found<'_>> {
         best: Vec::new(),
         candidates,
     };
+    found.rank();
+    if !are_all && !found.explained {
+        // By their means more forms are credible.
+        (found.fits, _) = single::fits(&found.basis, &found.observed, counts, true);
+        found.odds_against.clear();
+        found.by_calls.clear();
+        found.rank();
+    }
     found.extend();
     found.exchange();
     Some(found)
@@ -322,7 +334,6 @@ impl Found<'_> {
     /// Tries one term more beside the best forms, where the spread of the calls leaves room for it; of several parameters
     /// again as long as that makes another form the likeliest.
     fn extend(&mut self) {
-        self.rank();
         let several = self.basis.n_params() > 1;
         let mut known = BTreeSet::new();
         for _ in 0..MAX_TERMS {
@@ -446,22 +457,23 @@ impl Found<'_> {
         }
     }
 
-    /// A form as one of those that predictions average over.
+    /// A form as one of those that predictions average over, and its fitted times.
     pub fn alternative(
         &mut self,
         form: usize,
         weight: f64,
         explained: bool,
-    ) -> Option<Alternative> {
+    ) -> Option<(Alternative, Vec<f64>)> {
         let fit = self
             .scratch
             .refine_again(&self.fits[form], &self.basis, &self.observed)?;
-        Some(Alternative {
+        let alternative = Alternative {
             weight,
             family: family(&fit),
             formula: self.formula(&fit),
             covariance: self.covariance(&fit, explained),
-        })
+        };
+        Some((alternative, self.scratch.fitted_s().to_vec()))
     }
 
     /// A form as the one that is shown.
@@ -479,7 +491,7 @@ impl Found<'_> {
         Some(Candidate {
             family: family(&fit),
             formula: self.formula(&fit),
-            names: self.names(&fit),
+            names: None,
             coefficients: fit.coefficients().to_vec(),
             covariance: self.covariance(&fit, explained),
             freedom: self.freedom(&fit, explained),
@@ -487,6 +499,7 @@ impl Found<'_> {
             sigma: None,
             fitted_s,
             alternatives: Vec::new(),
+            predicted_s: Vec::new(),
             odds_against: self.odds_against(form),
             n_free: fit.n + fit.form.n_choices(),
             held: false,
@@ -501,17 +514,6 @@ impl Found<'_> {
         let terms =
             terms.map(|(product, coefficient)| Term::new(*coefficient, product.factors(name)));
         Formula::new(fit.coefficients[0], terms.collect())
-    }
-
-    /// Name and unit of each coefficient.
-    fn names(&self, fit: &Refined) -> Vec<(String, String)> {
-        let constant = ("constant".to_owned(), self.points.per(""));
-        let formula = self.formula(fit);
-        let terms = formula
-            .terms
-            .iter()
-            .map(|term| term_name(term, self.points));
-        [constant].into_iter().chain(terms).collect()
     }
 
     fn freedom(&self, fit: &Refined, explained: bool) -> f64 {

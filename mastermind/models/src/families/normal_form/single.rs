@@ -9,13 +9,20 @@
 use super::refine::{LANES, MAX_COLUMNS, Observed, Refined, dot, padded};
 use super::screen::{Centred, best_pairs};
 use super::terms::{Basis, Form, Product};
-use crate::solve::likelihood::Distance;
+use crate::families::prior;
+use crate::solve::likelihood::{Counts, Distance, INCREDIBLE};
 
 /// A fitted time is at least this share of the observed one.
 const SMALLEST: f64 = 1e-3;
 
 /// Ratios whose product is one logarithm; each is above [`SMALLEST`].
 const GROUP: usize = 8;
+
+/// Squared sine of the angle of two terms below which what they leave is not told from their inner products.
+const NEARLY_SAME: f64 = 1e-6;
+
+/// Share of what a pair leaves that a term takes away whose sign is known.
+const TELLING: f64 = 0.2;
 
 /// Relative length below which a column counts as a combination of those before it.
 const RANK_TOLERANCE: f64 = 1e-9;
@@ -74,7 +81,19 @@ impl Units {
 }
 
 /// The fits: the constant, each term, work that is divided with what sharing it costs, and the best pairs, best first.
-pub(crate) fn fits(basis: &Basis, observed: &Observed<'_>) -> Vec<Refined> {
+///
+/// # Arguments
+/// * `all` - whether also of pairs with a coefficient below 0 that are surely incredible beside one of the terms, as long as the spread
+///   of the calls explains what that leaves
+///
+/// # Returns
+/// The fits, and whether there are all.
+pub(crate) fn fits(
+    basis: &Basis,
+    observed: &Observed<'_>,
+    counts: Counts,
+    all: bool,
+) -> (Vec<Refined>, bool) {
     let centred = Centred::new(observed);
     let columns = Units::new(basis, &centred);
     let mut fitter = Fitter::new(observed, &centred);
@@ -93,9 +112,34 @@ pub(crate) fn fits(basis: &Basis, observed: &Observed<'_>) -> Vec<Refined> {
     let mut fits = Vec::with_capacity(1 + columns.terms.len() + shared.len() + pairs.len());
     fits.extend(fitter.constant());
     fits.extend((0..columns.terms.len()).filter_map(|i| fitter.term(&columns, i)));
-    let two = shared.iter().chain(&pairs);
-    fits.extend(two.filter_map(|&(i, j)| fitter.pair(&columns, i, j)));
-    fits
+    fits.extend((shared.iter()).filter_map(|&(i, j)| fitter.pair(&columns, i, j)));
+    let most = match all {
+        true => f64::INFINITY,
+        false => most_credible(&fits, counts),
+    };
+    let n_fitted = pairs.len();
+    let credible = |&(i, j): &(usize, usize)| !fitter.is_incredible(&columns, i, j, counts, most);
+    let pairs: Vec<(usize, usize)> = pairs.into_iter().filter(credible).collect();
+    fits.extend((pairs.iter()).filter_map(|&(i, j)| fitter.pair(&columns, i, j)));
+    (fits, pairs.len() == n_fitted)
+}
+
+/// The deviance above which no form is credible beside these, of which one must hold whatever the limits: one that rises, with no
+/// coefficient below 0, and leaves no more than the spread of the calls explains. Infinite where there is none.
+fn most_credible(fits: &[Refined], counts: Counts) -> f64 {
+    let holds = |fit: &&Refined| {
+        let is_positive = fit.coefficients().iter().all(|c| *c >= 0.0);
+        is_positive && fit.form.rises() && fit.distance.is_explained(fit.n, counts)
+    };
+    let deviance = |fit: &Refined| {
+        let n_terms = fit.n - 1;
+        fit.distance.by_calls(fit.n, counts) + 2.0 * prior::of_choices(n_terms, n_terms)
+    };
+    fits.iter()
+        .filter(holds)
+        .map(deviance)
+        .fold(f64::INFINITY, f64::min)
+        + INCREDIBLE
 }
 
 /// What all fits share, and the memory of one. Rows are padded with zeros to `stride`.
@@ -195,6 +239,37 @@ impl<'a> Fitter<'a> {
         let constant = (level - known) / centred.length;
         let form = Form::new(&[columns.product(i), columns.product(j)]);
         Some(self.refined(form, &[constant, slopes[0], slopes[1]]))
+    }
+
+    /// Whether a pair has a coefficient below 0 and is surely above a deviance for that, by the first pass alone.
+    fn is_incredible(
+        &self,
+        columns: &Units,
+        i: usize,
+        j: usize,
+        counts: Counts,
+        most: f64,
+    ) -> bool {
+        let (first, second) = (columns.unit(i), columns.unit(j));
+        let y = &self.centred.y;
+        let (common, y_first, y_second) = (dot(first, second), dot(first, y), dot(second, y));
+        let free = 1.0 - common * common;
+        let slopes = [y_first - common * y_second, y_second - common * y_first].map(|s| s / free);
+        let left = (dot(y, y) - slopes[0] * y_first - slopes[1] * y_second).max(0.0);
+        // What is left without one of them: reweighting does not turn the sign of what tells so much.
+        let is_negative = |slope: f64| slope < 0.0 && slope * slope * free > TELLING * left;
+        // Of two terms that are nearly the same the rounding tells the signs.
+        if free < NEARLY_SAME || !slopes.into_iter().any(is_negative) {
+            return false;
+        }
+        let distance = Distance {
+            lack: left,
+            within: self.within.iter().sum(),
+            log_ratio: 0.0,
+        };
+        let price = prior::of_choices(2, 2) + prior::LN_ABSURD;
+        let slack = 1.0 + 2.0 * (counts.n_records * left).sqrt();
+        distance.by_calls(3, counts) + 2.0 * price - slack > most
     }
 
     /// Two passes of reweighting in columns of length 1 that are at right angles to each other with the weights of the first.
@@ -384,7 +459,13 @@ mod tests {
         for count in [even, uneven] {
             let observed = Observed::of(&mean_s, &count, &m2_s2).unwrap();
             let mut scratch = Scratch::new(9);
-            let fits = fits(&basis, &observed);
+            let spread = 1.0;
+            let counts = Counts {
+                n_points: 9,
+                n_records: observed.n_records,
+                spread,
+            };
+            let (fits, _) = fits(&basis, &observed, counts, true);
             assert!(fits.len() > 180, "{}", fits.len());
             for fit in fits {
                 let slow = scratch.refine(fit.form, &basis, &observed, FEW_PASSES);
@@ -411,6 +492,44 @@ mod tests {
                     let (a, b) = (value(fit.coefficients(), i), value(slow.coefficients(), i));
                     assert!(near(a, b), "{fit:?} {slow:?}");
                 }
+            }
+        }
+    }
+
+    /// Of times that one term explains, pairs with a coefficient below 0 are left out, of which none is credible; of times with little
+    /// spread in the calls, which no form explains, none is.
+    #[test]
+    fn pairs_that_are_left_out_are_incredible() {
+        let sizes = [2.0, 3.0, 6.0, 11.0, 20.0, 45.0, 90.0, 170.0, 400.0];
+        let noise = |i: usize| 1.0 + 0.02 * (2.4 * i as f64).sin();
+        let mean_s: Vec<f64> = (0..9)
+            .map(|i| (3.0 + 0.02 * sizes[i] * f64::log2(sizes[i])) * noise(i))
+            .collect();
+        let basis = Basis::new(&[&sizes], &[true]);
+        for (spread, is_explained) in [(0.05, true), (0.001, false)] {
+            let m2_s2: Vec<f64> = (mean_s.iter())
+                .map(|y| 4.0 * (spread * y).powi(2))
+                .collect();
+            let observed = Observed::of(&mean_s, &[5.0; 9], &m2_s2).unwrap();
+            let counts = Counts {
+                n_points: 9,
+                n_records: 45.0,
+                spread: 1.0,
+            };
+            let (all, _) = fits(&basis, &observed, counts, true);
+            let (some, are_all) = fits(&basis, &observed, counts, false);
+            assert_eq!(are_all, !is_explained);
+            let is_left_out = |fit: &&Refined| !some.iter().any(|other| other.form == fit.form);
+            let most = most_credible(&all[..56], counts);
+            let left_out: Vec<&Refined> = all.iter().filter(is_left_out).collect();
+            assert_eq!(left_out.len() > 20, is_explained, "{}", left_out.len());
+            for fit in left_out {
+                let n_negative = fit.coefficients()[1..].iter().filter(|c| **c < 0.0).count();
+                let price = prior::of_choices(2, 2) + n_negative as f64 * prior::LN_ABSURD;
+                assert!(
+                    fit.distance.by_calls(3, counts) + 2.0 * price > most,
+                    "{fit:?}"
+                );
             }
         }
     }

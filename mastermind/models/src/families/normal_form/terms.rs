@@ -217,6 +217,12 @@ impl Form {
         p == q && SHARED_WORK.contains(&cost)
     }
 
+    /// Whether none of its terms falls.
+    pub fn rises(&self) -> bool {
+        let mut terms = self.products().iter().flat_map(|product| product.parts());
+        terms.all(|(_, term)| term < N_RISING)
+    }
+
     /// Whether one of its products is made of logarithms alone.
     pub fn has_logarithm(&self) -> bool {
         let is_logarithm = |(_, term): (usize, usize)| TERMS[term].0 == 0;

@@ -336,11 +336,11 @@ impl<'a> Problem<'a> {
         Some(Candidate {
             family: Family::Written,
             formula,
-            names: self
-                .names
-                .iter()
-                .map(|name| ((*name).to_owned(), String::new()))
-                .collect(),
+            names: Some(
+                (self.names.iter())
+                    .map(|name| ((*name).to_owned(), String::new()))
+                    .collect(),
+            ),
             coefficients: values.to_vec(),
             n_free: n,
             covariance,
@@ -349,6 +349,7 @@ impl<'a> Problem<'a> {
             left_out_s,
             sigma: None,
             alternatives: Vec::new(),
+            predicted_s: Vec::new(),
             odds_against: 0.0,
             held: false,
             design_effect: 1.0,
