@@ -9,7 +9,8 @@ An error is the median over the kernels of a row of the error at 4 x the range. 
 that knows the noise and the number of terms, elsewhere who knows the form. A row is `reached` where all its targets are; `undecided`
 where what it misses is within two standard errors of the target, over its kernels; `beyond the limit` where the best that can be
 done without knowing the answer (a selector that is not told the number of terms, or the family; of coverage, who knows the function and takes the noise as
-normal) misses the target on the same kernels too, and ours is within two standard errors of it; else `missed`, which makes the exit code 1.
+normal) misses the target on the same kernels too, and ours is within two standard errors of it and not better, since what ours betters is no
+limit (of errors `limit` is taken then, who is told more); else `missed`, which makes the exit code 1.
 
 What a row misses by less than its own error is not known. So a row that misses a target by no more than three standard errors is drawn
 with 8 x the kernels (`--again`), and judged by all of them.
@@ -133,10 +134,11 @@ def beyond(ours, base, factor, statistic):
 class Miss:
     """What misses its target, by how many standard errors, and whether the best that can be done misses it too."""
 
-    def __init__(self, what, by, best=None, best_by=0.0, apart_by=math.inf):
+    def __init__(self, what, by, best=None, best_by=0.0, apart_by=math.inf, is_limit=False):
         self.what, self.by = what, by
-        # What the best reaches, as text; by how much that misses the target; by how much ours is worse than it.
-        self.best, self.is_beyond = best, by > WITHIN and best_by > 0 and apart_by <= WITHIN
+        # What the best reaches, as text; by how much that misses the target; by how much ours is worse than it; and whether it is no worse
+        # than ours: what ours betters is no limit.
+        self.best, self.is_beyond = best, by > WITHIN and is_limit and best_by > 0 and apart_by <= WITHIN
 
     def __str__(self):
         best = f", the best {self.best}" if self.best is not None else ""
@@ -155,8 +157,10 @@ def misses(row, targets, index):
         if by <= WITHIN:
             found.append(Miss(what, by))
             return
-        best = row.best_error()
-        found.append(Miss(what, by, f"{median(best):.2f} %", beyond(best, base, factor, median), beyond(row.error, best, 1.0, median)))
+        # Where ours betters that selector, who is told more.
+        best = min(row.best_error(), row.limit_error, key=lambda error: median(error) > median(row.error))
+        apart = beyond(row.error, best, 1.0, median)
+        found.append(Miss(what, by, f"{median(best):.2f} %", beyond(best, base, factor, median), apart, median(best) <= median(row.error)))
 
     if row.noise == 0:
         if "at_zero" in targets and median(row.error) > targets["at_zero"]:
@@ -169,7 +173,7 @@ def misses(row, targets, index):
             if (by := beyond(mine, base, 1.0, mean)) > 0:
                 # Two points below the best are granted, as of the limit.
                 apart = beyond(mine, best + GRANTED, 1.0, mean)
-                found.append(Miss(what, by, f"{100 * abs(mean(best)):.1f} %", beyond(best, base, 1.0, mean), apart))
+                found.append(Miss(what, by, f"{100 * abs(mean(best)):.1f} %", beyond(best, base, 1.0, mean), apart, mean(best) <= mean(mine)))
     if "of_limit" in targets:
         check_error(f"error of the limit x {targets['of_limit']}", row.limit_error, targets["of_limit"])
     if "of_rival" in targets:
@@ -183,7 +187,7 @@ def misses(row, targets, index):
         # Both by the error of ours: the best's values are independent, and scatter less.
         scale = by / max(92 - row.coverage("near_inside", "near_values"), row.coverage("near_inside", "near_values") - 98)
         off = max(0.0, 92 - best, best - 98) * scale
-        found.append(Miss("cover in", by, f"{best:.1f} %", off, by - off))
+        found.append(Miss("cover in", by, f"{best:.1f} %", off, by - off, off <= by))
     if (by := row.missed_cover("far_inside", "far_values", targets.get("cover", 85))) > 0:
         found.append(Miss("cover 4x", by))
     if "exact" in targets and row.width("half_width") > 1.2 * row.width("half_width_told"):
@@ -198,7 +202,8 @@ def wide(row, what, by, widths):
     """That our half-widths miss their target, beside those of a selector that is not told the family."""
     median, (ours, told) = numpy.median, widths
     best = numpy.array([limit.half_width(kernel) for kernel in row.case])
-    return Miss(what, by, f"{100 * median(best):.1f} %", beyond(best, told, 1.2, median), beyond(ours, best, 1.0, median))
+    apart = beyond(ours, best, 1.0, median)
+    return Miss(what, by, f"{100 * median(best):.1f} %", beyond(best, told, 1.2, median), apart, median(best) <= median(ours))
 
 
 def rivals(case, path, reuse, progress, negative):
