@@ -16,6 +16,9 @@ const ALONE: f64 = 1.0 - 1e-12;
 /// Passes of reweighting by the fitted times.
 const PASSES: usize = 4;
 
+/// Relative change of the weights that ends them, as of logarithms of times whose spread is a share of them.
+const SETTLED: f64 = 1e-14;
+
 /// Share of a measured time below which a fitted one does not tell its spread.
 const FAR_BELOW: f64 = 0.1;
 
@@ -162,7 +165,13 @@ impl Hypothesis {
             for _ in 1..PASSES {
                 let (_, residuals) =
                     coefficients(&problem.design, &problem.observed, &weights).ok()?;
-                weights = self.weights(points, &self.times(problem, &residuals));
+                let next = self.weights(points, &self.times(problem, &residuals));
+                let is_same = |(a, b): (&f64, &f64)| (a - b).abs() <= SETTLED * a.abs();
+                let is_settled = weights.iter().zip(&next).all(is_same);
+                weights = next;
+                if is_settled {
+                    break;
+                }
             }
         }
         let solution = solve(&problem.design, &problem.observed, &weights).ok()?;

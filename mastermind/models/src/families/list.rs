@@ -114,6 +114,9 @@ fn monomial(points: &Points, powers: &[(usize, i32)]) -> Term {
 /// The parameters of `varying` that are no combination of those before them, and the others.
 fn independent(points: &Points, family: Family, varying: &[usize]) -> (Vec<usize>, Vec<usize>) {
     let (mut kept, mut dependent): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
+    if family != Family::Line && varying.len() < 2 {
+        return (varying.to_vec(), dependent);
+    }
     let logarithmic = matches!(family, Family::PowerLaw | Family::Logarithm);
     let column = |&param: &usize| -> Vec<f64> {
         let values = points.columns[param].iter();

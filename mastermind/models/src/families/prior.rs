@@ -9,6 +9,8 @@
 //! one code for all families. `T`, [`LN_ABSURD`] and [`LN_FAST`] are chosen on the generators of `benches/extrap/tuning.py`, which the
 //! benchmark does not report on.
 
+use std::f64::consts::LN_2;
+
 use crate::families::candidate::Candidate;
 use crate::families::paths::Paths;
 use crate::formula::family::Family;
@@ -18,6 +20,9 @@ use crate::samples::points::Points;
 /// Forms in the flat list: the terms that rise, those that fall, one each for a power law, an exponential,
 /// polynomials of three degrees, steps, and regimes, and two sums of work that is divided with what sharing it costs.
 pub(crate) const N_FORMS: f64 = 64.0;
+
+/// Its logarithm.
+const LN_FORMS: f64 = 6.0 * LN_2;
 
 /// Price of each term after the first beside that of choosing it.
 const LN_TERM: f64 = 2.0;
@@ -44,8 +49,12 @@ const ROUNDING: f64 = 1e-9;
 
 /// Price of `n_choices` out of the list for a form of `n_terms`.
 pub(crate) fn of_choices(n_choices: usize, n_terms: usize) -> f64 {
-    let orders: f64 = (2..=n_terms).map(|n| (n as f64).ln()).sum();
-    n_choices as f64 * N_FORMS.ln() + n_terms.saturating_sub(1) as f64 * LN_TERM - orders
+    let orders = match n_terms {
+        0 | 1 => 0.0,
+        2 => LN_2,
+        _ => (2..=n_terms).map(|n| (n as f64).ln()).sum(),
+    };
+    n_choices as f64 * LN_FORMS + n_terms.saturating_sub(1) as f64 * LN_TERM - orders
 }
 
 /// Price of `n` products of parameters that were never varied together: what was not measured is not to be had for less than the sum of
@@ -202,6 +211,11 @@ mod tests {
         let limits = Limits { monotone: &[] };
         let candidate = hypothesis.fit(&points, &limits).unwrap();
         of_candidate(&candidate, &points, &Paths::new(&points))
+    }
+
+    #[test]
+    fn the_logarithm_of_the_number_of_forms() {
+        assert!((LN_FORMS - N_FORMS.ln()).abs() < 1e-15);
     }
 
     /// Which powers they are is one choice; each after the first is paid for as a term is, since it turns the curve once more.

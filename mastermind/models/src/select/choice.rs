@@ -214,7 +214,7 @@ impl Field<'_> {
         explained: bool,
         effect: f64,
     ) -> Option<Candidate> {
-        let mut parts: Vec<(Alternative, Vec<f64>)> = Vec::new();
+        let (mut parts, mut fitted_s) = (Vec::new(), Vec::new());
         let mut best: Option<(f64, Candidate)> = None;
         let mut first_beyond = None;
         let walks = self.limits.walks(self.points, &[]);
@@ -225,17 +225,20 @@ impl Field<'_> {
                 break;
             }
             let weight = (0.5 * (least.unwrap_or(deviance) - deviance)).exp();
-            let Some(part) = self.alternative(place, weight, explained) else {
+            let n_before = fitted_s.len();
+            let Some(part) = self.alternative(place, weight, explained, &mut fitted_s) else {
                 continue;
             };
             let holds = |formula: &Formula| self.limits.hold_on(&walks, formula, self.points);
-            if self.may_break(place) && !holds(&part.0.formula) {
-                first_beyond = first_beyond.or(Some(part.0.formula));
+            if self.may_break(place) && !holds(&part.formula) {
+                first_beyond = first_beyond.or(Some(part.formula));
+                fitted_s.truncate(n_before);
                 continue;
             }
             if best.is_none() {
                 // A form may be nowhere near a fit before its passes end: one call that took a thousand times as long.
                 let Some(shown) = self.shown(place, explained) else {
+                    fitted_s.truncate(n_before);
                     continue;
                 };
                 best = Some((deviance, shown));
@@ -246,12 +249,12 @@ impl Field<'_> {
             let hypothesis = Hypothesis::sum(Family::NormalForm, first_beyond?.terms);
             return hypothesis.fit(self.points, self.limits);
         };
-        for (part, _) in &mut parts {
+        for part in &mut parts {
             widen(&mut part.covariance, effect);
         }
         widen(&mut candidate.covariance, effect);
         candidate.design_effect = effect;
-        (candidate.alternatives, candidate.predicted_s) = normalised(parts);
+        (candidate.alternatives, candidate.predicted_s) = normalised(parts, &fitted_s);
         Some(candidate)
     }
 
@@ -288,24 +291,30 @@ impl Field<'_> {
         }
     }
 
-    /// A form as one of those that predictions average over, and its fitted times.
+    /// A form as one of those that predictions average over; its fitted times go to the end of `fitted_s`.
     fn alternative(
         &mut self,
         place: Place,
         weight: f64,
         explained: bool,
-    ) -> Option<(Alternative, Vec<f64>)> {
+        fitted_s: &mut Vec<f64>,
+    ) -> Option<Alternative> {
         match place {
-            Place::Found(i) => self.found.as_mut()?.alternative(i, weight, explained),
+            Place::Found(i) => {
+                let found = self.found.as_mut()?;
+                let (alternative, fitted) = found.alternative(i, weight, explained)?;
+                fitted_s.extend_from_slice(fitted);
+                Some(alternative)
+            }
             Place::Other(i) => {
                 let candidate = &self.others[i];
-                let alternative = Alternative {
+                fitted_s.extend_from_slice(&candidate.fitted_s);
+                Some(Alternative {
                     weight,
                     family: candidate.family,
                     formula: candidate.formula.clone(),
                     covariance: candidate.covariance.clone(),
-                };
-                Some((alternative, candidate.fitted_s.clone()))
+                })
             }
         }
     }
@@ -349,19 +358,22 @@ impl Field<'_> {
             return self.likeliest(ranked.to_vec(), false, 1.0);
         }
         let weigh = |deviance: f64| (0.5 * (own - deviance)).exp();
-        let mut parts = vec![self.alternative(Place::Other(shown), 1.0, false)?];
+        let mut fitted_s = Vec::new();
+        let mut parts = vec![self.alternative(Place::Other(shown), 1.0, false, &mut fitted_s)?];
         for &(deviance, place) in ranked.iter().take(N_AVERAGED) {
             if place == Place::Other(shown) || deviance - ranked[0].0 > INCREDIBLE {
                 continue;
             }
-            let Some(part) = self.alternative(place, weigh(deviance), false) else {
+            let (weight, n_before) = (weigh(deviance), fitted_s.len());
+            let Some(part) = self.alternative(place, weight, false, &mut fitted_s) else {
                 continue;
             };
-            if self.limits.hold(&part.0.formula, self.points) {
-                parts.push(part);
+            match self.limits.hold(&part.formula, self.points) {
+                true => parts.push(part),
+                false => fitted_s.truncate(n_before),
             }
         }
-        (candidate.alternatives, candidate.predicted_s) = normalised(parts);
+        (candidate.alternatives, candidate.predicted_s) = normalised(parts, &fitted_s);
         Some(candidate)
     }
 }
@@ -372,27 +384,30 @@ fn widen(covariance: &mut Option<Vec<Vec<f64>>>, factor: f64) {
     cells.for_each(|cell| *cell *= factor);
 }
 
-/// The alternatives with weights that add up to one, and what they predict together from the fitted times of each; none where the shown
-/// one stands alone.
-fn normalised(mut parts: Vec<(Alternative, Vec<f64>)>) -> (Vec<Alternative>, Vec<f64>) {
+/// The alternatives with weights that add up to one, and what they predict together; none where the shown one stands alone.
+///
+/// # Arguments
+/// * `fitted_s` - fitted times of each, shape `[n_parts][n_points]`
+fn normalised(mut parts: Vec<Alternative>, fitted_s: &[f64]) -> (Vec<Alternative>, Vec<f64>) {
     if parts.len() < 2 {
         return (Vec::new(), Vec::new());
     }
-    let sum: f64 = parts.iter().map(|(part, _)| part.weight).sum();
-    parts.iter_mut().for_each(|(part, _)| part.weight /= sum);
+    let sum: f64 = parts.iter().map(|part| part.weight).sum();
+    parts.iter_mut().for_each(|part| part.weight /= sum);
+    let n_points = fitted_s.len() / parts.len();
     let mut values = Vec::with_capacity(parts.len());
-    let predicted = (0..parts[0].1.len()).map(|i| {
+    let predicted = (0..n_points).map(|i| {
+        let pairs = parts.iter().zip(fitted_s[i..].iter().step_by(n_points));
         values.clear();
-        values.extend(parts.iter().map(|(part, fitted_s)| Part {
+        values.extend(pairs.map(|(part, fitted_s)| Part {
             weight: part.weight,
-            mean: fitted_s[i],
+            mean: *fitted_s,
             deviation: 0.0,
         }));
         middle(&mut values)
     });
     let predicted_s = predicted.collect();
-    let alternatives = parts.into_iter().map(|(part, _)| part).collect();
-    (alternatives, predicted_s)
+    (parts, predicted_s)
 }
 
 /// The simplest formula whose error on left-out points is within one standard error of the smallest.

@@ -1,6 +1,6 @@
 //! What makes a formula a cost: nowhere negative on the range, and not falling where that is asked.
 
-use crate::formula::sum::{Formula, Term};
+use crate::formula::sum::{Factor, Formula, Term};
 use crate::samples::points::Points;
 
 /// Places between the ends of the range where a formula is looked at.
@@ -87,12 +87,18 @@ impl Limits<'_> {
     /// The same on walks that were made before, for formulas without regimes.
     pub fn hold_on(&self, walks: &[Walk<'_>], formula: &Formula, points: &Points) -> bool {
         let smallest = -ROUNDING * points.largest_s();
+        let is_positive = is_positive(formula, points);
         walks.iter().all(|walk| {
             let value = |&x: &f64| {
                 formula
                     .evaluate(|name| walk.number(name, x))
                     .unwrap_or(f64::NAN)
             };
+            if let (true, false, [low, .., high]) =
+                (is_positive, walk.rises, walk.values.as_slice())
+            {
+                return [low, high].into_iter().all(|x| value(x).is_finite());
+            }
             let values: Vec<f64> = walk.values.iter().map(value).collect();
             let rises = || values.windows(2).all(|pair| pair[1] >= pair[0] + smallest);
             let positive = |value: &f64| *value >= smallest && value.is_finite();
@@ -154,6 +160,24 @@ impl Limits<'_> {
         }
         Some(rows)
     }
+}
+
+/// Whether a formula is nowhere negative on the range, and largest at its ends, by its form alone: a sum of powers, or of exponentials, with
+/// no coefficient below 0.
+fn is_positive(formula: &Formula, points: &Points) -> bool {
+    let low = |name: &str| {
+        let param = points.names.iter().position(|known| known == name);
+        param.map_or(f64::NAN, |param| points.range(param)[0])
+    };
+    let is_power = |factor: &Factor| {
+        let is_alone = factor.rate.is_none() || factor.exponent.value() == 0.0;
+        is_alone && factor.log_exponent == 0 && factor.step.is_none() && low(&factor.param) >= 0.0
+    };
+    let term = |term: &Term| {
+        let is_one = term.factors.len() < 2 && term.factors.iter().all(is_power);
+        is_one && term.coefficient >= 0.0 && term.regime.is_none()
+    };
+    formula.written.is_none() && formula.constant >= 0.0 && formula.terms.iter().all(term)
 }
 
 /// What each coefficient of a sum is multiplied by at a place.

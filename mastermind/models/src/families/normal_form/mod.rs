@@ -463,7 +463,7 @@ impl Found<'_> {
         form: usize,
         weight: f64,
         explained: bool,
-    ) -> Option<(Alternative, Vec<f64>)> {
+    ) -> Option<(Alternative, &[f64])> {
         let fit = self
             .scratch
             .refine_again(&self.fits[form], &self.basis, &self.observed)?;
@@ -473,7 +473,7 @@ impl Found<'_> {
             formula: self.formula(&fit),
             covariance: self.covariance(&fit, explained),
         };
-        Some((alternative, self.scratch.fitted_s().to_vec()))
+        Some((alternative, self.scratch.fitted_s()))
     }
 
     /// A form as the one that is shown.

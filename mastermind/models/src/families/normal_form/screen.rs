@@ -100,19 +100,31 @@ impl Centred {
         (mean, normalise(column))
     }
 }
-/// The best pairs of terms of one parameter, the best first, as their places among `units`.
-pub(crate) fn best_pairs(units: &Units, centred: &Centred) -> Vec<(usize, usize)> {
+/// Two terms of one parameter, with the weights common to all.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pair {
+    /// Places among the units.
+    pub places: (usize, usize),
+    /// What they leave of the observations.
+    pub left: f64,
+    /// Coefficients of the unit columns.
+    pub slopes: [f64; 2],
+    /// Squared sine of the angle between them.
+    pub free: f64,
+}
+
+/// The best pairs of terms of one parameter, the best first.
+pub(crate) fn best_pairs(units: &Units, centred: &Centred) -> Vec<Pair> {
     let n_terms = units.terms.len();
     let mut sums: Vec<(f64, u8, u8)> = Vec::with_capacity(n_terms * n_terms / 2);
-    let mut rest = vec![0.0; centred.y.len()];
+    let total = dot(&centred.y, &centred.y);
+    let lengths: Vec<f64> = units.rows().map(|unit| dot(unit, &centred.y)).collect();
     for (i, first) in units.rows().enumerate() {
-        let length = dot(first, &centred.y);
-        for ((rest, y), x) in rest.iter_mut().zip(&centred.y).zip(first) {
-            *rest = y - length * x;
-        }
-        let left = dot(&rest, &rest);
+        let left = total - lengths[i] * lengths[i];
         for (j, second) in units.rows().enumerate().skip(i + 1) {
-            let (common, along) = (dot(first, second), dot(second, &rest));
+            let common = dot(first, second);
+            // Of what the first leaves.
+            let along = lengths[j] - common * lengths[i];
             let free = 1.0 - common * common;
             if free > DEPENDENT {
                 sums.push((left - along * along / free, i as u8, j as u8));
@@ -125,10 +137,19 @@ pub(crate) fn best_pairs(units: &Units, centred: &Centred) -> Vec<(usize, usize)
         sums.truncate(N_KEPT);
     }
     sums.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then((a.1, a.2).cmp(&(b.1, b.2))));
-    let places = sums
-        .iter()
-        .map(|&(_, i, j)| (usize::from(i), usize::from(j)));
-    places.collect()
+    let pair = |&(sum, i, j): &(f64, u8, u8)| {
+        let (i, j) = (usize::from(i), usize::from(j));
+        let common = dot(units.unit(i), units.unit(j));
+        let free = 1.0 - common * common;
+        let slope = |of: usize, other: usize| (lengths[of] - common * lengths[other]) / free;
+        Pair {
+            places: (i, j),
+            left: sum.max(0.0),
+            slopes: [slope(i, j), slope(j, i)],
+            free,
+        }
+    };
+    sums.iter().map(pair).collect()
 }
 
 /// Sums and products of one term of each parameter, up to three of them beside the constant.

@@ -7,7 +7,7 @@
 //! unit matrix, and lose no digits.
 
 use super::refine::{LANES, MAX_COLUMNS, Observed, Refined, dot, padded};
-use super::screen::{Centred, best_pairs};
+use super::screen::{Centred, Pair, best_pairs};
 use super::terms::{Basis, Form, Product};
 use crate::families::prior;
 use crate::solve::likelihood::{Counts, Distance, INCREDIBLE};
@@ -71,7 +71,8 @@ impl Units {
         self.units.chunks_exact(self.stride)
     }
 
-    fn unit(&self, i: usize) -> &[f64] {
+    /// One of them, shape `[stride]`.
+    pub fn unit(&self, i: usize) -> &[f64] {
         &self.units[i * self.stride..(i + 1) * self.stride]
     }
 
@@ -105,23 +106,32 @@ pub(crate) fn fits(
             .iter()
             .flat_map(|product| product.parts())
             .map(|(_, term)| place(term));
-        Some((parts.next()??, parts.next()??))
+        let (i, j) = (parts.next()??, parts.next()??);
+        Some((i.min(j), i.max(j)))
     });
-    let is_new = |&(i, j): &(usize, usize)| !pairs.contains(&(i, j)) && !pairs.contains(&(j, i));
-    let shared: Vec<(usize, usize)> = shared.filter(is_new).collect();
+    let shared: Vec<(usize, usize)> = shared.collect();
+    let is_shared = |pair: &Pair| shared.contains(&pair.places);
     let mut fits = Vec::with_capacity(1 + columns.terms.len() + shared.len() + pairs.len());
     fits.extend(fitter.constant());
     fits.extend((0..columns.terms.len()).filter_map(|i| fitter.term(&columns, i)));
-    fits.extend((shared.iter()).filter_map(|&(i, j)| fitter.pair(&columns, i, j)));
+    let is_new = |places: &&(usize, usize)| pairs.iter().all(|pair| pair.places != **places);
+    let others = shared.iter().filter(is_new);
+    fits.extend(others.filter_map(|&(i, j)| fitter.pair(&columns, i, j)));
     let most = match all {
         true => f64::INFINITY,
         false => most_credible(&fits, counts),
     };
-    let n_fitted = pairs.len();
-    let credible = |&(i, j): &(usize, usize)| !fitter.is_incredible(&columns, i, j, counts, most);
-    let pairs: Vec<(usize, usize)> = pairs.into_iter().filter(credible).collect();
-    fits.extend((pairs.iter()).filter_map(|&(i, j)| fitter.pair(&columns, i, j)));
-    (fits, pairs.len() == n_fitted)
+    let mut are_all = true;
+    for pair in &pairs {
+        // Work that is divided has a price of its own.
+        if !is_shared(pair) && fitter.is_incredible(pair, counts, most) {
+            are_all = false;
+        } else {
+            let (i, j) = pair.places;
+            fits.extend(fitter.pair(&columns, i, j));
+        }
+    }
+    (fits, are_all)
 }
 
 /// The deviance above which no form is credible beside these, of which one must hold whatever the limits: one that rises, with no
@@ -242,24 +252,12 @@ impl<'a> Fitter<'a> {
     }
 
     /// Whether a pair has a coefficient below 0 and is surely above a deviance for that, by the first pass alone.
-    fn is_incredible(
-        &self,
-        columns: &Units,
-        i: usize,
-        j: usize,
-        counts: Counts,
-        most: f64,
-    ) -> bool {
-        let (first, second) = (columns.unit(i), columns.unit(j));
-        let y = &self.centred.y;
-        let (common, y_first, y_second) = (dot(first, second), dot(first, y), dot(second, y));
-        let free = 1.0 - common * common;
-        let slopes = [y_first - common * y_second, y_second - common * y_first].map(|s| s / free);
-        let left = (dot(y, y) - slopes[0] * y_first - slopes[1] * y_second).max(0.0);
+    fn is_incredible(&self, pair: &Pair, counts: Counts, most: f64) -> bool {
+        let Pair { left, free, .. } = *pair;
         // What is left without one of them: reweighting does not turn the sign of what tells so much.
         let is_negative = |slope: f64| slope < 0.0 && slope * slope * free > TELLING * left;
         // Of two terms that are nearly the same the rounding tells the signs.
-        if free < NEARLY_SAME || !slopes.into_iter().any(is_negative) {
+        if free < NEARLY_SAME || !pair.slopes.into_iter().any(is_negative) {
             return false;
         }
         let distance = Distance {
