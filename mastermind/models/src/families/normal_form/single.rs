@@ -106,15 +106,16 @@ pub(crate) fn fits(
             .iter()
             .flat_map(|product| product.parts())
             .map(|(_, term)| place(term));
-        let (i, j) = (parts.next()??, parts.next()??);
-        Some((i.min(j), i.max(j)))
+        Some((parts.next()??, parts.next()??))
     });
     let shared: Vec<(usize, usize)> = shared.collect();
-    let is_shared = |pair: &Pair| shared.contains(&pair.places);
+    let is_same =
+        |pair: &Pair, (i, j): (usize, usize)| pair.places == (i, j) || pair.places == (j, i);
+    let is_shared = |pair: &Pair| shared.iter().any(|&places| is_same(pair, places));
     let mut fits = Vec::with_capacity(1 + columns.terms.len() + shared.len() + pairs.len());
     fits.extend(fitter.constant());
     fits.extend((0..columns.terms.len()).filter_map(|i| fitter.term(&columns, i)));
-    let is_new = |places: &&(usize, usize)| pairs.iter().all(|pair| pair.places != **places);
+    let is_new = |places: &&(usize, usize)| !pairs.iter().any(|pair| is_same(pair, **places));
     let others = shared.iter().filter(is_new);
     fits.extend(others.filter_map(|&(i, j)| fitter.pair(&columns, i, j)));
     let most = match all {
