@@ -13,7 +13,8 @@ configurations lie from Extra-P's own model (`following.py`), since who follows 
 Points left out of one call path are off alike, as they have the parameter's value in common. `undecided` is within two such errors;
 `beyond the limit` where the median of all forms that follow the points as well as Extra-P's misses it too (`limit`), and ours is within two
 errors of that and not below it, since what ours betters is no limit; else `missed`. The whole is missed where the geometric mean of the ratios is not below 1, or fewer than 80 % of
-the values left out are in our intervals. Anything missed makes the exit code 1. Measurements that several files have count once. Of sets
+the values left out are in our intervals. Anything missed makes the exit code 1. Measurements that several files have count once; an excerpt
+of a fuller file that has some of its times at other coordinates is none of what it says, is named, and is not judged. Of sets
 whose difference is luck, as many are ahead as behind, so the last line says how many Extra-P misses by the same judgement.
 """
 
@@ -147,6 +148,13 @@ class Set:
         return ("beyond the limit" if is_limit else "missed"), by, self.error(best)
 
 
+def elsewhere(points, fuller):
+    """How many times of an excerpt, digit for digit, are a fuller file's at other coordinates; 0 where most are not at the same ones."""
+    at = {tuple(values): point for point, values in fuller.items() if len(set(values)) > 1}
+    found = [at[tuple(values)] == point for point, values in points.items() if tuple(values) in at]
+    return len(found) - sum(found) if len(points) < len(fuller) and 2 * sum(found) > len(points) else 0
+
+
 def value_at(function, point):
     return float(function.evaluate(point if len(point) > 1 else point[0]))
 
@@ -184,6 +192,22 @@ def kernels_of(callpath, points):
             }
 
 
+def read(folders):
+    """(file, metric, {call path: {point: values}}) of each file and metric; what cannot be read is told."""
+    for folder in folders:
+        for path in sorted(folder.iterdir()):
+            is_cube = path.is_dir() and any(path.glob("*/*.cubex"))
+            if not (is_cube or path.suffix.lower() in READERS or path.suffix == ".csv"):
+                continue
+            try:
+                found = of_table(path) if path.suffix == ".csv" else of_experiment(path)
+            except Exception as error:
+                print(f"{path.name}: not read: {str(error).splitlines()[0] if str(error) else type(error).__name__}")
+                continue
+            for metric, callpaths in found.items():
+                yield path, metric, callpaths
+
+
 def theirs(kernel):
     measurements = [Measurement(Coordinate(*point), None, None, values) for point, values in zip(kernel["points"], kernel["values"])]
     return modeler_of(len(kernel["params"]), False).create_model(measurements).hypothesis.function
@@ -197,38 +221,35 @@ def main():
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
     ratios, verdicts, n_rival, inside, of, seen = [], {}, 0, 0, 0, set()
+    sets = list(read(options.folders))
     print(f"{'set':60} points | Extra-P %   ours %  ratio  noise scatter | cover %")
-    for folder in options.folders:
-        for path in sorted(folder.iterdir()):
-            is_cube = path.is_dir() and any(path.glob("*/*.cubex"))
-            if not (is_cube or path.suffix.lower() in READERS or path.suffix == ".csv"):
-                continue
-            try:
-                found = of_table(path) if path.suffix == ".csv" else of_experiment(path)
-            except Exception as error:
-                print(f"{path.name}: not read: {str(error).splitlines()[0] if str(error) else type(error).__name__}")
-                continue
-            for metric, callpaths in found.items():
-                case = [kernel for callpath, points in callpaths.items() for kernel in kernels_of(callpath, points)]
-                case = [kernel for kernel in case if (text := measured(kernel)) not in seen and not seen.add(text)]
-                if not case:
-                    continue
-                given, answers = options.work / "real.jsonl", options.work / "real.answers.jsonl"
-                given.write_text("\n".join(json.dumps(kernel) for kernel in case))
-                subprocess.run([options.ours, given, answers], check=True)
-                mine = [json.loads(line) for line in answers.read_text().splitlines()]
-                judged = Set(case, mine)
-                error, rival = judged.error(judged.ours), judged.error(judged.rival)
-                here = (sum(a["far_inside"] for a in mine), sum(len(k["far_values"]) for k in case))
-                inside, of = inside + here[0], of + here[1]
-                ratios.append(error / rival)
-                n_rival += judged.beyond(judged.rival, judged.ours) > WITHIN
-                verdict, by, best = judged.verdict()
-                verdicts[verdict] = verdicts.get(verdict, 0) + 1
-                text = verdict if by == 0 else f"{verdict}: {by:.1f} s.e., limit {best:.3f}"
-                name = f"{path.parent.name}/{path.name}: {metric}"
-                off, apart = 100 * numpy.median(judged.noise), 100 * numpy.median(judged.scatter)
-                print(f"{name:60.60} {len(case):6} | {rival:9.3f} {error:8.3f} {error / rival:6.2f} {off:6.2f} {apart:7.2f} | {100 * here[0] / here[1]:5.1f} | {text}", flush=True)
+    for path, metric, callpaths in sets:
+        name = f"{path.parent.name}/{path.name}: {metric}"
+        others = [(other.name, points, has[callpath]) for other, what, has in sets if what == metric
+                  for callpath, points in callpaths.items() if callpath in has]
+        moved = {other: n for other, points, fuller in others if (n := elsewhere(points, fuller))}
+        if moved:
+            print(f"{name}: not judged: {', '.join(f'{n} times are those of {other} at other coordinates' for other, n in moved.items())}")
+            continue
+        case = [kernel for callpath, points in callpaths.items() for kernel in kernels_of(callpath, points)]
+        case = [kernel for kernel in case if (text := measured(kernel)) not in seen and not seen.add(text)]
+        if not case:
+            continue
+        given, answers = options.work / "real.jsonl", options.work / "real.answers.jsonl"
+        given.write_text("\n".join(json.dumps(kernel) for kernel in case))
+        subprocess.run([options.ours, given, answers], check=True)
+        mine = [json.loads(line) for line in answers.read_text().splitlines()]
+        judged = Set(case, mine)
+        error, rival = judged.error(judged.ours), judged.error(judged.rival)
+        here = (sum(a["far_inside"] for a in mine), sum(len(k["far_values"]) for k in case))
+        inside, of = inside + here[0], of + here[1]
+        ratios.append(error / rival)
+        n_rival += judged.beyond(judged.rival, judged.ours) > WITHIN
+        verdict, by, best = judged.verdict()
+        verdicts[verdict] = verdicts.get(verdict, 0) + 1
+        text = verdict if by == 0 else f"{verdict}: {by:.1f} s.e., limit {best:.3f}"
+        off, apart = 100 * numpy.median(judged.noise), 100 * numpy.median(judged.scatter)
+        print(f"{name:60.60} {len(case):6} | {rival:9.3f} {error:8.3f} {error / rival:6.2f} {off:6.2f} {apart:7.2f} | {100 * here[0] / here[1]:5.1f} | {text}", flush=True)
     if not ratios:
         print("no set was read")
         return 1

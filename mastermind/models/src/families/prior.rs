@@ -1,6 +1,6 @@
 //! What a form costs before anything is measured: minus the logarithm of its prior probability.
 //!
-//! All forms are drawn from one flat list of [`N_FORMS`]: each term of a normal form is one choice from it, and so is
+//! All forms are drawn from one flat list of 64: each term of a normal form is one choice from it, and so is
 //! each other family. A form of `t` terms out of `c` choices costs `c·ln L + (t − 1)·T − ln t!`; what is physically
 //! absurd costs [`LN_ABSURD`] each time; a break or a step that was searched costs the logarithm of its places.
 //!
@@ -17,11 +17,8 @@ use crate::formula::family::Family;
 use crate::formula::sum::Formula;
 use crate::samples::points::Points;
 
-/// Forms in the flat list: the terms that rise, those that fall, one each for a power law, an exponential,
+/// Logarithm of the number of forms in the flat list, 64: the terms that rise, those that fall, one each for a power law, an exponential,
 /// polynomials of three degrees, steps, and regimes, and two sums of work that is divided with what sharing it costs.
-pub(crate) const N_FORMS: f64 = 64.0;
-
-/// Its logarithm.
 const LN_FORMS: f64 = 6.0 * LN_2;
 
 /// Price of each term after the first beside that of choosing it.
@@ -213,17 +210,12 @@ mod tests {
         of_candidate(&candidate, &points, &Paths::new(&points))
     }
 
-    #[test]
-    fn the_logarithm_of_the_number_of_forms() {
-        assert!((LN_FORMS - N_FORMS.ln()).abs() < 1e-15);
-    }
-
     /// Which powers they are is one choice; each after the first is paid for as a term is, since it turns the curve once more.
     #[test]
     fn a_polynomial_pays_for_its_powers_and_for_where_it_turns() {
         let square = price(2, |x| 5.0 + 2.0 * x + x * x);
         let cube = price(3, |x| 5.0 + 2.0 * x + x * x + 0.5 * x * x * x);
-        assert!((square - (N_FORMS.ln() + LN_TERM - 2_f64.ln() + LN_FAST)).abs() < 1e-12);
+        assert!((square - (LN_FORMS + LN_TERM - 2_f64.ln() + LN_FAST)).abs() < 1e-12);
         assert!((cube - square - (LN_TERM - 3_f64.ln())).abs() < 1e-12);
         // Below 0 at 4 times the range, to which it falls after it rose, by a coefficient below 0.
         let falling = price(2, |x| 100.0 + 5.0 * x - 0.5 * x * x);
@@ -259,7 +251,7 @@ mod tests {
     #[test]
     fn a_constant_that_shifts_a_logarithm_costs_nothing() {
         let plain = price_of_logarithm(|x| 5.0 * x.log2() + 1.0);
-        assert!((plain - N_FORMS.ln()).abs() < 1e-9);
+        assert!((plain - LN_FORMS).abs() < 1e-9);
         let shifted = price_of_logarithm(|x| 5.0 * (x / 8.0).log2() + 1.0);
         assert!((shifted - plain).abs() < 1e-9);
         let falling = price_of_logarithm(|x| 31.0 - 5.0 * x.log2());
