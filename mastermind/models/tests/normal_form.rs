@@ -369,3 +369,25 @@ fn a_small_growth_that_is_followed_closely_is_no_noise() {
         found.value_s
     );
 }
+
+/// Of what each of `p` ranks has, a share of `1 − 1/p` is for others: a time that rises to a limit, which
+/// neither a logarithm beyond the range nor a constant is.
+#[test]
+fn what_rises_to_a_limit_over_ranks_is_no_logarithm() {
+    let mut set = SampleSet::new(Metric::Wall);
+    let parameters = [Parameter::real("ranks", "")];
+    let method = set
+        .declare("c.Solver::solver.exchange", &parameters)
+        .unwrap();
+    let time_s = |p: f64| 10.0 - 77.0 / p;
+    for (p, noise) in [(16.0, 1.01), (32.0, 0.99), (64.0, 1.01), (128.0, 0.99)] {
+        set.push(method, &[p], noise * time_s(p)).unwrap();
+    }
+    let model = &fit(&set.finish().remove(0)).unwrap()[0];
+    let found = predict(model, &Coordinate::new().with("ranks", 1024.0)).unwrap();
+    assert!(
+        close(found.value_s, time_s(1024.0), 0.05),
+        "{}",
+        found.value_s
+    );
+}

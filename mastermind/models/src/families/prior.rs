@@ -24,7 +24,7 @@ const LN_FORMS: f64 = 6.0 * LN_2;
 /// Price of each term after the first beside that of choosing it.
 const LN_TERM: f64 = 2.0;
 
-/// Price of each absurdity: a negative coefficient; a time that is negative, or that rises and then falls, up to
+/// Price of each absurdity: a negative coefficient, but of a term that falls, which taken away rises to a limit; a time that is negative, or that rises and then falls, up to
 /// [`AHEAD`] times the range; one that grows faster than [`STEEPEST`] there.
 pub(crate) const LN_ABSURD: f64 = 4.0;
 

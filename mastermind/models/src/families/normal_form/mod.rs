@@ -227,7 +227,13 @@ impl Found<'_> {
             self.paths.is_unseen(has)
         });
         let choices = choices + prior::of_unseen(unseen.count());
-        let n_negative = fit.coefficients().iter().filter(|c| **c < 0.0).count();
+        let below = fit.coefficients().iter().map(|c| *c < 0.0);
+        let terms = fit.form.products().iter().map(|product| product.falls());
+        let below = below.zip([false].into_iter().chain(terms));
+        // What falls, taken away, rises to a limit.
+        let n_negative = below
+            .filter(|&(is_below, falls)| is_below && !falls)
+            .count();
         if n_negative == 0 {
             // A sum of positive terms is positive, and turns at most once, from falling to rising.
             return choices;

@@ -125,7 +125,7 @@ pub(crate) fn fits(
     let mut are_all = true;
     for pair in &pairs {
         // Work that is divided has a price of its own.
-        if !is_shared(pair) && fitter.is_incredible(pair, counts, most) {
+        if !is_shared(pair) && fitter.is_incredible(&columns, pair, counts, most) {
             are_all = false;
         } else {
             let (i, j) = pair.places;
@@ -253,12 +253,19 @@ impl<'a> Fitter<'a> {
     }
 
     /// Whether a pair has a coefficient below 0 and is surely above a deviance for that, by the first pass alone.
-    fn is_incredible(&self, pair: &Pair, counts: Counts, most: f64) -> bool {
+    fn is_incredible(&self, columns: &Units, pair: &Pair, counts: Counts, most: f64) -> bool {
         let Pair { left, free, .. } = *pair;
         // What is left without one of them: reweighting does not turn the sign of what tells so much.
         let is_negative = |slope: f64| slope < 0.0 && slope * slope * free > TELLING * left;
         // Of two terms that are nearly the same the rounding tells the signs.
-        if free < NEARLY_SAME || !pair.slopes.into_iter().any(is_negative) {
+        let places = [pair.places.0, pair.places.1];
+        let rising = places.map(|place| !Product::single(0, columns.terms[place]).falls());
+        let mut negative = pair
+            .slopes
+            .into_iter()
+            .zip(rising)
+            .map(|(s, rises)| rises && is_negative(s));
+        if free < NEARLY_SAME || !negative.any(|is| is) {
             return false;
         }
         let distance = Distance {
@@ -503,7 +510,7 @@ mod tests {
         // Two terms: pairs like them are credible beside the one that is explained.
         let time_s = |x: f64| 3.0 + 0.02 * x * x.log2() + 0.12 * x.sqrt();
         let mean_s = sizes.map(time_s);
-        let basis = Basis::new(&[&sizes], &[true]);
+        let basis = Basis::new(&[&sizes], &[false]);
         for (spread, is_explained) in [(0.04, true), (0.001, false)] {
             let m2_s2: Vec<f64> = (mean_s.iter())
                 .map(|y| 4.0 * (spread * y).powi(2))
@@ -518,7 +525,7 @@ mod tests {
             let (some, are_all) = fits(&basis, &observed, counts, false);
             assert_eq!(are_all, !is_explained);
             let is_left_out = |fit: &&Refined| !some.iter().any(|other| other.form == fit.form);
-            let most = most_credible(&all[..56], counts);
+            let most = most_credible(&all[..43], counts);
             let left_out: Vec<&Refined> = all.iter().filter(is_left_out).collect();
             assert_eq!(left_out.len() > 20, is_explained, "{}", left_out.len());
             for fit in left_out {

@@ -150,6 +150,11 @@ impl Product {
         factors
     }
 
+    /// Whether it is one term, which falls.
+    pub fn falls(self) -> bool {
+        self.single_part().is_some_and(|(_, term)| term >= N_RISING)
+    }
+
     /// The parameter and the term, where it is in one parameter.
     pub fn single_part(self) -> Option<(usize, usize)> {
         let mut parts = self.parts();
