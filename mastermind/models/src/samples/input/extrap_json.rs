@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::error::{InputError, Place, quoted};
-use super::json_lines::plain;
+use super::json_lines::{plain, without_mark};
 use super::ordered::Ordered;
 use super::wanted::Wanted;
 use super::{Cell, Named, Row};
@@ -82,22 +82,23 @@ pub(super) fn rows(
     input
         .read_to_end(&mut bytes)
         .map_err(InputError::io(name))?;
+    let bytes = without_mark(&bytes);
     if bytes.trim_ascii().is_empty() {
         return Err(empty(name));
     }
     let json = |error| InputError::json(name, 1, error);
-    let probe: Probe = serde_json::from_slice(&bytes).map_err(json)?;
+    let probe: Probe = serde_json::from_slice(bytes).map_err(json)?;
     let n_rows = if probe.callpaths.is_some() {
         older(
             name,
-            &serde_json::from_slice(&bytes).map_err(json)?,
+            &serde_json::from_slice(bytes).map_err(json)?,
             wanted,
             sink,
         )?
     } else {
         newer(
             name,
-            &serde_json::from_slice(&bytes).map_err(json)?,
+            &serde_json::from_slice(bytes).map_err(json)?,
             wanted,
             sink,
         )?

@@ -145,9 +145,13 @@ where
             break;
         }
         number += 1;
-        if !bytes.trim_ascii().is_empty() {
+        let line = match number {
+            1 => without_mark(&bytes),
+            _ => &bytes,
+        };
+        if !line.trim_ascii().is_empty() {
             is_empty = false;
-            sink(number, bytes.trim_ascii_end())?;
+            sink(number, line.trim_ascii_end())?;
         }
     }
     if is_empty {
@@ -157,6 +161,11 @@ where
         });
     }
     Ok(())
+}
+
+/// What is behind the byte order mark that some programs put in front of a text.
+pub(super) fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes)
 }
 
 /// A line; one with semicolons that is no JSON as Talpas has it, with commas instead in `memory`.
