@@ -24,7 +24,7 @@ const LN_FORMS: f64 = 6.0 * LN_2;
 /// Price of each term after the first beside that of choosing it.
 const LN_TERM: f64 = 2.0;
 
-/// Price of each absurdity: a negative coefficient, but of a term that falls, which taken away rises to a limit; a time that is negative, or that rises and then falls, up to
+/// Price of each absurdity: a negative coefficient, but of a term that falls where the time rises to a limit; a time that is negative, or that rises and then falls, up to
 /// [`AHEAD`] times the range; one that grows faster than [`STEEPEST`] there.
 pub(crate) const LN_ABSURD: f64 = 4.0;
 
@@ -82,6 +82,11 @@ pub(crate) fn of_absurdities<'v>(
 /// shifts it; that the time is negative somewhere is priced by itself.
 pub(crate) fn of_shift(is_shift: bool) -> f64 {
     if is_shift { LN_ABSURD } else { 0.0 }
+}
+
+/// Whether values along one of the paths rise and then fall, or fall and then rise.
+pub(crate) fn turn<'v>(mut paths: impl Iterator<Item = &'v [f64]>) -> bool {
+    paths.any(|path| turns(path, true))
 }
 
 /// Whether values rise and then fall; with `either` also whether they fall and then rise, which a sum of positive

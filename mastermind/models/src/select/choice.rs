@@ -358,7 +358,7 @@ impl Field<'_> {
             return self.likeliest(ranked.to_vec(), false, 1.0);
         }
         let weigh = |deviance: f64| (0.5 * (own - deviance)).exp();
-        let mut fitted_s = Vec::new();
+        let (mut fitted_s, walks) = (Vec::new(), self.limits.walks(self.points, &[]));
         let mut parts = vec![self.alternative(Place::Other(shown), 1.0, false, &mut fitted_s)?];
         for &(deviance, place) in ranked.iter().take(N_AVERAGED) {
             if place == Place::Other(shown) || deviance - ranked[0].0 > INCREDIBLE {
@@ -368,7 +368,8 @@ impl Field<'_> {
             let Some(part) = self.alternative(place, weight, false, &mut fitted_s) else {
                 continue;
             };
-            match self.limits.hold(&part.formula, self.points) {
+            let holds = |formula: &Formula| self.limits.hold_on(&walks, formula, self.points);
+            match !self.may_break(place) || holds(&part.formula) {
                 true => parts.push(part),
                 false => fitted_s.truncate(n_before),
             }

@@ -230,15 +230,19 @@ impl Found<'_> {
         let below = fit.coefficients().iter().map(|c| *c < 0.0);
         let terms = fit.form.products().iter().map(|product| product.falls());
         let below = below.zip([false].into_iter().chain(terms));
-        // What falls, taken away, rises to a limit.
-        let n_negative = below
-            .filter(|&(is_below, falls)| is_below && !falls)
-            .count();
+        let n_negative = below.clone().filter(|(is_below, _)| *is_below).count();
         if n_negative == 0 {
             // A sum of positive terms is positive, and turns at most once, from falling to rising.
             return choices;
         }
         self.look_ahead(fit, values, column);
+        // What falls, taken away, rises to a limit.
+        let n_negative = match prior::turn(self.paths.split(values)) {
+            true => n_negative,
+            false => below
+                .filter(|&(is_below, falls)| is_below && !falls)
+                .count(),
+        };
         let is_shift = fit.coefficients[0] < 0.0 && fit.form.has_logarithm();
         choices + prior::of_absurdities(n_negative, self.paths.split(values))
             - prior::of_shift(is_shift)

@@ -30,7 +30,7 @@ impl Start {
             value_at: None,
         };
         let value = cursor.number()?;
-        cursor.expect(b'}')?;
+        cursor.pass(b'}')?;
         cursor.is_at_end().then_some(value)
     }
 
@@ -108,7 +108,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Goes past white space and this byte.
-    fn expect(&mut self, byte: u8) -> Option<()> {
+    fn pass(&mut self, byte: u8) -> Option<()> {
         self.skip_space();
         (self.next() == Some(byte)).then_some(())?;
         self.at += 1;
@@ -128,10 +128,10 @@ impl<'a> Cursor<'a> {
 
     /// An object of one member or more, of each of which `member` reads the value.
     fn object(&mut self, mut member: impl FnMut(&mut Self, &'a str) -> Option<()>) -> Option<()> {
-        self.expect(b'{')?;
+        self.pass(b'{')?;
         loop {
             let key = self.string()?;
-            self.expect(b':')?;
+            self.pass(b':')?;
             member(self, key)?;
             if self.ends(b'}')? {
                 return Some(());
@@ -172,17 +172,17 @@ impl<'a> Cursor<'a> {
 
     /// A string without escapes.
     fn string(&mut self) -> Option<&'a str> {
-        self.expect(b'"')?;
+        self.pass(b'"')?;
         let rest = &self.text[self.at..];
         let end = rest
             .bytes()
             .position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f))?;
         self.at += end;
-        self.expect_here(b'"')?;
+        self.pass_here(b'"')?;
         Some(&rest[..end])
     }
 
-    fn expect_here(&mut self, byte: u8) -> Option<()> {
+    fn pass_here(&mut self, byte: u8) -> Option<()> {
         (self.next() == Some(byte)).then_some(())?;
         self.at += 1;
         Some(())
