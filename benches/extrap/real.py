@@ -55,7 +55,7 @@ def measured(kernel):
 
 
 def of_experiment(path):
-    """{metric: {call path: {point: values}}} of what Extra-P reads."""
+    """Names of the parameters, and {metric: {call path: {point: values}}}, of what Extra-P reads."""
     readers = [CubeFileReader2] if path.is_dir() else READERS[path.suffix.lower()]
     for number, reader in enumerate(readers):
         try:
@@ -73,7 +73,7 @@ def of_experiment(path):
             values = m.values if m.values is not None else [m.mean]
             points[tuple(m.coordinate.as_tuple())] = [float(v) for v in numpy.ravel(values)]
         found.setdefault(metric.name, {})[callpath.name] = points
-    return found
+    return [parameter.name for parameter in experiment.parameters], found
 
 
 def noise_of(values):
@@ -148,11 +148,15 @@ class Set:
         return ("beyond the limit" if is_limit else "missed"), by, self.error(best)
 
 
-def elsewhere(points, fuller):
-    """How many times of an excerpt, digit for digit, are a fuller file's at other coordinates; 0 where most are not at the same ones."""
+def elsewhere(names, points, fuller_names, fuller):
+    """How many times of an excerpt, digit for digit, are a fuller file's at other values of the parameters of that; 0 where most are not
+    at the same ones."""
+    if not set(fuller_names) <= set(names) or len(points) >= len(fuller):
+        return 0
+    shared = [names.index(name) for name in fuller_names]
     at = {tuple(values): point for point, values in fuller.items() if len(set(values)) > 1}
-    found = [at[tuple(values)] == point for point, values in points.items() if tuple(values) in at]
-    return len(found) - sum(found) if len(points) < len(fuller) and 2 * sum(found) > len(points) else 0
+    found = [at[tuple(values)] == tuple(point[i] for i in shared) for point, values in points.items() if tuple(values) in at]
+    return len(found) - sum(found) if 2 * sum(found) > len(points) else 0
 
 
 def value_at(function, point):
@@ -160,13 +164,14 @@ def value_at(function, point):
 
 
 def of_table(path):
-    points = {}
+    names, points = [], {}
     with open(path, newline="") as file:
         for row in csv.DictReader(file):
             seconds = float(row.pop("seconds"))
             point = tuple(float(value) for value in row.values())
             points.setdefault(point, []).append(seconds)
-    return {"seconds": {path.stem: points}}
+            names = list(row)
+    return names, {"seconds": {path.stem: points}}
 
 
 def kernels_of(callpath, points):
@@ -193,19 +198,19 @@ def kernels_of(callpath, points):
 
 
 def read(folders):
-    """(file, metric, {call path: {point: values}}) of each file and metric; what cannot be read is told."""
+    """(file, names of the parameters, metric, {call path: {point: values}}) of each file and metric; what cannot be read is told."""
     for folder in folders:
         for path in sorted(folder.iterdir()):
             is_cube = path.is_dir() and any(path.glob("*/*.cubex"))
             if not (is_cube or path.suffix.lower() in READERS or path.suffix == ".csv"):
                 continue
             try:
-                found = of_table(path) if path.suffix == ".csv" else of_experiment(path)
+                names, found = of_table(path) if path.suffix == ".csv" else of_experiment(path)
             except Exception as error:
                 print(f"{path.name}: not read: {str(error).splitlines()[0] if str(error) else type(error).__name__}")
                 continue
             for metric, callpaths in found.items():
-                yield path, metric, callpaths
+                yield path, names, metric, callpaths
 
 
 def theirs(kernel):
@@ -223,11 +228,11 @@ def main():
     ratios, verdicts, n_rival, inside, of, seen = [], {}, 0, 0, 0, set()
     sets = list(read(options.folders))
     print(f"{'set':60} points | Extra-P %   ours %  ratio  noise scatter | cover %")
-    for path, metric, callpaths in sets:
+    for path, names, metric, callpaths in sets:
         name = f"{path.parent.name}/{path.name}: {metric}"
-        others = [(other.name, points, has[callpath]) for other, what, has in sets if what == metric
+        others = [(other.name, points, known, has[callpath]) for other, known, what, has in sets if what == metric
                   for callpath, points in callpaths.items() if callpath in has]
-        moved = {other: n for other, points, fuller in others if (n := elsewhere(points, fuller))}
+        moved = {other: n for other, points, known, fuller in others if (n := elsewhere(names, points, known, fuller))}
         if moved:
             print(f"{name}: not judged: {', '.join(f'{n} times are those of {other} at other coordinates' for other, n in moved.items())}")
             continue
