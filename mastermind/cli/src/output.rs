@@ -24,7 +24,7 @@ pub fn table(
     };
     let mut cells: Vec<Vec<String>> = vec![header.iter().map(|name| (*name).to_owned()).collect()];
     cells.extend((rows.into_iter()).map(|row| row.into_iter().map(cell).collect()));
-    let mut widths = vec![0; header.len()];
+    let mut widths = vec![0; cells.iter().map(Vec::len).max().unwrap_or(0)];
     for row in &cells {
         let pairs = widths.iter_mut().zip(row);
         pairs.for_each(|(width, cell)| *width = cell.width().max(*width));
