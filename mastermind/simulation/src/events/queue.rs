@@ -100,10 +100,11 @@ fn put_in_order(entries: &[Entry], into: &mut Vec<Entry>) {
         }
         places[i] = place;
     }
-    into.extend_from_slice(entries);
-    for (place, entry) in places.iter().zip(entries) {
-        into[*place as usize] = *entry;
+    let mut in_order = [0_u32; MAX_COUNTED];
+    for (i, place) in places[..entries.len()].iter().enumerate() {
+        in_order[*place as usize] = i as u32;
     }
+    into.extend(in_order[..entries.len()].iter().map(|i| entries[*i as usize]));
 }
 
 /// Puts any number of entries into an empty list, the first one last: to their nanosecond, and there in order, in which most are.
@@ -164,27 +165,32 @@ impl Queue {
         }
     }
 
-    /// Adds an event that is not due before the present one.
-    #[inline]
+    /// Adds an event that is not due before the present one. In line, so that it is written where it stays: a copy of what has just been
+    /// written by halves waits for it.
+    #[inline(always)]
     pub(crate) fn push(&mut self, event: Event) {
         let bucket = event.at >> SHIFT;
         debug_assert!(bucket >= self.now, "{event:?}");
-        let ahead = bucket.wrapping_sub(self.now);
-        if ahead.wrapping_sub(1) < BUCKETS as u64 - 1 {
+        if bucket.wrapping_sub(self.now + 1) < BUCKETS as u64 - 1 {
             self.put(bucket, Entry::of(&event));
-        } else if ahead == 0 {
-            self.put_in_present(Entry::of(&event));
+        } else {
+            self.push_outside(event);
+        }
+    }
+
+    /// Adds an event to the present bucket, or to those behind all buckets.
+    #[inline(never)]
+    fn push_outside(&mut self, event: Event) {
+        if event.at >> SHIFT == self.now {
+            let entry = Entry::of(&event);
+            self.first_new = self.first_new.min(entry.key);
+            self.new.push(Reverse(entry));
         } else {
             self.later.push(Reverse(event));
         }
     }
 
-    fn put_in_present(&mut self, entry: Entry) {
-        self.first_new = self.first_new.min(entry.key);
-        self.new.push(Reverse(entry));
-    }
-
-    #[inline]
+    #[inline(always)]
     fn put(&mut self, bucket: u64, entry: Entry) {
         let place = bucket as usize % BUCKETS;
         let buffer = match self.buckets[place] {
@@ -194,7 +200,7 @@ impl Queue {
         self.buffers[buffer as usize].push(entry);
     }
 
-    #[inline]
+    #[inline(never)]
     fn give_buffer(&mut self, place: usize) -> u32 {
         let buffer = self.free.pop().unwrap_or_else(|| {
             self.buffers.push(Vec::new());

@@ -129,7 +129,7 @@ impl Link {
     }
 
     /// Processor time of whom a part of a message of so many bytes arrives at.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn arrival_ns(&self, part: MessagePart, bytes: u64) -> u64 {
         match part {
             MessagePart::Eager | MessagePart::Data => self.receive_ns(bytes),

@@ -304,6 +304,8 @@ struct Run<'a, 't> {
     schedule: Schedule,
     machine: &'a Machine,
     per_node: u32,
+    /// Whether each rank is on a node of its own and all have one link between them.
+    is_flat: bool,
     ranks: Vec<Rank>,
     several: Vec<Several>,
     /// Overhead of what came.
@@ -353,11 +355,13 @@ impl<'a, 't> Run<'a, 't> {
                 ..Rank::default()
             }
         }));
+        let per_node = n.div_ceil(nodes.max(1)).max(1);
         Self {
             deferred: DeferredEvents::new(schedule.ranks()),
             schedule,
             machine,
-            per_node: n.div_ceil(nodes.max(1)).max(1),
+            per_node,
+            is_flat: per_node == 1 && machine.is_flat(),
             received_ns: 0,
             noise_ns: machine.noise.map_or(Vec::new(), |_| vec![0; ranks.len()]),
             ranks,
@@ -376,6 +380,9 @@ impl<'a, 't> Run<'a, 't> {
 
     #[inline]
     fn link(&self, a: u32, b: u32) -> &'a Link {
+        if self.is_flat && a != b {
+            return &self.machine.inter;
+        }
         if a == b || (self.per_node > 1 && a / self.per_node == b / self.per_node) {
             &self.machine.intra
         } else {
@@ -417,7 +424,7 @@ impl<'a, 't> Run<'a, 't> {
     }
 
     /// Schedules an event.
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, what: u64, event: Event) {
         self.order += STEP;
         let order = self.order | what;
@@ -436,7 +443,7 @@ impl<'a, 't> Run<'a, 't> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn event(&mut self, event: Event) {
         if event.order & CALLED != 0 {
             return self.take_called(event);
@@ -444,7 +451,7 @@ impl<'a, 't> Run<'a, 't> {
         self.take(event);
     }
 
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, event: Event) {
         match event.order & WHAT {
             OP => self.start(event),
@@ -457,7 +464,7 @@ impl<'a, 't> Run<'a, 't> {
     }
 
     /// An operation is due.
-    #[inline]
+    #[inline(always)]
     fn start(&mut self, event: Event) {
         let Event { at, rank, op, .. } = event;
         let it = self.op(rank, op);
@@ -547,7 +554,7 @@ impl<'a, 't> Run<'a, 't> {
     }
 
     /// A part of a message arrives at a rank.
-    #[inline]
+    #[inline(always)]
     fn arrive(&mut self, event: Event, what: u64) {
         let Event {
             at,
