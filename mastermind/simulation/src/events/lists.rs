@@ -3,22 +3,15 @@
 //!
 //! A list is a ring of nodes, kept by its last one, so that both ends are at hand.
 
-use std::collections::{HashMap, VecDeque};
-
+use crate::events::key_index::{KeyIndex, LongLists, MAX_LINEAR, first};
 use crate::events::messages::{ANY_TAG, ANYBODY, Message, MessagePool, NIL};
-
-/// Nodes of a list that are searched one by one, before it gets an index.
-const MAX_LINEAR: usize = 32;
 
 /// Who sends, and the tag; either may be any.
 type Key = (u32, i32);
 
-/// The nodes of each key, in their order.
-type Index = HashMap<Key, VecDeque<u32>>;
-
 /// The long lists of one kind, by process.
 #[derive(Default)]
-pub(crate) struct ListIndex(HashMap<u32, Index>);
+pub(crate) struct ListIndex(LongLists<u32, Key>);
 
 impl MessagePool {
     /// Puts a node at the end of the list of this last one.
@@ -83,11 +76,7 @@ impl ListIndex {
         index: u32,
     ) {
         pool.append(last, index);
-        if !self.0.is_empty()
-            && let Some(known) = self.0.get_mut(&process)
-        {
-            known.entry(pool.key(index)).or_default().push_back(index);
-        }
+        self.0.append(&process, pool.key(index), index);
     }
 
     /// As [`MessagePool::remove`], for a list that may have an index.
@@ -100,21 +89,7 @@ impl ListIndex {
         index: u32,
     ) {
         pool.remove(last, index);
-        if self.0.is_empty() {
-            return;
-        }
-        if *last == NIL {
-            self.0.remove(&process);
-        } else if let Some(known) = self.0.get_mut(&process) {
-            let key = pool.key(index);
-            if let Some(nodes) = known.get_mut(&key) {
-                // Nodes of one key leave in their order.
-                nodes.pop_front();
-                if nodes.is_empty() {
-                    known.remove(&key);
-                }
-            }
-        }
+        self.0.remove(&process, &pool.key(index), *last == NIL);
     }
 
     /// The first message of a list that a receive of this source and tag takes, or [`NIL`].
@@ -132,7 +107,7 @@ impl ListIndex {
         }
         match near(pool, last, takes) {
             Some(found) => found,
-            None => first(self.index(pool, process, last), wanted).unwrap_or(NIL),
+            None => first(self.index(pool, process, last), &wanted).unwrap_or(NIL),
         }
     }
 
@@ -154,7 +129,7 @@ impl ListIndex {
         let mut found = NIL;
         for peer in [message.peer, ANYBODY] {
             for tag in [message.tag, ANY_TAG] {
-                if let Some(one) = first(index, (peer, tag))
+                if let Some(one) = first(index, &(peer, tag))
                     && fits((peer, tag), message)
                     && (found == NIL || pool.is_older(one, found))
                 {
@@ -165,15 +140,9 @@ impl ListIndex {
         found
     }
 
-    /// The index of a list, made where there is none yet.
-    fn index(&mut self, pool: &MessagePool, process: u32, last: u32) -> &Index {
-        self.0.entry(process).or_insert_with(|| {
-            let mut index = Index::new();
-            for node in pool.list(last) {
-                index.entry(pool.key(node)).or_default().push_back(node);
-            }
-            index
-        })
+    fn index(&mut self, pool: &MessagePool, process: u32, last: u32) -> &KeyIndex<Key> {
+        let nodes = pool.list(last).map(|node| (pool.key(node), node));
+        self.0.of(process, nodes)
     }
 }
 
@@ -185,10 +154,6 @@ fn near(pool: &MessagePool, last: u32, fits: impl Fn(&u32) -> bool) -> Option<u3
         return Some(found);
     }
     nodes.next().is_none().then_some(NIL)
-}
-
-fn first(index: &Index, key: Key) -> Option<u32> {
-    index.get(&key)?.front().copied()
 }
 
 /// Whether a receive of this peer and tag takes a message.

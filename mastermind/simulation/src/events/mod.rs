@@ -4,12 +4,14 @@
 //! * `calendar`: which process is visited in which window of time; `queue`: single events in order, for schedules;
 //!   `occupied`: which buckets of such a ring hold anything;
 //! * `messages`: the message pool; `heap`: those on their way, in order of arrival; `lists`: unexpected messages and posted
-//!   receives, matched by sender and tag; `posted`: the first posted receives of a process, in a cache line;
+//!   receives, matched by sender and tag; `key_index`: where such a list is long; `posted`: the first posted receives of a process, in
+//!   a cache line; `slab`: what waits in the lists of schedules;
 //! * `shared_links`: the turns of messages at links that lead out of a switch or a group;
 //! * `prefetch`: memory that a large run touches in no order.
 
 pub(crate) mod calendar;
 pub(crate) mod heap;
+pub(crate) mod key_index;
 pub(crate) mod lists;
 pub(crate) mod messages;
 pub(crate) mod occupied;
@@ -17,6 +19,7 @@ pub(crate) mod posted;
 pub(crate) mod prefetch;
 pub(crate) mod queue;
 pub(crate) mod shared_links;
+pub(crate) mod slab;
 pub(crate) mod tie_break;
 
 /// When something happens that does not.

@@ -104,7 +104,11 @@ fn put_in_order(entries: &[Entry], into: &mut Vec<Entry>) {
     for (i, place) in places[..entries.len()].iter().enumerate() {
         in_order[*place as usize] = i as u32;
     }
-    into.extend(in_order[..entries.len()].iter().map(|i| entries[*i as usize]));
+    into.extend(
+        in_order[..entries.len()]
+            .iter()
+            .map(|i| entries[*i as usize]),
+    );
 }
 
 /// Puts any number of entries into an empty list, the first one last: to their nanosecond, and there in order, in which most are.

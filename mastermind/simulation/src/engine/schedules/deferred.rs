@@ -14,8 +14,8 @@ use crate::events::heap::PairingHeaps;
 use crate::events::messages::NIL;
 use crate::events::prefetch::prefetch;
 use crate::events::queue::Event;
+use crate::events::slab::Slab;
 use mastermind_programs::goal::Kind;
-use mastermind_programs::huge_pages::vec_of;
 
 /// The resource that an event waits for beside the processor of its rank: the line that it waits in.
 #[derive(Debug, Clone, Copy)]
@@ -65,19 +65,18 @@ pub(super) struct Node {
 #[derive(Debug)]
 pub(super) struct DeferredEvents {
     lines: Vec<Lines>,
-    nodes: Vec<Node>,
-    free: Vec<u32>,
+    nodes: Slab<Node>,
 }
 
 impl PairingHeaps<()> for DeferredEvents {
     #[inline]
     fn links(&mut self, index: u32) -> [&mut u32; 2] {
-        self.nodes[index as usize].links.each_mut()
+        self.nodes[index].links.each_mut()
     }
 
     #[inline]
     fn is_before(&self, a: u32, b: u32, (): ()) -> bool {
-        let order = |index: u32| self.nodes[index as usize].order;
+        let order = |index: u32| self.nodes[index].order;
         order(a) < order(b)
     }
 }
@@ -90,8 +89,7 @@ impl DeferredEvents {
         };
         Self {
             lines: vec_of(empty, ranks),
-            nodes: Vec::new(),
-            free: Vec::new(),
+            nodes: Slab::default(),
         }
     }
 
@@ -105,30 +103,20 @@ impl DeferredEvents {
     #[inline]
     pub(super) fn prefetch_firsts(&self, rank: u32) {
         let heads = self.lines[rank as usize].heads;
-        let firsts = heads.map(|head| self.nodes.get(head as usize));
+        let firsts = heads.map(|head| self.nodes.get(head));
         firsts.into_iter().flatten().for_each(prefetch);
     }
 
     /// Puts an event into a line; whether it is the first of it.
     #[inline]
     fn put(&mut self, waits_for: WaitsFor, event: &Event) -> bool {
-        let node = Node {
+        let index = self.nodes.add(Node {
             order: event.order,
             op: event.op,
             peer: event.peer,
             other: event.other,
             links: [NIL; 2],
-        };
-        let index = match self.free.pop() {
-            Some(index) => {
-                self.nodes[index as usize] = node;
-                index
-            }
-            None => {
-                self.nodes.push(node);
-                self.nodes.len() as u32 - 1
-            }
-        };
+        });
         let rank = event.rank as usize;
         let head = self.lines[rank].heads[waits_for as usize];
         let head = self.push(head, index, ());
@@ -141,7 +129,7 @@ impl DeferredEvents {
     fn take(&mut self, waits_for: WaitsFor, rank: u32, at: u64) -> Event {
         let head = self.lines[rank as usize].heads[waits_for as usize];
         self.lines[rank as usize].heads[waits_for as usize] = self.pop(head, ());
-        self.free.push(head);
+        self.nodes.release(head);
         self.event(head, rank, at)
     }
 
@@ -163,7 +151,7 @@ impl DeferredEvents {
             peer,
             other,
             ..
-        } = self.nodes[node as usize];
+        } = self.nodes[node];
         Event {
             at,
             order,
@@ -176,9 +164,7 @@ impl DeferredEvents {
 
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
-        self.lines.capacity() * size_of::<Lines>()
-            + self.nodes.capacity() * size_of::<Node>()
-            + self.free.capacity() * size_of::<u32>()
+        self.lines.capacity() * size_of::<Lines>() + self.nodes.bytes()
     }
 }
 
@@ -230,7 +216,7 @@ impl Run<'_, '_> {
         ];
         let mut first = None;
         for waits_for in WaitsFor::ALL {
-            if let Some(node) = self.deferred.nodes.get(heads[waits_for as usize] as usize) {
+            if let Some(node) = self.deferred.nodes.get(heads[waits_for as usize]) {
                 let at = free[waits_for as usize];
                 if first.is_none_or(|(least, order, _)| (at, node.order) < (least, order)) {
                     first = Some((at, node.order, waits_for));

@@ -1,15 +1,10 @@
 //! Posted receives and unexpected messages that wait for each other: lists in their order, with an index by sender and tag where one
 //! is long.
 
-use std::collections::{HashMap, VecDeque};
-
+use crate::events::key_index::{LongLists, MAX_LINEAR, first};
+use crate::events::messages::NIL;
+use crate::events::slab::Slab;
 use mastermind_programs::goal::ANY;
-
-/// Entries of a list that are searched one by one, before it gets an index.
-const MAX_LINEAR: usize = 32;
-
-/// No entry.
-const NIL: u32 = u32::MAX;
 
 /// In place of the tail: the head is no entry but the only receive's operation, as it is for nearly all ranks.
 const ONLY: u32 = u32::MAX - 1;
@@ -78,84 +73,61 @@ impl Entry {
     }
 }
 
-/// The entries of a long list by sender and tag, each in their order.
-type Index = HashMap<(u32, u32), VecDeque<u32>>;
-
 /// The entries of all ranks.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
-    entries: Vec<Entry>,
-    free: Vec<u32>,
+    entries: Slab<Entry>,
     n_appended: u64,
-    /// Of long lists.
-    indices: HashMap<ListName, Index>,
+    long_lists: LongLists<ListName, (u32, u32)>,
 }
 
 /// A list: its rank, and whether it is of posted receives.
 type ListName = (u32, bool);
 
 impl Pool {
-    fn append(&mut self, name: ListName, list: &mut [u32; 2], mut entry: Entry) {
-        entry.number |= self.n_appended;
-        entry.previous = list[1];
+    #[inline(always)]
+    fn append(
+        &mut self,
+        name: ListName,
+        list: &mut [u32; 2],
+        (peer, tag): (u32, u32),
+        op: u32,
+        is_request: bool,
+    ) {
+        let [first, last] = *list;
+        let index = self.entries.add(Entry {
+            peer,
+            tag,
+            op,
+            next: NIL,
+            previous: if first == NIL { NIL } else { last },
+            number: self.n_appended | u64::from(is_request),
+        });
         self.n_appended += 2;
-        if list[0] == NIL {
-            entry.previous = NIL;
-        }
-        let key = (entry.peer, entry.tag);
-        let index = match self.free.pop() {
-            Some(index) => {
-                self.entries[index as usize] = entry;
-                index
-            }
-            None => {
-                self.entries.push(entry);
-                self.entries.len() as u32 - 1
-            }
-        };
-        if list[0] == NIL {
+        if first == NIL {
             list[0] = index;
         } else {
-            self.entries[list[1] as usize].next = index;
+            self.entries[last].next = index;
         }
         list[1] = index;
-        if !self.indices.is_empty()
-            && let Some(known) = self.indices.get_mut(&name)
-        {
-            known.entry(key).or_default().push_back(index);
-        }
+        self.long_lists.append(&name, (peer, tag), index);
     }
 
     /// Takes an entry out of its list.
     fn take(&mut self, name: ListName, list: &mut [u32; 2], at: u32) -> Entry {
-        let entry = self.entries[at as usize];
+        let entry = self.entries[at];
         match entry.previous {
             NIL => list[0] = entry.next,
-            previous => self.entries[previous as usize].next = entry.next,
+            previous => self.entries[previous].next = entry.next,
         }
         match entry.next {
             NIL => list[1] = entry.previous,
-            next => self.entries[next as usize].previous = entry.previous,
+            next => self.entries[next].previous = entry.previous,
         }
-        self.free.push(at);
-        if !self.indices.is_empty() {
-            self.forget(name, list[0] == NIL, (entry.peer, entry.tag));
-        }
+        self.entries.release(at);
+        let key = (entry.peer, entry.tag);
+        self.long_lists.remove(&name, &key, list[0] == NIL);
         entry
-    }
-
-    /// Takes the first entry of a key out of an index, those of one key leave in their order; all of it with the list's last entry.
-    fn forget(&mut self, name: ListName, is_empty: bool, key: (u32, u32)) {
-        if is_empty {
-            self.indices.remove(&name);
-        } else if let Some(known) = self.indices.get_mut(&name)
-            && let Some(entries) = known.get_mut(&key)
-        {
-            entries.pop_front();
-            if entries.is_empty() {
-                known.remove(&key);
-            }
-        }
     }
 
     /// The first entry of a list that fits: the near ones are searched, else the first of one of these keys.
@@ -168,7 +140,7 @@ impl Pool {
     ) -> Option<u32> {
         let mut at = head;
         for _ in 0..MAX_LINEAR {
-            let entry = self.entries.get(at as usize)?;
+            let entry = self.entries.get(at)?;
             if fits(entry) {
                 return Some(at);
             }
@@ -178,31 +150,10 @@ impl Pool {
             return None;
         }
         let entries = &self.entries;
-        let index = self.indices.entry(name).or_insert_with(|| {
-            let mut index = Index::new();
-            let mut at = head;
-            while let Some(entry) = entries.get(at as usize) {
-                let of_key = index.entry((entry.peer, entry.tag)).or_default();
-                of_key.push_back(at);
-                at = entry.next;
-            }
-            index
-        });
-        let first = keys
-            .iter()
-            .filter_map(|key| index.get(key)?.front().copied());
-        first.min_by_key(|at| entries[*at as usize].number)
-    }
-
-    fn entry(peer: u32, tag: u32, op: u32, is_request: bool) -> Entry {
-        Entry {
-            peer,
-            tag,
-            op,
-            next: NIL,
-            previous: NIL,
-            number: is_request.into(),
-        }
+        let of_list = list(entries, head).map(|(at, entry)| ((entry.peer, entry.tag), at));
+        let index = self.long_lists.of(name, of_list);
+        let firsts = keys.iter().filter_map(|key| first(index, key));
+        firsts.min_by_key(|at| entries[*at].number)
     }
 
     /// Adds a receive that no message is there for.
@@ -228,9 +179,7 @@ impl Pool {
             waiting.posted = [NIL; 2];
         }
         for op in only.into_iter().chain([op]) {
-            let (peer, tag) = receives(op);
-            let entry = Self::entry(peer, tag, op, false);
-            self.append((rank, true), &mut waiting.posted, entry);
+            self.append((rank, true), &mut waiting.posted, receives(op), op, false);
         }
     }
 
@@ -239,12 +188,12 @@ impl Pool {
         &mut self,
         rank: u32,
         waiting: &mut Waiting,
-        (peer, tag): (u32, u32),
+        sender: (u32, u32),
         op: u32,
         is_request: bool,
     ) {
-        let entry = Self::entry(peer, tag, op, is_request);
-        self.append((rank, false), &mut waiting.unexpected, entry);
+        let list = &mut waiting.unexpected;
+        self.append((rank, false), list, sender, op, is_request);
     }
 
     /// Takes the first message that a receive of such a sender and tag is for.
@@ -262,7 +211,9 @@ impl Pool {
         let name = (rank, false);
         let found = match receive {
             // Nearly all messages are for such a receive.
-            (ANY, _) | (_, ANY) => self.search(waiting.unexpected[0], fits),
+            (ANY, _) | (_, ANY) => list(&self.entries, waiting.unexpected[0])
+                .find(|(_, entry)| fits(entry))
+                .map(|(at, _)| at),
             key => self.find(name, waiting.unexpected[0], &[key], fits),
         };
         let entry = self.take(name, &mut waiting.unexpected, found?);
@@ -305,7 +256,7 @@ impl Pool {
             return is_for(receives(only), peer, tag).then_some(only);
         }
         let found = self.find_posted(rank, waiting.posted[0], (peer, tag))?;
-        Some(self.entries[found as usize].op)
+        Some(self.entries[found].op)
     }
 
     #[inline]
@@ -318,34 +269,15 @@ impl Pool {
         self.find((rank, true), head, &keys, fits)
     }
 
-    /// The first entry of a list that fits, searched one by one.
-    fn search(&self, head: u32, fits: impl Fn(&Entry) -> bool) -> Option<u32> {
-        let mut at = head;
-        while let Some(entry) = self.entries.get(at as usize) {
-            if fits(entry) {
-                return Some(at);
-            }
-            at = entry.next;
-        }
-        None
-    }
-
     /// The first receive.
     pub(super) fn first_posted(&self, waiting: &Waiting) -> Option<u32> {
-        self.all_posted(waiting).next()
-    }
-
-    /// Operations of the receives without a message.
-    fn all_posted(&self, waiting: &Waiting) -> impl Iterator<Item = u32> {
         let only = waiting.only_posted();
-        let head = only.map_or(waiting.posted[0], |_| NIL);
-        only.into_iter()
-            .chain(self.list(head).map(|entry| entry.op))
+        only.or_else(|| Some(self.entries.get(waiting.posted[0])?.op))
     }
 
     /// Messages that no receive came for.
     pub(super) fn n_unexpected(&self, waiting: &Waiting) -> u64 {
-        self.list(waiting.unexpected[0]).count() as u64
+        list(&self.entries, waiting.unexpected[0]).count() as u64
     }
 
     /// The first message that waits for a receive, and the first of several receives.
@@ -355,18 +287,19 @@ impl Pool {
             [_, ONLY] => NIL,
             [first, _] => first,
         };
-        [waiting.unexpected[0], posted].map(|first| self.entries.get(first as usize))
-    }
-
-    fn list(&self, head: u32) -> impl Iterator<Item = &Entry> {
-        let entry = |index: u32| self.entries.get(index as usize);
-        std::iter::successors(entry(head), move |before| entry(before.next))
+        [waiting.unexpected[0], posted].map(|first| self.entries.get(first))
     }
 
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<Entry>() + self.free.capacity() * 4
+        self.entries.bytes()
     }
+}
+
+/// The entries of a list and their places.
+fn list(entries: &Slab<Entry>, head: u32) -> impl Iterator<Item = (u32, &Entry)> {
+    let at = |at: u32| Some((at, entries.get(at)?));
+    std::iter::successors(at(head), move |(_, before)| at(before.next))
 }
 
 /// Whether a receive of such a sender and tag is for a message.
