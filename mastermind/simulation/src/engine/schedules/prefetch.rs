@@ -43,12 +43,6 @@ impl Run<'_, '_> {
         next.iter()
             .take(MOST)
             .for_each(|entry| self.prefetch_operation(entry));
-        let present = self.queue.present();
-        if present.len() <= MOST {
-            present
-                .iter()
-                .for_each(|entry| self.prefetch_receiver(entry));
-        }
     }
 
     #[inline]
