@@ -114,7 +114,14 @@ fn text_of(path: &Path) -> std::io::Result<String> {
     let unit: fn([u8; 2]) -> u16 = match bytes.get(..2) {
         Some([0xff, 0xfe]) => u16::from_le_bytes,
         Some([0xfe, 0xff]) => u16::from_be_bytes,
-        _ => return String::from_utf8(bytes).map_err(std::io::Error::other),
+        _ => {
+            return String::from_utf8(bytes).map_err(|error| {
+                let at = error.utf8_error().valid_up_to();
+                std::io::Error::other(format!(
+                    "byte {at} is no text, expected a diagram or a program model in UTF-8 or UTF-16; a schedule ends with .goal or .bin"
+                ))
+            });
+        }
     };
     let pairs = bytes[2..].chunks(2).map(|pair| match pair {
         [a, b] => unit([*a, *b]),

@@ -139,6 +139,14 @@ fn read_from(source: &mut dyn Read, bytes: u64, order: WaitOrder) -> Result<Sche
         source.read_to_end(&mut begin)?;
         return binary::read(&begin);
     }
+    let is_text = |byte: &u8| !byte.is_ascii_control() || byte.is_ascii_whitespace();
+    if !begin.iter().all(is_text) {
+        return Err(GoalError::Line {
+            line: 1,
+            found: "bytes that are no text".to_owned(),
+            expected: "num_ranks and a number, or a file that LogGOPSim's txt2bin has written",
+        });
+    }
     read_text(&mut begin.as_slice().chain(source), bytes, order)
 }
 
@@ -415,6 +423,9 @@ impl Reader {
         let begin = cursor.rest;
         let word = cursor.word();
         if cursor.sign(b':') {
+            if word.is_empty() {
+                return Err(self.wrong("a colon", "a label before it"));
+            }
             let op = self.operation(cursor)?;
             if !self.labels.insert(word, op) {
                 let name = String::from_utf8_lossy(word).into_owned();
@@ -434,6 +445,9 @@ impl Reader {
             }
         };
         let other = cursor.word();
+        if other.is_empty() {
+            return Err(self.wrong(Self::shown(cursor), "the label of an operation above"));
+        }
         let (op, on) = (self.labelled(word)?, self.labelled(other)?);
         self.depend(op, on, begins)
     }

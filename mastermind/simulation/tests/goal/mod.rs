@@ -7,7 +7,9 @@ mod sweep;
 use std::io::Read;
 
 use mastermind_programs::goal::{read_goal, read_goal_of};
-use mastermind_simulation::engine::{ScheduleOutcome, SimulationError, simulate_schedule};
+use mastermind_simulation::engine::{
+    Limits, ScheduleOutcome, SimulationError, simulate_schedule, simulate_schedule_with,
+};
 use mastermind_simulation::machine::{Link, Machine, Rendezvous};
 use proptest::prelude::*;
 
@@ -26,8 +28,19 @@ fn machine() -> Machine {
     }
 }
 
+/// So that an engine that comes to no end fails.
+const LIMITS: Limits = Limits {
+    max_events: 10_000_000,
+    max_time_ns: u64::MAX,
+};
+
+fn run_on(text: &str, machine: &Machine) -> Result<ScheduleOutcome, SimulationError> {
+    let schedule = read_goal(text.as_bytes()).expect("a schedule");
+    simulate_schedule_with(schedule, machine, LIMITS, &mut |_| ())
+}
+
 fn run(text: &str) -> Result<ScheduleOutcome, SimulationError> {
-    simulate_schedule(read_goal(text.as_bytes()).expect("a schedule"), &machine())
+    run_on(text, &machine())
 }
 
 /// A file may claim any length; room is made for as much only if there is that much.
@@ -222,7 +235,7 @@ fn operations_of_any_size_are_kept() {
     let large = "num_ranks 2\nrank 0 {\nsend 5000000000b to 1 tag 70000\n}\nrank 1 {\nrecv 5000000000b from 0 tag 70000\n}\n";
     let mut eager = machine();
     eager.inter.rendezvous_bytes = u64::MAX;
-    let outcome = simulate_schedule(read_goal(large.as_bytes()).expect("a schedule"), &eager);
+    let outcome = run_on(large, &eager);
     let outcome = outcome.expect("an end");
     assert_eq!(outcome.makespan_ns, 1500 + 2500 + 1500 + 4_999_999_999);
     assert_eq!(outcome.unreceived, 0);
@@ -250,6 +263,13 @@ fn what_is_no_schedule_is_refused_by_line() {
             "1e15",
         ),
         ("num_ranks 2\nrank 1 {\nl1: fly 5", 3, "calc, send, recv"),
+        ("num_ranks 2\nrank 1 {\n: calc 5", 3, "a label before it"),
+        (
+            "num_ranks 2\nrank 1 {\nl1: calc 5\nl1 requires",
+            4,
+            "the end of the line, expected the label",
+        ),
+        ("\u{7f}ELF\u{2}\u{1}\u{1}", 1, "bytes that are no text"),
         (
             "num_ranks 2\nrank 1 {\nl1: send 5b to 2",
             3,

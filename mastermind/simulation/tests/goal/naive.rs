@@ -6,8 +6,6 @@
 //! nanosecond the one that was scheduled first is first. A message takes the processor and interface of its receive, the first ones
 //! where none is posted. A calculation is lengthened by the interruptions that begin in it. Links that messages share are those of `network`. Costs are those of the table in `loggp`, as numbers written out here.
 
-use mastermind_programs::goal::read_goal;
-use mastermind_simulation::engine::simulate_schedule;
 use mastermind_simulation::machine::{Link, Machine, NearLink, Rendezvous};
 
 use crate::network::{self, Leaving, SharedLinks};
@@ -548,7 +546,7 @@ fn random_schedules_end_as_the_stated_rules_say() {
         let (ranks, machine) = (random_schedule(&mut random), machine(&mut random));
         let text = text(&ranks);
         let expected = Naive::finishes(&ranks, &machine);
-        let outcome = simulate_schedule(read_goal(text.as_bytes()).expect("a schedule"), &machine);
+        let outcome = super::run_on(&text, &machine);
         let outcome = outcome.ok().filter(|outcome| outcome.unreceived == 0);
         messages += outcome.as_ref().map_or(0, |outcome| outcome.messages);
         let found = outcome.map(|outcome| {
