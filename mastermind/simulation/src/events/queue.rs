@@ -1,14 +1,14 @@
 //! Events by time: a calendar of buckets, each sorted when it is reached.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 use crate::events::occupied::OccupiedBuckets;
 
 /// Nanoseconds of a bucket, as a power of two.
 const SHIFT: u32 = 8;
 
-/// Buckets of the calendar: what is due later waits in a heap.
+/// Buckets of the calendar: what is due later waits in lists, each of as many buckets.
 const BUCKETS: usize = 1 << 14;
 
 /// Bits of an order: the times in a bucket are above them.
@@ -21,7 +21,7 @@ const MAX_COUNTED: usize = 32;
 const NONE: u32 = u32::MAX;
 
 /// Something that happens at a rank. Of the same time, what has the lower `order` is first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Event {
     pub(crate) at: u64,
     /// Its place in the order in which all were scheduled, and in the lowest bits what it is; below 2^54.
@@ -148,7 +148,10 @@ pub(crate) struct Queue {
     new: BinaryHeap<Reverse<Entry>>,
     /// Key of the first of those, or the greatest number.
     first_new: u64,
-    later: BinaryHeap<Reverse<Event>>,
+    /// What is due behind all buckets, by the number of the list.
+    later: BTreeMap<u64, Vec<Event>>,
+    n_later: usize,
+    most_later: usize,
     /// The present bucket is another one.
     has_turned: bool,
 }
@@ -164,7 +167,9 @@ impl Queue {
             present: Vec::new(),
             new: BinaryHeap::new(),
             first_new: u64::MAX,
-            later: BinaryHeap::new(),
+            later: BTreeMap::new(),
+            n_later: 0,
+            most_later: 0,
             has_turned: false,
         }
     }
@@ -190,7 +195,10 @@ impl Queue {
             self.first_new = self.first_new.min(entry.key);
             self.new.push(Reverse(entry));
         } else {
-            self.later.push(Reverse(event));
+            let list = (event.at >> SHIFT) / BUCKETS as u64;
+            self.later.entry(list).or_default().push(event);
+            self.n_later += 1;
+            self.most_later = self.most_later.max(self.n_later);
         }
     }
 
@@ -262,19 +270,15 @@ impl Queue {
     }
 
     fn advance(&mut self) -> Option<()> {
-        let later = self.later.peek().map(|event| event.0.at >> SHIFT);
-        self.now = match (self.occupied.next(self.now + 1), later) {
-            (Some(a), Some(b)) => a.min(b),
-            (a, b) => a.or(b)?,
-        };
-        while let Some(Reverse(event)) = self.later.peek().copied() {
-            let bucket = event.at >> SHIFT;
-            if bucket - self.now >= BUCKETS as u64 {
-                break;
+        let mut next = self.occupied.next(self.now + 1);
+        if let Some((list, _)) = self.later.first_key_value() {
+            let begin = list * BUCKETS as u64;
+            if next.is_none_or(|next| next >= begin) {
+                self.open_later(begin);
+                next = self.occupied.next(begin);
             }
-            self.later.pop();
-            self.put(bucket, Entry::of(&event));
         }
+        self.now = next?;
         let place = self.now as usize % BUCKETS;
         self.occupied.clear(place);
         let buffer = std::mem::replace(&mut self.buckets[place], NONE);
@@ -290,12 +294,24 @@ impl Queue {
         Some(())
     }
 
+    /// Puts the first list of what is due later into the calendar, at its first bucket.
+    #[cold]
+    #[inline(never)]
+    fn open_later(&mut self, begin: u64) {
+        self.now = begin;
+        let (_, events) = self.later.pop_first().unwrap_or_default();
+        self.n_later -= events.len();
+        for event in events {
+            self.put(event.at >> SHIFT, Entry::of(&event));
+        }
+    }
+
     /// Bytes of memory.
     pub(crate) fn bytes(&self) -> usize {
         let held: usize = self.buffers.iter().map(Vec::capacity).sum();
         let entries = held + self.present.capacity() + self.new.capacity();
         entries * size_of::<Entry>()
-            + self.later.capacity() * size_of::<Event>()
+            + self.most_later * size_of::<Event>()
             + BUCKETS * size_of::<u32>()
     }
 }
@@ -318,7 +334,7 @@ mod tests {
                 n += 1;
                 // Those that are there at the begin are not put in by their order.
                 let order = if n <= begin.len() + together.len() { n * 40_503 % (1 << 16) } else { n + (1 << 16) };
-                Event { at, order: order as u64, rank: 0, op: 0, peer: 0, other: 0 }
+                Event { at, order: order as u64, ..Event::default() }
             };
             for at in begin.iter().chain(&together) {
                 queue.push(event(*at));

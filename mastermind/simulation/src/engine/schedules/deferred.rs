@@ -16,6 +16,7 @@ use crate::events::prefetch::prefetch;
 use crate::events::queue::Event;
 use crate::events::slab::Slab;
 use mastermind_programs::goal::Kind;
+use mastermind_programs::huge_pages::vec_of;
 
 /// The resource that an event waits for beside the processor of its rank: the line that it waits in.
 #[derive(Debug, Clone, Copy)]
@@ -127,38 +128,24 @@ impl DeferredEvents {
     /// Takes the first event out of a line of a rank, at `at`.
     #[inline]
     fn take(&mut self, waits_for: WaitsFor, rank: u32, at: u64) -> Event {
+        let event = self.first(waits_for, rank, at);
         let head = self.lines[rank as usize].heads[waits_for as usize];
         self.lines[rank as usize].heads[waits_for as usize] = self.pop(head, ());
         self.nodes.release(head);
-        self.event(head, rank, at)
+        event
     }
 
     /// The first event of a line of a rank that has some, due at `at`.
     #[inline]
     fn first(&self, waits_for: WaitsFor, rank: u32, at: u64) -> Event {
-        self.event(
-            self.lines[rank as usize].heads[waits_for as usize],
-            rank,
-            at,
-        )
-    }
-
-    #[inline]
-    fn event(&self, node: u32, rank: u32, at: u64) -> Event {
-        let Node {
-            order,
-            op,
-            peer,
-            other,
-            ..
-        } = self.nodes[node];
+        let node = self.nodes[self.lines[rank as usize].heads[waits_for as usize]];
         Event {
             at,
-            order,
+            order: node.order,
             rank,
-            op,
-            peer,
-            other,
+            op: node.op,
+            peer: node.peer,
+            other: node.other,
         }
     }
 

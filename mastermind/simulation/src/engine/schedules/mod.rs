@@ -507,11 +507,10 @@ impl<'a, 't> Run<'a, 't> {
         self.messages += 1;
         let mut message = Event {
             at: at + link.lookahead_ns(),
-            order: 0,
             rank: it.peer,
             op,
             peer: rank,
-            other: 0,
+            ..Event::default()
         };
         let receiver = &self.ranks[it.peer as usize];
         if receiver.is_single() && self.shared_links.is_none() {
@@ -613,11 +612,10 @@ impl<'a, 't> Run<'a, 't> {
                 if link.rendezvous == Rendezvous::Fetched {
                     let told = Event {
                         at: end + link.lookahead_ns(),
-                        order: 0,
                         rank: peer,
                         op,
                         peer: rank,
-                        other: 0,
+                        ..Event::default()
                     };
                     self.post(MessagePart::Fetched as u64, told);
                 }
@@ -679,11 +677,11 @@ impl<'a, 't> Run<'a, 't> {
         };
         let next = Event {
             at: begin + answer.travel_ns,
-            order: 0,
             rank: to,
             op,
             peer: from,
             other: receive,
+            ..Event::default()
         };
         self.post(answer.part as u64, next);
     }
@@ -704,11 +702,11 @@ impl<'a, 't> Run<'a, 't> {
         nic.sending = begin + link.interface_ns(bytes);
         let data = Event {
             at: begin + link.lookahead_ns(),
-            order: 0,
             rank: peer,
             op,
             peer: rank,
             other,
+            ..Event::default()
         };
         self.post(DATA, data);
         self.complete(rank, op, end);

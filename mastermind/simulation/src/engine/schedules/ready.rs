@@ -38,8 +38,7 @@ impl Run<'_, '_> {
                 order: self.order | OP,
                 rank,
                 op,
-                peer: 0,
-                other: 0,
+                ..Event::default()
             };
             if has_line {
                 self.wait_in_line(WaitsFor::of_operation(it.kind), event);
@@ -68,11 +67,9 @@ impl Run<'_, '_> {
         } else {
             let event = Event {
                 at: end,
-                order: 0,
                 rank,
                 op,
-                peer: 0,
-                other: 0,
+                ..Event::default()
             };
             self.push(DONE, event);
         }

@@ -60,10 +60,7 @@ impl Run<'_, '_> {
         self.queue.push(Event {
             at,
             order: TURNS,
-            rank: 0,
-            op: 0,
-            peer: 0,
-            other: 0,
+            ..Event::default()
         });
     }
 
