@@ -53,12 +53,12 @@ fn short(number: u32, bits: u32) -> Option<u64> {
 }
 
 /// The number of so many bits at a place.
-#[inline]
+#[inline(always)]
 fn field(packed: u64, at: u32, bits: u32) -> u64 {
     packed >> at & ((1 << bits) - 1)
 }
 
-#[inline]
+#[inline(always)]
 fn long(packed: u64, at: u32, bits: u32) -> u32 {
     match field(packed, at, bits) {
         any if any == (1 << bits) - 1 => ANY,
@@ -128,7 +128,7 @@ impl Ops {
     }
 
     /// The operation at a place, without what it waits for.
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, at: usize) -> Op {
         let packed = self.packed[at];
         let (kind, size) = match packed & KIND {
@@ -159,7 +159,7 @@ impl Ops {
     }
 
     /// Sender and tag that receives of a rank are for, by their place in it.
-    #[inline]
+    #[inline(always)]
     pub fn receives(&self, first_op: usize) -> impl Fn(u32) -> (u32, u32) {
         move |op| {
             let Op { peer, tag, .. } = self.get(first_op + op as usize);
@@ -168,20 +168,20 @@ impl Ops {
     }
 
     /// Kind, and nanoseconds or bytes.
-    #[inline]
+    #[inline(always)]
     pub fn kind_and_size(&self, at: usize) -> (Kind, u64) {
         let Op { kind, size, .. } = self.get(at);
         (kind, size)
     }
 
     /// Where an operation is kept.
-    #[inline]
+    #[inline(always)]
     pub fn place(&self, at: usize) -> Option<&u64> {
         self.packed.get(at)
     }
 
     /// Whether nothing must end or begin before an operation.
-    #[inline]
+    #[inline(always)]
     pub fn is_free(&self, at: usize) -> bool {
         let packed = self.packed[at];
         match packed & KIND {
@@ -222,7 +222,7 @@ impl Ops {
     }
 
     /// Takes a wait from an operation; whether it was the last.
-    #[inline]
+    #[inline(always)]
     pub fn release(&mut self, at: usize) -> bool {
         let packed = &mut self.packed[at];
         if *packed & KIND == IN_TABLE {
@@ -235,7 +235,7 @@ impl Ops {
     }
 
     /// Takes the wait for the end of the one before it from an operation, if it has that; whether it was the last.
-    #[inline]
+    #[inline(always)]
     pub fn release_next(&mut self, at: usize) -> bool {
         let next = self.packed.get(at);
         next.is_some_and(|packed| packed & AFTER_PREVIOUS != 0) && self.release(at)

@@ -57,18 +57,19 @@ impl Dependent {
     /// # Arguments
     /// * `op` - below [`MAX_OPS`]
     /// * `begin` - whether it waits for the begin only
+    #[inline(always)]
     pub(crate) fn new(op: u32, begin: bool) -> Self {
         Self(op << 1 | u32::from(begin))
     }
 
     /// Its place in the rank.
-    #[inline]
+    #[inline(always)]
     pub fn op(self) -> u32 {
         self.0 >> 1
     }
 
     /// Whether it waits for the begin only.
-    #[inline]
+    #[inline(always)]
     pub fn begin(self) -> bool {
         self.0 & 1 == 1
     }
@@ -116,7 +117,7 @@ impl Waiters {
     }
 
     /// The run, if it is one.
-    #[inline]
+    #[inline(always)]
     fn run(self, on: u32) -> Option<Range<u32>> {
         let from = on + (self.0 & Self::DISTANCE);
         let length = (self.0 & !Self::RUN) / Self::LENGTH;
@@ -196,7 +197,7 @@ impl Dependents {
     }
 
     /// Those that wait for an operation of a rank whose first one is at this place: a run that waits for the end, and others.
-    #[inline]
+    #[inline(always)]
     pub fn of(&self, first_op: usize, op: u32) -> (Range<u32>, &[Dependent]) {
         let waiters = self.firsts.get(first_op + op as usize);
         let waiters = waiters.copied().unwrap_or(Waiters::NOBODY);
@@ -221,7 +222,7 @@ impl Dependents {
     }
 
     /// Where it is kept who waits for the operation at this place.
-    #[inline]
+    #[inline(always)]
     pub fn place(&self, place: usize) -> Option<&impl Sized> {
         self.firsts.get(place)
     }
