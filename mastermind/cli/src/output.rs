@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use serde::Serialize;
-use unicode_width::UnicodeWidthStr;
 
 /// A table without lines, columns apart by two blanks; numbers to the right.
 pub fn table(
@@ -17,37 +17,28 @@ pub fn table(
     numbers: &[usize],
     rows: impl IntoIterator<Item = Vec<String>>,
 ) -> String {
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING);
+    table.set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(header.iter().copied());
     // A cell is one line, whatever is in it.
-    let cell = |cell: String| match shown(&cell) {
-        cell if cell.contains(['\n', '\t']) => cell.replace('\n', "\\n").replace('\t', "\\t"),
-        cell => cell.into_owned(),
-    };
-    let mut cells: Vec<Vec<String>> = vec![header.iter().map(|name| (*name).to_owned()).collect()];
-    cells.extend((rows.into_iter()).map(|row| row.into_iter().map(cell).collect()));
-    let mut widths = vec![0; cells.iter().map(Vec::len).max().unwrap_or(0)];
-    for row in &cells {
-        let pairs = widths.iter_mut().zip(row);
-        pairs.for_each(|(width, cell)| *width = cell.width().max(*width));
-    }
-    let mut text = String::new();
-    for (place, row) in cells.iter().enumerate() {
-        text.push_str(if place > 0 { "\n" } else { "" });
-        let start = text.len();
-        for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
-            let blanks = std::iter::repeat_n(' ', width - cell.width());
-            if numbers.contains(&column) {
-                text.extend(blanks);
-                text.push_str(cell);
-            } else {
-                text.push_str(cell);
-                text.extend(blanks);
-            }
-            text.push_str("  ");
+    let cell = |cell: String| shown(&cell).replace('\n', "\\n").replace('\t', "\\t");
+    let cells = rows
+        .into_iter()
+        .map(|row| row.into_iter().map(cell).collect::<Vec<_>>());
+    table.add_rows(cells);
+    for (index, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 2));
+        if numbers.contains(&index) {
+            column.set_cell_alignment(CellAlignment::Right);
         }
-        let end = text[start..].trim_end().len();
-        text.truncate(start + end);
     }
-    text
+    let lines: Vec<_> = table
+        .to_string()
+        .lines()
+        .map(|line| line.trim_end().to_string())
+        .collect();
+    lines.join("\n")
 }
 
 /// A text in lines of so many columns, broken at blanks; all but the first are indented as far as the text of the first.
