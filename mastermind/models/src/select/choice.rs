@@ -138,10 +138,11 @@ impl Field<'_> {
             Place::Other(i) => Some(i).filter(|&i| is_searched(&self.others[i])),
             Place::Found(_) => None,
         };
-        let Some(&(_, plain)) = ranked.iter().find(|(_, place)| searched(*place).is_none()) else {
+        let Some(&(least, plain)) = ranked.iter().find(|(_, place)| searched(*place).is_none())
+        else {
             return;
         };
-        let least = ranked[0].0;
+        // All that may be left in front of it, or be averaged with it.
         let credible = ranked
             .iter()
             .filter(|(deviance, _)| deviance - least <= INCREDIBLE);

@@ -165,7 +165,9 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
     let weighed = means.as_ref().unwrap_or(points);
     if means.is_some() {
         let (field, others) = self::field(weighed, options.family, &limits);
-        (chosen, notes) = (choose(field), others);
+        if let Some(found) = choose(field) {
+            (chosen, notes) = (Some(found), others);
+        }
     }
     let is_free = options.formula.is_none() && options.family.is_none();
     let constant = || {
