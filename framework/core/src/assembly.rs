@@ -6,6 +6,7 @@ use std::{fmt, fs, io};
 
 use serde::{Deserialize, Serialize};
 
+use crate::dispatch::TableSource;
 use crate::rc::Script;
 
 /// An assembly: instances of classes, connected and with their parameters set.
@@ -29,10 +30,9 @@ pub struct Assembly {
     /// Class to attribute to value: order of accuracy, memory in bytes, what an assembly may have to have.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, BTreeMap<String, f64>>,
-    /// Instance that sends each call of a port to one of several others, to the file with its decision table; relative to the
-    /// assembly's file.
+    /// Instance that sends each call of a port to one of several others, to its decision table.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub dispatch: BTreeMap<String, PathBuf>,
+    pub dispatch: BTreeMap<String, TableSource>,
     /// What starts it.
     pub go: Option<Start>,
 }
@@ -153,8 +153,10 @@ impl Assembly {
         for entry in &mut assembly.assembly.path {
             *entry = folder.join(&*entry);
         }
-        for table in assembly.dispatch.values_mut() {
-            *table = folder.join(&*table);
+        for source in assembly.dispatch.values_mut() {
+            if let TableSource::File(file) = source {
+                *file = folder.join(&*file);
+            }
         }
         Ok(assembly)
     }

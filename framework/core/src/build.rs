@@ -5,7 +5,6 @@ use std::error::Error;
 
 use crate::assembly::{Assembly, Endpoint};
 use crate::connections::ConnectionId;
-use crate::dispatch::DecisionTable;
 use crate::error::{FrameworkError, names};
 use crate::framework::Framework;
 use crate::repository::Repository;
@@ -125,9 +124,11 @@ impl Framework {
         problems: &mut Vec<Box<dyn Error + Send + Sync>>,
     ) -> BTreeSet<String> {
         let mut made = BTreeSet::new();
-        for (instance, file) in &assembly.dispatch {
-            let table = DecisionTable::read(file);
-            match table.and_then(|table| self.create_dispatcher(instance, &table)) {
+        for (instance, source) in &assembly.dispatch {
+            match source
+                .table()
+                .and_then(|table| self.create_dispatcher(instance, &table))
+            {
                 Ok(()) => drop(made.insert(instance.clone())),
                 Err(error) => problems.push(error.into()),
             }

@@ -1,7 +1,7 @@
 //! Dispatchers: an instance that sends each call of a port to one of several others, by a decision table over the call's
 //! performance parameters.
 //!
-//! `[dispatch]` of an assembly names the table's file:
+//! `[dispatch]` of an assembly names the table's file, or `[dispatch.INSTANCE]` is the table:
 //!
 //! ```toml
 //! port = "fft"                                # that all of them provide, and the dispatcher too
@@ -33,6 +33,7 @@ use crate::connections::ConnectionId;
 use crate::connector::Connector;
 use crate::error::{FrameworkError, names};
 use crate::framework::{Framework, interface_of};
+use crate::lead::Change;
 use crate::state::{ClassOrigin, Provided, Provides, Uses};
 
 /// Class of an instance that dispatches.
@@ -49,6 +50,29 @@ pub struct DecisionTable {
     /// Method to its steps, of which the first is where a decision begins.
     #[serde(default)]
     pub methods: BTreeMap<String, Vec<DecisionStep>>,
+}
+
+/// Where an assembly has a table.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+#[serde(untagged)]
+pub enum TableSource {
+    /// In a file; relative to the assembly's file.
+    File(PathBuf),
+    /// In the assembly itself.
+    Table(DecisionTable),
+}
+
+impl TableSource {
+    /// The table.
+    ///
+    /// # Errors
+    /// As [`DecisionTable::read`].
+    pub fn table(&self) -> Result<DecisionTable, DispatchError> {
+        match self {
+            TableSource::File(file) => DecisionTable::read(file),
+            TableSource::Table(table) => Ok(table.clone()),
+        }
+    }
 }
 
 /// A look at one parameter.
@@ -158,9 +182,31 @@ impl Tree {
     }
 }
 
+/// What an instance that dispatches keeps beside its ports.
+#[derive(Clone)]
+pub struct Dispatching {
+    /// As the table named them.
+    providers: Vec<String>,
+    interface: &'static InterfaceDescriptor,
+    /// Of its uses ports, in the order of the providers; every port that was made over them has a share.
+    slots: Arc<Vec<SlotPointer>>,
+}
+
+// SAFETY: slots serve every thread, and the interface is immutable.
+unsafe impl Send for Dispatching {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Dispatching {}
+
+impl Dispatching {
+    /// How many of its ports there are, those among them that tables before were for and that a caller may still be inside.
+    pub fn n_ports(&self) -> usize {
+        Arc::strong_count(&self.slots) - 1
+    }
+}
+
 /// What a dispatcher points to.
 struct Kept {
-    slots: Vec<SlotPointer>,
+    slots: Arc<Vec<SlotPointer>>,
     _trees: Vec<Tree>,
 }
 
@@ -292,6 +338,38 @@ fn bounds_and_ends<'a>(
     Ok((bounds, ends.chain([None]).collect()))
 }
 
+impl Dispatching {
+    /// The port that sends calls by these trees.
+    fn port(&self, name: &str, trees: Vec<Tree>) -> Result<Arc<Provided>, DispatchError> {
+        let failed = |source| DispatchError::Make {
+            instance: name.into(),
+            source,
+        };
+        let new_dispatcher = self.interface.new_dispatcher;
+        let new_dispatcher =
+            new_dispatcher.ok_or_else(|| failed(PortError::failed("no dispatcher")))?;
+        let decisions: Vec<Decision> = trees.iter().map(Tree::decision).collect();
+        let kept = Kept {
+            slots: Arc::clone(&self.slots),
+            _trees: trees,
+        };
+        // SAFETY: the port that is made keeps slots and trees (`own_with`); the trees are whole, and their places of providers are
+        // those of the slots, each connected and acquired.
+        let port = unsafe {
+            call(|port, error| {
+                new_dispatcher(
+                    kept.slots.as_ptr(),
+                    RSlice::from_slice(&decisions),
+                    port,
+                    error,
+                )
+            })
+        };
+        let port = port.map_err(failed)?;
+        Ok(Provided::own_with(port, Arc::new(kept)))
+    }
+}
+
 impl Framework {
     /// Makes an instance that sends each call of a port to one of several instances.
     ///
@@ -309,13 +387,13 @@ impl Framework {
             expected,
         };
         let interface = self.interface_of_all(table)?.map_err(unfit)?;
-        let Some(new_dispatcher) = interface.new_dispatcher else {
+        if interface.new_dispatcher.is_none() {
             let found = format!("no dispatcher of \"{}\" in any library", interface.name);
             return Err(unfit(Wrong(
                 found,
                 "a port made by #[port] or by mastermind proxy in one of them".into(),
             )));
-        };
+        }
         let trees = trees(table, interface).map_err(unfit)?;
         let origin = ClassOrigin {
             class: CLASS.into(),
@@ -324,31 +402,15 @@ impl Framework {
         };
         let id = self.add_entry(name, origin, TypeMap::default())?;
         let made = self.lead_to_all(&id, table, interface).and_then(|slots| {
-            let decisions: Vec<Decision> = trees.iter().map(Tree::decision).collect();
-            let kept = Kept {
-                slots,
-                _trees: trees,
+            let dispatching = Dispatching {
+                providers: table.providers.clone(),
+                interface,
+                slots: Arc::new(slots),
             };
-            // SAFETY: the port that is made keeps slots and trees (`own_with`); the trees are whole, and their places of
-            // providers are those of the slots, each connected and acquired.
-            let port = unsafe {
-                call(|port, error| {
-                    new_dispatcher(
-                        kept.slots.as_ptr(),
-                        RSlice::from_slice(&decisions),
-                        port,
-                        error,
-                    )
-                })
-            };
-            let port = port.map_err(|source| DispatchError::Make {
-                instance: name.into(),
-                source,
-            })?;
-            let port = Provided::own_with(port, Arc::new(kept));
+            let port = dispatching.port(name, trees)?;
             let mut state = self.shared.lock();
             let entry = state.entry_mut(&id)?;
-            entry.is_dispatcher = true;
+            entry.dispatching = Some(dispatching);
             let provides = Provides {
                 port,
                 properties: TypeMap::default(),
@@ -361,6 +423,62 @@ impl Framework {
             self.remove_entry(&id);
         }
         made
+    }
+
+    /// Has a dispatcher send calls by another table from the next one on, while any number of threads call; a call in flight goes
+    /// where it was sent. What the table before was for is kept as long as a caller may be inside, which is until it releases its port.
+    ///
+    /// # Errors
+    /// No such dispatcher; a table of another port or other providers, or that does not fit the interface; the framework's.
+    /// Calls then go where they went.
+    pub fn redirect(&self, name: &str, table: &DecisionTable) -> Result<(), DispatchError> {
+        let unfit = |Wrong(found, expected)| DispatchError::Unfit {
+            instance: name.into(),
+            found,
+            expected,
+        };
+        let found = {
+            let state = self.shared.lock();
+            let entry = state.exactly(&state.id(name))?;
+            entry.dispatching.clone()
+        };
+        let Some(dispatching) = found else {
+            let found = "an instance that dispatches nothing".into();
+            return Err(unfit(Wrong(found, "one of [dispatch]".into())));
+        };
+        if table.providers != dispatching.providers {
+            let found = format!("providers {}", table.providers.join(", "));
+            return Err(unfit(Wrong(found, dispatching.providers.join(", "))));
+        }
+        let trees = trees(table, dispatching.interface).map_err(unfit)?;
+        let port = dispatching.port(name, trees)?;
+        // Only the entry and the ports count as such.
+        drop(dispatching);
+        let (before, users) = {
+            let mut state = self.shared.lock();
+            let id = state.id(name);
+            let entry = state.entry_mut(&id)?;
+            let Some(provides) = entry.provides.get_mut(&table.port) else {
+                let known = names(entry.provides.keys());
+                return Err(unfit(Wrong(format!("port \"{}\"", table.port), known)));
+            };
+            let before = std::mem::replace(&mut provides.port, Arc::clone(&port));
+            let users: Vec<_> = provides.users.iter().cloned().collect();
+            let users = users.into_iter();
+            let users = users.map(|(user, uses)| (state.id(&user), uses));
+            (before, users.collect::<Vec<_>>())
+        };
+        drop(before);
+        for (user, uses) in users {
+            let connection = ConnectionId {
+                user: user.name.to_string(),
+                uses,
+                provider: name.into(),
+                provides: table.port.clone(),
+            };
+            self.lead(&user, &connection, &port, Change::Reconnect)?;
+        }
+        Ok(())
     }
 
     /// The interface as the first provider whose library makes dispatchers knows it.

@@ -299,7 +299,11 @@ impl Framework {
     pub fn shutdown_framework(&self) -> Result<(), FrameworkError> {
         {
             let mut state = self.shared.lock();
-            for (instance, entry) in state.instances.iter().filter(|(_, e)| !e.is_dispatcher) {
+            for (instance, entry) in state
+                .instances
+                .iter()
+                .filter(|(_, e)| e.dispatching.is_none())
+            {
                 if let Some((port, _)) = entry.uses.iter().find(|(_, u)| u.connector.is_in_use()) {
                     let (instance, port) = (instance.clone(), port.clone());
                     return Err(FrameworkError::InUse { instance, port });
@@ -349,7 +353,10 @@ impl Framework {
         let (services, listeners, monitoring) = {
             let mut state = self.shared.lock();
             state.is_closed = true;
-            for entry in state.entries_mut().filter(|entry| !entry.is_dispatcher) {
+            for entry in state
+                .entries_mut()
+                .filter(|entry| entry.dispatching.is_none())
+            {
                 entry.provides.values_mut().for_each(|p| p.users.clear());
                 for uses in entry.uses.values_mut() {
                     unreachable.push(end_connection(uses));
@@ -372,12 +379,16 @@ impl Framework {
     fn end_dispatchers(&self) -> Vec<(Option<Connection>, Vec<Arc<Target>>)> {
         let mut state = self.shared.lock();
         let mut unreachable = Vec::new();
-        for entry in state.entries_mut().filter(|entry| entry.is_dispatcher) {
+        for entry in state.entries_mut() {
+            let Some(dispatching) = &entry.dispatching else {
+                continue;
+            };
             entry.provides.values_mut().for_each(|p| p.users.clear());
-            let is_left = entry
-                .provides
-                .values()
-                .all(|p| Arc::strong_count(&p.port) == 1);
+            let is_left = dispatching.n_ports() <= 1
+                && entry
+                    .provides
+                    .values()
+                    .all(|p| Arc::strong_count(&p.port) == 1);
             for uses in entry.uses.values_mut() {
                 if is_left {
                     unreachable.extend(uses.connector.release().map(|targets| (None, targets)));

@@ -8,7 +8,8 @@
 //! The framework knows nothing of measurement: [`Framework::start_monitoring`] has a proxy put into every connection that is
 //! made, and the proxy's recorder comes from whoever provides a `cca.Monitor` port.
 //!
-//! A dispatcher ([`Framework::create_dispatcher`]) sends each call to one of several instances, by a [`DecisionTable`].
+//! A dispatcher ([`Framework::create_dispatcher`]) sends each call to one of several instances, by a [`DecisionTable`], which
+//! [`Framework::redirect`] changes while calls run.
 //!
 //! While calls run, [`Framework::reconnect`] leads a uses port to another provider and [`Framework::replace_instance`] puts
 //! an instance of another class in one's place; components reach both as `cca.ReplacementService`.
@@ -38,7 +39,7 @@ pub use assembly::{Assembly, AssemblyError, Endpoint, Header, Start};
 pub use build::AssemblyProblems;
 pub use connections::ConnectionId;
 pub use connector::{Connector, Provider, Target, TargetKey};
-pub use dispatch::{DecisionEnd, DecisionStep, DecisionTable, DispatchError};
+pub use dispatch::{DecisionEnd, DecisionStep, DecisionTable, DispatchError, TableSource};
 pub use error::FrameworkError;
 pub use framework::{Framework, InstanceInfo, PortInfo};
 pub use monitor::MonitorSelection;

@@ -10,6 +10,7 @@ use cca_loader::Instance;
 use cca_ports::{ComponentId, ParameterValue, TypeMap};
 
 use crate::connector::{Connector, Provider};
+use crate::dispatch::Dispatching;
 use crate::error::{FrameworkError, names};
 use crate::events::Listener;
 use crate::monitor::Monitoring;
@@ -64,8 +65,8 @@ pub struct Entry {
     pub component: Option<Arc<Instance>>,
     /// It is being destroyed.
     pub is_ending: bool,
-    /// It dispatches: its uses ports are in use as long as its provides port is.
-    pub is_dispatcher: bool,
+    /// Of one that dispatches: its uses ports are in use as long as its provides port is.
+    pub dispatching: Option<Dispatching>,
     /// Another has taken its place.
     pub is_replaced: bool,
     /// Who says goodbye as well (`register_for_release`).
@@ -341,7 +342,7 @@ impl Entry {
             properties,
             component: None,
             is_ending: false,
-            is_dispatcher: false,
+            dispatching: None,
             is_replaced: false,
             releases: Vec::new(),
             provides: BTreeMap::new(),

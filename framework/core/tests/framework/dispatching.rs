@@ -1,7 +1,7 @@
 //! Calls sent to one of several instances by their parameters.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use cca_core::{DecisionEnd, DecisionStep, DecisionTable, Framework};
 use cca_ports::{Component, Parameter, PortError, Services, UsesPort, component, port};
@@ -136,6 +136,101 @@ fn who_is_inside_at_the_end_goes_on() {
     framework.create_dispatcher("who", &table(steps)).unwrap();
     let uses = way(&framework);
     let who = uses.get().unwrap();
+    drop(framework);
+    assert_eq!((who.of(9, 0.0).unwrap(), who.of(10, 0.0).unwrap()), (1, 2));
+}
+
+#[test]
+fn another_table_holds_from_the_next_call_on() {
+    let framework = three();
+    let before = GONE.load(Ordering::SeqCst);
+    let steps = |bound| vec![step("n", &[bound], &["one", "two"])];
+    framework
+        .create_dispatcher("who", &table(steps(10.0)))
+        .unwrap();
+    let uses = way(&framework);
+    let who = uses.get().unwrap();
+    assert_eq!((who.of(9, 0.0).unwrap(), who.of(10, 0.0).unwrap()), (1, 2));
+    framework.redirect("who", &table(steps(5.0))).unwrap();
+    assert_eq!((who.of(4, 0.0).unwrap(), who.of(9, 0.0).unwrap()), (1, 2));
+    framework.redirect("who", &table(Vec::new())).unwrap();
+    assert_eq!(who.of(9, 0.0).unwrap(), 0);
+
+    let told = |table: &DecisionTable| framework.redirect("who", table).unwrap_err().to_string();
+    let wrong = vec![step("m", &[1.0], &["one", "two"])];
+    assert!(told(&table(wrong)).contains("parameter \"m\" of \"of\""));
+    let mut other = table(Vec::new());
+    other.providers.pop();
+    assert!(told(&other).contains("providers zero, one, expected zero, one, two"));
+    let mut other = table(Vec::new());
+    other.port = "with_state".into();
+    assert!(told(&other).contains("port \"with_state\", expected one of who"));
+    let refused = framework.redirect("one", &table(Vec::new())).unwrap_err();
+    assert!(refused.to_string().contains("dispatches nothing"));
+    assert_eq!(who.of(9, 0.0).unwrap(), 0, "as before");
+
+    // One who connects later goes by the latest table, and all are given back at the end.
+    let late = framework.services("late", "test.Host", "1").unwrap();
+    let late = late.register_uses_port::<dyn WhoPort>("who").unwrap();
+    let wired = framework.connect(&wire("late", "who", "who", "who"));
+    wired.unwrap();
+    assert_eq!(late.get().unwrap().of(9, 0.0).unwrap(), 0);
+    drop(who);
+    framework.shutdown_framework().unwrap();
+    drop(framework);
+    assert!(GONE.load(Ordering::SeqCst) >= before + 3);
+}
+
+#[test]
+fn tables_change_while_threads_call() {
+    let framework = three();
+    framework
+        .create_dispatcher("who", &table(Vec::new()))
+        .unwrap();
+    let uses = way(&framework);
+    let who = uses.get().unwrap();
+    let is_over = AtomicBool::new(false);
+    let calls = std::thread::scope(|scope| {
+        let callers: Vec<_> = (0..3)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut calls = 0;
+                    while calls < 1000 || !is_over.load(Ordering::Relaxed) {
+                        let low = who.of(3, 0.0).unwrap();
+                        let high = who.of(30, 0.0).unwrap();
+                        assert!((0..3).contains(&low) && (0..3).contains(&high));
+                        calls += 1;
+                    }
+                    calls
+                })
+            })
+            .collect();
+        for turn in 0..1000 {
+            let (one, other) = match turn % 2 {
+                0 => ("one", "two"),
+                _ => ("two", "one"),
+            };
+            let steps = vec![step("n", &[10.0], &[one, other])];
+            framework.redirect("who", &table(steps)).unwrap();
+        }
+        is_over.store(true, Ordering::Relaxed);
+        let calls = callers.into_iter().map(|caller| caller.join().unwrap());
+        calls.sum::<u64>()
+    });
+    assert!(calls >= 3000);
+    assert_eq!((who.of(3, 0.0).unwrap(), who.of(30, 0.0).unwrap()), (2, 1));
+}
+
+#[test]
+fn who_is_inside_at_the_end_goes_on_by_the_latest_table() {
+    let framework = three();
+    framework
+        .create_dispatcher("who", &table(Vec::new()))
+        .unwrap();
+    let uses = way(&framework);
+    let who = uses.get().unwrap();
+    let steps = vec![step("n", &[10.0], &["one", "two"])];
+    framework.redirect("who", &table(steps)).unwrap();
     drop(framework);
     assert_eq!((who.of(9, 0.0).unwrap(), who.of(10, 0.0).unwrap()), (1, 2));
 }
