@@ -236,6 +236,16 @@ typedef struct {
     int32_t (*go)(const void *object, cca_error *error);
 } cca_go_vtable;
 
+/* cca.Progress 1.0, led to whoever registers a uses port of it: each rank reports after each of its steps which part of the work is
+ * done, 0 to 1, and in a few words where it is. While a run is adapted, classes change in between. */
+#define CCA_PROGRESS_NAME "cca.Progress"
+#define CCA_PROGRESS_VERSION "1.0"
+#define CCA_PROGRESS_HASH UINT64_C(0xe23ff7b157c5bba8)
+typedef struct {
+    cca_vtable_header header;
+    int32_t (*report)(const void *object, double fraction, cca_text state, cca_error *error);
+} cca_progress;
+
 /* How all_reduce combines values; any other value is an error. */
 enum { CCA_MIN = 0, CCA_MAX = 1, CCA_SUM = 2 };
 

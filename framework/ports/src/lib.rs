@@ -84,7 +84,7 @@ pub use parameter_set::{Parameter, ParameterBuilder, ParameterSet, ParameterType
 pub use perf_model::{PerfModelPort, PerfModelPortVtable, PredictedTime};
 pub use perf_param::{Invocation, MethodTotals, PerfParamPort};
 pub use plain::{KeptValue, PlainParameter, PlainValue, plain_kind};
-pub use progress::ProgressPort;
+pub use progress::{ProgressPort, ProgressPortVtable};
 pub use replacement::{ReplacementServicePort, ReplacementServicePortVtable};
 pub use services::{PortRef, Services, ServicesPort, ServicesPortVtable, UsesPort};
 pub use state::{STATELESS, StatefulComponentPort, StatefulComponentPortVtable};

@@ -15,8 +15,8 @@ use cca_abi::{
 };
 use cca_ports::{
     CommPort, CommPortVtable, GoPort, GoPortVtable, PerfModelPort, PerfModelPortVtable,
-    PlainParameter, PlainValue, PredictedTime, Reduction, ReplacementServicePort,
-    ReplacementServicePortVtable, ServicesPortVtable, plain_kind,
+    PlainParameter, PlainValue, PredictedTime, ProgressPort, ProgressPortVtable, Reduction,
+    ReplacementServicePort, ReplacementServicePortVtable, ServicesPortVtable, plain_kind,
 };
 
 /// A C expression and what Rust says of the same thing.
@@ -46,6 +46,7 @@ fn rows() -> Vec<(&'static str, usize)> {
         },
         "cca_replacement_service": ReplacementServicePortVtable { header, reconnect, replace_instance },
         "cca_perf_model": PerfModelPortVtable { header, predict, total, best },
+        "cca_progress": ProgressPortVtable { header, report },
         "cca_predicted_time": PredictedTime { value_s, lower_s, upper_s, extrapolated },
         "cca_component_vtable": ComponentVtable { size, set_services, release_services, destroy },
         "cca_component": RawComponent { object, vtable },
@@ -111,6 +112,7 @@ fn the_header_has_the_hashes_of_the_rust_interfaces() {
     for (name, interface) in [
         ("GO", <dyn GoPort>::descriptor()),
         ("COMM", <dyn CommPort>::descriptor()),
+        ("PROGRESS", <dyn ProgressPort>::descriptor()),
     ] {
         let line = format!(
             "#define CCA_{name}_HASH UINT64_C(0x{:016x})",
