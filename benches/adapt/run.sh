@@ -1,11 +1,11 @@
 #!/bin/sh
 # run.sh [FAMILY...]: fft and sparse, which are judged without any; sort, convolve, matmul, compress, to choose constants on.
 #
-# How near to an oracle calls come that are sent to one of several implementations while it is learnt what they take: our
-# policy beside StarPU's history rule, epsilon-greedy, Thompson sampling, and LinUCB and a decision tree of mabwiser, replayed
-# over several orders of the calls on times measured here of Fourier transforms and of sparse matrix-vector products; and at
-# sizes that are never called, beside what could be known of them (known.py). Needs python3 with venv, and a package index
-# for the first run. Ends with an error where a row is missed.
+# How near to an oracle calls come that are sent to one of several implementations while it is learnt what they take: the policy of
+# `run --adapt --dispatch`, in steps of ten calls and with its default budget, beside StarPU's history rule, epsilon-greedy, Thompson
+# sampling, and LinUCB and a decision tree of mabwiser, replayed over several orders of the calls on times measured here of Fourier
+# transforms and of sparse matrix-vector products; and at sizes that are never called, beside what could be known of them
+# (known.py). Needs python3 with venv, and a package index for the first run. Ends with an error where a row is missed.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)

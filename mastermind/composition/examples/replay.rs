@@ -1,4 +1,4 @@
-//! Replays measured times through the policy that sends each call to a class, and through plain ones beside it; for
+//! Replays measured times through the policy by which `run --adapt` has a dispatcher send calls, and through plain ones beside it; for
 //! `benches/adapt/run.sh`, which measures the times and replays others of `mabwiser`.
 //!
 //! ```text
@@ -10,7 +10,7 @@ use std::error::Error;
 use std::fs;
 use std::time::Instant;
 
-use mastermind_composition::adapt::{Dispatcher, Horizon, Kind};
+use mastermind_composition::adapt::{Allowed, Beliefs, Calls, Kind, Sending};
 use serde::{Deserialize, Serialize};
 
 /// Calls in their order, with what each class would have taken.
@@ -55,52 +55,115 @@ trait Policy {
     fn learn(&mut self, kind: usize, arm: usize, seconds: f64);
 }
 
+/// Calls after which it is decided anew where the next ones go, as a run does after a step of the application.
+const STEP: usize = 10;
+
+/// Part of a run's seconds that trials may cost, as `run --adapt` has it.
+const EXPLORE: f64 = 0.02;
+
 struct Ours {
-    dispatcher: Dispatcher,
+    beliefs: Beliefs,
+    sending: Sending,
     /// Number there of each kind; a kind is known when it is first called.
     known: Vec<Option<usize>>,
     kinds: Vec<Kind>,
     stored: Vec<Vec<Option<f64>>>,
+    /// Calls so far, by kind known.
+    calls: Vec<f64>,
+    n_calls: usize,
+    /// How many there are in all, if that is told.
+    n_all: Option<usize>,
+    elapsed_s: f64,
+    spent_s: f64,
 }
 
 impl Ours {
-    fn new(sequence: &Sequence, horizon: Horizon, is_stored: bool) -> Self {
+    fn new(sequence: &Sequence, n_all: Option<usize>, is_stored: bool) -> Self {
         let n_arms = sequence.times[0].len();
         let kinds = sequence.kinds.iter().map(|size| Kind {
             group: size.group,
             x: size.x.clone(),
         });
         Ours {
-            dispatcher: Dispatcher::new(n_arms, horizon),
+            beliefs: Beliefs::with_scales(n_arms),
+            sending: Sending::default(),
             known: vec![None; sequence.kinds.len()],
             kinds: kinds.collect(),
             stored: match is_stored {
                 true => sequence.stored.clone(),
                 false => vec![vec![None; n_arms]; sequence.kinds.len()],
             },
+            calls: Vec::new(),
+            n_calls: 0,
+            n_all,
+            elapsed_s: 0.0,
+            spent_s: 0.0,
         }
     }
 
+    /// The number of a kind. Where it is new its calls go where those of the nearest known one do, as the table has it.
     fn known(&mut self, kind: usize) -> usize {
         if let Some(known) = self.known[kind] {
             return known;
         }
-        let (new, stored) = (self.kinds[kind].clone(), &self.stored[kind]);
-        let known = self.dispatcher.add_kind(new, stored);
+        let new = self.kinds[kind].clone();
+        let nearest = self.beliefs.nearest(new.group, &new.x);
+        let to = nearest.map_or(0, |nearest| self.sending.to(nearest));
+        let known = self.beliefs.add_kind(new, &self.stored[kind]);
+        self.sending.add_kind(to);
+        self.calls.push(0.0);
         self.known[kind] = Some(known);
         known
+    }
+
+    /// The class believed to be fastest at a kind that was perhaps never called.
+    fn fastest(&mut self, kind: usize) -> usize {
+        let posterior = self.beliefs.posterior();
+        let is_known = |arm: usize| !self.beliefs.is_unknown(arm);
+        posterior.fastest(kind, is_known).unwrap_or(0)
+    }
+
+    fn decide(&mut self) {
+        let n_calls = self.n_calls as f64;
+        let to_come = self
+            .n_all
+            .map_or(1.0, |all| (all as f64 - n_calls).max(0.0) / n_calls);
+        let calls = Calls {
+            so_far: &self.calls,
+            to_come,
+            until_next: STEP as f64 / n_calls,
+        };
+        let allowed = Allowed {
+            left_s: EXPLORE * self.elapsed_s * (1.0 + to_come) - self.spent_s,
+            deciding_s: 0.0,
+            may_try: true,
+        };
+        let refused = vec![false; self.beliefs.n_arms()];
+        self.sending
+            .decide(&mut self.beliefs, calls, &refused, allowed);
     }
 }
 
 impl Policy for Ours {
     fn choose(&mut self, kind: usize) -> usize {
         let kind = self.known(kind);
-        self.dispatcher.choose(kind)
+        self.sending.to(kind)
     }
 
     fn learn(&mut self, kind: usize, arm: usize, seconds: f64) {
         let kind = self.known(kind);
-        self.dispatcher.observe(arm, kind, seconds);
+        if self.sending.is_trial(kind, arm) {
+            let best = self.sending.best(kind);
+            let best_s = self.beliefs.posterior().ln_mean(best, kind).exp();
+            self.spent_s += (seconds - best_s).max(0.0);
+        }
+        self.beliefs.observe(arm, kind, 1.0, seconds.ln());
+        self.calls[kind] += 1.0;
+        self.elapsed_s += seconds;
+        self.n_calls += 1;
+        if self.n_calls.is_multiple_of(STEP) {
+            self.decide();
+        }
     }
 }
 
@@ -206,13 +269,13 @@ fn seconds(sequence: &Sequence, policy: &mut dyn Policy) -> f64 {
 
 /// Seconds of the class believed to be fastest at each call, where every class's time of each call is told after it.
 fn all_told_s(sequence: &Sequence) -> f64 {
-    let mut ours = Ours::new(sequence, Horizon::Unknown, false);
+    let mut ours = Ours::new(sequence, None, false);
     let calls = sequence.calls.iter().zip(&sequence.times);
     let seconds = calls.map(|(kind, times)| {
         let kind = ours.known(*kind);
-        let chosen = ours.dispatcher.fastest(kind);
+        let chosen = ours.fastest(kind);
         for (arm, seconds) in times.iter().enumerate() {
-            ours.dispatcher.observe(arm, kind, *seconds);
+            ours.beliefs.observe(arm, kind, 1.0, seconds.ln());
         }
         times[chosen]
     });
@@ -224,7 +287,7 @@ fn replay(file: &str) -> Result<Told, Box<dyn Error>> {
     let best = |kind: usize| least(sequence.middle[kind].iter().copied());
     let calls = sequence.calls.iter().zip(&sequence.times);
     let oracle: f64 = calls.map(|(kind, times)| times[best(*kind)]).sum();
-    let all = Horizon::Calls(sequence.calls.len() as f64);
+    let all = Some(sequence.calls.len());
     let mut ours = Ours::new(&sequence, all, false);
     let begin = Instant::now();
     let ours_s = seconds(&sequence, &mut ours);
@@ -238,7 +301,7 @@ fn replay(file: &str) -> Result<Told, Box<dyn Error>> {
         ),
         (
             "ours, end unknown",
-            Box::new(Ours::new(&sequence, Horizon::Unknown, false)),
+            Box::new(Ours::new(&sequence, None, false)),
         ),
         (
             "StarPU history",
@@ -261,7 +324,7 @@ fn replay(file: &str) -> Result<Told, Box<dyn Error>> {
     for kind in 0..sequence.kinds.len() {
         if ours.known[kind].is_none() {
             let place = ours.known(kind);
-            let arm = ours.dispatcher.fastest(place);
+            let arm = ours.fastest(place);
             let middle = &sequence.middle[kind];
             unseen_regret.push(middle[arm] / middle[best(kind)] - 1.0);
             let chosen = [best(kind), arm, single];

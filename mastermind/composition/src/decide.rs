@@ -14,9 +14,9 @@
 //! calls were recorded, in the workload and in the runs that correct predictions, and between those that lie side by side, a thin grid
 //! beside them, and the table is a tree ([`tree`]).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use mastermind_models::{Coordinate, Model, ModelSet, Total};
+use mastermind_models::{Coordinate, Model, ModelSet, Total, Value};
 use statrs::function::erf::erfc;
 
 use crate::error::Error;
@@ -152,12 +152,7 @@ pub fn decide(
     };
     let labels = site.labels();
     let tree = site.by_labels(&labels, &Coordinate::new())?;
-    let mut steps = Vec::new();
-    if let Tree::Step { .. } = tree {
-        site.flatten(tree, &mut steps);
-        reverse(&mut steps);
-    }
-    Ok(Decisions { steps })
+    Ok(decisions(tree, classes))
 }
 
 /// A decision while it is made.
@@ -330,7 +325,8 @@ impl Site<'_> {
                 });
             }
         }
-        let inner = self.split(ranges, tree(&known, LEAST_GAIN));
+        let names: Vec<_> = ranges.iter().map(|(name, _)| name.as_str()).collect();
+        let inner = split(&names, tree(&known, LEAST_GAIN));
         if inner == DEFAULT {
             return Ok(DEFAULT);
         }
@@ -352,16 +348,6 @@ impl Site<'_> {
             self.nearby.coordinates(&name)
         });
         of_site.chain(of_candidates).collect()
-    }
-
-    fn split(&self, ranges: &[(&String, [f64; 2])], splits: Splits) -> Tree {
-        match splits {
-            Splits::Class(place) => Tree::Class(place),
-            Splits::At { number, bound, two } => {
-                let next = two.map(|splits| self.split(ranges, splits));
-                step(ranges[number].0, vec![bound], next.into())
-            }
-        }
     }
 
     /// What a call at a point takes more in each class than in the best one, as a share of that; None where the default class has no
@@ -433,32 +419,138 @@ impl Site<'_> {
             source: Box::new(source),
         }
     }
+}
 
-    /// Writes a tree behind `steps`, each step behind those that it leads to, and what is the same once.
-    ///
-    /// # Returns
-    /// Where the tree begins.
-    fn flatten(&self, tree: Tree, steps: &mut Vec<DecisionStep>) -> Next {
-        let (parameter, split, next) = match tree {
-            Tree::Class(place) => return Next::Class(self.classes[place].clone()),
-            Tree::Step {
-                parameter,
-                split,
-                next,
-            } => (parameter, split, next),
-        };
-        let next = next.into_iter().map(|tree| self.flatten(tree, steps));
-        let step = DecisionStep {
-            next: next.collect(),
+/// The table of a tree.
+///
+/// # Arguments
+/// * `classes` - names of the places in it
+fn decisions(tree: Tree, classes: &[String]) -> Decisions {
+    let mut steps = Vec::new();
+    if let Tree::Step { .. } = tree {
+        flatten(tree, classes, &mut steps);
+        reverse(&mut steps);
+    }
+    Decisions { steps }
+}
+
+/// Writes a tree behind `steps`, each step behind those that it leads to, and what is the same once.
+///
+/// # Returns
+/// Where the tree begins.
+fn flatten(tree: Tree, classes: &[String], steps: &mut Vec<DecisionStep>) -> Next {
+    let (parameter, split, next) = match tree {
+        Tree::Class(place) => return Next::Class(classes[place].clone()),
+        Tree::Step {
             parameter,
             split,
-        };
-        let known = steps.iter().position(|known| *known == step);
-        Next::Step(known.unwrap_or_else(|| {
-            steps.push(step);
-            steps.len() - 1
-        }))
+            next,
+        } => (parameter, split, next),
+    };
+    let next = next.into_iter().map(|tree| flatten(tree, classes, steps));
+    let step = DecisionStep {
+        next: next.collect(),
+        parameter,
+        split,
+    };
+    let known = steps.iter().position(|known| *known == step);
+    Next::Step(known.unwrap_or_else(|| {
+        steps.push(step);
+        steps.len() - 1
+    }))
+}
+
+fn split(names: &[&str], splits: Splits) -> Tree {
+    match splits {
+        Splits::Class(place) => Tree::Class(place),
+        Splits::At { number, bound, two } => {
+            let next = two.map(|splits| split(names, splits));
+            step(names[number], vec![bound], next.into())
+        }
     }
+}
+
+/// The table by which calls of a method with parameters go where it is told for some of them, and those between and beyond these where
+/// the nearest do.
+///
+/// # Arguments
+/// * `calls` - coordinates, which have the same parameters, and where such a call goes: a place among the classes
+pub fn of_calls(calls: &[(&Coordinate, usize)], classes: &[String]) -> Decisions {
+    let tree = by_labels_of(calls, 0);
+    let first = calls
+        .first()
+        .and_then(|(at, _)| at.values.first_key_value());
+    // Where no question is asked calls go to the default.
+    match (&tree, first) {
+        (Tree::Class(1..), Some((parameter, Value::Number(x)))) => {
+            let next = vec![tree.clone(), tree.clone()];
+            decisions(step(parameter, vec![*x], next), classes)
+        }
+        _ => decisions(tree, classes),
+    }
+}
+
+/// # Arguments
+/// * `place` - of the label among those of a call from which on they are told apart
+fn by_labels_of(calls: &[(&Coordinate, usize)], place: usize) -> Tree {
+    let labels = |at: &Coordinate| {
+        let values = at.values.iter();
+        let labels = values.filter_map(|(name, value)| match value {
+            Value::Label(label) => Some((name.clone(), label.clone())),
+            Value::Number(_) => None,
+        });
+        labels.collect::<Vec<_>>()
+    };
+    let Some((first, _)) = calls.first() else {
+        return DEFAULT;
+    };
+    let Some((parameter, _)) = labels(first).into_iter().nth(place) else {
+        return by_numbers_of(calls);
+    };
+    let mut by_label: BTreeMap<String, Vec<(&Coordinate, usize)>> = BTreeMap::new();
+    for (at, class) in calls {
+        if let Some(label) = at.label(&parameter) {
+            by_label
+                .entry(label.into())
+                .or_default()
+                .push((*at, *class));
+        }
+    }
+    let next: Vec<Tree> = by_label
+        .values()
+        .map(|calls| by_labels_of(calls, place + 1))
+        .collect();
+    if next.iter().all(|tree| *tree == DEFAULT) {
+        return DEFAULT;
+    }
+    Tree::Step {
+        parameter,
+        split: Split::Labels(by_label.into_keys().collect()),
+        next,
+    }
+}
+
+fn by_numbers_of(calls: &[(&Coordinate, usize)]) -> Tree {
+    let Some((first, _)) = calls.first() else {
+        return DEFAULT;
+    };
+    let numbers = first.values.iter();
+    let names: Vec<&str> = numbers
+        .filter(|(_, value)| matches!(value, Value::Number(_)))
+        .map(|(name, _)| name.as_str())
+        .collect();
+    let n_classes = 1 + calls.iter().map(|(_, class)| *class).max().unwrap_or(0);
+    let points = calls.iter().map(|(at, class)| Point {
+        sizes: names
+            .iter()
+            .map(|name| at.number(name).unwrap_or(0.0))
+            .collect(),
+        more: (0..n_classes)
+            .map(|other| f64::from(u8::from(other != *class)))
+            .collect(),
+        weight: 1.0,
+    });
+    split(&names, tree(&points.collect::<Vec<_>>(), 0.0))
 }
 
 /// Turns the order of steps round, so that each leads to later ones.

@@ -124,6 +124,19 @@ impl Beliefs {
         self.kinds.len() - 1
     }
 
+    /// The kind of a group whose sizes are nearest.
+    pub fn nearest(&self, group: usize, x: &[f64]) -> Option<usize> {
+        let distance = |kind: &Kind| {
+            let pairs = kind.x.iter().zip(x);
+            pairs.map(|(a, b)| (a - b) * (a - b)).sum::<f64>()
+        };
+        let kinds = self.kinds.iter().enumerate();
+        let of_group = kinds.filter(|(_, kind)| kind.group == group);
+        let distances = of_group.map(|(place, kind)| (place, distance(kind)));
+        let nearest = distances.min_by(|a, b| a.1.total_cmp(&b.1));
+        nearest.map(|(place, _)| place)
+    }
+
     /// Takes in calls of one kind.
     ///
     /// # Arguments

@@ -13,6 +13,9 @@ pub struct Decision {
     pub fraction: f64,
     /// The instance it is about.
     pub site: String,
+    /// Of a dispatcher: the calls that it is about, such as `fft.forward n=1024`, and others of about their sizes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<String>,
     /// What.
     pub act: Act,
     /// The class that worked there.
@@ -28,9 +31,9 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// Whether another class is to work there.
+    /// Whether another class is to work there, for all calls.
     pub fn is_swap(&self) -> bool {
-        self.from != self.to
+        self.from != self.to && self.calls.is_none()
     }
 }
 
@@ -40,10 +43,14 @@ impl fmt::Display for Decision {
         if self.act == Act::Stop {
             return write!(f, "step {step}: {act}: {reason}");
         }
-        let (site, from, to) = (&self.site, &self.from, &self.to);
-        match self.is_swap() {
-            true => write!(f, "step {step}: {site}: {act} {from} to {to}: {reason}"),
-            false => write!(f, "step {step}: {site}: {act} {to}: {reason}"),
+        write!(f, "step {step}: {}: ", self.site)?;
+        if let Some(calls) = &self.calls {
+            write!(f, "{calls}: ")?;
+        }
+        let (from, to) = (&self.from, &self.to);
+        match from == to {
+            true => write!(f, "{act} {to}: {reason}"),
+            false => write!(f, "{act} {from} to {to}: {reason}"),
         }
     }
 }
@@ -59,6 +66,8 @@ pub enum Act {
     Keep,
     /// The one before comes back.
     Back,
+    /// Calls of one kind go to another class from now on, which is believed to be faster.
+    Send,
     /// The class takes another time than it did: what is known of it is corrected.
     Level,
     /// The class failed, and is not put in again.
@@ -74,6 +83,7 @@ impl Act {
             Act::Try => "try",
             Act::Keep => "keep",
             Act::Back => "back",
+            Act::Send => "send",
             Act::Level => "level",
             Act::Failed => "failed",
             Act::Stop => "stop",

@@ -71,8 +71,9 @@ impl Kinds {
         if known.is_none() {
             self.instances.push(kind.instance.clone());
         }
-        let site = sites.iter().position(|s| s.instance == kind.instance);
-        let place = site.and_then(|site| Some((site, sites[site].arm(&kind.class)?)));
+        let site = sites.iter().position(|s| s.is_answered_by(&kind.instance));
+        let place =
+            site.and_then(|site| Some((site, sites[site].arm(&kind.instance, &kind.class)?)));
         self.known.push(KnownKind {
             kind: kind.clone(),
             place,
@@ -102,10 +103,10 @@ impl Kinds {
     /// The state of the machine as instances feel it, in logarithms; 0 where too few tell.
     ///
     /// # Arguments
-    /// * `but` - an instance that is not asked
-    pub fn machine(&self, residuals: &[Option<f64>], but: Option<&str>) -> f64 {
+    /// * `is_asked` - whether an instance counts
+    pub fn machine(&self, residuals: &[Option<f64>], is_asked: impl Fn(&str) -> bool) -> f64 {
         let asked = self.instances.iter().zip(residuals);
-        let asked = asked.filter(|(instance, _)| Some(instance.as_str()) != but);
+        let asked = asked.filter(|(instance, _)| is_asked(instance));
         let mut asked: Vec<_> = asked
             .filter_map(|(_, residual)| Some((1.0, (*residual)?)))
             .collect();

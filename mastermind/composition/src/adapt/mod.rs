@@ -15,26 +15,33 @@
 //! * What was tried stays if it is faster by more than the hysteresis over all kinds of calls, once enough calls were seen;
 //!   else, or once the budget is spent, the class before comes back. It is the guard.
 //! * Each change doubles the calls that the next one at that site needs.
+//! * Where a dispatcher sends each call to one of several classes, the same is decided for each kind of call ([`Sending`]), and all of
+//!   it together is a table ([`Adapter::tables`]).
 
 mod belief;
 mod decision;
-mod dispatch;
 mod kinds;
 mod level;
+mod sending;
 mod site;
 mod spread;
+mod table;
+
+use std::collections::BTreeMap;
 
 use mastermind_models::Coordinate;
 
 pub use belief::{Beliefs, Kind, Posterior, expected_saving};
 pub use decision::{Act, Decision};
-pub use dispatch::{Dispatcher, Horizon};
 pub use kinds::CallKind;
 pub use level::{Level, LevelWatch, weighted_median};
 
+pub use sending::{Allowed, Calls, Expected, Sending, Sent};
+
+use crate::decide::Decisions;
 use crate::workload::{Alternatives, Assembly};
 use kinds::{Kinds, MOST_USUAL};
-use site::{Calls, Seen, Site, Trial};
+use site::{Answered, Seen, Site, Trial, failed_calls};
 
 /// What a stored model predicts: class, method (`PORT.METHOD`) and coordinate to seconds a call; `None` without one.
 pub type Predict<'a> = dyn Fn(&str, &str, &Coordinate) -> Option<f64> + Send + Sync + 'a;
@@ -97,7 +104,23 @@ pub struct Report<'a> {
     pub told: f64,
     /// The calls that are told, in the order of the steps that they were made in.
     pub batches: &'a [Batch],
+    /// Seconds that a decision takes, of all ranks together.
+    pub deciding_s: f64,
+    /// Whether a dispatcher may try classes, after which it is decided again at the next step.
+    pub may_try: bool,
 }
+
+/// A dispatcher of an assembly.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DispatchedSite {
+    /// Its instance.
+    pub instance: String,
+    /// Instances that it sends calls to, and their classes; the first one has those that no table tells of.
+    pub providers: Vec<(String, String)>,
+}
+
+/// Where a dispatcher sends calls: its instance, and by method (`PORT.METHOD`) the table, which names the providers' instances.
+pub type Tables = (String, BTreeMap<String, Decisions>);
 
 /// Decides which class works at each site.
 pub struct Adapter {
@@ -114,10 +137,12 @@ impl Adapter {
     /// # Arguments
     /// * `assembly` - class of each instance as the run begins
     /// * `alternatives` - classes that may take their places; instances with none are left as they are
+    /// * `dispatched` - dispatchers, whose tables may change
     /// * `predict` - stored models
     pub fn new(
         assembly: &Assembly,
         alternatives: &Alternatives,
+        dispatched: &[DispatchedSite],
         settings: AdaptSettings,
         predict: Box<Predict<'static>>,
     ) -> Self {
@@ -126,8 +151,11 @@ impl Adapter {
             let site = Site::new(instance, current, classes, settings.least_calls);
             (site.arms.len() > 1).then_some(site)
         });
+        let dispatched = dispatched.iter().filter(|site| site.providers.len() > 1);
+        let dispatched = dispatched
+            .map(|site| Site::of_dispatcher(&site.instance, &site.providers, settings.least_calls));
         Adapter {
-            sites: sites.collect(),
+            sites: sites.chain(dispatched).collect(),
             settings,
             predict,
             kinds: Kinds::default(),
@@ -136,10 +164,47 @@ impl Adapter {
         }
     }
 
-    /// Instances whose class may change, each with its class now.
+    /// Instances whose class may change, each with its class now, and those that dispatchers send calls to.
     pub fn classes(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.sites.iter().flat_map(|site| {
+            let is_at_work = |place: usize| site.dispatched.is_some() || place == site.current;
+            let arms = site.arms.iter().enumerate();
+            arms.filter(move |(place, _)| is_at_work(*place))
+                .map(|(_, arm)| (arm.instance.as_str(), arm.class.as_str()))
+        })
+    }
+
+    /// The tables of the dispatchers that are to send calls by another one than they did before the last decision.
+    pub fn new_tables(&self) -> Vec<Tables> {
         let sites = self.sites.iter();
-        sites.map(|site| (site.instance.as_str(), site.class(site.current)))
+        sites
+            .filter_map(|site| {
+                let dispatched = site.dispatched.as_ref()?;
+                dispatched
+                    .is_new
+                    .then(|| (site.instance.clone(), table::of(site, dispatched)))
+            })
+            .collect()
+    }
+
+    /// The tables of all dispatchers by what is believed now, without trials.
+    pub fn best_tables(&self) -> Vec<Tables> {
+        let sites = self.sites.iter();
+        sites
+            .filter_map(|site| {
+                let dispatched = site.dispatched.as_ref()?;
+                Some((site.instance.clone(), table::of_best(site, dispatched)))
+            })
+            .collect()
+    }
+
+    /// Leaves a dispatcher as it is from now on, since its table could not be changed.
+    pub fn stop_dispatching(&mut self, instance: &str, why: &str) {
+        let site = self.site(instance).map(|index| &mut self.sites[index]);
+        if let Some(dispatched) = site.and_then(|site| site.dispatched.as_mut()) {
+            dispatched.stopped = Some(why.into());
+            dispatched.is_new = false;
+        }
     }
 
     /// A kind of call that reports may be about from now on.
@@ -155,9 +220,12 @@ impl Adapter {
         let residuals = self.kinds.residuals(report.batches);
         let sites = self.sites.iter();
         let machine: Vec<f64> = sites
-            .map(|site| self.kinds.machine(&residuals, Some(&site.instance)))
+            .map(|site| {
+                let is_other = |instance: &str| !site.is_answered_by(instance);
+                self.kinds.machine(&residuals, is_other)
+            })
             .collect();
-        let of_all = self.kinds.machine(&residuals, None);
+        let of_all = self.kinds.machine(&residuals, |_| true);
         self.kinds.learn(report.batches, of_all);
         let done = report.fraction.clamp(0.0, 1.0);
         // Where it is not known how much is to come, as much as has been.
@@ -170,6 +238,7 @@ impl Adapter {
         for index in 0..self.sites.len() {
             let seen = self.take(index, report, &machine);
             self.settle(index, report, &seen, &mut decisions);
+            self.send(index, to_come, report, &mut decisions);
         }
         if self.sites.iter().all(|site| site.trial.is_none()) {
             let tried = (0..self.sites.len()).filter_map(|index| {
@@ -186,14 +255,12 @@ impl Adapter {
 
     /// Whether more calls are wanted soon: a trial goes on, or a class is suspected to have changed.
     pub fn is_in_doubt(&self) -> bool {
-        self.sites
-            .iter()
-            .any(|site| site.trial.is_some() || site.is_suspected())
+        self.is_trying() || self.sites.iter().any(Site::is_suspected)
     }
 
     /// Whether a class is on trial.
     pub fn is_trying(&self) -> bool {
-        self.sites.iter().any(|site| site.trial.is_some())
+        self.sites.iter().any(Site::is_trying)
     }
 
     /// Seconds that trials may still cost, without the one that goes on.
@@ -209,6 +276,11 @@ impl Adapter {
         let mut decisions = Vec::new();
         for index in 0..self.sites.len() {
             self.end_trial(index, false, reason.into(), report, &mut decisions);
+            let calls_end = Report {
+                may_try: false,
+                ..*report
+            };
+            self.send(index, 0.0, &calls_end, &mut decisions);
         }
         decisions
     }
@@ -253,22 +325,30 @@ impl Adapter {
             let Some((_, arm)) = known.place.filter(|(place, _)| *place == index) else {
                 continue;
             };
-            if arm == site.current {
+            if site.dispatched.is_some() && known.kind.coordinate.values.is_empty() {
+                // No table sends calls without parameters anywhere else.
+                continue;
+            }
+            if arm == site.current && site.dispatched.is_none() {
                 seen.failed += batch.failed;
+            }
+            let kind = known.of_site;
+            let kind = kind.unwrap_or_else(|| site.kind(&known.kind, arm, &*self.predict));
+            known.of_site = Some(kind);
+            if batch.failed > 0 {
+                site.refuse_on_trial(arm, kind, batch.failed);
             }
             if batch.calls == 0 || !batch.ln_mean.is_finite() {
                 continue;
             }
-            let kind = known.of_site;
-            let kind = kind.unwrap_or_else(|| site.kind(&known.kind, &*self.predict));
-            known.of_site = Some(kind);
-            let calls = Calls {
+            let calls = Answered {
                 arm,
                 kind,
                 calls: batch.calls as f64,
                 stand_for: batch.calls as f64 / report.told,
                 ln_mean: batch.ln_mean - machine[index],
             };
+            self.spent_s += site.trial_cost_s(calls);
             site.take(calls, &mut seen);
         }
         seen
@@ -282,13 +362,12 @@ impl Adapter {
         seen: &Seen,
         decisions: &mut Vec<Decision>,
     ) {
-        if let Some(factor) = seen.changed {
+        if let Some((arm, factor)) = seen.changed {
             let reason = format!(
                 "{factor:.2} times the time it took at equal parameters, over two times {} calls",
                 self.settings.least_calls
             );
-            let now = self.sites[index].current;
-            decisions.push(self.decision(index, Act::Level, now, now, reason, report));
+            decisions.push(self.decision(index, Act::Level, arm, arm, reason, report));
         }
         if seen.failed > 0 {
             self.drop_failed(index, report, seen, decisions);
@@ -316,6 +395,28 @@ impl Adapter {
         } else if trial.excess_s > 0.0 && spent_s > self.budget_s {
             let reason = format!("the budget is spent after {} calls", trial.calls);
             self.end_trial(index, false, reason, report, decisions);
+        }
+    }
+
+    /// Decides where a dispatcher sends calls.
+    fn send(
+        &mut self,
+        index: usize,
+        to_come: f64,
+        report: &Report<'_>,
+        decisions: &mut Vec<Decision>,
+    ) {
+        let allowed = Allowed {
+            left_s: self.budget_s - self.spent_s,
+            deciding_s: report.deciding_s,
+            may_try: report.may_try,
+        };
+        let steps = report.step.max(1) as f64;
+        let sent = self.sites[index].send(to_come, 1.0 / steps, allowed);
+        for (act, sent, reason) in sent {
+            let calls = self.sites[index].calls_of(sent.kind);
+            let decided = self.decision(index, act, sent.from, sent.to, reason, report);
+            decisions.push(Decision { calls, ..decided });
         }
     }
 
@@ -354,10 +455,7 @@ impl Adapter {
     ) {
         let site = &mut self.sites[index];
         let failed = site.current;
-        let calls = match seen.failed {
-            1 => "1 call failed".into(),
-            n => format!("{n} calls failed"),
-        };
+        let calls = failed_calls(seen.failed);
         let before = site.trial.take().map(|trial| trial.from);
         let Some(before) = before else {
             // The class that the run began with, or one that was kept: its errors are the application's.
@@ -378,6 +476,9 @@ impl Adapter {
         let settings = self.settings;
         let left_s = self.budget_s - self.spent_s;
         let site = &mut self.sites[index];
+        if site.dispatched.is_some() {
+            return None;
+        }
         let current = site.current;
         if site.beliefs.calls(current) < site.needed.min(MOST_USUAL) {
             return None;
@@ -391,7 +492,7 @@ impl Adapter {
             if arm == current || tried.refused.is_some() || tried.trials >= MOST_TRIALS {
                 continue;
             }
-            let expected = Expected::of(site, &posterior, arm, to_come, settings.hysteresis);
+            let expected = Prospect::of(site, &posterior, arm, to_come, settings.hysteresis);
             // What was tried and went must have become better, or the present one worse.
             if tried.trials > 0 && expected.ratio > 1.0 - 2.0 * settings.hysteresis {
                 continue;
@@ -455,6 +556,7 @@ impl Adapter {
             step: report.step,
             fraction: report.fraction,
             site: site.instance.clone(),
+            calls: None,
             act,
             from: site.class(from).into(),
             to: site.class(to).into(),
@@ -466,7 +568,7 @@ impl Adapter {
 }
 
 /// What another class is expected to bring.
-struct Expected {
+struct Prospect {
     /// Mean ratio of its time to that of the present one.
     ratio: f64,
     /// Standard deviation of the ratio's logarithm.
@@ -475,7 +577,7 @@ struct Expected {
     saved_s: f64,
 }
 
-impl Expected {
+impl Prospect {
     fn of(site: &Site, posterior: &Posterior, arm: usize, to_come: f64, least: f64) -> Self {
         let (mut seconds, mut ratios, mut deviations, mut saved) = (0.0, 0.0, 0.0, 0.0);
         for (kind, calls) in site.calls.iter().enumerate() {
@@ -491,7 +593,7 @@ impl Expected {
             let saving = expected_saving(ln_ratio - (1.0 - least).ln(), deviation);
             saved += weight * (1.0 - least) * saving;
         }
-        Expected {
+        Prospect {
             ratio: ratios / seconds,
             deviation: deviations / seconds,
             saved_s: to_come * saved,

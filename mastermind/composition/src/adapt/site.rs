@@ -1,4 +1,5 @@
-//! One instance whose class may change while the application runs.
+//! One place where another class may answer while the application runs: an instance whose class is replaced, or a dispatcher, which sends
+//! calls of each kind to one of several instances.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +7,15 @@ use mastermind_models::{Coordinate, Value};
 
 use super::belief::{Beliefs, Kind, Posterior};
 use super::level::{Level, LevelWatch};
-use super::{CallKind, Predict};
+use super::sending::{Allowed, Calls, Expected, Sending, Sent};
+use super::{Act, CallKind, Predict};
 
 /// Steps of a size's logarithm to base 2 in which calls count as one kind.
-const KINDS_AN_OCTAVE: f64 = 8.0;
+pub const KINDS_AN_OCTAVE: f64 = 8.0;
+
+/// Kinds of calls at a site that are told apart, since what a decision takes grows with the cube of their number; a further one
+/// counts as the nearest of these.
+const MOST_KINDS: usize = 64;
 
 /// Calls that what is known of a class counts for after its level has changed.
 const CALLS_AFTER_CHANGE: f64 = 5.0;
@@ -27,6 +33,14 @@ pub fn kind_key(port_method: &str, coordinate: &Coordinate) -> String {
     key
 }
 
+/// How many calls failed, in words.
+pub fn failed_calls(failed: u64) -> String {
+    match failed {
+        1 => "1 call failed".into(),
+        n => format!("{n} calls failed"),
+    }
+}
+
 /// Logarithm to base 2 of a size; of what is none, of 1 and the distance from 0, so that 0 is a size too.
 fn ln(x: f64) -> f64 {
     if x >= 1.0 { x.log2() } else { x - 1.0 }
@@ -36,6 +50,8 @@ fn ln(x: f64) -> f64 {
 #[derive(Debug, Clone)]
 pub struct Arm {
     pub class: String,
+    /// The instance that answers.
+    pub instance: String,
     /// Why it is not put in any more.
     pub refused: Option<String>,
     /// How often it was put in.
@@ -56,10 +72,24 @@ pub struct Trial {
     pub baseline_s: f64,
 }
 
+/// Where a dispatcher sends calls.
+#[derive(Debug, Clone, Default)]
+pub struct Dispatched {
+    pub sending: Sending,
+    /// What the kinds are of, by kind: the first call of each.
+    pub kinds: Vec<(String, Coordinate)>,
+    /// Why nothing is sent elsewhere any more.
+    pub stopped: Option<String>,
+    /// Whether there is another table than at the last decision.
+    pub is_new: bool,
+}
+
 /// What an instance's classes do, as far as is known.
 #[derive(Debug, Clone)]
 pub struct Site {
     pub instance: String,
+    /// Of a dispatcher; else the class of the instance is replaced.
+    pub dispatched: Option<Dispatched>,
     pub arms: Vec<Arm>,
     pub current: usize,
     pub trial: Option<Trial>,
@@ -74,7 +104,7 @@ pub struct Site {
 
 /// Calls of one kind that a class of the site has answered.
 #[derive(Debug, Clone, Copy)]
-pub struct Calls {
+pub struct Answered {
     pub arm: usize,
     /// Number among the kinds of the site.
     pub kind: usize,
@@ -88,26 +118,57 @@ pub struct Calls {
 /// What a site has seen of its class since the last decision.
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
-    /// A level that has changed: by which factor.
-    pub changed: Option<f64>,
+    /// A class whose level has changed, and by which factor.
+    pub changed: Option<(usize, f64)>,
     /// Calls of the present class that failed.
     pub failed: u64,
 }
 
-impl Site {
-    pub fn new(instance: &str, current: &str, classes: &[String], needed: u64) -> Self {
-        let mut names = vec![current.to_owned()];
-        names.extend(classes.iter().filter(|class| *class != current).cloned());
-        let arm = |class: String| Arm {
-            class,
+impl Arm {
+    fn new(instance: &str, class: &str) -> Self {
+        Arm {
+            class: class.into(),
+            instance: instance.into(),
             refused: None,
             trials: 0,
             watch: LevelWatch::default(),
-        };
+        }
+    }
+}
+
+impl Site {
+    pub fn new(instance: &str, current: &str, classes: &[String], needed: u64) -> Self {
+        let others = classes.iter().filter(|class| *class != current);
+        let names = std::iter::once(current).chain(others.map(String::as_str));
+        let arms: Vec<_> = names.map(|class| Arm::new(instance, class)).collect();
+        Self::of_arms(instance, Beliefs::new(arms.len()), arms, None, needed)
+    }
+
+    /// A dispatcher's.
+    ///
+    /// # Arguments
+    /// * `providers` - instances that calls are sent to, and their classes; the first one has those that no table tells of
+    pub fn of_dispatcher(instance: &str, providers: &[(String, String)], needed: u64) -> Self {
+        let arms: Vec<_> = providers
+            .iter()
+            .map(|(name, class)| Arm::new(name, class))
+            .collect();
+        let beliefs = Beliefs::with_scales(arms.len());
+        Self::of_arms(instance, beliefs, arms, Some(Dispatched::default()), needed)
+    }
+
+    fn of_arms(
+        instance: &str,
+        beliefs: Beliefs,
+        arms: Vec<Arm>,
+        dispatched: Option<Dispatched>,
+        needed: u64,
+    ) -> Self {
         Site {
             instance: instance.into(),
-            beliefs: Beliefs::new(names.len()),
-            arms: names.into_iter().map(arm).collect(),
+            dispatched,
+            beliefs,
+            arms,
             current: 0,
             trial: None,
             calls: Vec::new(),
@@ -117,23 +178,138 @@ impl Site {
         }
     }
 
-    /// Whether the class that works here is suspected to have changed.
+    /// Whether a class that works here is suspected to have changed.
     pub fn is_suspected(&self) -> bool {
-        self.arms[self.current].watch.is_suspecting()
+        match self.dispatched {
+            Some(_) => self.arms.iter().any(|arm| arm.watch.is_suspecting()),
+            None => self.arms[self.current].watch.is_suspecting(),
+        }
+    }
+
+    /// Whether a class is on trial.
+    pub fn is_trying(&self) -> bool {
+        let dispatched = self.dispatched.as_ref();
+        self.trial.is_some() || dispatched.is_some_and(|dispatched| dispatched.sending.is_trying())
+    }
+
+    /// Has a class get no calls any more of which calls failed while a dispatcher tried it.
+    pub fn refuse_on_trial(&mut self, arm: usize, kind: usize, failed: u64) {
+        let dispatched = self.dispatched.as_ref();
+        if dispatched.is_some_and(|dispatched| dispatched.sending.is_trial(kind, arm)) {
+            self.arms[arm].refused = Some(failed_calls(failed));
+        }
+    }
+
+    /// Seconds that calls took beyond what they would have, where a dispatcher has sent them to a class on trial; else 0.
+    pub fn trial_cost_s(&mut self, calls: Answered) -> f64 {
+        let Some(dispatched) = &self.dispatched else {
+            return 0.0;
+        };
+        let (kind, sending) = (calls.kind, &dispatched.sending);
+        if !sending.is_trial(kind, calls.arm) {
+            return 0.0;
+        }
+        let best_s = self
+            .beliefs
+            .posterior()
+            .ln_mean(sending.best(kind), kind)
+            .exp();
+        calls.stand_for * (calls.ln_mean.exp() - best_s).max(0.0)
+    }
+
+    /// Decides where a dispatcher sends calls of each kind; nothing for another site.
+    ///
+    /// # Arguments
+    /// * `to_come` - how many calls are to come for each call so far
+    /// * `until_next` - how many before it can be decided again
+    ///
+    /// # Returns
+    /// What changes, and why.
+    pub fn send(
+        &mut self,
+        to_come: f64,
+        until_next: f64,
+        allowed: Allowed,
+    ) -> Vec<(Act, Sent, String)> {
+        let Some(dispatched) = &mut self.dispatched else {
+            return Vec::new();
+        };
+        dispatched.is_new = false;
+        if dispatched.stopped.is_some() {
+            return Vec::new();
+        }
+        let calls = Calls {
+            so_far: &self.calls,
+            to_come,
+            until_next,
+        };
+        let refused: Vec<bool> = self.arms.iter().map(|arm| arm.refused.is_some()).collect();
+        let sent = dispatched
+            .sending
+            .decide(&mut self.beliefs, calls, &refused, allowed);
+        dispatched.is_new = sent.iter().any(|sent| sent.from != sent.to);
+        let told = sent.into_iter().map(|sent| {
+            let (act, reason) = self.reason(&sent);
+            (act, sent, reason)
+        });
+        told.collect()
+    }
+
+    fn reason(&self, sent: &Sent) -> (Act, String) {
+        if let Some(expected) = sent.trial {
+            let Expected { saved_s, cost_s } = expected;
+            let reason = format!(
+                "of all calls to come {saved_s:.3} s may be saved, at a cost of {cost_s:.4} s"
+            );
+            return (Act::Try, reason);
+        }
+        if let Some(why) = &self.arms[sent.from].refused {
+            return (Act::Failed, why.clone());
+        }
+        let act = match (sent.was_trial, sent.from == sent.to) {
+            (true, true) => Act::Keep,
+            (true, false) => Act::Back,
+            (false, _) => Act::Send,
+        };
+        let calls = self.beliefs.calls_at(sent.from, sent.kind);
+        let reason = match act {
+            Act::Keep => format!("the fastest after {calls} calls"),
+            Act::Back => format!("not the fastest after {calls} calls"),
+            _ => "believed to be faster".into(),
+        };
+        (act, reason)
+    }
+
+    /// Which calls a kind of a dispatcher's is of.
+    pub fn calls_of(&self, kind: usize) -> Option<String> {
+        let (method, coordinate) = &self.dispatched.as_ref()?.kinds[kind];
+        let values = coordinate.values.iter();
+        let words = values.map(|(name, value)| match value {
+            Value::Label(label) => format!(" {name}={label}"),
+            Value::Number(x) => format!(" {name}={x}"),
+        });
+        Some(method.clone() + &words.collect::<String>())
     }
 
     pub fn class(&self, arm: usize) -> &str {
         &self.arms[arm].class
     }
 
-    /// The number of a class.
-    pub fn arm(&self, class: &str) -> Option<usize> {
-        self.arms.iter().position(|arm| arm.class == class)
+    /// The number of a class that answers as an instance.
+    pub fn arm(&self, instance: &str, class: &str) -> Option<usize> {
+        self.arms
+            .iter()
+            .position(|arm| arm.instance == instance && arm.class == class)
+    }
+
+    /// Whether calls that an instance answers are calls of this site.
+    pub fn is_answered_by(&self, instance: &str) -> bool {
+        self.arms.iter().any(|arm| arm.instance == instance)
     }
 
     /// Takes in calls of this instance.
-    pub fn take(&mut self, taken: Calls, seen: &mut Seen) {
-        let Calls {
+    pub fn take(&mut self, taken: Answered, seen: &mut Seen) {
+        let Answered {
             arm,
             kind,
             calls,
@@ -156,15 +332,18 @@ impl Site {
                 Level::Suspected => return,
                 Level::Changed(by) => {
                     self.beliefs.shift(arm, by, CALLS_AFTER_CHANGE);
-                    seen.changed = Some(by.exp());
+                    seen.changed = Some((arm, by.exp()));
                 }
             }
         }
         self.beliefs.observe(arm, kind, calls, ln_mean);
     }
 
-    /// The number of a kind of call among those of the site.
-    pub fn kind(&mut self, call: &CallKind, predict: &Predict<'_>) -> usize {
+    /// The number of a kind of call among those of the site; new ones are added.
+    ///
+    /// # Arguments
+    /// * `arm` - the class that answered it
+    pub fn kind(&mut self, call: &CallKind, arm: usize, predict: &Predict<'_>) -> usize {
         let key = kind_key(&call.port_method, &call.coordinate);
         if let Some(known) = self.kinds.get(&key) {
             return *known;
@@ -180,6 +359,12 @@ impl Site {
         }
         let n_groups = self.groups.len();
         let group = *self.groups.entry(group).or_insert(n_groups);
+        if self.calls.len() >= MOST_KINDS
+            && let Some(nearest) = self.beliefs.nearest(group, &x)
+        {
+            self.kinds.insert(key, nearest);
+            return nearest;
+        }
         let stored = self.arms.iter().map(|arm| {
             let predicted = predict(&arm.class, &call.port_method, &call.coordinate);
             predicted.filter(|seconds| *seconds > 0.0)
@@ -188,6 +373,11 @@ impl Site {
         let kind = self.beliefs.add_kind(Kind { group, x }, &stored);
         self.calls.push(0.0);
         self.kinds.insert(key, kind);
+        if let Some(dispatched) = &mut self.dispatched {
+            let of = (call.port_method.clone(), call.coordinate.clone());
+            dispatched.kinds.push(of);
+            dispatched.sending.add_kind(arm);
+        }
         kind
     }
 
