@@ -1,4 +1,4 @@
-/* What the workload drivers of these examples have in common: parameters, a Go port, random numbers. Included first, with
+/* What the workload drivers of these examples have in common: parameters, a Go port, progress, random numbers. Included first, with
  * CLASS_NAME and CLASS_DOC defined. */
 #ifndef DRIVER_H
 #define DRIVER_H
@@ -73,6 +73,22 @@ static inline int32_t open_results(FILE **file, cca_error *error) {
     return *file != NULL ? CCA_OK : cca_fail(error, "cannot open results: no such file can be written");
 }
 
+/* Reports progress, often enough for a run that is adapted: after a call in 500.
+ * done, all: calls */
+static inline int32_t report_progress(int64_t done, int64_t all, cca_error *error) {
+    const cca_services *services = cca_services_table(driver_services);
+    const cca_slot *slot;
+    if (all > 500 && done % (all / 500) != 0) return CCA_OK;
+    int32_t status = services->get_port(driver_services.object, cca_text_of("progress"), &slot, error);
+    if (status != CCA_OK) return status;
+    const cca_port port = cca_target(slot);
+    const cca_progress *progress = (const cca_progress *)(const void *)port.vtable;
+    status = progress->report(port.object, (double)done / (double)all, cca_text_of("calls"), error);
+    cca_error ignored;
+    services->release_port(driver_services.object, cca_text_of("progress"), &ignored);
+    return status;
+}
+
 /* Numbers that look random, the same on every machine (xorshift64*, Vigna 2016). */
 static inline uint64_t next_random(uint64_t *state) {
     *state ^= *state >> 12;
@@ -97,12 +113,17 @@ static const go_table GO = { { sizeof GO, CCA_TEXT(CCA_GO_NAME), CCA_TEXT(CCA_GO
 static const cca_interface GO_INTERFACE = { CCA_TEXT(CCA_GO_NAME), CCA_TEXT(CCA_GO_VERSION), CCA_GO_HASH, sizeof GO,
                                             NULL, 0, NULL, 0, NULL, NULL };
 
+static const cca_interface PROGRESS_INTERFACE = { CCA_TEXT(CCA_PROGRESS_NAME), CCA_TEXT(CCA_PROGRESS_VERSION),
+                                                  CCA_PROGRESS_HASH, sizeof(cca_progress), NULL, 0, NULL, 0, NULL, NULL };
+
 static int32_t set_services(const void *object, cca_port services, cca_error *error) {
     driver_services = services;
     const cca_owned_port port = { { object, &GO.header }, NULL, &GO_INTERFACE };
     const cca_services *table = cca_services_table(services);
     int32_t status = table->add_provides_port(services.object, cca_text_of("go"), port, error);
     if (status == CCA_OK) status = table->add_parameter_port(services.object, cca_text_of(PARAMETERS), error);
+    if (status == CCA_OK)
+        status = table->register_uses_port(services.object, cca_text_of("progress"), &PROGRESS_INTERFACE, error);
     return status == CCA_OK ? add_ports_and_parameters(table, error) : status;
 }
 

@@ -186,6 +186,29 @@ fn what_one_rank_cannot_make_is_put_in_on_none() {
     }
 }
 
+/// The call that fails is answered by the class before, and the dispatcher sends no more of them.
+#[test]
+fn one_that_fails_where_a_dispatcher_tries_it_gets_no_calls_and_the_run_goes_on() {
+    let scratch = Scratch::new();
+    let models = models(&scratch);
+    let classes = ["test.SteadyFlux", "test.FailingFlux"];
+    let assembly = shock(&scratch, classes[0], &classes, "");
+    scratch.verb("run", &assembly, &FIELD).well();
+    let expected = take_field(&scratch);
+    let told = adapt(
+        &scratch,
+        &assembly,
+        &models,
+        &[&FIELD[..], &["--dispatch", "--explore", "100%"]].concat(),
+    );
+    assert_eq!(take_field(&scratch), expected, "{told}");
+    let (text, decided) = decisions(&scratch, "records", 0);
+    let acts = acts(&decided);
+    assert_eq!(acts[..2], ["try", "failed"], "{text}");
+    assert!(!acts[2..].contains(&"try"), "{text}");
+    assert!(told.contains("all calls: test.SteadyFlux"), "{told}");
+}
+
 /// Past the limit calls are summed up only: nothing is decided by what nobody sees.
 #[test]
 fn where_calls_have_no_record_any_more_the_run_goes_on_as_it_is() {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use mastermind_records::Run;
-use mastermind_tests::{Scratch, bin_dir, root, skip, succeeds};
+use mastermind_tests::{Scratch, bin_dir, mpis, root, skip, succeeds};
 
 /// Whose records there are of a method: the instance, the class, and the value of a parameter.
 fn answers(records: &Path, method: &str, parameter: &str) -> Vec<(String, String, f64)> {
@@ -132,6 +132,100 @@ fn each_call_goes_to_the_class_that_is_fastest_for_it() {
         assert_eq!(class, format!("test.{expected}"), "n = {n}");
         assert_eq!(instance, format!("solver-{expected}"), "n = {n}");
     }
+}
+
+/// The other class has no model: what it takes, and where it is faster, is learnt in the run.
+#[test]
+fn calls_are_sent_elsewhere_while_the_run_learns_where_they_are_fastest() {
+    let scratch = Scratch::new();
+    let assembly = solvers(&scratch);
+    scratch
+        .verb("run", &assembly, &["--records", "Level"])
+        .well();
+    scratch
+        .mastermind(&["fit", "Level", "-o", "models.json"])
+        .well();
+    // More than the default, and more calls of each size: a machine that is busy meanwhile is not to decide.
+    let adapt = [
+        "--adapt",
+        "models.json",
+        "--dispatch",
+        "--explore",
+        "10%",
+        "--set",
+        "driver.most_calls=160",
+        "--overwrite",
+    ];
+    let adapt = |more: &[&str]| {
+        let arguments = [&["--records", "adapted"], &adapt[..], more].concat();
+        scratch.verb("run", &assembly, &arguments).well()
+    };
+    let told = adapt(&[]);
+    assert!(told.contains("where calls of a size go, now:"), "{told}");
+    assert!(told.contains("test.Rising"), "{told}");
+    let swaps = ", of which 0 swap, in ";
+    assert!(told.contains(swaps), "{told}");
+    let first = scratch.read("adapted/decisions.0.jsonl");
+    let line = first.lines().find(|line| line.contains("\"try\""));
+    let line = line.expect("a trial");
+    assert!(
+        line.contains("\"calls\":\"solver.solve bandwidth="),
+        "{line}"
+    );
+
+    // The assembly that it leaves behind sends calls so from the first one on, without learning anything.
+    let learnt = scratch.path("adapted/adapted.toml");
+    scratch.verb("check", &learnt, &[]).well();
+    scratch
+        .verb("run", &learnt, &["--records", "learnt"])
+        .well();
+    let (mut right, mut all) = (0, 0);
+    for (instance, class, n) in answers(&scratch.path("learnt"), "solve", "n") {
+        let expected = match n {
+            ..30.0 if n >= 12.0 => "Rising",
+            80.0..115.0 => "Level",
+            _ => continue,
+        };
+        all += 1;
+        right += u32::from(class == format!("test.{expected}"));
+        assert!(instance.starts_with("solver-"), "{instance}");
+    }
+    assert!(
+        all > 100 && 20 * right > 19 * all,
+        "{right} of {all}: {told}"
+    );
+
+    for mpi in mpis() {
+        adapt(&["--ranks", "2", "--mpi", mpi.kind.name()]);
+        let decided = scratch.read("adapted/decisions.0.jsonl");
+        assert!(decided.contains("\"try\""), "{decided}");
+        assert_eq!(scratch.read("adapted/decisions.1.jsonl"), decided);
+    }
+}
+
+#[test]
+fn what_cannot_be_dispatched_is_told() {
+    let scratch = Scratch::new();
+    let assembly = solvers(&scratch);
+    let records = ["--records", "Level"];
+    scratch.verb("run", &assembly, &records).well();
+    let fit = ["fit", "Level", "-o", "models.json"];
+    scratch.mastermind(&fit).well();
+    let text = fs::read_to_string(&assembly).expect("the assembly");
+    let alone = text.replace("[\"test.Level\", \"test.Rising\"]", "[\"test.Level\"]");
+    let alone = scratch.write("alone.toml", alone.replace("solver = [\"test.Level\"]", ""));
+    let adapt = ["--adapt", "models.json", "--dispatch", "--records", "no"];
+    let told = scratch.verb("run", &alone, &adapt).error();
+    let expected = "cannot dispatch calls in assembly \"solvers\": no [alternatives], expected an instance with two classes";
+    assert!(told.contains(expected), "{told}");
+    let unknown = text.replace("\"test.Rising\"]", "\"test.Absent\"]");
+    let unknown = scratch.write("unknown.toml", unknown);
+    let told = scratch.verb("run", &unknown, &adapt).error();
+    assert!(told.contains("test.Absent"), "{told}");
+    let without = ["--dispatch", "--records", "no"];
+    let told = scratch.verb("run", &assembly, &without);
+    assert!(told.stderr.contains("--adapt"), "{told:?}");
+    assert!(!scratch.path("no").exists());
 }
 
 #[test]

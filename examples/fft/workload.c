@@ -101,11 +101,12 @@ static int32_t check(const length_t *length, const fft_dcomplex *x, const fft_dc
 /* All calls of all lengths, in an order that looks random. */
 static int32_t transform_all(length_t *lengths, size_t n_lengths, const cca_slot *slot, uint64_t *random, FILE *results,
                              cca_error *error) {
-    int64_t longest = 0, left = 0;
+    int64_t longest = 0, all = 0;
     for (size_t place = 0; place < n_lengths; place++) {
         if (lengths[place].n > longest) longest = lengths[place].n;
-        left += lengths[place].calls;
+        all += lengths[place].calls;
     }
+    int64_t left = all;
     fft_dcomplex *x = malloc((size_t)longest * sizeof *x), *y = calloc((size_t)longest, sizeof *y);
     int32_t status = x != NULL && y != NULL ? CCA_OK : cca_fail(error, "cannot transform: no memory");
     for (int64_t j = 0; status == CCA_OK && j < longest; j++)
@@ -125,6 +126,7 @@ static int32_t transform_all(length_t *lengths, size_t n_lengths, const cca_slot
             uint64_t own = (uint64_t)length->n * UINT64_C(0x9e3779b97f4a7c15);
             status = check(length, x, y, &own, results, error);
         }
+        if (status == CCA_OK) status = report_progress(all - left + 1, all, error);
     }
     free(x);
     free(y);

@@ -163,7 +163,7 @@ static int32_t solve_one(system_t *system, const cca_slot *slot, double *x, FILE
 static int32_t solve_all(system_t *systems, const cca_slot *slot, FILE *results, cca_error *error) {
     static const char *const KEYS[] = { "largest", "largest_cube", "largest", "largest_disorder" };
     uint64_t random = (uint64_t)value_of("seed").integer * UINT64_C(0x9e3779b97f4a7c15) + 1;
-    int64_t each = value_of("sizes").integer, least = value_of("calls").integer, left = 0, longest = 0;
+    int64_t each = value_of("sizes").integer, least = value_of("calls").integer, all = 0, longest = 0;
     double smallest = (double)value_of("smallest").integer;
     size_t n_systems = 0;
     int32_t status = CCA_OK;
@@ -176,20 +176,21 @@ static int32_t solve_all(system_t *systems, const cca_slot *slot, FILE *results,
             system->calls = (int64_t)(20000.0 * (double)least / (n + 1.0));
             if (system->calls > value_of("most_calls").integer) system->calls = value_of("most_calls").integer;
             if (system->calls < least) system->calls = least;
-            left += system->calls;
+            all += system->calls;
             if (system->n > longest) longest = system->n;
         }
     double *x = malloc((size_t)longest * sizeof *x);
     static int is_known[MAX_SYSTEMS];
     memset(is_known, 0, sizeof is_known);
     if (x == NULL && status == CCA_OK) status = cca_fail(error, "cannot solve: no memory");
-    for (; status == CCA_OK && left > 0; left--) {
+    for (int64_t left = all; status == CCA_OK && left > 0; left--) {
         int64_t place = (int64_t)(uniform(&random) * (double)left);
         size_t found = 0;
         while (place >= systems[found].calls) place -= systems[found++].calls;
         systems[found].calls--;
         status = solve_one(&systems[found], slot, x, results, !is_known[found], error);
         is_known[found] = 1;
+        if (status == CCA_OK) status = report_progress(all - left + 1, all, error);
     }
     free(x);
     for (size_t place = 0; place < n_systems; place++) free_system(&systems[place]);

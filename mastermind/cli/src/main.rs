@@ -6,6 +6,7 @@ mod by_settings;
 mod call_site;
 mod commands;
 mod destination;
+mod dispatching;
 mod errors;
 mod figures;
 mod held_out;

@@ -15,6 +15,7 @@
 //!     hydro.GodunovFlux after 32 calls"}
 //! ```
 
+pub(crate) mod dispatching;
 pub(crate) mod exchange;
 pub(crate) mod gathering;
 pub(crate) mod pace;
@@ -36,6 +37,8 @@ use mastermind_models::{Coordinate, Metric, ModelSet, predict};
 use mastermind_records::definition::TIMER_CLASS;
 use mastermind_records::{Log, RunFollower};
 
+pub use self::dispatching::decision_steps;
+use self::dispatching::{Dispatchers, Tried, changed, sites};
 use self::exchange::{Agreed, Agreement, OfCommunicator, Ranks, Told, batches};
 use self::gathering::Gathering;
 use self::pace::{Alarm, Meetings, Pace, Spent, process_s, timed};
@@ -63,6 +66,8 @@ pub struct AdaptConfig {
     pub assembly: Assembly,
     /// Classes that may take their places.
     pub alternatives: Alternatives,
+    /// Dispatchers whose tables may change, each with the one that it begins with.
+    pub dispatchers: Dispatchers,
     /// How careful it is.
     pub settings: AdaptSettings,
     /// Longest time that one step of the application may keep other ranks waiting.
@@ -80,6 +85,8 @@ pub struct Adaptation {
     patience: Option<Patience>,
     /// What was replaced: calls that fail in what was put in are answered by it, and one may be under way until the end.
     kept: Mutex<Vec<KeptWays>>,
+    assembly: Assembly,
+    dispatchers: Dispatchers,
 }
 
 struct State {
@@ -113,6 +120,8 @@ struct State {
     alarmed_s: f64,
     /// Why nothing is decided any more.
     stopped: Option<String>,
+    /// What dispatchers have tried so far.
+    tried: Tried,
     outcome: AdaptOutcome,
 }
 
@@ -129,6 +138,10 @@ pub struct AdaptOutcome {
     pub own_s: f64,
     /// The log of the decisions.
     pub log: PathBuf,
+    /// Instances that may be swapped, and their classes now.
+    pub classes: Assembly,
+    /// Dispatchers, and by which table each would send calls from now on, without trials.
+    pub tables: Dispatchers,
 }
 
 impl Drop for Adaptation {
@@ -176,11 +189,14 @@ impl Adaptation {
         };
         // Ranks that may swap other things, or believe other models, disagree from the first.
         let mut digest = crc32fast::Hasher::new();
-        digest.update(format!("{:?} {:?}", config.alternatives, config.settings).as_bytes());
+        let (alternatives, dispatchers) = (&config.alternatives, &config.dispatchers);
+        let may_change = format!("{alternatives:?} {dispatchers:?} {:?}", config.settings);
+        digest.update(may_change.as_bytes());
         digest.update(models.to_json().map_err(PortError::failed)?.as_bytes());
         let adapter = Adapter::new(
             &config.assembly,
-            &config.alternatives,
+            alternatives,
+            &sites(dispatchers, &config.assembly),
             config.settings,
             Box::new(predicted),
         );
@@ -209,12 +225,15 @@ impl Adaptation {
             a_decision_s: None,
             alarmed_s: 0.0,
             stopped: None,
+            tried: Tried::default(),
             outcome: AdaptOutcome::default(),
         };
         Ok(Adaptation {
             framework: framework.another_handle(),
             mastermind: Arc::clone(mastermind),
             kept: Mutex::default(),
+            assembly: config.assembly.clone(),
+            dispatchers: dispatchers.clone(),
             patience,
             comm: services.register_uses_port("comm")?,
             replacement: services.register_uses_port("replacement")?,
@@ -276,8 +295,48 @@ impl Adaptation {
         for decision in &decided {
             if decision.is_swap() {
                 self.swap(state, decision, &*comm)?;
-            } else if decision.act == Act::Keep {
+            } else if decision.act == Act::Keep && decision.calls.is_none() {
                 self.guard(&decision.site, &decision.to, None);
+            }
+        }
+        self.redirect(state, &decided, &*comm)
+    }
+
+    /// Has dispatchers send calls by the tables that were decided on: on all ranks or on none.
+    fn redirect(
+        &self,
+        state: &mut State,
+        decided: &[Decision],
+        comm: &impl CommPort,
+    ) -> Result<(), PortError> {
+        let new = state.adapter.new_tables();
+        if new.is_empty() {
+            return Ok(());
+        }
+        let (dispatchers, assembly) = (&self.dispatchers, &self.assembly);
+        let guarded = state
+            .tried
+            .new_among(decided, dispatchers, assembly, &self.framework)?;
+        for (instance, class, before) in guarded {
+            self.guard(&instance, &class, Some(before));
+        }
+        for tables in &new {
+            let table = changed(dispatchers, tables);
+            let made = table.map_or(Ok(()), |table| self.framework.redirect(&tables.0, &table));
+            let agreed = OfCommunicator(comm).agree_on(made.is_ok())?;
+            if let Err(why) = agreed {
+                let why = made.map_or_else(|error| error.to_string(), |()| why);
+                let warning = format!("calls of \"{}\" go where they went: {why}", tables.0);
+                state.outcome.warnings.push(warning);
+                state.adapter.stop_dispatching(&tables.0, &why);
+                if let Some(first) = dispatchers.get(&tables.0) {
+                    // The table that it began with holds on all ranks.
+                    let back = self.framework.redirect(&tables.0, first);
+                    state
+                        .outcome
+                        .warnings
+                        .extend(back.err().map(|e| e.to_string()));
+                }
             }
         }
         Ok(())
@@ -366,6 +425,8 @@ impl Adaptation {
             steps: state.step,
             own_s: state.own_s,
             log: state.path.clone(),
+            classes: state.classes(),
+            tables: state.tables(&self.dispatchers),
             ..state.outcome.clone()
         }
     }
@@ -384,6 +445,20 @@ pub fn is_decisions_file(name: &str) -> bool {
 }
 
 impl State {
+    fn classes(&self) -> Assembly {
+        let classes = self.adapter.classes();
+        classes
+            .map(|(instance, class)| (instance.to_owned(), class.to_owned()))
+            .collect()
+    }
+
+    /// By which tables dispatchers would send calls, as far as is known.
+    fn tables(&self, dispatchers: &Dispatchers) -> Dispatchers {
+        let best = self.adapter.best_tables().into_iter();
+        best.filter_map(|tables| Some((tables.0.clone(), changed(dispatchers, &tables)?)))
+            .collect()
+    }
+
     /// What all ranks have recorded since the last time, the same on each.
     fn exchange(
         &mut self,
@@ -495,6 +570,8 @@ impl State {
             ranks,
             told: agreed.told,
             batches: &batches,
+            deciding_s: agreed.spent.a_decision_s * f64::from(ranks),
+            may_try: agreed.spent.is_affordable(),
         };
         if let Some(why) = agreed.unrecorded {
             let back = self.adapter.abandon(&why, &report);
@@ -548,6 +625,7 @@ impl State {
             step: self.step,
             fraction,
             site,
+            calls: None,
             act: Act::Stop,
             from: class.clone(),
             to: class,

@@ -29,7 +29,8 @@ mod workload;
 mod wrapped;
 
 pub use adaptation::{
-    AdaptConfig, AdaptOutcome, Adaptation, AtDeadlock, decisions_file, is_decisions_file,
+    AdaptConfig, AdaptOutcome, Adaptation, AtDeadlock, decision_steps, decisions_file,
+    is_decisions_file,
 };
 pub use call_graph::add_to_call_graph;
 pub use calls::{Call, Calls};

@@ -113,6 +113,10 @@ pub struct Run {
     /// decision is told and written beside the records
     #[arg(long, value_name = "MODELS", requires = "records")]
     adapt: Option<PathBuf>,
+    /// Send calls of each instance with [alternatives] to one class or another, by their parameters, and learn where in the run; an
+    /// assembly with [dispatch] is adapted so anyway
+    #[arg(long, requires = "adapt")]
+    dispatch: bool,
     /// Part of the run's seconds that trying other components may cost
     #[arg(long, value_name = "PERCENT", value_parser = adapt::percent, default_value = "2%", requires = "adapt")]
     explore: f64,
@@ -162,8 +166,7 @@ impl Run {
             return self.execute_script(session, instruments.as_ref());
         }
         let started = Instant::now();
-        let (assembly, go) = session.together(self.assemble(&session))?;
-        let mut adapting = session.together(self.prepare_adapting(&assembly))?;
+        let (assembly, mut adapting, go) = session.together(self.assemble(&session))?;
         let mastermind = self.record(&session, &assembly, instruments.as_ref())?;
         let is_recorded = mastermind.is_some();
         let answer = self.answer(&session, &assembly, adapting.as_mut(), is_recorded);
@@ -175,8 +178,8 @@ impl Run {
             Ok(ended.transpose().map(|_| ())?)
         });
         session.progress.end_steps();
-        if let Some(adaptation) = &adaptation {
-            adapt::tell(&session, &adaptation.outcome());
+        if let (Some(adaptation), Some(records)) = (&adaptation, &self.records) {
+            adapt::tell(&session, &assembly, &adaptation.outcome(), records);
         }
         drop(adaptation);
         if let Err(error) = ended {
@@ -207,12 +210,11 @@ impl Run {
             };
         }
         let session = Session::serial()?;
-        let (assembly, _go) = self.assemble(&session)?;
+        let (assembly, _, _go) = self.assemble(&session)?;
         if let Some(recording) = self.recording()? {
             recording.select(&session, &assembly)?;
             recording.check_directory()?;
         }
-        self.prepare_adapting(&assembly)?;
         Ok(())
     }
 
@@ -236,12 +238,23 @@ impl Run {
         Ok(())
     }
 
-    fn assemble(&self, session: &Session) -> anyhow::Result<(Assembly, UsesPort<dyn GoPort>)> {
-        let (assembly, changes) =
+    fn assemble(
+        &self,
+        session: &Session,
+    ) -> anyhow::Result<(Assembly, Option<Adapting>, UsesPort<dyn GoPort>)> {
+        let (given, changes) =
             read_assembly(&self.assembly, &self.replace, &self.set, self.strict)?;
-        let go = build(session, &assembly, changes, true)?;
+        // Instances are made for it, before those of the run: a component that knows of one instance a process knows the last.
+        let prepared = self.prepare_adapting(&given, session);
+        let assembly = match &prepared {
+            Ok((assembly, _)) => assembly,
+            // What is wrong with it without being adapted is told first.
+            Err(_) => &given,
+        };
+        let go = build(session, assembly, changes, true)?;
         let go = go.context("cannot start assembly: no Go port, expected one")?;
-        Ok((assembly, go))
+        let (assembly, adapting) = prepared?;
+        Ok((assembly, adapting, go))
     }
 
     /// Starts to record, where asked for. The ranks go from one step to the next together.
@@ -270,12 +283,26 @@ impl Run {
             .map(Some)
     }
 
-    fn prepare_adapting(&self, assembly: &Assembly) -> anyhow::Result<Option<Adapting>> {
-        let models = self.adapt.as_ref();
+    /// What the run is adapted by, and the assembly with dispatchers where those are asked for.
+    fn prepare_adapting(
+        &self,
+        given: &Assembly,
+        session: &Session,
+    ) -> anyhow::Result<(Assembly, Option<Adapting>)> {
+        let Some(models) = &self.adapt else {
+            return Ok((given.clone(), None));
+        };
+        let mut assembly = given.clone();
+        if self.dispatch {
+            let (dispatched, left) = adapt::with_dispatchers(given)?;
+            for why in left.iter().filter(|_| session.rank == 0) {
+                crate::output::complain!("warning: {why}");
+            }
+            assembly = dispatched;
+        }
         let patience = Duration::from_secs(u64::from(self.adapt_patience));
-        let prepare =
-            |models: &PathBuf| Adapting::prepare(assembly, models, self.explore, patience);
-        models.map(prepare).transpose()
+        let adapting = Adapting::prepare(&assembly, models, self.explore, patience)?;
+        Ok((assembly, Some(adapting)))
     }
 
     /// Has `cca.PerfModel` answer, where there are models and the run is recorded.

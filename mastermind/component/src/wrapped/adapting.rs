@@ -147,7 +147,7 @@ impl LibraryAdaptation {
             ..AdaptSettings::default()
         };
         digest.update(format!("{assembly:?} {alternatives:?} {settings:?}").as_bytes());
-        let adapter = Adapter::new(&assembly, &alternatives, settings, predicted(models));
+        let adapter = Adapter::new(&assembly, &alternatives, &[], settings, predicted(models));
         if adapter.classes().next().is_none() {
             let why = "the libraries of --use are the program's own, expected another one";
             return Err(not_adaptable(why.into()));
@@ -281,6 +281,8 @@ impl LibraryAdaptation {
                 ranks: n_ranks,
                 told: agreed.told,
                 batches: &batches,
+                deciding_s: 0.0,
+                may_try: false,
             };
             let n_seen = batches.iter().map(|batch| batch.calls + batch.failed).sum();
             let decided = match &agreed.unrecorded {
@@ -439,6 +441,7 @@ impl LibraryAdaptation {
             step: self.looks,
             fraction: 0.0,
             site: String::new(),
+            calls: None,
             act: Act::Stop,
             from: String::new(),
             to: String::new(),

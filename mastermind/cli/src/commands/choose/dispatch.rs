@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use cca_core::{Assembly, DecisionEnd, DecisionStep, DecisionTable, Endpoint};
-use mastermind_composition::{
-    Choice, Decisions, Nearby, Next, Requirement, Split, Workload, decide,
-};
+use cca_core::{Assembly, DecisionTable, TableSource};
+use mastermind_component::decision_steps;
+use mastermind_composition::{Choice, Decisions, Nearby, Requirement, Workload, decide};
 use mastermind_models::ModelSet;
 use serde::Serialize;
 
 use crate::destination::Force;
+use crate::dispatching::{put_behind, used_ports};
 use crate::output;
 
 /// What is told of a dispatcher.
@@ -65,7 +65,12 @@ impl Sites<'_> {
                 continue;
             };
             let table = table_path(path, instance);
-            let providers = put_in(&mut assembly, &site, &table);
+            let providers = put_behind(&mut assembly, instance, &site.classes);
+            // It lies beside the assembly.
+            let file = table.file_name();
+            let file = file.map_or_else(|| table.clone(), PathBuf::from);
+            let source = TableSource::File(file);
+            assembly.dispatch.insert(instance.clone(), source);
             let text = toml::to_string(&decision_table(&site, &providers))
                 .context("cannot write decision table: no TOML form")?;
             force.write("decision table", &table, text)?;
@@ -93,12 +98,7 @@ impl Sites<'_> {
             .filter_map(|m| m.split_once('.'))
             .map(|(port, _)| port)
             .collect();
-        let connected = self.assembly.connections.values();
-        let connected: BTreeSet<&str> = connected
-            .filter(|end| end.instance == instance)
-            .map(|end| end.port.as_str())
-            .chain(ports.iter().copied())
-            .collect();
+        let connected = &used_ports(self.assembly, instance) | &ports;
         let [port] = connected.iter().copied().collect::<Vec<_>>()[..] else {
             if connected.len() > 1 {
                 output::tell(&format!(
@@ -204,74 +204,10 @@ fn table_path(assembly: &Path, instance: &str) -> PathBuf {
     assembly.with_file_name(format!("{stem}.{instance}.dispatch.toml"))
 }
 
-/// Puts a dispatcher in the place of an instance, and an instance of each class behind it, with its parameters and what it uses.
-///
-/// # Returns
-/// Names of these, in the order of the classes.
-fn put_in(assembly: &mut Assembly, site: &Site<'_>, table: &Path) -> Vec<String> {
-    let instance = site.instance;
-    let mut providers: Vec<String> = Vec::new();
-    for class in &site.classes {
-        let last = class.rsplit('.').next().unwrap_or(class);
-        let mut name = format!("{instance}-{last}");
-        while assembly.instances.contains_key(&name) {
-            name.push('-');
-        }
-        assembly.instances.insert(name.clone(), class.clone());
-        providers.push(name);
-    }
-    assembly.instances.remove(instance);
-    assembly.alternatives.remove(instance);
-    if let Some(parameters) = assembly.parameters.remove(instance) {
-        for provider in &providers {
-            assembly
-                .parameters
-                .insert(provider.clone(), parameters.clone());
-        }
-    }
-    let own: Vec<_> = assembly
-        .connections
-        .keys()
-        .filter(|uses| uses.instance == instance)
-        .cloned()
-        .collect();
-    for uses in own {
-        if let Some(provides) = assembly.connections.remove(&uses) {
-            for provider in &providers {
-                let end = Endpoint {
-                    instance: provider.clone(),
-                    port: uses.port.clone(),
-                };
-                assembly.connections.insert(end, provides.clone());
-            }
-        }
-    }
-    let file = table
-        .file_name()
-        .map_or_else(|| table.into(), PathBuf::from);
-    assembly.dispatch.insert(instance.into(), file);
-    providers
-}
-
 fn decision_table(site: &Site<'_>, providers: &[String]) -> DecisionTable {
-    let end = |next: &Next| match next {
-        Next::Step(place) => DecisionEnd::Step(*place),
-        Next::Class(class) => {
-            let place = site.classes.iter().position(|known| known == class);
-            DecisionEnd::Provider(providers[place.unwrap_or(0)].clone())
-        }
-    };
-    let step = |step: &mastermind_composition::DecisionStep| {
-        let (bounds, labels) = match &step.split {
-            Split::Bounds(bounds) => (bounds.clone(), Vec::new()),
-            Split::Labels(labels) => (Vec::new(), labels.clone()),
-        };
-        DecisionStep {
-            parameter: step.parameter.clone(),
-            bounds,
-            labels,
-            next: step.next.iter().map(end).collect(),
-        }
+    let provider = |class: &str| {
+        let place = site.classes.iter().position(|known| known == class);
+        providers[place.unwrap_or(0)].clone()
     };
     let methods = site
         .methods
@@ -281,7 +217,7 @@ fn decision_table(site: &Site<'_>, providers: &[String]) -> DecisionTable {
         port: site.port.clone(),
         providers: providers.to_vec(),
         methods: methods
-            .map(|(method, decisions)| (method.clone(), decisions.steps.iter().map(step).collect()))
+            .map(|(method, decisions)| (method.clone(), decision_steps(decisions, provider)))
             .collect(),
     }
 }

@@ -1,19 +1,21 @@
-//! `run --adapt`: which instances may be swapped, and what came of it.
+//! `run --adapt`: which instances may be swapped, which calls may be sent elsewhere, and what came of it.
 
-use std::collections::BTreeSet;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use cca_core::Assembly;
+use cca_core::{Assembly, DecisionEnd, DecisionTable, TableSource};
 use mastermind_component::{AdaptConfig, AdaptOutcome, Adaptation, AtDeadlock, Mastermind};
 use mastermind_composition::Alternatives;
 use mastermind_composition::adapt::AdaptSettings;
 use mastermind_models::{Model, ModelSet};
 
 use crate::commands::predict::read_models;
+use crate::dispatching::{put_behind, used_ports};
 use crate::output;
 use crate::session::build;
 use crate::session::framework::Session;
@@ -21,6 +23,9 @@ use crate::shipped::{ShippedModels, add_shipped, tell_shipped};
 
 /// Name of the instance that swaps.
 const INSTANCE: &str = "adaptation";
+
+/// File of the assembly as an adapted run left it, beside the records.
+const ADAPTED: &str = "adapted.toml";
 
 /// A percentage, `2` or `2%`, as a part.
 ///
@@ -33,6 +38,66 @@ pub fn percent(text: &str) -> Result<f64, String> {
     in_range.ok_or_else(|| format!("\"{text}\", expected a percentage from 0 to 100"))
 }
 
+/// The assembly with a dispatcher in the place of each instance with alternatives, which begins with all calls at the class there is.
+///
+/// # Returns
+/// With it, why an instance is left as it is.
+///
+/// # Errors
+/// No instance can be dispatched.
+pub fn with_dispatchers(assembly: &Assembly) -> anyhow::Result<(Assembly, Vec<String>)> {
+    let mut dispatched = assembly.clone();
+    let mut left = Vec::new();
+    for (instance, others) in &assembly.alternatives {
+        let Some(current) = assembly.instances.get(instance) else {
+            continue;
+        };
+        let ports: Vec<_> = used_ports(assembly, instance).into_iter().collect();
+        let [port] = ports[..] else {
+            let n = ports.len();
+            left.push(format!(
+                "calls of \"{instance}\" are not dispatched: {n} of its ports are used, expected one"
+            ));
+            continue;
+        };
+        let others = others.iter().filter(|class| *class != current);
+        let classes: Vec<_> = [current].into_iter().chain(others).cloned().collect();
+        let mut tried = dispatched.clone();
+        let table = DecisionTable {
+            port: port.into(),
+            providers: put_behind(&mut tried, instance, &classes),
+            methods: BTreeMap::new(),
+        };
+        tried
+            .dispatch
+            .insert(instance.clone(), TableSource::Table(table));
+        match build(&Session::serial()?, &tried, Vec::new(), false) {
+            Ok(_) => dispatched = tried,
+            Err(error) => left.push(format!(
+                "calls of \"{instance}\" are not dispatched: {error}"
+            )),
+        }
+    }
+    if dispatched.dispatch.len() == assembly.dispatch.len() {
+        let why = match left.is_empty() {
+            true => "no [alternatives]".into(),
+            false => left.join("; "),
+        };
+        bail!(
+            "cannot dispatch calls in assembly \"{}\": {why}, expected an instance with two classes whose ports are stateless",
+            assembly.assembly.name
+        );
+    }
+    Ok((dispatched, left))
+}
+
+/// The dispatchers of an assembly, each with its table.
+fn dispatchers(assembly: &Assembly) -> anyhow::Result<BTreeMap<String, DecisionTable>> {
+    let tables = assembly.dispatch.iter();
+    let tables = tables.map(|(instance, source)| Ok((instance.clone(), source.table()?)));
+    tables.collect()
+}
+
 /// The alternatives that may be put in while the application runs: tried out in a framework of their own.
 ///
 /// # Returns
@@ -40,7 +105,10 @@ pub fn percent(text: &str) -> Result<f64, String> {
 ///
 /// # Errors
 /// The assembly cannot be built; nothing may be swapped.
-fn swappable(assembly: &Assembly) -> anyhow::Result<(Alternatives, Vec<String>)> {
+fn swappable(
+    assembly: &Assembly,
+    dispatchers: &BTreeMap<String, DecisionTable>,
+) -> anyhow::Result<(Alternatives, Vec<String>)> {
     let session = Session::serial()?;
     build(&session, assembly, Vec::new(), false)?;
     let framework = &session.framework;
@@ -50,6 +118,14 @@ fn swappable(assembly: &Assembly) -> anyhow::Result<(Alternatives, Vec<String>)>
         let Some(current) = assembly.instances.get(instance) else {
             continue;
         };
+        let mut tables = dispatchers.iter();
+        if let Some((dispatcher, _)) = tables.find(|(_, table)| table.providers.contains(instance))
+        {
+            left_out.push(format!(
+                "\"{instance}\" is not swapped: \"{dispatcher}\" sends it calls, and may send them elsewhere"
+            ));
+            continue;
+        }
         let undeclared = |class: &str| {
             format!(
                 "\"{instance}\" is not swapped to or from {class}: it neither declares its ports stateless nor provides \
@@ -74,7 +150,7 @@ fn swappable(assembly: &Assembly) -> anyhow::Result<(Alternatives, Vec<String>)>
             swappable.insert(instance.clone(), others);
         }
     }
-    if swappable.is_empty() {
+    if swappable.is_empty() && dispatchers.is_empty() {
         let why = match (left_out.is_empty(), assembly.alternatives.is_empty()) {
             (true, true) => "no [alternatives]".into(),
             (true, false) => "[alternatives] names no other class than the present ones".into(),
@@ -89,14 +165,10 @@ fn swappable(assembly: &Assembly) -> anyhow::Result<(Alternatives, Vec<String>)>
 }
 
 /// Classes of which no model tells anything before they are tried.
-fn without_models(
-    assembly: &Assembly,
-    alternatives: &Alternatives,
-    models: &ModelSet,
-) -> Vec<String> {
+fn without_models(candidates: &Alternatives, models: &ModelSet) -> Vec<String> {
     let mut unknown = Vec::new();
-    for (instance, others) in alternatives {
-        for class in others.iter().chain(assembly.instances.get(instance)) {
+    for (instance, classes) in candidates {
+        for class in classes {
             let prefix = format!("{class}::");
             if !models.models.iter().any(|m| m.method.starts_with(&prefix)) {
                 unknown.push(format!(
@@ -108,12 +180,27 @@ fn without_models(
     unknown
 }
 
-/// The models of the classes that may be swapped, and of those in their places: others decide nothing.
-fn of_sites(assembly: &Assembly, alternatives: &Alternatives, models: &ModelSet) -> ModelSet {
-    let sites = alternatives.iter();
-    let classes: BTreeSet<&String> = sites
-        .flat_map(|(instance, others)| others.iter().chain(assembly.instances.get(instance)))
-        .collect();
+/// Classes that may answer the calls of an instance, by instance: those there now, and those that may take their places or get calls.
+fn candidates(
+    assembly: &Assembly,
+    alternatives: &Alternatives,
+    dispatchers: &BTreeMap<String, DecisionTable>,
+) -> Alternatives {
+    let class = |instance: &String| assembly.instances.get(instance).cloned();
+    let swapped = alternatives.iter().map(|(instance, others)| {
+        let classes = others.iter().cloned().chain(class(instance));
+        (instance.clone(), classes.collect())
+    });
+    let dispatched = dispatchers.iter().map(|(instance, table)| {
+        let classes = table.providers.iter().filter_map(class);
+        (instance.clone(), classes.collect())
+    });
+    swapped.chain(dispatched).collect()
+}
+
+/// The models of the classes that may answer: others decide nothing.
+fn of_sites(candidates: &Alternatives, models: &ModelSet) -> ModelSet {
+    let classes: BTreeSet<&String> = candidates.values().flatten().collect();
     let is_of_sites = |model: &&Model| {
         let class = model.method.split_once("::").map(|(class, _)| class);
         class.is_some_and(|class| classes.iter().any(|known| *known == class))
@@ -130,6 +217,7 @@ pub struct Adapting {
     of_sites: ModelSet,
     shipped: Vec<ShippedModels>,
     alternatives: Alternatives,
+    dispatchers: BTreeMap<String, DecisionTable>,
     left_out: Vec<String>,
     /// Part of the run's seconds that trials may cost.
     explore: f64,
@@ -153,10 +241,13 @@ impl Adapting {
     ) -> anyhow::Result<Self> {
         let mut models = read_models(models, false)?;
         let shipped = add_shipped(&mut models, assembly, false)?;
-        let (alternatives, mut left_out) = swappable(assembly)?;
-        left_out.extend(without_models(assembly, &alternatives, &models));
+        let dispatchers = dispatchers(assembly)?;
+        let (alternatives, mut left_out) = swappable(assembly, &dispatchers)?;
+        let candidates = candidates(assembly, &alternatives, &dispatchers);
+        left_out.extend(without_models(&candidates, &models));
         Ok(Adapting {
-            of_sites: of_sites(assembly, &alternatives, &models),
+            of_sites: of_sites(&candidates, &models),
+            dispatchers,
             models,
             shipped,
             alternatives,
@@ -199,6 +290,7 @@ impl Adapting {
             rank: session.rank as u32,
             assembly: assembly.instances.clone(),
             alternatives: self.alternatives,
+            dispatchers: self.dispatchers,
             settings: AdaptSettings {
                 explore: self.explore,
                 ..AdaptSettings::default()
@@ -226,8 +318,12 @@ fn give_up(rank: i32, size: i32, why: &str) {
     process::exit(1);
 }
 
-/// Tells what was decided: all warnings of this rank, and on the first one the decisions.
-pub fn tell(session: &Session, outcome: &AdaptOutcome) {
+/// Tells what was decided: all warnings of this rank, and on the first one the decisions, where each dispatcher's calls go, and a file with
+/// the assembly as it is now.
+///
+/// # Arguments
+/// * `directory` - for the file
+pub fn tell(session: &Session, assembly: &Assembly, outcome: &AdaptOutcome, directory: &Path) {
     for warning in &outcome.warnings {
         output::complain!("warning: {warning}");
     }
@@ -240,8 +336,19 @@ pub fn tell(session: &Session, outcome: &AdaptOutcome) {
         );
         return;
     }
-    for decision in &outcome.decisions {
+    let (of_calls, others): (Vec<_>, Vec<_>) = outcome
+        .decisions
+        .iter()
+        .partition(|decision| decision.calls.is_some());
+    for decision in others {
         output::line(decision.to_string());
+    }
+    for (instance, table) in &outcome.tables {
+        let n = of_calls.iter().filter(|d| d.site == *instance).count();
+        output::line(format!(
+            "{instance}: {n} decisions where calls of a size go, now:"
+        ));
+        tell_table(assembly, table);
     }
     let swaps = outcome.decisions.iter().filter(|d| d.is_swap()).count();
     output::line(format!(
@@ -251,6 +358,80 @@ pub fn tell(session: &Session, outcome: &AdaptOutcome) {
         outcome.own_s,
         outcome.log.display()
     ));
+    match write_adapted(assembly, outcome, directory) {
+        Ok(file) => output::line(format!("the assembly as it is now: {}", file.display())),
+        Err(error) => output::complain!("warning: {error:#}"),
+    }
+}
+
+/// Where calls go, a line for each step of a table.
+fn tell_table(assembly: &Assembly, table: &DecisionTable) {
+    let class = |name: &str| {
+        let class = assembly.instances.get(name);
+        class.cloned().unwrap_or_else(|| name.into())
+    };
+    let end = |end: &DecisionEnd| match end {
+        DecisionEnd::Step(step) => format!("step {step}"),
+        DecisionEnd::Provider(name) => class(name),
+    };
+    if table.methods.is_empty() {
+        output::line(format!("  all calls: {}", class(&table.providers[0])));
+    }
+    for (method, steps) in &table.methods {
+        for (place, step) in steps.iter().enumerate() {
+            let name = &step.parameter;
+            let ranges = match step.labels.is_empty() {
+                true => {
+                    let below = step
+                        .bounds
+                        .iter()
+                        .map(|bound| format!("{name} < {}", short(*bound)));
+                    below.chain(["beyond".into()]).collect::<Vec<_>>()
+                }
+                false => step.labels.iter().map(|l| format!("{name}={l}")).collect(),
+            };
+            let ranges = ranges.iter().zip(&step.next);
+            let ranges: Vec<_> = ranges
+                .map(|(range, to)| format!("{range}: {}", end(to)))
+                .collect();
+            let place = if steps.len() > 1 {
+                format!(" step {place}")
+            } else {
+                String::new()
+            };
+            output::line(format!("  {method}{place}: {}", ranges.join(", ")));
+        }
+    }
+}
+
+/// A bound with four digits, or all of a whole number.
+fn short(bound: f64) -> String {
+    let digits = 3 - bound.abs().max(1e-9).log10().floor() as i32;
+    format!("{bound:.*}", digits.clamp(0, 12) as usize)
+}
+
+/// Writes the assembly with the classes that work now and the tables by which calls go.
+fn write_adapted(
+    assembly: &Assembly,
+    outcome: &AdaptOutcome,
+    directory: &Path,
+) -> anyhow::Result<PathBuf> {
+    let mut adapted = assembly.clone();
+    for entry in &mut adapted.assembly.path {
+        *entry = entry.canonicalize().unwrap_or_else(|_| entry.clone());
+    }
+    for (instance, class) in &outcome.classes {
+        adapted.instances.insert(instance.clone(), class.clone());
+    }
+    for (instance, table) in &outcome.tables {
+        let table = TableSource::Table(table.clone());
+        adapted.dispatch.insert(instance.clone(), table);
+    }
+    let file = directory.join(ADAPTED);
+    let text = toml::to_string(&adapted).context("cannot write assembly: no TOML form")?;
+    let write = fs::write(&file, text);
+    write.with_context(|| format!("cannot write assembly \"{}\"", file.display()))?;
+    Ok(file)
 }
 
 #[cfg(test)]
