@@ -45,10 +45,11 @@ simulate() { cpu_s "$mastermind" simulate --machine examples/sweep3d/machine.tom
 # The finishing time that `mastermind simulate` has printed, in ns.
 finish_ns() { sed -n 's/^[^:]*: \([0-9]*\)\.\([0-9]*\) ms on .*/\1\2/p' "$work/run.out"; }
 
-# row PATTERN TIMES: writes its schedule, runs both, and judges the median of their ratios.
+# row PATTERN TIMES: writes its schedule, runs both, and judges the ratio of the least CPU seconds of each: another tenant of the machine
+# makes a run slower and never faster.
 row() {
     cargo bench --quiet -p mastermind-simulation --bench goal -- --write "$1" "$text"
-    : >"$work/ratios"
+    : >"$work/seconds"
     simulate --rules loggopsim >/dev/null
     by_their_rules_ns=$(finish_ns)
     for round in $(seq "$rounds"); do
@@ -62,17 +63,21 @@ row() {
         echo "$1 $round $convert_s $simulate_s $ours_s $theirs_ns $ours_ns" | awk '{
             printf "%s, round %d: txt2bin %.2f and LogGOPSim %.2f CPU s, finish %s ns; mastermind simulate %.2f CPU s, finish %s ns; ratio %.2f\n",
                 $1, $2, $3, $4, $6, $5, $7, ($3 + $4) / $5 }'
-        echo "$convert_s $simulate_s $ours_s" | awk '{ print ($1 + $2) / $3 }' >>"$work/ratios"
+        echo "$convert_s $simulate_s $ours_s" >>"$work/seconds"
     done
     if [ "$by_their_rules_ns" != "$theirs_ns" ]; then
         echo "must reach: MISSED   GOAL, $1: by LogGOPSim's rules it ends at $by_their_rules_ns ns, at $theirs_ns ns there"
         return 1
     fi
-    sort -n "$work/ratios" | awk -v pattern="$1" -v least="$2" '{ all[NR] = $1 } END {
-        median = (all[int((NR + 1) / 2)] + all[int(NR / 2) + 1]) / 2
-        printf "must reach: %-8s GOAL text to finishing times, %s, LogGOPSim against us, median of %d rounds: %.2f times, at least %s times\n",
-            (median >= least ? "reached" : "MISSED"), pattern, NR, median, least
-        exit median < least }'
+    awk -v pattern="$1" -v least="$2" '
+        NR == 1 || $1 + $2 < theirs { theirs = $1 + $2 }
+        NR == 1 || $3 < ours { ours = $3 }
+        END {
+            ratio = theirs / ours
+            printf "must reach: %-8s GOAL text to finishing times, %s, LogGOPSim against us, best of %d rounds: %.2f against %.2f CPU s, %.2f times, at least %s times\n",
+                (ratio >= least ? "reached" : "MISSED"), pattern, NR, theirs, ours, ratio, least
+            exit ratio < least
+        }' "$work/seconds"
 }
 
 missed=0
