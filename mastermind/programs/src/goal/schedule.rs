@@ -129,7 +129,7 @@ impl Waiters {
     fn with(self, on: u32, by: Dependent) -> Option<Self> {
         let run = self.run(on)?;
         let is_next = by == Dependent::new(run.end, false) && run.len() < Self::MAX_LENGTH as usize;
-        is_next.then_some(Self(self.0 + Self::LENGTH))
+        is_next.then(|| Self(self.0 + Self::LENGTH))
     }
 }
 
