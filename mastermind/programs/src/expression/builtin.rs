@@ -110,12 +110,27 @@ pub(super) fn floor(x: f64) -> f64 {
 /// Largest number whose bits are read: up to here each whole number is an `f64`.
 const WHOLE: f64 = 9_007_199_254_740_992.0;
 
+/// From here on every `f64` is whole, and up to twice this the next whole number is the next one: a lesser whole number that is added to
+/// it is in the low bits of the sum.
+const ALL_WHOLE: f64 = 4_503_599_627_370_496.0;
+
 #[inline(always)]
-fn bitwise(a: f64, b: f64, operation: impl Fn(i64, i64) -> i64) -> f64 {
-    // Signed words, to which and from which numbers are converted faster.
-    let whole = |x: f64| (0.0..=WHOLE).contains(&x) && (x as i64) as f64 == x;
-    if whole(a) && whole(b) {
-        operation(a as i64, b as i64) as f64
+fn bitwise(a: f64, b: f64, operation: impl Fn(u64, u64) -> u64) -> f64 {
+    let exponent = ALL_WHOLE.to_bits();
+    let (x, y) = (a + ALL_WHOLE, b + ALL_WHOLE);
+    let [low_x, low_y] = [x, y].map(|sum| sum.to_bits() ^ exponent);
+    if x - ALL_WHOLE == a && y - ALL_WHOLE == b && (low_x | low_y) >> 52 == 0 {
+        return f64::from_bits(operation(low_x, low_y) | exponent) - ALL_WHOLE;
+    }
+    bitwise_of_any(a, b, operation)
+}
+
+/// The same, where one of them is large, or no whole number.
+#[cold]
+fn bitwise_of_any(a: f64, b: f64, operation: impl Fn(u64, u64) -> u64) -> f64 {
+    let is_whole = |x: f64| (0.0..=WHOLE).contains(&x) && x.trunc() == x;
+    if is_whole(a) && is_whole(b) {
+        operation(a as u64, b as u64) as f64
     } else {
         f64::NAN
     }
@@ -127,6 +142,20 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
+        #[test]
+        fn the_bits_of_whole_numbers_are_theirs(a in 0..1_u64 << 53, b in 0..1_u64 << 53, shift in 0..53_u32, part in -1.0..1.0_f64) {
+            let edges = [0, 1, (1 << 52) - 1, 1 << 52, (1 << 52) + 1, (1 << 53) - 1, 1 << 53];
+            let small = [a >> shift, b >> shift, a, b];
+            for (a, b) in edges.iter().chain(&small).flat_map(|a| edges.iter().chain(&small).map(move |b| (*a, *b))) {
+                prop_assert_eq!(Builtin::Xor.apply(a as f64, b as f64), (a ^ b) as f64);
+                prop_assert_eq!(Builtin::Bits.apply(a as f64, b as f64), (a & b) as f64);
+            }
+            let none = [-1.0, -0.25, 0.5, 9_007_199_254_740_994.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MIN_POSITIVE];
+            for none in none.into_iter().chain([part].into_iter().filter(|part| *part != 0.0)) {
+                prop_assert!(Builtin::Xor.apply(none, 3.0).is_nan() && Builtin::Bits.apply(a as f64, none).is_nan(), "{none}");
+            }
+        }
+
         #[test]
         fn the_floor_is_that_of_the_standard_library(x in any::<f64>(), small in -1e6..1e6_f64, whole in -100..100_i32) {
             let edges = [0.0, -0.0, 0.5, -0.5, WHOLE, -WHOLE, f64::INFINITY, f64::NEG_INFINITY];

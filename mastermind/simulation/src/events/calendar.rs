@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::occupied::OccupiedBuckets;
-use super::prefetch::prefetch;
+use super::prefetch::{prefetch, prefetch_at};
 use mastermind_programs::huge_pages::vec_of;
 
 /// Buckets of the ring.
@@ -36,6 +36,8 @@ struct Chunk {
 pub(crate) struct Calendar {
     window_ns: u64,
     now: u64,
+    /// Begin and end of the present window.
+    bounds_ns: [u64; 2],
     /// The first chunk of each bucket, or [`NONE`]; it has a process.
     heads: Vec<u32>,
     occupied: OccupiedBuckets<{ BUCKETS / 64 }>,
@@ -49,9 +51,11 @@ pub(crate) struct Calendar {
 impl Calendar {
     /// Windows of `window_ns`, 1 ns at least.
     pub(crate) fn new(processes: usize, window_ns: u64) -> Self {
+        let window_ns = window_ns.clamp(1, 1 << 40);
         Self {
-            window_ns: window_ns.clamp(1, 1 << 40),
+            window_ns,
             now: 0,
+            bounds_ns: [0, window_ns],
             heads: vec![NONE; BUCKETS],
             occupied: OccupiedBuckets::default(),
             chunks: Vec::new(),
@@ -64,13 +68,13 @@ impl Calendar {
     /// Begin of the present window.
     #[inline]
     pub(crate) fn begin_ns(&self) -> u64 {
-        self.now * self.window_ns
+        self.bounds_ns[0]
     }
 
     /// End of the present window, the first nanosecond that is not in it.
     #[inline]
     pub(crate) fn end_ns(&self) -> u64 {
-        (self.now + 1) * self.window_ns
+        self.bounds_ns[1]
     }
 
     /// Has `process` visited at `at_ns`, or in the present window if that is past, but not later
@@ -183,7 +187,7 @@ impl Calendar {
     /// Prefetches what is kept of a process.
     #[inline]
     pub(crate) fn prefetch(&self, process: u32) {
-        prefetch(&self.windows[process as usize]);
+        prefetch_at(&self.windows, process);
     }
 
     /// Goes on to the next window with an entry, or to that of `by_ns` where it is earlier.
@@ -202,6 +206,7 @@ impl Calendar {
         };
         let by = by_ns.map(|by_ns| by_ns / self.window_ns);
         self.now = [ring, later, by].into_iter().flatten().min()?;
+        self.bounds_ns = [self.now, self.now + 1].map(|window| window * self.window_ns);
         while let Some(Reverse((window, process))) = self.later.peek().copied() {
             if window - self.now >= BUCKETS as u64 {
                 break;

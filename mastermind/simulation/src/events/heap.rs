@@ -39,12 +39,18 @@ pub(crate) trait PairingHeaps<By: Copy> {
     }
 
     /// Takes the root out of its heap: the new root.
-    #[inline]
+    #[inline(always)]
     fn pop(&mut self, root: u32, by: By) -> u32 {
-        let mut current = *self.links(root)[1];
-        if current == NIL {
-            return NIL;
+        match *self.links(root)[1] {
+            NIL => NIL,
+            first => self.join(first, by),
         }
+    }
+
+    /// Makes one heap of those of a level, of which this is the first: its root.
+    #[inline(never)]
+    fn join(&mut self, first: u32, by: By) -> u32 {
+        let mut current = first;
         // Pairs from left to right, which puts the last in front; then all into one, from right to left.
         let mut pairs = NIL;
         while current != NIL {
@@ -105,11 +111,17 @@ impl PairingHeaps<Order> for MessagePool {
 
 impl MessagePool {
     /// The first node of a heap that comes from `peer`, or [`NIL`]; `None` where there are too many to search.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn first_from(&self, root: u32, peer: u32, by: Order) -> Option<u32> {
         if root == NIL || self.get(root).peer == peer {
             return Some(root);
         }
+        self.first_below(root, peer, by)
+    }
+
+    /// The same, of those below the root.
+    #[inline(never)]
+    fn first_below(&self, root: u32, peer: u32, by: Order) -> Option<u32> {
         let mut open = [NIL; MAX_SEARCHED];
         let (mut n_open, mut n_seen) = (0, 0);
         let (mut current, mut found) = (self.get(root).other, NIL);

@@ -27,7 +27,7 @@ pub(super) trait Visits {
     fn next(&mut self) -> Option<u32>;
 
     /// Fetches what the next visits need while the present one goes on.
-    fn prefetch(&self, ranks: &Ranks);
+    fn prefetch(&mut self, ranks: &Ranks);
 
     /// All events of a process in the window, and after it as far as nobody can send to the process.
     fn visit(&mut self, view: &mut ProcessView<'_>) -> Option<()>;

@@ -93,13 +93,6 @@ pub(super) enum Step {
     /// Puts the first of two values there if a condition holds, the second otherwise.
     Select(Condition, [Place; 2], Place),
     Copy(Place, Place),
-    /// Puts the value of an expression there that is none of functions alone.
-    Evaluate {
-        expression: u32,
-        to: Place,
-    },
-    /// Whom messages go to may have changed.
-    Redirect,
     Jump {
         target: u32,
     },
@@ -121,6 +114,13 @@ pub(super) enum Step {
     Count {
         element: u32,
     },
+    /// Puts the value of an expression that is none of functions alone into a place.
+    Evaluate {
+        expression: u32,
+        to: Place,
+    },
+    /// Whom messages go to may have changed.
+    Redirect,
     Send {
         to: Place,
         tag: Tag,
@@ -150,6 +150,26 @@ pub(super) enum Step {
     End,
     /// An error, which the engine for all programs reports.
     Fail,
+}
+
+impl Step {
+    /// Whether [`Code::compute`] runs it.
+    #[inline(always)]
+    pub(super) fn is_timeless(&self) -> bool {
+        !matches!(
+            self,
+            Self::Work { .. }
+                | Self::Compute { .. }
+                | Self::Evaluate { .. }
+                | Self::Redirect
+                | Self::Send { .. }
+                | Self::Receive { .. }
+                | Self::Wait { .. }
+                | Self::WaitAny { .. }
+                | Self::End
+                | Self::Fail
+        )
+    }
 }
 
 /// How large a message is: an index of [`Code::costs`], or of [`Code::expressions`].
@@ -406,6 +426,9 @@ impl Code {
     /// Adds a jump. One that ends the body of a loop goes back if the loop's condition holds, which costs a step less.
     fn jump(&mut self, operations: &[Operation], target: u32) -> Option<()> {
         let after = self.begins.len() as u32;
+        if target == after {
+            return Some(());
+        }
         let step = match operations.get(target as usize)? {
             Operation::JumpUnless {
                 condition,

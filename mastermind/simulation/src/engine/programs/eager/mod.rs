@@ -37,7 +37,7 @@ use code::Code;
 use mailbox::Mailbox;
 use mastermind_programs::Program;
 use mastermind_programs::huge_pages::vec_of;
-use visit::{EagerState, MIN_OUTBOX};
+use visit::{EagerState, MIN_OUTBOX, NOBODY_AHEAD, STATE_AHEAD};
 
 /// Runs a program on a machine whose nodes are not oversubscribed; `None` where it is not of this kind or does not come to its end.
 pub(super) fn run(
@@ -84,6 +84,7 @@ pub(super) fn run(
         unexpected_index: ListIndex::default(),
         posted_index: ListIndex::default(),
         calendar: Calendar::new(n, lookahead_ns),
+        ahead: [NOBODY_AHEAD; STATE_AHEAD + 1],
         totals: Totals::default(),
     };
     let ranks = Ranks::new(program, |start| code.begins[start as usize]);

@@ -8,7 +8,7 @@ use crate::engine::programs::process::WaitState;
 use crate::engine::programs::ranks::ProcessView;
 use crate::events::NEVER;
 use crate::events::messages::{ANYBODY, Load, Message, NIL};
-use crate::events::prefetch::prefetch;
+use crate::events::prefetch::prefetch_at;
 use crate::events::tie_break::TieBreak;
 use crate::loggp::MessagePart;
 use mastermind_programs::{ANY, Mode, NOBODY};
@@ -31,9 +31,11 @@ impl EagerState<'_> {
         let mut at = view.rank.at as usize;
         let mut n_jumps = 0_u64;
         let due = loop {
-            at = self
-                .code
-                .compute(&mut self.scratch, view.counts, at, &mut n_jumps)?;
+            if steps[at].is_timeless() {
+                at = self
+                    .code
+                    .compute(&mut self.scratch, view.counts, at, &mut n_jumps)?;
+            }
             let step = &steps[at];
             at += 1;
             macro_rules! get {
@@ -55,7 +57,7 @@ impl EagerState<'_> {
                     let to = get!(to);
                     if to != NOBODY {
                         let peer = self.rank(to)?;
-                        prefetch(&self.mailboxes[peer as usize]);
+                        prefetch_at(&self.mailboxes, peer);
                         view.rank.peer = peer;
                         view.rank.tag = tag.number(&self.scratch, is_call, false)?;
                         break view.rank.processor.max(view.rank.sending);
@@ -254,18 +256,27 @@ impl EagerState<'_> {
             from != to && (self.per_node == 1 || from / self.per_node != to / self.per_node);
         match size.costs() {
             Ok(known) => Some(self.code.costs[known][usize::from(is_between)]),
-            Err(expression) => {
-                let bytes = self.evaluate(view, &self.code.expressions[expression]);
-                let machine = self.machine;
-                Costs::of(
-                    bytes,
-                    if is_between {
-                        &machine.inter
-                    } else {
-                        &machine.intra
-                    },
-                )
-            }
+            Err(expression) => self.varying_costs(view, expression, is_between),
         }
+    }
+
+    /// What a message costs whose size is worked out when it is sent.
+    #[inline(never)]
+    fn varying_costs(
+        &self,
+        view: &ProcessView<'_>,
+        size: usize,
+        is_between: bool,
+    ) -> Option<Costs> {
+        let bytes = self.evaluate(view, &self.code.expressions[size]);
+        let machine = self.machine;
+        Costs::of(
+            bytes,
+            if is_between {
+                &machine.inter
+            } else {
+                &machine.intra
+            },
+        )
     }
 }

@@ -16,16 +16,19 @@ use crate::events::heap::{Order, PairingHeaps};
 use crate::events::lists::{ListIndex, fits};
 use crate::events::messages::{Message, MessagePool, NIL};
 use crate::events::posted::PostedReceives;
-use crate::events::prefetch::prefetch;
+use crate::events::prefetch::{prefetch, prefetch_at};
 use crate::events::tie_break::TieBreak;
 use crate::machine::Machine;
 use mastermind_programs::Mode;
 
 /// How many visits ahead the state of a process is fetched, how many the messages that it names, and how many the message behind
 /// the first that came.
-const STATE_AHEAD: usize = 6;
+pub(super) const STATE_AHEAD: usize = 6;
 const MESSAGES_AHEAD: usize = 3;
 const NEXT_AHEAD: usize = 1;
+
+/// No process.
+pub(super) const NOBODY_AHEAD: u32 = u32::MAX;
 
 /// How many messages are posted before the first of them is delivered, where that pays.
 const POSTED_AHEAD: usize = 12;
@@ -53,6 +56,8 @@ pub(super) struct EagerState<'a> {
     pub(super) unexpected_index: ListIndex,
     pub(super) posted_index: ListIndex,
     pub(super) calendar: Calendar,
+    /// The processes that are visited after the present one, as far as they were looked up, or [`NOBODY_AHEAD`].
+    pub(super) ahead: [u32; STATE_AHEAD + 1],
     pub(super) totals: Totals,
 }
 
@@ -80,34 +85,36 @@ impl Visits for EagerState<'_> {
     }
 
     #[inline(always)]
-    fn prefetch(&self, ranks: &Ranks) {
+    fn prefetch(&mut self, ranks: &Ranks) {
         if ranks.ranks.len() < MIN_PROCESSES {
             return;
         }
+        self.ahead.rotate_left(1);
+        self.ahead[STATE_AHEAD] = NOBODY_AHEAD;
         if let Some(later) = self.calendar.upcoming(STATE_AHEAD) {
+            self.ahead[STATE_AHEAD] = later;
             ranks.prefetch(later);
             self.calendar.prefetch(later);
-            prefetch(&self.mailboxes[later as usize]);
+            prefetch_at(&self.mailboxes, later);
             if let Some(horizons) = &self.horizons {
                 horizons.prefetch(later);
             }
         }
-        if let Some(next) = self.calendar.upcoming(MESSAGES_AHEAD) {
-            let rank = &ranks.ranks[next as usize];
-            let inbox = self.mailboxes[next as usize].inbox;
-            for first in [inbox, rank.arrivals, rank.waiting, rank.unexpected] {
+        let next = self.ahead[MESSAGES_AHEAD] as usize;
+        if let (Some(rank), Some(mailbox)) = (ranks.ranks.get(next), self.mailboxes.get(next)) {
+            for first in [mailbox.inbox, rank.arrivals, rank.waiting, rank.unexpected] {
                 if first != NIL {
                     prefetch(self.pool.get(first));
                 }
             }
         }
-        if let Some(next) = self.calendar.upcoming(NEXT_AHEAD) {
-            let inbox = self.mailboxes[next as usize].inbox;
-            if inbox != NIL {
-                let behind = self.pool.get(inbox).next;
-                if behind != NIL {
-                    prefetch(self.pool.get(behind));
-                }
+        let next = self.ahead[NEXT_AHEAD] as usize;
+        if let Some(mailbox) = self.mailboxes.get(next)
+            && mailbox.inbox != NIL
+        {
+            let behind = self.pool.get(mailbox.inbox).next;
+            if behind != NIL {
+                prefetch(self.pool.get(behind));
             }
         }
     }

@@ -10,7 +10,7 @@ use crate::engine::programs::ranks::{ProcessView, Ranks};
 use crate::engine::programs::visits::{Totals, Visits};
 use crate::events::NEVER;
 use crate::events::messages::NIL;
-use crate::events::prefetch::prefetch;
+use crate::events::prefetch::{prefetch, prefetch_at};
 use crate::events::tie_break::TieBreak;
 use mastermind_programs::expression::{Compiled, Context};
 
@@ -43,7 +43,7 @@ impl Visits for SharedState<'_> {
     }
 
     #[inline(always)]
-    fn prefetch(&self, ranks: &Ranks) {
+    fn prefetch(&mut self, ranks: &Ranks) {
         let [next, _, later] = self.calendar.upcoming();
         if let Some(next) = next {
             let (rank, inbox) = (&ranks.ranks[next as usize], &self.inboxes[next as usize]);
@@ -56,7 +56,7 @@ impl Visits for SharedState<'_> {
         if let Some(later) = later {
             ranks.prefetch(later);
             self.calendar.prefetch(later);
-            prefetch(&self.inboxes[later as usize]);
+            prefetch_at(&self.inboxes, later);
             self.horizons.prefetch(later);
         }
     }
