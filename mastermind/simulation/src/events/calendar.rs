@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::occupied::OccupiedBuckets;
-use super::prefetch::{prefetch, prefetch_at};
+use super::prefetch::prefetch;
 use mastermind_programs::huge_pages::vec_of;
 
 /// Buckets of the ring.
@@ -187,7 +187,7 @@ impl Calendar {
     /// Prefetches what is kept of a process.
     #[inline]
     pub(crate) fn prefetch(&self, process: u32) {
-        prefetch_at(&self.windows, process);
+        prefetch(&self.windows[process as usize]);
     }
 
     /// Goes on to the next window with an entry, or to that of `by_ns` where it is earlier.

@@ -1,6 +1,6 @@
 //! The message pool: messages on their way, unexpected messages, and posted receives.
 
-use crate::events::prefetch::prefetch_at;
+use crate::events::prefetch::prefetch;
 use crate::events::tie_break::TieBreak;
 use crate::loggp::MessagePart;
 use mastermind_programs::huge_pages::reserve;
@@ -177,7 +177,7 @@ impl MessagePool {
         }
         // Those that come next are where few others are: they are asked for before they are needed.
         if let Some(later) = self.free.len().checked_sub(FREE_AHEAD) {
-            prefetch_at(&self.nodes, self.free[later]);
+            prefetch(&self.nodes[self.free[later] as usize]);
         }
         index
     }

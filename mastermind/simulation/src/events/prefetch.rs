@@ -3,37 +3,23 @@
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// Asks for the cache lines of some items, from one on. None need be there: no memory is read.
+/// Asks for the cache lines of all items.
 #[inline]
-pub(crate) fn prefetch_range<T>(items: &[T], begin: usize, n: usize) {
-    let bytes = n * size_of::<T>();
-    let first = items.as_ptr().wrapping_add(begin).cast::<u8>();
-    for line in 0..bytes.div_ceil(LINE) {
-        prefetch_address(first.wrapping_add(line * LINE));
-    }
-    prefetch_address(first.wrapping_add(bytes.saturating_sub(1)));
-}
-
-/// Asks for the cache line of one of some items; it need not be there.
-#[inline(always)]
-pub(crate) fn prefetch_at<T>(items: &[T], at: u32) {
-    prefetch_address(items.as_ptr().wrapping_add(at as usize));
+pub(crate) fn prefetch_all<T>(items: &[T]) {
+    let step = (LINE / size_of::<T>()).max(1);
+    items.iter().step_by(step).for_each(prefetch);
+    items.last().into_iter().for_each(prefetch);
 }
 
 /// Asks for the cache line of an item.
-#[inline(always)]
+#[inline]
 pub(crate) fn prefetch<T>(item: &T) {
-    prefetch_address(item);
-}
-
-#[inline(always)]
-fn prefetch_address<T>(address: *const T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch changes no memory and cannot fault, whatever the address.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
+        // SAFETY: the address is that of a reference; a prefetch changes no memory and cannot fault.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = address;
+    let _ = item;
 }

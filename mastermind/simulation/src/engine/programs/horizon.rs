@@ -6,7 +6,7 @@
 
 use crate::engine::programs::neighbours::Neighbours;
 use crate::events::NEVER;
-use crate::events::prefetch::prefetch_at;
+use crate::events::prefetch::prefetch;
 use mastermind_programs::huge_pages::vec_of;
 
 /// Windows that a process may run ahead: work as long as that needs no visit of its own at its end. One that only
@@ -106,9 +106,9 @@ impl Horizons {
     /// Prefetches what is kept of a process and of those that may send to it.
     #[inline]
     pub(crate) fn prefetch(&self, process: u32) {
-        prefetch_at(&self.bounds, process);
+        prefetch(&self.bounds[process as usize]);
         for distance in &self.neighbours.senders {
-            prefetch_at(&self.bounds, self.further(process, *distance));
+            prefetch(&self.bounds[self.further(process, *distance) as usize]);
         }
     }
 

@@ -3,7 +3,7 @@
 
 use crate::engine::programs::run::Engine;
 use crate::events::messages::NIL;
-use crate::events::prefetch::{prefetch, prefetch_range};
+use crate::events::prefetch::{prefetch, prefetch_all};
 
 /// How many visits ahead the state of a process is fetched, and how many the messages that it names.
 const STATE_AHEAD: usize = 5;
@@ -36,13 +36,15 @@ impl Engine<'_> {
     fn prefetch_state(&self, process: u32) {
         self.calendar.prefetch(process);
         let process = process as usize;
-        prefetch_range(&self.processes, process, 1);
+        let state = &self.processes[process];
+        prefetch(state);
+        prefetch(&state.unexpected);
         self.posted_lines
             .get(process)
             .into_iter()
             .for_each(prefetch);
-        prefetch_range(&self.slots, process * self.width, self.width);
-        let n_elements = self.elements.len();
-        prefetch_range(&self.counts, process * n_elements, n_elements);
+        prefetch_all(&self.slots[process * self.width..(process + 1) * self.width]);
+        let elements = self.elements.len();
+        prefetch_all(&self.counts[process * elements..(process + 1) * elements]);
     }
 }

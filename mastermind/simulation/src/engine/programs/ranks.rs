@@ -6,7 +6,7 @@ use crate::engine::programs::visits::Totals;
 use crate::events::NEVER;
 use crate::events::messages::NIL;
 use crate::events::posted::PostedReceives;
-use crate::events::prefetch::{prefetch, prefetch_range};
+use crate::events::prefetch::{prefetch, prefetch_all};
 use crate::events::tie_break::TieBreak;
 use mastermind_programs::huge_pages::vec_of;
 use mastermind_programs::{Mode, Operation, Program};
@@ -84,10 +84,11 @@ impl Ranks {
     #[inline(always)]
     pub(super) fn prefetch(&self, process: u32) {
         let at = process as usize;
-        prefetch_range(&self.ranks, at, 1);
+        prefetch(&self.ranks[at]);
+        prefetch(&self.ranks[at].since);
         self.posted.get(at).into_iter().for_each(prefetch);
-        prefetch_range(&self.slots, at * self.width, self.width);
-        prefetch_range(&self.counts, at * self.n_elements, self.n_elements);
+        prefetch_all(&self.slots[at * self.width..][..self.width]);
+        prefetch_all(&self.counts[at * self.n_elements..][..self.n_elements]);
     }
 
     /// What a run came to.

@@ -12,7 +12,7 @@ use crate::engine::schedules::{CALLED, DATA, EAGER, LARGE, OP, Run, WHAT};
 use crate::events::NEVER;
 use crate::events::heap::PairingHeaps;
 use crate::events::messages::NIL;
-use crate::events::prefetch::{prefetch, prefetch_at};
+use crate::events::prefetch::prefetch;
 use crate::events::queue::Event;
 use crate::events::slab::Slab;
 use mastermind_programs::goal::Kind;
@@ -97,7 +97,7 @@ impl DeferredEvents {
     /// Fetches the lines of a rank.
     #[inline]
     pub(super) fn prefetch(&self, rank: u32) {
-        prefetch_at(&self.lines, rank);
+        prefetch(&self.lines[rank as usize]);
     }
 
     /// Fetches the first event of each line of a rank.

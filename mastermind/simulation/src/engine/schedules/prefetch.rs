@@ -2,7 +2,7 @@
 //! larger than the nearer caches, and each event would begin by waiting for it.
 
 use crate::engine::schedules::{CALLED, DATA, EAGER, OP, Run, WHAT};
-use crate::events::prefetch::{prefetch, prefetch_at};
+use crate::events::prefetch::prefetch;
 use crate::events::queue::Entry;
 use crate::loggp::MessagePart;
 use mastermind_programs::goal::{Kind, Schedule};
@@ -47,9 +47,9 @@ impl Run<'_, '_> {
 
     #[inline]
     fn prefetch_rank(&self, entry: &Entry) {
-        prefetch_at(&self.ranks, entry.rank);
+        prefetch(&self.ranks[entry.rank as usize]);
         if entry.key & WHAT == DATA {
-            prefetch_at(&self.ranks, entry.peer);
+            prefetch(&self.ranks[entry.peer as usize]);
         }
     }
 
@@ -100,7 +100,7 @@ impl Run<'_, '_> {
             OP => {
                 let op = self.op(entry.rank, entry.op);
                 if op.kind == Kind::Send {
-                    prefetch_at(&self.ranks, op.peer);
+                    prefetch(&self.ranks[op.peer as usize]);
                 }
             }
             EAGER => {

@@ -9,7 +9,7 @@ use crate::engine::programs::ranks::Rank;
 use crate::events::NEVER;
 use crate::events::heap::{Order, PairingHeaps};
 use crate::events::messages::{ANYBODY, Message, NIL};
-use crate::events::prefetch::prefetch_at;
+use crate::events::prefetch::prefetch;
 use mastermind_programs::expression::{Compiled, Context};
 use mastermind_programs::{Mode, NOBODY};
 
@@ -66,7 +66,7 @@ impl EagerState<'_> {
         let index = self.pool.add(message);
         match &mut self.outbox {
             Some(outbox) if !is_own => {
-                prefetch_at(&self.mailboxes, to);
+                prefetch(&self.mailboxes[to as usize]);
                 outbox.push_back((to, index));
                 NEVER
             }

@@ -8,7 +8,7 @@ use crate::engine::programs::process::WaitState;
 use crate::engine::programs::ranks::ProcessView;
 use crate::events::NEVER;
 use crate::events::messages::{ANYBODY, Load, Message, NIL};
-use crate::events::prefetch::prefetch_at;
+use crate::events::prefetch::prefetch;
 use crate::events::tie_break::TieBreak;
 use crate::loggp::MessagePart;
 use mastermind_programs::{ANY, Mode, NOBODY};
@@ -57,7 +57,7 @@ impl EagerState<'_> {
                     let to = get!(to);
                     if to != NOBODY {
                         let peer = self.rank(to)?;
-                        prefetch_at(&self.mailboxes, peer);
+                        prefetch(&self.mailboxes[peer as usize]);
                         view.rank.peer = peer;
                         view.rank.tag = tag.number(&self.scratch, is_call, false)?;
                         break view.rank.processor.max(view.rank.sending);

@@ -16,7 +16,7 @@ use crate::events::heap::{Order, PairingHeaps};
 use crate::events::lists::{ListIndex, fits};
 use crate::events::messages::{Message, MessagePool, NIL};
 use crate::events::posted::PostedReceives;
-use crate::events::prefetch::{prefetch, prefetch_at};
+use crate::events::prefetch::prefetch;
 use crate::events::tie_break::TieBreak;
 use crate::machine::Machine;
 use mastermind_programs::Mode;
@@ -95,7 +95,7 @@ impl Visits for EagerState<'_> {
             self.ahead[STATE_AHEAD] = later;
             ranks.prefetch(later);
             self.calendar.prefetch(later);
-            prefetch_at(&self.mailboxes, later);
+            prefetch(&self.mailboxes[later as usize]);
             if let Some(horizons) = &self.horizons {
                 horizons.prefetch(later);
             }

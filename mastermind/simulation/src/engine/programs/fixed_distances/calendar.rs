@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use crate::events::calendar::{BUCKETS, NONE};
 use crate::events::occupied::OccupiedBuckets;
-use crate::events::prefetch::prefetch_at;
+use crate::events::prefetch::prefetch;
 use mastermind_programs::huge_pages::vec_of;
 
 /// Visits in order of windows; a process has at most one.
@@ -110,7 +110,7 @@ impl Calendar {
     /// Fetches what is kept of a process.
     #[inline]
     pub(super) fn prefetch(&self, process: u32) {
-        prefetch_at(&self.next, process);
+        prefetch(&self.next[process as usize]);
     }
 
     /// Goes on to the next window with a visit.

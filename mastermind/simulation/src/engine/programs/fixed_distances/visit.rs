@@ -10,7 +10,7 @@ use crate::engine::programs::ranks::{ProcessView, Ranks};
 use crate::engine::programs::visits::{Totals, Visits};
 use crate::events::NEVER;
 use crate::events::messages::NIL;
-use crate::events::prefetch::{prefetch, prefetch_at};
+use crate::events::prefetch::prefetch;
 use crate::events::tie_break::TieBreak;
 use mastermind_programs::expression::{Compiled, Context};
 
@@ -56,7 +56,7 @@ impl Visits for SharedState<'_> {
         if let Some(later) = later {
             ranks.prefetch(later);
             self.calendar.prefetch(later);
-            prefetch_at(&self.inboxes, later);
+            prefetch(&self.inboxes[later as usize]);
             self.horizons.prefetch(later);
         }
     }
