@@ -229,7 +229,7 @@ fn the_interval_by_hand() {
     let coefficients = |method: &str, n: f64, sum: f64| {
         let model = models.models.iter().find(|m| m.method == method).unwrap();
         let c = model.covariance.as_ref().unwrap();
-        n * n * c[0][0] + 2.0 * n * sum * c[0][1] + sum * sum * c[1][1]
+        n * n * c.at(0, 0) + 2.0 * n * sum * c.at(0, 1) + sum * sum * c.at(1, 1)
     };
     let calls = (11.0 + 3.0) * s * s * 18.0 / 16.0;
     let variance = calls

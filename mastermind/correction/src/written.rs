@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use mastermind_models::expression::{Expression, Unary};
-use mastermind_models::{Coefficient, Family, Formula, Freedom, Metric, Model, Written};
+use mastermind_models::{
+    Coefficient, Covariance, Family, Formula, Freedom, Metric, Model, Written,
+};
 
 use crate::correction::{Corrected, MIN_RATIO, Source, Terminal, relative_error};
 use crate::error::Error;
@@ -282,7 +284,7 @@ fn model_of(
         expression: formula.to_string(),
         formula,
         coefficients: coefficients.collect(),
-        covariance: Some(vec![vec![0.0; size]; size]),
+        covariance: Some(Covariance::new(size, |_, _| 0.0)),
         smape: smape.sum::<f64>() / n,
         r2: (total > 0.0).then(|| 1.0 - rest / total),
         r2_adjusted: None,

@@ -1,12 +1,12 @@
 //! `mastermind fit`: models of the measured methods.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use mastermind_models::{Language, Model, ModelSet, Samples, Statistic, render};
+use mastermind_models::{Language, Model, ModelSet, ModelWriter, Samples, Statistic, render};
 
 use crate::commands::wishes::Wishes;
 use crate::destination::Force;
@@ -121,8 +121,7 @@ impl Fit {
     pub fn execute(self) -> anyhow::Result<ExitCode> {
         self.wishes.check()?;
         self.force.check([self.output.as_deref()], self.json)?;
-        let mut models = Vec::new();
-        let mut failures = Vec::new();
+        let mut fitted = Fitted::default();
         for of in measurements::metrics(&self.inputs, &self.reading, &self.measured)? {
             let statistic = self.statistic.map(Statistic::from);
             let samples = measurements::read(&of.inputs, &of.reading, &of.metric, statistic);
@@ -130,38 +129,30 @@ impl Fit {
                 measurements::select(samples, self.method.as_deref(), &of.metric, &of.inputs)
             });
             match named {
-                Ok(samples) => self.fit(&samples, &mut models, &mut failures),
-                Err(error) => failures.push(error),
+                Ok(samples) => self.fit(&samples, &mut fitted)?,
+                Err(error) => fitted.failures.push(error),
             }
         }
+        let Fitted {
+            models,
+            written,
+            mut failures,
+        } = fitted;
         if let ([], [_]) = (&models[..], &failures[..]) {
             return Err(failures.remove(0));
         }
         for failure in &failures {
             crate::output::complain!("{}", crate::errors::worded(failure));
         }
-        let models = ModelSet { models };
-        let models = match self.shown {
-            true => models.shown_alone(),
-            false => models,
-        };
-        if models.models.is_empty() && !failures.is_empty() {
+        if models.is_empty() && !failures.is_empty() {
             // What an earlier fit wrote stays.
             return Ok(ExitCode::FAILURE);
         }
         if let Some(path) = &self.output {
-            let mut file = self.force.create("models", path)?;
-            let act = || format!("cannot write models \"{}\"", path.display());
-            models.write_json(&mut file).with_context(act)?;
+            let written = written.map_or_else(|| self.writer(path), Ok)?;
+            written.finish().with_context(|| cannot_write(path))?;
         }
-        let format = if self.json {
-            Printed::Json
-        } else {
-            self.format
-        };
-        output::line(format.print(&models)?);
-        // The process ends: giving back a hundred formulas a model one by one would be for nothing.
-        std::mem::forget(models);
+        output::line(self.printed().print(&ModelSet { models })?);
         Ok(if failures.is_empty() {
             ExitCode::SUCCESS
         } else {
@@ -170,16 +161,70 @@ impl Fit {
     }
 }
 
+/// What came of the methods so far.
+#[derive(Default)]
+struct Fitted {
+    /// Each as it is printed: for a table without the formulas beside the shown one.
+    models: Vec<Model>,
+    /// Where they are written, if they are: from the first on, so that a fit without one leaves what an earlier one wrote.
+    written: Option<ModelWriter>,
+    /// Why there is no model of some.
+    failures: Vec<anyhow::Error>,
+}
+
 impl Fit {
-    /// Models of each method, and why there are none of one.
-    fn fit(&self, samples: &[Samples], models: &mut Vec<Model>, failures: &mut Vec<anyhow::Error>) {
-        for samples in samples {
-            match self.wishes.fit(samples) {
-                Ok(fitted) => models.extend(fitted),
-                Err(error) => failures.push(anyhow::Error::from(error)),
-            }
+    /// What is printed.
+    fn printed(&self) -> Printed {
+        match self.json {
+            true => Printed::Json,
+            false => self.format,
         }
     }
+
+    /// The document of the models, begun.
+    fn writer(&self, path: &Path) -> anyhow::Result<ModelWriter> {
+        Ok(ModelWriter::new(self.force.create("models", path)?)?)
+    }
+
+    /// Models of each method, and why there are none of one.
+    ///
+    /// # Errors
+    /// The output cannot be written.
+    fn fit(&self, samples: &[Samples], fitted: &mut Fitted) -> anyhow::Result<()> {
+        for samples in samples {
+            let models = match self.wishes.fit(samples) {
+                Ok(models) => models,
+                Err(error) => {
+                    fitted.failures.push(anyhow::Error::from(error));
+                    continue;
+                }
+            };
+            for mut model in models {
+                if self.shown {
+                    model.alternatives.clear();
+                }
+                if let Some(path) = &self.output {
+                    let written = match fitted.written.take() {
+                        Some(written) => written,
+                        None => self.writer(path)?,
+                    };
+                    let written = fitted.written.insert(written);
+                    written.push(&model).with_context(|| cannot_write(path))?;
+                }
+                if self.printed() == Printed::Table {
+                    // The first tells the weight of the shown formula; of many methods the others take most of the memory.
+                    model.alternatives.truncate(1);
+                    model.alternatives.shrink_to_fit();
+                }
+                fitted.models.push(model);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn cannot_write(path: &Path) -> String {
+    format!("cannot write models \"{}\"", path.display())
 }
 
 /// Columns of a formula or a note; the table is as wide as its names are long.

@@ -7,6 +7,7 @@ use crate::formula::sum::{Factor, Formula, Regime, Term};
 use crate::samples::noise::Noise;
 use crate::samples::points::Points;
 use crate::solve::constrained::solve_within;
+use crate::solve::covariance::Covariance;
 use crate::solve::least_squares::{LeastSquares, coefficients, solve};
 use crate::solve::limits::{Limits, Walk};
 
@@ -281,7 +282,7 @@ impl Hypothesis {
         design: &[Vec<f64>],
         solution: &LeastSquares,
         weights: &[f64],
-    ) -> (Option<Vec<Vec<f64>>>, f64) {
+    ) -> (Option<Covariance>, f64) {
         let n_points = points.len() as f64;
         let (spare, freedom) = (
             points.n_records() - n_points,
@@ -387,10 +388,7 @@ impl Hypothesis {
         let factors = |params: &[usize], factor: fn(&str, f64) -> Factor| {
             let pairs = params.iter().zip(&coefficients[1..]);
             let factors = pairs.map(|(&param, &a)| factor(&points.names[param], a));
-            Formula::new(
-                0.0,
-                vec![Term::new(coefficients[0].exp(), factors.collect())],
-            )
+            Formula::new(0.0, vec![Term::new(coefficients[0].exp(), factors)])
         };
         match &self.shape {
             Shape::Sum { constant, terms } => {
@@ -438,7 +436,7 @@ impl Hypothesis {
 /// first, of the second, and so on.
 pub(crate) fn lines_by_regime(param: &str, breaks: &[f64]) -> Vec<Term> {
     let regime = |place: usize| Regime {
-        param: param.to_owned(),
+        param: param.into(),
         from: place.checked_sub(1).map(|before| breaks[before]),
         to: breaks.get(place).copied(),
     };
@@ -468,11 +466,10 @@ fn times_vector(rows: &[[f64; 3]], vector: &[f64]) -> Vec<f64> {
 }
 
 /// `A C Aᵀ`: the covariance of what `A` makes of coefficients whose covariance is `C`.
-fn carried(rows: &[[f64; 3]], covariance: &[Vec<f64>]) -> Vec<Vec<f64>> {
-    let half: Vec<Vec<f64>> = covariance.iter().map(|c| times_vector(rows, c)).collect();
-    let cell = |row: &[f64; 3], j: usize| row.iter().zip(&half).map(|(a, c)| a * c[j]).sum();
-    let cells = |row| (0..rows.len()).map(|j| cell(row, j)).collect();
-    rows.iter().map(cells).collect()
+fn carried(rows: &[[f64; 3]], covariance: &Covariance) -> Covariance {
+    let half: Vec<Vec<f64>> = rows.iter().map(|row| covariance.times(row)).collect();
+    let cell = |i: usize, j: usize| rows[i].iter().zip(&half[j]).map(|(a, c)| a * c).sum();
+    Covariance::new(rows.len(), cell)
 }
 
 /// Name and unit of the coefficient of a term.
@@ -503,18 +500,18 @@ fn sandwich(
     design: &[Vec<f64>],
     weights: &[f64],
     variances: impl Iterator<Item = f64>,
-) -> Vec<Vec<f64>> {
-    let mut sum = vec![vec![0.0; a.len()]; a.len()];
-    for (i, (w, variance)) in weights.iter().zip(variances).enumerate() {
-        let product = |row: &Vec<f64>| row.iter().zip(design).map(|(a, x)| a * x[i]).sum();
-        let u: Vec<f64> = a.iter().map(product).collect();
-        for (row, left) in sum.iter_mut().zip(&u) {
-            let terms = row.iter_mut().zip(&u);
-            // In this order, since weights are very large where all times are 0.
-            terms.for_each(|(sum, right)| *sum += variance * (w * left) * (w * right));
-        }
+) -> Covariance {
+    // `wᵢ A xᵢ` of each point, first since weights are very large where all times are 0.
+    let mut parts = Vec::with_capacity(weights.len() * a.len());
+    for (i, w) in weights.iter().enumerate() {
+        let product = |row: &Vec<f64>| row.iter().zip(design).map(|(a, x)| a * x[i]).sum::<f64>();
+        parts.extend(a.iter().map(|row| w * product(row)));
     }
-    sum
+    let variances: Vec<f64> = variances.collect();
+    let parts = || parts.chunks_exact(a.len()).zip(&variances);
+    Covariance::new(a.len(), |i, j| {
+        parts().map(|(part, v)| v * part[i] * part[j]).sum()
+    })
 }
 
 /// Residual of each point about the fit to the others, `eᵢ / (1 − hᵢ)`; NaN where there is none.

@@ -108,7 +108,7 @@ fn monomial(points: &Points, powers: &[(usize, i32)]) -> Term {
     let factors = powers
         .iter()
         .map(|&(p, power)| Factor::new(&points.names[p], Exponent::Fraction(power, 1), 0));
-    Term::new(1.0, factors.collect())
+    Term::new(1.0, factors)
 }
 
 /// The parameters of `varying` that are no combination of those before them, and the others.

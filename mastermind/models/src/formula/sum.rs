@@ -4,7 +4,9 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 use crate::formula::exponent::Exponent;
 use crate::formula::written::Written;
@@ -14,7 +16,7 @@ use crate::formula::written::Written;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Factor {
     /// Name of the parameter.
-    pub param: String,
+    pub param: CompactString,
     /// Power of the parameter.
     pub exponent: Exponent,
     /// Power of its logarithm to base 2.
@@ -86,7 +88,7 @@ impl Factor {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Regime {
     /// Name of the parameter.
-    pub param: String,
+    pub param: CompactString,
     /// Least value; `None` without a lower end.
     pub from: Option<f64>,
     /// Value above all; `None` without an upper end.
@@ -119,7 +121,7 @@ pub struct Term {
     /// Seconds a unit of the product.
     pub coefficient: f64,
     /// The factors; none for a constant.
-    pub factors: Vec<Factor>,
+    pub factors: SmallVec<[Factor; 1]>,
     /// Where it counts; everywhere without one.
     #[serde(default, rename = "where", skip_serializing_if = "Option::is_none")]
     pub regime: Option<Regime>,
@@ -127,10 +129,10 @@ pub struct Term {
 
 impl Term {
     /// A coefficient times a product that counts everywhere.
-    pub fn new(coefficient: f64, factors: Vec<Factor>) -> Self {
+    pub fn new(coefficient: f64, factors: impl IntoIterator<Item = Factor>) -> Self {
         Self {
             coefficient,
-            factors,
+            factors: factors.into_iter().collect(),
             regime: None,
         }
     }
@@ -299,7 +301,7 @@ impl fmt::Display for Formula {
 fn write_factor(f: &mut fmt::Formatter<'_>, factor: &Factor) -> fmt::Result {
     let param = match factor.step {
         Some(step) => format!("ceil({} / {})", factor.param, short(step)),
-        None => factor.param.clone(),
+        None => factor.param.to_string(),
     };
     match factor.exponent {
         Exponent::Fraction(0, _) => {}

@@ -10,6 +10,7 @@ use crate::formula::family::Family;
 use crate::formula::sum::Formula;
 use crate::samples::parameter::{Coordinate, Value};
 use crate::select::model::Model;
+use crate::solve::covariance::Covariance;
 use crate::solve::likelihood::ROUNDING;
 use crate::solve::mixture::{Part, middle, quantile};
 use crate::solve::uncertainty::{LEVEL, Uncertainty, student_quantile};
@@ -229,7 +230,7 @@ fn alternative_variance(
 ) -> Result<f64, Error> {
     let gradient = slopes(alternative.family, &alternative.formula, coordinate);
     let gradient = gradient.map_err(|name| missing(model, name))?;
-    Ok(quadratic(alternative.covariance.as_deref(), &gradient))
+    Ok(variance(alternative.covariance.as_ref(), &gradient))
 }
 
 /// Derivatives of a formula by its coefficients, shape `[n_coefficients]`; the error names a parameter
@@ -271,13 +272,8 @@ pub(crate) fn slopes<'f>(
 }
 
 /// `gᵀ C g`, infinite without `C`.
-fn quadratic(covariance: Option<&[Vec<f64>]>, gradient: &[f64]) -> f64 {
-    let Some(covariance) = covariance else {
-        return f64::INFINITY;
-    };
-    let product = |row: &Vec<f64>| row.iter().zip(gradient).map(|(c, g)| c * g).sum::<f64>();
-    let rows = covariance.iter().zip(gradient);
-    rows.map(|(row, g)| g * product(row)).sum::<f64>().max(0.0)
+fn variance(covariance: Option<&Covariance>, gradient: &[f64]) -> f64 {
+    covariance.map_or(f64::INFINITY, |covariance| covariance.variance(gradient))
 }
 
 impl Model {
@@ -381,7 +377,7 @@ impl Model {
     /// # Arguments
     /// * `gradient` - of that time by the coefficients, shape `[n_coefficients]`
     pub fn coefficient_uncertainty(&self, gradient: &[f64]) -> Uncertainty {
-        let variance = quadratic(self.covariance.as_deref(), gradient);
+        let variance = variance(self.covariance.as_ref(), gradient);
         let mut uncertainty = Uncertainty::default();
         uncertainty.add(variance, self.freedom.coefficients);
         uncertainty

@@ -5,6 +5,7 @@ use crate::error::list;
 use crate::predict::call::slopes;
 use crate::samples::parameter::{Coordinate, Value};
 use crate::select::model::Model;
+use crate::solve::covariance::Covariance;
 
 /// Grid values of a parameter, by the number of parameters that vary; of more, places are scattered.
 const GRID: [usize; 4] = [1, 33, 9, 5];
@@ -172,10 +173,7 @@ impl Belief {
                 None => vague(&gradients, largest),
             };
             for (x, row) in covariance.iter_mut().enumerate() {
-                let along: Vec<f64> = known
-                    .iter()
-                    .map(|row| row.iter().zip(&gradients[x]).map(|(c, g)| c * g).sum())
-                    .collect();
+                let along = known.times(&gradients[x]);
                 for (z, sum) in row.iter_mut().enumerate() {
                     let within: f64 = along.iter().zip(&gradients[z]).map(|(a, g)| a * g).sum();
                     let apart = (times[x] - mean_s[x]) * (times[z] - mean_s[z]);
@@ -224,18 +222,15 @@ impl Belief {
 }
 
 /// A covariance that says no more than the order of magnitude, for a fit without a point to spare.
-fn vague(gradients: &[Vec<f64>], largest_s: f64) -> Vec<Vec<f64>> {
+fn vague(gradients: &[Vec<f64>], largest_s: f64) -> Covariance {
     let n = gradients.first().map_or(0, Vec::len);
-    let mut covariance = vec![vec![0.0; n]; n];
-    for (j, row) in covariance.iter_mut().enumerate() {
+    Covariance::new(n, |i, j| {
         let steepest = gradients.iter().map(|g| g[j].abs()).fold(0.0, f64::max);
-        row[j] = if steepest > 0.0 {
-            (largest_s / steepest).powi(2)
-        } else {
-            0.0
-        };
-    }
-    covariance
+        match i == j && steepest > 0.0 {
+            true => (largest_s / steepest).powi(2),
+            false => 0.0,
+        }
+    })
 }
 
 /// A grid over the range of the parameters that vary, to `reach` times its upper end.

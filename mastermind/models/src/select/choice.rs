@@ -250,10 +250,10 @@ impl Field<'_> {
             let hypothesis = Hypothesis::sum(Family::NormalForm, first_beyond?.terms);
             return hypothesis.fit(self.points, self.limits);
         };
-        for part in &mut parts {
-            widen(&mut part.covariance, effect);
+        let covariances = parts.iter_mut().map(|part| &mut part.covariance);
+        for covariance in covariances.chain([&mut candidate.covariance]).flatten() {
+            covariance.widen(effect);
         }
-        widen(&mut candidate.covariance, effect);
         candidate.design_effect = effect;
         (candidate.alternatives, candidate.predicted_s) = normalised(parts, &fitted_s);
         Some(candidate)
@@ -378,12 +378,6 @@ impl Field<'_> {
         (candidate.alternatives, candidate.predicted_s) = normalised(parts, &fitted_s);
         Some(candidate)
     }
-}
-
-/// Multiplies a covariance.
-fn widen(covariance: &mut Option<Vec<Vec<f64>>>, factor: f64) {
-    let cells = covariance.iter_mut().flatten().flatten();
-    cells.for_each(|cell| *cell *= factor);
 }
 
 /// The alternatives with weights that add up to one, and what they predict together; none where the shown one stands alone.

@@ -207,7 +207,7 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
     // What overflowed is unknown.
     let parts = best.alternatives.iter_mut().map(|a| &mut a.covariance);
     for covariance in parts.chain([&mut best.covariance]) {
-        covariance.take_if(|rows| !rows.iter().flatten().all(|c| c.is_finite()));
+        covariance.take_if(|covariance| !covariance.is_finite());
     }
     let needed = best.coefficients.len() + 1;
     let entangled = match &options.formula {
@@ -601,7 +601,7 @@ fn coefficients(points: &Points, best: &Candidate) -> Vec<Coefficient> {
             std_error: best
                 .covariance
                 .as_ref()
-                .map(|covariance| covariance[j][j].sqrt()),
+                .map(|covariance| covariance.at(j, j).sqrt()),
             unit: unit.clone(),
         };
     names

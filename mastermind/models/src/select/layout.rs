@@ -11,28 +11,77 @@ use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 /// Depth down to which there is a line each: the set, its models, a model, and each of its lists.
 const LINES_TO: usize = 4;
 
-/// The JSON of a value.
-///
-/// # Errors
-/// Those of serde: a map with a key that is no text.
-pub(crate) fn json(value: &impl Serialize) -> serde_json::Result<String> {
-    let mut bytes = Vec::new();
-    write_json(value, &mut bytes)?;
-    String::from_utf8(bytes).map_err(serde::ser::Error::custom)
+/// A document with one list, of which the elements are written as they come: `{ name: [...] }`.
+#[derive(Debug, Clone)]
+pub(crate) struct ListDocument {
+    text: Vec<u8>,
+    /// Of the next element.
+    layout: Layout,
+    is_first: bool,
 }
 
-/// Writes the JSON of a value.
-///
-/// # Errors
-/// Those of serde, and of `out`.
-pub(crate) fn write_json(value: &impl Serialize, out: impl Write) -> serde_json::Result<()> {
-    let layout = Layout {
-        pretty: PrettyFormatter::new(),
-        depth: 0,
-    };
-    value.serialize(&mut Serializer::with_formatter(out, layout))
+impl ListDocument {
+    /// The document without an element.
+    ///
+    /// # Errors
+    /// Those of serde; memory takes what is written.
+    pub fn new(name: &str) -> serde_json::Result<Self> {
+        let mut text = Vec::new();
+        let mut layout = Layout {
+            pretty: PrettyFormatter::new(),
+            depth: 0,
+        };
+        let begun = layout
+            .begin_object(&mut text)
+            .and_then(|()| layout.begin_object_key(&mut text, true));
+        begun.map_err(serde_json::Error::io)?;
+        name.serialize(&mut Serializer::new(&mut text))?;
+        let begun = layout
+            .begin_object_value(&mut text)
+            .and_then(|()| layout.begin_array(&mut text));
+        begun.map_err(serde_json::Error::io)?;
+        Ok(Self {
+            text,
+            layout,
+            is_first: true,
+        })
+    }
+
+    /// Adds an element.
+    ///
+    /// # Errors
+    /// Those of serde: a map with a key that is no text.
+    pub fn push(&mut self, element: &impl Serialize) -> serde_json::Result<()> {
+        let begun = self.layout.begin_array_value(&mut self.text, self.is_first);
+        begun.map_err(serde_json::Error::io)?;
+        self.is_first = false;
+        let mut serializer = Serializer::with_formatter(&mut self.text, self.layout.clone());
+        element.serialize(&mut serializer)?;
+        let ended = self.layout.end_array_value(&mut self.text);
+        ended.map_err(serde_json::Error::io)
+    }
+
+    /// What was written since this was taken before.
+    pub fn text(&mut self) -> &mut Vec<u8> {
+        &mut self.text
+    }
+
+    /// The rest of the document.
+    ///
+    /// # Errors
+    /// Those of serde; memory takes what is written.
+    pub fn finish(mut self) -> serde_json::Result<Vec<u8>> {
+        let ended = self
+            .layout
+            .end_array(&mut self.text)
+            .and_then(|()| self.layout.end_object_value(&mut self.text))
+            .and_then(|()| self.layout.end_object(&mut self.text));
+        ended.map_err(serde_json::Error::io)?;
+        Ok(self.text)
+    }
 }
 
+#[derive(Debug, Clone)]
 struct Layout {
     pretty: PrettyFormatter<'static>,
     depth: usize,
@@ -138,14 +187,19 @@ mod tests {
 
     #[test]
     fn what_lies_deep_is_on_one_line() {
-        let value = serde_json::json!({ "models": [{ "a": 1, "list": [{ "b": [1, 2], "c": {} }, { "d": "x" }], "none": [] }] });
-        let text = json(&value).unwrap();
+        let element = serde_json::json!({ "a": 1, "list": [{ "b": [1, 2], "c": {} }, { "d": "x" }], "none": [] });
+        let mut document = ListDocument::new("models").unwrap();
+        document.push(&element).unwrap();
+        document.push(&0).unwrap();
+        let text = String::from_utf8(document.finish().unwrap()).unwrap();
         let expected = "{\n  \"models\": [\n    {\n      \"a\": 1,\n      \"list\": [\n        {\"b\":[1,2],\"c\":{}},\n        \
-                        {\"d\":\"x\"}\n      ],\n      \"none\": []\n    }\n  ]\n}";
+                        {\"d\":\"x\"}\n      ],\n      \"none\": []\n    },\n    0\n  ]\n}";
         assert_eq!(text, expected);
         assert_eq!(
             serde_json::from_str::<serde_json::Value>(&text).unwrap(),
-            value
+            serde_json::json!({ "models": [element, 0] })
         );
+        let none = ListDocument::new("models").unwrap().finish().unwrap();
+        assert_eq!(none, b"{\n  \"models\": []\n}");
     }
 }

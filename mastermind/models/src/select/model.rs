@@ -1,7 +1,7 @@
 //! A fitted model and a set of them, as they are stored.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufWriter, Write};
+use std::io::Write;
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,8 @@ use crate::formula::family::Family;
 use crate::formula::sum::Formula;
 use crate::samples::metric::Metric;
 use crate::samples::parameter::{Coordinate, Value};
-use crate::select::layout::{json, write_json};
+use crate::select::layout::ListDocument;
+use crate::solve::covariance::Covariance;
 
 /// Bytes of JSON that are written at once.
 const PIECE_BYTES: usize = 1 << 16;
@@ -65,9 +66,9 @@ pub struct Model {
     /// The fitted numbers: the constant where the family has one, then one for each term; of `ln T`
     /// for a power law or an exponential; the unknowns of a written formula in the order of their names.
     pub coefficients: Vec<Coefficient>,
-    /// Covariance of `coefficients`, `[n][n]`; `None` where the samples do not tell.
+    /// Covariance of `coefficients`; `None` where the samples do not tell.
     #[serde(default)]
-    pub covariance: Option<Vec<Vec<f64>>>,
+    pub covariance: Option<Covariance>,
     /// Error over the samples, per cent, 0 to 200, weighted by calls.
     pub smape: f64,
     /// Share of the variance between coordinates that is explained; `None` where there is none.
@@ -185,9 +186,7 @@ impl Model {
         if !self.formula.is_finite() || !self.sigma.iter().all(Formula::is_finite) {
             return wrong("a number that is not finite".into(), "finite ones");
         }
-        let square =
-            |rows: &Vec<Vec<f64>>| rows.len() == n && rows.iter().all(|row| row.len() == n);
-        if !self.covariance.iter().all(square) {
+        if !self.covariance.iter().all(|c| c.size() == n) {
             return wrong(
                 "a covariance of another size".into(),
                 &format!("{n} by {n}"),
@@ -195,12 +194,10 @@ impl Model {
         }
         for alternative in &self.alternatives {
             let n = n_coefficients(alternative.family, &alternative.formula);
-            let square =
-                |rows: &Vec<Vec<f64>>| rows.len() == n && rows.iter().all(|row| row.len() == n);
             if !alternative.formula.is_finite() || !(0.0..=1.0).contains(&alternative.weight) {
                 return wrong("an alternative that is not finite".into(), "finite ones");
             }
-            if !alternative.covariance.iter().all(square) {
+            if !alternative.covariance.iter().all(|c| c.size() == n) {
                 return wrong(
                     "an alternative's covariance of another size".into(),
                     &format!("{n} by {n}"),
@@ -260,18 +257,12 @@ impl ModelSet {
     /// # Errors
     /// [`Error::Json`] should a name not be writable, which no text is.
     pub fn to_json(&self) -> Result<String, Error> {
-        Ok(json(self)?)
-    }
-
-    /// Writes what [`ModelSet::to_json`] gives, piece by piece, and a line end.
-    ///
-    /// # Errors
-    /// [`Error::Json`], also of what `out` cannot write.
-    pub fn write_json(&self, out: &mut dyn Write) -> Result<(), Error> {
-        let mut out = BufWriter::with_capacity(PIECE_BYTES, out);
-        write_json(self, &mut out)?;
-        let ended = out.write_all(b"\n").and_then(|()| out.flush());
-        Ok(ended.map_err(serde_json::Error::io)?)
+        let mut document = ListDocument::new("models")?;
+        let mut models = self.models.iter();
+        models.try_for_each(|model| document.push(model))?;
+        let text = String::from_utf8(document.finish()?);
+        let custom = <serde_json::Error as serde::ser::Error>::custom;
+        Ok(text.map_err(custom)?)
     }
 
     /// The model of `method` and `metric` for the mode that `coordinate` names.
@@ -302,6 +293,48 @@ impl ModelSet {
             metric,
             known: list(known.into_iter()),
         }
+    }
+}
+
+/// Writes the text that [`ModelSet::to_json`] gives, and a line end, of models one after the other: none need be kept.
+pub struct ModelWriter {
+    document: ListDocument,
+    out: Box<dyn Write + Send>,
+}
+
+impl ModelWriter {
+    /// A document without a model.
+    ///
+    /// # Errors
+    /// As [`ModelSet::to_json`].
+    pub fn new(out: Box<dyn Write + Send>) -> Result<Self, Error> {
+        let document = ListDocument::new("models")?;
+        Ok(Self { document, out })
+    }
+
+    /// Adds a model.
+    ///
+    /// # Errors
+    /// [`Error::Json`], also of what `out` cannot write.
+    pub fn push(&mut self, model: &Model) -> Result<(), Error> {
+        self.document.push(model)?;
+        let text = self.document.text();
+        if text.len() >= PIECE_BYTES {
+            self.out.write_all(text).map_err(serde_json::Error::io)?;
+            text.clear();
+        }
+        Ok(())
+    }
+
+    /// Ends the document.
+    ///
+    /// # Errors
+    /// As [`ModelWriter::push`].
+    pub fn finish(mut self) -> Result<(), Error> {
+        let mut rest = self.document.finish()?;
+        rest.push(b'\n');
+        let written = self.out.write_all(&rest).and_then(|()| self.out.flush());
+        Ok(written.map_err(serde_json::Error::io)?)
     }
 }
 

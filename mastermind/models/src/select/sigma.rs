@@ -326,7 +326,7 @@ impl Tried {
             let pairs = self.terms[1..].iter().zip(&coefficients[1..]);
             let factors =
                 pairs.map(|(term, &a)| Factor::new(&term.factors[0].param, Exponent::Real(a), 0));
-            let term = Term::new(coefficients[0].exp() * scale, factors.collect());
+            let term = Term::new(coefficients[0].exp() * scale, factors);
             return Formula::new(0.0, vec![term]);
         }
         let pairs = self.terms[1..].iter().zip(&coefficients[1..]);

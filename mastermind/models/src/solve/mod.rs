@@ -4,6 +4,7 @@
 
 pub(crate) mod between_points;
 pub(crate) mod constrained;
+pub(crate) mod covariance;
 pub(crate) mod design_effect;
 pub(crate) mod least_squares;
 pub(crate) mod likelihood;

@@ -26,6 +26,7 @@ use crate::formula::exponent::Exponent;
 use crate::formula::family::Family;
 use crate::formula::sum::{Formula, Term};
 use crate::samples::points::Points;
+use crate::solve::covariance::Covariance;
 use crate::solve::likelihood::{Counts, Distance, are_explained};
 use refine::{FEW_PASSES, Observed, PASSES, Refined, Scratch};
 use screen::Centred;
@@ -481,7 +482,7 @@ impl Found<'_> {
             weight,
             family: family(&fit),
             formula: self.formula(&fit),
-            covariance: self.covariance(&fit, explained),
+            covariance: Some(self.covariance(&fit, explained)),
         };
         Some((alternative, self.scratch.fitted_s()))
     }
@@ -503,7 +504,7 @@ impl Found<'_> {
             formula: self.formula(&fit),
             names: None,
             coefficients: fit.coefficients().to_vec(),
-            covariance: self.covariance(&fit, explained),
+            covariance: Some(self.covariance(&fit, explained)),
             freedom: self.freedom(&fit, explained),
             left_out_s: spare.then(|| (0..fitted_s.len()).map(left_out).collect()),
             sigma: None,
@@ -535,17 +536,14 @@ impl Found<'_> {
         (n - fit.n as f64).max(1.0)
     }
 
-    fn covariance(&self, fit: &Refined, explained: bool) -> Option<Vec<Vec<f64>>> {
+    fn covariance(&self, fit: &Refined, explained: bool) -> Covariance {
         let squares = if explained {
             fit.distance.lack + fit.distance.within
         } else {
             fit.distance.lack
         };
         let variance = squares / self.freedom(fit, explained);
-        let square = self.scratch.unscaled_covariance(fit.n);
-        let row =
-            |row: &[f64; refine::MAX_COLUMNS]| row[..fit.n].iter().map(|c| c * variance).collect();
-        Some(square[..fit.n].iter().map(row).collect())
+        self.scratch.covariance(fit.n, variance)
     }
 }
 

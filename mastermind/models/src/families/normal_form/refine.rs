@@ -2,6 +2,7 @@
 
 use super::terms::{Basis, Form, MAX_TERMS};
 use crate::samples::points::Points;
+use crate::solve::covariance::Covariance;
 use crate::solve::likelihood::Distance;
 
 /// Columns of the largest design: the constant and the terms.
@@ -237,16 +238,14 @@ impl Scratch {
         &self.fitted[..self.n_points]
     }
 
-    /// `(XᵀWX)⁻¹` of the last fit, the weights being calls over squared fitted times.
-    pub fn unscaled_covariance(&self, n: usize) -> Square {
+    /// `variance · (XᵀWX)⁻¹` of the last fit, the weights being calls over squared fitted times.
+    pub fn covariance(&self, n: usize, variance: f64) -> Covariance {
         let inverse = self.inverse(n);
-        let mut covariance = Square::default();
-        for i in 0..n {
-            for j in 0..n {
-                covariance[i][j] = (0..n).map(|k| inverse[i][k] * inverse[j][k]).sum();
-            }
-        }
-        covariance
+        Covariance::new(n, |i, j| {
+            // The inverse is an upper triangle.
+            let products = (i..n).map(|k| inverse[i][k] * inverse[j][k]);
+            variance * products.sum::<f64>()
+        })
     }
 
     /// Leverage of point `i` in the last fit, in 0..=1.

@@ -2,6 +2,7 @@
 
 use crate::formula::exponent::Exponent;
 use crate::formula::sum::Factor;
+use smallvec::SmallVec;
 
 /// Exponent of the parameter, numerator and denominator, and the power of its logarithm to base 2.
 ///
@@ -139,15 +140,13 @@ impl Product {
     }
 
     /// As factors of a formula; `name` gives those of the parameters.
-    pub fn factors<'n>(self, name: impl Fn(usize) -> &'n str) -> Vec<Factor> {
+    pub fn factors<'n>(self, name: impl Fn(usize) -> &'n str) -> SmallVec<[Factor; 1]> {
         let factor = |(param, term): (usize, usize)| {
             let (numerator, denominator, log_exponent) = TERMS[term];
             let exponent = Exponent::Fraction(numerator, denominator);
             Factor::new(name(param), exponent, log_exponent)
         };
-        let mut factors = Vec::with_capacity(self.parts().count());
-        factors.extend(self.parts().map(factor));
-        factors
+        self.parts().map(factor).collect()
     }
 
     /// Whether it is one term, which falls.

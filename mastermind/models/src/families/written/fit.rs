@@ -11,6 +11,7 @@ use crate::formula::family::Family;
 use crate::formula::sum::Formula;
 use crate::formula::written::Written;
 use crate::samples::points::Points;
+use crate::solve::covariance::Covariance;
 use crate::solve::least_squares::solve;
 use crate::solve::limits::Limits;
 
@@ -320,8 +321,8 @@ impl<'a> Problem<'a> {
             && freedom >= 1.0
         {
             let variance = self.squares(values) / freedom;
-            let scaled = |row: &Vec<f64>| row.iter().map(|c| c * variance).collect();
-            covariance = Some(solution.unscaled_covariance.iter().map(scaled).collect());
+            let unscaled = &solution.unscaled_covariance;
+            covariance = Some(Covariance::new(n, |i, j| variance * unscaled[i][j]));
             let left_out = |i: usize| {
                 let y = self.points.mean_s[i];
                 let free = 1.0 - solution.leverages[i];

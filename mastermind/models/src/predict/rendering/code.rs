@@ -307,7 +307,7 @@ impl Printer<'_> {
     }
 
     fn within(&self, regime: &Regime) -> String {
-        let x = self.print(&Node::Param(regime.param.clone()));
+        let x = self.print(&Node::Param(regime.param.to_string()));
         match (regime.from, regime.to) {
             (None, None) => format!("{x} == {x}"),
             (Some(from), None) => format!("{x} >= {from:?}"),

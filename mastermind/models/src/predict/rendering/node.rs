@@ -89,7 +89,7 @@ fn term(term: &Term) -> Node {
 
 fn factor(factor: &Factor) -> Vec<Node> {
     let x = || {
-        let x = Node::Param(factor.param.clone());
+        let x = Node::Param(factor.param.to_string());
         match factor.step {
             Some(step) => {
                 let steps = Node::Quotient(Box::new([x, Node::Number(step)]));
