@@ -6,8 +6,8 @@ use std::io::BufRead;
 use serde::Deserialize;
 
 use super::error::InputError;
+use super::line_start::LineStart;
 use super::ordered::{Ordered, Scalar, Text, Values};
-use super::plain_line::Start;
 use super::wanted::Wanted;
 use super::{Cell, Named, Row, stem};
 
@@ -33,22 +33,20 @@ struct OfMetric<'a> {
 /// A line, and what it says beside its value, where its value ends it.
 #[derive(Default)]
 struct Before {
-    start: Start,
+    start: LineStart,
     method: Option<String>,
     metric: Option<String>,
     cells: Vec<Scalar>,
 }
 
 impl Before {
-    fn set(&mut self, line: &Line<'_>, start: Option<&str>) {
-        self.start.set(start);
-        if start.is_some() {
-            let owned = |text: &Option<Text<'_>>| text.as_ref().map(|text| text.0.to_string());
-            (self.method, self.metric) = (owned(&line.callpath), owned(&line.metric));
-            self.cells.clear();
-            self.cells
-                .extend(line.params.0.iter().map(|(_, value)| value.clone()));
-        }
+    fn set(&mut self, line: &Line<'_>, bytes: &[u8]) {
+        self.start.set(bytes);
+        let owned = |text: &Option<Text<'_>>| text.as_ref().map(|text| text.0.to_string());
+        (self.method, self.metric) = (owned(&line.callpath), owned(&line.metric));
+        self.cells.clear();
+        self.cells
+            .extend(line.params.0.iter().map(|(_, value)| value.clone()));
     }
 }
 
@@ -77,12 +75,9 @@ pub(super) fn rows(
                 call: None,
             });
         }
-        let (text, mut memory) = (std::str::from_utf8(bytes).ok(), Vec::new());
-        let (line, start) = match text.and_then(Line::plain) {
-            Some(plain) => plain,
-            None => (parsed(name, number, bytes, &mut memory)?, None),
-        };
-        before.set(&line, start);
+        let mut memory = Vec::new();
+        let line: Line<'_> = parsed(name, number, bytes, &mut memory)?;
+        before.set(&line, bytes);
         let params = &line.params.0;
         let is_same = |(known, (name, _)): (&Named, &(Text<'_>, Scalar))| known.name == name.0;
         if names.len() != params.len() || !names.iter().zip(params).all(is_same) {
@@ -109,18 +104,14 @@ pub(super) fn rows(
 /// # Errors
 /// As [`rows`], but for what is wrong in a line beside its metric.
 pub(super) fn metrics(name: &str, input: impl BufRead) -> Result<BTreeSet<String>, InputError> {
-    let (mut names, mut before) = (BTreeSet::new(), Start::default());
+    let (mut names, mut before) = (BTreeSet::new(), LineStart::default());
     lines(name, input, |number, bytes| {
         if before.value(bytes).is_some() {
             return Ok(());
         }
-        let (text, mut memory) = (std::str::from_utf8(bytes).ok(), Vec::new());
-        let plain = text.and_then(Line::plain);
-        before.set(plain.as_ref().and_then(|(_, start)| *start));
-        let metric = match plain {
-            Some((line, _)) => line.metric,
-            None => parsed::<OfMetric<'_>>(name, number, bytes, &mut memory)?.metric,
-        };
+        let mut memory = Vec::new();
+        let OfMetric { metric } = parsed(name, number, bytes, &mut memory)?;
+        before.set(bytes);
         if let Some(Text(metric)) = metric
             && !names.contains(metric.as_ref())
         {
