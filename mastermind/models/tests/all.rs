@@ -3,6 +3,7 @@
 mod clock_step;
 mod contradictions;
 mod edges;
+mod even_scatter;
 mod families;
 mod few_calls;
 mod inputs;

@@ -36,6 +36,9 @@ pub(crate) const AHEAD: f64 = 4.0;
 /// of exponentials and polynomials hold too little.
 const LN_FAST: f64 = 1.0;
 
+/// Price of a scatter that is the same at every size, which is the less usual.
+const LN_EVEN: f64 = LN_2;
+
 /// Power of a parameter that no time is expected to grow faster than beyond the range: the largest of the normal forms, and that of
 /// multiplying matrices. An exponential that follows a cube within the noise is a hundred times as much at [`AHEAD`] times the range, and
 /// would set the upper end of every interval.
@@ -166,7 +169,8 @@ pub(crate) fn of_candidate(candidate: &Candidate, points: &Points, paths: &Paths
         let has = |param: usize| term.factors.iter().any(|f| f.param == points.names[param]);
         paths.is_unseen(has)
     });
-    of_choices(n_choices, n_terms) + searched + absurd + fast + of_unseen(unseen.count())
+    let scatter = if candidate.is_even { LN_EVEN } else { 0.0 };
+    of_choices(n_choices, n_terms) + searched + absurd + fast + scatter + of_unseen(unseen.count())
 }
 
 /// Whether a time grows from the end of a parameter's range to [`AHEAD`] times it by more than its [`STEEPEST`] power, the other

@@ -190,12 +190,20 @@ impl Field<'_> {
             }));
         }
         list.extend(self.others.iter().enumerate().map(|(i, candidate)| {
-            let distance = Distance::new(self.points, &candidate.fitted_s);
+            let distance = match candidate.is_even {
+                true => Distance::even(self.points, &candidate.fitted_s),
+                false => Distance::new(self.points, &candidate.fitted_s),
+            };
             let n_coefficients = candidate.coefficients.len();
             let odds_against = candidate.odds_against;
+            // The spread of the calls, where it explains the distance, says how it goes with the time.
+            let by_calls = match candidate.is_even {
+                true => f64::INFINITY,
+                false => distance.by_calls(n_coefficients, counts) + 2.0 * odds_against,
+            };
             Scored {
                 place: Place::Other(i),
-                by_calls: distance.by_calls(n_coefficients, counts) + 2.0 * odds_against,
+                by_calls,
                 distance,
                 n_coefficients,
                 odds_against,

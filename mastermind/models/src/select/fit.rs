@@ -20,6 +20,7 @@
 //! ```
 
 use crate::error::Error;
+use crate::families::even::evenly_scattered;
 use crate::families::hypothesis::{Hypothesis, term_name};
 use crate::families::list::hypotheses;
 use crate::formula::sum::Formula;
@@ -307,6 +308,11 @@ fn field<'a>(
     let explained = found.as_ref().is_some_and(Found::explains_well);
     if family.is_some() || !explained {
         others.extend(searched(points, limits, asked));
+    }
+    if family.is_none()
+        && let Some(found) = found.as_ref().filter(|found| !found.explains())
+    {
+        others.extend(evenly_scattered(points, found, limits));
     }
     let field = Field {
         points,

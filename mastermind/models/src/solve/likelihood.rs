@@ -104,6 +104,22 @@ impl Distance {
         distance
     }
 
+    /// The same on the scale of the geometric mean of the times, where the standard deviation goes with none of them: its logarithm at each
+    /// point is then that of the mean time there, on average.
+    pub fn even(points: &Points, fitted_s: &[f64]) -> Self {
+        let smallest = 1e-6 * points.largest_s();
+        let pairs = || points.mean_s.iter().zip(&points.count);
+        let logarithms = pairs().map(|(y, n)| n * y.max(smallest).ln());
+        let scale = (logarithms.sum::<f64>() / points.n_records()).exp();
+        let lack = pairs().zip(fitted_s);
+        let lack = lack.map(|((y, n), f)| n * ((y - f) / scale).powi(2));
+        Self {
+            lack: lack.sum(),
+            within: points.m2_s2.iter().sum::<f64>() / (scale * scale),
+            log_ratio: 0.0,
+        }
+    }
+
     /// Whether the spread of the calls explains how far the means lie from a fit with `n` coefficients.
     ///
     /// Calls that agree to rounding explain a fit that meets them to rounding.

@@ -306,6 +306,31 @@ impl Found<'_> {
             .map(|param| &self.points.names[param])
     }
 
+    /// The likeliest `n` forms of each number of products, their means being observations: family and terms, without coefficients.
+    pub fn likeliest_forms(&self, n: usize) -> Vec<(Family, Vec<Term>)> {
+        let mut order: Vec<(usize, f64, usize)> = (0..self.len())
+            .map(|i| {
+                let (distance, n) = self.distance(i);
+                let deviance = distance.by_means(n, self.counts) + 2.0 * self.odds_against(i);
+                (n, deviance, i)
+            })
+            .collect();
+        order.retain(|(_, deviance, _)| deviance.is_finite());
+        order.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
+        let of_one_size = order.chunk_by(|a, b| a.0 == b.0);
+        let likeliest = of_one_size.flat_map(|forms| forms.iter().take(n));
+        let form = |&(_, _, i): &(usize, f64, usize)| {
+            let fit = &self.fits[i];
+            (family(fit), self.formula(fit).terms)
+        };
+        likeliest.map(form).collect()
+    }
+
+    /// Whether the spread of the calls explains how far the points lie from the likeliest of the forms.
+    pub fn explains(&self) -> bool {
+        self.explained
+    }
+
     /// The family that a form counts as.
     pub fn family(&self, form: usize) -> Family {
         family(&self.fits[form])
@@ -514,6 +539,7 @@ impl Found<'_> {
             odds_against: self.odds_against(form),
             n_free: fit.n + fit.form.n_choices(),
             held: false,
+            is_even: false,
             design_effect: 1.0,
         })
     }

@@ -353,6 +353,7 @@ impl<'a> Problem<'a> {
             predicted_s: Vec::new(),
             odds_against: 0.0,
             held: false,
+            is_even: false,
             design_effect: 1.0,
         })
     }
