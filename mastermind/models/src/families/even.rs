@@ -39,7 +39,7 @@ pub(crate) fn evenly_scattered(
         })
     };
     found
-        .likeliest_forms(N_FORMS / points.varying().len().max(1))
+        .even_forms(N_FORMS / points.varying().len().max(1))
         .into_iter()
         .filter_map(fit)
         .collect()

@@ -37,7 +37,7 @@ pub(crate) const AHEAD: f64 = 4.0;
 const LN_FAST: f64 = 1.0;
 
 /// Price of a scatter that is the same at every size, which is the less usual.
-const LN_EVEN: f64 = LN_2;
+pub(crate) const LN_EVEN: f64 = LN_2;
 
 /// Power of a parameter that no time is expected to grow faster than beyond the range: the largest of the normal forms, and that of
 /// multiplying matrices. An exponential that follows a cube within the noise is a hundred times as much at [`AHEAD`] times the range, and

@@ -27,7 +27,8 @@ use crate::formula::family::Family;
 use crate::formula::sum::{Formula, Term};
 use crate::samples::points::Points;
 use crate::solve::covariance::Covariance;
-use crate::solve::likelihood::{Counts, Distance, are_explained};
+use crate::solve::least_squares::coefficients;
+use crate::solve::likelihood::{Counts, Distance, INCREDIBLE, are_explained};
 use refine::{FEW_PASSES, Observed, PASSES, Refined, Scratch};
 use screen::Centred;
 use terms::{Basis, Form, MAX_PARAMS, MAX_TERMS, Product};
@@ -306,8 +307,9 @@ impl Found<'_> {
             .map(|param| &self.points.names[param])
     }
 
-    /// The likeliest `n` forms of each number of products, their means being observations: family and terms, without coefficients.
-    pub fn likeliest_forms(&self, n: usize) -> Vec<(Family, Vec<Term>)> {
+    /// Of the likeliest `n` forms of each number of products, their means being observations, those that may be credible with the same
+    /// scatter at every size: family and terms, without coefficients.
+    pub fn even_forms(&self, n: usize) -> Vec<(Family, Vec<Term>)> {
         let mut order: Vec<(usize, f64, usize)> = (0..self.len())
             .map(|i| {
                 let (distance, n) = self.distance(i);
@@ -319,11 +321,40 @@ impl Found<'_> {
         order.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
         let of_one_size = order.chunk_by(|a, b| a.0 == b.0);
         let likeliest = of_one_size.flat_map(|forms| forms.iter().take(n));
-        let form = |&(_, _, i): &(usize, f64, usize)| {
+        let even: Vec<(f64, bool, usize)> = likeliest
+            .filter_map(|&(_, _, i)| self.even_deviance(i).map(|(least, is)| (least, is, i)))
+            .collect();
+        let plain = order.iter().map(|(_, deviance, _)| *deviance);
+        let least = even.iter().filter(|(_, is_positive, _)| *is_positive);
+        let least = least.map(|(deviance, ..)| *deviance).chain(plain);
+        let least = least.fold(f64::INFINITY, f64::min);
+        let credible = (even.iter()).filter(|(deviance, ..)| deviance - least <= INCREDIBLE);
+        let form = |&(_, _, i): &(f64, bool, usize)| {
             let fit = &self.fits[i];
             (family(fit), self.formula(fit).terms)
         };
-        likeliest.map(form).collect()
+        credible.map(form).collect()
+    }
+
+    /// The deviance of a form with the same scatter at every size, but for what is absurd of it, and whether no coefficient is below 0, so that
+    /// nothing is.
+    fn even_deviance(&self, form: usize) -> Option<(f64, bool)> {
+        let form = self.fits[form].form;
+        let n_points = self.points.len();
+        let mut columns = vec![vec![1.0; n_points]];
+        columns.extend(form.products().iter().map(|product| {
+            let mut column = vec![0.0; n_points];
+            self.basis.fill(*product, &mut column);
+            column
+        }));
+        let (y, count) = (self.observed.mean_s, self.observed.count);
+        let (found, residuals) = coefficients(&columns, y, count).ok()?;
+        let fitted_s: Vec<f64> = y.iter().zip(&residuals).map(|(y, r)| y - r).collect();
+        let distance = Distance::even(self.points, &fitted_s);
+        let n_terms = form.products().len();
+        let price = prior::of_choices(form.n_choices(), n_terms) + prior::LN_EVEN;
+        let deviance = distance.by_means(columns.len(), self.counts) + 2.0 * price;
+        Some((deviance, found.iter().all(|c| *c >= 0.0)))
     }
 
     /// Whether the spread of the calls explains how far the points lie from the likeliest of the forms.
