@@ -11,12 +11,14 @@
 //!
 //! A document on standard output has it for itself: tables and notes of the same verb go to standard error then.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, ErrorKind, Write};
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
 use clap::Args;
+use tempfile::NamedTempFile;
 
 use crate::errors::WrongUse;
 use crate::output;
@@ -128,6 +130,44 @@ impl Force {
         Ok(Box::new(BufWriter::new(file)))
     }
 
+    /// Begins a result that is long in the making: it takes the place of a file only when it is whole ([`Pending::put_in_place`]), so that
+    /// who interrupts it finds what was there before.
+    ///
+    /// # Errors
+    /// As [`Force::create`].
+    pub fn begin(
+        self,
+        kind: &str,
+        path: &Path,
+    ) -> anyhow::Result<(Box<dyn Write + Send>, Pending)> {
+        let is_file = !is_standard_output(path) && (path.is_file() || !path.exists());
+        // Through a link the file that it leads to is written.
+        let target = path.canonicalize().unwrap_or_else(|_| path.into());
+        let parent = target.parent().filter(|p| !p.as_os_str().is_empty());
+        let made = is_file.then(|| {
+            tempfile::Builder::new()
+                .prefix(".unfinished-")
+                .permissions(Permissions::from_mode(0o666))
+                .tempfile_in(parent.unwrap_or(Path::new(".")))
+        });
+        let is_direct = Pending {
+            made: None,
+            is_forced: self.force,
+        };
+        // Where no file can be made beside it, it may be written itself all the same.
+        let Some(Ok(made)) = made else {
+            return Ok((self.create(kind, path)?, is_direct));
+        };
+        let writer = made.reopen();
+        let writer =
+            writer.with_context(|| format!("cannot write {kind} \"{}\"", path.display()))?;
+        let pending = Pending {
+            made: Some((made, target)),
+            is_forced: self.force,
+        };
+        Ok((Box::new(BufWriter::new(writer)), pending))
+    }
+
     fn open(self, path: &Path) -> io::Result<File> {
         let is_taken = !self.force && (path.is_file() || !path.exists());
         let mut options = OpenOptions::new();
@@ -137,6 +177,37 @@ impl Force {
             return options.create_new(true).open(path);
         }
         options.create(true).open(path)
+    }
+}
+
+/// A result that is not whole yet; dropped, nothing of it is left.
+#[derive(Debug)]
+pub struct Pending {
+    /// Beside the file whose place it is to take.
+    made: Option<(NamedTempFile, PathBuf)>,
+    is_forced: bool,
+}
+
+impl Pending {
+    /// The result is whole and flushed.
+    ///
+    /// # Errors
+    /// The file is there meanwhile and may not be written over; the system's.
+    pub fn put_in_place(self) -> anyhow::Result<()> {
+        let Some((made, path)) = self.made else {
+            return Ok(());
+        };
+        let placed = match self.is_forced {
+            true => made.persist(&path),
+            false => made.persist_noclobber(&path),
+        };
+        placed
+            .map(drop)
+            .map_err(|failed| match failed.error.kind() {
+                ErrorKind::AlreadyExists => exists(&path),
+                _ => anyhow::Error::from(failed.error)
+                    .context(format!("cannot write \"{}\"", path.display())),
+            })
     }
 }
 
@@ -175,6 +246,38 @@ mod tests {
         assert!(error.contains("it is not empty"), "{error}");
         yes.check_folder(folder.path()).unwrap();
         no.check_folder(&folder.path().join("new")).unwrap();
+    }
+
+    #[test]
+    fn what_was_there_stays_until_what_follows_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("models.json");
+        let (no, yes) = (Force { force: false }, Force { force: true });
+        let n_files = || fs::read_dir(folder.path()).unwrap().count();
+        let write = |force: Force, text: &str| {
+            let (mut writer, pending) = force.begin("models", &path).unwrap();
+            writer.write_all(text.as_bytes()).unwrap();
+            writer.flush().unwrap();
+            pending
+        };
+        write(no, "first").put_in_place().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "first");
+        drop(write(yes, "cut"));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "first");
+        let refused = write(no, "second").put_in_place().unwrap_err();
+        assert!(refused.to_string().contains("it exists"), "{refused}");
+        let link = folder.path().join("link.json");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        let (mut writer, pending) = yes.begin("models", &link).unwrap();
+        writer.write_all(b"through the link").unwrap();
+        drop(writer);
+        pending.put_in_place().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "through the link");
+        assert!(link.is_symlink());
+        assert_eq!(n_files(), 2, "the file and the link");
+        let (mut writer, pending) = no.begin("models", Path::new("/dev/null")).unwrap();
+        writer.write_all(b"gone").unwrap();
+        pending.put_in_place().unwrap();
     }
 
     #[test]

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use mastermind_models::{Language, Model, ModelSet, ModelWriter, Samples, Statistic, render};
 
 use crate::commands::wishes::Wishes;
-use crate::destination::Force;
+use crate::destination::{Force, Pending};
 use crate::measurements::{self, Measured, Reading};
 use crate::output;
 
@@ -149,8 +149,9 @@ impl Fit {
             return Ok(ExitCode::FAILURE);
         }
         if let Some(path) = &self.output {
-            let written = written.map_or_else(|| self.writer(path), Ok)?;
+            let (written, pending) = written.map_or_else(|| self.writer(path), Ok)?;
             written.finish().with_context(|| cannot_write(path))?;
+            pending.put_in_place()?;
         }
         output::line(self.printed().print(&ModelSet { models })?);
         Ok(if failures.is_empty() {
@@ -167,7 +168,7 @@ struct Fitted {
     /// Each as it is printed: for a table without the formulas beside the shown one.
     models: Vec<Model>,
     /// Where they are written, if they are: from the first on, so that a fit without one leaves what an earlier one wrote.
-    written: Option<ModelWriter>,
+    written: Option<(ModelWriter, Pending)>,
     /// Why there is no model of some.
     failures: Vec<anyhow::Error>,
 }
@@ -182,8 +183,9 @@ impl Fit {
     }
 
     /// The document of the models, begun.
-    fn writer(&self, path: &Path) -> anyhow::Result<ModelWriter> {
-        Ok(ModelWriter::new(self.force.create("models", path)?)?)
+    fn writer(&self, path: &Path) -> anyhow::Result<(ModelWriter, Pending)> {
+        let (file, pending) = self.force.begin("models", path)?;
+        Ok((ModelWriter::new(file)?, pending))
     }
 
     /// Models of each method, and why there are none of one.
@@ -208,7 +210,7 @@ impl Fit {
                         Some(written) => written,
                         None => self.writer(path)?,
                     };
-                    let written = fitted.written.insert(written);
+                    let (written, _) = fitted.written.insert(written);
                     written.push(&model).with_context(|| cannot_write(path))?;
                 }
                 if self.printed() == Printed::Table {
