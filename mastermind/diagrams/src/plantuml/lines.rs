@@ -26,7 +26,7 @@ impl Line {
 }
 
 /// Words that a line of layout begins with.
-const LAYOUT: [&str; 16] = [
+const LAYOUT: [&str; 20] = [
     "title",
     "header",
     "footer",
@@ -36,6 +36,10 @@ const LAYOUT: [&str; 16] = [
     "show",
     "scale",
     "mainframe",
+    "page",
+    "sprite",
+    "skin",
+    "set",
     "left to right",
     "top to bottom",
     "right header",
@@ -46,8 +50,9 @@ const LAYOUT: [&str; 16] = [
 ];
 
 /// What is between two lines and says nothing of the flow: begin and end.
-const LAYOUT_BLOCKS: [(&str, &str); 4] = [
+const LAYOUT_BLOCKS: [(&str, &str); 5] = [
     ("<style>", "</style>"),
+    ("@pause", "@unpause"),
     ("title", "end title"),
     ("header", "endheader"),
     ("footer", "endfooter"),
@@ -255,7 +260,7 @@ fn passed_over(line: &Line, out: &mut Collected) -> Passed {
             return Passed::UpTo(end);
         }
     }
-    if lower.starts_with("skinparam") && lower.ends_with('{') {
+    if (lower.starts_with("skinparam") || lower.starts_with("sprite ")) && lower.ends_with('{') {
         out.warn(Rule::Ignored, place, "layout");
         return Passed::UpTo("}");
     }

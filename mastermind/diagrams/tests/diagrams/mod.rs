@@ -279,6 +279,42 @@ fn is_share(calls: [u64; 3], of: f64, share: f64) {
     );
 }
 
+/// As people write them: labels before a command, colours, layout.
+#[test]
+fn labels_and_layout_beside_commands_are_passed_over() {
+    let (_, done) = people(
+        "page 2x2
+         sprite $mark [2x2/16] {
+         FF
+         FF
+         }
+         start
+         @pause
+         no line of it
+         @unpause
+         if (process == 7) then (yes)
+           :a {cost = us(1)};
+         (no) elseif (process < 0) then (yes)
+           :b {cost = us(1)};
+         else (no)
+           :c {cost = us(1)};
+         endif
+         fork <<#red>>
+           :d {cost = us(1)};
+         fork again <<#red>>
+           :e {cost = us(1)};
+         end fork
+         repeat
+           :f {cost = us(1)};
+         (again) backward :g {cost = us(1)}; (on)
+         repeat while (i = 1, 3)
+         stop",
+    );
+    for name in ["c", "d", "e", "f"] {
+        assert!(done(name)[0] >= 1, "{name}");
+    }
+}
+
 #[test]
 fn conditions_in_prose_are_taken_by_chance() {
     let (reading, done) = people(

@@ -114,9 +114,27 @@ fn after_any<'a>(text: &'a str, words: &[&str]) -> Option<&'a str> {
     words.iter().find_map(|word| after(text, word))
 }
 
+/// A command without the label of the arrow that leads to it, `(no) elseif (x)` or `(in) backward :action;`, and without a colour.
+fn bare(text: &str) -> &str {
+    let after_label = text.strip_prefix('(').and_then(|rest| rest.split_once(')'));
+    let command = after_label.map(|(_, rest)| rest.trim_start());
+    let is_labelled = |rest: &&str| {
+        after_any(rest, &["elseif", "else if"]).is_some() || rest.starts_with("backward")
+    };
+    let text = command.filter(is_labelled).unwrap_or(text);
+    // A colour: `fork <<#red>>`.
+    match text.split_once("<<") {
+        Some((fork, colour)) if colour.ends_with(">>") && after(fork.trim(), "fork").is_some() => {
+            fork.trim_end()
+        }
+        _ => text,
+    }
+}
+
 impl Reader<'_> {
     /// A line that opens, goes on with or closes a block; whether it is one.
     pub(super) fn block(&mut self, line: &Line, text: &str) -> bool {
+        let text = bare(text);
         if text == "}" || after_any(text, &["end group", "endgroup", "end partition"]).is_some() {
             self.close(line, "partition");
         } else if let Some(rest) = after_any(text, &["elseif", "else if"]) {
@@ -357,6 +375,11 @@ impl Reader<'_> {
         let Some(action) = rest.strip_prefix(':') else {
             self.wrong(line, "no action after backward, expected backward :action;");
             return;
+        };
+        // The label of the arrow that leads on.
+        let action = match action.rsplit_once(';') {
+            Some((action, label)) if label.trim_start().starts_with('(') => action,
+            _ => action,
         };
         match self.frames.last() {
             Some(Frame::Repeat { backward: None, .. }) => {
