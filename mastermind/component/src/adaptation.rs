@@ -277,7 +277,7 @@ impl Adaptation {
         let is_forward = is_pressing || alarm == Alarm::Long;
         // A class on trial must not work on because deciding on it has its price; what it took is saved later.
         let is_wanted = (state.is_urgent && state.adapter.is_trying())
-            || (is_due && spent.is_affordable())
+            || (is_due && (state.adapter.has_trials() || spent.is_affordable()))
             || (is_forward && spent.has_room(is_pressing));
         let comm = self.comm.get()?;
         let ranks = comm.size()?.max(1) as u32;
@@ -299,7 +299,11 @@ impl Adaptation {
                 self.guard(&decision.site, &decision.to, None);
             }
         }
-        self.redirect(state, &decided, &*comm)
+        // Ranks of which one has ended, or that disagree, decide nothing and must not wait for one another.
+        match decided.is_empty() {
+            true => Ok(()),
+            false => self.redirect(state, &decided, &*comm),
+        }
     }
 
     /// Has dispatchers send calls by the tables that were decided on: on all ranks or on none.
@@ -571,7 +575,8 @@ impl State {
             told: agreed.told,
             batches: &batches,
             deciding_s: agreed.spent.a_decision_s * f64::from(ranks),
-            may_try: agreed.spent.is_affordable(),
+            may_try: agreed.spent.may_try(),
+            stride: self.meetings.stride as f64,
         };
         if let Some(why) = agreed.unrecorded {
             let back = self.adapter.abandon(&why, &report);

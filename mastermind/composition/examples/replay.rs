@@ -131,7 +131,8 @@ impl Ours {
         let calls = Calls {
             so_far: &self.calls,
             to_come,
-            until_next: STEP as f64 / n_calls,
+            a_step: STEP as f64 / n_calls,
+            stride: 1.0,
         };
         let allowed = Allowed {
             left_s: EXPLORE * self.elapsed_s * (1.0 + to_come) - self.spent_s,
@@ -157,6 +158,7 @@ impl Policy for Ours {
             let best_s = self.beliefs.posterior().ln_mean(best, kind).exp();
             self.spent_s += (seconds - best_s).max(0.0);
         }
+        self.sending.answered(kind, arm);
         self.beliefs.observe(arm, kind, 1.0, seconds.ln());
         self.calls[kind] += 1.0;
         self.elapsed_s += seconds;

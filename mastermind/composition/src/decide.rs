@@ -475,18 +475,88 @@ fn split(names: &[&str], splits: Splits) -> Tree {
 ///
 /// # Arguments
 /// * `calls` - coordinates, which have the same parameters, and where such a call goes: a place among the classes
-pub fn of_calls(calls: &[(&Coordinate, usize)], classes: &[String]) -> Decisions {
+/// * `exceptions` - what is of calls of about these sizes alone, in place of that
+/// * `width` - ratio of the largest to the smallest such size
+pub fn of_calls(
+    calls: &[(&Coordinate, usize)],
+    exceptions: &[(&Coordinate, usize)],
+    width: f64,
+    classes: &[String],
+) -> Decisions {
     let tree = by_labels_of(calls, 0);
     let first = calls
         .first()
         .and_then(|(at, _)| at.values.first_key_value());
     // Where no question is asked calls go to the default.
-    match (&tree, first) {
+    let rule = match (&tree, first) {
         (Tree::Class(1..), Some((parameter, Value::Number(x)))) => {
             let next = vec![tree.clone(), tree.clone()];
             decisions(step(parameter, vec![*x], next), classes)
         }
         _ => decisions(tree, classes),
+    };
+    let n_before: usize = exceptions.iter().map(|(at, _)| at.values.len()).sum();
+    let mut steps = Vec::new();
+    for (at, class) in exceptions {
+        let after = steps.len() + at.values.len();
+        let is_last = after == n_before && rule.steps.is_empty();
+        let otherwise = match is_last {
+            true => Next::Class(classes[0].clone()),
+            false => Next::Step(after),
+        };
+        for (name, value) in &at.values {
+            let within = match steps.len() + 1 == after {
+                true => Next::Class(classes[*class].clone()),
+                false => Next::Step(steps.len() + 1),
+            };
+            steps.push(within_step(calls, (name, value), width, within, &otherwise));
+        }
+    }
+    let moved = rule.steps.into_iter().map(|mut step| {
+        for next in &mut step.next {
+            if let Next::Step(place) = next {
+                *place += n_before;
+            }
+        }
+        step
+    });
+    steps.extend(moved);
+    Decisions { steps }
+}
+
+/// Whether a parameter is about a value.
+fn within_step(
+    calls: &[(&Coordinate, usize)],
+    (name, value): (&String, &Value),
+    width: f64,
+    within: Next,
+    otherwise: &Next,
+) -> DecisionStep {
+    let (split, next) = match value {
+        Value::Number(x) => {
+            let half = width.sqrt();
+            let bounds = match *x >= 1.0 {
+                true => vec![x / half, x * half],
+                false => vec![x - (half - 1.0), x + (half - 1.0)],
+            };
+            let next = vec![otherwise.clone(), within, otherwise.clone()];
+            (Split::Bounds(bounds), next)
+        }
+        Value::Label(label) => {
+            let known = calls.iter().filter_map(|(at, _)| at.label(name));
+            let labels: BTreeSet<String> = known.map(str::to_owned).collect();
+            let next = labels.iter().map(|known| match known == label {
+                true => within.clone(),
+                false => otherwise.clone(),
+            });
+            let next = next.collect();
+            (Split::Labels(labels.into_iter().collect()), next)
+        }
+    };
+    DecisionStep {
+        parameter: name.clone(),
+        split,
+        next,
     }
 }
 

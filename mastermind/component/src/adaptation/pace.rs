@@ -16,6 +16,10 @@ const DUE_SHARE: f64 = 0.005;
 /// what there was.
 const ALARMED_SHARE: f64 = 0.0025;
 
+/// Part beyond which no dispatcher begins a trial, whatever it would tell: all decisions together are then within a hundredth, or one
+/// decision beyond.
+const TRYING_SHARE: f64 = 0.01;
+
 /// Processor seconds that decisions of either kind may take in any case: a run of a fifth of a second is to be adapted too.
 const LEAST_S: f64 = 0.002;
 
@@ -105,6 +109,12 @@ impl Spent {
     pub fn is_affordable(&self) -> bool {
         let share_s = DUE_SHARE * self.run_s * self.whole();
         self.own_s - self.alarmed_s + self.a_decision_s <= LEAST_S.max(share_s)
+    }
+
+    /// Whether a dispatcher may begin trials, on which it is decided at the next step.
+    pub fn may_try(&self) -> bool {
+        let share_s = TRYING_SHARE * self.run_s * self.whole();
+        self.own_s + self.a_decision_s <= LEAST_S.max(share_s)
     }
 
     /// Whether a decision may be brought forward.
@@ -232,6 +242,12 @@ mod tests {
         let meetings = spent.meetings();
         assert_eq!((meetings.stride, meetings.asked_every), (2, 1));
         assert!(spent.has_room(true));
+        assert!(spent.may_try());
+        let trying = Spent {
+            own_s: spent.own_s.max(0.011 * spent.run_s * spent.whole()),
+            ..spent
+        };
+        assert!(!trying.may_try());
         let spendthrift = Spent {
             own_s: 0.05,
             ..spent

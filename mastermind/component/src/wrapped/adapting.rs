@@ -283,6 +283,7 @@ impl LibraryAdaptation {
                 batches: &batches,
                 deciding_s: 0.0,
                 may_try: false,
+                stride: 1.0,
             };
             let n_seen = batches.iter().map(|batch| batch.calls + batch.failed).sum();
             let decided = match &agreed.unrecorded {

@@ -106,8 +106,10 @@ pub struct Report<'a> {
     pub batches: &'a [Batch],
     /// Seconds that a decision takes, of all ranks together.
     pub deciding_s: f64,
-    /// Whether a dispatcher may try classes, after which it is decided again at the next step.
+    /// Whether a dispatcher may begin trials.
     pub may_try: bool,
+    /// Steps until the next report, where it is not wanted before.
+    pub stride: f64,
 }
 
 /// A dispatcher of an assembly.
@@ -258,9 +260,19 @@ impl Adapter {
         self.is_trying() || self.sites.iter().any(Site::is_suspected)
     }
 
-    /// Whether a class is on trial.
+    /// Whether a class is on trial that is to be decided on at the next step.
     pub fn is_trying(&self) -> bool {
         self.sites.iter().any(Site::is_trying)
+    }
+
+    /// Whether a class is on trial, be it one that may wait for its calls.
+    pub fn has_trials(&self) -> bool {
+        let dispatched = |site: &Site| {
+            site.dispatched
+                .as_ref()
+                .is_some_and(|d| d.sending.is_trying())
+        };
+        self.is_trying() || self.sites.iter().any(dispatched)
     }
 
     /// Seconds that trials may still cost, without the one that goes on.
@@ -411,8 +423,8 @@ impl Adapter {
             deciding_s: report.deciding_s,
             may_try: report.may_try,
         };
-        let steps = report.step.max(1) as f64;
-        let sent = self.sites[index].send(to_come, 1.0 / steps, allowed);
+        let steps = [report.step.max(1) as f64, report.stride];
+        let sent = self.sites[index].send(to_come, steps, allowed);
         for (act, sent, reason) in sent {
             let calls = self.sites[index].calls_of(sent.kind);
             let decided = self.decision(index, act, sent.from, sent.to, reason, report);

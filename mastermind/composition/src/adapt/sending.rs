@@ -21,8 +21,26 @@ pub struct Calls<'a> {
     pub so_far: &'a [f64],
     /// For each so far, how many are to come.
     pub to_come: f64,
-    /// For each so far, how many are made until what is decided now can be taken back.
-    pub until_next: f64,
+    /// For each so far, how many are made in a step.
+    pub a_step: f64,
+    /// Steps until it is decided again, where no trial asks for it at the next one.
+    pub stride: f64,
+}
+
+impl Calls<'_> {
+    /// Whether calls of a kind are made in each step.
+    fn is_frequent(&self, kind: usize) -> bool {
+        self.a_step * self.so_far[kind] >= 1.0
+    }
+
+    /// Calls of a kind until a trial of it can be ended, at least one.
+    fn at_once(&self, kind: usize) -> f64 {
+        let a_step = self.a_step * self.so_far[kind];
+        match self.is_frequent(kind) {
+            true => a_step,
+            false => (self.stride * a_step).max(1.0),
+        }
+    }
 }
 
 /// What may be tried.
@@ -60,7 +78,8 @@ pub struct Expected {
     pub cost_s: f64,
 }
 
-/// Sends calls of each kind to the class believed to be fastest, or to another one where what calls would tell of it is worth more,
+/// Sends calls of each kind to the class believed to be fastest of those that have answered such calls, or to another one where that is
+/// believed to be faster still, or where what calls would tell of it is worth more,
 /// over the calls of all kinds that are to come, than what they are expected to cost. Changing costs nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Sending {
@@ -68,6 +87,10 @@ pub struct Sending {
     best: Vec<usize>,
     /// The class on trial, by kind.
     trials: Vec<Option<usize>>,
+    /// Whether it has answered a call, by kind.
+    has_answered: Vec<bool>,
+    /// Whether it is to be decided again at the next step.
+    is_urgent: bool,
 }
 
 impl Sending {
@@ -75,6 +98,7 @@ impl Sending {
     pub fn add_kind(&mut self, to: usize) {
         self.best.push(to);
         self.trials.push(None);
+        self.has_answered.push(false);
     }
 
     /// The class that calls of a kind go to.
@@ -92,12 +116,23 @@ impl Sending {
         self.trials[kind] == Some(arm)
     }
 
+    /// Takes note of calls that a class has answered.
+    pub fn answered(&mut self, kind: usize, arm: usize) {
+        self.has_answered[kind] |= self.is_trial(kind, arm);
+    }
+
     /// Whether there are trials.
     pub fn is_trying(&self) -> bool {
         self.trials.iter().any(Option::is_some)
     }
 
-    /// Decides anew. Trials end: what they have told is known.
+    /// Whether a trial is to be ended at the next step, since it will have told something by then.
+    pub fn is_urgent(&self) -> bool {
+        self.is_urgent
+    }
+
+    /// Decides anew. Trials end of which calls were answered, since what they tell is known; the others wait for theirs, as long as
+    /// calls are to come.
     ///
     /// # Arguments
     /// * `refused` - whether a class gets no calls, by class
@@ -113,16 +148,29 @@ impl Sending {
     ) -> Vec<Sent> {
         let posterior = beliefs.posterior();
         let before: Vec<usize> = (0..self.best.len()).map(|kind| self.to(kind)).collect();
-        let tried = std::mem::replace(&mut self.trials, vec![None; self.best.len()]);
+        let tried = self.trials.clone();
+        for (kind, trial) in self.trials.iter_mut().enumerate() {
+            let goes_on = calls.to_come > 0.0 && !self.has_answered[kind];
+            *trial = trial.filter(|arm| goes_on && !refused[*arm]);
+        }
+        // Where a class is believed to be fastest and has not answered a call yet, that is a trial as well.
+        let mut unseen = Vec::new();
         for (kind, now) in self.best.iter_mut().enumerate() {
             let is_possible = |arm: usize| !refused[arm] && !beliefs.is_unknown(arm);
             let Some(fastest) = posterior.fastest(kind, is_possible) else {
                 continue;
             };
             let saved = posterior.ln_mean(*now, kind) - posterior.ln_mean(fastest, kind);
-            if !is_possible(*now) || saved > -(1.0 - LEAST_GAIN).ln() {
-                *now = fastest;
+            if is_possible(*now) && saved <= -(1.0 - LEAST_GAIN).ln() {
+                continue;
             }
+            match beliefs.calls_at(fastest, kind) > 0.0 || !is_possible(*now) {
+                true => *now = fastest,
+                false => unseen.push((kind, fastest)),
+            }
+        }
+        for (kind, trial) in self.trials.iter_mut().enumerate() {
+            *trial = trial.filter(|arm| *arm != self.best[kind]);
         }
         let mut expected = vec![None; self.best.len()];
         if allowed.may_try {
@@ -135,7 +183,18 @@ impl Sending {
                 n_calls: calls.so_far.iter().sum(),
             };
             let mut left_s = allowed.left_s;
-            for arm in (0..beliefs.n_arms()).filter(|arm| !refused[*arm]) {
+            let is_free = |arm: &usize| !refused[*arm] && !self.trials.contains(&Some(*arm));
+            let free_arms: Vec<usize> = (0..beliefs.n_arms()).filter(is_free).collect();
+            for (kind, arm) in unseen {
+                let most_s = outlook.most_s(arm, kind);
+                if self.trials[kind].is_none() && most_s <= left_s {
+                    left_s -= most_s;
+                    self.trials[kind] = Some(arm);
+                    self.has_answered[kind] = false;
+                    expected[kind] = Some(outlook.trial(arm, kind));
+                }
+            }
+            for arm in free_arms {
                 let free = (0..self.best.len()).filter(|kind| self.trials[*kind].is_none());
                 let Some((kind, trial)) = outlook.best_trial(arm, free, left_s) else {
                     continue;
@@ -143,10 +202,13 @@ impl Sending {
                 if trial.saved_s > trial.cost_s + allowed.deciding_s {
                     left_s -= trial.cost_s;
                     self.trials[kind] = Some(arm);
+                    self.has_answered[kind] = false;
                     expected[kind] = Some(trial);
                 }
             }
         }
+        let mut trials = self.trials.iter().enumerate();
+        self.is_urgent = trials.any(|(kind, trial)| trial.is_some() && calls.is_frequent(kind));
         let kinds = before.into_iter().zip(expected).enumerate();
         let sent = kinds.map(|(kind, (from, trial))| Sent {
             kind,
@@ -155,7 +217,8 @@ impl Sending {
             was_trial: tried[kind].is_some(),
             trial,
         });
-        sent.filter(|sent| sent.from != sent.to || (sent.was_trial && sent.trial.is_none()))
+        let has_ended = |kind: usize| tried[kind].is_some() && self.trials[kind].is_none();
+        sent.filter(|sent| sent.from != sent.to || has_ended(sent.kind))
             .collect()
     }
 }
@@ -195,13 +258,8 @@ impl Outlook<'_> {
         best.copied()
     }
 
-    /// Calls of a kind until it can be decided again, at least one.
-    fn at_once(&self, kind: usize) -> f64 {
-        (self.calls.until_next * self.calls.so_far[kind]).max(1.0)
-    }
-
     fn trial(&self, arm: usize, kind: usize) -> Expected {
-        let n = self.at_once(kind);
+        let n = self.calls.at_once(kind);
         let kinds = 0..self.calls.so_far.len();
         let saved_a_call_so_far =
             kinds.map(|other| self.calls.so_far[other] * self.worth_s(arm, kind, other, n));
@@ -248,7 +306,7 @@ impl Outlook<'_> {
             }
         };
         // So many are hardly ever more than expected.
-        let n = self.at_once(kind);
+        let n = self.calls.at_once(kind);
         let most = n + FAR * n.sqrt();
         most * posterior.ln_mean(best, kind).exp() * (ratio - 1.0).max(0.0)
     }
@@ -266,7 +324,7 @@ impl Outlook<'_> {
         others: &[(usize, Expected)],
     ) -> bool {
         let lost_a_call_s = trial.saved_s / (self.calls.to_come * self.n_calls);
-        let a_look = self.calls.until_next * self.n_calls;
+        let a_look = self.calls.a_step * self.n_calls;
         let is_cheaper = |(other, there): &(usize, Expected)| {
             let told = self.posterior.told(arm, *other, kind, self.noise);
             let until = (self.n_calls / self.calls.so_far[*other]).max(a_look);

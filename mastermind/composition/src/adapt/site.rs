@@ -186,10 +186,10 @@ impl Site {
         }
     }
 
-    /// Whether a class is on trial.
+    /// Whether a class is on trial that is to be decided on at the next step.
     pub fn is_trying(&self) -> bool {
         let dispatched = self.dispatched.as_ref();
-        self.trial.is_some() || dispatched.is_some_and(|dispatched| dispatched.sending.is_trying())
+        self.trial.is_some() || dispatched.is_some_and(|dispatched| dispatched.sending.is_urgent())
     }
 
     /// Has a class get no calls any more of which calls failed while a dispatcher tried it.
@@ -221,14 +221,14 @@ impl Site {
     ///
     /// # Arguments
     /// * `to_come` - how many calls are to come for each call so far
-    /// * `until_next` - how many before it can be decided again
+    /// * `steps` - so far, and until it is decided again
     ///
     /// # Returns
     /// What changes, and why.
     pub fn send(
         &mut self,
         to_come: f64,
-        until_next: f64,
+        steps: [f64; 2],
         allowed: Allowed,
     ) -> Vec<(Act, Sent, String)> {
         let Some(dispatched) = &mut self.dispatched else {
@@ -241,7 +241,8 @@ impl Site {
         let calls = Calls {
             so_far: &self.calls,
             to_come,
-            until_next,
+            a_step: 1.0 / steps[0],
+            stride: steps[1],
         };
         let refused: Vec<bool> = self.arms.iter().map(|arm| arm.refused.is_some()).collect();
         let sent = dispatched
@@ -317,6 +318,9 @@ impl Site {
             ln_mean,
         } = taken;
         self.calls[kind] += stand_for;
+        if let Some(dispatched) = &mut self.dispatched {
+            dispatched.sending.answered(kind, arm);
+        }
         if let Some(trial) = self.trial.as_mut().filter(|_| arm == self.current) {
             let a_call_s = self.beliefs.posterior().ln_mean(trial.from, kind).exp();
             trial.calls += calls;

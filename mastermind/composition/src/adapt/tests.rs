@@ -123,6 +123,7 @@ impl World {
             batches: &batches,
             deciding_s: 0.0,
             may_try: true,
+            stride: 1.0,
         });
         for decision in decided {
             if decision.is_swap() {
@@ -158,6 +159,7 @@ fn nothing_stays_on_trial_that_cannot_be_watched() {
         batches: &[],
         deciding_s: 0.0,
         may_try: true,
+        stride: 1.0,
     };
     let back = world.adapter.abandon("the disk is full", &report);
     let [back] = &back[..] else {
@@ -297,6 +299,7 @@ fn a_failing_class_goes_and_does_not_come_back() {
         batches: &[failed],
         deciding_s: 0.0,
         may_try: true,
+        stride: 1.0,
     });
     assert_eq!((decided[0].act, decided[0].to.as_str()), (Act::Failed, "A"));
     world.class = 0;
@@ -419,6 +422,7 @@ impl<F: Fn(usize, f64) -> f64> Calls<F> {
             batches: &batches,
             deciding_s: 0.0,
             may_try: true,
+            stride: 1.0,
         });
         self.decisions.extend(decided);
         for (instance, tables) in self.adapter.new_tables() {
@@ -529,4 +533,37 @@ fn kinds_without_end_are_taken_together() {
         site.kind(&call, 0, &|_, _, _| None);
     }
     assert!(site.calls.len() <= 64, "{}", site.calls.len());
+}
+
+/// However many there are, and however near to one another: each has its calls, and no other calls are sent elsewhere for it.
+#[test]
+fn each_trial_is_of_its_kind_alone() {
+    let at = |method: &str, n: f64, m: f64| {
+        let at = Coordinate::new().with("method", method);
+        at.with("n", n).with("m", m)
+    };
+    let mut calls = Vec::new();
+    for method in ["a", "b"] {
+        for n in [10.0, 11.0, 100.0, 1000.0] {
+            for m in [0.0, 5.0, 300.0] {
+                calls.push((at(method, n, m), calls.len() % 2));
+            }
+        }
+    }
+    let classes: Vec<String> = CLASSES.iter().map(|class| (*class).into()).collect();
+    let told: Vec<_> = calls.iter().map(|(at, class)| (at, *class)).collect();
+    let trials: Vec<_> = told.iter().step_by(3).map(|(at, _)| (*at, 2)).collect();
+    let table = crate::decide::of_calls(&told, &trials, 1.1, &classes);
+    for (place, (at, class)) in told.iter().enumerate() {
+        let expected = if place % 3 == 0 { 2 } else { *class };
+        let found = table.class(at).unwrap_or(CLASSES[0]);
+        assert_eq!(found, CLASSES[expected], "{at:?}");
+    }
+    // Beside a trial, and of a label that nothing is known of.
+    let beside = table.class(&at("a", 10.0, 2.0));
+    assert_ne!(beside, Some(CLASSES[2]));
+    assert_eq!(
+        table.class(&at("c", 10.0, 0.0)).unwrap_or(CLASSES[0]),
+        CLASSES[0]
+    );
 }
