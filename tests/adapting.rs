@@ -193,13 +193,15 @@ fn one_that_fails_where_a_dispatcher_tries_it_gets_no_calls_and_the_run_goes_on(
     let models = models(&scratch);
     let classes = ["test.SteadyFlux", "test.FailingFlux"];
     let assembly = shock(&scratch, classes[0], &classes, "");
-    scratch.verb("run", &assembly, &FIELD).well();
+    // A run of seconds, in which a decision is affordable on a busy machine too.
+    let long = [&FIELD[..], &["--set", "driver.max_steps=300"]].concat();
+    scratch.verb("run", &assembly, &long).well();
     let expected = take_field(&scratch);
     let told = adapt(
         &scratch,
         &assembly,
         &models,
-        &[&FIELD[..], &["--dispatch", "--explore", "100%"]].concat(),
+        &[&long[..], &["--dispatch", "--explore", "100%"]].concat(),
     );
     assert_eq!(take_field(&scratch), expected, "{told}");
     let (text, decided) = decisions(&scratch, "records", 0);

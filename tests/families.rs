@@ -145,7 +145,7 @@ fn calls_are_sent_elsewhere_while_the_run_learns_where_they_are_fastest() {
     scratch
         .mastermind(&["fit", "Level", "-o", "models.json"])
         .well();
-    // More than the default, and more calls of each size: a machine that is busy meanwhile is not to decide.
+    // More than the default, and a run of seconds: a machine on which a decision takes long meanwhile has room for some all the same.
     let adapt = [
         "--adapt",
         "models.json",
@@ -153,7 +153,9 @@ fn calls_are_sent_elsewhere_while_the_run_learns_where_they_are_fastest() {
         "--explore",
         "10%",
         "--set",
-        "driver.most_calls=160",
+        "driver.most_calls=500",
+        "--set",
+        "driver.calls=10",
         "--overwrite",
     ];
     let adapt = |more: &[&str]| {
