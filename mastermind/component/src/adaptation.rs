@@ -459,8 +459,10 @@ impl State {
     /// By which tables dispatchers would send calls, as far as is known.
     fn tables(&self, dispatchers: &Dispatchers) -> Dispatchers {
         let best = self.adapter.best_tables().into_iter();
-        best.filter_map(|tables| Some((tables.0.clone(), changed(dispatchers, &tables)?)))
-            .collect()
+        let best =
+            best.filter_map(|tables| Some((tables.0.clone(), changed(dispatchers, &tables)?)));
+        // One with a single provider has nothing to learn, and keeps its table.
+        dispatchers.clone().into_iter().chain(best).collect()
     }
 
     /// What all ranks have recorded since the last time, the same on each.

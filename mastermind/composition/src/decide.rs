@@ -476,11 +476,11 @@ fn split(names: &[&str], splits: Splits) -> Tree {
 /// # Arguments
 /// * `calls` - coordinates, which have the same parameters, and where such a call goes: a place among the classes
 /// * `exceptions` - what is of calls of about these sizes alone, in place of that
-/// * `width` - ratio of the largest to the smallest such size
+/// * `about` - from where on and up to where sizes are about a size
 pub fn of_calls(
     calls: &[(&Coordinate, usize)],
     exceptions: &[(&Coordinate, usize)],
-    width: f64,
+    about: impl Fn(f64) -> [f64; 2],
     classes: &[String],
 ) -> Decisions {
     let tree = by_labels_of(calls, 0);
@@ -509,7 +509,13 @@ pub fn of_calls(
                 true => Next::Class(classes[*class].clone()),
                 false => Next::Step(steps.len() + 1),
             };
-            steps.push(within_step(calls, (name, value), width, within, &otherwise));
+            steps.push(within_step(
+                calls,
+                (name, value),
+                &about,
+                within,
+                &otherwise,
+            ));
         }
     }
     let moved = rule.steps.into_iter().map(|mut step| {
@@ -528,19 +534,14 @@ pub fn of_calls(
 fn within_step(
     calls: &[(&Coordinate, usize)],
     (name, value): (&String, &Value),
-    width: f64,
+    about: impl Fn(f64) -> [f64; 2],
     within: Next,
     otherwise: &Next,
 ) -> DecisionStep {
     let (split, next) = match value {
         Value::Number(x) => {
-            let half = width.sqrt();
-            let bounds = match *x >= 1.0 {
-                true => vec![x / half, x * half],
-                false => vec![x - (half - 1.0), x + (half - 1.0)],
-            };
             let next = vec![otherwise.clone(), within, otherwise.clone()];
-            (Split::Bounds(bounds), next)
+            (Split::Bounds(about(*x).into()), next)
         }
         Value::Label(label) => {
             let known = calls.iter().filter_map(|(at, _)| at.label(name));

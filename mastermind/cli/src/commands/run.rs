@@ -245,7 +245,7 @@ impl Run {
         let (given, changes) =
             read_assembly(&self.assembly, &self.replace, &self.set, self.strict)?;
         // Instances are made for it, before those of the run: a component that knows of one instance a process knows the last.
-        let prepared = self.prepare_adapting(&given, session);
+        let prepared = self.prepare_adapting(&given);
         let assembly = match &prepared {
             Ok((assembly, _)) => assembly,
             // What is wrong with it without being adapted is told first.
@@ -284,24 +284,16 @@ impl Run {
     }
 
     /// What the run is adapted by, and the assembly with dispatchers where those are asked for.
-    fn prepare_adapting(
-        &self,
-        given: &Assembly,
-        session: &Session,
-    ) -> anyhow::Result<(Assembly, Option<Adapting>)> {
+    fn prepare_adapting(&self, given: &Assembly) -> anyhow::Result<(Assembly, Option<Adapting>)> {
         let Some(models) = &self.adapt else {
             return Ok((given.clone(), None));
         };
-        let mut assembly = given.clone();
-        if self.dispatch {
-            let (dispatched, left) = adapt::with_dispatchers(given)?;
-            for why in left.iter().filter(|_| session.rank == 0) {
-                crate::output::complain!("warning: {why}");
-            }
-            assembly = dispatched;
-        }
+        let (assembly, left_out) = match self.dispatch {
+            true => adapt::with_dispatchers(given)?,
+            false => (given.clone(), Vec::new()),
+        };
         let patience = Duration::from_secs(u64::from(self.adapt_patience));
-        let adapting = Adapting::prepare(&assembly, models, self.explore, patience)?;
+        let adapting = Adapting::prepare(&assembly, models, left_out, self.explore, patience)?;
         Ok((assembly, Some(adapting)))
     }
 

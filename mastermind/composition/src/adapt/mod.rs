@@ -16,7 +16,7 @@
 //!   else, or once the budget is spent, the class before comes back. It is the guard.
 //! * Each change doubles the calls that the next one at that site needs.
 //! * Where a dispatcher sends each call to one of several classes, the same is decided for each kind of call ([`Sending`]), and all of
-//!   it together is a table ([`Adapter::tables`]).
+//!   it together is a table ([`Adapter::new_tables`]).
 
 mod belief;
 mod decision;
@@ -35,7 +35,6 @@ pub use belief::{Beliefs, Kind, Posterior, expected_saving};
 pub use decision::{Act, Decision};
 pub use kinds::CallKind;
 pub use level::{Level, LevelWatch, weighted_median};
-
 pub use sending::{Allowed, Calls, Expected, Sending, Sent};
 
 use crate::decide::Decisions;

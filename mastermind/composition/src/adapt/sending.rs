@@ -9,7 +9,7 @@ const LEAST_GAIN: f64 = 0.01;
 const FAR_SLOWER: f64 = 5.0;
 
 /// In times of the best what such a class may take at most, as far as a budget is to bear it.
-const MUCH_SLOWER: f64 = 100.0;
+const MUCH_SLOWER: f64 = 20.0;
 
 /// Standard deviations by which a class of which something is known may be slower than expected.
 const FAR: f64 = 2.0;
@@ -33,13 +33,18 @@ impl Calls<'_> {
         self.a_step * self.so_far[kind] >= 1.0
     }
 
-    /// Calls of a kind until a trial of it can be ended, at least one.
-    fn at_once(&self, kind: usize) -> f64 {
+    /// Calls of a kind until it is decided again.
+    fn a_look(&self, kind: usize) -> f64 {
         let a_step = self.a_step * self.so_far[kind];
         match self.is_frequent(kind) {
             true => a_step,
-            false => (self.stride * a_step).max(1.0),
+            false => self.stride * a_step,
         }
+    }
+
+    /// Calls of a kind until a trial of it can be ended, at least one.
+    fn at_once(&self, kind: usize) -> f64 {
+        self.a_look(kind).max(1.0)
     }
 }
 
@@ -79,8 +84,8 @@ pub struct Expected {
 }
 
 /// Sends calls of each kind to the class believed to be fastest of those that have answered such calls, or to another one where that is
-/// believed to be faster still, or where what calls would tell of it is worth more,
-/// over the calls of all kinds that are to come, than what they are expected to cost. Changing costs nothing.
+/// believed to be faster still, or where what calls would tell of it is worth more, over the calls of all kinds that are to come, than what
+/// they are expected to cost. Changing costs nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Sending {
     /// The class believed to be fastest, by kind.
@@ -187,7 +192,9 @@ impl Sending {
             let free_arms: Vec<usize> = (0..beliefs.n_arms()).filter(is_free).collect();
             for (kind, arm) in unseen {
                 let most_s = outlook.most_s(arm, kind);
-                if self.trials[kind].is_none() && most_s <= left_s {
+                // What it is believed to save may bear it, too.
+                let is_borne = most_s <= left_s.max(outlook.gain_s(arm, kind));
+                if self.trials[kind].is_none() && is_borne {
                     left_s -= most_s;
                     self.trials[kind] = Some(arm);
                     self.has_answered[kind] = false;
@@ -200,7 +207,7 @@ impl Sending {
                     continue;
                 };
                 if trial.saved_s > trial.cost_s + allowed.deciding_s {
-                    left_s -= trial.cost_s;
+                    left_s -= outlook.most_s(arm, kind);
                     self.trials[kind] = Some(arm);
                     self.has_answered[kind] = false;
                     expected[kind] = Some(trial);
@@ -282,6 +289,13 @@ impl Outlook<'_> {
         posterior.ln_mean(now, other).exp() * expected_saving(ln_ratio, told.abs())
     }
 
+    /// What all calls of a kind to come take less in a class than in the best of those that have answered some, seconds.
+    fn gain_s(&self, arm: usize, kind: usize) -> f64 {
+        let [now_s, then_s] =
+            [self.best[kind], arm].map(|arm| self.posterior.ln_mean(arm, kind).exp());
+        self.calls.to_come * self.calls.so_far[kind] * (now_s - then_s)
+    }
+
     /// What a call of a class is expected to take more than one of the best, seconds.
     fn cost_s(&self, arm: usize, kind: usize) -> f64 {
         let (posterior, best) = (self.posterior, self.best[kind]);
@@ -305,9 +319,9 @@ impl Outlook<'_> {
                 (ln_ratio + FAR * posterior.variance(arm, kind).sqrt()).exp()
             }
         };
-        // So many are hardly ever more than expected.
-        let n = self.calls.at_once(kind);
-        let most = n + FAR * n.sqrt();
+        // Hardly ever are there more: they are counts, expected from as many as there were.
+        let (n, so_far) = (self.calls.a_look(kind), self.calls.so_far[kind]);
+        let most = self.calls.at_once(kind) + FAR * (n + n * n / so_far.max(1.0)).sqrt();
         most * posterior.ln_mean(best, kind).exp() * (ratio - 1.0).max(0.0)
     }
 

@@ -11,7 +11,7 @@ use super::sending::{Allowed, Calls, Expected, Sending, Sent};
 use super::{Act, CallKind, Predict};
 
 /// Steps of a size's logarithm to base 2 in which calls count as one kind.
-pub const KINDS_AN_OCTAVE: f64 = 8.0;
+const KINDS_AN_OCTAVE: f64 = 8.0;
 
 /// Kinds of calls at a site that are told apart, since what a decision takes grows with the cube of their number; a further one
 /// counts as the nearest of these.
@@ -33,6 +33,12 @@ pub fn kind_key(port_method: &str, coordinate: &Coordinate) -> String {
     key
 }
 
+/// Sizes of the kind that a size is of: from where on, and up to where.
+pub fn kind_bounds(size: f64) -> [f64; 2] {
+    let step = (KINDS_AN_OCTAVE * ln(size)).round();
+    [step - 0.5, step + 0.5].map(|edge| unln(edge / KINDS_AN_OCTAVE))
+}
+
 /// How many calls failed, in words.
 pub fn failed_calls(failed: u64) -> String {
     match failed {
@@ -44,6 +50,11 @@ pub fn failed_calls(failed: u64) -> String {
 /// Logarithm to base 2 of a size; of what is none, of 1 and the distance from 0, so that 0 is a size too.
 fn ln(x: f64) -> f64 {
     if x >= 1.0 { x.log2() } else { x - 1.0 }
+}
+
+/// The size of such a logarithm.
+fn unln(ln: f64) -> f64 {
+    if ln >= 0.0 { ln.exp2() } else { ln + 1.0 }
 }
 
 /// A class that may work at a site.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use mastermind_models::Coordinate;
 
-use super::site::{Dispatched, KINDS_AN_OCTAVE, Site};
+use super::site::{Dispatched, Site, kind_bounds};
 use crate::decide::{Decisions, of_calls};
 
 /// By method: trials as well, each of which is of calls of its kind alone, while those of a kind that is not known yet go where what is
@@ -37,13 +37,12 @@ fn tables(site: &Site, dispatched: &Dispatched, with_trials: bool) -> BTreeMap<S
             of_method.trials.push((at, sending.to(kind)));
         }
     }
-    let width = (1.0 / KINDS_AN_OCTAVE).exp2();
     let methods = methods.into_iter();
     methods
         .map(|(method, of)| {
             (
                 method.clone(),
-                of_calls(&of.best, &of.trials, width, &instances),
+                of_calls(&of.best, &of.trials, kind_bounds, &instances),
             )
         })
         .collect()

@@ -73,9 +73,13 @@ pub fn with_dispatchers(assembly: &Assembly) -> anyhow::Result<(Assembly, Vec<St
             .insert(instance.clone(), TableSource::Table(table));
         match build(&Session::serial()?, &tried, Vec::new(), false) {
             Ok(_) => dispatched = tried,
-            Err(error) => left.push(format!(
-                "calls of \"{instance}\" are not dispatched: {error}"
-            )),
+            Err(found) => {
+                let problems = found.problems.iter().map(ToString::to_string);
+                let problems = problems.collect::<Vec<_>>().join("; ");
+                left.push(format!(
+                    "calls of \"{instance}\" are not dispatched: {problems}"
+                ));
+            }
         }
     }
     if dispatched.dispatch.len() == assembly.dispatch.len() {
@@ -231,18 +235,21 @@ impl Adapting {
     /// The models cannot be read; nothing may be swapped.
     ///
     /// # Arguments
+    /// * `left_out` - why calls of some instances are not dispatched
     /// * `explore` - part of the run's seconds that trials may cost
     /// * `patience` - longest time that a rank waits for the others to report a step
     pub fn prepare(
         assembly: &Assembly,
         models: &Path,
+        mut left_out: Vec<String>,
         explore: f64,
         patience: Duration,
     ) -> anyhow::Result<Self> {
         let mut models = read_models(models, false)?;
         let shipped = add_shipped(&mut models, assembly, false)?;
         let dispatchers = dispatchers(assembly)?;
-        let (alternatives, mut left_out) = swappable(assembly, &dispatchers)?;
+        let (alternatives, not_swapped) = swappable(assembly, &dispatchers)?;
+        left_out.extend(not_swapped);
         let candidates = candidates(assembly, &alternatives, &dispatchers);
         left_out.extend(without_models(&candidates, &models));
         Ok(Adapting {
@@ -345,9 +352,11 @@ pub fn tell(session: &Session, assembly: &Assembly, outcome: &AdaptOutcome, dire
     }
     for (instance, table) in &outcome.tables {
         let n = of_calls.iter().filter(|d| d.site == *instance).count();
-        output::line(format!(
-            "{instance}: {n} decisions where calls of a size go, now:"
-        ));
+        let told = match n {
+            0 => "no trial was worth its cost in this run; calls go".into(),
+            n => format!("{n} decisions where calls of a size go, now"),
+        };
+        output::line(format!("{instance}: {told}:"));
         tell_table(assembly, table);
     }
     let swaps = outcome.decisions.iter().filter(|d| d.is_swap()).count();
