@@ -49,7 +49,7 @@ use adapt::Adapting;
 pub use script::system;
 
 /// Time for a launcher to pass on what was printed.
-const LAST_WORDS: Duration = Duration::from_millis(200);
+const LAST_WORDS: Duration = Duration::from_millis(400);
 
 /// Run an assembly.
 #[derive(Args)]
