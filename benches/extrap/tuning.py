@@ -32,6 +32,8 @@ PLANS = [
     Plan(functions="strong", n_sizes=6, repetitions=4),
     Plan(functions="strong with log", n_sizes=6, repetitions=4),
     Plan(coefficients="tuning", n_sizes=6, repetitions=1),
+    Plan(coefficients="tuning", n_sizes=6, repetitions=4, noise="uniform"),
+    Plan(coefficients="tuning", n_sizes=7, repetitions=6, noise="uniform"),
     Plan(coefficients="tuning", n_sizes=6, repetitions=4, noise="bursts"),
     Plan(coefficients="tuning", n_sizes=7, repetitions=6, noise="bursts"),
 ]

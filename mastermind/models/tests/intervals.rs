@@ -1,7 +1,7 @@
 //! The interval for a call holds the calls it says, also where they are not normal.
 
 use mastermind_models::{
-    Coordinate, Family, Metric, Model, Note, Parameter, SampleSet, fit, predict,
+    Coordinate, Family, Metric, Model, Note, Parameter, SampleSet, fit, fit_family, predict,
 };
 
 /// Numbers evenly spread over 0..1, the same in every run.
@@ -97,10 +97,62 @@ fn calls_of_two_speeds_are_held_all_the_same() {
 }
 
 #[test]
-fn few_sizes_do_not_tell() {
+fn normal_calls_of_few_sizes_need_no_other_interval() {
     let mut random = Random(3);
     let model = line(12, &mut || 1.0 + 0.05 * random.normal());
-    assert_eq!(model.interval_ratio, 1.0);
+    let ratio = model.interval_ratio;
+    assert!((0.97..1.03).contains(&ratio), "{ratio}");
+}
+
+/// One call a size tells no shape.
+#[test]
+fn sizes_called_once_do_not_tell() {
+    let mut random = Random(6);
+    let mut set = SampleSet::new(Metric::Wall);
+    let method = set.declare("m", &[Parameter::real("q", "")]).unwrap();
+    for i in 1..=12 {
+        let q = f64::from(i);
+        let seconds = (2.0 + q) * (0.9 + 0.2 * random.unit());
+        set.push(method, &[q], seconds).unwrap();
+    }
+    let model = fit(&set.finish()[0]).unwrap().remove(0);
+    let ratio = model.interval_ratio;
+    assert!((ratio - 1.0).abs() < 1e-12, "{ratio}");
+}
+
+/// Calls that lie evenly between two ends, five at each of eight sizes: an interval of normal calls holds nearly all of them, and is wider
+/// than it says.
+#[test]
+fn evenly_spread_calls_have_the_interval_they_need() {
+    let mut random = Random(4);
+    let f = |q: f64| 1.0 + 0.5 * q;
+    let (mut holds, mut as_normal) = (0, 0);
+    for _ in 0..40 {
+        let mut factor = || 0.9 + 0.2 * random.unit();
+        let mut set = SampleSet::new(Metric::Wall);
+        let method = set.declare("m", &[Parameter::real("q", "")]).unwrap();
+        for q in (1..=8).map(f64::from) {
+            for _ in 0..5 {
+                set.push(method, &[q], f(q) * factor()).unwrap();
+            }
+        }
+        let fitted = fit_family(&set.finish()[0], Family::Line);
+        let mut model = fitted.unwrap().remove(0);
+        let new = (0..100).map(|i| 1.0 + 0.07 * f64::from(i));
+        let new: Vec<(f64, f64)> = new.map(|q| (q, f(q) * factor())).collect();
+        let inside = |model: &Model| {
+            let held = |&&(q, seconds): &&(f64, f64)| {
+                let p = predict(model, &Coordinate::new().with("q", q)).unwrap();
+                (p.lower_s..=p.upper_s).contains(&seconds)
+            };
+            new.iter().filter(held).count()
+        };
+        holds += inside(&model);
+        model.interval_ratio = 1.0;
+        as_normal += inside(&model);
+    }
+    assert!((3720..=3920).contains(&holds), "{holds} of 4000");
+    assert!(as_normal > 3920, "else this shows nothing: {as_normal}");
 }
 
 /// A run on `p` ranks is slower or faster as a whole, and at each size a little, which no formula follows: six sizes on each of five

@@ -514,7 +514,8 @@ fn model(samples: &Samples, points: &Points, best: Candidate, notes: Vec<Note>) 
     });
     let ratio = match (&deviation, &best.left_out_s) {
         (Some(deviation), Some(left_out_s)) => {
-            interval_ratio(points, left_out_s, &deviation.formula, LEVEL)
+            let (fitted_s, sigma) = (&best.fitted_s, &deviation.formula);
+            interval_ratio(points, fitted_s, left_out_s, sigma, spare, LEVEL)
         }
         _ => 1.0,
     };

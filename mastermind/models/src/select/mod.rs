@@ -8,4 +8,5 @@ pub(crate) mod choice;
 pub(crate) mod fit;
 mod layout;
 pub(crate) mod model;
+pub(crate) mod shape;
 pub(crate) mod sigma;

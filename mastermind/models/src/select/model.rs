@@ -93,7 +93,7 @@ pub struct Model {
     #[serde(default)]
     pub sigma_family: Option<Family>,
     /// Half-width of the interval for a call by that of normal calls with `sigma`, so that it holds as many of those that
-    /// were left out as it says; 1 where they are too few to tell.
+    /// were left out as it says, or of few sizes as the shape of their scatter says; 1 where they are too few to tell.
     #[serde(default = "one")]
     pub interval_ratio: f64,
     /// Time of all calls fitted, those set aside included, by what predictions give them: totals of
