@@ -20,8 +20,8 @@ const NORMAL: f64 = 1.959_963_984_540_054;
 
 /// How much the weights of formulas lose with each doubling beyond the range. Chosen on the generators of
 /// `benches/extrap/tuning.py`, so that intervals at 4 × the range hold at least 85 % where two terms
-/// are hardly told apart.
-const DOUBT: f64 = 0.15;
+/// are hardly told apart, and where a function is of another family.
+const DOUBT: f64 = 0.2;
 
 /// Relative difference of two values that is rounding, or none that a user would see.
 const SAME: f64 = 1e-6;
@@ -153,7 +153,8 @@ fn call_deviation_s(model: &Model, coordinate: &Coordinate, value_s: f64) -> Res
 /// Student's t of a part is stood for by the normal distribution with the same 95 % interval. The weights
 /// say which formula is right if one of them is; further out than was measured another may be, so the
 /// interval takes them to the power of `1 / (1 + DOUBT · log2 d)`, `d` being [`Model::distance`], and of one by the model's
-/// `design_effect`. Of the formulas in several parameters only some were looked at, so beyond the range of `m` of them it also takes what they predict as `m - 1` times as
+/// `design_effect`. The doubt is which of many sums of terms it is: exponentials and polynomials, which soar, are together as likely as before it,
+/// else one that is hardly credible would set the upper end. Of the formulas in several parameters only some were looked at, so beyond the range of `m` of them it also takes what they predict as `m - 1` times as
 /// far apart again.
 ///
 /// # Source
@@ -168,6 +169,7 @@ fn averaged(model: &Model, coordinate: &Coordinate) -> Result<(f64, [f64; 2]), E
         heavier(model.freedom.coefficients),
     );
     let mut parts = Vec::with_capacity(model.alternatives.len());
+    let mut soar = Vec::with_capacity(model.alternatives.len());
     for alternative in &model.alternatives {
         // The shown formula has what it needs; others may be in parameters that were left out.
         let Ok(mean) = model.alternative_s(alternative, coordinate) else {
@@ -180,11 +182,14 @@ fn averaged(model: &Model, coordinate: &Coordinate) -> Result<(f64, [f64; 2]), E
             mean,
             deviation: (call * call + variance * of_mean * of_mean).sqrt(),
         });
+        let soaring = [Family::Exponential, Family::Polynomial];
+        soar.push(soaring.contains(&alternative.family));
     }
     temper(&mut parts, 1.0);
-    let value_s = middle(&mut parts);
+    let value_s = middle(&mut parts.clone());
+    temper(&mut parts, model.design_effect);
     let doubt = 1.0 + DOUBT * model.distance(coordinate).log2();
-    temper(&mut parts, model.design_effect * doubt);
+    temper_apart(&mut parts, &soar, doubt);
     spread(&mut parts, model.n_beyond(coordinate));
     if !parts.iter().all(|part| part.deviation.is_finite()) {
         return Ok((value_s, [0.0, f64::INFINITY]));
@@ -204,6 +209,27 @@ fn temper(parts: &mut [Part], temperature: f64) {
         .for_each(|part| part.weight = part.weight.powf(power));
     let sum: f64 = parts.iter().map(|part| part.weight).sum();
     parts.iter_mut().for_each(|part| part.weight /= sum);
+}
+
+/// As [`temper`], of those that `soar` and of the others apart: each kind keeps its share, of all parts one.
+fn temper_apart(parts: &mut [Part], soar: &[bool], temperature: f64) {
+    let share = |parts: &[Part]| {
+        let pairs = parts.iter().zip(soar).filter(|(_, soars)| **soars);
+        pairs.map(|(part, _)| part.weight).sum::<f64>()
+    };
+    let before = share(parts);
+    temper(parts, temperature);
+    let after = share(parts);
+    for (part, &soars) in parts.iter_mut().zip(soar) {
+        let (before, after) = match soars {
+            true => (before, after),
+            false => (1.0 - before, 1.0 - after),
+        };
+        // Where one kind is all there is, or has a weight that is lost in rounding, it is as it was.
+        if before > 0.0 && after > 0.0 {
+            part.weight *= before / after;
+        }
+    }
 }
 
 /// Adds to the deviation of each part that of all parts about their mean, once for each parameter beyond its range but one.
@@ -477,5 +503,32 @@ impl Predictor {
             }
         };
         Ok(middle(&mut self.parts.iter().map(part).collect::<Vec<_>>()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Doubt makes formulas more alike, and what soars no likelier.
+    #[test]
+    fn a_kind_keeps_its_share_when_weights_are_doubted() {
+        let part = |weight| Part {
+            weight,
+            mean: 1.0,
+            deviation: 1.0,
+        };
+        let mut parts = [0.81, 0.09, 0.08, 0.02].map(part);
+        temper_apart(&mut parts, &[false, false, true, true], 2.0);
+        let found = parts.map(|part| part.weight);
+        for (found, wanted) in found.into_iter().zip([0.675, 0.225, 0.2 / 3.0, 0.1 / 3.0]) {
+            assert!((found - wanted).abs() < 1e-12, "{found} {wanted}");
+        }
+        let mut all = [0.9, 0.1].map(part);
+        temper_apart(&mut all, &[true, true], 2.0);
+        assert!((all[0].weight - 0.75).abs() < 1e-12, "{}", all[0].weight);
+        let mut none = [0.9, 0.1].map(part);
+        temper_apart(&mut none, &[false, false], 2.0);
+        assert!((none[0].weight - 0.75).abs() < 1e-12, "{}", none[0].weight);
     }
 }
