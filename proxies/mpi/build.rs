@@ -223,7 +223,6 @@ fn role(name: &str, arguments: usize, moves: bool) -> String {
     let plain = plain.strip_prefix("MPI_").unwrap_or(plain);
     let completes = |how: &str| format!("Role::Completes(Completion::{how})");
     let is_receive = matches!(plain, "Irecv" | "Recv_init" | "Imrecv");
-    let made = format!("{{ at: {}, is_receive: {is_receive} }}", arguments - 1);
     match plain {
         how @ ("Wait" | "Test" | "Waitall" | "Testall" | "Waitany" | "Testany" | "Waitsome") => {
             completes(how)
@@ -261,7 +260,8 @@ fn role(name: &str, arguments: usize, moves: bool) -> String {
                     .iter()
                     .any(|begin| begun.starts_with(begin)) =>
         {
-            format!("Role::Begins {made}")
+            let at = arguments - 1;
+            format!("Role::Begins {{ at: {at}, is_receive: {is_receive} }}")
         }
         _ => "Role::None".into(),
     }
