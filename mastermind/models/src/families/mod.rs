@@ -11,5 +11,6 @@ pub(crate) mod normal_form;
 pub(crate) mod note;
 pub(crate) mod paths;
 pub(crate) mod prior;
+pub(crate) mod regimes;
 pub(crate) mod searched;
 pub(crate) mod written;

@@ -13,6 +13,7 @@ use std::f64::consts::LN_2;
 
 use crate::families::candidate::Candidate;
 use crate::families::paths::Paths;
+use crate::families::regimes::last_factors;
 use crate::formula::family::Family;
 use crate::formula::sum::Formula;
 use crate::samples::points::Points;
@@ -136,7 +137,9 @@ pub(crate) fn of_candidate(candidate: &Candidate, points: &Points, paths: &Paths
         Family::Regimes => {
             let slopes = formula.terms.iter().filter(|term| !term.factors.is_empty());
             let slopes: Vec<f64> = slopes.map(|term| term.coefficient).collect();
-            (1, 1, n_negative(&slopes).min(1))
+            // A line in each range is one choice, another term in the last one is another.
+            let n_choices = 1 + usize::from(last_factors(&formula.terms).is_some());
+            (n_choices, 1, n_negative(&slopes).min(1))
         }
         _ => {
             let n_terms = formula.terms.len();

@@ -307,7 +307,8 @@ fn field<'a>(
         .collect();
     let explained = found.as_ref().is_some_and(Found::explains_well);
     if family.is_some() || !explained {
-        others.extend(searched(points, limits, asked));
+        let terms = found.as_ref().filter(|_| family.is_none());
+        others.extend(searched(points, limits, asked, terms));
     }
     if family.is_none()
         && let Some(found) = found.as_ref().filter(|found| !found.explains())

@@ -22,6 +22,7 @@ use crate::families::candidate::{Alternative, Candidate};
 use crate::families::hypothesis::Shape;
 use crate::families::paths::Paths;
 use crate::families::prior;
+use crate::families::regimes::LastTerm;
 use crate::formula::exponent::Exponent;
 use crate::formula::family::Family;
 use crate::formula::sum::{Formula, Term};
@@ -297,6 +298,20 @@ impl Found<'_> {
         let name = |&param: &usize| self.points.names[param] == factor.param;
         let param = self.params.iter().position(name);
         param.is_some_and(|param| self.basis.usable(param).any(|term| term == own))
+    }
+
+    /// The terms of a parameter but for the parameter itself, with their values at the points.
+    pub fn terms_of(&self, param: usize) -> Vec<LastTerm<'_>> {
+        let Some(place) = self.params.iter().position(|&known| known == param) else {
+            return Vec::new();
+        };
+        let name = self.points.names[param].as_str();
+        let usable = self.basis.usable(place).filter(|&t| t != terms::LINEAR);
+        let term = |t| LastTerm {
+            factors: Product::single(place, t).factors(|_| name),
+            column: self.basis.column(place, t).into(),
+        };
+        usable.map(term).collect()
     }
 
     /// Names of the parameters that vary and were not searched in.

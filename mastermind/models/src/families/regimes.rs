@@ -1,0 +1,302 @@
+//! Formulas by ranges of one parameter: a line in each, the breaks between them found, and in the last range perhaps another term.
+//!
+//! In: points, and the terms that the last range may have. Out: hypotheses, each with its breaks.
+//!
+//! What a method does at large sizes is said by the last range alone. Where small sizes go another way (a sort that inserts, a message
+//! that fits a buffer), a formula of one piece follows them, since there are many of them, and misses what comes after the large ones;
+//! and a line in the last range misses a curve there. The ranges before say how far each is that they do not go the same way: lines do.
+
+use std::borrow::Cow;
+
+use smallvec::SmallVec;
+
+use crate::families::hypothesis::{Hypothesis, Shape, lines_by_regime};
+use crate::formula::family::Family;
+use crate::formula::sum::{Factor, Term};
+use crate::samples::points::Points;
+use crate::solve::likelihood::Counts;
+
+/// Regimes tried at most.
+const MAX_REGIMES: usize = 4;
+
+/// Distinct values that a regime needs.
+const MIN_VALUES: usize = 3;
+
+/// Share of all values that a regime needs, one in so many: a few that are off lie among many, and are no way in which a method works.
+const MIN_SHARE: usize = 16;
+
+/// Distinct values that two lines need that meet, and that a regime needs whose term is searched for.
+const MIN_MEETING_VALUES: usize = 5;
+
+/// Places tried for a break.
+const MAX_CUTS: usize = 48;
+
+/// Terms of the last regime that are kept, for each number of regimes.
+const N_TERMS_KEPT: usize = 3;
+
+/// A term that the last regime may have beside its constant, and its values at all points.
+pub(crate) struct LastTerm<'a> {
+    /// Its factors.
+    pub factors: SmallVec<[Factor; 1]>,
+    /// Shape `[n_points]`.
+    pub column: Cow<'a, [f64]>,
+}
+
+/// The best lines over two ranges of one parameter, over three, and so on, as far as its values carry
+/// them; the breaks between are found by dynamic programming over all their places. Then the same with each of the terms given in the
+/// place of the last line, the nearest few of them.
+pub(crate) fn regimes(points: &Points, param: usize, last: &[LastTerm<'_>]) -> Vec<Hypothesis> {
+    let values = points.values(param);
+    let most = (values.len() / MIN_VALUES).min(MAX_REGIMES);
+    if most < 2 {
+        // Of so few sizes called once each no scatter is known, and four numbers go almost through all.
+        return match Counts::of(points).are_few() {
+            true => Vec::new(),
+            false => meeting(param, &values),
+        };
+    }
+    let least = least_values(values.len());
+    let cuts = cuts(values.len(), least);
+    let sorted = Sorted::new(points, param);
+    let rows: Vec<usize> = cuts
+        .iter()
+        .map(|&cut| match values.get(cut) {
+            Some(&value) => sorted.x.partition_point(|&x| x < value),
+            None => sorted.x.len(),
+        })
+        .collect();
+    let best = best_cuts(&sorted, &rows, &cuts, least, most);
+    let hypothesis = |breaks: Vec<usize>, factors: Option<&SmallVec<[Factor; 1]>>| {
+        let ends = breaks
+            .iter()
+            .map(|&cut| middle(values[cut - 1], values[cut]));
+        let ends: Vec<f64> = ends.collect();
+        let mut terms = lines_by_regime(&points.names[param], &ends);
+        if let (Some(term), Some(factors)) = (terms.last_mut(), factors) {
+            term.factors = factors.clone();
+        }
+        let constant = false;
+        Hypothesis {
+            family: Family::Regimes,
+            shape: Shape::Sum { constant, terms },
+            n_searched: ends.len(),
+        }
+    };
+    let lines = (2..=most).filter_map(|n_regimes| {
+        let breaks = breaks(&best, &cuts, n_regimes, cuts.len() - 1)?;
+        Some(hypothesis(breaks, None))
+    });
+    let mut list: Vec<Hypothesis> = lines.collect();
+    let tails: Vec<Vec<f64>> = last
+        .iter()
+        .map(|term| sorted.tails(&term.column, &rows))
+        .collect();
+    let is_long = |from: &usize| values.len() - cuts[*from] >= least.max(MIN_MEETING_VALUES);
+    for n_regimes in 2..=most {
+        let before = &best[n_regimes - 2];
+        let nearest = tails.iter().enumerate().filter_map(|(term, tail)| {
+            let sums = (1..cuts.len() - 1).filter(is_long);
+            let sums = sums.map(|from| (before[from].0 + tail[from], from));
+            let (sum, from) = sums.min_by(|a, b| a.0.total_cmp(&b.0))?;
+            sum.is_finite().then_some((sum, term, from))
+        });
+        let mut nearest: Vec<(f64, usize, usize)> = nearest.collect();
+        nearest.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for &(_, term, from) in nearest.iter().take(N_TERMS_KEPT) {
+            let Some(mut breaks) = breaks(&best, &cuts, n_regimes - 1, from) else {
+                continue;
+            };
+            breaks.push(cuts[from]);
+            list.push(hypothesis(breaks, Some(&last[term].factors)));
+        }
+    }
+    list
+}
+
+/// The factors of the last regime's term, where it is not the parameter itself.
+pub(crate) fn last_factors(terms: &[Term]) -> Option<&SmallVec<[Factor; 1]>> {
+    let factors = &terms.last()?.factors;
+    let line = Term::linear(1.0, &factors.first()?.param);
+    (*factors != line.factors).then_some(factors)
+}
+
+/// Two lines that meet, at each place that leaves two values to either, where values are too few for lines of their own; none where
+/// they are too few for these.
+///
+/// All places are weighed beside one another, so none was searched for. The formula has four numbers, constant and slope of each line; the
+/// place and that they meet there make three of them free, and the price of the fourth is that of the place.
+fn meeting(param: usize, values: &[f64]) -> Vec<Hypothesis> {
+    if values.len() < MIN_MEETING_VALUES {
+        return Vec::new();
+    }
+    let inner = &values[1..values.len() - 1];
+    let between = inner.windows(2).map(|pair| middle(pair[0], pair[1]));
+    let places = inner.iter().copied().chain(between);
+    let hypothesis = |at| Hypothesis {
+        family: Family::Regimes,
+        shape: Shape::Meeting { param, at },
+        n_searched: 0,
+    };
+    places.map(hypothesis).collect()
+}
+
+/// Values that a regime needs, of so many.
+fn least_values(n_values: usize) -> usize {
+    MIN_VALUES.max(n_values / MIN_SHARE)
+}
+
+/// Indices of values that a regime may begin at, the first and the end included.
+fn cuts(n_values: usize, least: usize) -> Vec<usize> {
+    let inner = least..=n_values - least;
+    let stride = (n_values / MAX_CUTS).max(1);
+    let mut cuts = vec![0];
+    cuts.extend(inner.step_by(stride));
+    cuts.push(n_values);
+    cuts
+}
+
+/// Least sum of squares of `k + 1` regimes up to cut `to`, and the cut where the last begins, at
+/// `[k][to]`.
+type Best = Vec<Vec<(f64, usize)>>;
+
+/// # Arguments
+/// * `rows` - the first row of `points` at or after each cut
+fn best_cuts(points: &Sorted, rows: &[usize], cuts: &[usize], least: usize, most: usize) -> Best {
+    let n = cuts.len();
+    let mut cost = vec![vec![f64::INFINITY; n]; n];
+    for from in 0..n - 1 {
+        let mut line = LineFit::default();
+        for to in from + 1..n {
+            for row in rows[to - 1]..rows[to] {
+                line.push(points.x[row], points.y[row], points.weights[row]);
+            }
+            if cuts[to] - cuts[from] >= least {
+                cost[from][to] = line.squares();
+            }
+        }
+    }
+    let mut best = vec![cost[0].iter().map(|&c| (c, 0)).collect::<Vec<_>>()];
+    for k in 1..most {
+        let before = &best[k - 1];
+        let row = (0..n).map(|to| {
+            let sums = (1..to).map(|from| (before[from].0 + cost[from][to], from));
+            sums.fold((f64::INFINITY, 0), |a, b| if b.0 < a.0 { b } else { a })
+        });
+        let row = row.collect();
+        best.push(row);
+    }
+    best
+}
+
+/// Where regimes after the first begin, as indices of values, of those up to the cut `to`.
+fn breaks(best: &Best, cuts: &[usize], n_regimes: usize, mut to: usize) -> Option<Vec<usize>> {
+    if !best[n_regimes - 1][to].0.is_finite() {
+        return None;
+    }
+    let mut breaks = Vec::new();
+    for k in (1..n_regimes).rev() {
+        to = best[k][to].1;
+        breaks.push(cuts[to]);
+    }
+    breaks.reverse();
+    Some(breaks)
+}
+
+/// Points by ascending value of a parameter, with their weights.
+pub(crate) struct Sorted {
+    order: Vec<usize>,
+    /// The values.
+    pub x: Vec<f64>,
+    /// Mean times.
+    pub y: Vec<f64>,
+    /// Calls over the variance of one.
+    pub weights: Vec<f64>,
+}
+
+impl Sorted {
+    /// Sorts the points.
+    pub fn new(points: &Points, param: usize) -> Self {
+        let column = &points.columns[param];
+        let mut order: Vec<usize> = (0..points.len()).collect();
+        order.sort_by(|&a, &b| column[a].total_cmp(&column[b]));
+        let weights = weights(points);
+        let take = |from: &[f64]| order.iter().map(|&i| from[i]).collect();
+        Self {
+            x: take(column),
+            y: take(&points.mean_s),
+            weights: take(&weights),
+            order,
+        }
+    }
+
+    /// Weighted sum of squares about the best `a + b · t` through the points from each cut on.
+    ///
+    /// # Arguments
+    /// * `term` - `t` at the points, as they were before they were sorted
+    /// * `rows` - the first row at or after each cut
+    fn tails(&self, term: &[f64], rows: &[usize]) -> Vec<f64> {
+        let mut tails = vec![f64::INFINITY; rows.len()];
+        let mut line = LineFit::default();
+        for cut in (0..rows.len() - 1).rev() {
+            for row in (rows[cut]..rows[cut + 1]).rev() {
+                line.push(term[self.order[row]], self.y[row], self.weights[row]);
+            }
+            tails[cut] = line.squares();
+        }
+        tails
+    }
+}
+
+/// A weighted straight line, one point after the other.
+///
+/// # Source
+/// B.P. Welford, Technometrics 4 (1962) 419, with weights (recalled, not looked up).
+#[derive(Default)]
+struct LineFit {
+    weight: f64,
+    mean_x: f64,
+    mean_y: f64,
+    xx: f64,
+    xy: f64,
+    yy: f64,
+}
+
+impl LineFit {
+    fn push(&mut self, x: f64, y: f64, weight: f64) {
+        self.weight += weight;
+        let (off_x, off_y) = (x - self.mean_x, y - self.mean_y);
+        let share = weight / self.weight;
+        self.mean_x += share * off_x;
+        self.mean_y += share * off_y;
+        self.xx += weight * off_x * (x - self.mean_x);
+        self.xy += weight * off_x * (y - self.mean_y);
+        self.yy += weight * off_y * (y - self.mean_y);
+    }
+
+    /// What the line leaves; infinite where `x` does not vary.
+    fn squares(&self) -> f64 {
+        if self.xx > 0.0 {
+            (self.yy - self.xy * self.xy / self.xx).max(0.0)
+        } else {
+            f64::INFINITY
+        }
+    }
+}
+
+/// Between two values: their geometric mean where they are positive.
+fn middle(low: f64, high: f64) -> f64 {
+    if low > 0.0 {
+        (low * high).sqrt()
+    } else {
+        0.5 * (low + high)
+    }
+}
+
+/// Calls at each point over the variance of one.
+pub(crate) fn weights(points: &Points) -> Vec<f64> {
+    let largest = points.largest_s();
+    let pairs = points.mean_s.iter().zip(&points.count);
+    pairs
+        .map(|(&y, n)| n / points.noise.variance(y, largest))
+        .collect()
+}
