@@ -252,7 +252,7 @@ impl Hypothesis {
             predicted_s: Vec::new(),
             odds_against: 0.0,
             held: false,
-            is_even: false,
+            scatter: 1.0,
             design_effect: 1.0,
         })
     }
