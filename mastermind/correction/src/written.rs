@@ -297,6 +297,7 @@ fn model_of(
         interval_ratio: 1.0,
         total_ratio: 1.0,
         design_effect: 1.0,
+        drift: 0.0,
         freedom: Freedom {
             coefficients: freedom,
             sigma: freedom,

@@ -76,6 +76,11 @@ pub fn predict(model: &Model, coordinate: &Coordinate) -> Result<Prediction, Err
     } else {
         averaged(model, coordinate)?
     };
+    let interval = |value_s: f64, [lower_s, upper_s]: [f64; 2]| {
+        drifted(model, coordinate, value_s, [lower_s, upper_s])
+    };
+    let [lower_s, upper_s] = interval(value_s, [lower_s, upper_s]);
+    let [shown_lower_s, shown_upper_s] = interval(shown_s, [shown_lower_s, shown_upper_s]);
     let [lower_s, upper_s] = unvaried(model, coordinate, [lower_s, upper_s]);
     let upper_s = match is_apart(model, coordinate) {
         true => f64::INFINITY,
@@ -96,6 +101,20 @@ pub fn predict(model: &Model, coordinate: &Coordinate) -> Result<Prediction, Err
         shown_upper_s: shown_upper_s.max(0.0),
         contradicts: value_s != shown_s && !is_near && (!is_inside || is_far),
     })
+}
+
+/// An interval with what formulas were seen to be off by beyond the sizes that they were fitted to, in logarithms.
+fn drifted(model: &Model, coordinate: &Coordinate, value_s: f64, interval: [f64; 2]) -> [f64; 2] {
+    let [lower_s, upper_s] = interval;
+    let drift = NORMAL * model.drift * model.distance(coordinate).ln();
+    if drift == 0.0 || value_s <= 0.0 {
+        return interval;
+    }
+    let factor = |ratio: f64| ratio.max(1.0).ln().hypot(drift).exp();
+    [
+        value_s / factor(value_s / lower_s.max(0.0)),
+        value_s * factor(upper_s / value_s),
+    ]
 }
 
 /// An interval at another value of a parameter that had one value only: how the time goes with it is not known, so it may

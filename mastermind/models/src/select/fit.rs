@@ -26,6 +26,7 @@ use crate::formula::sum::Formula;
 use crate::samples::metric::Metric;
 use crate::select::calibration::interval_ratio;
 use crate::select::choice::Field;
+use crate::select::drift::drift;
 use crate::solve::limits::Limits;
 
 use crate::error::list;
@@ -259,7 +260,20 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
     notes.extend(set_aside(points));
     notes.extend(uneven(points));
     notes.extend(zero(samples, points));
-    Ok(model(samples, points, best, notes))
+    let may_drift = options.formula.is_none() && !is_within_spread(points, &best);
+    let drift = match may_drift {
+        true => drift(weighed, &limits),
+        false => 0.0,
+    };
+    Ok(Model {
+        drift,
+        ..model(samples, points, best, notes)
+    })
+}
+
+/// The form to show of all families.
+pub(crate) fn forms(points: &Points, limits: &Limits<'_>) -> Option<Candidate> {
+    choose(field(points, None, limits).0)
 }
 
 /// The form to show, of those within the limits.
@@ -543,6 +557,7 @@ fn model(samples: &Samples, points: &Points, best: Candidate, notes: Vec<Note>) 
         interval_ratio: ratio,
         total_ratio: 1.0,
         design_effect: best.design_effect,
+        drift: 0.0,
         freedom: Freedom {
             coefficients: best.freedom,
             sigma: spare.max(0.0),

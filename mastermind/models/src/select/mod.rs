@@ -5,6 +5,7 @@
 pub(crate) mod between_runs;
 pub(crate) mod calibration;
 pub(crate) mod choice;
+pub(crate) mod drift;
 pub(crate) mod fit;
 mod layout;
 pub(crate) mod model;

@@ -104,6 +104,10 @@ pub struct Model {
     /// covariances contain it; an interval takes the weights of `alternatives` to the power of its inverse.
     #[serde(default = "one")]
     pub design_effect: f64,
+    /// Standard deviation of the logarithm of the time over the prediction, for each factor of e beyond the range: what was seen at the
+    /// largest sizes, each predicted from smaller ones. 0 where the spread of the calls explains what the formula leaves, or nothing was seen.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub drift: f64,
     /// Degrees of freedom.
     #[serde(default)]
     pub freedom: Freedom,
@@ -122,6 +126,10 @@ pub struct Model {
     /// What else to know.
     #[serde(default)]
     pub notes: Vec<Note>,
+}
+
+fn is_zero(value: &f64) -> bool {
+    *value == 0.0
 }
 
 fn one() -> f64 {
