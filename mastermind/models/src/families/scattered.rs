@@ -25,10 +25,10 @@ const POWERS: [f64; 4] = [0.0, 0.25, 0.5, 0.75];
 /// The likeliest forms that are fitted again, of each number of products; of several parameters as many for all of them.
 const N_FORMS: usize = 60;
 
-/// The normal forms fitted with each such scatter; none where there are fewer points than tell the two apart, and of a fit
+/// The normal forms fitted with each such scatter; none where there are fewer points than tell them apart or none lies off, and of a fit
 /// that is negative on the range or falls where it must not.
 pub(crate) fn scattered(points: &Points, found: &Found<'_>, limits: &Limits<'_>) -> Vec<Candidate> {
-    if points.len() < FEW {
+    if points.len() < FEW || found.meets() {
         return Vec::new();
     }
     let walks = limits.walks(points, &[]);

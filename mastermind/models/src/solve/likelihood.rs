@@ -14,6 +14,9 @@ pub(crate) const ROUNDING: f64 = 1e-10;
 /// degrees of freedom, above which the spread of the calls does not explain the distance.
 const UNEXPLAINED: f64 = 4.0;
 
+/// Points beyond its coefficients at which a sum of terms must be as near as the spread of the calls says.
+const SPARE: f64 = 2.0;
+
 /// Points of one call each below which a criterion that knows of few points is taken.
 pub(crate) const FEW: usize = 6;
 
@@ -132,12 +135,17 @@ impl Distance {
 
     /// Whether the spread of the calls explains how far the means lie from a fit with `n` coefficients.
     ///
-    /// Calls that agree to rounding explain a fit that meets them to rounding.
+    /// Calls that agree to rounding explain a fit that meets them to rounding. Of all sums of two terms some go through three or four points
+    /// by chance, so a form of several terms must leave [`SPARE`] to be seen to.
     pub fn is_explained(&self, n: usize, counts: Counts) -> bool {
         let n_points = counts.n_points as f64;
         let (between, within) = (n_points - n as f64, counts.n_records - n_points);
         let variance = (self.within / within).max(ROUNDING * ROUNDING);
-        within > 0.0 && between >= 0.0 && self.lack <= UNEXPLAINED * variance * between.max(1.0)
+        let is_told = n <= 2 || between >= SPARE;
+        within > 0.0
+            && between >= 0.0
+            && is_told
+            && self.lack <= UNEXPLAINED * variance * between.max(1.0)
     }
 
     /// Whether a fit meets the means to rounding.

@@ -377,6 +377,12 @@ impl Found<'_> {
         Some((deviance, found.iter().all(|c| *c >= 0.0)))
     }
 
+    /// Whether one of the forms goes through all points with one to spare.
+    pub fn meets(&self) -> bool {
+        let is_met = |fit: &Refined| fit.n < self.points.len() && fit.distance.is_met(self.counts);
+        self.fits.iter().any(is_met)
+    }
+
     /// Whether the spread of the calls explains how far the points lie from the likeliest of the forms.
     pub fn explains(&self) -> bool {
         self.explained
