@@ -1,5 +1,6 @@
 //! The integration tests of this crate, a subject a file: `cargo test --release -p mastermind-models --test all clock_step::` runs those of one.
 
+mod beyond_the_sizes;
 mod clock_step;
 mod contradictions;
 mod edges;

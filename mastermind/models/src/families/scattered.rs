@@ -34,7 +34,12 @@ pub(crate) fn scattered(points: &Points, found: &Found<'_>, limits: &Limits<'_>)
     let walks = limits.walks(points, &[]);
     let n_forms = N_FORMS / points.varying().len().max(1);
     let mut list = Vec::new();
-    for power in POWERS {
+    // Several parameters seldom span as many orders of magnitude as would tell powers between apart.
+    let powers = match points.varying().len() {
+        0 | 1 => &POWERS[..],
+        _ => &POWERS[..1],
+    };
+    for &power in powers {
         let mut scattered = points.clone();
         scattered.noise = match power {
             0.0 => Noise::Absolute,

@@ -262,7 +262,7 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
     notes.extend(zero(samples, points));
     let may_drift = options.formula.is_none() && !is_within_spread(points, &best);
     let drift = match may_drift {
-        true => drift(weighed, &limits),
+        true => drift(weighed, options.family, &limits),
         false => 0.0,
     };
     Ok(Model {
@@ -271,9 +271,13 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
     })
 }
 
-/// The form to show of all families.
-pub(crate) fn forms(points: &Points, limits: &Limits<'_>) -> Option<Candidate> {
-    choose(field(points, None, limits).0)
+/// The form to show of all families, or of one.
+pub(crate) fn forms(
+    points: &Points,
+    family: Option<Family>,
+    limits: &Limits<'_>,
+) -> Option<Candidate> {
+    choose(field(points, family, limits).0)
 }
 
 /// The form to show, of those within the limits.

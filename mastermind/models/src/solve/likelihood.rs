@@ -237,20 +237,20 @@ fn finite(deviance: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Four points of five calls: with one coefficient more all distances are explained, and the likeliest form is just beyond.
+    /// Five points of five calls: with one coefficient more all distances are explained, and the likeliest form is just beyond.
     #[test]
     fn one_credible_form_is_enough_to_explain_the_points() {
         let counts = Counts {
-            n_points: 4,
-            n_records: 20.0,
+            n_points: 5,
+            n_records: 25.0,
             spread: 1.0,
         };
         let of = |lack: f64| Distance {
             lack,
-            within: 16e-4,
+            within: 20e-4,
             log_ratio: 0.0,
         };
-        let (near, beside, far) = (of(1e-4), of(5e-4), of(1e-2));
+        let (near, beside, far) = (of(1e-4), of(10e-4), of(1e-2));
         let explained =
             |forms: &[(f64, &Distance, usize)]| are_explained(forms.iter().copied(), counts);
         assert!(!explained(&[(-167.0, &beside, 3), (-130.0, &far, 2)]));
@@ -260,6 +260,24 @@ mod tests {
             "not credible"
         );
         assert!(!explained(&[(f64::INFINITY, &near, 3)]), "no form at all");
+    }
+
+    /// One of the many sums of two terms goes through four points by chance; one term through three seldom does.
+    #[test]
+    fn a_sum_of_terms_that_leaves_one_point_explains_nothing() {
+        let distance = Distance {
+            lack: 1e-5,
+            within: 16e-4,
+            log_ratio: 0.0,
+        };
+        let counts = |n_points: usize| Counts {
+            n_points,
+            n_records: n_points as f64 + 16.0,
+            spread: 1.0,
+        };
+        assert!(!distance.is_explained(3, counts(4)));
+        assert!(distance.is_explained(3, counts(5)));
+        assert!(distance.is_explained(2, counts(3)));
     }
 
     /// By how much a fit with one coefficient more is behind a constant; `shares` are what both leave of times that are 1 in the middle.

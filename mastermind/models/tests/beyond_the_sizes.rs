@@ -1,0 +1,118 @@
+//! Sizes beyond those measured, of methods that go another way at small sizes, or than any formula says.
+
+use std::f64::consts::TAU;
+
+use mastermind_models::{
+    Coordinate, Metric, Model, Parameter, Prediction, SampleSet, fit, predict,
+};
+
+fn fitted(points: &[(f64, Vec<f64>)]) -> Model {
+    let mut set = SampleSet::new(Metric::Wall);
+    let method = set.declare("m", &[Parameter::real("n", "")]).unwrap();
+    for (n, times) in points {
+        for &time in times {
+            set.push(method, &[*n], time).unwrap();
+        }
+    }
+    fit(&set.finish().remove(0)).unwrap().remove(0)
+}
+
+fn at(model: &Model, n: f64) -> Prediction {
+    predict(model, &Coordinate::new().with("n", n)).unwrap()
+}
+
+fn is_inside(prediction: &Prediction, time: f64) -> bool {
+    (prediction.lower_s..=prediction.upper_s).contains(&time)
+}
+
+/// A sort that inserts below 21 elements: most sizes are small, and only the large ones say `n log n`.
+#[test]
+fn many_small_sizes_that_go_another_way_leave_the_large_ones_their_curve() {
+    let sizes = [
+        3.0, 5.0, 7.0, 8.0, 9.0, 11.0, 13.0, 15.0, 16.0, 17.0, 19.0, 20.0, 24.0, 31.0, 50.0, 101.0,
+        200.0, 500.0, 1000.0, 2048.0, 1e4, 1e5, 1e6,
+    ];
+    let time_s = |n: f64| match n < 21.0 {
+        true => 8e-9 + 4e-9 * n,
+        false => 3e-8 + 1.4e-9 * n * n.log2(),
+    };
+    let off = [1.0, -0.5, 0.3, -1.0, 0.8];
+    let points = sizes.into_iter().enumerate();
+    let points: Vec<(f64, Vec<f64>)> = points
+        .map(|(i, n)| (n, vec![time_s(n) * (1.0 + 0.01 * off[i % 5])]))
+        .collect();
+    let model = fitted(&points);
+    let found = at(&model, 1e7).value_s / time_s(1e7);
+    assert!((found - 1.0).abs() < 0.05, "{found} {}", model.expression);
+}
+
+/// The smaller a size, the more it is off by what no formula says: a third at ten elements, a hundredth at a million.
+#[test]
+fn shares_that_small_sizes_are_off_by_do_not_decide_for_large_ones() {
+    let time_s = |n: f64| 1e-8 + 2e-9 * n * n.log2();
+    let error = |seed: u64| {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut normal = || (-2.0 * (1.0 - random.f64()).ln()).sqrt() * (TAU * random.f64()).cos();
+        let points = (1..=20).map(|i| {
+            let n = 2_f64.powi(i);
+            let off = n.powf(-0.35) * normal();
+            (n, vec![time_s(n) * (1.0 + off).max(0.2)])
+        });
+        let model = fitted(&points.collect::<Vec<_>>());
+        let n = 2_f64.powi(22);
+        (at(&model, n).value_s / time_s(n) - 1.0).abs()
+    };
+    let mut errors: Vec<f64> = (0..15).map(error).collect();
+    errors.sort_by(f64::total_cmp);
+    assert!(errors[7] < 0.01, "{errors:.4?}");
+}
+
+/// Four sizes called three times each, with little noise: three coefficients go through them, fall, rise again and say 20 times too much.
+#[test]
+fn a_sum_that_leaves_one_of_few_sizes_to_spare_does_not_decide() {
+    let points = [(1.0, 522.0), (2.0, 380.0), (4.0, 155.0), (8.0, 118.0)];
+    let points = points.map(|(n, time)| (n, vec![0.998 * time, time, 1.002 * time]));
+    let model = fitted(&points);
+    let found = at(&model, 16.0);
+    assert!(
+        found.value_s < 300.0 && is_inside(&found, 106.0),
+        "{found:?}"
+    );
+}
+
+/// A time that is in proportion to the size within a per mille, times `factor` at each of some sizes and all after.
+fn with_steps(steps: &[f64], factor: f64) -> Model {
+    let points = (0..16).map(|i| {
+        let n = 2_f64.powi(i);
+        let n_steps = steps.iter().filter(|step| n >= **step).count();
+        let off = [1.0, -0.6, 0.2, -0.9, 0.7][i as usize % 5];
+        (
+            n,
+            vec![n * factor.powi(n_steps as i32) * (1.0 + 1e-3 * off)],
+        )
+    });
+    fitted(&points.collect::<Vec<_>>())
+}
+
+/// A time that left its line twice may do so again.
+#[test]
+fn an_interval_beyond_the_sizes_knows_by_how_much_larger_ones_were_missed() {
+    let model = with_steps(&[256.0, 4096.0], 1.7);
+    assert!(model.drift > 0.05, "{}", model.drift);
+    let far = at(&model, 4.0 * 32768.0);
+    let next = 4.0 * 32768.0 * 1.7_f64.powi(3);
+    assert!(is_inside(&far, next), "{far:?}, {next}");
+    // Between sizes that were measured nothing was missed.
+    let mut told = model.clone();
+    told.drift = 0.0;
+    assert_eq!(at(&model, 1500.0), at(&told, 1500.0));
+    assert!(!is_inside(&at(&told, 4.0 * 32768.0), next));
+}
+
+#[test]
+fn a_time_that_keeps_to_its_line_has_a_narrow_interval_beyond_it() {
+    let model = with_steps(&[], 1.0);
+    assert!(model.drift < 2e-3, "{}", model.drift);
+    let far = at(&model, 4.0 * 32768.0);
+    assert!(far.upper_s / far.lower_s < 1.02, "{far:?}");
+}
