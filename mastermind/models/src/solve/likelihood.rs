@@ -14,8 +14,8 @@ pub(crate) const ROUNDING: f64 = 1e-10;
 /// degrees of freedom, above which the spread of the calls does not explain the distance.
 const UNEXPLAINED: f64 = 4.0;
 
-/// Points beyond its coefficients at which a sum of terms must be as near as the spread of the calls says.
-const SPARE: f64 = 2.0;
+/// Points from which on a formula of three coefficients or more may be seen to be the right one.
+const TOLD: f64 = 5.0;
 
 /// Points of one call each below which a criterion that knows of few points is taken.
 pub(crate) const FEW: usize = 6;
@@ -136,12 +136,12 @@ impl Distance {
     /// Whether the spread of the calls explains how far the means lie from a fit with `n` coefficients.
     ///
     /// Calls that agree to rounding explain a fit that meets them to rounding. Of all sums of two terms some go through three or four points
-    /// by chance, so a form of several terms must leave [`SPARE`] to be seen to.
+    /// by chance, so that a form of several terms is not explained below [`TOLD`] points.
     pub fn is_explained(&self, n: usize, counts: Counts) -> bool {
         let n_points = counts.n_points as f64;
         let (between, within) = (n_points - n as f64, counts.n_records - n_points);
         let variance = (self.within / within).max(ROUNDING * ROUNDING);
-        let is_told = n <= 2 || between >= SPARE;
+        let is_told = n <= 2 || n_points >= TOLD;
         within > 0.0
             && between >= 0.0
             && is_told
@@ -264,7 +264,7 @@ mod tests {
 
     /// One of the many sums of two terms goes through four points by chance; one term through three seldom does.
     #[test]
-    fn a_sum_of_terms_that_leaves_one_point_explains_nothing() {
+    fn a_sum_of_terms_explains_nothing_of_four_points() {
         let distance = Distance {
             lack: 1e-5,
             within: 16e-4,
@@ -278,6 +278,8 @@ mod tests {
         assert!(!distance.is_explained(3, counts(4)));
         assert!(distance.is_explained(3, counts(5)));
         assert!(distance.is_explained(2, counts(3)));
+        // Two ranges with a line each.
+        assert!(distance.is_explained(4, counts(5)));
     }
 
     /// By how much a fit with one coefficient more is behind a constant; `shares` are what both leave of times that are 1 in the middle.
