@@ -63,8 +63,8 @@ pub(crate) struct Candidate {
     pub odds_against: f64,
     /// By how much the points say less than as many independent ones; 1 until it is known, see [`crate::solve::design_effect`].
     pub design_effect: f64,
-    /// Power of the time that the points were taken to lie off by: 1 for a share of it, 0 for as long at every size.
-    pub scatter: f64,
+    /// It was fitted as if the points lay as far off at every size, in seconds, and not as a share of the time.
+    pub is_even: bool,
     /// The free fit was negative or fell where it must not: this one is the nearest that does not.
     pub held: bool,
 }

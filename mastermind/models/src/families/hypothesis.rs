@@ -252,7 +252,7 @@ impl Hypothesis {
             predicted_s: Vec::new(),
             odds_against: 0.0,
             held: false,
-            scatter: 1.0,
+            is_even: false,
             design_effect: 1.0,
         })
     }

@@ -4,6 +4,7 @@
 //! Which of them is believed is not decided here. Uses `formula`, `samples` and `solve`.
 
 pub(crate) mod candidate;
+pub(crate) mod even;
 pub(crate) mod hypothesis;
 pub(crate) mod list;
 pub(crate) mod normal_form;
@@ -11,6 +12,5 @@ pub(crate) mod note;
 pub(crate) mod paths;
 pub(crate) mod prior;
 pub(crate) mod regimes;
-pub(crate) mod scattered;
 pub(crate) mod searched;
 pub(crate) mod written;

@@ -37,8 +37,8 @@ pub(crate) const AHEAD: f64 = 4.0;
 /// of exponentials and polynomials hold too little.
 const LN_FAST: f64 = 1.0;
 
-/// Price of each scatter that goes with a lower power of the time: a share of it is as likely as the four of them together.
-pub(crate) const LN_SCATTER: f64 = 2.0 * LN_2;
+/// Price of a scatter that is the same at every size, which is the less usual.
+pub(crate) const LN_EVEN: f64 = LN_2;
 
 /// Power of a parameter that no time is expected to grow faster than beyond the range: the largest of the normal forms, and that of
 /// multiplying matrices. An exponential that follows a cube within the noise is a hundred times as much at [`AHEAD`] times the range, and
@@ -172,11 +172,7 @@ pub(crate) fn of_candidate(candidate: &Candidate, points: &Points, paths: &Paths
         let has = |param: usize| term.factors.iter().any(|f| f.param == points.names[param]);
         paths.is_unseen(has)
     });
-    let scatter = if candidate.scatter < 1.0 {
-        LN_SCATTER
-    } else {
-        0.0
-    };
+    let scatter = if candidate.is_even { LN_EVEN } else { 0.0 };
     of_choices(n_choices, n_terms) + searched + absurd + fast + scatter + of_unseen(unseen.count())
 }
 

@@ -12,14 +12,12 @@ const SMALLEST: f64 = 1e-6;
 const LEAST: f64 = 1e-100;
 
 /// What the standard deviation of a call is proportional to.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Noise {
     /// The time of the call.
     Relative,
     /// Nothing: it is the same for all calls.
     Absolute,
-    /// A power of the time between 0 and 1.
-    Power(f64),
 }
 
 impl Noise {
@@ -52,11 +50,12 @@ impl Noise {
 
     /// Variance of a call of the time `fitted_s`, up to a common factor.
     pub fn variance(self, fitted_s: f64, largest_s: f64) -> f64 {
-        let smallest = || (SMALLEST * largest_s).max(LEAST);
         match self {
-            Self::Relative => fitted_s.max(smallest()).powi(2),
+            Self::Relative => {
+                let smallest = (SMALLEST * largest_s).max(LEAST);
+                fitted_s.max(smallest).powi(2)
+            }
             Self::Absolute => 1.0,
-            Self::Power(power) => fitted_s.max(smallest()).powf(2.0 * power),
         }
     }
 }

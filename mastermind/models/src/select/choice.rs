@@ -190,17 +190,16 @@ impl Field<'_> {
             }));
         }
         list.extend(self.others.iter().enumerate().map(|(i, candidate)| {
-            let is_share = candidate.scatter == 1.0;
-            let distance = match is_share {
-                true => Distance::new(self.points, &candidate.fitted_s),
-                false => Distance::with(self.points, &candidate.fitted_s, candidate.scatter),
+            let distance = match candidate.is_even {
+                true => Distance::even(self.points, &candidate.fitted_s),
+                false => Distance::new(self.points, &candidate.fitted_s),
             };
             let n_coefficients = candidate.coefficients.len();
             let odds_against = candidate.odds_against;
             // The spread of the calls, where it explains the distance, says how it goes with the time.
-            let by_calls = match is_share {
-                false => f64::INFINITY,
-                true => distance.by_calls(n_coefficients, counts) + 2.0 * odds_against,
+            let by_calls = match candidate.is_even {
+                true => f64::INFINITY,
+                false => distance.by_calls(n_coefficients, counts) + 2.0 * odds_against,
             };
             Scored {
                 place: Place::Other(i),

@@ -20,6 +20,7 @@
 //! ```
 
 use crate::error::Error;
+use crate::families::even::evenly_scattered;
 use crate::families::hypothesis::{Hypothesis, term_name};
 use crate::families::list::hypotheses;
 use crate::formula::sum::Formula;
@@ -33,7 +34,6 @@ use crate::error::list;
 use crate::families::candidate::{Alternative, Candidate};
 use crate::families::normal_form::{Found, MIN_POINTS, search};
 use crate::families::note::Note;
-use crate::families::scattered::scattered;
 use crate::families::searched::{left_out, searched};
 use crate::families::written::UserFormula;
 use crate::formula::family::Family;
@@ -255,7 +255,7 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
     let poor = poor(points, &best).filter(|_| !is_told);
     let is_mean = !is_told && poor.is_none() && samples.statistic == Statistic::Mean;
     notes.extend(poor);
-    notes.extend(scattering(points, &best).filter(|_| !is_told));
+    notes.extend(scattered(points, &best).filter(|_| !is_told));
     notes.extend(beside_medians(points, &best).filter(|_| is_mean));
     notes.extend(set_aside(points));
     notes.extend(uneven(points));
@@ -331,7 +331,7 @@ fn field<'a>(
     if family.is_none()
         && let Some(found) = found.as_ref().filter(|found| !found.explains())
     {
-        others.extend(scattered(points, found, limits));
+        others.extend(evenly_scattered(points, found, limits));
     }
     let field = Field {
         points,
@@ -397,7 +397,7 @@ fn is_within_spread(points: &Points, best: &Candidate) -> bool {
 }
 
 /// That a formula of the parameters explains less than [`POOR`] of the points because the calls spread so much.
-fn scattering(points: &Points, best: &Candidate) -> Option<Note> {
+fn scattered(points: &Points, best: &Candidate) -> Option<Note> {
     let r2 = r_squared(&points.mean_s, &best.fitted_s, &points.count)?;
     let is_formula = best.family != Family::Constant && points.len() > 2;
     (r2 < POOR && is_formula && is_within_spread(points, best)).then(|| Note::Scattered {

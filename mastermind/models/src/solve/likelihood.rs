@@ -107,30 +107,20 @@ impl Distance {
         distance
     }
 
-    /// The same where the standard deviation goes with a power of the time below 1, on the scale of the geometric mean of the times: where it
-    /// goes with none of them, its logarithm at each point is that of the mean time there, on average.
-    pub fn with(points: &Points, fitted_s: &[f64], power: f64) -> Self {
+    /// The same on the scale of the geometric mean of the times, where the standard deviation goes with none of them: its logarithm at each
+    /// point is then that of the mean time there, on average.
+    pub fn even(points: &Points, fitted_s: &[f64]) -> Self {
         let smallest = 1e-6 * points.largest_s();
         let pairs = || points.mean_s.iter().zip(&points.count);
         let logarithms = pairs().map(|(y, n)| n * y.max(smallest).ln());
         let scale = (logarithms.sum::<f64>() / points.n_records()).exp();
-        let mut distance = Self {
-            lack: 0.0,
-            within: 0.0,
+        let lack = pairs().zip(fitted_s);
+        let lack = lack.map(|((y, n), f)| n * ((y - f) / scale).powi(2));
+        Self {
+            lack: lack.sum(),
+            within: points.m2_s2.iter().sum::<f64>() / (scale * scale),
             log_ratio: 0.0,
-        };
-        for (i, &f) in fitted_s.iter().enumerate() {
-            let (n, y) = (points.count[i], points.mean_s[i]);
-            // Not a number, and so infinitely far, where a time below 0 has a power.
-            let deviation = scale * (f / scale).powf(power);
-            distance.lack += n * ((y - f) / deviation).powi(2);
-            distance.within += points.m2_s2[i] / (deviation * deviation);
-            distance.log_ratio -= power * n * (y.max(smallest) / f).ln();
         }
-        if power == 0.0 {
-            distance.log_ratio = 0.0;
-        }
-        distance
     }
 
     /// Whether the spread of the calls explains how far the means lie from a fit with `n` coefficients.

@@ -322,11 +322,9 @@ impl Found<'_> {
             .map(|param| &self.points.names[param])
     }
 
-    /// Of the likeliest `n` forms of each number of products, their means being observations, those that may be credible with a
-    /// scatter that goes with a power of the time: family and terms, without coefficients.
-    pub fn scattered_forms(&self, n: usize, power: f64) -> Vec<(Family, Vec<Term>)> {
-        let pairs = self.observed.scale_s.iter().zip(self.observed.count);
-        let weights: Vec<f64> = pairs.map(|(y, n)| n / y.powf(2.0 * power)).collect();
+    /// Of the likeliest `n` forms of each number of products, their means being observations, those that may be credible with the same
+    /// scatter at every size: family and terms, without coefficients.
+    pub fn even_forms(&self, n: usize) -> Vec<(Family, Vec<Term>)> {
         let mut order: Vec<(usize, f64, usize)> = (0..self.len())
             .map(|i| {
                 let (distance, n) = self.distance(i);
@@ -339,10 +337,7 @@ impl Found<'_> {
         let of_one_size = order.chunk_by(|a, b| a.0 == b.0);
         let likeliest = of_one_size.flat_map(|forms| forms.iter().take(n));
         let even: Vec<(f64, bool, usize)> = likeliest
-            .filter_map(|&(_, _, i)| {
-                self.scattered_deviance(i, &weights, power)
-                    .map(|(least, is)| (least, is, i))
-            })
+            .filter_map(|&(_, _, i)| self.even_deviance(i).map(|(least, is)| (least, is, i)))
             .collect();
         let plain = order.iter().map(|(_, deviance, _)| *deviance);
         let least = even.iter().filter(|(_, is_positive, _)| *is_positive);
@@ -356,9 +351,9 @@ impl Found<'_> {
         credible.map(form).collect()
     }
 
-    /// The deviance of a form with such a scatter, but for what is absurd of it, and whether no coefficient is below 0, so that
+    /// The deviance of a form with the same scatter at every size, but for what is absurd of it, and whether no coefficient is below 0, so that
     /// nothing is.
-    fn scattered_deviance(&self, form: usize, weights: &[f64], power: f64) -> Option<(f64, bool)> {
+    fn even_deviance(&self, form: usize) -> Option<(f64, bool)> {
         let form = self.fits[form].form;
         let n_points = self.points.len();
         let mut columns = vec![vec![1.0; n_points]];
@@ -367,12 +362,12 @@ impl Found<'_> {
             self.basis.fill(*product, &mut column);
             column
         }));
-        let y = self.observed.mean_s;
-        let (found, residuals) = coefficients(&columns, y, weights).ok()?;
+        let (y, count) = (self.observed.mean_s, self.observed.count);
+        let (found, residuals) = coefficients(&columns, y, count).ok()?;
         let fitted_s: Vec<f64> = y.iter().zip(&residuals).map(|(y, r)| y - r).collect();
-        let distance = Distance::with(self.points, &fitted_s, power);
+        let distance = Distance::even(self.points, &fitted_s);
         let n_terms = form.products().len();
-        let price = prior::of_choices(form.n_choices(), n_terms) + prior::LN_SCATTER;
+        let price = prior::of_choices(form.n_choices(), n_terms) + prior::LN_EVEN;
         let deviance = distance.by_means(columns.len(), self.counts) + 2.0 * price;
         Some((deviance, found.iter().all(|c| *c >= 0.0)))
     }
@@ -596,7 +591,7 @@ impl Found<'_> {
             odds_against: self.odds_against(form),
             n_free: fit.n + fit.form.n_choices(),
             held: false,
-            scatter: 1.0,
+            is_even: false,
             design_effect: 1.0,
         })
     }
