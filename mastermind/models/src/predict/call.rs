@@ -172,9 +172,9 @@ fn call_deviation_s(model: &Model, coordinate: &Coordinate, value_s: f64) -> Res
 /// Student's t of a part is stood for by the normal distribution with the same 95 % interval. The weights
 /// say which formula is right if one of them is; further out than was measured another may be, so the
 /// interval takes them to the power of `1 / (1 + DOUBT · log2 d)`, `d` being [`Model::distance`], and of one by the model's
-/// `design_effect`. The doubt is which of many sums of terms it is: exponentials and polynomials, which soar, are together as likely as before it,
-/// else one that is hardly credible would set the upper end. Of the formulas in several parameters only some were looked at, so beyond the range of `m` of them it also takes what they predict as `m - 1` times as
-/// far apart again.
+/// `design_effect`. The doubt is which of many sums of terms it is: exponentials and polynomials, which soar, are together as likely as
+/// before it, else one that is hardly credible would set the upper end. Of the formulas in several parameters only some were looked at, so
+/// beyond the range of `m` of them it also takes what they predict as `m - 1` times as far apart again.
 ///
 /// # Source
 /// J.A. Hoeting, D. Madigan, A.E. Raftery, C.T. Volinsky, Statist. Sci. 14 (1999) 382 (recalled, not
