@@ -24,6 +24,7 @@ mod figures_and_exports;
 mod fit_and_predict;
 mod fit_of_mpi;
 mod full_disk;
+mod guest_matrix;
 mod guide;
 mod heat;
 mod installed;

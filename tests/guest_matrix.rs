@@ -1,0 +1,412 @@
+//! Situations in which a program may find itself, a row each: under `wrap` it behaves as it does alone, and its calls are recorded.
+//!
+//! # To add a row
+//! Put the program into `tests/fixtures/guest/NAME.c` (or `NAME.cpp`) and a line `NAME: guest(),` into the table below. That makes a
+//! test of its own, `guest_matrix::NAME`. The program includes `guest.h`, calls `call(n)`, and prints with `report()` how many calls it
+//! made. Instead of `guest()`:
+//!
+//! ```text
+//! mpi(2)                     a program of MPI on 2 ranks, under each MPI; it prints lines `calls: MPI_Barrier 20` itself, for all
+//!                            ranks together and from rank 0 only, since launchers mix the lines of ranks
+//! .flags(&["-pthread"])      options for the compiler, behind the source
+//! .needs("jemalloc")         the row is passed over where it does not compile, or where the program alone ends with 77
+//! .arguments(&["x"])         arguments of the program
+//! .variables(&[("A", "b")])  variables of the environment
+//! .outer(&["nohup"])         words before everything, alone and wrapped: limits, other users, shells
+//! .inner(&["sh", "-c", …])   words directly before the program, behind `wrap --`
+//! .reports("text")           calls may be missing where what `wrap` writes contains this text
+//! ```
+//!
+//! # What is compared
+//! Exit code, signal, standard output, and standard error without the lines of `wrap` are those of the program alone: under plain
+//! `wrap`, and under `wrap --proxy` of the library `tally` (`tests/fixtures/round_about`). `calls: NAME N` in the output, summed over
+//! all such lines, is what `profile` shows for that function. Every run ends within [`PATIENCE`].
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use mastermind_tests::{Scratch, bin_dir, mpirun, mpis_with, output, root, skip};
+use serde_json::Value;
+
+/// Longest time that a program may take: a bound against hanging, many times what any of them takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The exit code of a program that cannot do on this machine what its row is about, as automake's tests have it.
+const CANNOT: i32 = 77;
+
+macro_rules! rows {
+    ($($name:ident: $row:expr,)*) => {
+        $(
+            #[test]
+            fn $name() {
+                $row.check(stringify!($name));
+            }
+        )*
+    };
+}
+
+rows! {
+    plain: guest(),
+    fork: guest(),
+    mpi_plain: mpi(2),
+}
+
+/// A program and how it is started.
+#[derive(Clone, Copy, Default)]
+struct Row {
+    ranks: u32,
+    flags: &'static [&'static str],
+    needs: Option<&'static str>,
+    arguments: &'static [&'static str],
+    variables: &'static [(&'static str, &'static str)],
+    outer: &'static [&'static str],
+    inner: &'static [&'static str],
+    reports: Option<&'static str>,
+}
+
+/// A program that calls `tally`.
+fn guest() -> Row {
+    Row::default()
+}
+
+/// A program of MPI.
+fn mpi(ranks: u32) -> Row {
+    Row {
+        ranks,
+        ..Row::default()
+    }
+}
+
+#[expect(dead_code, reason = "each is for rows that may come")]
+impl Row {
+    fn flags(self, flags: &'static [&'static str]) -> Self {
+        Self { flags, ..self }
+    }
+
+    fn needs(self, needs: &'static str) -> Self {
+        let needs = Some(needs);
+        Self { needs, ..self }
+    }
+
+    fn arguments(self, arguments: &'static [&'static str]) -> Self {
+        Self { arguments, ..self }
+    }
+
+    fn variables(self, variables: &'static [(&'static str, &'static str)]) -> Self {
+        Self { variables, ..self }
+    }
+
+    fn outer(self, outer: &'static [&'static str]) -> Self {
+        Self { outer, ..self }
+    }
+
+    fn inner(self, inner: &'static [&'static str]) -> Self {
+        Self { inner, ..self }
+    }
+
+    fn reports(self, text: &'static str) -> Self {
+        let reports = Some(text);
+        Self { reports, ..self }
+    }
+
+    /// Runs the program in every way and compares.
+    fn check(self, name: &str) {
+        let launchers = match self.ranks {
+            0 => vec![None],
+            _ => mpis_with("mpicc").into_iter().map(Some).collect(),
+        };
+        for mpi in launchers {
+            self.check_under(name, mpi);
+        }
+    }
+
+    fn check_under(&self, name: &str, mpi: Option<&'static str>) {
+        let scratch = Scratch::new();
+        let Some(program) = self.compile(name, mpi, &scratch) else {
+            return;
+        };
+        let start = |wrap: Option<Wrap>| self.start(&program, mpi, wrap, &scratch);
+        let alone = start(None);
+        if alone.code == Some(CANNOT) && self.needs.is_some() {
+            skip(self.needs.unwrap_or(name), alone.stderr);
+            return;
+        }
+        let made = calls_made(&alone.stdout);
+        let ways: &[Wrap] = match mpi {
+            None => &[Wrap::Plain, Wrap::Proxy],
+            Some(_) => &[Wrap::Plain, Wrap::Proxy, Wrap::Launcher],
+        };
+        for wrap in ways.iter().copied() {
+            let way = format!("{name} under {wrap:?}, {}", mpi.unwrap_or("no MPI"));
+            let ended = start(Some(wrap));
+            self.compare(&alone, &ended, &way);
+            // Without a proxy only calls of MPI are recorded.
+            let mut made = made.clone();
+            made.retain(|function, _| wrap != Wrap::Plain || function.starts_with("MPI_"));
+            let recorded = calls_recorded(&scratch.path(wrap.records()), &made);
+            let reported = self.reports.is_some_and(|text| ended.stderr.contains(text));
+            assert!(
+                made == recorded || reported,
+                "{way}: calls {made:?}, recorded {recorded:?}; {ended:?}"
+            );
+        }
+    }
+
+    /// Checks that a wrapped run is the run alone.
+    fn compare(&self, alone: &Ended, ended: &Ended, way: &str) {
+        let how = |ended: &Ended| (ended.code, ended.signal);
+        assert_eq!(
+            how(alone),
+            how(ended),
+            "{way}: alone {alone:?}, wrapped {ended:?}"
+        );
+        if self.ranks == 0 {
+            assert_eq!(alone.stdout, ended.stdout, "{way}: {ended:?}");
+            assert_eq!(alone.stderr, without_wrap(&ended.stderr), "{way}");
+        } else {
+            // Ranks write in any order, and launchers write numbers of processes when one of them fails.
+            assert_eq!(
+                sorted(&alone.stdout),
+                sorted(&ended.stdout),
+                "{way}: {ended:?}"
+            );
+        }
+    }
+
+    /// The program; `None` where this machine lacks what it needs.
+    fn compile(&self, name: &str, mpi: Option<&str>, scratch: &Scratch) -> Option<PathBuf> {
+        let folder = root().join("tests/fixtures/guest");
+        let c = folder.join(format!("{name}.c"));
+        let (source, kind) = match c.is_file() {
+            true => (c, "cc"),
+            false => (folder.join(format!("{name}.cpp")), "c++"),
+        };
+        let program = scratch.path(name);
+        let mut command = match (mpi, kind) {
+            (None, _) => Command::new(kind),
+            (Some(mpi), "cc") => Command::new(format!("mpicc.{mpi}")),
+            (Some(mpi), _) => Command::new(format!("mpicxx.{mpi}")),
+        };
+        let library = library();
+        command.args(["-O1", "-g", "-o"]).arg(&program).arg(source);
+        command
+            .arg("-I")
+            .arg(root().join("tests/fixtures/round_about"));
+        command
+            .args(self.flags)
+            .arg("-L")
+            .arg(library)
+            .arg("-ltally");
+        command.arg(format!("-Wl,-rpath,{}", library.display()));
+        let ended = mastermind_tests::ended(&mut command);
+        let text = String::from_utf8_lossy(&ended.stderr);
+        match self.needs {
+            Some(needs) if !ended.status.success() => {
+                skip(needs, text.lines().next().unwrap_or_default());
+                return None;
+            }
+            _ => assert!(ended.status.success(), "{command:?}: {text}"),
+        }
+        Some(program)
+    }
+
+    fn start(
+        &self,
+        program: &Path,
+        mpi: Option<&str>,
+        wrap: Option<Wrap>,
+        scratch: &Scratch,
+    ) -> Ended {
+        let folder = scratch.path("");
+        let mut words: Vec<String> = self.outer.iter().map(|word| (*word).into()).collect();
+        let launcher = mpi.map(|mpi| mpirun(mpi, self.ranks, &folder));
+        let launcher_words = launcher.iter().flat_map(|launcher| {
+            let words = std::iter::once(launcher.get_program()).chain(launcher.get_args());
+            words.map(|word| word.to_string_lossy().into_owned())
+        });
+        let wrap_words = wrap.iter().flat_map(|wrap| wrap.words());
+        match wrap {
+            Some(Wrap::Launcher) => words.extend(wrap_words.chain(launcher_words)),
+            _ => words.extend(launcher_words.chain(wrap_words)),
+        }
+        words.extend(self.inner.iter().map(|word| (*word).into()));
+        words.push(program.display().to_string());
+        words.extend(self.arguments.iter().map(|word| (*word).into()));
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).current_dir(&folder);
+        let variables = launcher.iter().flat_map(|launcher| launcher.get_envs());
+        command.envs(variables.filter_map(|(name, value)| Some((name, value?))));
+        command.envs(self.variables.iter().copied());
+        Ended::of(&mut command, scratch)
+    }
+}
+
+/// How `wrap` stands in the command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wrap {
+    /// Before the program.
+    Plain,
+    /// Before the program, with a proxy of `tally`.
+    Proxy,
+    /// Before the launcher of MPI, with the proxy.
+    Launcher,
+}
+
+impl Wrap {
+    fn records(self) -> &'static str {
+        match self {
+            Self::Plain => "plain.records",
+            Self::Proxy => "proxy.records",
+            Self::Launcher => "launcher.records",
+        }
+    }
+
+    fn words(self) -> Vec<String> {
+        let mastermind = bin_dir().join("mastermind").display().to_string();
+        let mut words = vec![
+            mastermind,
+            "wrap".into(),
+            "--records".into(),
+            self.records().into(),
+        ];
+        if self != Self::Plain {
+            let proxy = library().join("proxies/libtally_proxy.so");
+            words.extend(["--proxy".into(), proxy.display().to_string()]);
+        }
+        words.push("--".into());
+        words
+    }
+}
+
+/// How a program ended.
+#[derive(Debug)]
+struct Ended {
+    code: Option<i32>,
+    signal: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Ended {
+    /// Runs a command, and ends it and all that it started where it hangs.
+    fn of(command: &mut Command, scratch: &Scratch) -> Self {
+        let file = |name| File::create(scratch.path(name)).expect("a file");
+        command
+            .stdin(Stdio::null())
+            .stdout(file("stdout"))
+            .stderr(file("stderr"))
+            .process_group(0);
+        let mut child = command
+            .spawn()
+            .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        let began = Instant::now();
+        let mut status: Option<ExitStatus> = None;
+        while status.is_none() && began.elapsed() < PATIENCE {
+            thread::sleep(Duration::from_millis(5));
+            status = child.try_wait().expect("a child");
+        }
+        // What it left behind must not disturb other rows.
+        let kill_group = || {
+            let mut kill = Command::new("kill");
+            mastermind_tests::ended(kill.args(["-KILL", "--", &format!("-{}", child.id())]))
+        };
+        let text = |name| {
+            String::from_utf8_lossy(&fs::read(scratch.path(name)).expect("output")).into_owned()
+        };
+        let Some(status) = status else {
+            kill_group();
+            child.wait().expect("a child");
+            panic!("{command:?} hangs: {} {}", text("stdout"), text("stderr"));
+        };
+        kill_group();
+        let ended = Self {
+            code: status.code(),
+            signal: status.signal(),
+            stdout: text("stdout"),
+            stderr: text("stderr"),
+        };
+        println!("{command:?}: {ended:#?}");
+        ended
+    }
+}
+
+/// The folder of the library `tally` and of its proxy, made once for each run of the tests.
+fn library() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("guest");
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).expect("a folder");
+        let source = root().join("tests/fixtures/round_about");
+        let mut cc = Command::new("cc");
+        cc.args(["-O2", "-shared", "-fPIC", "-Wl,-soname,libtally.so", "-o"]);
+        output(
+            cc.arg(folder.join("libtally.so"))
+                .arg(source.join("tally.c")),
+        );
+        let mut command = Command::new(bin_dir().join("mastermind"));
+        command.arg("proxy").arg(source.join("tally.h"));
+        command.arg("--markup").arg(source.join("tally.toml"));
+        output(command.arg("-o").arg(folder.join("proxies")));
+        folder
+    })
+}
+
+/// The sum of each `calls: NAME N` of an output.
+fn calls_made(text: &str) -> BTreeMap<String, u64> {
+    let mut calls = BTreeMap::new();
+    for line in text.lines() {
+        let words: Vec<_> = line.split_whitespace().collect();
+        if let ["calls:", name, n] = words[..] {
+            *calls.entry(name.to_owned()).or_default() += n.parse::<u64>().expect("a number");
+        }
+    }
+    assert!(!calls.is_empty(), "no line `calls: NAME N` in {text:?}");
+    calls
+}
+
+/// What `profile` shows of these functions, summed over the ranks.
+fn calls_recorded(records: &Path, made: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
+    let mut command = Command::new(bin_dir().join("mastermind"));
+    let ended = mastermind_tests::ended(command.arg("profile").arg(records).arg("--json"));
+    let profile: Value = serde_json::from_slice(&ended.stdout).unwrap_or_default();
+    let ranks = profile["ranks"].as_f64().unwrap_or_default();
+    let rows = profile["rows"].as_array().cloned().unwrap_or_default();
+    let of = |function: &str| {
+        let is_meant = |row: &&Value| {
+            let name = row["name"].as_str().unwrap_or_default();
+            let name = name.strip_suffix("()").unwrap_or(name);
+            name.rsplit('.').next() == Some(function)
+        };
+        let calls = rows
+            .iter()
+            .filter(is_meant)
+            .filter_map(|row| row["calls"].as_f64());
+        (calls.sum::<f64>() * ranks).round() as u64
+    };
+    made.keys().map(|name| (name.clone(), of(name))).collect()
+}
+
+/// Standard error without the lines that `wrap` writes, at the margin and indented below.
+fn without_wrap(text: &str) -> String {
+    const OWN: [&str; 5] = ["warning: ", "note: ", "MPI: ", "adapted: ", "records: "];
+    let mut is_own = false;
+    let lines = text.split_inclusive('\n').filter(|line| {
+        is_own =
+            OWN.iter().any(|start| line.starts_with(start)) || (is_own && line.starts_with("  "));
+        !is_own
+    });
+    lines.collect()
+}
+
+fn sorted(text: &str) -> Vec<&str> {
+    let mut lines: Vec<_> = text.lines().collect();
+    lines.sort_unstable();
+    lines
+}
