@@ -67,15 +67,12 @@ fn has_a_program(replayed: &Value, scratch: &Scratch) {
     let said = scratch.mastermind(&words).well();
     assert!(said.starts_with("run.toml is written: "), "{said}");
     let ranks = replayed["processes"].as_array().map_or(0, Vec::len);
-    let words = [
-        "simulate",
-        "run.toml",
-        "--machine",
-        &machine,
-        "--ranks",
-        &ranks.to_string(),
-        "--json",
-    ];
+    // Of its own ranks unless others are asked for, of which nothing is known.
+    let words = ["simulate", "run.toml", "--machine", &machine, "--json"];
+    let more = (2 * ranks).to_string();
+    let refused = scratch.mastermind(&[&words[..], &["--ranks", &more]].concat());
+    let error = refused.error();
+    assert!(error.contains("recorded-ranks"), "{error}");
     let simulated = document(&scratch.mastermind(&words).well());
     let model = fs::read_to_string(scratch.path("run.toml")).expect("a model");
     assert_eq!(simulated["messages"], replayed["messages"], "{model}");

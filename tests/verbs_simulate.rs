@@ -380,3 +380,44 @@ fn a_study_varies_ranks_variables_and_the_machine() {
     let error = scratch.mastermind(&words).error();
     assert!(error.contains("\"nothing\""), "{error}");
 }
+
+/// One simulation of a model with `chance` is one sample: the report says so, and `--repeat` gives mean and spread.
+#[test]
+fn random_draws_are_samples() {
+    let scratch = Scratch::new();
+    let model = "[model]\nname = \"draws\"\nmain = \"Main\"\n[activities.Main]\nflow = [\n  { loop = \"rounds\", count = \"100\", body = [\n    \
+        { decision = \"hit\", branches = [{ guard = \"chance(0.25)\", body = [{ action = \"work\", cost = \"us(100)\" }] }, { body = [] }] }\n  ] }\n]\n";
+    scratch.write("draws.toml", model);
+    let machine = example("sample/machine.toml");
+    let simulated = |more: &[&str]| {
+        let words = [
+            "simulate",
+            "draws.toml",
+            "--machine",
+            &machine,
+            "--ranks",
+            "1",
+            "--json",
+        ];
+        document(&scratch.mastermind(&[&words[..], more].concat()).well())
+    };
+    let number = |report: &Value, key: &str| report["sample"][key].as_f64().expect("a number");
+    let one = simulated(&[]);
+    assert_eq!(number(&one, "repeat"), 1.0);
+    assert_eq!(one["sample"].get("std_ns"), None);
+    let many = simulated(&["--repeat", "400"]);
+    assert_eq!(
+        one["makespan_ns"], many["makespan_ns"],
+        "the first is seed 0"
+    );
+    // Binomial: 100 rounds of 100 us with probability 1/4: mean 2.5 ms, deviation 433 us; four standard errors of 400 samples.
+    assert!(
+        (number(&many, "mean_ns") - 2.5e6).abs() < 4.0 * 433e3 / 20.0,
+        "{many}"
+    );
+    assert!(
+        (number(&many, "std_ns") - 433e3).abs() < 4.0 * 433e3 / 28.0,
+        "{many}"
+    );
+    assert_eq!(simulated(&["--seed", "7"]), simulated(&["--seed", "7"]));
+}

@@ -141,6 +141,7 @@ fn recorded_rank(run: &Run, rank: u32) -> RecordedRank {
             }
         }
         recorded.lost += log.dropped();
+        recorded.is_cut |= !log.is_finished() && log.definitions().run.forked_from.is_none();
         know_communicators(log, run.ranks().len(), &mut recorded);
         if !calls.is_empty() {
             calls.sort_by_key(|call: &RecordedCall| call.start_ns);

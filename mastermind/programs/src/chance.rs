@@ -9,7 +9,7 @@
 //! 3.2.1.2, theorem A): multiplier 1 modulo 4, odd increment, modulus 2³⁰; every product is exact in an `f64`.
 
 use crate::check::Rule;
-use crate::expression::{Binary, Compiled, Expression, Kind, Scope, Symbol, Unary};
+use crate::expression::{Binary, Compiled, Expression, Kind, Scope, Symbol, Unary, mixed};
 use crate::lower::Lowering;
 use crate::model::{Element, ElementKind, Model};
 use crate::operation::Operation;
@@ -58,7 +58,30 @@ pub(crate) fn places(model: &Model) -> usize {
     activities.sum::<usize>().min(MAX_PLACES)
 }
 
+impl Model {
+    /// Whether its flow depends on draws of `chance`: one simulation of it is one sample.
+    pub fn has_chance(&self) -> bool {
+        places(self) > 0
+    }
+}
+
 impl Lowering<'_> {
+    /// Lets the sequences of all places begin elsewhere. A variable that holds the seed itself has the spread of fitted models, which
+    /// is drawn by the values of the variables, be another one too. Seed 0 adds nothing.
+    pub(crate) fn seed(&mut self, seed: u32) {
+        if seed == 0 {
+            return;
+        }
+        for slot in 0..self.chances {
+            let first = mixed(u64::from(seed) << 32 | u64::from(slot)) % MODULUS as u64;
+            let value = Compiled::Constant(first as f64);
+            self.push(Operation::Assign { slot, value });
+        }
+        let slot = self.slot();
+        let value = Compiled::Constant(f64::from(seed));
+        self.push(Operation::Assign { slot, value });
+    }
+
     /// A condition as code; the values of its calls of [`CHANCE`] are drawn before it.
     pub(crate) fn condition(
         &mut self,

@@ -63,6 +63,8 @@ pub enum Rule {
     NoWayOn,
     /// An action says what it costs. Only a warning.
     NoCost,
+    /// A model of a recorded run has the ranks of that run.
+    RecordedRanks,
     /// What a file says is used. Only a warning.
     Ignored,
     /// A condition is an expression. Only a warning: it is taken with a probability.
@@ -97,6 +99,7 @@ impl fmt::Display for Rule {
             Self::Unstructured => "unstructured",
             Self::NoWayOn => "no-way-on",
             Self::NoCost => "no-cost",
+            Self::RecordedRanks => "recorded-ranks",
             Self::Ignored => "ignored",
             Self::Prose => "prose-condition",
         })
@@ -133,12 +136,7 @@ impl fmt::Display for Finding {
 /// # Arguments
 /// * `models` - fitted models that its costs may name
 pub fn check(model: &Model, models: &ModelSet) -> Vec<Finding> {
-    let system = System {
-        processes: 2,
-        nodes: 2,
-        processors: 1,
-    };
-    let mut lowering = Lowering::new(model, models, system, true);
+    let mut lowering = Lowering::new(model, models, System::any_of(model), true);
     lowering.globals();
     lowering.functions();
     lowering.main();

@@ -50,10 +50,13 @@ fn more(n: usize) -> String {
 /// # Errors
 /// [`LowerError`] with what the checker would say.
 pub fn lower(model: &Model, models: &ModelSet, system: System) -> Result<Program, LowerError> {
-    lower_with(model, models, system, Collectives::default())
+    lower_with(model, models, system, Collectives::default(), 0)
 }
 
-/// As [`lower`], with the collectives of a library.
+/// As [`lower`], with the collectives of a library, and another sample of what is drawn at random.
+///
+/// # Arguments
+/// * `seed` - of the draws of `chance` and of the spread of fitted models; [`lower`] has 0
 ///
 /// # Errors
 /// As [`lower`].
@@ -62,9 +65,12 @@ pub fn lower_with(
     models: &ModelSet,
     system: System,
     collectives: Collectives,
+    seed: u32,
 ) -> Result<Program, LowerError> {
     let mut lowering = Lowering::new(model, models, system, false);
     lowering.collectives = collectives;
+    lowering.ranks();
+    lowering.seed(seed);
     lowering.globals();
     lowering.main();
     if !lowering.findings.is_empty() {
@@ -349,6 +355,17 @@ impl<'a> Lowering<'a> {
         };
         self.find(Rule::Variable, element, place, error.to_string());
         None
+    }
+
+    /// Refuses a number of processes that a recorded run did not have: its partners and costs are known for its own ranks only.
+    fn ranks(&mut self) {
+        let found = self.system.processes;
+        if let Some(expected) = self.model.ranks.filter(|ranks| *ranks != found) {
+            let reason = format!(
+                "{found} ranks, expected {expected}: costs and partners are those of a run recorded on {expected} ranks"
+            );
+            self.find(Rule::RecordedRanks, "ranks", &self.model.name, reason);
+        }
     }
 
     pub(crate) fn globals(&mut self) {

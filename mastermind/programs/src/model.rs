@@ -15,6 +15,8 @@ pub struct Model {
     pub name: String,
     /// The activity that each process runs.
     pub main: String,
+    /// Number of ranks of the recorded run that its costs and partners were taken from; `None` where it holds for any number.
+    pub ranks: Option<u32>,
     /// Variables that all activities and cost functions see; each process has its own.
     pub globals: Vec<Variable>,
     /// Cost functions by name.

@@ -21,6 +21,9 @@
 //! ]
 //! ```
 //!
+//! `ranks = 4` under `[model]` says that costs and partners are those of a run recorded on 4 ranks: the model is simulated with no
+//! other number.
+//!
 //! An element is a table whose first word says what it is and names it. The others it may have:
 //!
 //! | word | others |
@@ -48,6 +51,7 @@
 //! `group_first = "process - process % 4", group_size = 4` are rows of four. The root is a number in the group.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use serde::Deserialize;
 
@@ -144,6 +148,7 @@ struct Document {
 struct Head {
     name: String,
     main: String,
+    ranks: Option<NonZeroU32>,
 }
 
 #[derive(Deserialize)]
@@ -233,6 +238,7 @@ fn model(document: Document) -> Result<Model, ReadError> {
     Ok(Model {
         name: document.model.name,
         main: document.model.main,
+        ranks: document.model.ranks.map(NonZeroU32::get),
         globals: variables(&document.globals)?,
         functions: functions.collect::<Result<_, ReadError>>()?,
         activities: activities.collect::<Result<_, ReadError>>()?,

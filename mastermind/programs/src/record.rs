@@ -328,6 +328,7 @@ impl Recorder {
         let empty = Model {
             name: String::new(),
             main: String::new(),
+            ranks: None,
             globals: Vec::new(),
             functions: BTreeMap::new(),
             activities: BTreeMap::new(),

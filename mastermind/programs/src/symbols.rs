@@ -1,6 +1,7 @@
 //! Names that every model has: the system that it runs on.
 
 use crate::expression::{Kind, Scope, Symbol, SystemProperty};
+use crate::model::Model;
 
 /// The rank of nobody: a message to or from it does not take place, as MPI's null process.
 pub const NOBODY: f64 = -1.0;
@@ -20,6 +21,15 @@ pub struct System {
 }
 
 impl System {
+    /// A system that the model can run on, for what is the same on all of them.
+    pub(crate) fn any_of(model: &Model) -> Self {
+        Self {
+            processes: model.ranks.unwrap_or(2),
+            nodes: 2,
+            processors: 1,
+        }
+    }
+
     /// Processes of a node, the last aside: ranks fill one node after the other.
     pub fn processes_per_node(&self) -> u32 {
         self.processes.div_ceil(self.nodes.max(1)).max(1)

@@ -170,6 +170,14 @@ pub(super) fn counted(n: u64, thing: &str, things: &str) -> String {
 pub(super) fn notes(ranks: &[RecordedRank]) -> Vec<String> {
     let mut notes = Vec::new();
     let calls_of = |n| counted(n, "call", "calls");
+    let cut = ranks.iter().enumerate().filter(|(_, rank)| rank.is_cut);
+    let cut: Vec<_> = cut.map(|(rank, _)| rank.to_string()).collect();
+    if !cut.is_empty() {
+        notes.push(format!(
+            "the run was killed or is still going on: the records of rank {} end before the program does",
+            cut.join(", ")
+        ));
+    }
     for (rank, recorded) in ranks.iter().enumerate().filter(|(_, rank)| rank.lost > 0) {
         notes.push(format!(
             "no record: {} of rank {rank}",

@@ -248,6 +248,7 @@ fn expanded(call: GroupCall, library: Collectives) -> Vec<Vec<Step>> {
     let model = Model {
         name: String::new(),
         main: "Main".to_owned(),
+        ranks: None,
         globals: Vec::new(),
         functions: BTreeMap::new(),
         activities: BTreeMap::from([("Main".to_owned(), activity)]),
@@ -257,7 +258,7 @@ fn expanded(call: GroupCall, library: Collectives) -> Vec<Vec<Step>> {
         nodes: 1,
         processors: call.ranks,
     };
-    let lowered = lower_with(&model, &ModelSet::default(), system, library);
+    let lowered = lower_with(&model, &ModelSet::default(), system, library, 0);
     let steps = |rank| match &lowered {
         Ok(program) => steps_of(&program.operations, program.slots as usize, rank),
         Err(_) => Vec::new(),

@@ -54,6 +54,8 @@ pub struct RecordedRank {
     pub span_ns: (u64, u64),
     /// Calls that have no record.
     pub lost: u64,
+    /// Whether its records end before the program did, as those of a killed run.
+    pub is_cut: bool,
 }
 
 impl RecordedRank {
@@ -118,6 +120,15 @@ pub enum ReplayError {
         element: String,
         /// Ranks.
         ranks: usize,
+    },
+    /// The ranks of a communicator, in its order, are not a constant distance apart.
+    #[error(
+        "cannot write run as a program: the ranks of the communicator of a {element} are no arithmetic sequence, expected one; a \
+         schedule (.goal) can hold them"
+    )]
+    IrregularGroup {
+        /// The collective.
+        element: String,
     },
     /// A run that does not repeat itself.
     #[error(

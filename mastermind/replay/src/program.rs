@@ -85,9 +85,9 @@ pub fn program(name: &str, ranks: &[RecordedRank]) -> Result<RecordedProgram, Re
         n: 0,
         longest: 0,
         text: format!(
-            "# What a recorded run of {} ranks did, with the costs that it had.\n\n[model]\nname = {name:?}\nmain = \"Main\"\n\n\
-             [activities.Main]\nflow = [\n",
-            ranks.len()
+            "# What a recorded run of {n} ranks did, with the costs that it had.\n\n[model]\nname = {name:?}\nmain = \"Main\"\n\
+             ranks = {n}\n\n[activities.Main]\nflow = [\n",
+            n = ranks.len()
         ),
     };
     writer.flow(&places, 1)?;
@@ -622,33 +622,33 @@ impl Writer<'_> {
         let groups: Vec<Option<&Vec<u32>>> = calls.iter().map(group).collect();
         let is_world = |members: &&Vec<u32>| members.iter().copied().eq(0..self.ranks as u32);
         if !groups.iter().flatten().all(is_world) {
+            // Negative where the ranks are in the reverse order, as keys of `MPI_Comm_split` may have them.
+            let distance = |a: u32, b: u32| i64::from(b) - i64::from(a);
             let stride = |members: &Vec<u32>| match members[..] {
-                [first, second, ..] => second.checked_sub(first),
-                _ => Some(1),
+                [first, second, ..] => distance(first, second),
+                _ => 1,
             };
             let is_regular = |members: &&Vec<u32>| {
-                let stride = stride(members);
-                stride > Some(0)
-                    && members
-                        .windows(2)
-                        .all(|pair| pair[1].checked_sub(pair[0]) == stride)
+                let mut pairs = members.windows(2);
+                stride(members) != 0
+                    && pairs.all(|pair| distance(pair[0], pair[1]) == stride(members))
             };
             if !groups.iter().flatten().all(is_regular) {
-                return Err(self.no_pattern(word));
+                return Err(ReplayError::IrregularGroup {
+                    element: word.to_owned(),
+                });
             }
-            let of = |value: &dyn Fn(&Vec<u32>) -> u32| -> Vec<Option<u32>> {
-                groups.iter().map(|members| members.map(value)).collect()
-            };
-            let firsts = other_rank(&of(&|members| members[0]));
-            let numbers = |values: Vec<Option<u32>>| {
-                let values: Vec<_> = values
-                    .into_iter()
-                    .map(|value| value.map(f64::from))
-                    .collect();
+            let firsts: Vec<_> = groups
+                .iter()
+                .map(|group| group.map(|members| members[0]))
+                .collect();
+            let firsts = other_rank(&firsts);
+            let numbers = |value: &dyn Fn(&Vec<u32>) -> f64| {
+                let values: Vec<_> = groups.iter().map(|members| members.map(value)).collect();
                 number(&values, "1")
             };
-            let sizes = numbers(of(&|members| members.len() as u32));
-            let strides = numbers(of(&|members| stride(members).unwrap_or(1)));
+            let sizes = numbers(&|members| members.len() as f64);
+            let strides = numbers(&|members| stride(members) as f64);
             let (Some(first), Some(size), Some(stride)) = (firsts, sizes, strides) else {
                 return Err(self.no_pattern(word));
             };

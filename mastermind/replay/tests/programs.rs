@@ -1,7 +1,7 @@
 //! Recorded runs as program models: they end as the schedules of the same runs do, and are short.
 
 use mastermind_models::ModelSet;
-use mastermind_programs::{System, check, lower, read_toml};
+use mastermind_programs::{Rule, System, check, lower, read_toml};
 use mastermind_replay::{RecordedCall, RecordedProgram, RecordedRank, ReplayError, program};
 use mastermind_simulation::engine::{ProcessResult, simulate};
 use proptest::prelude::*;
@@ -201,6 +201,68 @@ fn collectives_of_groups_are_of_the_ranks_that_they_were_of() {
         assert!(program.toml.contains(part), "{part}: {}", program.toml);
     }
     assert_eq!(ends(&recorded), finishes(&recorded));
+}
+
+/// `MPI_Comm_split` with keys that fall as ranks rise.
+#[test]
+fn communicators_in_reverse_order_stay_so() {
+    let mut recorded = run_of(4, |writer| {
+        writer.compute(10 * (1 + u64::from(writer.rank)));
+        writer.collective("MPI_Bcast", 1, 4000, Some(0));
+        writer.collective("MPI_Allreduce", 1, 80, None);
+    });
+    for recorded in &mut recorded {
+        recorded.communicators.insert(1, vec![3, 2, 1, 0]);
+    }
+    let program = written(&recorded);
+    assert!(
+        program.toml.contains("group_stride = \"-1\""),
+        "{}",
+        program.toml
+    );
+    assert_eq!(ends(&recorded), finishes(&recorded));
+}
+
+#[test]
+fn a_communicator_without_an_order_is_refused() {
+    let mut recorded = run_of(4, |writer| writer.collective("MPI_Allreduce", 1, 80, None));
+    for recorded in &mut recorded {
+        recorded.communicators.insert(1, vec![2, 0, 3, 1]);
+    }
+    let error = program("run", &recorded).expect_err("no arithmetic sequence");
+    let is_named =
+        matches!(&error, ReplayError::IrregularGroup { element } if element == "allreduce");
+    assert!(is_named, "{error}");
+}
+
+#[test]
+fn a_model_of_a_run_has_the_ranks_of_that_run() {
+    let recorded = run_of(4, |writer| writer.collective("MPI_Barrier", 0, 0, None));
+    let model = read_toml(&written(&recorded).toml).expect("a model");
+    assert_eq!(model.ranks, Some(4));
+    let on = |processes| System {
+        processes,
+        nodes: processes,
+        processors: 1,
+    };
+    let none = ModelSet::default();
+    assert!(lower(&model, &none, on(4)).is_ok());
+    for processes in [2, 8] {
+        let error = lower(&model, &none, on(processes)).expect_err("other ranks");
+        assert_eq!(error.findings[0].rule, Rule::RecordedRanks, "{error}");
+    }
+}
+
+#[test]
+fn a_run_that_was_cut_says_so() {
+    let mut recorded = run_of(3, |writer| writer.collective("MPI_Barrier", 0, 0, None));
+    assert!(written(&recorded).notes.is_empty());
+    recorded[1].is_cut = true;
+    let notes = written(&recorded).notes;
+    assert!(
+        notes.len() == 1 && notes[0].contains("rank 1 "),
+        "{notes:?}"
+    );
 }
 
 #[test]

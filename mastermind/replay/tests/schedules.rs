@@ -65,6 +65,7 @@ pub fn ranks(calls: Vec<Vec<RecordedCall>>, span_us: (u64, u64)) -> Vec<Recorded
         communicators: BTreeMap::from([(0, world.clone())]),
         span_ns: (1000 * span_us.0, 1000 * span_us.1),
         lost: 0,
+        is_cut: false,
     };
     calls.into_iter().map(rank).collect()
 }

@@ -66,9 +66,15 @@ pub struct Simulate {
     /// Let the calls of fitted models vary as the recorded ones did: who waits for several waits for the slowest
     #[arg(long, requires = "models")]
     spread: bool,
+    /// Draw what is random (`chance` in conditions, --spread, noise of the machine) from another sequence
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    seed: u32,
+    /// Simulate with so many seeds, from --seed up, and show mean and spread of the time; all else is of the first
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    repeat: u32,
     /// Simulate each combination of the ranks, values of variables and properties of the machine that a file lists, and show
     /// computation, communication and synchronisation apart
-    #[arg(long, value_name = "F.toml", conflicts_with_all = ["trace", "html", "missing_costs", "limit"])]
+    #[arg(long, value_name = "F.toml", conflicts_with_all = ["trace", "html", "missing_costs", "limit", "seed", "repeat"])]
     study: Option<PathBuf>,
     /// Write the rows of the study as CSV
     #[arg(long, value_name = "F", requires = "study")]
@@ -125,6 +131,9 @@ struct Report {
     undecided: u64,
     unreceived: u64,
     unmatched: u64,
+    /// Of a time that depends on random draws.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sample: Option<Sample>,
     /// Of a recorded run.
     #[serde(skip_serializing_if = "Option::is_none")]
     recorded: Option<RecordedTimes>,
@@ -142,6 +151,37 @@ struct RecordedTimes {
     collectives: u64,
     /// What is not simulated, or not as it was.
     notes: Vec<String>,
+}
+
+/// Times of one model with several seeds.
+#[derive(Serialize)]
+struct Sample {
+    /// The first.
+    seed: u32,
+    repeat: u32,
+    mean_ns: f64,
+    /// Of a time about the mean, from a sample (n - 1); none of one time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    std_ns: Option<f64>,
+    min_ns: u64,
+    max_ns: u64,
+}
+
+impl Sample {
+    fn of(seed: u32, times_ns: &[u64]) -> Self {
+        let n = times_ns.len() as f64;
+        let mean_ns = times_ns.iter().map(|ns| *ns as f64).sum::<f64>() / n;
+        let squares = times_ns.iter().map(|ns| (*ns as f64 - mean_ns).powi(2));
+        let std_ns = (times_ns.len() > 1).then(|| (squares.sum::<f64>() / (n - 1.0)).sqrt());
+        Self {
+            seed,
+            repeat: times_ns.len() as u32,
+            mean_ns,
+            std_ns,
+            min_ns: times_ns.iter().copied().min().unwrap_or(0),
+            max_ns: times_ns.iter().copied().max().unwrap_or(0),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -215,20 +255,43 @@ impl Simulate {
         for (name, value) in &self.set {
             set(&mut model, name, value)?;
         }
-        let processes = self.processes(&machine)?;
+        let processes = self.processes(&model, &machine)?;
         let system = System {
             processes,
             nodes: machine.nodes_for(processes),
             processors: machine.processors,
         };
-        let program = lower_with(&model, &models, system, machine.collectives)?;
+        let with_seed = |seed: u32| -> anyhow::Result<(Program, Machine)> {
+            let mut machine = machine.clone();
+            if let Some(noise) = &mut machine.noise {
+                noise.seed = noise.seed.wrapping_add(u64::from(seed));
+            }
+            let program = lower_with(&model, &models, system, machine.collectives, seed)?;
+            Ok((program, machine))
+        };
+        let (program, seeded) = with_seed(self.seed)?;
         let mut timeline = self.timeline(processes)?;
-        let outcome = self.run(&program, &machine, &mut timeline)?;
+        let outcome = self.run(&program, &seeded, &mut timeline)?;
+        let is_random = model.has_chance() || self.spread || machine.noise.is_some();
+        let mut times_ns = vec![outcome.makespan_ns];
+        if is_random {
+            for further in 1..self.repeat {
+                let (program, machine) = with_seed(self.seed.wrapping_add(further))?;
+                let outcome = simulate_with(&program, &machine, self.limits(), &mut |_| {})?;
+                times_ns.push(outcome.makespan_ns);
+            }
+        } else if self.repeat > 1 {
+            crate::output::complain!(
+                "note: nothing in the model is random: one simulation in place of {}",
+                self.repeat
+            );
+        }
         if let Some(path) = &self.html {
             let page = html(&model.name, &outcome, &timeline);
             self.force.write("charts", path, page)?;
         }
-        let report = report(&outcome);
+        let mut report = report(&outcome);
+        report.sample = is_random.then(|| Sample::of(self.seed, &times_ns));
         if self.json {
             output::json(&report)?;
         } else {
@@ -319,8 +382,8 @@ impl Simulate {
         Ok(set)
     }
 
-    fn processes(&self, machine: &Machine) -> anyhow::Result<u32> {
-        match (self.ranks, machine.nodes) {
+    fn processes(&self, model: &Model, machine: &Machine) -> anyhow::Result<u32> {
+        match (self.ranks.or(model.ranks), machine.nodes) {
             (Some(ranks), _) => Ok(ranks),
             (None, Some(nodes)) => nodes
                 .checked_mul(machine.processors)
@@ -444,6 +507,7 @@ fn report(outcome: &Outcome) -> Report {
         undecided: outcome.ties,
         unreceived: outcome.unreceived,
         unmatched: outcome.unmatched,
+        sample: None,
         recorded: None,
     }
 }
@@ -475,6 +539,24 @@ fn tell(name: &str, report: &Report) {
         sum(|process| process.wait_ns),
         report.messages,
     ));
+    match &report.sample {
+        Some(Sample {
+            repeat: 1, seed, ..
+        }) => output::line(format!(
+            "one sample of a time that depends on random draws (seed {seed}); --repeat N shows mean and spread"
+        )),
+        Some(sample) => output::line(format!(
+            "{} samples, seeds {} to {}: mean {:.6} ms, standard deviation {:.6} ms, from {} to {} ms",
+            sample.repeat,
+            sample.seed,
+            sample.seed.wrapping_add(sample.repeat - 1),
+            sample.mean_ns / 1e6,
+            sample.std_ns.unwrap_or(0.0) / 1e6,
+            ms(sample.min_ns),
+            ms(sample.max_ns),
+        )),
+        None => {}
+    }
     if let Some(recorded) = &report.recorded {
         output::line(format!(
             "{name} took {} ms when it was recorded: {:+.1} %",

@@ -75,6 +75,7 @@ pub fn read_plantuml(text: &str) -> Result<Reading, DiagramError> {
     let mut model = Model {
         name: String::new(),
         main: String::new(),
+        ranks: None,
         globals: Vec::new(),
         functions: BTreeMap::new(),
         activities: BTreeMap::new(),

@@ -210,6 +210,7 @@ fn assemble(
     Model {
         name: document.model_name().unwrap_or_else(|| name.clone()),
         main: name,
+        ranks: None,
         globals: sections.globals,
         functions: sections.functions,
         activities: kept,

@@ -63,12 +63,7 @@ pub enum TransformError {
 /// [`TransformError`]: the model is not sound, or has what only a simulation tells.
 pub fn transform(model: &Model, models: &ModelSet) -> Result<String, TransformError> {
     // The elements, in the order that every system gives them.
-    let system = System {
-        processes: 2,
-        nodes: 2,
-        processors: 1,
-    };
-    let program = lower(model, models, system)?;
+    let program = lower(model, models, System::any_of(model))?;
     let mut writer = Writer::new(model, &program);
     writer.head(!models.models.is_empty());
     writer.globals()?;
@@ -320,7 +315,12 @@ impl<'a> Writer<'a> {
     }
 
     fn main(&mut self) {
-        self.text.push_str(MAIN);
+        let check = self.model.ranks.map_or_else(String::new, |ranks| {
+            format!(
+                "    if processes != {ranks} {{\n        return Err(format!(\"{{processes}} processes, expected {ranks} as in the recorded run\").into());\n    }}\n"
+            )
+        });
+        self.text.push_str(&MAIN.replace(CHECK_OF_RANKS, &check));
     }
 
     fn kind(&self, expression: &Expression, scope: &Scope) -> Result<Kind, TransformError> {
@@ -348,3 +348,6 @@ impl TransformError {
 
 /// `main` of every source.
 const MAIN: &str = include_str!("main.rs.txt");
+
+/// Line of [`MAIN`] whose place a check of the number of processes takes.
+const CHECK_OF_RANKS: &str = "@CHECK_OF_RANKS@\n";

@@ -17,7 +17,8 @@ pub fn program(text: &str, machine: &Machine, processes: u32) -> Program {
         nodes: machine.nodes_for(processes),
         processors: machine.processors,
     };
-    lower_with(&model, &ModelSet::default(), system, machine.collectives).expect("a machine form")
+    lower_with(&model, &ModelSet::default(), system, machine.collectives, 0)
+        .expect("a machine form")
 }
 
 pub fn run(text: &str, machine: &Machine, processes: u32) -> Result<Outcome, SimulationError> {

@@ -185,6 +185,7 @@ fn report(outcome: &ScheduleOutcome) -> Report {
         undecided: 0,
         unreceived: outcome.unreceived,
         unmatched: 0,
+        sample: None,
         recorded: None,
     }
 }

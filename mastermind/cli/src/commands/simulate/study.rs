@@ -207,7 +207,7 @@ impl Simulate {
         let processes = match ranks {
             Some(0) => bail!("0 ranks, expected at least 1"),
             Some(ranks) => ranks,
-            None => self.processes(&machine)?,
+            None => self.processes(&model, &machine)?,
         };
         let outcome = run(&model, models, processes, &machine)?;
         let analytic_s = match &study.analytic {
@@ -249,7 +249,7 @@ fn run(
         nodes: machine.nodes_for(processes),
         processors: machine.processors,
     };
-    let program = lower_with(model, models, system, machine.collectives)?;
+    let program = lower_with(model, models, system, machine.collectives, 0)?;
     Ok(simulate(&program, machine)?)
 }
 
@@ -284,6 +284,7 @@ fn analytic(model: &Model, text: &str, machine: &Machine) -> anyhow::Result<Mode
     Ok(Model {
         name: main.clone(),
         main: main.clone(),
+        ranks: None,
         globals,
         functions: model.functions.clone(),
         activities: BTreeMap::from([(main, activity)]),
