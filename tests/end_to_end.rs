@@ -34,6 +34,8 @@ mod lost_calls;
 mod manners;
 mod mesh_traffic;
 mod monitoring;
+mod mpi_abi;
+mod mpi_between;
 mod mpi_communication;
 mod mpi_events;
 mod mpi_proxy;

@@ -84,7 +84,7 @@ fn source(functions: &[Function<'_>]) -> Result<String, std::fmt::Error> {
     let mut signatures = String::new();
     for (name, language, words, error) in functions.iter().flat_map(entries) {
         let profiling = profiling(&name);
-        writeln!(targets, "    Target::new(c\"{profiling}\", c\"{name}\"),")?;
+        writeln!(targets, "    Target::new(c\"{name}\", c\"{profiling}\"),")?;
         writeln!(
             signatures,
             "    Signature {{ language: Language::{language}, n_words: {words}, error: {error} }},"

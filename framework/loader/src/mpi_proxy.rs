@@ -113,6 +113,14 @@ impl MpiProxy {
         (self.functions.on_meeting)(Some(callback));
     }
 
+    /// The MPI that is loaded, if handles have an ABI in it that the proxy does not know: then no call is recorded one by one.
+    pub fn unknown_abi(&self) -> Option<String> {
+        let name = (self.functions.unknown_abi)();
+        // SAFETY: null, or a text that the proxy keeps.
+        let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) })?;
+        Some(name.to_string_lossy().into_owned())
+    }
+
     /// What was spent in MPI so far, by function, those that were called; without what went into a recorder's logs.
     pub fn routines(&self) -> Vec<MpiRoutine> {
         let mut routines = Vec::new();

@@ -42,6 +42,6 @@ pub use record_objects::PerfParam;
 pub use samples::{NotCounted, counted, method_name, samples};
 pub use workload::workload;
 pub use wrapped::{
-    LibraryAdaptConfig, LibraryAdaptation, MESSAGE_EXTENSION, NOTE_EXTENSION, TRACE_VARIABLE,
-    UseConfig, WRAP_VARIABLE, WrapConfig, WrapError, Wrapped, control_name,
+    LibraryAdaptConfig, LibraryAdaptation, MESSAGE_EXTENSION, NOTE_EXTENSION, REMARK_EXTENSION,
+    TRACE_VARIABLE, UseConfig, WRAP_VARIABLE, WrapConfig, WrapError, Wrapped, control_name,
 };

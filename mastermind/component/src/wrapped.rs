@@ -41,6 +41,9 @@ pub fn control_name(process: u32) -> String {
 /// File name extension of what a rank leaves word in.
 pub const MESSAGE_EXTENSION: &str = "error";
 
+/// File name extension of what a rank leaves word in where a part of what was asked for is not recorded.
+pub const REMARK_EXTENSION: &str = "remark";
+
 /// File name extension of what a rank leaves word in where nothing can be chosen.
 pub const NOTE_EXTENSION: &str = "note";
 
@@ -111,6 +114,33 @@ impl WrapConfig {
     /// It cannot be written; who asked for the recording then finds no records and says that.
     pub fn leave_message(&self, rank: u32, message: &str) -> std::io::Result<()> {
         write(&self.message_file(rank), message)
+    }
+
+    /// Where a rank leaves word of what of all that was asked for is not recorded.
+    pub fn remark_file(&self, rank: u32) -> PathBuf {
+        self.directory
+            .join(format!("rank{rank:04}.{REMARK_EXTENSION}"))
+    }
+
+    /// Leaves word of what of all that was asked for is not recorded.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn leave_remark(&self, rank: u32, message: &str) -> std::io::Result<()> {
+        write(&self.remark_file(rank), message)
+    }
+
+    /// Leaves word of an MPI whose calls cannot be recorded one by one, where that was asked for; the program goes on.
+    pub fn remark_unknown_abi(&self, proxy: &MpiProxy, rank: u32) {
+        let Some(name) = proxy.unknown_abi().filter(|_| self.mpi_events) else {
+            return;
+        };
+        let text = format!(
+            "cannot record calls of MPI one by one: MPI library {name}, expected the ABI of Open MPI, of MPICH or of MPI 5.0; \
+             calls and time by function are recorded"
+        );
+        // Where it cannot be written, sums are all there is to see.
+        let _ = self.leave_remark(rank, &text);
     }
 
     /// Leaves word of why nothing can be chosen.
@@ -243,7 +273,9 @@ impl Wrapped {
             let ids = recorder.register_mpi(config.call_sites);
             let n_sites = u32::from(config.call_sites) * config.call_depth.max(1);
             let are_recorded = mpi.record_events(&ids, n_sites);
-            if !are_recorded {
+            if proxy.unknown_abi().is_some() {
+                config.remark_unknown_abi(proxy, rank);
+            } else if !are_recorded {
                 let text = "the proxy has other functions of MPI, expected those it named";
                 return Err(WrapError::Events(PortError::failed(text)));
             }

@@ -230,6 +230,9 @@ extern "C" fn end() {
         };
         let rank = wrapped.rank();
         adapting::end();
+        if let Some(asked) = ASKED.get() {
+            asked.config.remark_unknown_abi(&asked.mpi, rank);
+        }
         if let (Err(error), Some(asked)) = (wrapped.finish(), ASKED.get()) {
             tell(&asked.config, rank, &error.to_string());
         }

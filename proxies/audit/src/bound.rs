@@ -5,7 +5,9 @@
 //! their own libraries first. The dynamic linker asks at both (`la_symbind64`), and gets the proxy's own symbol instead:
 //!
 //! * where the program has one definition of the name, this is what the proxy stands for;
-//! * where it has several, two libraries or two versions in one, the proxy stands for the one that was there first or that was
+//! * the proxy of MPI stands for the first definition behind it in the order of search, which may be that of a library between the
+//!   program and MPI; what is bound to another one alone is bound to that with the proxy too;
+//! * where a C library's name has several, two libraries or two versions in one, the proxy stands for the one that was there first or that was
 //!   bound first. The names are hidden then, so that everyone finds what it would find without the proxy; bindings to that one
 //!   are led to the proxy. Where the mark-up says that there are several, so are the others, each to a function of its own;
 //!   without, they stay what they are and are told (`trace.rs`).
@@ -96,6 +98,10 @@ pub(crate) fn bind(
     }
     if proxied.stands_for(address, &to.object) {
         return proxied.stub();
+    }
+    // A library between the program and MPI, on its way to the next one: led back to the proxy it would call itself for ever.
+    if proxied.is_of_mpi() && proxied.is_defined_by(&from.object) {
+        return address;
     }
     if let Some(stub) = bind_to_other(name, address, to) {
         return stub;

@@ -99,7 +99,7 @@ impl Seen {
                 let proxy = self.proxies.last_mut();
                 if let Some(proxy) = proxy {
                     others.for_each(|other| {
-                        proxy.show_names_of(&other.object);
+                        proxy.show_names_of(&other.object, false);
                     });
                 }
                 bound::publish(&self.proxies);
@@ -111,7 +111,7 @@ impl Seen {
             if mapped.role == Role::Own {
                 continue;
             }
-            defines_proxied |= proxy.show_names_of(&mapped.object);
+            defines_proxied |= proxy.show_names_of(&mapped.object, true);
         }
         flags(mapped.role, defines_proxied)
     }
@@ -146,13 +146,16 @@ impl Seen {
         for closed in std::mem::take(&mut self.closed) {
             self.mapped.retain(|mapped| !std::ptr::eq(*mapped, closed));
             if matches!(closed.role, Role::Main | Role::Program) {
-                let others = self
-                    .mapped
-                    .iter()
-                    .filter(|mapped| matches!(mapped.role, Role::Main | Role::Program));
-                let others = others.map(|mapped| &mapped.object);
                 for proxy in &mut self.proxies {
-                    proxy.forget(&closed.object, others.clone());
+                    let place = self
+                        .mapped
+                        .iter()
+                        .position(|mapped| mapped.object.address() == proxy.address());
+                    let others = self.mapped.iter().enumerate();
+                    let others = others
+                        .filter(|(_, other)| matches!(other.role, Role::Main | Role::Program));
+                    let others = others.map(|(at, other)| (&other.object, Some(at) > place));
+                    proxy.forget(&closed.object, others);
                 }
             }
         }

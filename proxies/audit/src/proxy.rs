@@ -2,13 +2,15 @@
 
 use std::ffi::CStr;
 use std::ptr;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::arrays::{Arrays, Definitions};
 use crate::object::{Name, Object};
 
 /// The symbol by which the proxy of MPI is known; the same as `cca_abi::recording::MPI_PROXY_SYMBOL`.
 const MPI_PROXY: &CStr = c"proxy_mpi_v4";
+/// What an MPI library defines, or its library for Fortran, and no library before it.
+const OF_MPI_ITSELF: [&CStr; 2] = [c"PMPI_Init", c"pmpi_init_"];
 /// The symbol by which the proxy of a C library is known; the same as `cca_abi::recording::LIBRARY_PROXY_SYMBOL`.
 pub(crate) const LIBRARY_PROXY: &CStr = c"cca_proxy_v1";
 
@@ -20,13 +22,51 @@ struct HiddenName {
     is_shown: bool,
 }
 
+/// What the proxy of MPI stands for by a name: the first definition behind it in the order of search, where it passes calls on. One
+/// before it counts as long as there is no other, if it is MPI's own.
+struct Home {
+    /// Address of the definition; 0 for none. Leaked: bindings read it without a lock.
+    address: &'static AtomicUsize,
+    is_behind: bool,
+}
+
+impl Home {
+    fn none() -> Self {
+        Self {
+            address: Box::leak(Box::new(AtomicUsize::new(0))),
+            is_behind: false,
+        }
+    }
+
+    /// Another object with a definition of the name was mapped.
+    fn consider(&mut self, definition: usize, is_behind: bool, is_mpi: bool) {
+        let is_first = match is_behind {
+            true => !self.is_behind,
+            false => is_mpi && self.address.load(Ordering::Acquire) == 0,
+        };
+        if is_first {
+            self.is_behind = is_behind;
+            self.address.store(definition, Ordering::Release);
+        }
+    }
+
+    fn forget(&mut self) {
+        self.is_behind = false;
+        self.address.store(0, Ordering::Release);
+    }
+}
+
 /// A proxy, mapped for good.
 pub(crate) struct Proxy {
+    /// Where it is mapped.
+    address: usize,
     pages: Pages,
     names: Vec<HiddenName>,
     /// All names, with the addresses of the proxy's symbols.
     stubs: Vec<(Name, usize)>,
     definitions: Option<Definitions>,
+    /// Of the proxy of MPI one a name; of others none, which have arrays for that.
+    homes: Vec<Home>,
 }
 
 // SAFETY: the symbols are written under the lock that holds this, a whole aligned word each.
@@ -64,7 +104,13 @@ impl Proxy {
         let stubs = hidden.iter().map(stub).collect();
         let pages = Pages::of(object, &hidden)?;
         pages.write(|| hidden.iter_mut().for_each(HiddenName::hide));
+        let n_homes = match definitions {
+            Some(_) => 0,
+            None => hidden.len(),
+        };
         Some(Self {
+            homes: (0..n_homes).map(|_| Home::none()).collect(),
+            address: object.address(),
             pages,
             names: hidden,
             stubs,
@@ -72,11 +118,19 @@ impl Proxy {
         })
     }
 
+    /// Where it is mapped.
+    pub(crate) fn address(&self) -> usize {
+        self.address
+    }
+
     /// Another object was mapped: counts its definitions, and shows what is to be seen by now.
+    ///
+    /// # Arguments
+    /// * `is_behind` - whether it comes after the proxy in the order of search
     ///
     /// # Returns
     /// Whether the object defines any of the proxy's names.
-    pub(crate) fn show_names_of(&mut self, object: &Object) -> bool {
+    pub(crate) fn show_names_of(&mut self, object: &Object, is_behind: bool) -> bool {
         let is_defined = |hidden: &HiddenName| object.defines(&hidden.name);
         if !self.names.iter().any(is_defined) {
             return false;
@@ -86,12 +140,25 @@ impl Proxy {
             self.show_those_of_one_definition();
             return true;
         }
+        self.consider_homes(object, is_behind);
         let names = &mut self.names;
         self.pages.write(|| {
             let defined = names.iter_mut().filter(|name| is_defined(name));
             defined.for_each(HiddenName::show);
         });
         true
+    }
+
+    /// Looks whether the proxy of MPI stands for definitions of an object.
+    fn consider_homes(&mut self, object: &Object, is_behind: bool) {
+        let is_mpi = OF_MPI_ITSELF
+            .iter()
+            .any(|name| object.defines(&Name::new(name)));
+        for (hidden, home) in self.names.iter().zip(&mut self.homes) {
+            if let Some(definition) = object.address_of(hidden.name.text) {
+                home.consider(definition, is_behind, is_mpi);
+            }
+        }
     }
 
     /// A name is seen while the program has one definition of it. Of several it is not said which the caller would have
@@ -114,29 +181,48 @@ impl Proxy {
     /// The proxied functions, as `bound` has them.
     pub(crate) fn proxied(&self) -> impl Iterator<Item = Proxied> {
         let definitions = self.definitions.as_ref();
-        self.stubs.iter().map(move |(name, stub)| {
-            let place = definitions.and_then(|definitions| definitions.place(name));
-            let (name, number) = name_of_other(name.text).unwrap_or((*name, 1));
-            Proxied {
-                name,
-                number,
-                stub: *stub,
-                arrays: definitions
-                    .zip(place)
-                    .map(|(definitions, place)| (definitions.arrays, place)),
-            }
-        })
+        self.stubs
+            .iter()
+            .enumerate()
+            .map(move |(at, (name, stub))| {
+                let place = definitions.and_then(|definitions| definitions.place(name));
+                let (name, number) = name_of_other(name.text).unwrap_or((*name, 1));
+                Proxied {
+                    name,
+                    number,
+                    stub: *stub,
+                    arrays: definitions
+                        .zip(place)
+                        .map(|(definitions, place)| (definitions.arrays, place)),
+                    home: self.homes.get(at).map(|home| home.address),
+                }
+            })
     }
 
     /// An object is about to be unmapped: nothing leads there any more.
+    ///
+    /// # Arguments
+    /// * `others` - those that stay, each with whether it comes after the proxy
     pub(crate) fn forget<'a>(
         &mut self,
         object: &Object,
-        others: impl Iterator<Item = &'a Object> + Clone,
+        others: impl Iterator<Item = (&'a Object, bool)> + Clone,
     ) {
         if let Some(definitions) = &self.definitions {
-            definitions.forget(object, others);
+            definitions.forget(object, others.map(|(other, _)| other));
             self.show_those_of_one_definition();
+            return;
+        }
+        let mut is_left = false;
+        for (hidden, home) in self.names.iter().zip(&mut self.homes) {
+            let gone = object.address_of(hidden.name.text);
+            if gone.is_some() && gone == Some(home.address.load(Ordering::Acquire)) {
+                home.forget();
+                is_left = true;
+            }
+        }
+        if is_left {
+            others.for_each(|(other, is_behind)| self.consider_homes(other, is_behind));
         }
     }
 }
@@ -151,6 +237,8 @@ pub(crate) struct Proxied {
     stub: usize,
     /// What the proxy of a C library has, and the function's place in it.
     arrays: Option<(Arrays, usize)>,
+    /// Of a function of MPI, the definition that the proxy stands for; 0 for none.
+    home: Option<&'static AtomicUsize>,
 }
 
 impl Proxied {
@@ -168,6 +256,15 @@ impl Proxied {
 
     pub(crate) fn stub(&self) -> usize {
         self.stub
+    }
+
+    /// Whether an object has a definition of the name itself.
+    pub(crate) fn is_defined_by(&self, object: &Object) -> bool {
+        object.defines(&self.name)
+    }
+
+    pub(crate) fn is_of_mpi(&self) -> bool {
+        self.home.is_some()
     }
 
     /// Whether it stands for another definition than the first.
@@ -204,7 +301,7 @@ impl Proxied {
         claimed.is_ok() || claimed == Err(address)
     }
 
-    /// Definitions that are mapped; one for MPI, which a process has once.
+    /// Definitions that are mapped, of a function of a C library.
     pub(crate) fn n_definitions(&self) -> u32 {
         let count =
             |(arrays, place): (Arrays, usize)| arrays.n_definitions(place).load(Ordering::Acquire);
@@ -217,7 +314,9 @@ impl Proxied {
     /// * `address` - where it is to be called: of an IFUNC, what that gave
     pub(crate) fn stands_for(&self, address: usize, definer: &Object) -> bool {
         let Some((arrays, place)) = self.arrays else {
-            return true;
+            return self
+                .home
+                .is_some_and(|home| home.load(Ordering::Acquire) == address);
         };
         if self.n_definitions() <= 1 {
             return true;

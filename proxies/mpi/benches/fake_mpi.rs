@@ -98,3 +98,16 @@ pub unsafe extern "C" fn PMPI_Group_translate_ranks(
     }
     0
 }
+
+/// `int MPI_Get_library_version(char *, int *)`, by which the proxy knows the ABI.
+///
+/// # Safety
+/// There is room for the text.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn PMPI_Get_library_version(text: *mut u8, length: &mut i32) -> i32 {
+    let version = b"MPICH's ABI\0";
+    // SAFETY: required of the caller.
+    unsafe { text.copy_from_nonoverlapping(version.as_ptr(), version.len()) };
+    *length = version.len() as i32 - 1;
+    0
+}

@@ -6,6 +6,7 @@ use std::{array, ptr};
 
 use cca_abi::recording::{MPI_EVENT_PARAMETERS, ProxyMethod, Recorder, Recording};
 
+use crate::abi;
 use crate::call::{ThreadState, attached, now, thread_state};
 use crate::facts;
 use crate::handle::Handles;
@@ -22,7 +23,7 @@ use crate::wrappers::{
 
 /// Whether calls go through [`ENTER`]: 0 if none is recorded; the exported functions look here (`entry.rs`).
 pub(crate) static STATE: AtomicU8 = AtomicU8::new(UNDECIDED);
-/// Nobody has said so far; the first call decides.
+/// The first call decides: nobody has said so far, or the MPI was not loaded yet, whose handles may be of an ABI that is not known.
 const UNDECIDED: u8 = 4;
 /// Each call is recorded.
 const RECORDED: u8 = 1;
@@ -70,12 +71,13 @@ type ManyWords = unsafe extern "C-unwind" fn(
 const N_WITH_SITE: usize = MPI_EVENT_PARAMETERS.len();
 const N_WITHOUT: usize = N_WITH_SITE - 1;
 
-/// Records each call from now on as the methods with these ids, one a name; none if there are not as many.
+/// Records each call from now on as the methods with these ids, one a name; none if there are not as many, or if the MPI's handles
+/// are of an ABI that is not known.
 ///
 /// # Arguments
 /// * `n_sites` - how many calls deep it is told where a call comes from
 pub(crate) fn record(ids: &[u32], n_sites: u32) -> bool {
-    let all = ids.len() == METHODS.len();
+    let all = ids.len() == METHODS.len() && !abi::is_refused();
     if all {
         for (method, id) in METHODS.iter().zip(ids) {
             method.register(*id);
@@ -86,9 +88,9 @@ pub(crate) fn record(ids: &[u32], n_sites: u32) -> bool {
     stack::set_depth(n_sites);
     let state = match (all, n_sites) {
         (false, _) => 0,
-        (true, 0) => RECORDED,
-        (true, 1) => RECORDED | WITH_SITES,
-        (true, _) => RECORDED | WITH_SITES | WITH_STACKS,
+        (true, 0) => RECORDED | UNDECIDED,
+        (true, 1) => RECORDED | WITH_SITES | UNDECIDED,
+        (true, _) => RECORDED | WITH_SITES | WITH_STACKS | UNDECIDED,
     };
     change(|before| (before & MEETING) | state);
     all
@@ -102,10 +104,13 @@ pub(crate) fn tell_meetings(are_told: bool) {
     });
 }
 
-/// Calls are not recorded where nobody has said so far that they are.
+/// Calls are not recorded where nobody has said so far that they are, or where their handles cannot be read.
 #[cold]
 fn decide() -> u8 {
-    change(|before| before & !UNDECIDED)
+    match abi::is_refused() {
+        true => change(|_| 0),
+        false => change(|before| before & !UNDECIDED),
+    }
 }
 
 /// # Returns
@@ -249,7 +254,8 @@ unsafe extern "C-unwind" fn enter_as<const KIND: u8, const ENTRY: usize>(
     let recorder = if is_recorded { attached() } else { None };
     // SAFETY: the words are those of the call.
     unsafe {
-        if KIND == ANY {
+        let has_facts = KIND == ANY && recorded & RECORDED != 0;
+        if has_facts {
             HANDLES[entered.function()].before(entered.arguments());
         }
         let (result, has_failed) = match recorder {
@@ -263,7 +269,7 @@ unsafe extern "C-unwind" fn enter_as<const KIND: u8, const ENTRY: usize>(
             None => entered.pass_on(),
         };
         if !has_failed {
-            if KIND == ANY {
+            if has_facts {
                 HANDLES[entered.function()].after(entered.arguments());
             }
             if recorded & MEETING != 0 && state.is_outermost() {

@@ -15,8 +15,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cca_abi::recording::{MpiCommunicator, MpiCommunicatorCallback};
 
+use crate::call::thread_state;
 use crate::handle::{Kind, predefined};
-use crate::target::Target;
+use crate::target::{Target, base_of};
 
 /// Number of a communicator that MPI says nothing of.
 pub(crate) const UNKNOWN: i64 = -1;
@@ -36,9 +37,15 @@ pub(crate) struct Communicator {
     n_peers: c_int,
     /// Their ranks in `MPI_COMM_WORLD`; `None` where they are the same.
     world_ranks: Option<&'static [c_int]>,
+    /// Whether it is `MPI_COMM_WORLD` with all ranks that MPI started: a library between the program and MPI may show a part of them.
+    is_whole_world: bool,
 }
 
 impl Communicator {
+    pub(crate) fn is_whole_world(&self) -> bool {
+        self.is_whole_world
+    }
+
     pub(crate) fn number(&self) -> i64 {
         self.number
     }
@@ -166,7 +173,10 @@ fn looked_up<T: Copy + Default>(
 #[cold]
 #[inline(never)]
 fn guarded<T: Default>(find: impl FnOnce() -> T) -> T {
-    catch_unwind(AssertUnwindSafe(find)).unwrap_or_default()
+    // SAFETY: it lives until the thread has ended.
+    let state = unsafe { &*thread_state() };
+    // What a library between the program and MPI calls to answer is no call of the program's.
+    state.within(|| catch_unwind(AssertUnwindSafe(find)).unwrap_or_default())
 }
 
 /// Forgets what is kept of a handle.
@@ -237,20 +247,31 @@ fn find_communicator(handle: usize) -> Option<&'static Communicator> {
         return Some(known);
     }
     let is_world = handle == predefined.world;
+    let (size, rank) = match is_world {
+        true => (&SEEN_SIZE, &SEEN_RANK),
+        false => (&COMM_SIZE, &COMM_RANK),
+    };
     let mut found = Communicator {
         number: 0,
-        n_ranks: ask(&COMM_SIZE, handle)?,
-        own: ask(&COMM_RANK, handle)?,
+        n_ranks: ask(size, handle)?,
+        own: ask(rank, handle)?,
         is_inter: ask(&COMM_TEST_INTER, handle)? != 0,
         n_peers: 0,
         world_ranks: None,
+        is_whole_world: is_world,
     };
     found.n_peers = match found.is_inter {
         true => ask(&COMM_REMOTE_SIZE, handle)?,
         false => found.n_ranks,
     };
     let world_ranks = match is_world {
-        true => None,
+        true if is_world_shown_whole() => None,
+        true => {
+            let ranks = ranks_of_seen_world(&found, handle);
+            let is_of_all = Some(found.n_ranks) == ask(&COMM_SIZE, handle);
+            found.is_whole_world = is_of_all && ranks.is_none();
+            ranks
+        }
         false => world_ranks(&found, handle),
     };
     let mut kept = kept();
@@ -301,25 +322,64 @@ pub(crate) fn rank_and_size(communicator: usize) -> Option<(u32, u32)> {
     Some((number(&COMM_RANK)?, number(&COMM_SIZE)?))
 }
 
+/// Whether what the program sees of `MPI_COMM_WORLD` is MPI's own answer.
+fn is_world_shown_whole() -> bool {
+    let pairs = [
+        (&SEEN_SIZE, &COMM_SIZE),
+        (&SEEN_RANK, &COMM_RANK),
+        (&SEEN_GROUP, &COMM_GROUP),
+    ];
+    let is_of_mpi = |(seen, own): &(&Target, &Target)| {
+        let library = |target: &Target| target.known().map(base_of);
+        library(seen) == library(own)
+    };
+    pairs.iter().all(is_of_mpi)
+}
+
+/// As [`world_ranks`], of the communicator that a library between the program and MPI shows as `MPI_COMM_WORLD`.
+fn ranks_of_seen_world(seen: &Communicator, world: usize) -> Option<Vec<c_int>> {
+    let ranks = translated(seen, &SEEN_GROUP, world);
+    let unknown = || vec![-1; seen.n_peers.max(0) as usize];
+    let Some(ranks) = ranks else {
+        return Some(unknown());
+    };
+    // A library that shows another size and rank may leave the group as it is.
+    let own = usize::try_from(seen.own)
+        .ok()
+        .and_then(|own| ranks.get(own).copied());
+    if own.is_none() || own != ask(&COMM_RANK, world) {
+        return Some(unknown());
+    }
+    is_other(&ranks).then_some(ranks)
+}
+
+/// Whether ranks are not those of the other communicator.
+fn is_other(ranks: &[c_int]) -> bool {
+    ranks.iter().zip(0..).any(|(rank, place)| *rank != place)
+}
+
 /// Ranks in `MPI_COMM_WORLD` of those whom ranks in a communicator's calls stand for, −1 for others; `None` where they are the same.
 fn world_ranks(communicator: &Communicator, handle: usize) -> Option<Vec<c_int>> {
-    let n = communicator.n_peers.max(0);
-    let peers: Vec<c_int> = (0..n).collect();
-    let unknown = || Some(vec![-1; peers.len()]);
     let of = match communicator.is_inter {
         true => &COMM_REMOTE_GROUP,
         false => &COMM_GROUP,
     };
-    let (Some(group), Some(world)) = (
-        Group::of(of, handle),
-        Group::of(&COMM_GROUP, predefined().world),
-    ) else {
-        return unknown();
-    };
-    let translate = TRANSLATE.address_if_any();
-    if translate.is_null() {
-        return unknown();
+    match translated(communicator, of, handle) {
+        Some(ranks) => is_other(&ranks).then_some(ranks),
+        None => Some(vec![-1; communicator.n_peers.max(0) as usize]),
     }
+}
+
+/// Ranks in `MPI_COMM_WORLD` of the peers of a communicator, −1 for others; `None` where MPI does not say.
+///
+/// # Arguments
+/// * `of` - the function that gives their group
+fn translated(communicator: &Communicator, of: &Target, handle: usize) -> Option<Vec<c_int>> {
+    let n = communicator.n_peers.max(0);
+    let peers: Vec<c_int> = (0..n).collect();
+    let group = Group::of(of, handle)?;
+    let world = Group::of(&COMM_GROUP, predefined().world)?;
+    let translate = TRANSLATE.known()?;
     let mut ranks = vec![-1; peers.len()];
     // SAFETY: the function has these arguments; both lists have `n` ranks.
     let error = unsafe {
@@ -332,12 +392,9 @@ fn world_ranks(communicator: &Communicator, handle: usize) -> Option<Vec<c_int>>
         ) -> c_int = std::mem::transmute::<*mut c_void, _>(translate);
         translate(group.0, n, peers.as_ptr(), world.0, ranks.as_mut_ptr())
     };
-    if error != 0 {
-        return unknown();
-    }
     // MPI_UNDEFINED is negative in every MPI.
     ranks.iter_mut().for_each(|rank| *rank = (*rank).max(-1));
-    (ranks != peers).then_some(ranks)
+    (error == 0).then_some(ranks)
 }
 
 /// A group, given back at the end.
@@ -390,14 +447,17 @@ fn ask(function: &Target, handle: usize) -> Option<c_int> {
     (error == 0).then_some(result)
 }
 
-static TYPE_SIZE: Target = Target::new(c"PMPI_Type_size", c"PMPI_Type_size");
-static COMM_SIZE: Target = Target::new(c"PMPI_Comm_size", c"PMPI_Comm_size");
-static COMM_RANK: Target = Target::new(c"PMPI_Comm_rank", c"PMPI_Comm_rank");
-static COMM_TEST_INTER: Target = Target::new(c"PMPI_Comm_test_inter", c"PMPI_Comm_test_inter");
-static COMM_REMOTE_SIZE: Target = Target::new(c"PMPI_Comm_remote_size", c"PMPI_Comm_remote_size");
-static COMM_GROUP: Target = Target::new(c"PMPI_Comm_group", c"PMPI_Comm_group");
-static COMM_REMOTE_GROUP: Target =
-    Target::new(c"PMPI_Comm_remote_group", c"PMPI_Comm_remote_group");
-static TRANSLATE: Target =
-    Target::new(c"PMPI_Group_translate_ranks", c"PMPI_Group_translate_ranks");
-static GROUP_FREE: Target = Target::new(c"PMPI_Group_free", c"PMPI_Group_free");
+static TYPE_SIZE: Target = Target::of_mpi(c"PMPI_Type_size");
+static COMM_SIZE: Target = Target::of_mpi(c"PMPI_Comm_size");
+static COMM_RANK: Target = Target::of_mpi(c"PMPI_Comm_rank");
+static COMM_TEST_INTER: Target = Target::of_mpi(c"PMPI_Comm_test_inter");
+static COMM_REMOTE_SIZE: Target = Target::of_mpi(c"PMPI_Comm_remote_size");
+static COMM_GROUP: Target = Target::of_mpi(c"PMPI_Comm_group");
+static COMM_REMOTE_GROUP: Target = Target::of_mpi(c"PMPI_Comm_remote_group");
+static TRANSLATE: Target = Target::of_mpi(c"PMPI_Group_translate_ranks");
+static GROUP_FREE: Target = Target::of_mpi(c"PMPI_Group_free");
+
+// What the program finds by these names. MPI itself answers for all other communicators, whose handles are its own.
+static SEEN_SIZE: Target = Target::new(c"MPI_Comm_size", c"PMPI_Comm_size");
+static SEEN_RANK: Target = Target::new(c"MPI_Comm_rank", c"PMPI_Comm_rank");
+static SEEN_GROUP: Target = Target::new(c"MPI_Comm_group", c"PMPI_Comm_group");

@@ -1,13 +1,12 @@
-//! Handles of MPI: how they look in both languages and in both families of MPI.
+//! Handles of MPI in both languages, by the ABI of the MPI at hand ([`crate::abi`]).
 //!
-//! Those of Open MPI are addresses in C, and numbers in Fortran that it translates; those of MPICH and its kin are the same numbers
-//! of 32 bits in both.
+//! Those of Open MPI and of the standard ABI are addresses in C, and numbers in Fortran that MPI translates; those of MPICH and its kin
+//! are the same numbers of 32 bits in both.
 
-use std::ffi::c_void;
 use std::mem;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU8, Ordering};
 
+use crate::abi::{Abi, abi};
 use crate::facts;
 use crate::message::{Arguments, Language};
 use crate::target::Target;
@@ -32,7 +31,6 @@ pub(crate) enum Handles {
 /// The handles that each MPI has from the start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Predefined {
-    pub(crate) is_open_mpi: bool,
     pub(crate) world: usize,
     pub(crate) no_communicator: usize,
     pub(crate) no_datatype: usize,
@@ -43,7 +41,6 @@ pub(crate) struct Predefined {
 
 /// As MPICH's `mpi.h` and those of its kin (the ABI that they agreed on in 2013) have them.
 const OF_MPICH: Predefined = Predefined {
-    is_open_mpi: false,
     world: 0x4400_0000,
     no_communicator: 0x0400_0000,
     no_datatype: 0x0c00_0000,
@@ -52,12 +49,22 @@ const OF_MPICH: Predefined = Predefined {
     sum: 0x5800_0003,
 };
 
-static WORLD: Target = Target::new(c"ompi_mpi_comm_world", c"ompi_mpi_comm_world");
-static NO_COMMUNICATOR: Target = Target::new(c"ompi_mpi_comm_null", c"ompi_mpi_comm_null");
-static NO_DATATYPE: Target = Target::new(c"ompi_mpi_datatype_null", c"ompi_mpi_datatype_null");
-static BYTE: Target = Target::new(c"ompi_mpi_byte", c"ompi_mpi_byte");
-static DOUBLE: Target = Target::new(c"ompi_mpi_double", c"ompi_mpi_double");
-static SUM: Target = Target::new(c"ompi_mpi_op_sum", c"ompi_mpi_op_sum");
+/// As the standard has them (MPI 5.0, section A.1.2, the ABI's constants).
+const STANDARD: Predefined = Predefined {
+    world: 0x101,
+    no_communicator: 0x100,
+    no_datatype: 0x200,
+    byte: 0x247,
+    double: 0x214,
+    sum: 0x21,
+};
+
+static WORLD: Target = Target::of_mpi(c"ompi_mpi_comm_world");
+static NO_COMMUNICATOR: Target = Target::of_mpi(c"ompi_mpi_comm_null");
+static NO_DATATYPE: Target = Target::of_mpi(c"ompi_mpi_datatype_null");
+static BYTE: Target = Target::of_mpi(c"ompi_mpi_byte");
+static DOUBLE: Target = Target::of_mpi(c"ompi_mpi_double");
+static SUM: Target = Target::of_mpi(c"ompi_mpi_op_sum");
 
 /// The handles of the MPI of this process.
 #[inline]
@@ -65,51 +72,31 @@ pub(crate) fn predefined() -> &'static Predefined {
     static FOUND: OnceLock<Predefined> = OnceLock::new();
     FOUND.get_or_init(|| {
         let address = |target: &Target| target.address_if_any() as usize;
-        match address(&WORLD) {
-            0 => OF_MPICH,
-            world => Predefined {
-                is_open_mpi: true,
-                world,
+        match abi() {
+            Abi::OpenMpi => Predefined {
+                world: address(&WORLD),
                 no_communicator: address(&NO_COMMUNICATOR),
                 no_datatype: address(&NO_DATATYPE),
                 byte: address(&BYTE),
                 double: address(&DOUBLE),
                 sum: address(&SUM),
             },
+            Abi::Mpich | Abi::Unknown => OF_MPICH,
+            Abi::Standard => STANDARD,
         }
     })
 }
 
-/// Whether the MPI of this process is Open MPI.
-#[inline(always)]
-pub(crate) fn is_open_mpi() -> bool {
-    match FAMILY.load(Ordering::Relaxed) {
-        UNKNOWN => find_family() == OPEN_MPI,
-        family => family == OPEN_MPI,
-    }
-}
-
-/// [`Predefined::is_open_mpi`] in a byte, which each recorded call asks for several times.
-static FAMILY: AtomicU8 = AtomicU8::new(UNKNOWN);
-const UNKNOWN: u8 = 0;
-const MPICH: u8 = 1;
-const OPEN_MPI: u8 = 2;
-
-#[cold]
-#[inline(never)]
-fn find_family() -> u8 {
-    let family = match predefined().is_open_mpi {
-        true => OPEN_MPI,
-        false => MPICH,
-    };
-    FAMILY.store(family, Ordering::Relaxed);
-    family
-}
-
-/// From the handle in Fortran to that in C.
-static FROM_FORTRAN: [Target; 2] = [
-    Target::new(c"PMPI_Comm_f2c", c"PMPI_Comm_f2c"),
-    Target::new(c"PMPI_Type_f2c", c"PMPI_Type_f2c"),
+/// From the handle in Fortran to that in C; the standard ABI has the second ones.
+static FROM_FORTRAN: [[Target; 2]; 2] = [
+    [
+        Target::of_mpi(c"PMPI_Comm_f2c"),
+        Target::of_mpi(c"PMPI_Comm_fromint"),
+    ],
+    [
+        Target::of_mpi(c"PMPI_Type_f2c"),
+        Target::of_mpi(c"PMPI_Type_fromint"),
+    ],
 ];
 
 impl Arguments<'_> {
@@ -120,7 +107,7 @@ impl Arguments<'_> {
     #[inline]
     pub(crate) unsafe fn handle(self, kind: Kind, at: usize) -> usize {
         let word = self.words[at];
-        match (self.language, is_open_mpi()) {
+        match (self.language, abi().has_addresses()) {
             (Language::C, true) => word,
             (Language::C, false) => word as u32 as usize,
             // SAFETY: required of the caller: in Fortran its address.
@@ -135,7 +122,7 @@ impl Arguments<'_> {
     unsafe fn handle_there(self, kind: Kind, address: usize) -> usize {
         // SAFETY: required of the caller.
         unsafe {
-            match (self.language, is_open_mpi()) {
+            match (self.language, abi().has_addresses()) {
                 (Language::C, true) => (address as *const usize).read(),
                 (_, false) => (address as *const u32).read() as usize,
                 (Language::Fortran, true) => from_fortran(kind, (address as *const i32).read()),
@@ -147,14 +134,13 @@ impl Arguments<'_> {
 /// # Safety
 /// There is such a handle.
 unsafe fn from_fortran(kind: Kind, handle: i32) -> usize {
-    let function = FROM_FORTRAN[kind as usize].address_if_any();
-    if function.is_null() {
+    let [first, second] = &FROM_FORTRAN[kind as usize];
+    let Some(function) = first.known().or_else(|| second.known()) else {
         return 0;
-    }
+    };
     // SAFETY: the function takes an integer and returns a handle, which is an address.
     unsafe {
-        let function: unsafe extern "C" fn(i32) -> usize =
-            mem::transmute::<*mut c_void, _>(function);
+        let function: unsafe extern "C" fn(i32) -> usize = mem::transmute(function);
         function(handle)
     }
 }

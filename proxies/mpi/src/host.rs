@@ -10,7 +10,7 @@ use cca_abi::recording::{
 
 use crate::totals::sums;
 use crate::wrappers::NAMES;
-use crate::{call, event, facts, meeting, phase, stack, target};
+use crate::{abi, call, event, facts, meeting, phase, stack, target};
 
 static FUNCTIONS: MpiProxyFunctions = MpiProxyFunctions {
     size: size_of::<MpiProxyFunctions>() as u64,
@@ -24,6 +24,7 @@ static FUNCTIONS: MpiProxyFunctions = MpiProxyFunctions {
     on_communicator,
     on_stack,
     on_meeting,
+    unknown_abi,
 };
 
 /// The entry point, [`cca_abi::recording::MpiProxyEntry`].
@@ -87,6 +88,10 @@ extern "C" fn on_stack(callback: Option<MpiStackCallback>) {
 
 extern "C" fn on_meeting(callback: Option<MpiMeetingCallback>) {
     meeting::on_meeting(callback);
+}
+
+extern "C" fn unknown_abi() -> *const c_char {
+    abi::unknown_name()
 }
 
 extern "C" fn before_first_call(callback: Option<extern "C" fn()>) {

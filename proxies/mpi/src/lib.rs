@@ -1,4 +1,4 @@
-//! The proxy of MPI itself: every MPI function is wrapped, forwarded to its profiling name `PMPI_x`, and timed.
+//! The proxy of MPI itself: every MPI function is wrapped, forwarded to the next definition of its name, and timed.
 //!
 //! One library for every MPI, and for C and Fortran, built without any: on x86-64 each argument of each MPI function is
 //! one integer-class register or stack word, so that the numbers of arguments in `functions.txt` are all there is to
@@ -7,12 +7,13 @@
 //! ```text
 //! MPI_Waitsome(a0 … a4)                 any caller: C, Fortran (mpi_waitsome_, mpi_waitsome_f08_), a dlopened library
 //!     depth 0 -> 1, read the clock      calls made by MPI from within are forwarded only
-//!     PMPI_Waitsome(a0 … a4)
+//!     the next MPI_Waitsome(a0 … a4) MPI's own, or that of a library between the program and MPI
 //!     read the clock, depth 1 -> 0
 //!     the thread's RecordingContext::mpi_ticks, and its totals of MPI_Waitsome, which are mapped from its log
 //! ```
 //!
-//! * `call.rs`: the measurement; `totals.rs`: sums per function and thread; `target.rs`: finds `PMPI_x`;
+//! * `call.rs`: the measurement; `totals.rs`: sums per function and thread; `target.rs`: finds the definition behind this one;
+//!   `abi.rs`: which binary interface the MPI at hand has;
 //! * `entry.rs`: how a call gets in; `event.rs`: a record for each call, opted in; `message.rs`: what a call moves, by
 //!   `messages.txt`; `request.rs`: what is moved by requests, from the call that makes one to the one that completes it;
 //!   `pending.rs`: the table of them;
@@ -22,6 +23,8 @@
 //!
 //! On processors other than x86-64 nothing is wrapped, and the host is told so.
 
+#[cfg(target_arch = "x86_64")]
+mod abi;
 #[cfg(target_arch = "x86_64")]
 mod call;
 #[cfg(target_arch = "x86_64")]

@@ -14,7 +14,7 @@ use cca_abi::recording::{MpiBytesCallback, MpiMeeting, MpiMeetingCallback};
 
 use crate::call::ThreadState;
 use crate::event::tell_meetings;
-use crate::facts;
+use crate::facts::{self, Communicator};
 use crate::handle::{Kind, predefined};
 use crate::message::{Arguments, Message};
 use crate::target::Target;
@@ -51,7 +51,12 @@ pub(crate) unsafe fn returned(state: &ThreadState, function: usize, arguments: A
     };
     // SAFETY: there is a communicator at this place.
     let communicator = unsafe { arguments.handle(Kind::Communicator, at) };
-    if communicator == predefined().world {
+    // Where the program sees a part of the world, other ranks make other calls.
+    let is_whole = || {
+        let known = state.recent.communicator(communicator);
+        known.is_some_and(Communicator::is_whole_world)
+    };
+    if communicator == predefined().world && is_whole() {
         met(state);
     }
 }
@@ -204,7 +209,7 @@ unsafe extern "C" fn gather(
     u32::from(done().is_some())
 }
 
-static SPLIT: Target = Target::new(c"PMPI_Comm_split", c"PMPI_Comm_split");
-static ALL_REDUCE: Target = Target::new(c"PMPI_Allreduce", c"PMPI_Allreduce");
-static BROADCAST: Target = Target::new(c"PMPI_Bcast", c"PMPI_Bcast");
-static GATHER: Target = Target::new(c"PMPI_Gatherv", c"PMPI_Gatherv");
+static SPLIT: Target = Target::of_mpi(c"PMPI_Comm_split");
+static ALL_REDUCE: Target = Target::of_mpi(c"PMPI_Allreduce");
+static BROADCAST: Target = Target::of_mpi(c"PMPI_Bcast");
+static GATHER: Target = Target::of_mpi(c"PMPI_Gatherv");

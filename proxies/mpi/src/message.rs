@@ -2,8 +2,9 @@
 
 use std::{array, ptr};
 
+use crate::abi::abi;
 use crate::facts::{Communicator, Recent, UNKNOWN};
-use crate::handle::{Kind, is_open_mpi};
+use crate::handle::Kind;
 use crate::status::Received;
 
 /// The language of an entry point, which says how its arguments are passed.
@@ -231,7 +232,7 @@ impl Message {
             // Between two groups other arguments of a collective function count, and arrays have other lengths.
             let is_between =
                 communicator.is_some_and(|communicator| communicator.is_inter) && !self.is_to_one;
-            let bytes = match is_between || (self.peer.is_some() && peer == proc_null()) {
+            let bytes = match is_between || (self.peer.is_some() && peer == abi().proc_null()) {
                 true => 0,
                 false => self.bytes(size, arguments, communicator, recent),
             };
@@ -284,11 +285,6 @@ impl Message {
             count.saturating_mul(bytes)
         }
     }
-}
-
-/// `MPI_PROC_NULL`, which `MPI_ANY_SOURCE` is in the other MPI.
-fn proc_null() -> i64 {
-    if is_open_mpi() { -2 } else { -1 }
 }
 
 impl Arguments<'_> {

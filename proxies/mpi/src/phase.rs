@@ -3,17 +3,21 @@
 //! Not among the functions of `functions.txt`: it is variadic. In the calling convention of x86-64 a function that takes the words of
 //! all registers gets those that a variadic one would.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 use std::mem;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use crate::call::thread_state;
 use crate::target::Target;
 
 /// Whom to tell; null for no one.
 static CALLBACK: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
 
-static TARGET: Target = Target::new(c"PMPI_Pcontrol", c"PMPI_Pcontrol");
+static TARGET: Target = Target::new(c"MPI_Pcontrol", c"PMPI_Pcontrol");
+/// Those of Fortran; a library may give meaning to the calls of one language only.
+static IN_FORTRAN: Target = Target::new(c"mpi_pcontrol_", c"pmpi_pcontrol_");
+static IN_F08: Target = Target::new(c"mpi_pcontrol_f08_", c"pmpi_pcontrol_f08_");
 
 /// Has `callback` called at each call of `MPI_Pcontrol`.
 pub(crate) fn on_pcontrol(callback: Option<extern "C" fn(level: c_int)>) {
@@ -21,7 +25,17 @@ pub(crate) fn on_pcontrol(callback: Option<extern "C" fn(level: c_int)>) {
     CALLBACK.store(address, Ordering::Release);
 }
 
-fn tell(level: c_int) {
+/// Tells of a call, and makes what `go_on` does no call of the program's: MPI's function for Fortran may call the one for C.
+fn tell<T>(level: c_int, go_on: impl FnOnce() -> T) -> T {
+    // SAFETY: it lives until the thread has ended.
+    let state = unsafe { &*thread_state() };
+    if state.is_outermost() {
+        tell_outermost(level);
+    }
+    state.within(go_on)
+}
+
+fn tell_outermost(level: c_int) {
     let callback = CALLBACK.load(Ordering::Acquire);
     if !callback.is_null() {
         // SAFETY: `on_pcontrol` stored such a function there.
@@ -38,17 +52,17 @@ fn tell(level: c_int) {
 /// # Safety
 /// That of `MPI_Pcontrol`.
 unsafe fn passed_on(level: c_int, [b, c, d, e, f]: [usize; 5]) -> c_int {
-    tell(level);
-    let target = TARGET.address_if_any();
-    if target.is_null() {
-        return 0;
-    }
-    // SAFETY: the function takes a number and any words.
-    unsafe {
-        let target: unsafe extern "C-unwind" fn(c_int, usize, usize, usize, usize, usize) -> c_int =
-            mem::transmute::<*mut c_void, _>(target);
-        target(level, b, c, d, e, f)
-    }
+    type Function = unsafe extern "C-unwind" fn(c_int, usize, usize, usize, usize, usize) -> c_int;
+    let Some(target) = TARGET.known() else {
+        return tell(level, || 0);
+    };
+    tell(level, || {
+        // SAFETY: the function takes a number and any words.
+        unsafe {
+            let target: Function = mem::transmute(target);
+            target(level, b, c, d, e, f)
+        }
+    })
 }
 
 /// `int MPI_Pcontrol(const int level, ...)`.
@@ -67,23 +81,33 @@ pub unsafe extern "C-unwind" fn MPI_Pcontrol(
 
 /// # Safety
 /// `level` is the address of an integer.
-unsafe fn from_fortran(level: *const c_int) {
+unsafe fn from_fortran(level: *const c_int, target: &Target) {
     // SAFETY: required of the caller.
-    let level = unsafe { level.read() };
-    // SAFETY: any words will do.
-    unsafe { passed_on(level, [0; 5]) };
+    let number = unsafe { level.read() };
+    let Some(target) = target.known() else {
+        // SAFETY: any words will do.
+        unsafe { passed_on(number, [0; 5]) };
+        return;
+    };
+    tell(number, || {
+        // SAFETY: the function takes the address of a number.
+        unsafe {
+            let target: unsafe extern "C-unwind" fn(*const c_int) = mem::transmute(target);
+            target(level);
+        }
+    });
 }
 
 /// `SUBROUTINE MPI_PCONTROL(LEVEL)`, which has no error code.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn mpi_pcontrol_(level: *const c_int) {
     // SAFETY: Fortran passes the address.
-    unsafe { from_fortran(level) };
+    unsafe { from_fortran(level, &IN_FORTRAN) };
 }
 
 /// The same of `mpi_f08`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn mpi_pcontrol_f08_(level: *const c_int) {
     // SAFETY: Fortran passes the address.
-    unsafe { from_fortran(level) };
+    unsafe { from_fortran(level, &IN_F08) };
 }

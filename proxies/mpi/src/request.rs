@@ -13,7 +13,7 @@ use std::slice;
 
 use smallvec::SmallVec;
 
-use crate::handle::is_open_mpi;
+use crate::abi::abi;
 use crate::message::{Arguments, Language, Moved};
 use crate::pending::{Key, Pending, Table, pending};
 
@@ -460,14 +460,15 @@ unsafe fn take(
 /// There is an array of handles at the place, with more than `index` of them.
 #[inline(always)]
 unsafe fn key(arguments: Arguments<'_>, at: usize, index: usize) -> Key {
+    // In MPICH's ABI a handle is the same number in both languages.
     let language = match arguments.language {
-        Language::Fortran if is_open_mpi() => Language::Fortran,
+        Language::Fortran if abi().has_addresses() => Language::Fortran,
         _ => Language::C,
     };
     let array = arguments.words[at];
-    // SAFETY: required of the caller; handles in Fortran are integers, in C as `is_open_mpi` says.
+    // SAFETY: required of the caller; handles in Fortran are integers, in C as the ABI says.
     let handle = unsafe {
-        if language == Language::C && is_open_mpi() {
+        if language == Language::C && abi().has_addresses() {
             (array as *const usize).add(index).read()
         } else {
             (array as *const u32).add(index).read() as usize

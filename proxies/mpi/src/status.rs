@@ -1,17 +1,19 @@
 //! What MPI says of a message that was received or found: its source and its size.
 //!
 //! Read from the status where it lies, as Open MPI has had it since 1.5 and MPICH and its kin since they agreed on one ABI in 2013, in
-//! C and in Fortran alike. Where the program wants none (`MPI_STATUS_IGNORE`), MPI gets one of ours.
+//! C and in Fortran alike. The standard ABI says where the source is, and leaves the rest to the MPI, which is asked. Where the program wants none (`MPI_STATUS_IGNORE`), MPI gets one of ours.
 
-use std::ffi::CStr;
-use std::mem::MaybeUninit;
+use std::ffi::{CStr, c_int};
+use std::mem::{self, MaybeUninit};
 use std::sync::OnceLock;
 
-use crate::handle::is_open_mpi;
+use crate::abi::{Abi, abi};
+use crate::handle::predefined;
 use crate::message::{Arguments, Language};
+use crate::target::Target;
 
-/// Bytes of the larger of both families' statuses.
-const MAX_STATUS_BYTES: usize = 24;
+/// Bytes of the largest status, that of the standard ABI.
+const MAX_STATUS_BYTES: usize = 32;
 /// Words of one.
 const STATUS_WORDS: usize = MAX_STATUS_BYTES / size_of::<u64>();
 /// Statuses that are kept without being allocated.
@@ -101,17 +103,26 @@ impl Arguments<'_> {
         // SAFETY: required of the caller.
         unsafe {
             let number = |of: usize, place: usize| ((address + of) as *const i32).add(place).read();
-            let (source, bytes, is_cancelled) = if is_open_mpi() {
-                // MPI_SOURCE, MPI_TAG, MPI_ERROR, _cancelled, and _ucount of 64 bits.
-                let of = 24 * nth;
-                let bytes = ((address + of + 16) as *const i64).read_unaligned();
-                (number(of, 0), bytes, number(of, 3) != 0)
-            } else {
-                // count_lo, count_hi_and_cancelled, MPI_SOURCE, MPI_TAG, MPI_ERROR.
-                let of = 20 * nth;
-                let high = number(of, 1).cast_unsigned();
-                let bytes = u64::from(number(of, 0).cast_unsigned()) | u64::from(high >> 1) << 32;
-                (number(of, 2), bytes.cast_signed(), high & 1 != 0)
+            let (source, bytes, is_cancelled) = match abi() {
+                Abi::OpenMpi => {
+                    // MPI_SOURCE, MPI_TAG, MPI_ERROR, _cancelled, and _ucount of 64 bits.
+                    let of = 24 * nth;
+                    let bytes = ((address + of + 16) as *const i64).read_unaligned();
+                    (number(of, 0), bytes, number(of, 3) != 0)
+                }
+                Abi::Mpich | Abi::Unknown => {
+                    // count_lo, count_hi_and_cancelled, MPI_SOURCE, MPI_TAG, MPI_ERROR.
+                    let of = 20 * nth;
+                    let (low, high) = (number(of, 0), number(of, 1).cast_unsigned());
+                    let bytes = u64::from(low.cast_unsigned()) | u64::from(high >> 1) << 32;
+                    (number(of, 2), bytes.cast_signed(), high & 1 != 0)
+                }
+                Abi::Standard => {
+                    // MPI_SOURCE, MPI_TAG, MPI_ERROR, and five more.
+                    let of = MAX_STATUS_BYTES * nth;
+                    let is_cancelled = is_of_request && is_cancelled(address + of);
+                    (number(of, 0), byte_count(address + of), is_cancelled)
+                }
             };
             Some(Received {
                 source: i64::from(source),
@@ -124,6 +135,44 @@ impl Arguments<'_> {
         }
     }
 }
+
+/// Bytes of the message that a status of the standard ABI is of; 0 where MPI does not say.
+///
+/// # Safety
+/// There is such a status, which MPI has written.
+unsafe fn byte_count(status: usize) -> i64 {
+    let Some(count) = GET_COUNT.known() else {
+        return 0;
+    };
+    let mut bytes: i64 = 0;
+    // SAFETY: the function has these arguments, a count of 64 bits among them.
+    let error = unsafe {
+        let count: unsafe extern "C" fn(usize, usize, *mut i64) -> c_int = mem::transmute(count);
+        count(status, predefined().byte, &raw mut bytes)
+    };
+    // MPI_UNDEFINED is negative.
+    if error == 0 { bytes.max(0) } else { 0 }
+}
+
+/// Whether a receive was cancelled, by its status of the standard ABI.
+///
+/// # Safety
+/// As for [`byte_count`].
+unsafe fn is_cancelled(status: usize) -> bool {
+    let Some(test) = TEST_CANCELLED.known() else {
+        return false;
+    };
+    let mut flag: c_int = 0;
+    // SAFETY: the function has these arguments.
+    let error = unsafe {
+        let test: unsafe extern "C" fn(usize, *mut c_int) -> c_int = mem::transmute(test);
+        test(status, &raw mut flag)
+    };
+    error == 0 && flag != 0
+}
+
+static GET_COUNT: Target = Target::of_mpi(c"PMPI_Get_count_c");
+static TEST_CANCELLED: Target = Target::of_mpi(c"PMPI_Test_cancelled");
 
 fn is_ignored(language: Language, address: usize) -> bool {
     match language {

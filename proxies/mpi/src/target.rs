@@ -1,4 +1,4 @@
-//! The function behind a wrapper, looked up at its first call.
+//! The function behind a wrapper, looked up at its first call: the next definition of its name in the order of search.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::io::Write;
@@ -25,22 +25,38 @@ fn call_back() {
     }
 }
 
-/// Where a wrapper leads.
+/// Where a wrapper leads: the definition of its name that the program would find without this library.
+///
+/// That is the next one in the order of search. It need not be MPI's own: task-aware MPIs, load balancers and checkers give MPI's
+/// names as well, and a program that runs through one of them must not be led past it to `PMPI_x`.
 pub(crate) struct Target {
     address: AtomicPtr<c_void>,
+    /// The name of the wrapper; `None` for what only MPI itself is asked.
+    plain: Option<&'static CStr>,
     profiling: &'static CStr,
-    plain: &'static CStr,
 }
 
 impl Target {
     /// # Arguments
-    /// * `profiling` - the profiling name, `PMPI_x`
-    /// * `plain` - the name of the wrapper, for an MPI that has no profiling name of it (MPICH: `mpi_x_f08_`)
-    pub(crate) const fn new(profiling: &'static CStr, plain: &'static CStr) -> Self {
+    /// * `plain` - the name of the wrapper
+    /// * `profiling` - the profiling name, `PMPI_x`, which is taken where no other library gives the plain one
+    pub(crate) const fn new(plain: &'static CStr, profiling: &'static CStr) -> Self {
         Self {
             address: AtomicPtr::new(ptr::null_mut()),
+            plain: Some(plain),
             profiling,
-            plain,
+        }
+    }
+
+    /// Something of MPI itself, whatever library stands before it.
+    ///
+    /// # Arguments
+    /// * `name` - a profiling name, or that of a variable
+    pub(crate) const fn of_mpi(name: &'static CStr) -> Self {
+        Self {
+            address: AtomicPtr::new(ptr::null_mut()),
+            plain: None,
+            profiling: name,
         }
     }
 
@@ -69,13 +85,20 @@ impl Target {
     }
 
     fn look_up(&self) -> *mut c_void {
-        // SAFETY: the names end with a zero.
-        let global = unsafe { libc::dlsym(libc::RTLD_DEFAULT, self.profiling.as_ptr()) };
-        let found = if global.is_null() {
-            self.find_in_any_library()
-        } else {
-            global
+        let in_any_library = |name, is_plain| find_in_any_library(name, is_plain);
+        let next = |name: &'static CStr| {
+            // SAFETY: the name ends with a zero; this library is in the global scope, behind whose place it is searched.
+            let next = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+            // The MPI library may have been loaded for one library alone (`RTLD_LOCAL`).
+            some(next).or_else(|| in_any_library(name, true))
         };
+        // SAFETY: as above.
+        let global = || some(unsafe { libc::dlsym(libc::RTLD_DEFAULT, self.profiling.as_ptr()) });
+        let found = self.plain.and_then(next);
+        let found = found
+            .or_else(global)
+            .or_else(|| in_any_library(self.profiling, false))
+            .unwrap_or(ptr::null_mut());
         self.address.store(found, Ordering::Relaxed);
         found
     }
@@ -89,41 +112,43 @@ impl Target {
             // What the dynamic linker would have done, had this library not given the name.
             let text = format!(
                 "cannot call {:?}: no MPI library with it is loaded, expected one ({N_FUNCTIONS} functions are wrapped)\n",
-                self.plain
+                self.plain.unwrap_or(self.profiling)
             );
             let _ = std::io::stderr().write_all(text.as_bytes());
             std::process::abort();
         }
         found
     }
+}
 
-    /// The MPI library may have been loaded for one library alone (`RTLD_LOCAL`), or have no profiling name.
-    fn find_in_any_library(&self) -> *mut c_void {
-        let mut search = Search {
-            names: [self.profiling, self.plain],
-            own: own_base(),
-            is_after_own: false,
-            found: [ptr::null_mut(); 2],
-        };
-        // SAFETY: `visit` gets `search`, which lives until the call returns.
-        unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut search).cast()) };
-        let [profiling, plain] = search.found;
-        if profiling.is_null() {
-            plain
-        } else {
-            profiling
-        }
-    }
+fn some(address: *mut c_void) -> Option<*mut c_void> {
+    (!address.is_null()).then_some(address)
+}
+
+/// The first definition of a name among all libraries, in the order in which they were loaded.
+///
+/// # Arguments
+/// * `is_plain` - whether this library has the name too: libraries that were loaded before it may take MPI's place as well, and lead
+///   back to it
+fn find_in_any_library(name: &'static CStr, is_plain: bool) -> Option<*mut c_void> {
+    let mut search = Search {
+        name,
+        own: own_base(),
+        is_searched: !is_plain,
+        found: ptr::null_mut(),
+    };
+    // SAFETY: `visit` gets `search`, which lives until the call returns.
+    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut search).cast()) };
+    some(search.found)
 }
 
 struct Search {
-    names: [&'static CStr; 2],
+    name: &'static CStr,
     /// Where this library is loaded.
     own: *mut c_void,
-    /// Whether the libraries now visited were loaded after this one. Those before it may take MPI's place as well, and lead
-    /// back to this one.
-    is_after_own: bool,
-    found: [*mut c_void; 2],
+    /// Whether the libraries now visited count.
+    is_searched: bool,
+    found: *mut c_void,
 }
 
 unsafe extern "C" fn visit(
@@ -134,7 +159,10 @@ unsafe extern "C" fn visit(
     // SAFETY: `dl_iterate_phdr` passes a valid description, and what `find_in_any_library` gave it.
     let (info, search) = unsafe { (&*info, &mut *search.cast::<Search>()) };
     if info.dlpi_addr as usize == search.own.addr() {
-        search.is_after_own = true;
+        search.is_searched = true;
+        return 0;
+    }
+    if !search.is_searched {
         return 0;
     }
     // SAFETY: the name is valid; the library is loaded already, and the handle is not needed after the look-up.
@@ -143,16 +171,13 @@ unsafe extern "C" fn visit(
         if handle.is_null() {
             return 0;
         }
-        let [profiling, _] = search.names;
-        for (name, found) in search.names.iter().zip(&mut search.found) {
-            let address = libc::dlsym(handle, name.as_ptr());
-            // A library's own dependencies are searched too, the wrapper among them.
-            let is_another = !address.is_null() && base_of(address) != search.own;
-            if found.is_null() && is_another && (search.is_after_own || *name == profiling) {
-                *found = address;
-            }
-        }
+        let address = libc::dlsym(handle, search.name.as_ptr());
         libc::dlclose(handle);
+        // A library's own dependencies are searched too, the wrapper among them.
+        if !address.is_null() && base_of(address) != search.own {
+            search.found = address;
+            return 1;
+        }
     }
     0
 }
@@ -162,11 +187,16 @@ fn own_base() -> *mut c_void {
 }
 
 /// Where the library that an address lies in is loaded.
-fn base_of(address: *mut c_void) -> *mut c_void {
+pub(crate) fn base_of(address: *mut c_void) -> *mut c_void {
+    holder(address).dli_fbase
+}
+
+/// The library that an address lies in.
+pub(crate) fn holder(address: *mut c_void) -> libc::Dl_info {
     // SAFETY: zeros are a valid description; `dladdr` takes any address.
     unsafe {
         let mut info: libc::Dl_info = std::mem::zeroed();
         libc::dladdr(address, &mut info);
-        info.dli_fbase
+        info
     }
 }

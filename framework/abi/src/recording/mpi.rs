@@ -166,7 +166,7 @@ pub struct MpiProxyFunctions {
     /// that the call returns to, or with more than 1 the number of a stack of as many calls (`on_stack`). It is recorded as
     /// method `ids[i]` of the recorder that is attached for name `i` of `functions`; with `n` 0, or not the number of names, no
     /// call is.
-    /// Returns whether calls are.
+    /// Returns whether calls are; they are not where the MPI has an unknown ABI (`unknown_abi`).
     pub record_events: unsafe extern "C" fn(ids: *const u32, n: u64, call_sites: u32) -> u32,
     /// Calls `callback` once, in the thread that is the first to call MPI, before that call begins.
     pub before_first_call: extern "C" fn(callback: Option<extern "C" fn()>),
@@ -181,4 +181,6 @@ pub struct MpiProxyFunctions {
     /// Calls `callback` at the first meeting of all ranks, and at those that it asks for, in the thread that made the call. Meetings count
     /// from the first time that it is set; with `None` no one is told any more.
     pub on_meeting: extern "C" fn(callback: Option<MpiMeetingCallback>),
+    /// The name of the MPI that is loaded, if handles and statuses have an ABI in it that is not known; else null.
+    pub unknown_abi: extern "C" fn() -> *const c_char,
 }

@@ -14,6 +14,7 @@
 //!   all of it: mastermind profile --mpi ring.records
 //! ```
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
@@ -27,7 +28,8 @@ use cca_comm::Launched;
 use cca_loader::LibraryProxy;
 use clap::Args;
 use mastermind_component::{
-    LibraryAdaptConfig, MESSAGE_EXTENSION, TRACE_VARIABLE, UseConfig, WRAP_VARIABLE, WrapConfig,
+    LibraryAdaptConfig, MESSAGE_EXTENSION, REMARK_EXTENSION, TRACE_VARIABLE, UseConfig,
+    WRAP_VARIABLE, WrapConfig,
 };
 use mastermind_records::layout::EXTENSION;
 use mastermind_records::{LogIdentity, Run};
@@ -495,6 +497,7 @@ fn tell(config: &WrapConfig, launched: Option<&Launched>) {
         let error = anyhow!("{text}").context(format!("{rank} is not measured"));
         crate::output::complain!("{}", errors::warning(&error));
     }
+    tell_remarks(config, launched);
     let is_seen = |path: &PathBuf| {
         LogIdentity::from_path(path).is_some_and(|log| launched.is_none() || log.rank == rank)
     };
@@ -511,6 +514,25 @@ fn tell(config: &WrapConfig, launched: Option<&Launched>) {
         );
         let _ = fs::remove_dir(&config.directory);
         crate::output::complain!("{}", errors::warning(&error.context("nothing is recorded")));
+    }
+}
+
+/// Tells what of all that was asked for is not recorded, each once: ranks say the same.
+fn tell_remarks(config: &WrapConfig, launched: Option<&Launched>) {
+    let rank = launched.map_or(0, |launched| launched.rank as u32);
+    let is_own = |path: &PathBuf| match launched {
+        Some(_) => *path == config.remark_file(rank),
+        None => path.extension().is_some_and(|e| e == REMARK_EXTENSION),
+    };
+    let files = logs(&config.directory, is_own).unwrap_or_default();
+    let texts = files.iter().map(|file| {
+        let text = fs::read_to_string(file).unwrap_or_default();
+        let _ = fs::remove_file(file);
+        text
+    });
+    let texts: BTreeSet<String> = texts.collect();
+    for text in texts.into_iter().filter(|_| rank == 0) {
+        crate::output::complain!("{}", errors::warning(&anyhow!(text)));
     }
 }
 
