@@ -81,7 +81,7 @@ pub unsafe extern "C-unwind" fn MPI_Pcontrol(
 
 /// # Safety
 /// `level` is the address of an integer.
-unsafe fn from_fortran(level: *const c_int, target: &Target) {
+unsafe fn from_fortran(level: *const c_int, error: usize, target: &Target) {
     // SAFETY: required of the caller.
     let number = unsafe { level.read() };
     let Some(target) = target.known() else {
@@ -90,24 +90,24 @@ unsafe fn from_fortran(level: *const c_int, target: &Target) {
         return;
     };
     tell(number, || {
-        // SAFETY: the function takes the address of a number.
+        // SAFETY: the function takes the address of a number, and MPICH's for `mpi_f08` a second one, or null.
         unsafe {
-            let target: unsafe extern "C-unwind" fn(*const c_int) = mem::transmute(target);
-            target(level);
+            let target: unsafe extern "C-unwind" fn(*const c_int, usize) = mem::transmute(target);
+            target(level, error);
         }
     });
 }
 
-/// `SUBROUTINE MPI_PCONTROL(LEVEL)`, which has no error code.
+/// `SUBROUTINE MPI_PCONTROL(LEVEL)`, which has no error code in the standard.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn mpi_pcontrol_(level: *const c_int) {
+pub unsafe extern "C-unwind" fn mpi_pcontrol_(level: *const c_int, error: usize) {
     // SAFETY: Fortran passes the address.
-    unsafe { from_fortran(level, &IN_FORTRAN) };
+    unsafe { from_fortran(level, error, &IN_FORTRAN) };
 }
 
 /// The same of `mpi_f08`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn mpi_pcontrol_f08_(level: *const c_int) {
+pub unsafe extern "C-unwind" fn mpi_pcontrol_f08_(level: *const c_int, error: usize) {
     // SAFETY: Fortran passes the address.
-    unsafe { from_fortran(level, &IN_F08) };
+    unsafe { from_fortran(level, error, &IN_F08) };
 }
