@@ -4,24 +4,21 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::slice;
 
 use mastermind_tests::{Scratch, bin_dir, compile_mpi, mpi_fixture, mpirun, mpis_with, output};
 use serde_json::Value;
 
-/// How a library stands between a program and MPI.
-#[derive(Clone, Copy, Debug)]
-struct Way {
-    /// Whether the dynamic linker is asked for the next definitions (`RTLD_NEXT`), not the profiling names.
-    is_by_name: bool,
-    is_linked: bool,
-}
-
-fn library(mpi: &str, way: Way, folder: &Path) -> PathBuf {
-    let library = folder.join(format!("libbetween_{}.so", way.is_by_name));
+/// Builds the library.
+///
+/// # Arguments
+/// * `is_by_name` - whether it asks the dynamic linker for the next definitions (`RTLD_NEXT`), and takes no profiling names
+fn library(mpi: &str, is_by_name: bool, folder: &Path) -> PathBuf {
+    let library = folder.join(format!("libbetween_{is_by_name}.so"));
     let mut cc = Command::new(format!("mpicc.{mpi}"));
     cc.args(["-shared", "-fPIC", "-o"]).arg(&library);
     cc.arg(mpi_fixture("between.c"));
-    if way.is_by_name {
+    if is_by_name {
         cc.arg("-DBY_NAME");
     }
     output(cc.arg("-ldl"));
@@ -69,14 +66,15 @@ fn a_program_runs_through_a_library_before_mpi() {
     for mpi in mpis_with("mpicc") {
         for (is_by_name, is_linked) in [(false, true), (false, false), (true, true), (true, false)]
         {
-            let way = Way {
-                is_by_name,
-                is_linked,
-            };
+            let way = format!("by name: {is_by_name}, linked: {is_linked}");
             let scratch = Scratch::new();
             let folder = scratch.path("");
-            let library = library(mpi, way, &folder);
-            let linked: &[PathBuf] = if is_linked { &[library.clone()] } else { &[] };
+            let library = library(mpi, is_by_name, &folder);
+            let linked: &[PathBuf] = if is_linked {
+                slice::from_ref(&library)
+            } else {
+                &[]
+            };
             let program = compile_mpi(mpi, "ring.c", &[], linked, &folder);
             let preload = format!("LD_PRELOAD={}", library.display());
             let before: &[&str] = if is_linked { &[] } else { &["env", &preload] };
@@ -89,7 +87,7 @@ fn a_program_runs_through_a_library_before_mpi() {
                 words.extend([&*mastermind, "wrap"]);
                 words.extend(events);
                 words.extend(["--records", &*records, "--"]);
-                let context = format!("{mpi}, {way:?}, {events:?}");
+                let context = format!("{mpi}, {way}, {events:?}");
                 assert_eq!(lines(mpi, &words, &program, &folder), alone, "{context}");
                 assert_eq!(calls(&scratch, &records), expected, "{context}");
             }
@@ -110,7 +108,7 @@ fn a_program_runs_through_a_library_before_mpi() {
                 [2, 3, 11, 120],
                 [3, 2, 10, 80],
             ];
-            assert_eq!(cells, expected, "{mpi}, {way:?}");
+            assert_eq!(cells, expected, "{mpi}, {way}");
         }
     }
 }
