@@ -4,6 +4,7 @@
 //!   [`Communicator`] has, on a message box in memory. The MPI back end is `cca-comm-mpi`.
 //! * [`launched`] reads from the environment whether a launcher started this process, as which rank
 //!   of how many; [`compare_sizes`] holds that against what MPI itself says.
+//! * [`Launch`] names the launch that it belongs to, the same for all its ranks;
 //! * [`launch_command`] gives the line that starts ranks under a launcher.
 //!
 //! ```
@@ -26,6 +27,7 @@ mod command;
 mod communicator;
 mod environment;
 mod error;
+mod launch;
 mod message;
 mod serial;
 mod sizes;
@@ -35,6 +37,7 @@ pub use command::{MpiKind, find_launcher, launch_command, version_of};
 pub use communicator::{Communicator, Provided};
 pub use environment::{LaunchError, Launched, Launcher, launched};
 pub use error::CommError;
+pub use launch::Launch;
 pub use message::{MAX_VALUES, check_length, check_rank, check_tag};
 pub use serial::SerialCommunicator;
 pub use sizes::{MpiSize, SizeError, compare_sizes};

@@ -35,7 +35,7 @@ use mastermind_composition::adapt::{Act, AdaptSettings, Adapter, Decision, Repor
 use mastermind_composition::{Alternatives, Assembly, model_name};
 use mastermind_models::{Coordinate, Metric, ModelSet, predict};
 use mastermind_records::definition::TIMER_CLASS;
-use mastermind_records::{Log, RunFollower};
+use mastermind_records::{Log, RunFollower, create_anew};
 
 pub use self::dispatching::decision_steps;
 use self::dispatching::{Dispatchers, Tried, changed, sites};
@@ -173,7 +173,7 @@ impl Adaptation {
         let patience = at_deadlock.map(|act| Patience::new(config.patience, act));
         let patience = patience.transpose().map_err(PortError::failed)?;
         let path = decisions_file(&config.directory, config.rank);
-        let log = File::create(&path).map_err(|error| {
+        let log = create_anew(&path).map_err(|error| {
             PortError::failed(format_args!(
                 "cannot write decisions \"{}\": {error}",
                 path.display()

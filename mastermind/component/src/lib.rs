@@ -41,6 +41,7 @@ pub use perf_model::PerfModel;
 pub use record_objects::PerfParam;
 pub use samples::{NotCounted, counted, method_name, samples};
 pub use workload::workload;
+pub use wrapped::claim::{Claim, Claimant, claim, claimed_by, numbered};
 pub use wrapped::{
     LibraryAdaptConfig, LibraryAdaptation, MESSAGE_EXTENSION, NOTE_EXTENSION, REMARK_EXTENSION,
     TRACE_VARIABLE, UseConfig, WRAP_VARIABLE, WrapConfig, WrapError, Wrapped, control_name,

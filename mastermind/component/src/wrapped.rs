@@ -1,5 +1,6 @@
 //! Recording in a program that was never written for it.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -12,12 +13,13 @@ use mastermind_measurement::{
 use mastermind_records::definition::{
     MethodDefinition, MpiPhaseDefinition, PROGRAM_CLASS, RunDefinition,
 };
-use mastermind_records::{ChunkSizes, Definition, RecordsError, check_file_size};
+use mastermind_records::{ChunkSizes, Definition, RecordsError, check_file_size, create_anew};
 use rustix::thread::{Pid, gettid};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 mod adapting;
+pub mod claim;
 mod libraries;
 
 pub use adapting::LibraryAdaptation;
@@ -55,6 +57,8 @@ const MAX_PHASES: usize = 4096;
 pub struct WrapConfig {
     /// Absolute path of the record directory, which exists.
     pub directory: PathBuf,
+    /// Name of the run that the directory belongs to, by its [`claim`].
+    pub run: String,
     /// Path of the proxy of MPI.
     pub proxy: PathBuf,
     /// Name of the program.
@@ -96,6 +100,36 @@ pub struct UseConfig {
 }
 
 impl WrapConfig {
+    /// The same for a world of ranks that this run's ranks spawned: the next directory is theirs.
+    ///
+    /// # Arguments
+    /// * `world` - its name, the same for all its ranks and for no other launch
+    ///
+    /// # Errors
+    /// The directory cannot be made.
+    pub fn of_spawned(&self, world: &str) -> std::io::Result<Self> {
+        let claimant = claim::Claimant {
+            run: format!("{} {SPAWNED} {world}", self.run),
+            rank: None,
+        };
+        let claimed = claim::claim(&self.directory, &claimant, None)?;
+        Ok(Self {
+            directory: claimed.directory,
+            ..self.clone()
+        })
+    }
+
+    /// Directories of worlds that this run's ranks spawned.
+    pub fn spawned(&self) -> Vec<PathBuf> {
+        let spawned = format!("{} {SPAWNED} ", self.run);
+        let further = (2..).map(|number| claim::numbered(&self.directory, number));
+        let further = further.take_while(|directory| directory.is_dir());
+        let is_own = |directory: &PathBuf| {
+            claim::claimed_by(directory).is_some_and(|run| run.starts_with(&spawned))
+        };
+        further.filter(is_own).collect()
+    }
+
     /// Where a rank leaves word of what went wrong.
     pub fn message_file(&self, rank: u32) -> PathBuf {
         let name = format!("rank{rank:04}.{MESSAGE_EXTENSION}");
@@ -152,10 +186,13 @@ impl WrapConfig {
     }
 }
 
+/// Between the name of a run and that of a world that it spawned.
+const SPAWNED: &str = "spawned";
+
 fn write(path: &Path, message: &str) -> std::io::Result<()> {
     // The signal of a file that is too large would end the program.
     check_file_size(message.len() as u64)?;
-    std::fs::write(path, message)
+    create_anew(path)?.write_all(message.as_bytes())
 }
 
 /// Why a program cannot be recorded.

@@ -25,6 +25,7 @@ mod info;
 pub mod layout;
 mod log;
 mod mpi;
+mod own_file;
 mod path_totals;
 mod preparer;
 mod profile;
@@ -56,6 +57,7 @@ pub use mpi::{
     CallTimes, CommunicatorClass, MessageSizes, MpiCalls, MpiPhase, MpiRank, ended_by, sends,
     starts_or_ends,
 };
+pub use own_file::create_anew;
 pub use path_totals::PathTimes;
 pub use preparer::ChunkPreparer;
 pub use profile::{Profile, ProfileSums, Row, SELF_COST};

@@ -1,9 +1,11 @@
 //! The summary of a run: its profile's sums in one file, so that a run of thousands of ranks need not be read log by log.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::chunk::check_file_size;
 use crate::error::RecordsError;
+use crate::own_file::create_anew;
 use crate::profile::ProfileSums;
 
 /// File of the summary in the directory of the logs.
@@ -20,7 +22,8 @@ impl ProfileSums {
         let bytes = self.to_bytes()?;
         // Whole or not at all, and without the signal of a file that is too large.
         let written = check_file_size(bytes.len() as u64)
-            .and_then(|()| std::fs::write(&part, bytes))
+            .and_then(|()| create_anew(&part))
+            .and_then(|mut file| file.write_all(&bytes))
             .and_then(|()| std::fs::rename(&part, &path));
         if written.is_err() {
             let _ = std::fs::remove_file(&part);

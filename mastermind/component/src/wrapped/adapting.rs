@@ -23,6 +23,7 @@ mod places;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -153,7 +154,12 @@ impl LibraryAdaptation {
             return Err(not_adaptable(why.into()));
         }
         let path = decisions_file(&config.directory, wrapped.rank);
-        let file = OpenOptions::new().create(true).append(true).open(&path);
+        let mut options = OpenOptions::new();
+        options
+            .create(true)
+            .append(true)
+            .custom_flags(libc::O_NOFOLLOW);
+        let file = options.open(&path);
         let decisions = file
             .map_err(|error| not_adaptable(format!("decisions \"{}\": {error}", path.display())))?;
         // As long as this process lives: the others see by it that this rank takes part.

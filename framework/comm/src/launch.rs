@@ -1,0 +1,217 @@
+//! Which launch a process belongs to, so that ranks that do not see each other yet agree on what is theirs.
+
+use std::fs;
+
+use crate::{Launched, Launcher};
+
+/// Helper of MPICH's launcher that starts the ranks of a node; its command line names the launch.
+const HYDRA_PROXY: &str = "hydra_pmi_proxy";
+
+/// Most processes between a rank and what started it, scripts and measurement among them.
+const MAX_ANCESTORS: usize = 16;
+
+/// Variables of other launchers that name the launch, the same for all its ranks: PMIx, PALS, ALPS, Flux, Slurm's PMI.
+const NAMES: [&str; 5] = [
+    "PMIX_NAMESPACE",
+    "PALS_APID",
+    "ALPS_APP_ID",
+    "FLUX_JOB_ID",
+    "PMI_JOBID",
+];
+
+/// One start of ranks by a launcher, or by `MPI_Comm_spawn`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// The same text for all its ranks and for no other launch.
+    pub name: String,
+    /// Whether ranks that were running started it (`MPI_Comm_spawn`).
+    pub is_spawned: bool,
+}
+
+impl Launch {
+    /// The launch that this process belongs to.
+    ///
+    /// Where no launcher names it, it is that of the process that started the ranks of this node; then ranks of different nodes
+    /// do not agree.
+    ///
+    /// # Arguments
+    /// * `launched` - what the launcher says of this process
+    /// * `variable` - value of an environment variable, `None` where it is not set
+    pub fn of(launched: Launched, variable: impl Fn(&str) -> Option<String>) -> Self {
+        let named = match launched.launcher {
+            Launcher::OpenMpi => open_mpi(&variable),
+            Launcher::Slurm => slurm(&variable),
+            Launcher::Mpich => ancestors().find_map(|ancestor| hydra(&ancestor.command)),
+            Launcher::Pmix => None,
+        };
+        let other = || {
+            let name = NAMES.iter().find_map(|name| Some((name, variable(name)?)));
+            name.map(|(variable, value)| Self::started(format!("{variable} {value}")))
+        };
+        let by_starter = || {
+            let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+            let starter = ancestors().find(|ancestor| !ancestor.is_rank);
+            let starter = starter.map(|starter| starter.identity);
+            Self::started(format!("{} {}", host.trim(), starter.unwrap_or_default()))
+        };
+        named.or_else(other).unwrap_or_else(by_starter)
+    }
+
+    fn started(name: String) -> Self {
+        Self {
+            name,
+            is_spawned: false,
+        }
+    }
+}
+
+/// By the name space of its processes, and the address of `mpirun`: the former comes again some day.
+fn open_mpi(variable: impl Fn(&str) -> Option<String>) -> Option<Launch> {
+    let space = variable("PMIX_NAMESPACE").or_else(|| variable("OMPI_MCA_ess_base_jobid"))?;
+    let launcher = variable("OMPI_MCA_orte_hnp_uri").unwrap_or_default();
+    Some(Launch {
+        name: format!("openmpi {space} {launcher}"),
+        is_spawned: variable("OMPI_PARENT_PORT").is_some(),
+    })
+}
+
+fn slurm(variable: impl Fn(&str) -> Option<String>) -> Option<Launch> {
+    let job = variable("SLURM_JOB_ID").or_else(|| variable("SLURM_JOBID"))?;
+    let step = variable("SLURM_STEP_ID").or_else(|| variable("SLURM_STEPID"))?;
+    let restarts = variable("SLURM_RESTART_COUNT").unwrap_or_default();
+    Some(Launch::started(format!("slurm {job}.{step} {restarts}")))
+}
+
+/// From `hydra_pmi_proxy --control-port HOST:PORT … --pgid N …`: the address of `mpiexec`, and the number of its group of
+/// processes, 0 for the first and another for each that is spawned.
+fn hydra(command: &[String]) -> Option<Launch> {
+    let is_proxy = command.first()?.rsplit('/').next() == Some(HYDRA_PROXY);
+    let value = |option: &str| {
+        let at = command.iter().position(|word| word == option)?;
+        command.get(at + 1)
+    };
+    let (port, group) = (value("--control-port")?, value("--pgid")?);
+    is_proxy.then(|| Launch {
+        name: format!("hydra {port} {group}"),
+        is_spawned: group != "0",
+    })
+}
+
+/// A process that this one descends from.
+struct Ancestor {
+    /// Its number and when it was started, in ticks since the machine was: no other process of the machine has both.
+    identity: String,
+    command: Vec<String>,
+    /// Whether a launcher gave it a rank, as it does a script between itself and the program.
+    is_rank: bool,
+}
+
+/// From the parent up, as far as `/proc` shows them.
+fn ancestors() -> impl Iterator<Item = Ancestor> {
+    let parent = |process: &str| {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        Some(field(&stat, PARENT)?.to_owned())
+    };
+    let first = parent("self");
+    let processes = std::iter::successors(first, move |process| parent(process));
+    processes.take(MAX_ANCESTORS).map_while(|process| {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        let command = fs::read(format!("/proc/{process}/cmdline")).ok()?;
+        // That of another user, such as a daemon's, cannot be read.
+        let variables = fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
+        let mut variables = variables.split(|byte| *byte == 0);
+        let words = command.split(|byte| *byte == 0);
+        Some(Ancestor {
+            identity: format!("{process} {}", field(&stat, STARTED)?),
+            command: words
+                .map(|word| String::from_utf8_lossy(word).into_owned())
+                .collect(),
+            is_rank: variables
+                .any(|text| RANKS.iter().any(|rank| text.starts_with(rank.as_bytes()))),
+        })
+    })
+}
+
+/// Variables with the rank of a process.
+const RANKS: [&str; 2] = ["PMI_RANK=", "PMIX_RANK="];
+
+/// Fields of `/proc/PROCESS/stat` behind the name, from 0 (proc(5)).
+const PARENT: usize = 1;
+const STARTED: usize = 19;
+
+/// A field behind the name of the process, which stands in parentheses and may hold anything.
+fn field(stat: &str, number: usize) -> Option<&str> {
+    let (_, behind) = stat.rsplit_once(')')?;
+    behind.split_whitespace().nth(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(launcher: Launcher, variables: &[(&str, &str)]) -> Launch {
+        let launched = Launched {
+            rank: 0,
+            size: None,
+            launcher,
+        };
+        Launch::of(launched, |name| {
+            let mut found = variables.iter().filter(|(known, _)| *known == name);
+            found.next().map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn ranks_of_a_launch_agree_and_others_differ() {
+        let space = |space| [("PMIX_NAMESPACE", space), ("PMIX_RANK", "0")];
+        let first = of(Launcher::OpenMpi, &space("7"));
+        assert_eq!(first, of(Launcher::OpenMpi, &space("7")));
+        assert_ne!(first, of(Launcher::OpenMpi, &space("8")));
+        let parent = [&space("8")[..], &[("OMPI_PARENT_PORT", "7.0:1")]].concat();
+        let spawned = of(Launcher::OpenMpi, &parent);
+        assert!(spawned.is_spawned && !first.is_spawned);
+        let step = |step| [("SLURM_JOB_ID", "5"), ("SLURM_STEP_ID", step)];
+        assert_ne!(
+            of(Launcher::Slurm, &step("0")),
+            of(Launcher::Slurm, &step("1"))
+        );
+        assert_ne!(
+            of(Launcher::Pmix, &space("7")),
+            of(Launcher::Pmix, &space("8"))
+        );
+    }
+
+    #[test]
+    fn hydra_is_known_by_the_helper_that_starts_its_ranks() {
+        let command = |group: &str| {
+            let line = format!(
+                "/usr/bin/hydra_pmi_proxy --control-port vm:43977 --rmk user --pgid {group} --retries 10"
+            );
+            line.split(' ').map(str::to_owned).collect::<Vec<_>>()
+        };
+        let first = hydra(&command("0")).expect("a launch");
+        assert_eq!(
+            (&*first.name, first.is_spawned),
+            ("hydra vm:43977 0", false)
+        );
+        assert!(hydra(&command("1")).expect("a launch").is_spawned);
+        assert_eq!(hydra(&["sh".to_owned(), "--pgid".to_owned()]), None);
+    }
+
+    /// What starts the tests stands for a launcher that names nothing.
+    #[test]
+    fn without_a_name_it_is_that_of_who_started_the_ranks() {
+        let launch = of(Launcher::Pmix, &[]);
+        assert_eq!(launch, of(Launcher::Pmix, &[]));
+        assert!(
+            launch
+                .name
+                .contains(&std::os::unix::process::parent_id().to_string())
+        );
+    }
+
+    #[test]
+    fn the_name_of_a_process_may_hold_anything() {
+        assert_eq!(field("7 (a) b) S 3 4", PARENT), Some("3"));
+    }
+}

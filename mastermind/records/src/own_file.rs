@@ -1,0 +1,42 @@
+//! Files of a record directory are made anew, and never written through a link that lies there.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+/// Creates a file; what has its name is removed before: of a link the link, not what it leads to.
+///
+/// # Errors
+/// It cannot be made, as where another is made at the same moment, or a folder has its name.
+pub fn create_anew(path: &Path) -> io::Result<File> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    OpenOptions::new().write(true).create_new(true).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_link_is_replaced_and_its_target_stays() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (target, path) = (folder.path().join("target"), folder.path().join("file"));
+        fs::write(&target, "foreign").expect("a file");
+        for link in [symlink as fn(&Path, &Path) -> io::Result<()>, |from, to| {
+            fs::hard_link(from, to)
+        }] {
+            link(&target, &path).expect("a link");
+            create_anew(&path)
+                .and_then(|mut file| file.write_all(b"own"))
+                .expect("a file");
+            assert_eq!(fs::read_to_string(&target).expect("a file"), "foreign");
+            assert_eq!(fs::read_to_string(&path).expect("a file"), "own");
+            fs::remove_file(&path).expect("a file");
+        }
+    }
+}
