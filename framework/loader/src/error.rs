@@ -45,6 +45,14 @@ pub enum LoadError {
         /// Bytes that its own head speaks of.
         expected: u64,
     },
+    /// A process that opened it died, or did not come to an end.
+    #[error("cannot open library \"{}\": a process that tried it {how}, expected a whole library; copy or build it again", path.display())]
+    Damaged {
+        /// Absolute path.
+        path: PathBuf,
+        /// What became of that process.
+        how: String,
+    },
     /// It is a library, but of something else.
     #[error("cannot open library \"{}\": no function {symbol}, expected a component library", path.display())]
     NoComponent {

@@ -1,11 +1,12 @@
 //! Opens component libraries and checks them; never closes them. With `cca-abi` the home of FFI unsafe.
 //!
-//! * [`Library`]: one opened library and its [`Class`]es;
+//! * [`Library`]: one opened library and its [`Class`]es; [`try_libraries_with`]: how a damaged one is found before;
 //! * [`MpiProxy`]: the proxy of MPI, which is no component; [`Meeting`]: where it has all ranks in one call;
 //! * [`ExitWatch`]: notices that the code of a library ends the process; [`report_crashes`]: that a signal does;
 //!   [`activity`]: what it was to do;
 //! * [`read_index`]: Ccaffeine's `.cca` files, which name libraries and classes;
 //! * [`LibraryProxy`]: the generated proxy of a C library, and [`Alternative`], what its calls may go to;
+//! * [`Startup`]: what the start of a program needs of the dynamic linker;
 //! * [`find_libraries`]: the component libraries of a folder, told by their contents without running them.
 
 mod activity;
@@ -21,6 +22,7 @@ mod meeting;
 mod mpi_proxy;
 mod regions;
 mod search;
+mod startup;
 
 pub use activity::activity;
 pub use cca_abi::recording::{MpiCommunicator, MpiMeeting};
@@ -29,8 +31,9 @@ pub use crash_report::report_crashes;
 pub use error::LoadError;
 pub use exit_watch::ExitWatch;
 pub use index_file::{IndexedClass, find_index_files, read_index};
-pub use library::Library;
+pub use library::{Library, Trial, try_libraries_with};
 pub use library_proxy::{Alternative, FunctionParameter, LibraryFunction, LibraryProxy};
 pub use meeting::{Meeting, MeetingError};
 pub use mpi_proxy::{AttachedMpi, MpiProxy, MpiRoutine};
 pub use search::{find_libraries, is_component_library};
+pub use startup::Startup;

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use cca_abi::{
     ABI_VERSION, ClassDescriptor, ENTRY_SYMBOL, LAYOUT_ABI, LibraryDescriptor, LibraryEntry,
@@ -18,6 +19,17 @@ use crate::{Class, LoadError, activity};
 /// More classes than any library has: a count beyond it is not a count.
 const MAX_CLASSES: u32 = 65_536;
 
+/// What is asked before a library is opened, with its absolute path.
+pub type Trial = fn(&Path) -> Result<(), LoadError>;
+
+static TRIAL: OnceLock<Trial> = OnceLock::new();
+
+/// Has a program ask before it opens a library: the dynamic linker believes what a file says of itself, and runs what is in it, so
+/// that a damaged one ends the process or never returns. Only another process can find that out. The first trial stays.
+pub fn try_libraries_with(trial: Trial) {
+    let _ = TRIAL.set(trial);
+}
+
 /// An opened component library.
 #[derive(Debug)]
 pub struct Library {
@@ -28,11 +40,23 @@ pub struct Library {
 }
 
 impl Library {
-    /// Opens a library by path (`RTLD_NOW | RTLD_LOCAL`) and reads its classes.
+    /// Opens a library by path (`RTLD_NOW | RTLD_LOCAL`) and reads its classes, if the [trial](try_libraries_with) has no
+    /// objection.
     ///
     /// # Errors
     /// [`LoadError`]: no file, no shared library, no component library, or one built against other layouts.
     pub fn open(path: &Path) -> Result<Self, LoadError> {
+        if let (Some(trial), Ok(path)) = (TRIAL.get(), path.canonicalize()) {
+            trial(&path)?;
+        }
+        Self::open_untried(path)
+    }
+
+    /// As [`Library::open`], without the trial.
+    ///
+    /// # Errors
+    /// As [`Library::open`].
+    pub fn open_untried(path: &Path) -> Result<Self, LoadError> {
         Self::open_with(path, RTLD_LOCAL)
     }
 

@@ -76,6 +76,10 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
+    if session::trial::is_asked() {
+        return session::trial::serve();
+    }
+    cca_loader::try_libraries_with(session::trial::try_library);
     cca_loader::report_crashes();
     let _watch = ExitWatch::begin(session::last_words);
     let parsed = help::grouped(Arguments::command()).try_get_matches();

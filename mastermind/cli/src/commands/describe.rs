@@ -94,6 +94,7 @@ impl Describe {
     /// # Errors
     /// There is no such class; the library is none.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
+        crate::session::trial::make_instances();
         let classes = self.classes()?;
         if self.format == Format::C {
             output::line(c_headers(&classes)?.trim_end());

@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::output;
 use crate::session::default_path;
 use crate::session::framework::Session;
+use crate::session::trial;
 
 /// List the classes found in component libraries.
 #[derive(Args)]
@@ -56,6 +57,7 @@ impl List {
         } else {
             self.paths.clone()
         };
+        trial::make_instances();
         let mut failures = Vec::new();
         let mut rows = Vec::new();
         for path in libraries(&paths)? {

@@ -8,6 +8,7 @@ pub mod progress;
 pub mod recording;
 pub mod script;
 pub mod sources;
+pub mod trial;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};

@@ -1,0 +1,221 @@
+//! Libraries are opened by another process first: a damaged one ends that process, and not this.
+//!
+//! The other process is this program, started with [`ARGUMENT`]; it reads requests and answers each, so one process does for all
+//! libraries, and a new one is started only after a death. A library that it can open, or that is refused in order, is then opened
+//! here, with all that is to be said of it.
+//!
+//! ```text
+//! request   o | i, path, line end     opens the library; makes an instance of each of its classes as well
+//! answer    one byte                  the process is still there
+//! ```
+
+use std::ffi::OsStr;
+use std::io::{self, BufRead, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use cca_loader::{Library, LoadError};
+use rustix::process::{Signal, set_parent_process_death_signal};
+
+use crate::commands::list::look;
+
+/// Has this program try libraries.
+const ARGUMENT: &str = "--try-libraries";
+
+/// Longest time that a library may take to be opened: far more than any does, also from a slow disk.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The exit code of the dynamic linker where it finds that it cannot go on (glibc, `_dl_fatal_printf`).
+const REFUSED: i32 = 127;
+
+/// Whether instances are made as well.
+static MAKES_INSTANCES: AtomicBool = AtomicBool::new(false);
+
+/// The process that tries, if one was started.
+static TRIER: Mutex<Option<Trier>> = Mutex::new(None);
+
+struct Trier {
+    process: Child,
+    stream: UnixStream,
+}
+
+/// What came of a library.
+enum Outcome {
+    /// The process is still there.
+    Survived,
+    /// It called `exit`, which is reported where the library is opened here.
+    Ended,
+    /// It was ended, so.
+    Died(String),
+    /// It did not answer.
+    Hangs,
+}
+
+/// Has instances made of the classes of each library that is tried, as `list` will.
+pub fn make_instances() {
+    MAKES_INSTANCES.store(true, Ordering::Relaxed);
+}
+
+/// Whether this process is to try libraries.
+pub fn is_asked() -> bool {
+    std::env::args_os()
+        .nth(1)
+        .is_some_and(|argument| argument == ARGUMENT)
+}
+
+/// Tries libraries until nobody asks any more.
+pub fn serve() -> ExitCode {
+    // Standard input is the socket, the others lead nowhere: libraries may print.
+    let mut requests = io::stdin().lock();
+    let Ok(mut answers) = duplicate_of_input() else {
+        return ExitCode::FAILURE;
+    };
+    let mut request = Vec::new();
+    while requests
+        .read_until(b'\n', &mut request)
+        .is_ok_and(|n| n > 1)
+    {
+        let path = Path::new(OsStr::from_bytes(&request[1..request.len() - 1]));
+        if let (Ok(library), b'i') = (Library::open_untried(path), request[0]) {
+            library.classes().iter().for_each(|class| drop(look(class)));
+        }
+        if answers.write_all(b".").is_err() {
+            break;
+        }
+        request.clear();
+    }
+    // Nothing that a library left for the end is run.
+    rustix::process::kill_process(rustix::process::getpid(), Signal::KILL)
+        .map_or(ExitCode::FAILURE, |()| ExitCode::SUCCESS)
+}
+
+fn duplicate_of_input() -> io::Result<UnixStream> {
+    let input: OwnedFd = rustix::io::dup(io::stdin())?;
+    Ok(input.into())
+}
+
+/// Has a library opened by the other process.
+///
+/// # Errors
+/// [`LoadError::Damaged`]: that process died of it, or did not come to an end.
+pub fn try_library(path: &Path) -> Result<(), LoadError> {
+    let mut trier = TRIER.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut how = String::new();
+    // The process ends with the thread that started it, and then had nothing to do with the library.
+    for _ in 0..2 {
+        if trier.is_none() {
+            *trier = Trier::start().ok();
+        }
+        // Where no process can be started the library is opened untried.
+        let Some(running) = trier.as_mut() else {
+            return Ok(());
+        };
+        how = match running.ask(path) {
+            Outcome::Survived => return Ok(()),
+            Outcome::Ended => {
+                *trier = None;
+                return Ok(());
+            }
+            Outcome::Died(how) => how,
+            Outcome::Hangs => {
+                *trier = None;
+                how = format!("did not end within {} s", PATIENCE.as_secs());
+                break;
+            }
+        };
+        *trier = None;
+    }
+    Err(LoadError::Damaged {
+        path: path.into(),
+        how,
+    })
+}
+
+impl Trier {
+    fn start() -> io::Result<Self> {
+        let (stream, other) = UnixStream::pair()?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        let mut command = Command::new(std::env::current_exe()?);
+        command
+            .arg(ARGUMENT)
+            .stdin(Stdio::from(OwnedFd::from(other)))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        // SAFETY: calls of the system, which allocate nothing and take no lock.
+        unsafe {
+            command.pre_exec(|| {
+                // Nobody is there to read a core, and nobody waits for it when its parent has gone.
+                let none = libc::rlimit {
+                    rlim_cur: 0,
+                    rlim_max: 0,
+                };
+                libc::setrlimit(libc::RLIMIT_CORE, &none);
+                Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
+            });
+        }
+        let process = command.spawn()?;
+        Ok(Self { process, stream })
+    }
+
+    fn ask(&mut self, path: &Path) -> Outcome {
+        let mode = match MAKES_INSTANCES.load(Ordering::Relaxed) {
+            true => b"i",
+            false => b"o",
+        };
+        let bytes = path.as_os_str().as_bytes();
+        // Of a path that is no line nothing can be asked.
+        if bytes.contains(&b'\n') {
+            return Outcome::Survived;
+        }
+        let request = [mode, bytes, b"\n"].concat();
+        let answered = self.stream.write_all(&request).and_then(|()| {
+            let mut answer = [0];
+            self.stream.read_exact(&mut answer)
+        });
+        match answered {
+            Ok(()) => Outcome::Survived,
+            Err(error) if is_timeout(&error) => Outcome::Hangs,
+            Err(_) => self.end(),
+        }
+    }
+
+    /// How the process ended that does not answer any more.
+    fn end(&mut self) -> Outcome {
+        let began = Instant::now();
+        let status = loop {
+            match self.process.try_wait() {
+                Ok(Some(status)) => break status,
+                // A library may have closed its streams.
+                _ if began.elapsed() > PATIENCE => return Outcome::Hangs,
+                _ => sleep(Duration::from_millis(1)),
+            }
+        };
+        match (status.signal(), status.code()) {
+            (Some(signal), _) => Outcome::Died(format!("died by signal {signal}")),
+            (_, Some(REFUSED)) => Outcome::Died("was ended by the dynamic linker".into()),
+            _ => Outcome::Ended,
+        }
+    }
+}
+
+fn is_timeout(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+    )
+}
+
+impl Drop for Trier {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
