@@ -1,12 +1,12 @@
 //! What `mastermind use` says to a running program: one line `INTERFACE=LIBRARY`, answered by one line.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::panic::catch_unwind;
 use std::path::Path;
 use std::sync::PoisonError;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{mem, ptr, thread};
 
 use mastermind_component::control_name;
@@ -14,7 +14,7 @@ use mastermind_component::control_name;
 use crate::{RUNNING, opening};
 
 /// Longest line that is read, bytes.
-const MAX_LINE_BYTES: u64 = 8192;
+const MAX_LINE_BYTES: usize = 8192;
 
 /// How long a line may take.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -50,19 +50,38 @@ pub(crate) fn with_signals_blocked(spawn: impl FnOnce()) {
 }
 
 fn answer(stream: &UnixStream) {
-    let _ = stream.set_read_timeout(Some(PATIENCE));
-    let mut line = String::new();
-    let mut reader = BufReader::new(stream.take(MAX_LINE_BYTES));
-    let is_read = reader.read_line(&mut line).is_ok();
-    let text = if !is_read {
-        "error nothing was asked".into()
-    } else if is_foreign(stream) {
+    // Before a byte of it is read.
+    let text = if is_foreign(stream) {
         "error another user asks, expected the program's own".into()
+    } else if let Some(line) = line_of(stream) {
+        swap(&line)
     } else {
-        swap(line.trim_end_matches('\n'))
+        "error nothing was asked".into()
     };
     let mut stream = stream;
+    let _ = stream.set_write_timeout(Some(PATIENCE));
     let _ = stream.write_all(format!("{}\n", text.replace('\n', "; ")).as_bytes());
+}
+
+/// The line, without its end; `None` if it does not come in time, whole.
+fn line_of(mut stream: &UnixStream) -> Option<String> {
+    let began = Instant::now();
+    let mut line = Vec::new();
+    while line.len() < MAX_LINE_BYTES {
+        // However slowly its bytes come.
+        let left = PATIENCE
+            .checked_sub(began.elapsed())
+            .filter(|left| !left.is_zero())?;
+        stream.set_read_timeout(Some(left)).ok()?;
+        let mut bytes = [0; 512];
+        let n = stream.read(&mut bytes).ok().filter(|n| *n > 0)?;
+        line.extend_from_slice(&bytes[..n]);
+        if let Some(end) = line.iter().position(|byte| *byte == b'\n') {
+            line.truncate(end);
+            return String::from_utf8(line).ok();
+        }
+    }
+    None
 }
 
 /// Whether another user than the program's is on the other side.

@@ -1,10 +1,12 @@
 //! `mastermind use`: another library for an interface, in a program that is running.
 
-use std::io::{BufRead, BufReader, Write};
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixStream};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::mem;
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -45,7 +47,7 @@ impl Use {
         let act = || format!("cannot ask process {}", self.process);
         writeln!(stream, "{interface}={}", path.display()).with_context(act)?;
         let mut answer = String::new();
-        BufReader::new(stream)
+        BufReader::new(stream.take(MAX_ANSWER_BYTES))
             .read_line(&mut answer)
             .with_context(act)?;
         match answer.trim_end().split_once(' ') {
@@ -67,20 +69,97 @@ impl Use {
     /// Connects to the process, or to one that it started.
     fn connect(&self) -> anyhow::Result<UnixStream> {
         let mut processes = vec![self.process];
-        let mut at = 0;
+        let (mut at, mut imposter) = (0, None);
         while let Some(process) = processes.get(at).copied() {
-            let address = SocketAddr::from_abstract_name(control_name(process));
-            if let Ok(stream) = address.and_then(|address| UnixStream::connect_addr(&address)) {
-                return Ok(stream);
+            if let Ok(stream) = connected(process) {
+                match check_peer(&stream, process) {
+                    Ok(()) => return Ok(stream),
+                    Err(error) => imposter = Some(error),
+                }
             }
             processes.extend(children(process));
             at += 1;
+        }
+        if let Some(error) = imposter {
+            return Err(error);
         }
         bail!(
             "cannot ask process {}: it does not listen, expected a program under wrap --proxy that has called a proxied function",
             self.process
         )
     }
+}
+
+/// Longest time that a process may take to answer: it opens a library meanwhile, and may wait for the end of a call.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Longest answer, bytes: the names of all functions that a library lacks.
+const MAX_ANSWER_BYTES: u64 = 1 << 20;
+
+/// A connection to what listens under the name of a process, whoever that is.
+///
+/// # Errors
+/// Nobody listens, or nobody accepts within [`PATIENCE`].
+fn connected(process: u32) -> io::Result<UnixStream> {
+    let name = control_name(process);
+    // SAFETY: zeros are an address; its name is without an end, as its length says, and is shorter than there is room.
+    unsafe {
+        let socket = libc::socket(libc::AF_UNIX, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0);
+        if socket < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let stream = UnixStream::from_raw_fd(socket);
+        // The limit of a connection is that of writing.
+        stream.set_write_timeout(Some(PATIENCE))?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        let mut address: libc::sockaddr_un = mem::zeroed();
+        address.sun_family = libc::AF_UNIX as libc::sa_family_t;
+        let bytes = name.bytes().zip(&mut address.sun_path[1..]);
+        bytes.for_each(|(byte, place)| *place = byte as libc::c_char);
+        let length = mem::offset_of!(libc::sockaddr_un, sun_path) + 1 + name.len();
+        let address = (&raw const address).cast();
+        match libc::connect(socket, address, length as libc::socklen_t) {
+            0 => Ok(stream),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}
+
+/// Checks that it is the process itself which listens, and that it is this user's: anybody may take any name.
+fn check_peer(stream: &UnixStream, process: u32) -> anyhow::Result<()> {
+    let act = || format!("cannot ask process {process}");
+    // SAFETY: zeros are valid credentials, and as many bytes are offered.
+    let (peer, own) = unsafe {
+        let mut peer: libc::ucred = mem::zeroed();
+        let mut bytes = size_of::<libc::ucred>() as libc::socklen_t;
+        let asked = libc::getsockopt(
+            stream.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            (&raw mut peer).cast(),
+            &mut bytes,
+        );
+        if asked != 0 {
+            return Err(io::Error::last_os_error()).with_context(act);
+        }
+        (peer, libc::geteuid())
+    };
+    if peer.pid as u32 != process {
+        bail!(
+            "{}: process {} has taken its name, expected it to listen itself",
+            act(),
+            peer.pid
+        );
+    }
+    // Root may ask anybody, and anybody may ask root: that one can do more than answer.
+    if peer.uid != own && peer.uid != 0 && own != 0 {
+        bail!(
+            "{}: it is user {}'s, expected one of user {own}",
+            act(),
+            peer.uid
+        );
+    }
+    Ok(())
 }
 
 /// The processes that a process has started and that run.
