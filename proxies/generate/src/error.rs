@@ -25,6 +25,14 @@ pub enum GenerateError {
         /// Where declarations are that are not understood, `FILE:LINE`.
         passed_over: Vec<String>,
     },
+    /// No proxy can stand before this function.
+    #[error("cannot make a proxy of function \"{function}\": {reason}, expected another function")]
+    NeverProxied {
+        /// Function.
+        function: String,
+        /// Why not.
+        reason: &'static str,
+    },
     /// The mark-up is not TOML, or has other keys.
     #[error("cannot read mark-up: {message}")]
     Markup {

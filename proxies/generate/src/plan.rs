@@ -148,7 +148,16 @@ pub(crate) fn plan(
     let mut symbols = BTreeSet::new();
     for prototype in prototypes {
         let marked = markup.functions.get(&prototype.name);
-        let reason = left_alone(prototype, markup, marked.is_some());
+        let reason = match never_proxied(&prototype.symbol) {
+            Some(reason) if marked.is_some() => {
+                return Err(GenerateError::NeverProxied {
+                    function: prototype.name.clone(),
+                    reason,
+                });
+            }
+            Some(reason) => Some(reason.to_owned()),
+            None => left_alone(prototype, markup, marked.is_some()),
+        };
         let reason = reason.or_else(|| {
             (!symbols.insert(&prototype.symbol))
                 .then(|| format!("has the symbol \"{}\" of another", prototype.symbol))
@@ -169,6 +178,11 @@ pub(crate) fn plan(
         }
     }
     if interface.functions.is_empty() {
+        let never = |name: &String| Some((name.clone(), never_proxied(name)?));
+        let mut left_alone = interface.left_alone.iter().map(|(name, _)| name);
+        if let Some((function, reason)) = left_alone.find_map(never) {
+            return Err(GenerateError::NeverProxied { function, reason });
+        }
         return Err(GenerateError::NoFunctions {
             header: header.include.into(),
             passed_over: interface.passed_over,
@@ -220,6 +234,29 @@ fn definitions(function: Function, n: u32) -> Result<Vec<Function>, GenerateErro
     });
     let others: Vec<_> = others.collect();
     Ok([function].into_iter().chain(others).collect())
+}
+
+/// Why a function of the C library can have no proxy, whatever the mark-up says; `None` if it can.
+fn never_proxied(symbol: &str) -> Option<&'static str> {
+    match symbol {
+        "malloc" | "calloc" | "realloc" | "reallocarray" | "free" | "cfree" | "aligned_alloc"
+        | "memalign" | "posix_memalign" | "valloc" | "pvalloc" | "malloc_usable_size" => {
+            Some("the recorder allocates memory itself, before it can record a call")
+        }
+        "dlopen" | "dlmopen" | "dlclose" | "dlsym" | "dlvsym" | "dlerror" | "dladdr"
+        | "dladdr1" | "dlinfo" | "dl_iterate_phdr" | "__tls_get_addr" => {
+            Some("a proxy finds by it the functions that it stands for")
+        }
+        // GCC's manual, 2.1: calls of these may be generated in any code.
+        "memcpy" | "memmove" | "memset" | "memcmp" => {
+            Some("compilers call it anywhere, also in the proxy's own code")
+        }
+        // The second return would be into a function that has ended.
+        "setjmp" | "_setjmp" | "sigsetjmp" | "__sigsetjmp" | "getcontext" | "vfork" => {
+            Some("it returns twice, and a function that calls it in between has ended by then")
+        }
+        _ => None,
+    }
 }
 
 fn left_alone(prototype: &Prototype, markup: &Markup, is_marked: bool) -> Option<String> {

@@ -224,3 +224,35 @@ fn what_is_no_c_is_passed_over_and_named() {
     let nothing = with_header("}}}} <<<<", |header| generate(header, &Markup::default()));
     assert!(nothing.is_err(), "{nothing:?}");
 }
+
+/// Functions that a proxy, the dynamic linker or the recorder itself needs are passed over by name, and refused where a mark-up asks
+/// for them.
+#[test]
+fn what_can_have_no_proxy_is_left_alone_with_the_reason() {
+    let text = "# 1 \"/project/sums.h\"\nvoid *malloc(unsigned long n);\nint setjmp(void *at);\nint sum(int n);\n";
+    let made = |text: &str, markup: &str| {
+        let markup = Markup::read(markup).expect("a mark-up");
+        with_header(text, |header| generate(header, &markup))
+    };
+    let (interface, _) = made(text, "").expect("a proxy");
+    let names: Vec<_> = interface.functions.iter().map(|f| &*f.name).collect();
+    assert_eq!(names, ["sum"]);
+    let left: Vec<_> = interface
+        .left_alone
+        .iter()
+        .map(|(name, _)| &**name)
+        .collect();
+    assert_eq!(left, ["malloc", "setjmp"]);
+    let asked = made(text, "[functions.malloc]\nparameters = { n = \"n\" }\n");
+    let alone = made(
+        "# 1 \"/project/sums.h\"\nvoid *malloc(unsigned long n);\n",
+        "",
+    );
+    for error in [asked, alone] {
+        let error = error.expect_err("no proxy");
+        assert!(
+            matches!(error, GenerateError::NeverProxied { .. }),
+            "{error}"
+        );
+    }
+}
