@@ -9,7 +9,9 @@
 //! mpi(2)                     a program of MPI on 2 ranks, under each MPI; it prints lines `calls: MPI_Barrier 20` itself, for all
 //!                            ranks together and from rank 0 only, since launchers mix the lines of ranks
 //! .flags(&["-pthread"])      options for the compiler, behind the source
-//! .needs("jemalloc")         the row is passed over where it does not compile, or where the program alone ends with 77
+//! .needs("jemalloc")         the row is passed over where it does not compile, unless this machine is known to have that
+//! .source("other")           the program is `other.c`, which several rows share
+//! .may_be_impossible()       not a fault where the program alone ends with 77, as without the rights for it
 //! .arguments(&["x"])         arguments of the program
 //! .variables(&[("A", "b")])  variables of the environment
 //! .outer(&["nohup"])         words before everything, alone and wrapped: limits, other users, shells
@@ -53,14 +55,66 @@ macro_rules! rows {
 
 rows! {
     plain: guest(),
-    fork: guest(),
     mpi_plain: mpi(2),
+    // Processes.
+    fork: guest(),
+    vfork: guest(),
+    exec: guest(),
+    posix_spawn: guest(),
+    daemon_process: guest(),
+    other_user: guest().may_be_impossible(),
+    chroot_later: guest().may_be_impossible(),
+    inherited: guest(),
+    inherited_ignored: guest().source("inherited").outer(&["sh", "-c", "trap '' HUP PIPE USR1 CHLD RTMIN; exec \"$@\"", "sh"]),
+    inherited_closed: guest().source("inherited").outer(&["sh", "-c", "exec \"$@\" <&-", "sh"]),
+    inherited_nohup: guest().source("inherited").outer(&["nohup"]),
+    // Ends.
+    ends_by_return: guest().source("ends").arguments(&["return"]),
+    ends_by_exit: guest().source("ends").arguments(&["exit"]),
+    ends_by_quick_exit: guest().source("ends").arguments(&["quick"]),
+    ends_at_once: guest().source("ends").arguments(&["now"]),
+    ends_by_abort: guest().source("ends").arguments(&["abort"]),
+    ends_by_kill: guest().source("ends").arguments(&["kill"]),
+    ends_by_fault: guest().source("ends").arguments(&["segv"]),
+    ends_by_pipe: guest().source("ends").arguments(&["pipe"]),
+    ends_by_real_time_signal: guest().source("ends").arguments(&["real-time"]),
+    destructors: guest().flags(&["-pthread"]),
+    // Signals and stacks.
+    alternate_stack: guest(),
+    coroutines: guest(),
+    signalled_by_alarm: guest().outer(&["python3", "-c", "import os, signal, sys; signal.alarm(1); os.execvp(sys.argv[1], sys.argv[1:])"]),
+    // Limits.
+    limited_files: guest().source("limited").flags(&["-pthread"]).outer(&["sh", "-c", "ulimit -n 16; exec \"$@\"", "sh"]),
+    limited_stack: guest().source("limited").flags(&["-pthread"]).outer(&["sh", "-c", "ulimit -s 256; exec \"$@\"", "sh"]),
+    limited_memory: guest().source("limited").flags(&["-pthread"]).outer(&["sh", "-c", "ulimit -v 1000000; exec \"$@\"", "sh"]),
+    limited_file_size: guest()
+        .source("limited")
+        .flags(&["-pthread"])
+        .outer(&["sh", "-c", "ulimit -f 64; exec \"$@\"", "sh"])
+        .reports("warning: "),
+    // Allocators, sanitizers, other C libraries.
+    jemalloc: guest().source("allocating").flags(&["-pthread", "-ljemalloc"]).needs("jemalloc"),
+    jemalloc_in_a_script: guest().source("allocating").flags(&["-pthread", "-ljemalloc"]).needs("jemalloc").inner(&["sh", "-c", "\"$@\"", "sh"]),
+    tcmalloc: guest().source("allocating").flags(&["-pthread", "-l:libtcmalloc_minimal.so.4"]).needs("tcmalloc"),
+    mimalloc: guest().source("allocating").flags(&["-pthread", "-lmimalloc"]).needs("mimalloc"),
+    address_sanitizer: guest().source("allocating").flags(&["-pthread", "-fsanitize=address"]).needs("sanitizers"),
+    address_sanitizer_in_a_script: guest()
+        .source("allocating")
+        .flags(&["-pthread", "-fsanitize=address"])
+        .needs("sanitizers")
+        .inner(&["sh", "-c", "\"$@\"", "sh"]),
+    leak_sanitizer: guest().source("allocating").flags(&["-pthread", "-fsanitize=leak"]).needs("sanitizers"),
+    thread_sanitizer: guest().source("allocating").flags(&["-pthread", "-fsanitize=thread"]).needs("sanitizers"),
+    undefined_sanitizer: guest().source("allocating").flags(&["-pthread", "-fsanitize=undefined"]).needs("sanitizers"),
+    statically_linked: guest().source("own_tally").flags(&["-static"]).reports("linked statically"),
 }
 
 /// A program and how it is started.
 #[derive(Clone, Copy, Default)]
 struct Row {
     ranks: u32,
+    source: Option<&'static str>,
+    may_be_impossible: bool,
     flags: &'static [&'static str],
     needs: Option<&'static str>,
     arguments: &'static [&'static str],
@@ -85,6 +139,18 @@ fn mpi(ranks: u32) -> Row {
 
 #[expect(dead_code, reason = "each is for rows that may come")]
 impl Row {
+    fn source(self, source: &'static str) -> Self {
+        let source = Some(source);
+        Self { source, ..self }
+    }
+
+    fn may_be_impossible(self) -> Self {
+        Self {
+            may_be_impossible: true,
+            ..self
+        }
+    }
+
     fn flags(self, flags: &'static [&'static str]) -> Self {
         Self { flags, ..self }
     }
@@ -133,8 +199,8 @@ impl Row {
         };
         let start = |wrap: Option<Wrap>| self.start(&program, mpi, wrap, &scratch);
         let alone = start(None);
-        if alone.code == Some(CANNOT) && self.needs.is_some() {
-            skip(self.needs.unwrap_or(name), alone.stderr);
+        if alone.code == Some(CANNOT) && self.may_be_impossible {
+            println!("skipped: {name} cannot be done here");
             return;
         }
         let made = calls_made(&alone.stdout);
@@ -182,10 +248,11 @@ impl Row {
     /// The program; `None` where this machine lacks what it needs.
     fn compile(&self, name: &str, mpi: Option<&str>, scratch: &Scratch) -> Option<PathBuf> {
         let folder = root().join("tests/fixtures/guest");
-        let c = folder.join(format!("{name}.c"));
+        let source = self.source.unwrap_or(name);
+        let c = folder.join(format!("{source}.c"));
         let (source, kind) = match c.is_file() {
             true => (c, "cc"),
-            false => (folder.join(format!("{name}.cpp")), "c++"),
+            false => (folder.join(format!("{source}.cpp")), "c++"),
         };
         let program = scratch.path(name);
         let mut command = match (mpi, kind) {
@@ -198,12 +265,12 @@ impl Row {
         command
             .arg("-I")
             .arg(root().join("tests/fixtures/round_about"));
-        command
-            .args(self.flags)
-            .arg("-L")
-            .arg(library)
-            .arg("-ltally");
-        command.arg(format!("-Wl,-rpath,{}", library.display()));
+        command.args(self.flags);
+        // What is linked statically has it in itself.
+        if !self.flags.contains(&"-static") {
+            command.arg("-L").arg(library).arg("-ltally");
+            command.arg(format!("-Wl,-rpath,{}", library.display()));
+        }
         let ended = mastermind_tests::ended(&mut command);
         let text = String::from_utf8_lossy(&ended.stderr);
         match self.needs {

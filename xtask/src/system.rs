@@ -81,6 +81,25 @@ const OF_EXAMPLES: [&str; 5] = [
     "liblapack-dev",
 ];
 
+/// What some tests need, as they name it: a file by which it is known, and the package of Debian and Ubuntu that has it.
+const OF_TESTS: [(&str, &str, &str); 3] = [
+    (
+        "jemalloc",
+        "/usr/include/jemalloc/jemalloc.h",
+        "libjemalloc-dev",
+    ),
+    (
+        "mimalloc",
+        "/usr/lib/x86_64-linux-gnu/libmimalloc.so",
+        "libmimalloc-dev",
+    ),
+    (
+        "tcmalloc",
+        "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4",
+        "libtcmalloc-minimal4",
+    ),
+];
+
 /// Headers by which a machine with the packages of `examples/fft` is known.
 const TRANSFORMS: [&str; 2] = ["/usr/include/fftw3.h", "/usr/include/gsl/gsl_fft_complex.h"];
 
@@ -101,6 +120,8 @@ pub struct System {
     pub python: bool,
     /// Whether there are FFTW and the GNU Scientific Library: the test of `examples/fft` needs them.
     pub transforms: bool,
+    /// Which of [`OF_TESTS`] there are, by name: a test each needs them.
+    pub of_tests: Vec<&'static str>,
     /// Whether bindgen finds libclang and the headers that belong to it.
     pub libclang: bool,
 }
@@ -116,8 +137,19 @@ impl System {
             make: on_path("make"),
             python: on_path("python3"),
             transforms: TRANSFORMS.iter().all(|header| Path::new(header).is_file()),
+            of_tests: OF_TESTS
+                .iter()
+                .filter(|(_, file, _)| Path::new(file).is_file())
+                .map(|(name, ..)| *name)
+                .collect(),
             libclang: has_libclang(),
         }
+    }
+
+    /// Names of what some tests need and this machine lacks.
+    pub fn lacks_of_tests(&self) -> impl Iterator<Item = &'static str> + '_ {
+        let names = OF_TESTS.iter().map(|(name, ..)| *name);
+        names.filter(|name| !self.of_tests.contains(name))
     }
 
     /// The implementations of MPI for which there is no compiler wrapper or no launcher.
@@ -150,6 +182,10 @@ impl System {
                 .flat_map(MpiKind::packages)
                 .map(str::to_owned),
         );
+        let of_tests = OF_TESTS
+            .iter()
+            .filter(|(name, ..)| !self.of_tests.contains(name));
+        packages.extend(of_tests.map(|(.., package)| (*package).to_owned()));
         if !self.libclang {
             packages.extend_from_slice(libclang);
         }
@@ -478,12 +514,13 @@ mod tests {
             make: true,
             python: true,
             transforms: false,
+            of_tests: vec!["jemalloc", "tcmalloc"],
             libclang: false,
         };
         let libclang = ["libclang1-14".to_owned()];
         assert_eq!(
             system.missing(&libclang),
-            ["mpich", "libmpich-dev", "libclang1-14"]
+            ["mpich", "libmpich-dev", "libmimalloc-dev", "libclang1-14"]
         );
     }
 }

@@ -79,8 +79,13 @@ pub fn test(workspace: &Workspace, system: &System) -> Result<(), StepError> {
         failed.extend(run_step(title, command).err());
     };
     let mut tests = workspace.cargo(&TEST);
-    if !system.transforms {
-        tests.env(WITHOUT, TRANSFORMS);
+    let transforms = (!system.transforms).then_some(TRANSFORMS);
+    let without: Vec<_> = transforms
+        .into_iter()
+        .chain(system.lacks_of_tests())
+        .collect();
+    if !without.is_empty() {
+        tests.env(WITHOUT, without.join(" "));
     }
     run("tests", &mut tests);
     for mpi in back_ends(system) {
@@ -123,7 +128,11 @@ fn there(system: &System) -> Vec<&'static str> {
         .into_iter()
         .filter(|name| on_path(name));
     let transforms = system.transforms.then_some(TRANSFORMS);
-    mpis.chain(compilers).chain(transforms).collect()
+    let of_tests = system.of_tests.iter().copied();
+    mpis.chain(compilers)
+        .chain(transforms)
+        .chain(of_tests)
+        .collect()
 }
 
 /// The end-to-end tests that look for MPI, as on a machine without it: no MPI program on PATH, no MPI library on

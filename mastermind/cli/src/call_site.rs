@@ -5,12 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use addr2line::Loader;
 use anyhow::Context;
 use cpp_demangle::DemangleOptions;
-use mastermind_records::{Log, Record, Run, Value};
+use mastermind_records::{Log, Record, Run, Value, create_anew};
 use proxy_reach::Functions;
 use serde::{Deserialize, Serialize};
 
@@ -186,7 +187,8 @@ pub fn write(
     let sites: Vec<CallSite> = sites.collect();
     let text = serde_json::to_string_pretty(&sites)? + "\n";
     let path = file(directory, rank.unwrap_or(0));
-    fs::write(&path, text)
+    create_anew(&path)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
         .with_context(|| format!("cannot write call sites \"{}\"", path.display()))
 }
 

@@ -12,14 +12,14 @@
 //! A thin door: [`mastermind_component::Wrapped`] does the work. Nothing is printed here; what goes wrong is left in a file
 //! for `wrap` to tell, and the program goes on without a measurement.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::yield_now;
 use std::time::{Duration, Instant};
 
-use cca_comm::{Launched, launched};
+use cca_comm::{Launch, Launched, launched};
 use cca_loader::{LibraryProxy, MpiCommunicator, MpiProxy};
 use mastermind_component::{LibraryAdaptation, WRAP_VARIABLE, WrapConfig, Wrapped};
 
@@ -56,6 +56,13 @@ fn opening<T>(open: impl FnOnce() -> T) -> T {
     let opened = open();
     OPENS.fetch_sub(1, Ordering::AcqRel);
     opened
+}
+
+/// Asked by thread sanitizer, if the program is under it: it sees the memory that this library takes, and not that its threads
+/// agree on it.
+#[unsafe(no_mangle)]
+pub extern "C" fn __tsan_default_suppressions() -> *const c_char {
+    c"called_from_lib:libmastermind_preload.so\ncalled_from_lib:libproxy_mpi.so\n".as_ptr()
 }
 
 /// Called by the dynamic linker when the library is loaded.
@@ -124,6 +131,8 @@ extern "C" fn start() {
         let launched = launched(variable).ok().flatten();
         let rank = launched.map_or(0, |launched| launched.rank as u32);
         let ranks = launched.and_then(|launched| launched.size).unwrap_or(1);
+        let spawned = launched.and_then(|launched| config_of_spawned(config, launched));
+        let config = spawned.as_ref().unwrap_or(config);
         match opening(|| Wrapped::start(config, mpi, libraries, rank, ranks as u32)) {
             Ok(mut wrapped) => {
                 let is_alone = is_alone(launched);
@@ -148,6 +157,14 @@ extern "C" fn start() {
     if is_starter {
         STARTER.store(DONE, Ordering::Release);
     }
+}
+
+/// What is asked for in a world of its own, which ranks spawned that are recorded already; `None` for the first world.
+fn config_of_spawned(config: &WrapConfig, launched: Launched) -> Option<WrapConfig> {
+    let launch = Launch::of(launched, variable);
+    let is_own = launch.name == config.run;
+    let spawned = (launch.is_spawned && !is_own).then(|| config.of_spawned(&launch.name))?;
+    spawned.ok()
 }
 
 /// Whether the program has one rank.

@@ -173,7 +173,7 @@ fn append(file: &CStr, line: &[u8]) -> bool {
     // SAFETY: plain calls of the system; the file is this function's own.
     unsafe {
         let errno = *libc::__errno_location();
-        let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CLOEXEC;
+        let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CLOEXEC | libc::O_NOFOLLOW;
         let file = libc::open(file.as_ptr(), flags);
         if file >= 0 {
             let mut status: libc::stat = std::mem::zeroed();

@@ -33,6 +33,7 @@ mod slots;
 mod trace;
 
 use std::ffi::{CStr, c_char, c_long, c_uint};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mapped::{Mapped, Role, Seen};
@@ -46,6 +47,8 @@ const PROGRAM: c_long = 0;
 const BIND_TO: c_uint = 1;
 const BIND_FROM: c_uint = 2;
 
+/// Whether the program's start was seen to its end.
+static IS_LINKED: AtomicBool = AtomicBool::new(false);
 static SEEN: Mutex<Seen> = Mutex::new(Seen::new());
 
 fn seen() -> MutexGuard<'static, Seen> {
@@ -130,10 +133,14 @@ pub unsafe extern "C" fn la_objclose(cookie: *const usize) -> c_uint {
 /// None is needed: nothing is read.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn la_activity(_cookie: *const usize, flag: c_uint) {
+    /// All changes are made (`LA_ACT_CONSISTENT`); for the first time, before any code of the program runs.
+    const CONSISTENT: c_uint = 0;
     /// Objects will be removed (`LA_ACT_DELETE`).
     const DELETE: c_uint = 2;
-    if flag == DELETE {
-        seen().forget_closed();
+    match flag {
+        CONSISTENT if !IS_LINKED.swap(true, Ordering::AcqRel) => trace::linked(),
+        DELETE => seen().forget_closed(),
+        _ => {}
     }
 }
 

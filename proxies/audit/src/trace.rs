@@ -4,6 +4,7 @@
 //!
 //! ```text
 //! program    PROCESS  PATH  ADDRESS   a process began to run a program, which was moved by so many bytes (hexadecimal)
+//! linked     PROCESS                  the program's own code is about to run: all that it starts with is there
 //! object     PROCESS  PATH  ADDRESS   a library that it mapped
 //! elsewhere  PROCESS  PATH            a library that it mapped by dlmopen, whose calls no preloaded library sees
 //! dlsym      PROCESS  FROM  NAME  TO  a name that was looked up: another definition than the proxy stands for
@@ -35,6 +36,10 @@ pub(crate) fn mapped(mapped: &Mapped) {
         Role::Program => append(&["object", &mapped.path, &address]),
         Role::Proxy | Role::Own => {}
     }
+}
+
+pub(crate) fn linked() {
+    append(&["linked"]);
 }
 
 pub(crate) fn elsewhere(path: &str) {
@@ -74,7 +79,7 @@ fn append(fields: &[&str]) {
     line.push('\n');
     // SAFETY: plain calls of the system; the file is this function's own, and the path ends with 0.
     unsafe {
-        let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CLOEXEC;
+        let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CLOEXEC | libc::O_NOFOLLOW;
         let file = libc::open(path.as_ptr(), flags);
         if file < 0 {
             return;

@@ -18,34 +18,37 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, ExitStatus};
-use std::thread;
+use std::process::{Command, ExitCode, ExitStatus};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, anyhow, bail};
-use cca_comm::Launched;
+use cca_comm::{Launch, Launched};
 use cca_loader::LibraryProxy;
 use clap::Args;
 use mastermind_component::{
-    LibraryAdaptConfig, MESSAGE_EXTENSION, REMARK_EXTENSION, TRACE_VARIABLE, UseConfig,
-    WRAP_VARIABLE, WrapConfig,
+    Claim, Claimant, LibraryAdaptConfig, MESSAGE_EXTENSION, REMARK_EXTENSION, TRACE_VARIABLE,
+    UseConfig, WRAP_VARIABLE, WrapConfig, claim,
 };
 use mastermind_records::layout::EXTENSION;
-use mastermind_records::{LogIdentity, Run};
+use mastermind_records::{LogIdentity, Run, create_anew};
 use rustix::fs::Access;
-use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
-use signal_hook::iterator::Signals;
 
 mod adapting;
+mod child;
 mod closing;
+mod inherited;
 mod left;
+mod loading;
 mod round_about;
+mod signals;
 mod trace;
 
 use adapting::AdaptArguments;
+use child::Ended;
+use loading::Loading;
 use round_about::Interface;
+use signals::Signals;
 use trace::Trace;
 
 use super::run::size;
@@ -63,9 +66,6 @@ const AUDIT: &str = "libproxy_audit.so";
 
 /// Bytes of records that are read at the end of a program, at most: that takes a fraction of a second.
 const MAX_BYTES_READ: u64 = 1 << 28;
-
-/// Added to the number of the signal that ended the program, as shells do.
-const SIGNALLED: i32 = 128;
 
 /// Measure MPI, and the libraries that proxies were made of, in a program that was never written for it.
 #[derive(Args)]
@@ -115,52 +115,86 @@ pub struct Wrap {
 }
 
 impl Wrap {
-    /// Runs the program and passes on how it ended.
+    /// Runs the program and ends as it did.
     ///
     /// # Errors
-    /// It cannot be started; the directory cannot be written, or holds records of another run.
+    /// It cannot be started; a library does not fit.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
+        // Before anything starts a thread: all are to have them blocked.
+        let mut signals = Signals::block();
         let launched = back_end::launcher()?;
         let proxies = self.proxy.iter().map(|path| absolute(path));
         let proxies = proxies.collect::<Result<Vec<_>, _>>()?;
         let name =
             program_name(&self.program).context("cannot start program: no name, expected one")?;
         let adapt = self.adapt.config(&name, &self.uses)?;
-        let config = match self.config(name, proxies, adapt) {
-            Err(error) if cannot_be_written(&error) => return self.unrecorded(error),
-            config => config?,
+        let (config, claim) = match self.config(name, proxies, adapt, launched.as_ref()) {
+            Err(error) if cannot_be_written(&error) => {
+                return self.unrecorded(error, &mut signals).map(child::end_as);
+            }
+            found => found?,
         };
-        let interfaces = check_libraries(&config, self.strict)?;
-        prepare(&config, launched.as_ref(), self.overwrite)?;
-        let trace = trace_file(&config, launched.as_ref());
-        let status = self.command(&config, &trace).and_then(run);
+        let status = self.measure(&config, launched.as_ref(), &mut signals);
+        claim.give_up();
+        drop(signals);
+        status.map(child::end_as)
+    }
+
+    /// Runs the program with the proxies preloaded, and tells what came of it.
+    fn measure(
+        &self,
+        config: &WrapConfig,
+        launched: Option<&Launched>,
+        signals: &mut Signals,
+    ) -> anyhow::Result<ExitStatus> {
+        let interfaces = check_libraries(config, self.strict)?;
+        forget(config, launched)?;
+        let trace = trace_file(config, launched);
+        let loading = Loading::of(&self.program);
+        let command = self.command(config, &trace, &loading)?;
+        let ended = child::run(command, signals);
         let found = Trace::take(&trace);
-        if status.is_err() {
-            // If it is empty.
-            let _ = fs::remove_dir(&config.directory);
+        let Ended { process, status } = ended?;
+        if loading.is_whole() && child::is_of_linker(status) && found.ended_in_linker(process) {
+            return self.unrecorded(
+                anyhow!(
+                    "cannot measure \"{}\": the dynamic linker ended it before any of its code ran, expected it to start with the \
+                     libraries of wrap as without",
+                    config.program
+                ),
+                signals,
+            );
         }
-        let status = status?;
-        tell(&config, launched.as_ref());
+        tell(config, launched);
         if self.call_sites.is_some() {
-            self.write_call_sites(&config, &found, launched.as_ref());
+            self.write_call_sites(&config.directory, &found, launched);
         }
-        adapting::tell(&config, launched.as_ref());
+        adapting::tell(config, launched);
         if launched.is_none_or(|launched| launched.rank == 0) {
-            let run = records_of(&config);
+            let run = records_of(config);
             self.tell_round_about(&found, &interfaces, run.as_ref());
             if let Some(run) = run {
-                tell_mpi(&run, &config, launched.as_ref());
+                tell_mpi(&run, config, launched);
+            }
+            for directory in config.spawned() {
+                if self.call_sites.is_some() {
+                    self.write_call_sites(&directory, &found, None);
+                }
+                crate::output::complain!(
+                    "note: records of ranks that were spawned: {}",
+                    directory.display()
+                );
             }
         }
-        Ok(passed_on(status))
+        Ok(status)
     }
 
     /// Leaves beside the logs of this rank where their calls come from.
-    fn write_call_sites(&self, config: &WrapConfig, found: &Trace, launched: Option<&Launched>) {
+    fn write_call_sites(&self, directory: &Path, found: &Trace, launched: Option<&Launched>) {
         let rank = launched.map(|launched| launched.rank as u32);
         let mapped = |process, address| found.object_at(process, address);
         let stacks = |process, number| found.stack(process, number);
-        if let Err(error) = call_site::write(&config.directory, rank, &mapped, &stacks) {
+        if let Err(error) = call_site::write(directory, rank, &mapped, &stacks) {
             let error = error.context("the records have addresses only");
             crate::output::complain!("{}", errors::warning(&error));
         }
@@ -195,21 +229,28 @@ impl Wrap {
         );
     }
 
-    /// Runs the program where no records can be written: a measurement never ends what it measures.
-    fn unrecorded(&self, error: anyhow::Error) -> anyhow::Result<ExitCode> {
+    /// Runs the program where nothing can be recorded: a measurement never ends what it measures.
+    fn unrecorded(
+        &self,
+        error: anyhow::Error,
+        signals: &mut Signals,
+    ) -> anyhow::Result<ExitStatus> {
         let error = error.context("nothing is recorded, the program runs without");
         crate::output::complain!("{}", errors::warning(&error));
         let mut command = Command::new(&self.program[0]);
         command.args(&self.program[1..]);
-        run(command).map(passed_on)
+        child::run(command, signals).map(|ended| ended.status)
     }
 
+    /// What is recorded, and the record directory.
     fn config(
         &self,
         name: String,
         libraries: Vec<PathBuf>,
         adapt: Option<LibraryAdaptConfig>,
-    ) -> anyhow::Result<WrapConfig> {
+        launched: Option<&Launched>,
+    ) -> anyhow::Result<(WrapConfig, Claim)> {
+        let proxy = back_end::mpi_proxy()?;
         let directory = match &self.records {
             Some(directory) => directory.clone(),
             None => PathBuf::from(format!("{name}.records")),
@@ -218,10 +259,22 @@ impl Wrap {
         fs::create_dir_all(&directory).with_context(act)?;
         let writable = rustix::fs::access(&directory, Access::WRITE_OK | Access::EXEC_OK);
         writable.map_err(io::Error::from).with_context(act)?;
-        Ok(WrapConfig {
-            // The program may go elsewhere.
-            directory: directory.canonicalize().with_context(act)?,
-            proxy: back_end::mpi_proxy()?,
+        // The program may go elsewhere.
+        let directory = directory.canonicalize().with_context(act)?;
+        let claimant = claimant(launched);
+        let clear: Option<&dyn Fn(&Path) -> bool> = self.overwrite.then_some(&clear);
+        let claim = claim(&directory, &claimant, clear).with_context(act)?;
+        if claim.number > 1 && launched.is_none_or(|launched| launched.rank == 0) {
+            crate::output::complain!(
+                "note: \"{}\" belongs to another run; the records are in \"{}\"",
+                directory.display(),
+                claim.directory.display()
+            );
+        }
+        let config = WrapConfig {
+            directory: claim.directory.clone(),
+            run: claimant.run,
+            proxy,
             program: name,
             limit_bytes: self.records_limit,
             mpi_events: self.mpi_events || self.call_sites.is_some(),
@@ -233,10 +286,16 @@ impl Wrap {
                 None => self.uses.clone(),
             },
             adapt,
-        })
+        };
+        Ok((config, claim))
     }
 
-    fn command(&self, config: &WrapConfig, trace: &Path) -> anyhow::Result<Command> {
+    fn command(
+        &self,
+        config: &WrapConfig,
+        trace: &Path,
+        loading: &Loading,
+    ) -> anyhow::Result<Command> {
         let libraries = libraries_folder()?;
         let (own, audit) = (libraries.join(PRELOADED), libraries.join(AUDIT));
         let mut preloaded = vec![&config.proxy, &own];
@@ -257,14 +316,8 @@ impl Wrap {
             .env("LD_PRELOAD", before("LD_PRELOAD", &preloaded))
             .env("LD_AUDIT", before("LD_AUDIT", &[&audit]))
             .env(WRAP_VARIABLE, serde_json::to_string(config)?)
-            .env(TRACE_VARIABLE, trace);
-        // SAFETY: one system call, which allocates nothing and takes no lock.
-        unsafe {
-            command.pre_exec(|| {
-                // Killed, this process could pass nothing on.
-                Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
-            });
-        }
+            .env(TRACE_VARIABLE, trace)
+            .envs(loading.variables());
         Ok(command)
     }
 }
@@ -333,7 +386,7 @@ fn whole(path: &Path) -> anyhow::Result<()> {
 fn trace_file(config: &WrapConfig, launched: Option<&Launched>) -> PathBuf {
     let rank = launched.map_or(0, |launched| launched.rank);
     let path = config.directory.join(format!("rank{rank:04}.mapped"));
-    let _ = fs::write(&path, "");
+    let _ = create_anew(&path);
     path
 }
 
@@ -401,47 +454,44 @@ fn before(variable: &str, libraries: &[&PathBuf]) -> OsString {
         .join(OsStr::new(":"))
 }
 
-/// The exit code of the program, or that of the signal that ended it.
-fn passed_on(status: ExitStatus) -> ExitCode {
-    let code = status
-        .code()
-        .or_else(|| Some(SIGNALLED + status.signal()?))
-        .unwrap_or(1);
-    ExitCode::from(code as u8)
+/// The run of this process: that of its launch, or one of its own.
+fn claimant(launched: Option<&Launched>) -> Claimant {
+    let variable = |name: &str| std::env::var(name).ok();
+    let run = launched.map(|launched| Launch::of(*launched, variable).name);
+    let own = || {
+        let host = rustix::system::uname();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        format!(
+            "{} {} {}",
+            host.nodename().to_string_lossy(),
+            std::process::id(),
+            now.map_or(0, |now| now.as_nanos())
+        )
+    };
+    Claimant {
+        run: run.unwrap_or_else(own),
+        rank: launched.map(|launched| launched.rank as u32),
+    }
 }
 
-/// Looks for logs of another run that this rank, or the ones its records could be mixed up with, left; each of the ranks
-/// answers for its own, since they do not wait for each other.
-fn prepare(
-    config: &WrapConfig,
-    launched: Option<&Launched>,
-    overwrite: bool,
-) -> anyhow::Result<()> {
-    let directory = &config.directory;
+/// Removes the logs of an earlier run.
+///
+/// # Returns
+/// Whether none is left; those of a program that still writes stay, all of them.
+fn clear(directory: &Path) -> bool {
+    let is_log = |path: &PathBuf| path.extension().is_some_and(|e| e == EXTENSION);
+    let Ok(logs) = logs(directory, is_log) else {
+        return false;
+    };
+    check_ended(directory, &logs).is_ok() && logs.iter().all(|log| fs::remove_file(log).is_ok())
+}
+
+/// Removes what an earlier run left besides its logs, of the rank that this process starts.
+fn forget(config: &WrapConfig, launched: Option<&Launched>) -> anyhow::Result<()> {
     let rank = launched.map_or(0, |launched| launched.rank as u32);
-    let answers_for = |log: LogIdentity| match launched {
-        None => true,
-        Some(Launched { size: None, .. }) => log.rank == rank,
-        Some(Launched { size: Some(n), .. }) => log.rank % (*n).max(1) as u32 == rank,
-    };
-    let is_own = |path: &PathBuf| {
-        let is_log = path.extension().is_some_and(|e| e == EXTENSION);
-        is_log && LogIdentity::from_path(path).is_some_and(answers_for)
-    };
-    let logs = logs(directory, is_own)?;
-    if !logs.is_empty() && !overwrite {
-        bail!(
-            "cannot record into \"{}\": {} logs of another run there, expected none; use --overwrite or another directory",
-            directory.display(),
-            logs.len()
-        );
-    }
-    check_ended(directory, &logs)?;
     let _ = fs::remove_file(config.message_file(rank));
-    adapting::forget(config, launched)?;
-    let _ = fs::remove_file(call_site::file(directory, rank));
-    let act = || format!("cannot drop records in \"{}\"", directory.display());
-    logs.iter().try_for_each(fs::remove_file).with_context(act)
+    let _ = fs::remove_file(call_site::file(&config.directory, rank));
+    adapting::forget(config, launched)
 }
 
 fn logs(directory: &Path, is_meant: impl Fn(&PathBuf) -> bool) -> anyhow::Result<Vec<PathBuf>> {
@@ -450,35 +500,6 @@ fn logs(directory: &Path, is_meant: impl Fn(&PathBuf) -> bool) -> anyhow::Result
     let paths = entries.map(|entry| entry.map(|entry| entry.path()));
     let paths: Vec<_> = paths.collect::<Result<_, _>>().with_context(act)?;
     Ok(paths.into_iter().filter(is_meant).collect())
-}
-
-/// Runs the program; signals that are sent to this process reach it.
-fn run(mut command: Command) -> anyhow::Result<ExitStatus> {
-    // A terminal sends the first two to the program as well: they must only not end this process before it.
-    let signals = Signals::new([SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2]);
-    let mut signals = signals.context("cannot pass signals on")?;
-    let handle = signals.handle();
-    let act = format!(
-        "cannot start program \"{}\"",
-        command.get_program().to_string_lossy()
-    );
-    let mut child = command.spawn().context(act)?;
-    let pid = pid(&child)?;
-    let passing = thread::spawn(move || {
-        for signal in signals.forever().filter(|s| ![SIGINT, SIGQUIT].contains(s)) {
-            let passed_on = Signal::from_named_raw(signal).map(|s| kill_process(pid, s));
-            // A program that has just ended needs none.
-            let _ = passed_on;
-        }
-    });
-    let status = child.wait().context("cannot wait for the program");
-    handle.close();
-    let _ = passing.join();
-    status
-}
-
-fn pid(child: &Child) -> anyhow::Result<Pid> {
-    Pid::from_raw(child.id() as i32).ok_or_else(|| anyhow!("cannot pass signals on: no process"))
 }
 
 /// Tells what went wrong within the program, and whether there was any MPI to be seen.
@@ -512,7 +533,6 @@ fn tell(config: &WrapConfig, launched: Option<&Launched>) {
             "cannot measure {what} of \"{}\": 0 calls seen, expected at least 1; is it linked statically, or does it call none?",
             config.program
         );
-        let _ = fs::remove_dir(&config.directory);
         crate::output::complain!("{}", errors::warning(&error.context("nothing is recorded")));
     }
 }

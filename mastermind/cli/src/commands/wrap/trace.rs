@@ -46,6 +46,9 @@ pub struct Trace {
     pub definitions: BTreeSet<OtherDefinition>,
     /// Times that each was bound.
     pub bound: BTreeMap<Bound, usize>,
+    /// Processes whose dynamic linker has begun, and those in which the program's own code ran.
+    begun: BTreeSet<u32>,
+    linked: BTreeSet<u32>,
     /// The addresses of stacks of calls, by process and number.
     stacks: BTreeMap<(u32, u64), Vec<u64>>,
     /// What a process has mapped, by address.
@@ -84,6 +87,11 @@ impl Trace {
         self.stacks.get(&(process, number)).map(Vec::as_slice)
     }
 
+    /// Whether a process ended while the dynamic linker made it ready, so that nothing of its program has run.
+    pub fn ended_in_linker(&self, process: u32) -> bool {
+        self.begun.contains(&process) && !self.linked.contains(&process)
+    }
+
     fn map(&mut self, process: &str, path: &str, moved_by: &str) {
         if let (Ok(process), Ok(moved_by)) = (process.parse(), u64::from_str_radix(moved_by, 16)) {
             let map = self.maps.entry(process).or_default();
@@ -96,6 +104,7 @@ impl Trace {
         match fields[..] {
             ["program", process, path, moved_by] => {
                 self.programs.insert(path.into());
+                self.begun.extend(process.parse::<u32>());
                 self.map(process, path, moved_by);
                 if let Some(map) = process
                     .parse()
@@ -105,6 +114,7 @@ impl Trace {
                     map.n_programs += 1;
                 }
             }
+            ["linked", process] => self.linked.extend(process.parse::<u32>()),
             ["object", process, path, moved_by] => {
                 self.objects.insert(path.into());
                 self.map(process, path, moved_by);
@@ -196,6 +206,9 @@ mod tests {
         assert_eq!(definitions, [(2, "G_1")]);
         assert_eq!(trace.stack(7, (1 << 62) + 1), Some(&[0x7f10, 0x1010][..]));
         assert_eq!(trace.stack(7, (1 << 62) + 2), None);
+        assert!(trace.ended_in_linker(7) && !trace.ended_in_linker(8));
+        trace.add("linked\t7");
+        assert!(!trace.ended_in_linker(7));
         // Its program is not known, or there were two.
         assert_eq!(trace.object_at(8, 0x8f10), None);
         trace.add("program\t7\t/bin/c\t2000");
