@@ -36,6 +36,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The exit code of the dynamic linker where it finds that it cannot go on (glibc, `_dl_fatal_printf`).
 const REFUSED: i32 = 127;
 
+/// Has `close_range` wait for the next program (`CLOSE_RANGE_CLOEXEC`).
+const CLOSE_ON_EXEC: u32 = 4;
+
 /// Whether instances are made as well.
 static MAKES_INSTANCES: AtomicBool = AtomicBool::new(false);
 
@@ -146,6 +149,7 @@ impl Trier {
         let mut command = Command::new(std::env::current_exe()?);
         command
             .arg(ARGUMENT)
+            .env_remove("PMI_FD")
             .stdin(Stdio::from(OwnedFd::from(other)))
             .stdout(Stdio::null())
             .stderr(Stdio::null());
@@ -158,6 +162,8 @@ impl Trier {
                     rlim_max: 0,
                 };
                 libc::setrlimit(libc::RLIMIT_CORE, &none);
+                // Launchers hold talks over inherited descriptors, and believe that who has them is a rank.
+                libc::syscall(libc::SYS_close_range, 3, u32::MAX, CLOSE_ON_EXEC);
                 Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
             });
         }

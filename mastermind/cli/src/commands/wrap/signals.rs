@@ -20,6 +20,9 @@ const OBSERVE_MS: i32 = 20;
 /// Signals have numbers below this.
 const N_SIGNALS: usize = 65;
 
+/// Descriptors that are closed one by one where the system (Linux before 5.9) has no call for all; usual limit of a process.
+const MAX_DESCRIPTORS: i32 = 1024;
+
 /// The witness is asked what it got.
 const ASK: i32 = 0;
 
@@ -279,7 +282,11 @@ unsafe fn witness(parent: libc::pid_t, socket: RawFd) -> ! {
     unsafe {
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
         libc::dup2(socket, 0);
-        libc::syscall(libc::SYS_close_range, 1, u32::MAX, 0);
+        if libc::syscall(libc::SYS_close_range, 1, u32::MAX, 0) != 0 {
+            (1..MAX_DESCRIPTORS).for_each(|descriptor| {
+                libc::close(descriptor);
+            });
+        }
         if libc::getppid() != parent {
             libc::_exit(0);
         }
