@@ -1,6 +1,6 @@
 //! Whether a run agrees with the models: each run scores its own prediction.
 
-use mastermind_models::{LEVEL, ModelSet, Note, Statistic};
+use mastermind_models::{LEVEL, ModelSet, Note};
 
 use crate::between_runs::BetweenRuns;
 use crate::predicted::Predicted;
@@ -21,7 +21,7 @@ pub enum Seconds {
 impl Seconds {
     /// Those that models predict: of the processor where each is of medians.
     pub fn predicted_by(models: &ModelSet) -> Self {
-        let is_of_median = |note: &Note| matches!(note, Note::Statistic { statistic } if *statistic != Statistic::Mean);
+        let is_of_median = |note: &Note| matches!(note, Note::Statistic { .. });
         let mut models = models.models.iter();
         match models.all(|model| model.notes.iter().any(is_of_median)) {
             true => Self::Processor,

@@ -60,6 +60,6 @@ pub use samples::sample::{Refused, SampleSet, Samples, Summary};
 pub use samples::statistic::Statistic;
 pub use select::between_runs::{BetweenRuns, RunResidual, between_runs};
 pub use select::fit::{FitOptions, fit, fit_family, fit_with};
-pub use select::model::{Coefficient, Freedom, Model, ModelSet, ModelWriter};
+pub use select::model::{Coefficient, Freedom, HeldUp, Model, ModelSet, ModelWriter};
 pub use solve::covariance::Covariance;
 pub use solve::uncertainty::{LEVEL, Uncertainty};

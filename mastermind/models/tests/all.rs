@@ -1,6 +1,7 @@
 //! The integration tests of this crate, a subject a file: `cargo test --release -p mastermind-models --test all clock_step::` runs those of one.
 
 mod beyond_the_sizes;
+mod busy_machine;
 mod clock_step;
 mod contradictions;
 mod edges;
@@ -17,4 +18,5 @@ mod rooms;
 mod shown;
 mod suggest;
 mod uneven_calls;
+mod warnings;
 mod written_formulas;

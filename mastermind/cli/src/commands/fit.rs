@@ -37,7 +37,7 @@ pub struct Fit {
     method: Option<String>,
     #[command(flatten)]
     measured: Measured,
-    /// What stands for the calls at one coordinate [default: mean; of functions of MPI median, since a call lasts as long as another
+    /// What stands for the calls at one coordinate [default: clean; of functions of MPI median, since a call lasts as long as another
     /// rank is late]
     #[arg(long, value_enum)]
     statistic: Option<StatisticName>,
@@ -75,6 +75,8 @@ pub enum Printed {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum StatisticName {
+    /// The mean of those that the machine did not hold up; of all where none is seen to be
+    Clean,
     /// Their mean, spikes set aside
     Mean,
     /// Their median
@@ -87,6 +89,7 @@ enum StatisticName {
 impl From<StatisticName> for Statistic {
     fn from(name: StatisticName) -> Self {
         match name {
+            StatisticName::Clean => Self::Clean,
             StatisticName::Mean => Self::Mean,
             StatisticName::Median => Self::Median,
             StatisticName::Min => Self::Minimum,

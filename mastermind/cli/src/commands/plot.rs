@@ -149,10 +149,10 @@ impl Plot {
         };
         let read = |path: &Path| read_models(path, self.shown);
         let models = self.models.as_deref().map(read).transpose()?;
-        let mut samples = of_calls(Statistic::Mean)?;
+        let mut samples = of_calls(Statistic::default())?;
         // Points are what the curve beside them is of.
         let statistic = mean::statistic(models.as_ref(), &samples);
-        if statistic != Statistic::Mean {
+        if statistic != Statistic::default() {
             samples = of_calls(statistic)?;
         }
         let parameter = self.parameter.as_deref();

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use mastermind_models::{Coordinate, Metric, Model, ModelSet, Prediction, predict};
+use mastermind_models::{Coordinate, Metric, Model, ModelSet, Note, Prediction, predict};
 use serde::Serialize;
 
 use crate::commands::fit::Printed;
@@ -257,6 +257,11 @@ fn tell(model: &Model, coordinate: &Coordinate, prediction: &Prediction) {
         ),
         false => "the samples do not tell how far off that may be: measure again".into(),
     });
+    for note in &model.notes {
+        if let Note::HeldUp { .. } | Note::FewSizes { .. } | Note::NotValidated { .. } = note {
+            output::line(note.to_string());
+        }
+    }
     if prediction.extrapolated {
         output::line(format!(
             "outside the measured range: {}",

@@ -101,7 +101,7 @@ impl Figure for Mean {
         let y_label = format!("{} {}{unit}", self.statistic, self.quantity);
         self.panel(&above, &panel(true, "", y_label))?;
         let y_label = match self.statistic {
-            Statistic::Mean => format!("standard deviation{unit}"),
+            Statistic::Clean | Statistic::Mean => format!("standard deviation{unit}"),
             _ => format!("deviation, of the middle half{unit}"),
         };
         self.panel(&below, &panel(false, &self.x_label, y_label))

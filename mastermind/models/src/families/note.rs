@@ -33,6 +33,16 @@ pub enum Note {
         /// Distinct coordinates that would validate it.
         needed: usize,
     },
+    /// There are so few sizes that what is predicted beyond them may be anything near.
+    FewSizes {
+        /// Distinct coordinates there are.
+        n_points: usize,
+    },
+    /// A size left out is predicted badly from the others.
+    LeftOutFar {
+        /// By how much, per cent, on average: the `cv_smape` of the model.
+        percent: f64,
+    },
     /// A parameter is a linear combination of those before it and was left out.
     Collinear {
         /// The parameter.
@@ -75,6 +85,13 @@ pub enum Note {
         /// Their share of the time of all calls, per cent.
         percent: f64,
     },
+    /// The machine held up some calls: the formula is of the others.
+    HeldUp {
+        /// Their share of the calls, per cent.
+        percent: f64,
+        /// How much longer they took on average, seconds.
+        mean_s: f64,
+    },
     /// Few calls hold most of the time, at coordinates where the others take far less.
     Uneven {
         /// How many.
@@ -116,6 +133,21 @@ pub enum Note {
     },
 }
 
+impl Note {
+    /// Whether it says how far a formula may be from the times.
+    pub(crate) fn is_of_fit(&self) -> bool {
+        matches!(
+            self,
+            Self::NotValidated { .. }
+                | Self::FewSizes { .. }
+                | Self::Entangled { .. }
+                | Self::NoModel
+                | Self::Poor { .. }
+                | Self::Scattered { .. }
+        )
+    }
+}
+
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -145,6 +177,14 @@ impl fmt::Display for Note {
             Self::NotValidated { n_points, needed } => write!(
                 f,
                 "not validated: {n_points} coordinates, at least {needed} would tell families apart"
+            ),
+            Self::FewSizes { n_points } => write!(
+                f,
+                "{n_points} sizes only: beyond them the time may be far from what is predicted; measure 5 or more"
+            ),
+            Self::LeftOutFar { percent } => write!(
+                f,
+                "a size left out is predicted {percent:.0} % off on average: between and beyond the sizes the time may be as far off"
             ),
             Self::Collinear { param } => {
                 write!(
@@ -192,6 +232,14 @@ impl fmt::Display for Note {
                 }
                 Ok(())
             }
+            Self::HeldUp { percent, mean_s } => {
+                let (value, unit) = in_unit(*mean_s);
+                write!(
+                    f,
+                    "{percent:.0} % of the calls were held up, by {value} {unit} on average: the formula is of the others; sums over calls \
+                     count the delays again, as in the measured run"
+                )
+            }
             Self::Uneven {
                 n_records,
                 of,
@@ -227,4 +275,14 @@ impl fmt::Display for Note {
             Self::Together { param } => write!(f, "all of \"{param}\" together, as asked"),
         }
     }
+}
+
+/// A time to two digits in the largest unit of which it is at least one.
+fn in_unit(seconds: f64) -> (String, &'static str) {
+    let units = [(1.0, "s"), (1e-3, "ms"), (1e-6, "µs")];
+    let fits = |(unit, _): &(f64, &str)| seconds >= *unit;
+    let (unit, name) = units.into_iter().find(fits).unwrap_or((1e-9, "ns"));
+    let value = seconds / unit;
+    let digits = if value < 10.0 { 1 } else { 0 };
+    (format!("{value:.digits$}"), name)
 }

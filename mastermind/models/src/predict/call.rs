@@ -9,7 +9,7 @@ use crate::families::note::Note;
 use crate::formula::family::Family;
 use crate::formula::sum::Formula;
 use crate::samples::parameter::{Coordinate, Value};
-use crate::select::model::Model;
+use crate::select::model::{HeldUp, Model};
 use crate::solve::covariance::Covariance;
 use crate::solve::likelihood::ROUNDING;
 use crate::solve::mixture::{Part, middle, quantile};
@@ -53,6 +53,9 @@ pub struct Prediction {
     /// The value lies outside that interval, or is beyond ten times what the shown formula gives or below a tenth of it: the
     /// formulas that predict contradict the one that is shown.
     pub contradicts: bool,
+    /// The calls that the machine held up when it was measured, which are in the upper end only; `None` where none were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held_up: Option<HeldUp>,
 }
 
 /// Predicts the time of one call.
@@ -82,9 +85,14 @@ pub fn predict(model: &Model, coordinate: &Coordinate) -> Result<Prediction, Err
     let [lower_s, upper_s] = interval(value_s, [lower_s, upper_s]);
     let [shown_lower_s, shown_upper_s] = interval(shown_s, [shown_lower_s, shown_upper_s]);
     let [lower_s, upper_s] = unvaried(model, coordinate, [lower_s, upper_s]);
-    let upper_s = match is_apart(model, coordinate) {
+    // A formula that is below 0 there knows nothing of the time.
+    let upper_s = match value_s < 0.0 || is_apart(model, coordinate) {
         true => f64::INFINITY,
         false => upper_s,
+    };
+    let delayed_s = |upper_s: f64, value_s: f64| match &model.held_up {
+        Some(held_up) => upper_s.max(value_s + held_up.delay_s(0.5 - LEVEL / 2.0)),
+        None => upper_s,
     };
     let is_inside = (shown_lower_s..=shown_upper_s).contains(&value_s);
     let is_near = (value_s / shown_s - 1.0).abs() < SAME;
@@ -92,14 +100,15 @@ pub fn predict(model: &Model, coordinate: &Coordinate) -> Result<Prediction, Err
     Ok(Prediction {
         value_s: value_s.max(0.0),
         lower_s: lower_s.max(0.0),
-        upper_s: upper_s.max(0.0),
+        upper_s: delayed_s(upper_s, value_s).max(0.0),
         level: LEVEL,
         extrapolated: !model.covers(coordinate),
         clamped: value_s < 0.0,
         shown_s,
         shown_lower_s: shown_lower_s.max(0.0),
-        shown_upper_s: shown_upper_s.max(0.0),
+        shown_upper_s: delayed_s(shown_upper_s, shown_s).max(0.0),
         contradicts: value_s != shown_s && !is_near && (!is_inside || is_far),
+        held_up: model.held_up,
     })
 }
 

@@ -42,6 +42,10 @@ pub(crate) struct Points {
     pub bins: Vec<Vec<Summary>>,
     /// How the spread goes with the time.
     pub noise: Noise,
+    /// What the clock of the calls advances by at once, seconds; 0 where that is not known.
+    pub clock_step_s: f64,
+    /// A point is worth so many calls less as a step of the clock is more than a share of its time; 0 where the spread tells that.
+    pub blurred_below_s: f64,
     /// Distinct coordinates with calls kept that the points stand for; as many as points where each is one.
     pub n_coordinates: usize,
     /// Calls at all of them.
@@ -127,6 +131,8 @@ impl Points {
             all,
             bins: cells.iter().map(bins).collect(),
             noise: Noise::Relative,
+            clock_step_s: samples.clock_step_s,
+            blurred_below_s: 0.0,
             n_coordinates: coordinates.len(),
             n_calls: rows.iter().map(|&row| samples.times[row].count).sum(),
         };
@@ -151,6 +157,62 @@ impl Points {
             all: rows.iter().map(|&row| self.all[row]).collect(),
             bins: rows.iter().map(|&row| self.bins[row].clone()).collect(),
             ..self.clone()
+        }
+    }
+
+    /// The points at `rows` alone, within the range of all.
+    pub fn within(&self, rows: &[usize]) -> Self {
+        Self {
+            ranges: self.ranges.clone(),
+            n_coordinates: self.n_coordinates - (self.len() - rows.len()),
+            ..self.subset(rows)
+        }
+    }
+
+    /// The same points of their clean calls alone; those without one are no points, but within the range.
+    ///
+    /// # Arguments
+    /// * `clean` - how likely the calls of each bin are clean, shape of `bins`
+    pub fn clean(&self, clean: &[Vec<f64>]) -> Self {
+        let n_clean = |row: &usize| -> f64 {
+            let pairs = self.bins[*row].iter().zip(&clean[*row]);
+            pairs.map(|(bin, clean)| clean * bin.count as f64).sum()
+        };
+        let rows: Vec<usize> = (0..self.len()).filter(|row| n_clean(row) >= 0.5).collect();
+        let mut points = self.within(&rows);
+        for (i, &row) in rows.iter().enumerate() {
+            let pairs = || self.bins[row].iter().zip(&clean[row]);
+            let n = n_clean(&row);
+            let mean_s = pairs()
+                .map(|(bin, clean)| clean * bin.total_s())
+                .sum::<f64>()
+                / n;
+            let m2_s2 = pairs().map(|(bin, clean)| {
+                let off = bin.mean_s - mean_s;
+                clean * (bin.m2_s2 + bin.count as f64 * off * off)
+            });
+            points.mean_s[i] = mean_s;
+            points.count[i] = n;
+            points.m2_s2[i] = m2_s2.sum::<f64>().max(n * self.clock_step_s.powi(2) / 6.0);
+            points.bins[i] = pairs()
+                .filter(|(_, clean)| **clean >= 0.5)
+                .map(|(bin, _)| *bin)
+                .collect();
+            points.all[i] = Summary::EMPTY;
+            let (bins, all) = (&points.bins[i], &mut points.all[i]);
+            bins.iter().for_each(|bin| all.merge(bin));
+        }
+        points.noise = Noise::of(&points);
+        points.blur();
+        points
+    }
+
+    /// Makes each point worth as many sharp calls as its own say as much as.
+    pub fn blur(&mut self) {
+        for (i, mean_s) in self.mean_s.iter().enumerate() {
+            let worth = 1.0 / (1.0 + (self.blurred_below_s / mean_s).powi(2));
+            self.count[i] *= worth;
+            self.m2_s2[i] *= worth;
         }
     }
 

@@ -195,7 +195,7 @@ impl SampleSet {
             methods: Vec::new(),
             index: HashMap::new(),
             clock_step_s: 0.0,
-            statistic: Statistic::Mean,
+            statistic: Statistic::default(),
             others: None,
         }
     }
@@ -346,12 +346,12 @@ impl Method {
                 None => calls,
             };
             samples.kept.push(match statistic {
-                Statistic::Mean => spikes.kept(&calls),
+                Statistic::Clean | Statistic::Mean => spikes.kept(&calls),
                 other => calls.about(other),
             });
             samples.coordinates.push(values);
         }
-        if statistic == Statistic::Mean && are_the_method(&samples.kept, &samples.times) {
+        if !statistic.is_one_call() && are_the_method(&samples.kept, &samples.times) {
             samples.kept.clone_from(&samples.times);
         }
         samples
@@ -498,8 +498,8 @@ mod tests {
         }
         let samples = set.finish();
         let statistics = samples.iter().map(|samples| samples.statistic);
-        let (median, mean) = (Statistic::Median, Statistic::Mean);
-        assert!(statistics.eq([median, mean, mean]));
+        let (median, clean) = (Statistic::Median, Statistic::Clean);
+        assert!(statistics.eq([median, clean, clean]));
         // Totals are those of all calls.
         for (samples, expected) in samples.iter().zip([1.0, 3.0, 3.0]) {
             assert!(

@@ -72,7 +72,7 @@ impl Histogram {
     /// Takes one more call.
     pub fn push(&mut self, seconds: f64, statistic: Statistic) {
         let bits = match statistic {
-            Statistic::Mean => BITS,
+            Statistic::Clean | Statistic::Mean => BITS,
             Statistic::Median | Statistic::Minimum => FINE_BITS,
         };
         let bin = number(seconds, bits);

@@ -8,8 +8,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Statistic {
-    /// Their mean, without the calls that are set aside. Sums over calls need this one.
+    /// The mean of those that nothing held up, where a mixture with delayed calls is likelier than scatter; else their mean.
     #[default]
+    Clean,
+    /// Their mean, without the calls that are set aside.
     Mean,
     /// Their median, which a few slow calls do not move.
     Median,
@@ -17,11 +19,18 @@ pub enum Statistic {
     Minimum,
 }
 
+impl Statistic {
+    /// Whether it is one of the calls, and not a mean of many.
+    pub(crate) fn is_one_call(self) -> bool {
+        matches!(self, Self::Median | Self::Minimum)
+    }
+}
+
 /// `median`.
 impl fmt::Display for Statistic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Mean => "mean",
+            Self::Clean | Self::Mean => "mean",
             Self::Median => "median",
             Self::Minimum => "minimum",
         })

@@ -27,6 +27,7 @@ use crate::formula::sum::Formula;
 use crate::samples::metric::Metric;
 use crate::select::calibration::interval_ratio;
 use crate::select::choice::Field;
+use crate::select::clean::{clean, times};
 use crate::select::drift::drift;
 use crate::solve::limits::Limits;
 
@@ -43,6 +44,7 @@ use crate::samples::sample::{Samples, Summary};
 use crate::samples::statistic::Statistic;
 use crate::select::model::{Coefficient, Freedom, Model};
 use crate::select::sigma::{Deviation, sigma};
+use crate::select::zeros;
 use crate::solve::between_points::as_means;
 use crate::solve::likelihood::{Counts, Distance};
 use crate::solve::quality::{aicc, bic, r_squared, residual_sum, smape};
@@ -53,6 +55,12 @@ const MAX_POINTS: usize = 4096;
 
 /// Share of the variance between coordinates below which a fit is poor.
 const POOR: f64 = 0.7;
+
+/// Sizes that are few: three coefficients go through them.
+const FEW_SIZES: usize = 3;
+
+/// Mean error of sizes left out, per cent, that is told: arbitrary, below it most fits of the benchmark's noisiest sets stay.
+const FAR_OFF: f64 = 20.0;
 
 /// Times the median of its coordinate beyond which a call is long.
 const LONG: f64 = 5.0;
@@ -143,40 +151,122 @@ pub fn fit_with(samples: &Samples, options: &FitOptions) -> Result<Vec<Model>, E
 }
 
 fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<Model, Error> {
+    let step_s = match samples.metric {
+        Metric::Wall => zeros::step_s(points),
+        _ => None,
+    };
+    let Some(step_s) = step_s.filter(|_| points.mean_s.iter().any(|s| *s > 0.0)) else {
+        return fit_points(samples, points, options);
+    };
+    let mut above: Vec<usize> = Vec::new();
+    loop {
+        let telling = zeros::telling(points, step_s, &above);
+        let mut model = fit_points(samples, &telling, options)?;
+        let predicted_s = times(&model.formula, &model.alternatives, points);
+        let is_above = |row: &usize| points.mean_s[*row] == 0.0 && predicted_s[*row] > step_s;
+        let found: Vec<usize> = (0..points.len()).filter(is_above).collect();
+        // Those that are a step were put there.
+        if found.is_empty() || !above.is_empty() {
+            model.total_ratio = total_ratio(&predicted_s, points, samples.statistic);
+            model
+                .notes
+                .retain(|note| !matches!(note, Note::Zero { .. }));
+            model.notes.extend(zero(samples, points));
+            return Ok(model);
+        }
+        above = found;
+    }
+}
+
+/// Fits a model to the points of a mode, those of the clean calls where some were held up.
+fn fit_points(samples: &Samples, points: &Points, options: &FitOptions) -> Result<Model, Error> {
     let limits = Limits {
         monotone: &options.monotone,
     };
-    let (field, mut notes) = match &options.formula {
+    let weighed = match &options.formula {
         Some(formula) => {
             let fitted = formula.fit(points, &named(samples, points), &limits)?;
-            let others = fitted.into_iter().collect();
             let field = Field {
                 points,
                 found: None,
-                others,
+                others: fitted.into_iter().collect(),
                 limits: &limits,
             };
-            (field, Vec::new())
+            // A user's formula is fitted to the calls as they are.
+            Weighed {
+                best: choose(field),
+                notes: Vec::new(),
+                means: None,
+            }
         }
-        None => field(points, options.family, &limits),
+        None => weigh(points, options.family, &limits),
     };
-    let mut chosen = choose(field);
-    // A user's formula is fitted to the calls as they are.
-    let first = chosen.as_ref().filter(|_| options.formula.is_none());
+    let may_be_held_up = samples.metric.is_time()
+        && options.formula.is_none()
+        && samples.statistic == Statistic::Clean;
+    let found = weighed.best.as_ref().filter(|_| may_be_held_up);
+    let weigh = |points: &Points| weigh(points, options.family, &limits);
+    let Some(clean) = found.and_then(|best| clean(points, best, weigh)) else {
+        return of_weighed(samples, points, options, weighed);
+    };
+    let mut model = of_weighed(samples, &clean.points, options, clean.weighed)?;
+    let predicted_s = times(&model.formula, &model.alternatives, points);
+    model.total_ratio = total_ratio(&predicted_s, points, samples.statistic);
+    // What is left of the calls is all that the others would say.
+    model
+        .notes
+        .retain(|note| !matches!(note, Note::SetAside { .. }));
+    model.notes.insert(0, clean.held_up.note());
+    model.held_up = Some(clean.held_up);
+    Ok(model)
+}
+
+/// The form to show of a mode, if there is one, and what was seen on the way.
+pub(crate) struct Weighed {
+    /// The form.
+    pub best: Option<Candidate>,
+    notes: Vec<Note>,
+    /// The points as they were weighed, where not as they are.
+    means: Option<Points>,
+}
+
+/// Weighs the forms of all families, or of one: again by the means alone where the calls of a point share what they are off by.
+fn weigh(points: &Points, family: Option<Family>, limits: &Limits<'_>) -> Weighed {
+    let (field, notes) = field(points, family, limits);
+    let best = choose(field);
+    let first = best.as_ref();
     let means = first.and_then(|best| as_means(points, &best.fitted_s, best.coefficients.len()));
-    let weighed = means.as_ref().unwrap_or(points);
-    if means.is_some() {
-        let (field, others) = self::field(weighed, options.family, &limits);
-        if let Some(found) = choose(field) {
-            (chosen, notes) = (Some(found), others);
+    if let Some(means) = &means {
+        let (field, notes) = self::field(means, family, limits);
+        if let Some(best) = choose(field) {
+            return Weighed {
+                best: Some(best),
+                notes,
+                means: Some(means.clone()),
+            };
         }
     }
-    let is_free = options.formula.is_none() && options.family.is_none();
-    let constant = || {
-        self::field(points, Some(Family::Constant), &limits)
-            .0
-            .choose()
+    Weighed { best, notes, means }
+}
+
+/// The model of the form to show.
+fn of_weighed(
+    samples: &Samples,
+    points: &Points,
+    options: &FitOptions,
+    weighed: Weighed,
+) -> Result<Model, Error> {
+    let limits = Limits {
+        monotone: &options.monotone,
     };
+    let Weighed {
+        best: chosen,
+        mut notes,
+        means,
+    } = weighed;
+    let weighed = means.as_ref().unwrap_or(points);
+    let is_free = options.formula.is_none() && options.family.is_none();
+    let constant = || field(points, Some(Family::Constant), &limits).0.choose();
     let Some(mut best) = chosen.or_else(|| constant().filter(|_| is_free)) else {
         let family = match &options.formula {
             Some(_) => Family::Written,
@@ -225,6 +315,10 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
             needed,
         });
     }
+    let n_points = points.len();
+    let are_few = n_points <= FEW_SIZES && !points.varying().is_empty();
+    let are_few = are_few && !notes.iter().any(Note::is_of_fit);
+    notes.extend(are_few.then_some(Note::FewSizes { n_points }));
     notes.extend(
         points
             .shared
@@ -236,11 +330,9 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
             }),
     );
     notes.extend(best.held.then_some(Note::Held));
-    notes.extend(
-        (samples.statistic != Statistic::Mean).then_some(Note::Statistic {
-            statistic: samples.statistic,
-        }),
-    );
+    notes.extend(samples.statistic.is_one_call().then_some(Note::Statistic {
+        statistic: samples.statistic,
+    }));
     notes.extend(
         (points.len() < points.n_coordinates).then(|| Note::Thinned {
             n_points: points.n_coordinates,
@@ -253,11 +345,14 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
         .iter()
         .any(|note| matches!(note, Note::Entangled { .. } | Note::NoModel));
     let poor = poor(points, &best).filter(|_| !is_told);
-    let is_mean = !is_told && poor.is_none() && samples.statistic == Statistic::Mean;
+    let is_mean = !is_told && poor.is_none() && !samples.statistic.is_one_call();
     notes.extend(poor);
     notes.extend(scattered(points, &best).filter(|_| !is_told));
     notes.extend(beside_medians(points, &best).filter(|_| is_mean));
-    notes.extend(set_aside(points));
+    let is_said = notes.iter().any(Note::is_of_fit);
+    notes.extend(left_out_far(points, &best).filter(|_| !is_said));
+    // Blurred points are worth fewer calls than they have.
+    notes.extend(set_aside(points).filter(|_| points.blurred_below_s == 0.0));
     notes.extend(uneven(points));
     notes.extend(zero(samples, points));
     let may_drift = options.formula.is_none() && !is_within_spread(points, &best);
@@ -403,6 +498,12 @@ fn scattered(points: &Points, best: &Candidate) -> Option<Note> {
     (r2 < POOR && is_formula && is_within_spread(points, best)).then(|| Note::Scattered {
         r2_percent: 100.0 * r2.max(0.0),
     })
+}
+
+/// That sizes left out are predicted badly.
+fn left_out_far(points: &Points, best: &Candidate) -> Option<Note> {
+    let percent = best.cv_smape(points)?;
+    (percent > FAR_OFF).then_some(Note::LeftOutFar { percent })
 }
 
 /// Calls that were set aside, and their share of the time.
@@ -562,6 +663,7 @@ fn model(samples: &Samples, points: &Points, best: Candidate, notes: Vec<Note>) 
         total_ratio: 1.0,
         design_effect: best.design_effect,
         drift: 0.0,
+        held_up: None,
         freedom: Freedom {
             coefficients: best.freedom,
             sigma: spare.max(0.0),
@@ -595,7 +697,9 @@ fn total_ratio(predicted_s: &[f64], points: &Points, statistic: Statistic) -> f6
         .map(|(time_s, all)| all.count as f64 * time_s.max(0.0))
         .sum();
     let total_s: f64 = match statistic {
-        Statistic::Mean => points.all.iter().map(|summary| summary.total_s()).sum(),
+        Statistic::Clean | Statistic::Mean => {
+            points.all.iter().map(|summary| summary.total_s()).sum()
+        }
         Statistic::Median | Statistic::Minimum => {
             let pairs = points.mean_s.iter().zip(&points.all);
             pairs.map(|(time_s, all)| time_s * all.count as f64).sum()

@@ -5,9 +5,11 @@
 pub(crate) mod between_runs;
 pub(crate) mod calibration;
 pub(crate) mod choice;
+pub(crate) mod clean;
 pub(crate) mod drift;
 pub(crate) mod fit;
 mod layout;
 pub(crate) mod model;
 pub(crate) mod shape;
 pub(crate) mod sigma;
+pub(crate) mod zeros;

@@ -41,6 +41,32 @@ pub struct Freedom {
     pub sigma: f64,
 }
 
+/// Calls that the machine held up while it was measured: they are not in the formula.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct HeldUp {
+    /// Their share of the calls, 0 to 1.
+    pub share: f64,
+    /// How much longer they took, seconds, on average.
+    pub mean_s: f64,
+    /// The delay that half of them exceed, seconds: of a log-logistic distribution of shape 2.
+    pub median_s: f64,
+}
+
+impl HeldUp {
+    /// The note of it.
+    pub(crate) fn note(&self) -> Note {
+        Note::HeldUp {
+            percent: 100.0 * self.share,
+            mean_s: self.mean_s,
+        }
+    }
+
+    /// How much longer than a clean call one takes of which there are as many above as an interval leaves there, seconds, ≥ 0.
+    pub(crate) fn delay_s(&self, above: f64) -> f64 {
+        self.median_s * (self.share / above - 1.0).max(0.0).sqrt()
+    }
+}
+
 /// The time of one call of a method in one mode, as a function of its numeric parameters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Model {
@@ -108,6 +134,9 @@ pub struct Model {
     /// largest sizes, each predicted from smaller ones. 0 where the spread of the calls explains what the formula leaves, or nothing was seen.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub drift: f64,
+    /// The calls that were held up; `None` where calls that scatter are as likely.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_up: Option<HeldUp>,
     /// Degrees of freedom.
     #[serde(default)]
     pub freedom: Freedom,

@@ -6,6 +6,7 @@ pub(crate) mod between_points;
 pub(crate) mod constrained;
 pub(crate) mod covariance;
 pub(crate) mod design_effect;
+pub(crate) mod held_up;
 pub(crate) mod least_squares;
 pub(crate) mod likelihood;
 pub(crate) mod limits;

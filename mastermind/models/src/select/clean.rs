@@ -1,0 +1,250 @@
+//! The clean calls of a mode, told from those that a busy machine held up by a mixture about the curve of all forms.
+//!
+//! In: points and their best form. Out: the points of the clean calls, and how many were held up and by how much; nothing where calls that
+//! merely scatter are as likely. Centre and curve take turns: about a curve each call is as likely to be clean as `solve/held_up` says, the
+//! forms are fitted to what is clean, and what they predict is the next curve.
+
+use crate::families::candidate::{Alternative, Candidate};
+use crate::formula::sum::Formula;
+use crate::samples::points::Points;
+use crate::samples::sample::Summary;
+use crate::select::fit::Weighed;
+use crate::select::model::HeldUp;
+use crate::solve::held_up::{Calls, Mixture, between, centres, likeliest_start};
+use crate::solve::mixture::{Part, middle};
+
+/// Scatters of the other calls beyond which the longest makes a mixture worth a look: one of 10,000 normal calls is as far.
+const FAR: f64 = 4.0;
+
+/// Scatter of calls about their size, and of sizes about the best form, as logarithms, that make a mixture worth a look: at noise of 10 % the
+/// generators of `benches/extrap` stay below the one, and with repetitions below the other.
+const WIDE: f64 = 0.15;
+const WIDE_APART: f64 = 0.1;
+
+/// Scatter, as a logarithm, that is expected at least.
+const LEAST_SCALE: f64 = 0.02;
+
+/// Turns of centre and curve.
+const TURNS: usize = 6;
+
+/// Steps of the mixture in each.
+const STEPS: usize = 3;
+
+/// Change of how likely a call is clean at which the turns end.
+const SETTLED: f64 = 0.01;
+
+/// Numbers of a mixture, scatter, share and delay, and calls to spare that tell it.
+const N_MIXTURE: f64 = 5.0;
+
+/// What a mixture must gain in the logarithm of the likelihood, beside the price of its two numbers, and for each size called more than
+/// once of which it keeps no call. Without it clean scatter is taken apart.
+const LN_MIXTURE: f64 = 3.0;
+const LN_LOST: f64 = 4.0;
+
+/// The clean calls of a mode: their points as they are weighed, and what held up the others.
+pub(crate) struct Clean {
+    /// The points of the clean calls.
+    pub points: Points,
+    /// Their forms.
+    pub weighed: Weighed,
+    /// The calls that were held up.
+    pub held_up: HeldUp,
+}
+
+/// The clean calls, where a mixture is likelier than none.
+///
+/// # Arguments
+/// * `best` - the form of the points as they are
+/// * `weigh` - the forms of other points
+pub(crate) fn clean(
+    points: &Points,
+    best: &Candidate,
+    weigh: impl Fn(&Points) -> Weighed,
+) -> Option<Clean> {
+    let calls = Calls {
+        bins: &points.bins,
+        clock_step_s: points.clock_step_s,
+    };
+    let n_calls = calls.count();
+    // Of calls shorter than a step of the clock only their mean is told.
+    let has_zero = points.bins.iter().flatten().any(|bin| bin.mean_s == 0.0);
+    let is_told = !has_zero && n_calls >= best.coefficients.len() as f64 + N_MIXTURE;
+    if !is_told || !is_worth_a_look(points, best) {
+        return None;
+    }
+    let price =
+        |form: &Candidate| 0.5 * form.coefficients.len() as f64 * n_calls.ln() + form.odds_against;
+    let plain = plain(&calls, &positive_times(best, points)?) - price(best);
+    let (mut curve_s, mut mixture) = start(points, &calls, &weigh)?;
+    (0..STEPS).for_each(|_| mixture.step(&calls, &curve_s));
+    let mut weights = mixture.clean(&calls, &curve_s);
+    for turn in 1.. {
+        let kept = points.clean(&weights);
+        if kept.len() < 2 {
+            return None;
+        }
+        let weighed = weigh(&kept);
+        let form = weighed.best.as_ref()?;
+        let formula_s = positive_times(form, points)?;
+        let lacks;
+        (curve_s, lacks) = between(&centres(&calls, &weights), mixture.scale, &formula_s);
+        (0..STEPS).for_each(|_| mixture.step(&calls, &curve_s));
+        let next = mixture.clean(&calls, &curve_s);
+        let pairs = next.iter().flatten().zip(weights.iter().flatten());
+        let change = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        weights = next;
+        if change < SETTLED || turn == TURNS {
+            let likely = mixture.ln_likelihood(&calls, &curve_s) - lacks - price(form);
+            let n_lost = n_lost(points, &weights) as f64;
+            let needed = n_calls.ln() + LN_MIXTURE + LN_LOST * n_lost;
+            return (likely - plain > needed).then(|| Clean {
+                held_up: held_up(&calls, &mixture, &curve_s),
+                points: kept,
+                weighed,
+            });
+        }
+    }
+    None
+}
+
+/// Points of more than one call of which none is clean.
+fn n_lost(points: &Points, weights: &[Vec<f64>]) -> usize {
+    let is_lost = |(bins, clean): &(&Vec<Summary>, &Vec<f64>)| {
+        let clean = bins.iter().zip(*clean);
+        let n_clean: f64 = clean.map(|(bin, clean)| clean * bin.count as f64).sum();
+        n_clean < 0.5 && bins.iter().map(|bin| bin.count).sum::<u64>() > 1
+    };
+    points.bins.iter().zip(weights).filter(is_lost).count()
+}
+
+/// The logarithm of the likelihood of all calls about a formula, without a mixture.
+fn plain(calls: &Calls<'_>, formula_s: &[f64]) -> f64 {
+    let mut mixture = Mixture::none();
+    let all = mixture.clean(calls, formula_s);
+    let centres = centres(calls, &all);
+    let mut curve_s = formula_s.to_vec();
+    let mut lacks = 0.0;
+    for _ in 0..STEPS {
+        mixture.step(calls, &curve_s);
+        (curve_s, lacks) = between(&centres, mixture.scale, formula_s);
+    }
+    mixture.step(calls, &curve_s);
+    mixture.ln_likelihood(calls, &curve_s) - lacks
+}
+
+/// A curve to start at and its mixture: of one parameter the likeliest through two sizes, of several the form of the lower quartiles.
+fn start(
+    points: &Points,
+    calls: &Calls<'_>,
+    weigh: impl Fn(&Points) -> Weighed,
+) -> Option<(Vec<f64>, Mixture)> {
+    if let [param] = points.varying()[..] {
+        return likeliest_start(calls, &points.columns[param]);
+    }
+    let mut lower = points.clone();
+    lower.mean_s = calls.lower_quartiles();
+    lower.m2_s2.fill(0.0);
+    let curve_s = positive_times(&weigh(&lower).best?, points)?;
+    let (_, mixture) = calls.start(&curve_s);
+    Some((curve_s, mixture))
+}
+
+/// Whether calls or points scatter widely, or one of them is far above the others.
+fn is_worth_a_look(points: &Points, best: &Candidate) -> bool {
+    let mut of_points = Scatter::default();
+    for (y, f) in points.mean_s.iter().zip(&best.fitted_s) {
+        of_points.take(1.0, (y / f).ln(), 0.0);
+    }
+    let (mut of_calls, mut n_means) = (Scatter::default(), 0.0);
+    for bins in &points.bins {
+        let median = median_s(bins);
+        for bin in bins {
+            let within = bin.m2_s2 / (bin.mean_s * bin.mean_s);
+            of_calls.take(bin.count as f64, (bin.mean_s / median).ln(), within);
+        }
+        n_means += 1.0;
+    }
+    of_points.is_wide(0.0, WIDE_APART) || of_calls.is_wide(n_means, WIDE)
+}
+
+/// How far logarithms lie from what they are about.
+#[derive(Default)]
+struct Scatter {
+    n: f64,
+    squares: f64,
+    longest: f64,
+}
+
+impl Scatter {
+    /// Takes `n` that lie so far off on average, and differ by so much themselves.
+    fn take(&mut self, n: f64, off: f64, squares: f64) {
+        self.n += n;
+        self.squares += n * off * off + squares;
+        self.longest = self.longest.max(off);
+    }
+
+    /// Whether they lie farther off than a limit, or one of them [`FAR`] times as far as the others, of which `n_means` are about themselves.
+    fn is_wide(&self, n_means: f64, limit: f64) -> bool {
+        let others = (self.squares - self.longest * self.longest).max(0.0);
+        let scatter = (others / (self.n - n_means - 1.0).max(1.0)).sqrt();
+        scatter > limit || self.longest > FAR * scatter.max(LEAST_SCALE)
+    }
+}
+
+/// The median of calls that are apart by time, to the mean of its bin.
+fn median_s(bins: &[Summary]) -> f64 {
+    let n: u64 = bins.iter().map(|bin| bin.count).sum();
+    let mut below = 0;
+    let median = bins.iter().find(|bin| {
+        below += bin.count;
+        2 * below >= n
+    });
+    median.map_or(0.0, |bin| bin.mean_s)
+}
+
+/// What a formula and those averaged with it predict at points that they may not have been fitted to, seconds; not a number where they have
+/// no value.
+pub(crate) fn times(formula: &Formula, alternatives: &[Alternative], points: &Points) -> Vec<f64> {
+    let mut parts = Vec::with_capacity(alternatives.len());
+    let at = |i: usize| {
+        let value = |formula: &Formula| {
+            let value = formula.evaluate(|name| points.number(i, name));
+            value.unwrap_or(f64::NAN)
+        };
+        if alternatives.is_empty() {
+            return value(formula);
+        }
+        parts.clear();
+        parts.extend(alternatives.iter().map(|part| Part {
+            weight: part.weight,
+            mean: value(&part.formula),
+            deviation: 0.0,
+        }));
+        middle(&mut parts)
+    };
+    (0..points.len()).map(at).collect()
+}
+
+/// What a form predicts, where all that are positive times.
+fn positive_times(form: &Candidate, points: &Points) -> Option<Vec<f64>> {
+    let times = times(&form.formula, &form.alternatives, points);
+    let is_time = |time: &f64| *time > 0.0 && time.is_finite();
+    times.iter().all(is_time).then_some(times)
+}
+
+/// What is said of the calls that were held up.
+fn held_up(calls: &Calls<'_>, mixture: &Mixture, curve_s: &[f64]) -> HeldUp {
+    let clean = mixture.clean(calls, curve_s);
+    let (mut n_held, mut delay_s) = (0.0, 0.0);
+    for ((bins, clean), curve_s) in calls.bins.iter().zip(&clean).zip(curve_s) {
+        for (bin, clean) in bins.iter().zip(clean).filter(|(bin, _)| bin.mean_s > 0.0) {
+            n_held += (1.0 - clean) * bin.count as f64;
+            delay_s += (1.0 - clean) * bin.count as f64 * (bin.mean_s - curve_s);
+        }
+    }
+    HeldUp {
+        share: mixture.share,
+        mean_s: delay_s / n_held,
+        median_s: mixture.delay_s,
+    }
+}
