@@ -2,7 +2,7 @@
 //! models say of them as JSON lines in its second.
 //!
 //! A kernel is `{"params", "points", "values", "far", "near", "near_values", "far_values"}`; an answer
-//! `{"family", "terms", "far", "cpu_s", "near_inside", "far_inside", "half_width", "half_width_told"}`, by plain `fit`, the
+//! `{"family", "terms", "far", "far_mean", "cpu_s", "near_inside", "far_inside", "half_width", "half_width_told"}`, by plain `fit`, the
 //! default that a user gets; `_told` where the normal form is given as the family. Without arguments it does nothing, so that
 //! a plain `cargo bench` passes.
 
@@ -36,6 +36,8 @@ struct Answer {
     /// Sorted products of sorted (parameter, exponent, log exponent).
     terms: Vec<Vec<(usize, f64, u32)>>,
     far: f64,
+    /// The mean of a call there, with those that are held up as often as they were.
+    far_mean: f64,
     cpu_s: f64,
     near_inside: usize,
     far_inside: usize,
@@ -125,6 +127,10 @@ fn answer(kernel: &Kernel) -> Answer {
     Answer {
         terms: terms(&model, &kernel.params),
         far: far.value_s,
+        far_mean: far.value_s
+            + far
+                .held_up
+                .map_or(0.0, |held_up| held_up.share * held_up.mean_s),
         cpu_s,
         near_inside: near.count(),
         far_inside: far_values
