@@ -20,7 +20,7 @@ fn normal(random: &mut fastrand::Rng) -> f64 {
 
 /// Of 2000 calls at each of 20 sizes a jump of two thousandths is ten standard errors, and nobody sees it in a prediction.
 #[test]
-fn a_break_that_changes_no_prediction_by_a_per_cent_is_not_shown() {
+fn a_break_that_nobody_sees_in_a_prediction_is_not_shown() {
     for seed in 1..=5 {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut calls = Vec::new();
@@ -33,7 +33,8 @@ fn a_break_that_changes_no_prediction_by_a_per_cent_is_not_shown() {
             }
         }
         let model = fitted(&["q"], calls);
-        assert_eq!(model.family, Family::Line, "{seed}: {}", model.expression);
+        let is_broken = matches!(model.family, Family::Regimes | Family::Stairs);
+        assert!(!is_broken, "{seed}: {}", model.expression);
     }
 }
 

@@ -32,8 +32,9 @@ const PER_UNIT: f64 = 1e3;
 /// A plain formula that is this many units of deviance less likely than another is not shown.
 const UNLIKELY: f64 = 6.0;
 
-/// Relative difference of predictions that a reader would see: what two runs of one program differ by at best.
-const VISIBLE: f64 = 0.01;
+/// Relative difference of predictions that a reader would see. Of 10⁸ calls breaks that changed a thousandth were significant; stairs whose
+/// steps are a hundredth, which a line misses by half of that, are how a method is.
+const VISIBLE: f64 = 0.003;
 
 /// Where a form is among those that are weighed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
