@@ -36,6 +36,7 @@ pub use call_graph::add_to_call_graph;
 pub use calls::{Call, Calls};
 pub use choosing::{Asked, Basis, ChoosingError, NoSetting, full_name, joined, settings};
 pub use mastermind::{CounterChoice, Mastermind, library_hash, mpi_routines, routine_definitions};
+pub use mastermind_records::own_thread;
 pub use measurement::Measurement;
 pub use perf_model::PerfModel;
 pub use record_objects::PerfParam;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use cca_abi::recording::{NO_PARAMETERS, RecorderFunctions, RecordingContext};
-use mastermind_records::RecordsError;
+use mastermind_records::{RecordsError, own_thread};
 
 use crate::shared::{LogPointer, Shared};
 
@@ -36,6 +36,10 @@ unsafe fn log_of(context: *mut RecordingContext) -> Option<LogPointer> {
 }
 
 extern "C" fn context(object: *const c_void) -> *mut RecordingContext {
+    // What our own threads call is not the program's.
+    if own_thread::is_own() {
+        return std::ptr::null_mut();
+    }
     // SAFETY: called by the recorder made in `RunRecorder::start`, which keeps one strong count.
     let shared = unsafe {
         Arc::increment_strong_count(object.cast::<Shared>());

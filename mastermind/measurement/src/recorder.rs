@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::c_void;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -249,6 +250,28 @@ impl RunRecorder {
     pub fn running_sums(&self) -> BTreeMap<LogIdentity, RunningSums> {
         let shared = self.shared.as_ref();
         shared.map_or_else(BTreeMap::new, |shared| shared.running_sums())
+    }
+
+    /// Runs something in the recorder's thread, which has a table of open files of its own, and waits for it; `None` where this
+    /// process has none.
+    pub fn run_apart<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> io::Result<T> + Send + 'static,
+    ) -> Option<io::Result<T>> {
+        self.shared.as_ref()?.run_apart(job)
+    }
+
+    /// Threads of the process, and how many of them are the recorder's; `None` where the system does not say.
+    pub fn threads(&self) -> Option<(u32, u32)> {
+        self.shared.as_ref()?.threads()
+    }
+
+    /// Writes to the files of this rank's logs what is in memory only, where the file system lets no log be mapped: whoever
+    /// reads them finds all that is committed.
+    pub fn write_out(&self) {
+        if let Some(shared) = &self.shared {
+            shared.write_out();
+        }
     }
 
     /// Sums up what this rank has recorded so far. What is recorded later goes by the same clock rate, so that the sums

@@ -4,7 +4,7 @@
 //! new one, which begins with what every log begins with. From then on it appends its records without a lock; the state
 //! here is locked for what is rare: a method or a call path that is new, a definition, a log that changes hands. A log
 //! has one writer at a time: it passes on when the system no longer knows its thread, since destructors may record after
-//! the one that gave it back. `Shared::finish` ends all logs, and leaves those of living threads mapped. `thread_log`
+//! the one that gave it back. `Shared::finish` ends all logs, and leaves living threads the memory of theirs. `thread_log`
 //! writes one, `recorder` is what others see of this.
 //!
 //! ```text
@@ -15,6 +15,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -26,6 +27,7 @@ use mastermind_records::definition::{
 };
 use mastermind_records::{
     Calibration, ChunkPreparer, Definition, LogIdentity, LogWriter, RecordsError, Run, RunningSums,
+    own_thread,
 };
 use memmap2::MmapMut;
 use rustix::thread::{Pid, gettid};
@@ -52,8 +54,6 @@ pub(crate) struct Shared {
     preparer: Mutex<Arc<ChunkPreparer>>,
     /// Who appends through the contexts.
     recorder: AtomicPtr<Recorder>,
-    /// Whether `/proc` tells which threads live.
-    can_see_threads: bool,
     /// What every log begins with.
     preamble: Vec<Definition>,
     registry: Mutex<Registry>,
@@ -99,9 +99,6 @@ struct Logs {
 /// How long the end of a run waits for logs that threads have begun to make: without it the process might end between the file and its
 /// removal, and leave a log that never ends.
 const PATIENCE_WITH_FILES: Duration = Duration::from_secs(10);
-
-/// How long the end of a run waits for threads that are about to end, whose logs can then be cut to their length.
-const PATIENCE: Duration = Duration::from_millis(50);
 
 /// A log, owned by `Logs::all` and used by the thread that has its lease.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -162,7 +159,6 @@ impl Shared {
             process: AtomicU32::new(std::process::id()),
             preparer: Mutex::new(Arc::new(preparer)),
             recorder: AtomicPtr::default(),
-            can_see_threads: is_alive(gettid()),
             preamble,
             registry: Mutex::default(),
             logs: Mutex::default(),
@@ -538,7 +534,7 @@ impl Shared {
         let gone = logs
             .free
             .iter()
-            .position(|(_, thread)| self.can_see_threads && !is_alive(*thread))?;
+            .position(|(_, thread)| !own_thread::is_alive(*thread))?;
         let (log, _) = logs.free.swap_remove(gone);
         logs.leased.push((log, gettid()));
         // SAFETY: nobody has the lease of the log, and it lives as long as it is in the list of all.
@@ -578,8 +574,38 @@ impl Shared {
             .collect()
     }
 
+    /// Writes to the files what the logs have in memory only.
+    pub(crate) fn write_out(&self) {
+        let preparer = Arc::clone(&locked(&self.preparer));
+        preparer.write_out();
+    }
+
+    /// Runs something in the recorder's thread, which has a table of open files of its own; `None` where this process has none.
+    pub(crate) fn run_apart<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> io::Result<T> + Send + 'static,
+    ) -> Option<io::Result<T>> {
+        if !self.is_own_process() {
+            return None;
+        }
+        let preparer = Arc::clone(&locked(&self.preparer));
+        Some(preparer.run(job))
+    }
+
+    /// Threads of the process, and how many of them are the recorder's; `None` where the system does not say.
+    pub(crate) fn threads(&self) -> Option<(u32, u32)> {
+        if !self.is_own_process() {
+            // A forked child that does not record.
+            return own_thread::of_process().map(|n| (n, 0));
+        }
+        // That thread has a `/proc` which no `chroot` of the program hides.
+        let n = self.run_apart(|| Ok(own_thread::of_process()))?.ok()?;
+        n.map(|n| (n, 1))
+    }
+
     /// The logs of this rank, for sums.
     pub(crate) fn open_for_sums(&self) -> Result<Run, RecordsError> {
+        self.write_out();
         let announced = locked(&self.registry).announcements.clone();
         let mut sums = BTreeMap::new();
         // Which calls have their time in MPI measured is known only once every log knows of the switches.
@@ -623,9 +649,8 @@ impl Shared {
             .collect()
     }
 
-    /// Ends the recording: the logs of the calling thread and of threads that are gone are cut to their length. Threads
-    /// that live may be on their way through theirs, or be ending with destructors that still record: their logs are
-    /// marked as finished and stay mapped.
+    /// Ends the recording: all logs are cut to their length. Threads that live may be on their way through theirs, or be
+    /// ending with destructors that still record: what they append goes to memory that stays mapped, and to no file.
     ///
     /// # Arguments
     /// * `keep_contexts` - whether threads without a log may look for one of theirs among the contexts
@@ -637,9 +662,10 @@ impl Shared {
         self.has_ended.store(true, Ordering::Release);
         self.switch(false, |_| true);
         self.await_beginning_logs();
-        self.await_ending_threads();
         let end = self.end_calibration();
-        let (own, logs) = (self.leased(), std::mem::take(&mut *locked(&self.logs)));
+        // The end of a process comes after the destructor that has given its log back.
+        let own = self.leased().or_else(|| self.given_back_by(gettid()));
+        let logs = std::mem::take(&mut *locked(&self.logs));
         let in_use = self.logs_of_living_threads(&logs, own);
         let mut totals = RunTotals {
             dropped: self.dropped.swap(0, Ordering::Relaxed),
@@ -654,8 +680,8 @@ impl Shared {
         let mut first_error = None;
         for log in logs.all {
             let ended = if in_use.contains(&log) {
-                // SAFETY: it is never freed; what is marked are cells of its header, which its thread does not write.
-                unsafe { &*log.0 }.mark_finished(end)
+                // SAFETY: it is never freed; what is read of it does not change.
+                unsafe { &*log.0 }.finish_in_use(end)
             } else {
                 self.catch_up(log);
                 // SAFETY: the pointer came from `Box::into_raw` and left the list just now. Its thread is this one, or
@@ -683,28 +709,11 @@ impl Shared {
         }
     }
 
-    /// Waits a moment for threads that have given back their logs, or that are about to.
-    fn await_ending_threads(&self) {
-        let started = Instant::now();
-        while started.elapsed() < PATIENCE {
-            let is_any_left = {
-                let logs = locked(&self.logs);
-                !self.logs_of_living_threads(&logs, self.leased()).is_empty()
-            };
-            if !is_any_left {
-                return;
-            }
-            std::thread::sleep(Duration::from_micros(200));
-        }
-    }
-
     /// The logs of other threads that are not gone.
     fn logs_of_living_threads(&self, logs: &Logs, own: Option<LogPointer>) -> Vec<LogPointer> {
         let holders = logs.free.iter().chain(&logs.leased);
         let living = holders
-            .filter(|(log, thread)| {
-                Some(*log) != own && (!self.can_see_threads || is_alive(*thread))
-            })
+            .filter(|(log, thread)| Some(*log) != own && own_thread::is_alive(*thread))
             .map(|(log, _)| *log);
         living.collect()
     }
@@ -718,13 +727,6 @@ impl Shared {
         let rate = end.ticks.saturating_sub(self.start.ticks) as f64 / seconds;
         (rate / self.config.clock.ticks_per_second() - 1.0).abs()
     }
-}
-
-/// Whether the system knows this thread of the process; if its number was given to a new one, that counts.
-fn is_alive(thread: Pid) -> bool {
-    Path::new("/proc/self/task")
-        .join(thread.as_raw_nonzero().to_string())
-        .exists()
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -10,7 +10,7 @@ use mastermind_records::definition::{
     CallPathDefinition, LossDefinition, MethodDefinition, MpiTotalsDefinition, UnrecordedDefinition,
 };
 use mastermind_records::{
-    Calibration, Definition, Log, LogTotals, LogWriter, RecordsError, RunningSums,
+    Calibration, Definition, LogTotals, LogWriter, RecordsError, RunningSums,
 };
 use memmap2::MmapMut;
 
@@ -134,19 +134,12 @@ impl ThreadLog {
         self.writer.count_dropped(calls);
     }
 
-    /// Marks the log as finished and leaves it to its thread.
+    /// Ends the log while its thread may go on to append.
     ///
     /// # Errors
-    /// It cannot be read, to count its records.
-    pub(crate) fn mark_finished(&self, end: Calibration) -> Result<LogTotals, RecordsError> {
-        self.writer.mark_finished(end);
-        let log = Log::open(self.writer.path())?;
-        Ok(LogTotals {
-            records: log.n_records(),
-            dropped: log.dropped(),
-            bytes: self.writer.committed_bytes(),
-            ..LogTotals::default()
-        })
+    /// As [`LogWriter::finish_in_use`].
+    pub(crate) fn finish_in_use(&self, end: Calibration) -> Result<LogTotals, RecordsError> {
+        self.writer.finish_in_use(end)
     }
 
     /// Appends the announcements that the log has not got yet.

@@ -280,6 +280,8 @@ fn past_the_limit_totals_are_those_of_all_calls() {
         assert!(inner_row.inclusive_ns <= inner_ns as f64);
         let sum = outer_row.exclusive_ns + inner_row.exclusive_ns;
         assert_eq!(sum, outer_row.inclusive_ns, "each nanosecond is in one row");
+        let cost = run.logs()[0].definitions().cost.unwrap();
+        assert_eq!(profile.self_cost_ns, Some(cost.record_ns * 20_001.0));
         (profile.records, profile.lost_records)
     };
     assert_eq!(profile(None), (20_001, 0));

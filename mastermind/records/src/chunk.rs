@@ -1,8 +1,13 @@
-//! Mapped pieces of a log.
+//! Pieces of a log in memory.
 //!
 //! A page costs 0.8 µs when it is allocated, written with zeros through the file and then mapped in one go, against
 //! 4.7 µs when it is only allocated and faulted in (ext4, Linux 6.18). Writing it also makes a full disk an error
 //! here, and never a `SIGBUS` at the first store.
+//!
+//! That holds where a block, once written, stays where it is. A file system that copies on write needs a new one when the
+//! page is stored to again, and has no other way to refuse it than that signal. So only files of those that are known to
+//! keep their blocks are mapped ([`Medium::of`]); of all others the pieces are memory of the process, which our thread
+//! writes to the file (`flush`).
 
 use std::fs::File;
 use std::io;
@@ -19,7 +24,48 @@ pub(crate) const GRAIN_BYTES: u64 = 4096;
 /// Zeros that are written at a time, bytes.
 pub(crate) const WRITE_BYTES: usize = 1 << 20;
 
-/// A mapped piece of the entry stream.
+/// What the pieces of a log lie in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Medium {
+    /// Pages of the file: a killed process loses nothing.
+    Mapped,
+    /// Memory of the process, written to the file by our thread.
+    Memory,
+}
+
+/// `f_type` of file systems whose blocks stay where they are, once written; `statfs(2)`.
+const KEEPING: [i64; 4] = [
+    0xEF53,      // ext2, ext3, ext4
+    0x5846_5342, // XFS: it copies only what a user has made a second file of
+    0x0102_1994, // tmpfs
+    0x8584_58F6, // ramfs
+];
+/// `f_type` of overlayfs, which has its files in another one.
+const OVERLAY: i64 = 0x794C_7630;
+/// Flag of a file that lies in extents of ext4 (`FS_EXTENT_FL`); files of an overlay have those of the real ones.
+const EXTENTS: u32 = 0x0008_0000;
+/// Flag of a file whose blocks are not copied on write (`FS_NOCOW_FL`).
+const NO_COPY: u32 = 0x0080_0000;
+
+impl Medium {
+    /// The one for an empty file, which is told not to copy its blocks where it may be.
+    pub(crate) fn of(file: &File) -> Self {
+        let system = rustix::fs::fstatfs(file).map_or(0, |system| system.f_type as i64);
+        let flags = rustix::fs::ioctl_getflags(file);
+        let has_extents = flags.is_ok_and(|flags| flags.bits() & EXTENTS != 0);
+        if KEEPING.contains(&system) || (system == OVERLAY && has_extents) {
+            return Self::Mapped;
+        }
+        // A block that is written anew needs no other one then. Where the flag is unknown, a full disk is an error.
+        if let Ok(flags) = flags {
+            let flags = rustix::fs::IFlags::from_bits_retain(flags.bits() | NO_COPY);
+            let _ = rustix::fs::ioctl_setflags(file, flags);
+        }
+        Self::Memory
+    }
+}
+
+/// A piece of the entry stream.
 #[derive(Debug)]
 pub(crate) struct Chunk {
     map: MmapMut,
@@ -39,18 +85,29 @@ impl Chunk {
     ///
     /// # Arguments
     /// * `offset`, `bytes` - place in the entry stream, multiples of 8
-    pub(crate) fn prepare(file: &File, offset: u64, bytes: u64, zeros: &[u8]) -> io::Result<Self> {
+    pub(crate) fn prepare(
+        file: &File,
+        medium: Medium,
+        offset: u64,
+        bytes: u64,
+        zeros: &[u8],
+    ) -> io::Result<Self> {
         let start = HEADER_BYTES as u64 + offset;
         check_file_size(start + bytes)?;
-        match rustix::fs::fallocate(file, FallocateFlags::empty(), start, bytes) {
-            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
+        let is_allocated = match rustix::fs::fallocate(file, FallocateFlags::empty(), start, bytes)
+        {
+            Ok(()) => true,
+            Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::PERM) => false,
             Err(error) => return Err(error.into()),
+        };
+        // Blocks that were allocated and never written are those that the first writing takes.
+        if medium == Medium::Mapped || !is_allocated {
+            write_zeros(file, start, bytes, zeros)?;
         }
-        let mut written = 0;
-        while written < bytes {
-            let piece = zeros.len().min((bytes - written) as usize);
-            file.write_all_at(&zeros[..piece], start + written)?;
-            written += piece as u64;
+        if medium == Medium::Memory {
+            let mut map = MmapMut::map_anon(bytes as usize)?;
+            fault_in(&mut map)?;
+            return Ok(Self { map, offset });
         }
         // SAFETY: the file is the log's own; mappings of its pieces do not overlap. Only a foreign process that
         // shortens the file could pull the memory away.
@@ -60,17 +117,7 @@ impl Chunk {
                 .len(bytes as usize)
                 .map_mut(file)?
         };
-        match map.advise(Advice::PopulateWrite) {
-            Ok(()) => {}
-            // Linux before 5.14.
-            Err(error) if error.kind() == io::ErrorKind::InvalidInput => {
-                for page in map.chunks_mut(GRAIN_BYTES as usize) {
-                    // A store that the compiler may not leave out.
-                    std::hint::black_box(page)[0] = 0;
-                }
-            }
-            Err(error) => return Err(error),
-        }
+        fault_in(&mut map)?;
         Ok(Self { map, offset })
     }
 
@@ -80,10 +127,11 @@ impl Chunk {
     /// With the chunk, why there can be none after it.
     pub(crate) fn prepare_what_fits(
         file: &File,
+        medium: Medium,
         Piece { offset, bytes }: Piece,
         zeros: &[u8],
     ) -> (io::Result<Self>, Option<io::Error>) {
-        let error = match Self::prepare(file, offset, bytes, zeros) {
+        let error = match Self::prepare(file, medium, offset, bytes, zeros) {
             Err(error) if is_for_want_of_room(&error) => error,
             chunk => return (chunk, None),
         };
@@ -93,7 +141,7 @@ impl Chunk {
             if less == 0 {
                 return (Err(error), None);
             }
-            if let Ok(chunk) = Self::prepare(file, offset, less, zeros) {
+            if let Ok(chunk) = Self::prepare(file, medium, offset, less, zeros) {
                 return (Ok(chunk), Some(error));
             }
         }
@@ -117,6 +165,40 @@ impl Chunk {
     /// Offset of the first byte in the entry stream.
     pub(crate) fn offset(&self) -> u64 {
         self.offset
+    }
+}
+
+/// Writes zeros to a piece of a file.
+fn write_zeros(file: &File, start: u64, bytes: u64, zeros: &[u8]) -> io::Result<()> {
+    let mut written = 0;
+    while written < bytes {
+        let piece = zeros.len().min((bytes - written) as usize);
+        file.write_all_at(&zeros[..piece], start + written)?;
+        written += piece as u64;
+    }
+    Ok(())
+}
+
+/// Has the system give the pages now, not at the first store.
+fn fault_in(map: &mut MmapMut) -> io::Result<()> {
+    match map.advise(Advice::PopulateWrite) {
+        Ok(()) => Ok(()),
+        // Linux before 5.14; a system call that is not allowed.
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::InvalidInput
+                    | io::ErrorKind::PermissionDenied
+                    | io::ErrorKind::Unsupported
+            ) =>
+        {
+            for page in map.chunks_mut(GRAIN_BYTES as usize) {
+                // A store that the compiler may not leave out.
+                std::hint::black_box(page)[0] = 0;
+            }
+            Ok(())
+        }
+        Err(error) => Err(error),
     }
 }
 

@@ -441,6 +441,11 @@ impl Log {
         totals
     }
 
+    /// Bytes of its entries.
+    pub(crate) fn n_bytes(&self) -> u64 {
+        (self.n_words * WORD) as u64
+    }
+
     /// Number of records that can be read.
     pub fn n_records(&self) -> u64 {
         self.n_records

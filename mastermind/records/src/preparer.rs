@@ -1,26 +1,33 @@
 //! The thread that makes the pieces of all logs ready before they are needed, and puts the full ones away.
 //!
-//! It has a table of open files of its own, and closes what it opens once it is mapped: a recording takes no descriptor of
-//! those that the program may have. It blocks all signals, which are the program's.
+//! It is a thread of ours in a process that is the program's (`own_thread`), so only it opens files: a recording takes no
+//! descriptor of those that the program may have. Where pieces are memory of the process, it writes them to the files, those
+//! that are full at once, and the others each second (`flush`).
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::sync_channel;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::chunk::{Chunk, GRAIN_BYTES, Piece, WRITE_BYTES};
+use crate::chunk::{Chunk, GRAIN_BYTES, Medium, Piece, WRITE_BYTES};
 use crate::definition::Definition;
 use crate::definitions::Definitions;
+use crate::flush::LogMemory;
+use crate::own_thread;
 use crate::path_totals::PathTotals;
 
 /// Longest time that a full chunk waits at a time for one that is being prepared.
 const PATIENCE: Duration = Duration::from_millis(200);
 /// Longest time that the end of a log waits for its last full chunks to be summed up.
 const SETTLING: Duration = Duration::from_secs(10);
+/// How often what is in memory only is written to the files: so much a killed process loses at most.
+const WRITING: Duration = Duration::from_secs(1);
 /// Memory that the chunks of all logs should not exceed by much, bytes.
 const MEMORY_BYTES: u64 = 64 << 20;
 /// Size that chunks have even if there are very many logs, bytes.
@@ -29,13 +36,19 @@ const SMALLEST_LARGEST_BYTES: u64 = 64 << 10;
 /// The next chunks of one log, on their way, and the sums of those that are full.
 #[derive(Debug)]
 pub(crate) struct Slot {
-    path: PathBuf,
+    pub(crate) path: PathBuf,
     next: Mutex<NextChunks>,
     changed: Condvar,
     retired: Mutex<Retired>,
     counted: Condvar,
     /// What the log has defined so far.
     definitions: Mutex<Arc<Definitions>>,
+    /// What its pieces lie in; known once the file is there.
+    medium: OnceLock<Medium>,
+    /// Which file that is; another may get its name.
+    identity: OnceLock<(u64, u64)>,
+    /// What the log's thread writes to.
+    pub(crate) memory: Mutex<LogMemory>,
 }
 
 /// The full chunks of a log.
@@ -89,12 +102,37 @@ impl Slot {
             retired: Mutex::default(),
             counted: Condvar::new(),
             definitions: Mutex::new(Arc::new(Definitions::of_at_most(usize::MAX))),
+            medium: OnceLock::new(),
+            identity: OnceLock::new(),
+            memory: Mutex::default(),
         })
     }
 
-    /// The log's file, opened for as long as something is done to it.
+    /// What the pieces of the log lie in.
+    pub(crate) fn medium(&self) -> Medium {
+        *self.medium.get().unwrap_or(&Medium::Mapped)
+    }
+
+    /// The log's file was made.
+    pub(crate) fn know_file(&self, file: &File, medium: Medium) -> io::Result<()> {
+        let metadata = file.metadata()?;
+        // It is made once.
+        let _ = self.identity.set((metadata.dev(), metadata.ino()));
+        let _ = self.medium.set(medium);
+        Ok(())
+    }
+
+    /// The log's file, opened for as long as something is done to it; in the preparing thread only.
     pub(crate) fn open(&self) -> io::Result<File> {
-        OpenOptions::new().read(true).write(true).open(&self.path)
+        let mut options = OpenOptions::new();
+        options
+            .read(true)
+            .write(true)
+            .custom_flags(libc::O_NOFOLLOW);
+        let file = options.open(&self.path)?;
+        let metadata = file.metadata()?;
+        let is_own = self.identity.get() == Some(&(metadata.dev(), metadata.ino()));
+        is_own.then_some(file).ok_or(io::ErrorKind::NotFound.into())
     }
 
     /// What the log has defined so far.
@@ -113,6 +151,7 @@ impl Slot {
     }
 
     fn put_away(&self, chunk: &Chunk) {
+        self.put_down(chunk, chunk.n_words());
         let definitions = self.definitions();
         let mut retired = locked(&self.retired);
         retired.sums.totals.add_entries(chunk.words(), &definitions);
@@ -134,22 +173,18 @@ impl Slot {
     }
 
     fn prepare_piece(&self, piece: Piece, zeros: &[u8]) -> (io::Result<Chunk>, Option<io::Error>) {
+        // Nothing is to make the file longer then.
+        if self.has_ended() {
+            return (Err(io::ErrorKind::BrokenPipe.into()), None);
+        }
         match self.open() {
-            Ok(file) => Chunk::prepare_what_fits(&file, piece, zeros),
+            Ok(file) => Chunk::prepare_what_fits(&file, self.medium(), piece, zeros),
             Err(error) => (Err(error), None),
         }
     }
 
     fn begin_to_prepare(&self) -> Option<Piece> {
-        // The log's own thread may be at the one before it.
-        let mut next = self
-            .changed
-            .wait_timeout_while(locked(&self.next), PATIENCE, |next| next.is_preparing)
-            .unwrap_or_else(PoisonError::into_inner)
-            .0;
-        if next.is_preparing {
-            return None;
-        }
+        let mut next = locked(&self.next);
         let piece = next.wanted.pop_front();
         next.is_preparing = piece.is_some();
         piece
@@ -162,55 +197,25 @@ impl Slot {
 
     /// Takes the next chunk that was asked for; `None` if it is still not ready after a short wait.
     pub(crate) fn take(&self) -> Option<io::Result<Chunk>> {
-        let mut next = locked(&self.next);
-        next = self
-            .changed
-            .wait_timeout_while(next, PATIENCE, |next| {
-                next.ready.is_empty() && next.is_preparing
-            })
-            .unwrap_or_else(PoisonError::into_inner)
-            .0;
-        if let Some(chunk) = next.ready.pop_front() {
-            return Some(chunk);
-        }
-        if next.is_preparing {
-            return None;
-        }
-        let Some(piece) = next.wanted.pop_front() else {
-            return Some(Err(io::Error::other("no chunk was requested")));
+        let next = locked(&self.next);
+        let is_coming = |next: &mut NextChunks| {
+            next.ready.is_empty() && (next.is_preparing || !next.wanted.is_empty())
         };
-        next.is_preparing = true;
-        drop(next);
-        // The thread has not come to it yet.
-        let zeros = vec![0; WRITE_BYTES.min(piece.bytes as usize)];
-        let (chunk, end) = self.prepare_piece(piece, &zeros);
-        let mut next = locked(&self.next);
-        next.is_preparing = false;
-        self.changed.notify_all();
-        if is_for_want_of_descriptors(&chunk) {
-            // The preparing thread has its own.
-            next.wanted.push_front(piece);
-            let waited = self
-                .changed
-                .wait_timeout_while(next, PATIENCE, |next| next.ready.is_empty());
-            next = waited.unwrap_or_else(PoisonError::into_inner).0;
-            return next.ready.pop_front();
+        let waited = self.changed.wait_timeout_while(next, PATIENCE, is_coming);
+        let mut next = waited.unwrap_or_else(PoisonError::into_inner).0;
+        let none = || io::Error::other("no chunk was requested");
+        match next.ready.pop_front() {
+            None if is_coming(&mut next) => None,
+            chunk => Some(chunk.unwrap_or_else(|| Err(none()))),
         }
-        next.end_with(end);
-        Some(chunk)
     }
-}
-
-fn is_for_want_of_descriptors<T>(result: &io::Result<T>) -> bool {
-    let error = result.as_ref().err().and_then(io::Error::raw_os_error);
-    error == Some(rustix::io::Errno::MFILE.raw_os_error())
 }
 
 /// Prepares the next chunks of all logs of a run, and puts the full ones away, in a thread of its own.
 #[derive(Debug)]
 pub struct ChunkPreparer {
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<io::Result<()>>>,
 }
 
 #[derive(Debug)]
@@ -221,6 +226,10 @@ struct Shared {
     used_bytes: AtomicU64,
     /// Logs that are being written.
     n_logs: AtomicUsize,
+    /// What the pieces lie in, whatever the file system.
+    medium: Option<Medium>,
+    /// Logs whose pieces are in memory only.
+    in_memory: Mutex<Vec<Weak<Slot>>>,
 }
 
 #[derive(Default)]
@@ -245,22 +254,32 @@ impl ChunkPreparer {
     /// * `limit_bytes` - bytes that the records of all logs of this preparer may take; `None` for no limit
     ///
     /// # Errors
-    /// Those of starting a thread.
+    /// Those of starting a thread; the system gives it no table of open files of its own.
     pub fn start(limit_bytes: Option<u64>) -> io::Result<Self> {
+        Self::start_with(limit_bytes, None)
+    }
+
+    /// As [`ChunkPreparer::start`], with the pieces of all logs in memory, as on a file system whose files cannot be mapped
+    /// without a danger to the program.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn start_in_memory(limit_bytes: Option<u64>) -> io::Result<Self> {
+        Self::start_with(limit_bytes, Some(Medium::Memory))
+    }
+
+    fn start_with(limit_bytes: Option<u64>, medium: Option<Medium>) -> io::Result<Self> {
         let shared = Arc::new(Shared {
             work: Mutex::default(),
             wake: Condvar::new(),
             limit_bytes: limit_bytes.unwrap_or(u64::MAX),
             used_bytes: AtomicU64::new(0),
             n_logs: AtomicUsize::new(0),
+            medium,
+            in_memory: Mutex::default(),
         });
         let of_thread = Arc::clone(&shared);
-        let thread = std::thread::Builder::new()
-            .name("records".into())
-            .spawn(move || {
-                be_apart();
-                of_thread.serve();
-            })?;
+        let thread = own_thread::spawn("records", move || of_thread.serve())?;
         Ok(Self {
             shared,
             thread: Some(thread),
@@ -302,17 +321,45 @@ impl ChunkPreparer {
         SMALLEST_LARGEST_BYTES.max(power)
     }
 
-    /// Runs something in the thread, which has descriptors where the program has none left; waits for it.
-    pub(crate) fn run<T: Send + 'static>(
+    /// What the pieces of a log with this file are to lie in.
+    pub(crate) fn medium_of(&self) -> impl FnOnce(&File) -> Medium + Send + 'static {
+        let medium = self.shared.medium;
+        move |file| medium.unwrap_or_else(|| Medium::of(file))
+    }
+
+    /// From now on a log is written to its file from memory.
+    pub(crate) fn keep_writing(&self, slot: &Arc<Slot>) {
+        locked(&self.shared.in_memory).push(Arc::downgrade(slot));
+        // It waits without an end so far.
+        self.shared.wake.notify_one();
+    }
+
+    /// Writes to the files what is in memory only, for whoever is about to read them.
+    pub fn write_out(&self) {
+        let logs = locked(&self.shared.in_memory).clone();
+        if !logs.is_empty() {
+            // What cannot be written now is tried again.
+            let _ = self.run(move || {
+                write_all(&logs);
+                Ok(())
+            });
+        }
+    }
+
+    /// Runs something in the thread, which has a table of open files of its own; waits for it.
+    ///
+    /// # Errors
+    /// Those of the job; [`io::ErrorKind::TimedOut`] if the thread does not come to it: the system may have ended it.
+    pub fn run<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> io::Result<T> + Send + 'static,
     ) -> io::Result<T> {
-        let (done, result) = std::sync::mpsc::sync_channel(1);
+        let (done, result) = sync_channel(1);
         let job = Box::new(move || drop(done.send(job())));
         locked(&self.shared.work).jobs.push_back(job);
         self.shared.wake.notify_one();
-        let ended = |_| io::Error::other("the thread of the records has ended");
-        result.recv().map_err(ended).flatten()
+        let late = |_| io::Error::from(io::ErrorKind::TimedOut);
+        result.recv_timeout(SETTLING).map_err(late).flatten()
     }
 
     /// Asks for one more chunk of a log.
@@ -397,26 +444,37 @@ impl Shared {
             } else if work.stop {
                 return;
             } else {
-                work = self.wake.wait(work).unwrap_or_else(PoisonError::into_inner);
+                work = self.wait(work);
             }
         }
     }
+
+    /// Waits for work; where logs are in memory, writes them out from time to time.
+    fn wait<'a>(&'a self, work: MutexGuard<'a, Work>) -> MutexGuard<'a, Work> {
+        if locked(&self.in_memory).is_empty() {
+            return self.wake.wait(work).unwrap_or_else(PoisonError::into_inner);
+        }
+        let waited = self.wake.wait_timeout(work, WRITING);
+        let (work, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+        if !timeout.timed_out() {
+            return work;
+        }
+        drop(work);
+        let logs = {
+            let mut logs = locked(&self.in_memory);
+            logs.retain(|log| log.strong_count() > 0);
+            logs.clone()
+        };
+        write_all(&logs);
+        locked(&self.work)
+    }
 }
 
-/// Gives the calling thread a table of open files of its own, empty but for the three standard ones, and blocks its signals.
-/// Where the system (Linux before 5.9) does not, it shares the program's.
-fn be_apart() {
-    // SAFETY: the set is initialised before it is used; both calls touch nothing but this thread.
-    unsafe {
-        let mut all = std::mem::zeroed();
-        libc::sigfillset(&raw mut all);
-        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const all, std::ptr::null_mut());
-        libc::syscall(
-            libc::SYS_close_range,
-            3u32,
-            u32::MAX,
-            libc::CLOSE_RANGE_UNSHARE,
-        );
+/// Writes to the files what is in memory only.
+fn write_all(logs: &[Weak<Slot>]) {
+    for log in logs.iter().filter_map(Weak::upgrade) {
+        // What cannot be written now is tried again.
+        let _ = log.write_out();
     }
 }
 

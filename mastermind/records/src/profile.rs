@@ -222,7 +222,9 @@ impl ProfileSums {
         self.lost_records += log.dropped();
         self.lost_reasons.extend(log.loss_reasons());
         if let Some(cost) = log.definitions().cost {
-            *self.self_cost_ns.get_or_insert(0.0) += cost.record_ns * log.n_records() as f64;
+            // A call that is only summed up costs what a record does (`totals`).
+            let n_measured = log.n_records() + log.dropped();
+            *self.self_cost_ns.get_or_insert(0.0) += cost.record_ns * n_measured as f64;
         }
         all_mpi_ns
     }

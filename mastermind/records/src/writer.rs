@@ -8,7 +8,7 @@
 //! chunk is late, `counting` sums up the calls to come.
 //!
 //! ```text
-//! header | 1 MiB | 1 MiB | 2 MiB | 4 MiB | 8 MiB | 8 MiB ...             chunks by default, one thread recording
+//! header | 64 KiB | 64 KiB | 128 KiB | 256 KiB | ... | 8 MiB | 8 MiB ...   chunks by default, one thread recording
 //!
 //! chunk    records, definitions            cursor ──► end | 16 KiB reserve
 //!          at the end, the next one ready                 used up, then padding, and on in the next
@@ -18,6 +18,7 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::mem::ManuallyDrop;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -27,7 +28,7 @@ use cca_abi::recording::word::{self, EntryKind};
 use memmap2::{MmapMut, MmapOptions};
 use rustix::mm::Advice;
 
-use crate::chunk::{Chunk, GRAIN_BYTES, check_file_size};
+use crate::chunk::{Chunk, GRAIN_BYTES, Medium, check_file_size};
 use crate::counting::Counting;
 use crate::definition::Definition;
 use crate::error::RecordsError;
@@ -46,12 +47,11 @@ pub struct ChunkSizes {
 }
 
 impl Default for ChunkSizes {
-    /// Of calls of 250 ns with two parameters, 1 MiB holds 7 ms, and the first chunk that the preparing thread makes takes
-    /// it 3 ms. 8 MiB holds 50 ms, and four of them are kept ahead: on a machine whose cores are all busy the thread has to
+    /// Of calls of 250 ns with two parameters, 64 KiB holds 0.4 ms: most programs of MPI make fewer calls. 8 MiB holds 50 ms, and four of them are kept ahead: on a machine whose cores are all busy the thread has to
     /// wait for one, and where the disk is behind the system lets it wait (30 to 60 ms a chunk were seen).
     fn default() -> Self {
         Self {
-            first_bytes: 1 << 20,
+            first_bytes: 64 << 10,
             largest_bytes: 8 << 20,
         }
     }
@@ -63,6 +63,9 @@ const N_AHEAD: usize = 4;
 const N_SMALL_AHEAD: usize = 2;
 /// Logs that count as many.
 const MANY_LOGS: usize = 4;
+/// Largest chunk of a log in memory, bytes: a full btrfs takes seconds for each MiB, even of blocks that it has allocated before
+/// (seen with Linux 6.18).
+const LARGEST_IN_MEMORY_BYTES: u64 = 1 << 20;
 /// Bytes at the end of a chunk that are used only when the next one is there, or when there will be none: for definitions
 /// and for the outermost calls, which end last.
 const RESERVE_BYTES: usize = 16 << 10;
@@ -148,6 +151,8 @@ pub struct LogWriter {
     next_bytes: u64,
     /// Chunks that were asked for; none if the limit is reached.
     n_requested: usize,
+    /// Whether chunks are asked for ahead: not before half of the first one is used.
+    asks_ahead: bool,
     pub(crate) refusal: Option<Refusal>,
     /// Ticks of the latest calibration.
     pub(crate) latest_ticks: std::cell::Cell<u64>,
@@ -209,23 +214,28 @@ impl LogWriter {
         preparer: &Arc<ChunkPreparer>,
     ) -> Result<Self, RecordsError> {
         let path = identity.path(directory);
-        let file_path = path.clone();
+        let slot = Slot::new(&path);
+        let (of_thread, medium_of) = (Arc::clone(&slot), preparer.medium_of());
         let header = preparer.run(move || {
             let file = OpenOptions::new()
                 .read(true)
                 .write(true)
                 .create_new(true)
-                .open(&file_path)?;
+                .custom_flags(libc::O_NOFOLLOW)
+                .open(&of_thread.path)?;
             lock(&file);
-            Self::map_header(&file, identity, start).inspect_err(|_| {
+            Self::begin_file(&of_thread, file, medium_of, identity, start).inspect_err(|_| {
                 // A file without a header is no log.
-                let _ = std::fs::remove_file(&file_path);
+                let _ = std::fs::remove_file(&of_thread.path);
             })
         });
         let header = header.map_err(|source| match source.kind() {
             io::ErrorKind::AlreadyExists => RecordsError::Exists { path: path.clone() },
             _ => RecordsError::io("create record log", &path)(source),
         })?;
+        if slot.medium() == Medium::Memory {
+            preparer.keep_writing(&slot);
+        }
         let context = context.take().map_or_else(Self::new_context, Ok);
         let mut context = context.map_err(RecordsError::io("map record log", &path))?;
         let first: *mut RecordingContext = context.as_mut_ptr().cast();
@@ -239,7 +249,7 @@ impl LogWriter {
             .first_bytes
             .min(preparer.largest_bytes(N_SMALL_AHEAD + 1));
         let mut writer = Self {
-            slot: Slot::new(&path),
+            slot,
             path,
             header,
             context: ManuallyDrop::new(context),
@@ -251,26 +261,42 @@ impl LogWriter {
             next_offset: 0,
             next_bytes: (first_bytes / GRAIN_BYTES).max(1) * GRAIN_BYTES,
             n_requested: 0,
+            asks_ahead: false,
             refusal: None,
             latest_ticks: std::cell::Cell::new(start.ticks),
             late_chunks: 0,
             kept: Vec::new(),
             counting: None,
         };
-        writer.request_chunks(0);
+        writer.request_chunk(0);
         writer.make_room(1);
         // Nobody waited for the first.
         writer.late_chunks = 0;
         Ok(writer)
     }
 
-    fn map_header(file: &File, identity: LogIdentity, start: Calibration) -> io::Result<MmapMut> {
+    fn begin_file(
+        slot: &Slot,
+        file: File,
+        medium_of: impl FnOnce(&File) -> Medium,
+        identity: LogIdentity,
+        start: Calibration,
+    ) -> io::Result<MmapMut> {
+        let medium = medium_of(&file);
+        slot.know_file(&file, medium)?;
         check_file_size(HEADER_BYTES as u64)?;
-        std::os::unix::fs::FileExt::write_all_at(file, &[0; HEADER_BYTES], 0)?;
-        // SAFETY: the file was just created by us; nobody else maps it for writing.
-        let mut header = unsafe { MmapOptions::new().len(HEADER_BYTES).map_mut(file)? };
+        file.write_all_at(&[0; HEADER_BYTES], 0)?;
+        let mut header = match medium {
+            // SAFETY: the file was just created by us; nobody else maps it for writing.
+            Medium::Mapped => unsafe { MmapOptions::new().len(HEADER_BYTES).map_mut(&file)? },
+            Medium::Memory => MmapMut::map_anon(HEADER_BYTES)?,
+        };
+        let start_of_header = header.as_mut_ptr().cast::<LogHeader>();
         // SAFETY: mappings are page-aligned, the page is larger than the header, and zeros are a valid one.
-        unsafe { &mut *header.as_mut_ptr().cast::<LogHeader>() }.initialise(identity, start);
+        unsafe { &mut *start_of_header }.initialise(identity, start);
+        // SAFETY: the writer has it mapped until it ends the writing.
+        unsafe { slot.begin_writing(file, start_of_header) };
+        slot.write_out()?;
         Ok(header)
     }
 
@@ -380,7 +406,13 @@ impl LogWriter {
         let needed = (words * size_of::<u64>()) as u64;
         while self.context_mut().room() < words {
             if let Some(next) = self.following.take() {
-                self.install(next);
+                self.install(next)?;
+                self.request_chunks(needed);
+                continue;
+            }
+            if self.chunk.is_some() && !self.asks_ahead {
+                self.asks_ahead = true;
+                self.open_up_to_reserve();
                 self.request_chunks(needed);
                 continue;
             }
@@ -393,8 +425,7 @@ impl LogWriter {
                 self.following = Some(next);
                 self.open_reserve();
             } else {
-                self.install(next);
-                self.request_chunks(needed);
+                self.install(next)?;
             }
         }
         Ok(())
@@ -420,39 +451,52 @@ impl LogWriter {
 
     /// Asks for chunks until enough are on their way.
     fn request_chunks(&mut self, needed: u64) {
-        loop {
-            let is_one_of_many = self.preparer.n_logs() > MANY_LOGS;
-            let n_most = if is_one_of_many {
-                N_SMALL_AHEAD
-            } else {
-                N_AHEAD
-            };
-            let fair_bytes = self.preparer.largest_bytes(n_most + 1);
-            let largest_bytes = self.sizes.largest_bytes.min(fair_bytes).max(GRAIN_BYTES);
-            let is_largest = self.next_bytes >= largest_bytes;
-            let n_ahead = if is_largest { n_most } else { N_SMALL_AHEAD };
-            let n_in_hand = usize::from(self.following.is_some());
-            if self.n_requested + n_in_hand >= n_ahead {
-                return;
-            }
-            self.next_bytes = self.next_bytes.min(largest_bytes);
-            let wanted = self.next_bytes.max(needed.next_multiple_of(GRAIN_BYTES));
-            let bytes = self.preparer.reserve(wanted);
-            if bytes == 0 {
-                return;
-            }
-            self.preparer.request(&self.slot, self.next_offset, bytes);
-            self.n_requested += 1;
-            self.next_offset += bytes;
-            let before = self.next_offset / GRAIN_BYTES * GRAIN_BYTES;
-            self.next_bytes = before.max(self.next_bytes).min(largest_bytes);
-        }
+        while self.request_chunk(needed) {}
     }
 
-    /// Fills up the chunk at hand with padding and goes on in the next, up to its reserve.
-    pub(crate) fn install(&mut self, mut next: Chunk) {
+    /// Asks for one more chunk, unless enough are on their way, or the limit is reached.
+    fn request_chunk(&mut self, needed: u64) -> bool {
+        let is_one_of_many = self.preparer.n_logs() > MANY_LOGS;
+        let n_most = if is_one_of_many {
+            N_SMALL_AHEAD
+        } else {
+            N_AHEAD
+        };
+        let fair_bytes = self.preparer.largest_bytes(n_most + 1);
+        let mut largest_bytes = self.sizes.largest_bytes.min(fair_bytes);
+        if self.slot.medium() == Medium::Memory {
+            largest_bytes = largest_bytes.min(LARGEST_IN_MEMORY_BYTES);
+        }
+        let largest_bytes = largest_bytes.max(GRAIN_BYTES);
+        let is_largest = self.next_bytes >= largest_bytes;
+        let n_ahead = if is_largest { n_most } else { N_SMALL_AHEAD };
+        let n_in_hand = usize::from(self.following.is_some());
+        if self.n_requested + n_in_hand >= n_ahead {
+            return false;
+        }
+        self.next_bytes = self.next_bytes.min(largest_bytes);
+        let wanted = self.next_bytes.max(needed.next_multiple_of(GRAIN_BYTES));
+        let bytes = self.preparer.reserve(wanted);
+        if bytes == 0 {
+            return false;
+        }
+        self.preparer.request(&self.slot, self.next_offset, bytes);
+        self.n_requested += 1;
+        self.next_offset += bytes;
+        let before = self.next_offset / GRAIN_BYTES * GRAIN_BYTES;
+        self.next_bytes = before.max(self.next_bytes).min(largest_bytes);
+        true
+    }
+
+    /// Fills up the chunk at hand with padding and goes on in the next, up to its reserve, or to half of the first.
+    ///
+    /// # Errors
+    /// The log has ended, though its thread is here.
+    pub(crate) fn install(&mut self, mut next: Chunk) -> Result<(), Refusal> {
+        if !self.slot.add_chunk(&mut next) {
+            return Err(Refusal::System(io::ErrorKind::BrokenPipe.into()));
+        }
         let (start, n_words, offset) = (next.start(), next.n_words(), next.offset());
-        let n_reserve = (RESERVE_BYTES / size_of::<u64>()).min(n_words / 4);
         let full = self.chunk.replace(next);
         let context = self.context_mut();
         let room = context.room();
@@ -464,10 +508,24 @@ impl LogWriter {
             }
         }
         context.cursor = start;
-        context.end = start.wrapping_add(n_words - n_reserve);
+        context.end = start.wrapping_add(n_words / 2);
         context.origin = (start as usize).wrapping_sub(offset as usize);
+        if self.asks_ahead {
+            self.open_up_to_reserve();
+        }
         if let Some(full) = full {
             self.preparer.retire(&self.slot, full);
+        }
+        Ok(())
+    }
+
+    /// Lets what is appended go on to the reserve of the chunk.
+    fn open_up_to_reserve(&mut self) {
+        if let Some(chunk) = &mut self.chunk {
+            let n_words = chunk.n_words();
+            let n_reserve = (RESERVE_BYTES / size_of::<u64>()).min(n_words / 4);
+            let end = chunk.start().wrapping_add(n_words - n_reserve);
+            self.context_mut().end = end;
         }
     }
 
@@ -521,6 +579,9 @@ impl LogWriter {
         let slot = Arc::clone(&self.slot);
         // Of its own, since a chunk is unmapped when it is full.
         let map = self.preparer.run(move || {
+            if slot.medium() == Medium::Memory {
+                return MmapMut::map_anon(at - page + bytes);
+            }
             let file = slot.open()?;
             let mut options = MmapOptions::new();
             options.offset(page as u64).len(at - page + bytes);
@@ -529,6 +590,9 @@ impl LogWriter {
         });
         let map = map.map_err(RecordsError::io("map record log", &self.path))?;
         let start = map.as_ptr().wrapping_add(at - page).cast_mut().cast();
+        if self.slot.medium() == Medium::Memory {
+            self.slot.add_kept(start, n_words, place as u64);
+        }
         self.kept.push(map);
         self.in_log(|context| {
             // SAFETY: there is room for these words and the one before them.
@@ -575,15 +639,19 @@ impl LogWriter {
         }
         let bytes = ((words * size_of::<u64>()) as u64).next_multiple_of(GRAIN_BYTES);
         let (slot, offset) = (Arc::clone(&self.slot), self.next_offset);
-        let chunk = self
-            .preparer
-            .run(move || Chunk::prepare(&slot.open()?, offset, bytes, &vec![0; bytes as usize]))?;
+        let chunk = self.preparer.run(move || {
+            if slot.has_ended() {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
+            let zeros = vec![0; bytes as usize];
+            Chunk::prepare(&slot.open()?, slot.medium(), offset, bytes, &zeros)
+        })?;
         self.next_offset += bytes;
         self.enter_log();
-        self.install(chunk);
+        let installed = self.install(chunk);
         self.open_reserve();
         self.leave_log();
-        Ok(())
+        installed.map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
 
     /// Appends a record, for one who does not record in line.
@@ -617,10 +685,24 @@ impl LogWriter {
         self.counting.is_none()
     }
 
-    /// Marks the log as finished without cutting its unused rest off, while another thread still has it.
-    pub fn mark_finished(&self, end: Calibration) {
-        self.calibrate(end);
-        self.header().finished.store(1, Ordering::Release);
+    /// Ends the log while another thread still has it, which may go on to append: nothing of that is in the file.
+    ///
+    /// # Errors
+    /// [`RecordsError::Io`] if the file cannot be cut; it can be read all the same.
+    pub fn finish_in_use(&self, end: Calibration) -> Result<LogTotals, RecordsError> {
+        let slot = Arc::clone(&self.slot);
+        let log = self.preparer.run(move || Ok(slot.cut(end)));
+        let log = log.map_err(RecordsError::io("cut record log", &self.path));
+        let log = log.flatten().inspect_err(|_| {
+            self.calibrate(end);
+            self.header().finished.store(1, Ordering::Release);
+        })?;
+        Ok(LogTotals {
+            records: log.n_records(),
+            dropped: log.dropped(),
+            bytes: HEADER_BYTES as u64 + log.n_bytes(),
+            ..LogTotals::default()
+        })
     }
 
     /// Ends the log: cuts the unused rest off and marks it as finished.
@@ -638,36 +720,57 @@ impl LogWriter {
         self.define_overflow();
         let (retired, idle) = self.preparer.settle(&self.slot);
         let committed = self.committed_bytes();
-        let last = self.chunk.take().map_or(0, |chunk| {
-            let n_words = (committed - chunk.offset()) as usize / size_of::<u64>();
-            let mut last = PathTotals::default();
-            last.add_entries(&chunk.words()[..n_words], &self.slot.definitions());
-            last.n_records()
+        let last = self.chunk.take();
+        let n_words = last.as_ref().map_or(0, |chunk| {
+            (committed - chunk.offset()) as usize / size_of::<u64>()
         });
+        let mut totals = PathTotals::default();
+        if let Some(chunk) = &last {
+            totals.add_entries(&chunk.words()[..n_words], &self.slot.definitions());
+        }
         self.following = None;
-        self.header()
-            .cells
-            .committed
-            .store(committed, Ordering::Release);
-        let bytes = HEADER_BYTES as u64 + committed;
-        // Cutting the file under a chunk that is being mapped would kill the process.
-        let slot = Arc::clone(&self.slot);
-        let cut = match idle {
-            true => self.preparer.run(move || slot.open()?.set_len(bytes)),
-            false => Ok(()),
-        };
-        let cut = cut.map_err(RecordsError::io("cut record log", &self.path));
         let header = self.header();
+        header.cells.committed.store(committed, Ordering::Release);
         header.finished.store(1, Ordering::Release);
         let dropped = header.cells.dropped.load(Ordering::Relaxed);
+        // Cutting the file under a chunk that is being mapped would kill the process.
+        let slot = Arc::clone(&self.slot);
+        let ended = match idle {
+            true => self.preparer.run(move || {
+                if let Some(last) = last {
+                    slot.put_down(&last, n_words);
+                }
+                slot.end_writing(committed)
+            }),
+            false => {
+                std::mem::forget(last);
+                Err(io::ErrorKind::TimedOut.into())
+            }
+        };
+        let (lost, cut) = match ended {
+            Ok(lost) => (lost, Ok(())),
+            // The thread may come to it yet, and read the memory.
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                let bytes = HEADER_BYTES as u64 + committed;
+                std::mem::forget(self);
+                return Ok(LogTotals {
+                    records: retired + totals.n_records(),
+                    dropped,
+                    bytes,
+                    ..LogTotals::default()
+                });
+            }
+            Err(error) => (0, Err(error)),
+        };
+        let cut = cut.map_err(RecordsError::io("cut record log", &self.path));
         if !self.keeps_context {
             // SAFETY: the writer, its only user, ends here.
             unsafe { ManuallyDrop::drop(&mut self.context) };
         }
         cut.map(|()| LogTotals {
-            records: retired + last,
-            dropped,
-            bytes,
+            records: (retired + totals.n_records()).saturating_sub(lost),
+            dropped: dropped + lost,
+            bytes: HEADER_BYTES as u64 + committed,
             late_chunks: self.late_chunks,
             refusal: self.refusal.as_ref().map(Refusal::to_string),
         })
@@ -677,5 +780,10 @@ impl LogWriter {
 impl Drop for LogWriter {
     fn drop(&mut self) {
         self.preparer.count_logs(false);
+        if self.slot.medium() == Medium::Memory && !self.slot.has_ended() {
+            // The thread is not to read memory that is gone.
+            let slot = Arc::clone(&self.slot);
+            let _ = self.preparer.run(move || slot.end_writing(0));
+        }
     }
 }

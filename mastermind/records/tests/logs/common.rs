@@ -189,7 +189,18 @@ pub fn write(
     limit_bytes: Option<u64>,
     identity: LogIdentity,
 ) -> Written {
-    let preparer = Arc::new(ChunkPreparer::start(limit_bytes).unwrap());
+    let preparer = ChunkPreparer::start(limit_bytes).unwrap();
+    write_with(preparer, directory, calls, identity)
+}
+
+/// As [`write`], through chunks that this thread prepares.
+pub fn write_with(
+    preparer: ChunkPreparer,
+    directory: &Path,
+    calls: &[Call],
+    identity: LogIdentity,
+) -> Written {
+    let preparer = Arc::new(preparer);
     let start = Calibration {
         ticks: 1_000,
         ns: 5,

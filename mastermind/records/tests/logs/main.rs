@@ -4,4 +4,5 @@ mod changing;
 mod common;
 mod damage;
 mod following;
+mod memory;
 mod round_trip;

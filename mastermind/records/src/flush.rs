@@ -1,0 +1,343 @@
+//! The memory of a log, as our thread knows it.
+//!
+//! Where the pieces of a log are memory of the process ([`Medium::Memory`]), our thread writes them to the file: each second,
+//! when one is full, and at the end. The entries go first, then the header with the count of those that the file has by now:
+//! a killed process leaves a readable log, which lacks its last second at most. Memory is given back by that thread, or once
+//! it has nothing more to do for the log.
+//!
+//! A log that ends while its thread lives on is cut here as well (`cut`): no store of that thread may reach a page behind the end of the file.
+
+use std::fs::File;
+use std::io;
+use std::mem::{ManuallyDrop, offset_of};
+use std::os::fd::{FromRawFd, IntoRawFd, RawFd};
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::{ptr, slice};
+
+use cca_abi::recording::LogCells;
+use memmap2::MmapMut;
+use rustix::fs::FallocateFlags;
+
+use crate::chunk::{Chunk, Medium};
+use crate::error::RecordsError;
+use crate::layout::{Calibration, HEADER_BYTES, LogHeader, PAGE_BYTES};
+use crate::log::Log;
+use crate::path_totals::PathTotals;
+use crate::preparer::{Slot, locked};
+
+const WORD: usize = size_of::<u64>();
+/// How often the count is read that changes just then.
+const N_TRIES: usize = 10;
+
+/// The memory that a log is written to, and how much of it the file has.
+#[derive(Debug, Default)]
+pub(crate) struct LogMemory {
+    /// The file: a number in the table of our thread, which alone may use and close it. Open as long as the log is written,
+    /// since it holds the lock.
+    file: Option<RawFd>,
+    header: Option<Region>,
+    /// The chunks that are not put away.
+    chunks: Vec<Region>,
+    /// Words that change in place, within what was written.
+    kept: Vec<Region>,
+    /// Bytes of the entry stream that the file has.
+    written: u64,
+    /// Records that found no place in the file; none is written after them.
+    lost: u64,
+    /// Why not.
+    error: Option<io::Error>,
+    /// Whether the log has ended, though its thread may live on: nothing is appended any more.
+    has_ended: bool,
+}
+
+/// Memory that belongs into the file.
+#[derive(Clone, Copy, Debug)]
+struct Region {
+    start: *const u8,
+    n_bytes: usize,
+    /// Place in the entry stream, or of the header in the file, bytes.
+    offset: u64,
+}
+
+// SAFETY: the memory may be read from every thread, as long as it is in the list.
+unsafe impl Send for Region {}
+
+impl Region {
+    /// The words from one place of the entry stream to another, as far as they lie here; for entries that are committed.
+    fn entries(&self, from: u64, to: u64) -> Option<(u64, &[u8])> {
+        let from = from.max(self.offset);
+        let to = to.min(self.offset + self.n_bytes as u64);
+        let n_bytes = to.checked_sub(from).filter(|n_bytes| *n_bytes > 0)?;
+        let start = self.start.wrapping_add((from - self.offset) as usize);
+        // SAFETY: mapped as long as it is in the list, and what is committed is not written any more.
+        Some((from, unsafe {
+            slice::from_raw_parts(start, n_bytes as usize)
+        }))
+    }
+
+    /// A copy of words that change meanwhile, each whole.
+    fn copy(&self, n_bytes: usize) -> Vec<u8> {
+        let words = self.start.cast::<AtomicU64>();
+        let n_words = n_bytes.min(self.n_bytes) / WORD;
+        // SAFETY: mapped as long as it is in the list, and aligned.
+        let word = |place| unsafe { &*words.add(place) }.load(Ordering::Acquire);
+        (0..n_words)
+            .flat_map(|place| word(place).to_ne_bytes())
+            .collect()
+    }
+}
+
+impl Slot {
+    /// The header of a new log is there. In our thread, which keeps the file open where the log is in memory.
+    ///
+    /// # Safety
+    /// The header is mapped until [`Slot::end_writing`] or [`Slot::cut`] has run.
+    pub(crate) unsafe fn begin_writing(&self, file: File, header: *const LogHeader) {
+        let mut memory = locked(&self.memory);
+        memory.header = Some(Region {
+            start: header.cast(),
+            n_bytes: HEADER_BYTES,
+            offset: 0,
+        });
+        if self.medium() == Medium::Memory {
+            memory.file = Some(file.into_raw_fd());
+        }
+    }
+
+    /// A chunk is appended to from now on.
+    ///
+    /// # Returns
+    /// Whether it may be: not once the log has ended.
+    pub(crate) fn add_chunk(&self, chunk: &mut Chunk) -> bool {
+        let mut memory = locked(&self.memory);
+        if !memory.has_ended {
+            memory.chunks.push(Region {
+                start: chunk.start().cast(),
+                n_bytes: chunk.n_words() * WORD,
+                offset: chunk.offset(),
+            });
+        }
+        !memory.has_ended
+    }
+
+    /// Whether the log has ended, though its thread may live on.
+    pub(crate) fn has_ended(&self) -> bool {
+        locked(&self.memory).has_ended
+    }
+
+    /// Words change in place from now on.
+    ///
+    /// # Arguments
+    /// * `offset` - place in the entry stream, bytes
+    pub(crate) fn add_kept(&self, start: *const u64, n_words: usize, offset: u64) {
+        locked(&self.memory).kept.push(Region {
+            start: start.cast(),
+            n_bytes: n_words * WORD,
+            offset,
+        });
+    }
+
+    /// Writes what the file lacks, in our thread.
+    pub(crate) fn write_out(&self) -> io::Result<()> {
+        let (file, header, chunks, kept, written, lost, is_broken) = {
+            let memory = locked(&self.memory);
+            let (Some(file), Some(header)) = (memory.file, memory.header) else {
+                return Ok(());
+            };
+            let regions = (memory.chunks.clone(), memory.kept.clone());
+            let is_broken = memory.error.is_some();
+            let (written, lost) = (memory.written, memory.lost);
+            (file, header, regions.0, regions.1, written, lost, is_broken)
+        };
+        // SAFETY: the number is this thread's, and closed by it alone; `ManuallyDrop` leaves it open.
+        let file = ManuallyDrop::new(unsafe { File::from_raw_fd(file) });
+        // SAFETY: mapped as long as it is in the list; the fields that change are atomic.
+        let live = unsafe { &*header.start.cast::<LogHeader>() };
+        let mut counts = (0..N_TRIES).map(|_| live.committed_bytes());
+        let Some(committed) = counts.find_map(|count| count) else {
+            return Ok(());
+        };
+        let mut is_written = written;
+        let entries = || {
+            for chunk in &chunks {
+                if let Some((offset, bytes)) = chunk.entries(written, committed) {
+                    file.write_all_at(bytes, HEADER_BYTES as u64 + offset)?;
+                }
+            }
+            Ok(())
+        };
+        let result = if is_broken { Ok(()) } else { entries() };
+        if result.is_ok() && !is_broken {
+            is_written = committed;
+            locked(&self.memory).written = committed;
+        }
+        for words in kept.iter().filter(|words| words.offset < is_written) {
+            let n_bytes = words.n_bytes.min((is_written - words.offset) as usize);
+            file.write_all_at(&words.copy(n_bytes), HEADER_BYTES as u64 + words.offset)?;
+        }
+        let is_stopped = live.stopped.load(Ordering::Acquire) > 0;
+        let n_bytes = if is_stopped { HEADER_BYTES } else { PAGE_BYTES };
+        let mut bytes = header.copy(n_bytes);
+        set(&mut bytes, dropped_at(), |dropped| dropped + lost);
+        if is_stopped {
+            set(&mut bytes, offset_of!(LogHeader, stopped), |_| {
+                is_written + 1
+            });
+        } else {
+            set(&mut bytes, committed_at(), |_| is_written);
+        }
+        file.write_all_at(&bytes, 0)?;
+        result
+    }
+
+    /// A chunk is full, or the log ends with it: writes what the file lacks of it, in our thread. Where the file takes no more,
+    /// its records are counted as lost.
+    pub(crate) fn put_down(&self, chunk: &Chunk, n_words: usize) {
+        let result = self.write_out();
+        let begin = chunk.offset();
+        let mut memory = locked(&self.memory);
+        memory.chunks.retain(|region| region.offset != begin);
+        if self.medium() == Medium::Mapped {
+            return;
+        }
+        let n_written = memory.written.saturating_sub(begin) as usize / WORD;
+        if n_written < n_words {
+            let mut rest = PathTotals::default();
+            rest.add_entries(&chunk.words()[n_written..n_words], &self.definitions());
+            memory.lost += rest.n_records();
+            memory.error = memory.error.take().or(result.err());
+        }
+    }
+
+    /// Writes what the file lacks of a log that has ended, cuts it to its length and closes it, in our thread; the log's memory
+    /// may be given back then.
+    ///
+    /// # Returns
+    /// How many records the file lacks.
+    pub(crate) fn end_writing(&self, n_bytes: u64) -> io::Result<u64> {
+        let result = self.write_out();
+        let mut memory = locked(&self.memory);
+        let header = memory.header.take();
+        memory.has_ended = true;
+        memory.chunks.clear();
+        memory.kept.clear();
+        let (file, n_bytes) = match memory.file.take() {
+            // SAFETY: the number is this thread's, and nobody else's from now on.
+            Some(file) => (unsafe { File::from_raw_fd(file) }, memory.written),
+            None => (self.open()?, n_bytes),
+        };
+        // SAFETY: mapped still; the field is atomic.
+        let live = header.map(|header| unsafe { &*header.start.cast::<LogHeader>() });
+        if live.is_some_and(|live| live.stopped.load(Ordering::Acquire) == 0) {
+            give_sums_back(&file);
+        }
+        let cut = file.set_len(HEADER_BYTES as u64 + n_bytes);
+        result?;
+        cut?;
+        Ok(memory.lost)
+    }
+
+    /// Ends a log whose thread lives on and may append meanwhile, in our thread: its pages change places with copies of them,
+    /// which are in memory only, and what the file had by then is cut to its length.
+    ///
+    /// # Returns
+    /// The log, as it is read.
+    pub(crate) fn cut(&self, end: Calibration) -> Result<Log, RecordsError> {
+        let act = RecordsError::io("cut record log", &self.path);
+        self.cut_file(end).map_err(act)?;
+        Log::open(&self.path)
+    }
+
+    fn cut_file(&self, end: Calibration) -> io::Result<()> {
+        let (header, chunks) = {
+            let mut memory = locked(&self.memory);
+            memory.has_ended = true;
+            (memory.header, memory.chunks.clone())
+        };
+        let Some(header) = header else {
+            return Ok(());
+        };
+        // SAFETY: mapped as long as it is in the list; the fields that change are atomic.
+        let live = unsafe { &*header.start.cast::<LogHeader>() };
+        if self.medium() == Medium::Memory {
+            live.store_latest(end);
+            live.finished.store(1, Ordering::Release);
+            return self.end_writing(0).map(drop);
+        }
+        let file = self.open()?;
+        header.leave_file(0)?;
+        // From now on nobody changes the header in the file.
+        let mut page = [0; PAGE_BYTES / WORD];
+        file.read_exact_at(bytemuck::cast_slice_mut(&mut page), 0)?;
+        // SAFETY: the page is aligned and larger than a header, for which any words are valid.
+        let kept = unsafe { &mut *page.as_mut_ptr().cast::<LogHeader>() };
+        let committed = kept.committed_bytes().unwrap_or_default();
+        for chunk in &chunks {
+            if let Some(from) = committed.checked_sub(chunk.offset) {
+                chunk.leave_file(from.min(chunk.n_bytes as u64) as usize)?;
+            }
+        }
+        kept.store_latest(end);
+        kept.finished.store(1, Ordering::Release);
+        if kept.stopped.load(Ordering::Acquire) == 0 {
+            give_sums_back(&file);
+        }
+        file.write_all_at(bytemuck::cast_slice(&page), 0)?;
+        file.set_len(HEADER_BYTES as u64 + committed)
+    }
+}
+
+impl Region {
+    /// Puts a copy in memory in the place of the mapped pages from `from` on: what is stored there goes to no file any more.
+    /// Whoever stores meanwhile waits until the system has done so.
+    fn leave_file(&self, from: usize) -> io::Result<()> {
+        let from = from / PAGE_BYTES * PAGE_BYTES;
+        let n_bytes = self.n_bytes - from;
+        if n_bytes == 0 {
+            return Ok(());
+        }
+        let place = self.start.wrapping_add(from);
+        let copy = ManuallyDrop::new(MmapMut::map_anon(n_bytes)?);
+        let copy = copy.as_ptr().cast_mut();
+        // SAFETY: both are mapped, aligned, of this length and apart; what changes meanwhile is of no use any more. The copy
+        // moves to the place of pages that stay mapped as long as their owner has them, who then unmaps the copy.
+        unsafe {
+            ptr::copy_nonoverlapping(place, copy, n_bytes);
+            let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+            let moved = libc::mremap(copy.cast(), n_bytes, n_bytes, flags, place);
+            if moved == libc::MAP_FAILED {
+                let error = io::Error::last_os_error();
+                libc::munmap(copy.cast(), n_bytes);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Gives the room back that the header keeps for sums of calls without a record, where there are none.
+pub(crate) fn give_sums_back(file: &File) {
+    let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    let (begin, end) = (PAGE_BYTES as u64, HEADER_BYTES as u64);
+    // Where the file system cannot, it stays.
+    let _ = rustix::fs::fallocate(file, flags, begin, end - begin);
+}
+
+fn committed_at() -> usize {
+    offset_of!(LogHeader, cells) + offset_of!(LogCells, committed)
+}
+
+fn dropped_at() -> usize {
+    offset_of!(LogHeader, cells) + offset_of!(LogCells, dropped)
+}
+
+/// Changes a word of a copy of the header.
+fn set(bytes: &mut [u8], at: usize, change: impl FnOnce(u64) -> u64) {
+    if let Some(word) = bytes
+        .get_mut(at..)
+        .and_then(<[u8]>::first_chunk_mut::<WORD>)
+    {
+        *word = change(u64::from_ne_bytes(*word)).to_ne_bytes();
+    }
+}

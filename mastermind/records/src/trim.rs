@@ -1,0 +1,60 @@
+//! Gives back the room that a killed program's log keeps for records to come.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use rustix::fs::{FlockOperation, flock};
+
+use crate::flush::give_sums_back;
+use crate::layout::{HEADER_BYTES, LogHeader, MAGIC, PAGE_BYTES, VERSION};
+
+const WORD: usize = size_of::<u64>();
+
+/// Cuts a log that is not finished, and that nobody writes, to what it holds. A damaged one stays as it is.
+///
+/// # Errors
+/// The file cannot be read or cut.
+pub fn trim(log: &Path) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    let options = options.read(true).write(true);
+    let file = options.custom_flags(libc::O_NOFOLLOW).open(log)?;
+    // Its writer has it locked; who reads it may find it shorter.
+    if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+        return Ok(());
+    }
+    let mut page = [0; PAGE_BYTES / WORD];
+    file.read_exact_at(bytemuck::cast_slice_mut(&mut page), 0)?;
+    // SAFETY: the page is aligned and larger than a header, for which any words are valid.
+    let header = unsafe { &*page.as_ptr().cast::<LogHeader>() };
+    let is_whole = header.magic == MAGIC
+        && header.version == VERSION
+        && header.identity_check == header.computed_identity_check();
+    let is_finished = header.finished.load(Ordering::Relaxed) == 1;
+    let Some(committed) = header
+        .committed_bytes()
+        .filter(|_| is_whole && !is_finished)
+    else {
+        return Ok(());
+    };
+    let end = HEADER_BYTES as u64 + committed;
+    if !is_empty_at(&file, end)? {
+        return Ok(());
+    }
+    if header.stopped.load(Ordering::Relaxed) == 0 {
+        give_sums_back(&file);
+    }
+    file.set_len(end)
+}
+
+/// Whether there is a place for an entry, and none is there: else the count of what is there is not to be trusted.
+fn is_empty_at(file: &File, end: u64) -> io::Result<bool> {
+    let mut word = [0; WORD];
+    match file.read_exact_at(&mut word, end) {
+        Ok(()) => Ok(word == [0; WORD]),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        Err(error) => Err(error),
+    }
+}
