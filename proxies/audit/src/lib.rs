@@ -17,6 +17,9 @@
 //! and the calls of a plug-in that was opened with `RTLD_DEEPBIND`. What cannot be led there, and every object that is mapped,
 //! is written into the file that `wrap` names (`trace.rs`); `wrap` tells from it which calls go round the proxies.
 //!
+//! What our own libraries call, the recorder and the proxies, goes past all of them (`la_preinit`, `slots.rs`): it is not the
+//! program's, and a proxy that has to wait for the recorder would wait for itself.
+//!
 //! No call is slowed: the dynamic linker audits no calls where there is neither `la_pltenter` nor `la_pltexit`.
 //!
 //! It runs in a link-map namespace of its own, with its own C library, and touches the program only by
@@ -88,6 +91,15 @@ pub unsafe extern "C" fn la_objopen(
     unsafe { *cookie = std::ptr::from_ref(mapped) as usize };
     trace::mapped(mapped);
     seen.add(mapped)
+}
+
+/// Called by the dynamic linker when all objects that the program begins with are bound, before any of their code runs.
+///
+/// # Safety
+/// None is needed: the cookie is not read.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn la_preinit(_cookie: *const usize) {
+    seen().lead_own_past();
 }
 
 /// Called by the dynamic linker when it binds a name of one object to the definition in another; gives the address to bind to.

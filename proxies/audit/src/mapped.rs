@@ -5,7 +5,7 @@ use std::fs::read_link;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::bound;
-use crate::object::Object;
+use crate::object::{Name, Object};
 use crate::proxy::Proxy;
 use crate::{flags, slots, trace};
 
@@ -114,6 +114,20 @@ impl Seen {
             defines_proxied |= proxy.show_names_of(&mapped.object, true);
         }
         flags(mapped.role, defines_proxied)
+    }
+
+    /// All objects that the program begins with are bound: leads what ours call to where it would go without proxies.
+    pub(crate) fn lead_own_past(&self) {
+        let target = |name: &Name| {
+            let others = self.mapped.iter();
+            let mut others = others.filter(|other| other.role == Role::Program);
+            others.find_map(|other| other.object.default_address(name))
+        };
+        for own in &self.mapped {
+            if matches!(own.role, Role::Proxy | Role::Own) {
+                slots::lead_past(&own.object, target);
+            }
+        }
     }
 
     /// Tells which of the object's references to proxied names are bound to something else than the proxy.

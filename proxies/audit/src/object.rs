@@ -260,6 +260,34 @@ impl Object {
         None
     }
 
+    /// Where a caller finds the name: the definition of its default version, of an `IFUNC` what that gives.
+    pub(crate) fn default_address(&self, name: &Name) -> Option<usize> {
+        /// The bit of a version's number that says that it is not the default.
+        const HIDDEN: u16 = 0x8000;
+        let symbol = self.definitions(name).find(|symbol| {
+            // SAFETY: the symbols and the numbers beside them are those of an object that is mapped.
+            self.versions.is_none_or(|versions| unsafe {
+                let place = symbol.offset_from(self.symbols);
+                versions.numbers.offset(place).read() & HIDDEN == 0
+            })
+        })?;
+        // SAFETY: as above.
+        let symbol = unsafe { &*symbol };
+        let address = self.address + symbol.st_value as usize;
+        if symbol.st_info & 0xF != IFUNC {
+            return Some(address);
+        }
+        // SAFETY: such a symbol is a function without arguments that gives the address; the object is relocated.
+        let resolve: extern "C" fn() -> usize = unsafe { std::mem::transmute(address) };
+        Some(resolve())
+    }
+
+    /// Whether a symbol, by its place in the table, is one that the object needs and does not have.
+    pub(crate) fn is_undefined(&self, symbol: usize) -> bool {
+        // SAFETY: as for `name_of`.
+        unsafe { (*self.symbols.add(symbol)).st_shndx == 0 }
+    }
+
     fn definitions(&self, name: &Name) -> impl Iterator<Item = *mut libc::Elf64_Sym> {
         // SAFETY: the tables are those of an object that is mapped.
         let found: Vec<_> = unsafe {

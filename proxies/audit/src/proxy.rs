@@ -411,19 +411,24 @@ impl Pages {
 }
 
 /// How the segment is mapped that an address of the object lies in.
-fn protection(object: &Object, address: usize) -> Option<i32> {
+pub(crate) fn protection(object: &Object, address: usize) -> Option<i32> {
     let base = object.address();
-    // SAFETY: the proxy is linked to start at 0, with its header.
+    // SAFETY: the object is linked to start at 0, with its header, as all of ours are.
     let headers = unsafe {
         let header = &*(base as *const libc::Elf64_Ehdr);
         let first = (base + header.e_phoff as usize) as *const libc::Elf64_Phdr;
         std::slice::from_raw_parts(first, header.e_phnum as usize)
     };
-    let segment = headers.iter().find(|header| {
-        let start = base + header.p_vaddr as usize;
-        header.p_type == libc::PT_LOAD
-            && (start..start + header.p_memsz as usize).contains(&address)
-    })?;
+    let holds = |kind: u32| {
+        headers.iter().find(|header| {
+            let start = base + header.p_vaddr as usize;
+            header.p_type == kind && (start..start + header.p_memsz as usize).contains(&address)
+        })
+    };
+    if holds(libc::PT_GNU_RELRO).is_some() {
+        return Some(libc::PROT_READ);
+    }
+    let segment = holds(libc::PT_LOAD)?;
     let of = |flag: u32, protection: i32| {
         if segment.p_flags & flag != 0 {
             protection

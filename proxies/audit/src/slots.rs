@@ -3,7 +3,8 @@
 use std::ffi::CStr;
 
 use crate::bound::{all_of, proxied};
-use crate::object::Object;
+use crate::object::{Name, Object};
+use crate::proxy::protection;
 
 /// A reference to a proxied name that does not lead to the proxy.
 pub(crate) struct Slot {
@@ -40,4 +41,39 @@ pub(crate) fn round_about(object: &Object) -> Vec<Slot> {
         (!is_led).then_some(Slot { name, value })
     });
     slots.collect()
+}
+
+/// Leads the references of an object of ours to proxied names past the proxies: what our code calls is not the program's.
+///
+/// # Arguments
+/// * `target` - the definition of a name without the proxies; none where there is none
+pub(crate) fn lead_past(object: &Object, target: impl Fn(&Name) -> Option<usize>) {
+    let is_function = |kind: u32| matches!(kind, GLOBAL | JUMP);
+    for relocation in object.relocations() {
+        if !is_function(relocation.kind) || !object.is_undefined(relocation.symbol) {
+            continue;
+        }
+        let proxied = proxied(object.name_of(relocation.symbol));
+        let target = proxied.and_then(|proxied| target(&Name::new(proxied.name())));
+        if let Some(target) = target {
+            write(object, object.address() + relocation.offset, target);
+        }
+    }
+}
+
+/// Writes a word of an object that the dynamic linker may have made read-only after it was bound.
+fn write(object: &Object, at: usize, value: usize) {
+    // SAFETY: a number of the system.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
+    let start = at / page * page;
+    let Some(before) = protection(object, at) else {
+        return;
+    };
+    // SAFETY: a page of the object, which nobody unmaps; the word is aligned and lies in it. Nobody runs in the object yet.
+    unsafe {
+        if libc::mprotect(start as *mut _, page, libc::PROT_READ | libc::PROT_WRITE) == 0 {
+            (at as *mut usize).write_volatile(value);
+            libc::mprotect(start as *mut _, page, before);
+        }
+    }
 }
