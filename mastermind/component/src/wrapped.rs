@@ -13,7 +13,9 @@ use mastermind_measurement::{
 use mastermind_records::definition::{
     MethodDefinition, MpiPhaseDefinition, PROGRAM_CLASS, RunDefinition,
 };
-use mastermind_records::{ChunkSizes, Definition, RecordsError, check_file_size, create_anew};
+use mastermind_records::{
+    ChunkSizes, Definition, RecordsError, check_file_size, create_anew, own_thread,
+};
 use rustix::thread::{Pid, gettid};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -189,10 +191,14 @@ impl WrapConfig {
 /// Between the name of a run and that of a world that it spawned.
 const SPAWNED: &str = "spawned";
 
+/// Writes a file that a program's process leaves behind, in a thread with open files of its own.
 fn write(path: &Path, message: &str) -> std::io::Result<()> {
     // The signal of a file that is too large would end the program.
     check_file_size(message.len() as u64)?;
-    create_anew(path)?.write_all(message.as_bytes())
+    let (path, message) = (path.to_owned(), message.to_owned());
+    let write = move || create_anew(&path)?.write_all(message.as_bytes());
+    // Where there can be no thread, that is what is to be said.
+    own_thread::run_apart(write.clone()).unwrap_or_else(|_| write())
 }
 
 /// Why a program cannot be recorded.
@@ -253,7 +259,8 @@ struct Program {
     thread: Pid,
 }
 
-// SAFETY: the recording is ended by the thread that began it, or else never touched again (`Program::end`).
+// SAFETY: the recording is ended by the thread that began it, once that is gone by another, or else never touched again
+// (`Program::end`).
 unsafe impl Send for Program {}
 
 impl Program {
@@ -268,10 +275,12 @@ impl Program {
         }
     }
 
-    /// Ends the recording, in the thread that began it; in another, where a program may end as well, it stays open.
+    /// Ends the recording, in the thread that began it, or once that is gone; in another, where a program may end as well, it
+    /// stays open.
     fn end(mut self) {
+        let is_ours = gettid() == self.thread || !own_thread::is_alive(self.thread);
         match self.recording.take() {
-            Some(recording) if gettid() == self.thread => recording.end(false),
+            Some(recording) if is_ours => recording.end(false),
             recording => std::mem::forget(recording),
         }
     }
@@ -291,6 +300,14 @@ impl Wrapped {
     ) -> Result<Self, WrapError> {
         let clock = Clock::detect();
         proxy.set_clock(clock.function());
+        let (named, directory) = (config.clone(), config.directory.clone());
+        let run = own_thread::run_apart(move || run_definition(&named, ranks));
+        let run = run.map_err(|source| RecordsError::Io {
+            act: "start the thread that opens the files of",
+            path: directory,
+            source,
+        })?;
+        let program = run.assembly.clone();
         // A wrapped shell starts several programs, one after the other or at once.
         let recorder = RunRecorder::start_beside_others(RecorderConfig {
             directory: config.directory.clone(),
@@ -302,7 +319,7 @@ impl Wrapped {
                 names: proxy.function_names(),
                 before: routine_definitions(proxy.routines()),
             },
-            run: run_definition(config, ranks),
+            run,
         })?;
         // SAFETY: the recorder's address stays, and what is attached is dropped before it, or the process ends with both.
         let mpi = unsafe { proxy.attach(recorder.recorder()) }?;
@@ -318,7 +335,7 @@ impl Wrapped {
             }
         }
         let method = ProxyMethod::registered(recorder.register(MethodDefinition {
-            instance: program_name(config),
+            instance: program,
             class: PROGRAM_CLASS.into(),
             port: PROGRAM_CLASS.into(),
             interface: PROGRAM_CLASS.into(),
@@ -347,6 +364,20 @@ impl Wrapped {
     /// Whether this is the process that was started in, not a child that it forked.
     pub fn is_own_process(&self) -> bool {
         self.process == std::process::id()
+    }
+
+    /// Runs something in the recorder's thread, which has a table of open files of its own, and waits for it; `None` where this
+    /// process has none.
+    pub fn run_apart<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> std::io::Result<T> + Send + 'static,
+    ) -> Option<std::io::Result<T>> {
+        self.recorder.run_apart(job)
+    }
+
+    /// Threads of the process, and how many of them are the recorder's; `None` where the system does not say.
+    pub fn threads(&self) -> Option<(u32, u32)> {
+        self.recorder.threads()
     }
 
     /// The rank that is recorded.

@@ -1,18 +1,17 @@
 //! Chooses between libraries while the program runs: a thread does with one rank, and with several a call of MPI in which all meet.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use cca_loader::{Meeting, MpiMeeting};
 use mastermind_component::LibraryAdaptation;
 
-use crate::RUNNING;
-use crate::control::with_signals_blocked;
+use crate::{Errno, RUNNING, threads};
 
-/// The thread, and the process that it is of.
-static THREAD: Mutex<Option<(JoinHandle<()>, u32)>> = Mutex::new(None);
+/// Says that the thread has ended, and the process that it is of.
+static THREAD: Mutex<Option<(Receiver<()>, u32)>> = Mutex::new(None);
 static HAS_ENDED: Mutex<bool> = Mutex::new(false);
 static END: Condvar = Condvar::new();
 
@@ -21,19 +20,18 @@ static MEETING: Mutex<Option<LibraryAdaptation>> = Mutex::new(None);
 
 /// Begins to choose.
 pub(crate) fn begin(mut adaptation: LibraryAdaptation) {
-    with_signals_blocked(|| {
-        let builder = thread::Builder::new().name("mastermind-adapt".into());
-        let thread = builder.spawn(move || {
-            while !ends_within(adaptation.pause()) {
-                // Into the program no panic goes; a look that went wrong is the last one.
-                let look = AssertUnwindSafe(|| adaptation.look(&RUNNING));
-                if !catch_unwind(look).unwrap_or(false) {
-                    return;
-                }
+    let (ends, has_ended) = channel();
+    let begun = threads::spawn("mastermind-adapt", move || {
+        let _ends: Sender<()> = ends;
+        while !ends_within(adaptation.pause()) {
+            // Into the program no panic goes; a look that went wrong is the last one.
+            let look = AssertUnwindSafe(|| adaptation.look(&RUNNING));
+            if !catch_unwind(look).unwrap_or(false) {
+                return;
             }
-        });
-        *locked(&THREAD) = thread.ok().map(|thread| (thread, std::process::id()));
+        }
     });
+    *locked(&THREAD) = begun.ok().map(|()| (has_ended, std::process::id()));
 }
 
 /// Begins to choose together with the other ranks.
@@ -46,6 +44,7 @@ pub(crate) fn begin_to_meet(adaptation: LibraryAdaptation) {
 /// # Safety
 /// The meeting is what the proxy of MPI calls with.
 pub(crate) unsafe extern "C" fn meet(meeting: *const MpiMeeting) -> u64 {
+    let _errno = Errno::keep();
     let next = catch_unwind(|| {
         // SAFETY: required of the caller.
         let meeting = unsafe { Meeting::new(&*meeting) };
@@ -62,12 +61,13 @@ pub(crate) fn end() {
     }
     let thread = locked(&THREAD).take();
     // A child that was forked has no such thread.
-    let Some((thread, _)) = thread.filter(|(_, process)| *process == std::process::id()) else {
+    let Some((has_ended, _)) = thread.filter(|(_, process)| *process == std::process::id()) else {
         return;
     };
     *locked(&HAS_ENDED) = true;
     END.notify_all();
-    let _ = thread.join();
+    // Its end drops what it would have sent.
+    let _ = has_ended.recv();
 }
 
 /// Waits, and says whether the end has come meanwhile.

@@ -1,92 +1,132 @@
 //! What `mastermind use` says to a running program: one line `INTERFACE=LIBRARY`, answered by one line.
+//!
+//! One thread listens, among open files of its own. The library is opened by another one, among the program's: what it opens
+//! as it is loaded is the program's then.
 
-use std::io::{Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::mem;
+use std::os::fd::AsRawFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::panic::catch_unwind;
 use std::path::Path;
 use std::sync::PoisonError;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
-use std::{mem, ptr, thread};
 
 use mastermind_component::control_name;
 
-use crate::{RUNNING, opening};
+use crate::{RUNNING, opening, threads};
 
 /// Longest line that is read, bytes.
-const MAX_LINE_BYTES: usize = 8192;
+const MAX_LINE_BYTES: u64 = 8192;
 
-/// How long a line may take.
+/// How long a line may take, and the answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Listens, in a thread of its own, as long as the process lives.
-pub(crate) fn listen() {
-    let name = control_name(std::process::id());
-    let Ok(listener) =
-        SocketAddr::from_abstract_name(name).and_then(|at| UnixListener::bind_addr(&at))
-    else {
-        return;
-    };
-    with_signals_blocked(|| {
-        let builder = thread::Builder::new().name("mastermind-use".into());
-        let _ = builder.spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let _ = catch_unwind(|| answer(&stream));
-            }
-        });
-    });
-}
+/// How long to wait where the system has no more open files, or no more memory.
+const PAUSE: Duration = Duration::from_secs(1);
 
-/// Runs `spawn` so that the thread it makes gets none of the program's signals.
-pub(crate) fn with_signals_blocked(spawn: impl FnOnce()) {
-    // SAFETY: zeros are a valid set; both sets are the calling thread's own.
-    unsafe {
-        let (mut all, mut before) = (mem::zeroed(), mem::zeroed());
-        libc::sigfillset(&mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
-        spawn();
-        libc::pthread_sigmask(libc::SIG_SETMASK, &before, ptr::null_mut());
+/// A line, and where its answer goes.
+type Question = (String, SyncSender<String>);
+
+/// Listens, as long as the process lives, before it returns.
+pub(crate) fn listen() {
+    let (questions, asked) = channel();
+    let (report, is_listening) = sync_channel(1);
+    let listening = threads::spawn("mastermind-use", move || {
+        let name = control_name(std::process::id());
+        let address = SocketAddr::from_abstract_name(name);
+        let listener = address.and_then(|address| UnixListener::bind_addr(&address));
+        let _ = report.send(listener.is_ok());
+        if let Ok(listener) = listener {
+            serve(&listener, &questions);
+        }
+    });
+    if listening.is_ok() && is_listening.recv() == Ok(true) {
+        // Without it the questions have no answer, and who asks is told so.
+        let _ = threads::spawn_among_files("mastermind-open", move || open_asked(&asked));
     }
 }
 
-fn answer(stream: &UnixStream) {
-    // Before a byte of it is read.
+/// Answers until the system takes the socket away.
+fn serve(listener: &UnixListener, questions: &Sender<Question>) {
+    loop {
+        match listener.accept() {
+            Ok((stream, _)) => {
+                let _ = catch_unwind(|| answer(&stream, questions));
+            }
+            Err(error) => match error.raw_os_error() {
+                Some(libc::EINTR | libc::ECONNABORTED) => {}
+                Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS | libc::ENOMEM) => {
+                    std::thread::sleep(PAUSE);
+                }
+                _ => return,
+            },
+        }
+    }
+}
+
+/// Sends calls where the questions say, one after the other.
+fn open_asked(asked: &Receiver<Question>) {
+    for (line, answer) in asked {
+        let text = catch_unwind(|| swap(&line));
+        let text = text.unwrap_or_else(|_| "error the library cannot be opened".into());
+        // Who asked may be gone.
+        let _ = answer.send(text);
+    }
+}
+
+fn answer(stream: &UnixStream, questions: &Sender<Question>) {
     let text = if is_foreign(stream) {
         "error another user asks, expected the program's own".into()
-    } else if let Some(line) = line_of(stream) {
-        swap(&line)
     } else {
-        "error nothing was asked".into()
+        match read_line(stream) {
+            Ok(line) => ask(line, questions),
+            Err(_) => "error nothing was asked".into(),
+        }
     };
     let mut stream = stream;
     let _ = stream.set_write_timeout(Some(PATIENCE));
     let _ = stream.write_all(format!("{}\n", text.replace('\n', "; ")).as_bytes());
 }
 
-/// The line, without its end; `None` if it does not come in time, whole.
-fn line_of(mut stream: &UnixStream) -> Option<String> {
-    let began = Instant::now();
-    let mut line = Vec::new();
-    while line.len() < MAX_LINE_BYTES {
-        // However slowly its bytes come.
-        let left = PATIENCE
-            .checked_sub(began.elapsed())
-            .filter(|left| !left.is_zero())?;
-        stream.set_read_timeout(Some(left)).ok()?;
-        let mut bytes = [0; 512];
-        let n = stream.read(&mut bytes).ok().filter(|n| *n > 0)?;
-        line.extend_from_slice(&bytes[..n]);
-        if let Some(end) = line.iter().position(|byte| *byte == b'\n') {
-            line.truncate(end);
-            return String::from_utf8(line).ok();
+fn ask(line: String, questions: &Sender<Question>) -> String {
+    let (answer, answered) = sync_channel(1);
+    let is_asked = questions.send((line, answer)).is_ok();
+    let text = is_asked.then(|| answered.recv().ok()).flatten();
+    text.unwrap_or_else(|| "error the program has no thread that opens libraries".into())
+}
+
+/// The line that is asked, without its end, all of it within [`PATIENCE`].
+fn read_line(stream: &UnixStream) -> io::Result<String> {
+    let begin = Instant::now();
+    let limited = Limited { stream, begin };
+    let mut line = String::new();
+    BufReader::new(limited.take(MAX_LINE_BYTES)).read_line(&mut line)?;
+    Ok(line.trim_end_matches('\n').to_owned())
+}
+
+/// A stream that is read for so long and no longer, however little comes at a time.
+struct Limited<'a> {
+    stream: &'a UnixStream,
+    begin: Instant,
+}
+
+impl Read for Limited<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let left = PATIENCE.saturating_sub(self.begin.elapsed());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
         }
+        self.stream.set_read_timeout(Some(left))?;
+        let mut stream = self.stream;
+        stream.read(bytes)
     }
-    None
 }
 
 /// Whether another user than the program's is on the other side.
 fn is_foreign(stream: &UnixStream) -> bool {
-    use std::os::fd::AsRawFd;
     // SAFETY: zeros are valid credentials, and as many bytes are offered.
     unsafe {
         let mut peer: libc::ucred = mem::zeroed();

@@ -7,6 +7,8 @@
 //!                        between leaves no records; `mastermind use` is listened to (`control.rs`), and with `--adapt`
 //!                        another library is chosen where it is faster, by several ranks together (`adapting.rs`)
 //! exit                   ends it
+//! the first thread       ends before others: the process ends with the last thread that is not ours (`threads.rs`)
+//! system calls           are restricted by the program: the recording ends before (`restricted.rs`)
 //! ```
 //!
 //! A thin door: [`mastermind_component::Wrapped`] does the work. Nothing is printed here; what goes wrong is left in a file
@@ -21,11 +23,13 @@ use std::time::{Duration, Instant};
 
 use cca_comm::{Launch, Launched, launched};
 use cca_loader::{LibraryProxy, MpiCommunicator, MpiProxy};
-use mastermind_component::{LibraryAdaptation, WRAP_VARIABLE, WrapConfig, Wrapped};
+use mastermind_component::{LibraryAdaptation, WRAP_VARIABLE, WrapConfig, Wrapped, own_thread};
 
 mod adapting;
 mod control;
+mod restricted;
 mod started;
+mod threads;
 
 /// What `wrap` asked for, and the proxies it preloaded.
 struct Asked {
@@ -71,9 +75,11 @@ pub extern "C" fn __tsan_default_suppressions() -> *const c_char {
 static ON_LOAD: extern "C" fn() = on_load;
 
 extern "C" fn on_load() {
-    // Into the program no panic goes.
+    // Into the program no panic goes, and into its output no word of one.
     let _ = catch_unwind(|| {
+        std::panic::set_hook(Box::new(|_| ()));
         started::prepare();
+        restricted::prepare();
         let Some(text) = variable(WRAP_VARIABLE) else {
             return;
         };
@@ -91,7 +97,11 @@ extern "C" fn on_load() {
                 });
                 // Handlers run in the reverse order: those of the program, which may call too, come before.
                 // SAFETY: the function lives as long as the process: the library is never closed.
-                let _: c_int = unsafe { libc::atexit(end) };
+                unsafe {
+                    libc::atexit(end);
+                    at_quick_exit(end);
+                }
+                threads::prepare();
                 asked.mpi.before_first_call(start);
                 asked.mpi.on_pcontrol(begin_phase);
                 asked.mpi.on_communicator(know_communicator);
@@ -110,7 +120,16 @@ extern "C" fn on_load() {
     });
 }
 
+unsafe extern "C" {
+    fn at_quick_exit(function: extern "C" fn()) -> c_int;
+}
+
 extern "C" fn start() {
+    // What our own threads call is not the program's, and who starts may wait for them.
+    if own_thread::is_own() || restricted::is_restricted() {
+        return;
+    }
+    let _errno = Errno::keep();
     let mut is_starter = false;
     let _ = catch_unwind(AssertUnwindSafe(|| {
         let Some(Asked {
@@ -140,6 +159,7 @@ extern "C" fn start() {
                     opening(|| LibraryAdaptation::start(&mut wrapped, config, adapt, is_alone))
                 });
                 *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = Some(wrapped);
+                threads::recording_begins();
                 if !libraries.is_empty() {
                     control::listen();
                 }
@@ -200,6 +220,7 @@ fn wait_for_start() {
 }
 
 extern "C" fn begin_phase(level: c_int) {
+    let _errno = Errno::keep();
     let _ = catch_unwind(|| {
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(wrapped) = running.as_mut().filter(|wrapped| wrapped.is_own_process()) {
@@ -211,6 +232,7 @@ extern "C" fn begin_phase(level: c_int) {
 /// # Safety
 /// The communicator has as many ranks as it says.
 unsafe extern "C" fn know_communicator(_: *mut c_void, communicator: *const MpiCommunicator) {
+    let _errno = Errno::keep();
     let _ = catch_unwind(|| {
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(wrapped) = running.as_mut().filter(|wrapped| wrapped.is_own_process()) {
@@ -223,15 +245,24 @@ unsafe extern "C" fn know_communicator(_: *mut c_void, communicator: *const MpiC
 /// # Safety
 /// There are as many addresses as it says.
 unsafe extern "C" fn know_stack(number: u64, addresses: *const usize, n: u64) -> u32 {
+    let _errno = Errno::keep();
     let is_kept = catch_unwind(|| {
         // SAFETY: required of the caller.
-        let addresses = unsafe { std::slice::from_raw_parts(addresses, n as usize) };
-        started::note_stack(number, addresses)
+        let addresses = unsafe { std::slice::from_raw_parts(addresses, n as usize) }.to_vec();
+        let of_thread = addresses.clone();
+        let note = move || Ok(started::note_stack(number, &of_thread));
+        let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        // A forked child has no thread of ours before it records.
+        match running.as_ref().and_then(|wrapped| wrapped.run_apart(note)) {
+            Some(is_noted) => is_noted.unwrap_or(false),
+            None => started::note_stack(number, &addresses),
+        }
     });
     u32::from(is_kept.unwrap_or(false))
 }
 
 extern "C" fn end() {
+    let _errno = Errno::keep();
     let _ = catch_unwind(|| {
         // In a child, another thread of its parent may hold the lock for ever.
         if STARTING_PROCESS.load(Ordering::Acquire) != std::process::id() {
@@ -254,6 +285,38 @@ extern "C" fn end() {
             tell(&asked.config, rank, &error.to_string());
         }
     });
+}
+
+/// Ends a recording before the program restricts its system calls, with word of it.
+fn end_restricted() {
+    let rank = RUNNING
+        .try_lock()
+        .ok()
+        .and_then(|running| running.as_ref().map(Wrapped::rank));
+    if let (Some(rank), Some(asked)) = (rank, ASKED.get())
+        && STARTING_PROCESS.load(Ordering::Acquire) == std::process::id()
+    {
+        let why = "the program restricts its system calls (seccomp): what it called after that has no record";
+        tell(&asked.config, rank, why);
+        end();
+    }
+}
+
+/// The `errno` of the calling thread, which gets it back.
+struct Errno(c_int);
+
+impl Errno {
+    fn keep() -> Self {
+        // SAFETY: the calling thread's own word.
+        Self(unsafe { *libc::__errno_location() })
+    }
+}
+
+impl Drop for Errno {
+    fn drop(&mut self) {
+        // SAFETY: as above.
+        unsafe { *libc::__errno_location() = self.0 };
+    }
 }
 
 fn variable(name: &str) -> Option<String> {

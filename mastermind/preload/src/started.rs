@@ -7,6 +7,7 @@
 //! ```text
 //! started    PROCESS  FOLDER  PATH  kept | cleared
 //! stack      PROCESS  NUMBER  ADDRESS ADDRESS …        calls that a call of MPI was made from, for `call_site.rs`
+//! restricted PROCESS                                   it restricts its system calls (`restricted.rs`): no record from then on
 //! ```
 //!
 //! They may be called between `fork` and the new program, where hardly anything is allowed: no memory is allocated and no lock
@@ -39,20 +40,20 @@ unsafe extern "C" {
 }
 
 /// A function of the C library that this library stands before.
-struct Real {
+pub(crate) struct Real {
     name: &'static CStr,
     address: AtomicPtr<c_void>,
 }
 
 impl Real {
-    const fn new(name: &'static CStr) -> Self {
+    pub(crate) const fn new(name: &'static CStr) -> Self {
         Self {
             name,
             address: AtomicPtr::new(ptr::null_mut()),
         }
     }
 
-    fn address(&self) -> *mut c_void {
+    pub(crate) fn address(&self) -> *mut c_void {
         let known = self.address.load(Ordering::Acquire);
         if !known.is_null() {
             return known;
@@ -147,6 +148,17 @@ unsafe fn note(path: Text, environment: Texts) {
     }
 }
 
+/// Writes the line of a process that restricts its system calls.
+pub(crate) fn note_restricted() {
+    let mut line = [0u8; 64];
+    let mut cursor = Cursor::new(&mut line[..]);
+    let is_whole = writeln!(cursor, "restricted\t{}", std::process::id()).is_ok();
+    let n_bytes = cursor.position() as usize;
+    if let Some(file) = FILE.get().filter(|_| is_whole) {
+        append(file, &line[..n_bytes]);
+    }
+}
+
 /// Writes the line of a stack of calls.
 ///
 /// # Returns
@@ -193,7 +205,7 @@ fn append(file: &CStr, line: &[u8]) -> bool {
 }
 
 /// Without the C library's function, as if there were no such call of the system.
-fn none() -> c_int {
+pub(crate) fn none() -> c_int {
     // SAFETY: the thread's own word.
     unsafe { *libc::__errno_location() = libc::ENOSYS };
     -1

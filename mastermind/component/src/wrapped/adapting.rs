@@ -22,10 +22,10 @@ mod meeting;
 mod places;
 
 use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -36,6 +36,7 @@ use mastermind_composition::adapt::{
 use mastermind_composition::{Alternatives, Assembly, model_name};
 use mastermind_models::{Coordinate, Metric, ModelSet, predict};
 use mastermind_records::RunFollower;
+use mastermind_records::own_thread::run_apart;
 use rustix::fs::{FlockOperation, flock};
 
 use self::meeting::{Alone, Asking};
@@ -82,7 +83,8 @@ pub struct LibraryAdaptation {
     gathering: Gathering,
     adapter: Adapter,
     process: u32,
-    decisions: File,
+    /// Open once there is one; with one rank in the thread that looks, among open files of its own.
+    decisions: Option<File>,
     path: PathBuf,
     began: Instant,
     /// Processor seconds of the process at that time.
@@ -122,7 +124,8 @@ impl LibraryAdaptation {
             why,
         };
         let mut digest = crc32fast::Hasher::new();
-        let text = fs::read_to_string(&adapt.models);
+        let path = adapt.models.clone();
+        let text = run_apart(move || fs::read_to_string(path)).flatten();
         let models = text.map_err(|error| error.to_string()).and_then(|text| {
             digest.update(text.as_bytes());
             ModelSet::from_json(&text).map_err(|error| error.to_string())
@@ -154,21 +157,24 @@ impl LibraryAdaptation {
             return Err(not_adaptable(why.into()));
         }
         let path = decisions_file(&config.directory, wrapped.rank);
-        let mut options = OpenOptions::new();
-        options
-            .create(true)
-            .append(true)
-            .custom_flags(libc::O_NOFOLLOW);
-        let file = options.open(&path);
-        let decisions = file
-            .map_err(|error| not_adaptable(format!("decisions \"{}\": {error}", path.display())))?;
-        // As long as this process lives: the others see by it that this rank takes part.
-        if !is_alone && flock(&decisions, FlockOperation::NonBlockingLockExclusive).is_err() {
-            let path = path.display();
-            return Err(not_adaptable(format!(
-                "decisions \"{path}\": they cannot be locked, expected no other program that writes there, and a file system with locks"
-            )));
-        }
+        let cannot_open =
+            |error| not_adaptable(format!("decisions \"{}\": {error}", path.display()));
+        let decisions = if is_alone {
+            let path = path.clone();
+            let opened = run_apart(move || open_decisions(&path).map(drop));
+            opened.flatten().map_err(cannot_open)?;
+            None
+        } else {
+            let file = open_decisions(&path).map_err(cannot_open)?;
+            // As long as this process lives: the others see by it that this rank takes part.
+            if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+                let path = path.display();
+                return Err(not_adaptable(format!(
+                    "decisions \"{path}\": they cannot be locked, expected no other program that writes there, and a file system with locks"
+                )));
+            }
+            Some(file)
+        };
         if !is_alone {
             // That of a program which ran before.
             let _ = fs::remove_file(config.note_file(wrapped.rank));
@@ -207,7 +213,7 @@ impl LibraryAdaptation {
     }
 
     /// The log of decisions.
-    pub fn log(&self) -> &std::path::Path {
+    pub fn log(&self) -> &Path {
         &self.path
     }
 
@@ -312,6 +318,7 @@ impl LibraryAdaptation {
         let (now, is_led_by_hand) = {
             let running = locked(running);
             let wrapped = running.as_ref()?;
+            wrapped.recorder.write_out();
             // The next look would have to read what comes until then as well.
             if self.left_bytes > 0 && !self.adapter.is_trying() {
                 self.n_left_out += self.follower.skip(wrapped.recorder.running_sums());
@@ -463,7 +470,10 @@ impl LibraryAdaptation {
         let mut line = serde_json::to_vec(decision).unwrap_or_default();
         line.push(b'\n');
         self.digest.update(&line);
-        let _ = self.decisions.write_all(&line);
+        if self.decisions.is_none() {
+            self.decisions = open_decisions(&self.path).ok();
+        }
+        let _ = self.decisions.as_mut().map(|file| file.write_all(&line));
     }
 
     /// Seconds that the program has to run before the next look is within its share.
@@ -490,6 +500,14 @@ impl LibraryAdaptation {
         }
         Duration::from_secs_f64(pause_s.max(shortest))
     }
+}
+
+fn open_decisions(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .create(true)
+        .append(true)
+        .custom_flags(libc::O_NOFOLLOW)
+        .open(path)
 }
 
 /// Sends the calls of an interface to a library, unless somebody sends them by hand.

@@ -1,0 +1,184 @@
+//! A program that restricts its own system calls: from then on a call of ours may end it, or fail.
+//!
+//! A filter is put in by `prctl(PR_SET_SECCOMP)` or by `syscall(SYS_seccomp)`; there is no other function for it. So these two
+//! of the C library have us come by first: a recording ends, none begins any more, and `wrap` says why. All other calls of
+//! theirs go on as they are.
+
+use std::ffi::{c_int, c_long};
+use std::process::id;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crate::started;
+
+/// The process that has restricted its system calls.
+static RESTRICTED: AtomicU32 = AtomicU32::new(0);
+
+/// Whether this process has restricted its system calls.
+pub(crate) fn is_restricted() -> bool {
+    let restricted = RESTRICTED.load(Ordering::Acquire);
+    restricted != 0 && restricted == id()
+}
+
+/// Finds the C library's functions, which may not be looked for later.
+pub(crate) fn prepare() {
+    #[cfg(target_arch = "x86_64")]
+    variadic::prepare();
+    // SAFETY: the function does nothing but to store a number.
+    unsafe { libc::pthread_atfork(None, None, Some(inherit)) };
+}
+
+/// A forked child is restricted as its parent is; one of `vfork` changes its parent's memory, and not its parent.
+unsafe extern "C" fn inherit() {
+    // SAFETY: a number of the process.
+    let parent = unsafe { libc::getppid() }.cast_unsigned();
+    if RESTRICTED.load(Ordering::Acquire) == parent {
+        RESTRICTED.store(id(), Ordering::Release);
+    }
+}
+
+/// The program is about to restrict its system calls.
+fn restrict() {
+    started::note_restricted();
+    crate::end_restricted();
+    RESTRICTED.store(id(), Ordering::Release);
+}
+
+/// Whether a call of `syscall` or `prctl` restricts those to come.
+fn restricts(number: c_long, first: c_long) -> bool {
+    /// `SECCOMP_SET_MODE_STRICT` and `SECCOMP_SET_MODE_FILTER` of `seccomp(2)`; what is above only asks.
+    const MODES: [u32; 2] = [0, 1];
+    match number {
+        libc::SYS_seccomp => MODES.contains(&(first as u32)),
+        libc::SYS_prctl => first as c_int == libc::PR_SET_SECCOMP,
+        _ => false,
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod variadic {
+    //! Both take as many arguments as they are given, so each is a few instructions: all registers that may hold an argument are
+    //! kept, and the C library's function is jumped to with everything as it was.
+
+    use std::ffi::{c_long, c_void};
+    use std::sync::atomic::{AtomicPtr, Ordering};
+
+    use super::{restrict, restricts};
+    use crate::started::Real;
+
+    static SYSCALL: Real = Real::new(c"syscall");
+    static PRCTL: Real = Real::new(c"prctl");
+    /// Where to jump at once; the slow way as long as that is not known.
+    static JUMPS: [AtomicPtr<c_void>; 2] = [const { AtomicPtr::new(std::ptr::null_mut()) }; 2];
+
+    pub(super) fn prepare() {
+        SYSCALL.address();
+        PRCTL.address();
+    }
+
+    /// Looks at a call that may restrict.
+    ///
+    /// # Returns
+    /// The C library's function.
+    extern "C" fn look(number: c_long, first: c_long, which: usize) -> *mut c_void {
+        if restricts(number, first) {
+            restrict();
+        }
+        let real = [&SYSCALL, &PRCTL][which].address();
+        if real.is_null() {
+            return missing as *mut c_void;
+        }
+        JUMPS[which].store(real, Ordering::Release);
+        real
+    }
+
+    extern "C" fn missing() -> c_long {
+        crate::started::none().into()
+    }
+
+    /// The C library's `syscall`.
+    ///
+    /// # Safety
+    /// As there.
+    #[unsafe(naked)]
+    #[unsafe(no_mangle)]
+    pub unsafe extern "C" fn syscall() -> c_long {
+        core::arch::naked_asm!(
+            "endbr64",
+            // `SYS_seccomp`, `SYS_prctl`
+            "cmp rdi, 317",
+            "je 2f",
+            "cmp rdi, 157",
+            "je 2f",
+            "mov r11, [rip + {jumps}]",
+            "test r11, r11",
+            "je 2f",
+            "jmp r11",
+            "2:",
+            "sub rsp, 56",
+            "mov [rsp], rdi",
+            "mov [rsp + 8], rsi",
+            "mov [rsp + 16], rdx",
+            "mov [rsp + 24], rcx",
+            "mov [rsp + 32], r8",
+            "mov [rsp + 40], r9",
+            "xor edx, edx",
+            "call {look}",
+            "mov r11, rax",
+            "mov rdi, [rsp]",
+            "mov rsi, [rsp + 8]",
+            "mov rdx, [rsp + 16]",
+            "mov rcx, [rsp + 24]",
+            "mov r8, [rsp + 32]",
+            "mov r9, [rsp + 40]",
+            "add rsp, 56",
+            "xor eax, eax",
+            "jmp r11",
+            jumps = sym JUMPS,
+            look = sym look,
+        )
+    }
+
+    /// The C library's `prctl`.
+    ///
+    /// # Safety
+    /// As there.
+    #[unsafe(naked)]
+    #[unsafe(no_mangle)]
+    pub unsafe extern "C" fn prctl() -> c_long {
+        core::arch::naked_asm!(
+            "endbr64",
+            // `PR_SET_SECCOMP`
+            "cmp edi, 22",
+            "je 2f",
+            "mov r11, [rip + {jumps} + 8]",
+            "test r11, r11",
+            "je 2f",
+            "jmp r11",
+            "2:",
+            "sub rsp, 56",
+            "mov [rsp], rdi",
+            "mov [rsp + 8], rsi",
+            "mov [rsp + 16], rdx",
+            "mov [rsp + 24], rcx",
+            "mov [rsp + 32], r8",
+            "mov [rsp + 40], r9",
+            "mov rsi, rdi",
+            // `SYS_prctl`
+            "mov edi, 157",
+            "mov edx, 1",
+            "call {look}",
+            "mov r11, rax",
+            "mov rdi, [rsp]",
+            "mov rsi, [rsp + 8]",
+            "mov rdx, [rsp + 16]",
+            "mov rcx, [rsp + 24]",
+            "mov r8, [rsp + 32]",
+            "mov r9, [rsp + 40]",
+            "add rsp, 56",
+            "xor eax, eax",
+            "jmp r11",
+            jumps = sym JUMPS,
+            look = sym look,
+        )
+    }
+}
