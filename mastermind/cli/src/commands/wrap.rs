@@ -31,7 +31,7 @@ use mastermind_component::{
     UseConfig, WRAP_VARIABLE, WrapConfig, claim,
 };
 use mastermind_records::layout::EXTENSION;
-use mastermind_records::{LogIdentity, Run, create_anew};
+use mastermind_records::{LogIdentity, Run, create_anew, trim};
 use rustix::fs::Access;
 
 mod adapting;
@@ -165,7 +165,8 @@ impl Wrap {
                 signals,
             );
         }
-        tell(config, launched);
+        trim_logs(config, launched);
+        tell(config, launched, &found);
         if self.call_sites.is_some() {
             self.write_call_sites(&config.directory, &found, launched);
         }
@@ -503,7 +504,7 @@ fn logs(directory: &Path, is_meant: impl Fn(&PathBuf) -> bool) -> anyhow::Result
 }
 
 /// Tells what went wrong within the program, and whether there was any MPI to be seen.
-fn tell(config: &WrapConfig, launched: Option<&Launched>) {
+fn tell(config: &WrapConfig, launched: Option<&Launched>, found: &Trace) {
     let rank = launched.map_or(0, |launched| launched.rank as u32);
     // A launcher that is wrapped itself has ranks of its own.
     let is_told = |path: &PathBuf| match launched {
@@ -530,8 +531,9 @@ fn tell(config: &WrapConfig, launched: Option<&Launched>) {
             "MPI or a proxied library"
         };
         let error = anyhow!(
-            "cannot measure {what} of \"{}\": 0 calls seen, expected at least 1; is it linked statically, or does it call none?",
-            config.program
+            "cannot measure {what} of \"{}\": {}",
+            config.program,
+            why_none(config, found)
         );
         crate::output::complain!("{}", errors::warning(&error.context("nothing is recorded")));
     }
@@ -553,6 +555,35 @@ fn tell_remarks(config: &WrapConfig, launched: Option<&Launched>) {
     let texts: BTreeSet<String> = texts.collect();
     for text in texts.into_iter().filter(|_| rank == 0) {
         crate::output::complain!("{}", errors::warning(&anyhow!(text)));
+    }
+}
+
+/// Why there are no records, as far as that is known.
+fn why_none(config: &WrapConfig, found: &Trace) -> String {
+    let directory = config.directory.display();
+    if !config.directory.is_dir() {
+        return format!("the record directory \"{directory}\" is gone, expected it to stay");
+    }
+    if found.is_restricted {
+        return "it restricts its system calls (seccomp) before the first call, expected none before".into();
+    }
+    if found.programs.is_empty() {
+        return "no process of it has loaded the proxies, expected one; is it linked statically?"
+            .into();
+    }
+    "0 calls seen, expected at least 1; does it call none, only from a program that is linked statically, or may it not write files?".into()
+}
+
+/// Gives back the room that logs of processes keep which did not come to end them.
+fn trim_logs(config: &WrapConfig, launched: Option<&Launched>) {
+    let is_own = |path: &PathBuf| {
+        let rank = launched.map(|launched| launched.rank as u32);
+        let is_log = path.extension().is_some_and(|e| e == EXTENSION);
+        is_log && LogIdentity::from_path(path).is_some_and(|log| rank.is_none_or(|r| r == log.rank))
+    };
+    for log in logs(&config.directory, is_own).unwrap_or_default() {
+        // It can be read all the same.
+        let _ = trim(&log);
     }
 }
 

@@ -44,6 +44,8 @@ pub struct Trace {
     pub started: BTreeMap<(PathBuf, bool), usize>,
     /// What functions for other definitions stand for.
     pub definitions: BTreeSet<OtherDefinition>,
+    /// Whether a process has restricted its system calls, after which nothing of it is recorded.
+    pub is_restricted: bool,
     /// Times that each was bound.
     pub bound: BTreeMap<Bound, usize>,
     /// Processes whose dynamic linker has begun, and those in which the program's own code ran.
@@ -115,6 +117,7 @@ impl Trace {
                 }
             }
             ["linked", process] => self.linked.extend(process.parse::<u32>()),
+            ["restricted", _] => self.is_restricted = true,
             ["object", process, path, moved_by] => {
                 self.objects.insert(path.into());
                 self.map(process, path, moved_by);
