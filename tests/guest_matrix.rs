@@ -107,6 +107,21 @@ rows! {
     thread_sanitizer: guest().source("allocating").flags(&["-pthread", "-fsanitize=thread"]).needs("sanitizers"),
     undefined_sanitizer: guest().source("allocating").flags(&["-pthread", "-fsanitize=undefined"]).needs("sanitizers"),
     statically_linked: guest().source("own_tally").flags(&["-static"]).reports("linked statically"),
+    // Files, threads and system calls of ours.
+    closes_all: guest(),
+    closes_often: guest(),
+    closes_input: guest(),
+    main_leaves: guest(),
+    main_leaves_first: guest().flags(&["-pthread"]),
+    main_cancelled: guest().flags(&["-pthread"]),
+    main_leaves_signal: guest().flags(&["-pthread"]),
+    restricted_errors: guest().may_be_impossible().reports("nothing is recorded"),
+    restricted_missing: guest().may_be_impossible().reports(""),
+    restricted_kill: guest().may_be_impossible().reports("restricts its system calls"),
+    restricted_later: guest().may_be_impossible().reports("restricts its system calls"),
+    errno_kept: guest(),
+    chroot_threads: guest().flags(&["-pthread"]).may_be_impossible(),
+    ends_among_threads: guest().flags(&["-pthread"]).reports(""),
 }
 
 /// A program and how it is started.
