@@ -677,11 +677,12 @@ impl Shared {
             // SAFETY: the log left the list just now, and nobody records any more.
             unsafe { &*first.0 }.count_dropped(std::mem::take(&mut totals.dropped));
         }
+        let announcements = locked(&self.registry).announcements.clone();
         let mut first_error = None;
         for log in logs.all {
             let ended = if in_use.contains(&log) {
                 // SAFETY: it is never freed; what is read of it does not change.
-                unsafe { &*log.0 }.finish_in_use(end)
+                unsafe { &*log.0 }.finish_in_use(end, &announcements)
             } else {
                 self.catch_up(log);
                 // SAFETY: the pointer came from `Box::into_raw` and left the list just now. Its thread is this one, or

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cca_abi::recording::{MAX_COUNTERS, MpiTotal, RecordingContext};
 use mastermind_records::definition::{
@@ -33,7 +33,7 @@ pub(crate) struct ThreadLog {
     /// Ids of methods of which calls were lost for their parameters; the log says so.
     without_parameters: Vec<u32>,
     /// Number of the recorder's announcements that the log has.
-    announced: usize,
+    announced: AtomicUsize,
     /// Index: call path − 1; what its counters are.
     plans: Vec<Option<Arc<CounterPlan>>>,
     counters: ThreadCounters,
@@ -47,7 +47,7 @@ impl ThreadLog {
             call_paths: HashMap::new(),
             lost: Vec::new(),
             without_parameters: Vec::new(),
-            announced: 0,
+            announced: AtomicUsize::new(0),
             plans: Vec::new(),
             counters: ThreadCounters::default(),
         }
@@ -138,15 +138,22 @@ impl ThreadLog {
     ///
     /// # Errors
     /// As [`LogWriter::finish_in_use`].
-    pub(crate) fn finish_in_use(&self, end: Calibration) -> Result<LogTotals, RecordsError> {
-        self.writer.finish_in_use(end)
+    pub(crate) fn finish_in_use(
+        &self,
+        end: Calibration,
+        announcements: &[Definition],
+    ) -> Result<LogTotals, RecordsError> {
+        let announced = self.announced.load(Ordering::Relaxed);
+        let missing = announcements.get(announced..).unwrap_or_default();
+        self.writer.finish_in_use(end, missing)
     }
 
     /// Appends the announcements that the log has not got yet.
     pub(crate) fn catch_up(&mut self, announcements: &[Definition]) -> Result<(), RecordsError> {
-        for definition in &announcements[self.announced..] {
+        let announced = *self.announced.get_mut();
+        for definition in &announcements[announced..] {
             self.writer.define(definition)?;
-            self.announced += 1;
+            *self.announced.get_mut() += 1;
         }
         Ok(())
     }

@@ -19,7 +19,7 @@ use cca_abi::recording::LogCells;
 use memmap2::MmapMut;
 use rustix::fs::FallocateFlags;
 
-use crate::chunk::{Chunk, Medium};
+use crate::chunk::{Chunk, Medium, check_file_size};
 use crate::error::RecordsError;
 use crate::layout::{Calibration, HEADER_BYTES, LogHeader, PAGE_BYTES};
 use crate::log::Log;
@@ -241,12 +241,38 @@ impl Slot {
     /// Ends a log whose thread lives on and may append meanwhile, in our thread: its pages change places with copies of them,
     /// which are in memory only, and what the file had by then is cut to its length.
     ///
+    /// # Arguments
+    /// * `entries` - are put behind that
+    ///
     /// # Returns
     /// The log, as it is read.
-    pub(crate) fn cut(&self, end: Calibration) -> Result<Log, RecordsError> {
+    pub(crate) fn cut(&self, end: Calibration, entries: &[u64]) -> Result<Log, RecordsError> {
         let act = RecordsError::io("cut record log", &self.path);
-        self.cut_file(end).map_err(act)?;
+        let cut = self.cut_file(end);
+        cut.and_then(|()| self.append(entries)).map_err(act)?;
         Log::open(&self.path)
+    }
+
+    /// Puts entries behind those of a log that has ended.
+    fn append(&self, entries: &[u64]) -> io::Result<()> {
+        if entries.is_empty() {
+            return Ok(());
+        }
+        let file = self.open()?;
+        let mut page = [0; PAGE_BYTES / WORD];
+        file.read_exact_at(bytemuck::cast_slice_mut(&mut page), 0)?;
+        // SAFETY: the page is aligned and larger than a header, for which any words are valid.
+        let header = unsafe { &*page.as_ptr().cast::<LogHeader>() };
+        let begin = header.committed_bytes().unwrap_or_default();
+        let end = begin + size_of_val(entries) as u64;
+        check_file_size(HEADER_BYTES as u64 + end)?;
+        file.write_all_at(bytemuck::cast_slice(entries), HEADER_BYTES as u64 + begin)?;
+        let is_stopped = header.stopped.load(Ordering::Relaxed) > 0;
+        let (at, count) = match is_stopped {
+            true => (offset_of!(LogHeader, stopped), end + 1),
+            false => (committed_at(), end),
+        };
+        file.write_all_at(&count.to_ne_bytes(), at as u64)
     }
 
     fn cut_file(&self, end: Calibration) -> io::Result<()> {

@@ -534,12 +534,21 @@ impl LogWriter {
     /// # Errors
     /// [`RecordsError::NoRoom`] if the disk is full; [`RecordsError::Encode`].
     pub fn define(&mut self, definition: &Definition) -> Result<(), RecordsError> {
+        let entry = self.entry_of(definition)?;
+        self.make_room_for_definition(entry.len())?;
+        self.append_to_log(&entry);
+        // Before a record that needs it: the chunk that holds that may be put away at once.
+        self.slot.define(definition.clone());
+        Ok(())
+    }
+
+    /// The words of a definition.
+    fn entry_of(&self, definition: &Definition) -> Result<Vec<u64>, RecordsError> {
         let payload = serde_json::to_vec(definition).map_err(|source| RecordsError::Encode {
             path: self.path.clone(),
             source,
         })?;
         let words = 2 + payload.len().div_ceil(size_of::<u64>());
-        self.make_room_for_definition(words)?;
         let sum = payload.len() as u64 | u64::from(crc32fast::hash(&payload)) << 32;
         let mut entry = vec![word::other(EntryKind::Definition, words as u32), sum];
         entry.extend(payload.chunks(size_of::<u64>()).map(|bytes| {
@@ -547,10 +556,7 @@ impl LogWriter {
             word[..bytes.len()].copy_from_slice(bytes);
             u64::from_ne_bytes(word)
         }));
-        self.append_to_log(&entry);
-        // Before a record that needs it: the chunk that holds that may be put away at once.
-        self.slot.define(definition.clone());
-        Ok(())
+        Ok(entry)
     }
 
     /// Appends an entry where there is room for it.
@@ -687,11 +693,20 @@ impl LogWriter {
 
     /// Ends the log while another thread still has it, which may go on to append: nothing of that is in the file.
     ///
+    /// # Arguments
+    /// * `definitions` - what the log still lacks
+    ///
     /// # Errors
     /// [`RecordsError::Io`] if the file cannot be cut; it can be read all the same.
-    pub fn finish_in_use(&self, end: Calibration) -> Result<LogTotals, RecordsError> {
+    pub fn finish_in_use(
+        &self,
+        end: Calibration,
+        definitions: &[Definition],
+    ) -> Result<LogTotals, RecordsError> {
         let slot = Arc::clone(&self.slot);
-        let log = self.preparer.run(move || Ok(slot.cut(end)));
+        let entries = definitions.iter().map(|it| self.entry_of(it));
+        let entries = entries.collect::<Result<Vec<_>, _>>()?.concat();
+        let log = self.preparer.run(move || Ok(slot.cut(end, &entries)));
         let log = log.map_err(RecordsError::io("cut record log", &self.path));
         let log = log.flatten().inspect_err(|_| {
             self.calibrate(end);

@@ -197,11 +197,16 @@ fn a_log_in_use_is_cut_and_its_thread_goes_on() {
             while !begun.load(Ordering::Acquire) {
                 std::thread::yield_now();
             }
+            let definitions = [Definition::Method(MethodDefinition {
+                id: 2,
+                ..MethodDefinition::default()
+            })];
             // SAFETY: as above.
             let totals = unsafe { &*shared.0 }
-                .finish_in_use(Calibration::default())
+                .finish_in_use(Calibration::default(), &definitions)
                 .unwrap();
             let log = Log::open(&path).unwrap();
+            assert!(log.definitions().method(2).is_some());
             is_cut.store(true, Ordering::Release);
             assert!(log.is_finished());
             assert_eq!(log.damage(), &[]);
