@@ -33,6 +33,9 @@ const MEMORY_BYTES: u64 = 64 << 20;
 /// Size that chunks have even if there are very many logs, bytes.
 const SMALLEST_LARGEST_BYTES: u64 = 64 << 10;
 
+/// How often a log's lock is tried for: who looks at it holds it for less time than that takes.
+const N_LOCK_TRIES: usize = 100;
+
 /// The next chunks of one log, on their way, and the sums of those that are full.
 #[derive(Debug)]
 pub(crate) struct Slot {
@@ -476,6 +479,14 @@ fn write_all(logs: &[Weak<Slot>]) {
         // What cannot be written now is tried again.
         let _ = log.write_out();
     }
+}
+
+/// Locks a new log, as long as it is open or mapped: readers and those who would remove it see that it is being written.
+/// Where the file system has no locks, or somebody looks at the log in this moment, it goes without.
+pub(crate) fn lock(file: &File) {
+    use rustix::fs::{FlockOperation, flock};
+    let locked = || flock(file, FlockOperation::NonBlockingLockExclusive).is_ok();
+    let _ = (0..N_LOCK_TRIES).any(|_| locked());
 }
 
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

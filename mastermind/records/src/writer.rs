@@ -35,7 +35,7 @@ use crate::error::RecordsError;
 use crate::layout::{Calibration, HEADER_BYTES, LogHeader, LogIdentity};
 use crate::log::RunningSums;
 use crate::path_totals::PathTotals;
-use crate::preparer::{ChunkPreparer, Slot};
+use crate::preparer::{ChunkPreparer, Slot, lock};
 
 /// Sizes of the chunks of a log: the first, and the largest; those between are as large as all before them together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,9 +71,6 @@ const LARGEST_IN_MEMORY_BYTES: u64 = 1 << 20;
 const RESERVE_BYTES: usize = 16 << 10;
 /// How often a late chunk is waited for, 200 ms each time, before the log takes no more records.
 const N_WAITS: u32 = 25;
-
-/// How often a log's lock is tried for: who looks at it holds it for less time than that takes.
-const N_LOCK_TRIES: usize = 100;
 
 /// One record, for [`LogWriter::append`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -162,14 +159,6 @@ pub struct LogWriter {
     kept: Vec<MmapMut>,
     /// Once the log takes no more records: what it counts instead.
     pub(crate) counting: Option<Box<Counting>>,
-}
-
-/// Locks a new log, as long as it is open or mapped: readers and those who would remove it see that it is being written.
-/// Where the file system has no locks, or somebody looks at the log in this moment, it goes without.
-fn lock(file: &File) {
-    use rustix::fs::{FlockOperation, flock};
-    let locked = || flock(file, FlockOperation::NonBlockingLockExclusive).is_ok();
-    let _ = (0..N_LOCK_TRIES).any(|_| locked());
 }
 
 /// Words of the entry stream that stay mapped as long as the log is written.
