@@ -53,6 +53,7 @@ mod proxies;
 mod python;
 mod ranks_agree;
 mod rc_ccaffeine;
+mod rc_corpus;
 mod rc_script;
 mod readers_beside_runs;
 mod record_directories;

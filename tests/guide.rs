@@ -49,6 +49,11 @@ fn the_pages_on_choice_simulation_and_ports() {
 }
 
 #[test]
+fn the_page_on_scripts() {
+    follow(&["scripts.md"]);
+}
+
+#[test]
 fn the_page_on_python() {
     follow(&["python.md"]);
 }

@@ -2,11 +2,13 @@
 //! --format c` makes of an interface written in Rust is all that a provider in C needs; communicator and properties are
 //! there.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use mastermind_tests::{Scratch, bin_dir, mastermind, mpis, root, succeeds};
+use mastermind_records::Run;
+use mastermind_tests::{Scratch, bin_dir, cpp_library, mastermind, mpis, root, succeeds};
 
 fn make(folder: &Path, arguments: &[&str]) {
     let c = "CFLAGS=-O2 -std=c11 -Wall -Wextra -Werror -pedantic -fPIC";
@@ -48,6 +50,57 @@ fn a_component_of_each_language_has_a_parameter() {
             "{wrong}"
         );
     }
+}
+
+/// Calls recorded, by `INSTANCE.METHOD`, and connections that were not.
+fn recorded(scratch: &Scratch, records: &str) -> (BTreeMap<String, usize>, usize) {
+    let run = Run::open(&scratch.path(records)).expect("records");
+    let mut calls = BTreeMap::new();
+    for record in run.logs().iter().flat_map(|log| log.records()) {
+        *calls.entry(record.method.name()).or_default() += 1;
+    }
+    (calls, run.unmonitored().len())
+}
+
+#[test]
+fn a_component_of_each_language_assembles_others() {
+    let scratch = Scratch::new();
+    for language in ["c", "cpp", "fortran"] {
+        let name = format!("demo.Builds-{language}");
+        let arguments = ["new", "assembler", &name, "--language", language];
+        mastermind(&arguments, &scratch.path("."));
+        let made = scratch.path(&format!("demo_builds_{language}"));
+        make(&made, &[]);
+        mastermind(&["check", "assembly.toml"], &made);
+        let assembly = made.join("assembly.toml");
+        scratch
+            .verb("run", &assembly, &["--records", language])
+            .well();
+        // Between components in C too, and of instances that come while it runs.
+        let once = ["x.go", "starter.go", "worker.go"].map(|name| (name.to_string(), 1));
+        assert_eq!(
+            recorded(&scratch, language),
+            (BTreeMap::from(once), 0),
+            "{language}"
+        );
+    }
+}
+
+#[test]
+fn cpp_has_all_of_the_framework() {
+    let scratch = Scratch::new();
+    let Some(library) = cpp_library(&scratch, "assembling", "assembling", &[]) else {
+        return;
+    };
+    let text = format!(
+        "[assembly]\nname = \"assembling\"\npath = [{library:?}]\n[instances]\nx = \"test.Assembling\"\n[go]\nport = \"x.go\"\n"
+    );
+    let assembly = scratch.write("assembling.toml", text);
+    scratch.verb("check", &assembly, &[]).well();
+    scratch.verb("run", &assembly, &[]).well();
+    scratch
+        .verb("run", &assembly, &["--records", "records"])
+        .well();
 }
 
 /// Compiles a component in C against headers in a folder.

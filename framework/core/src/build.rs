@@ -6,7 +6,7 @@ use std::error::Error;
 use crate::assembly::{Assembly, Endpoint};
 use crate::connections::ConnectionId;
 use crate::error::{FrameworkError, names};
-use crate::framework::Framework;
+use crate::framework::{Framework, refuse_own};
 use crate::repository::Repository;
 
 /// Everything that is wrong with an assembly.
@@ -71,6 +71,11 @@ impl Framework {
                 && (dispatchers.contains(instance) || !assembly.dispatch.contains_key(instance))
         };
         for (uses, provides) in &assembly.connections {
+            let named = self.service_named(&provides.instance, &provides.port);
+            let provides = match named {
+                Some((instance, port)) => &Endpoint { instance, port },
+                None => provides,
+            };
             let connection = ConnectionId {
                 user: uses.instance.clone(),
                 uses: uses.port.clone(),
@@ -106,10 +111,10 @@ impl Framework {
     ) -> BTreeSet<String> {
         let mut made = BTreeSet::new();
         for (instance, class) in &assembly.instances {
-            let result = match repository.class(class) {
+            let result = refuse_own(instance).and_then(|()| match repository.class(class) {
                 Some(class) => self.create_instance(instance, class),
                 None => Err(repository.unknown(instance, class)),
-            };
+            });
             match result {
                 Ok(()) => drop(made.insert(instance.clone())),
                 Err(error) => problems.push(error.into()),
@@ -125,6 +130,10 @@ impl Framework {
     ) -> BTreeSet<String> {
         let mut made = BTreeSet::new();
         for (instance, source) in &assembly.dispatch {
+            if let Err(error) = refuse_own(instance) {
+                problems.push(error.into());
+                continue;
+            }
             match source
                 .table()
                 .and_then(|table| self.create_dispatcher(instance, &table))

@@ -7,7 +7,7 @@ use cca_loader::{Class, Library, LoadError};
 use cca_ports::{ComponentId, TypeMap};
 
 use crate::error::FrameworkError;
-use crate::framework::Framework;
+use crate::framework::{Framework, refuse_own};
 use crate::repository::Repository;
 use crate::state::Connection;
 
@@ -26,6 +26,7 @@ impl Framework {
         class: &str,
         properties: TypeMap,
     ) -> Result<String, FrameworkError> {
+        refuse_own(name)?;
         let (found, name) = {
             let mut state = self.shared.lock();
             let found = state.repository.class(class).cloned();

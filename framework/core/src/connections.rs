@@ -91,16 +91,11 @@ impl Framework {
     /// # Errors
     /// An unknown instance or port; not connected; in use.
     pub fn disconnect(&self, user: &str, uses: &str) -> Result<(), FrameworkError> {
-        let connection = self.connection(user, uses)?;
-        self.told(
-            &connection,
-            ConnectionEventKind::DisconnectPending,
-            ConnectionEventKind::Disconnected,
-            || self.disconnect_now(user, uses),
-        )
+        self.disconnect_within(user, uses, Duration::ZERO)
     }
 
-    /// As [`Framework::disconnect`], but waits until it is no longer in use.
+    /// As [`Framework::disconnect`], but waits until it is no longer in use. Listeners hear once that it is about to be taken away,
+    /// and once how that ended.
     ///
     /// # Errors
     /// As [`Framework::disconnect`]; still in use after `timeout`.
@@ -110,7 +105,13 @@ impl Framework {
         uses: &str,
         timeout: Duration,
     ) -> Result<(), FrameworkError> {
-        within(timeout, || self.disconnect(user, uses))
+        let connection = self.connection(user, uses)?;
+        self.told(
+            &connection,
+            ConnectionEventKind::DisconnectPending,
+            ConnectionEventKind::Disconnected,
+            || within(timeout, || self.disconnect_now(user, uses)),
+        )
     }
 
     fn disconnect_now(&self, user: &str, uses: &str) -> Result<(), FrameworkError> {
@@ -125,8 +126,9 @@ impl Framework {
         };
         let unreachable = uses_port.connector.point_to(None);
         if let Some(users) = state.users_mut(&connection) {
-            users.remove(&(instance, port));
+            users.remove(&(instance.clone(), port));
         }
+        state.unserved.insert(instance);
         drop(state);
         drop((connection, unreachable));
         self.give_up_replaced();

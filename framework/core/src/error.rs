@@ -20,7 +20,7 @@ pub enum FrameworkError {
     },
     /// The name is not fit for an instance.
     #[error(
-        "cannot create instance \"{instance}\": bad name, expected a name without blanks and dots"
+        "cannot create instance \"{instance}\": bad name, expected a name without blanks and dots that does not begin with @"
     )]
     BadInstanceName {
         /// The name.

@@ -15,7 +15,7 @@ use crate::connector::Target;
 use crate::error::FrameworkError;
 use crate::lead::straight_target;
 use crate::services::{ComponentServices, PlainServices, Shared};
-use crate::state::{ClassOrigin, Connection, Entry, FRAMEWORK, Provided, Uses, good_name};
+use crate::state::{ClassOrigin, Connection, Entry, FRAMEWORK, Provided, Uses, good_name, is_own};
 
 /// A framework (`gov.cca.AbstractFramework`). Dropping it shuts it down: it says goodbye to the components, last made
 /// first, and destroys them.
@@ -68,7 +68,11 @@ impl Default for Framework {
             shared: Arc::default(),
             is_owner: true,
         };
-        crate::service_registry::add_own_services(&mut framework.shared.lock());
+        {
+            let mut state = framework.shared.lock();
+            crate::service_registry::add_own_services(&mut state);
+            crate::service_registry::know_standard_interfaces(&mut state);
+        }
         framework
     }
 }
@@ -147,7 +151,7 @@ impl Framework {
     }
 
     /// Services for the program that holds the framework, so that it takes part as an instance of its own
-    /// (`AbstractFramework.getServices`).
+    /// (`AbstractFramework.getServices`). One whose name begins with `@` is out of reach of components.
     ///
     /// # Errors
     /// The name is bad or taken.
@@ -175,6 +179,7 @@ impl Framework {
         class: &str,
         properties: TypeMap,
     ) -> Result<OwnedPort, FrameworkError> {
+        refuse_own(name)?;
         let origin = ClassOrigin {
             class: class.into(),
             version: String::new(),
@@ -241,9 +246,12 @@ impl Framework {
     /// No such instance; a port of it, or of one that uses it, still in use after `timeout`.
     pub fn destroy_instance(&self, name: &str, timeout: Duration) -> Result<(), FrameworkError> {
         let id = self.component_id(name)?;
+        let started = Instant::now();
         within(timeout, || self.begin_to_end(&id))?;
         for connection in self.connections_of(&[name]) {
-            if let Err(error) = self.disconnect(&connection.user, &connection.uses) {
+            // Who got the port meanwhile has the rest of the time to give it back.
+            let rest = timeout.saturating_sub(started.elapsed());
+            if let Err(error) = self.disconnect_within(&connection.user, &connection.uses, rest) {
                 if let Ok(entry) = self.shared.lock().instance_mut(name) {
                     entry.is_ending = false;
                 }
@@ -437,6 +445,16 @@ impl Framework {
         };
         fits(&connection, P::descriptor(), &provided)?;
         Ok(call::<P, R>(&provided, work))
+    }
+}
+
+/// Names of the program's own instances are for the program only.
+pub(crate) fn refuse_own(name: &str) -> Result<(), FrameworkError> {
+    match is_own(name) {
+        true => Err(FrameworkError::BadInstanceName {
+            instance: name.into(),
+        }),
+        false => Ok(()),
     }
 }
 

@@ -16,6 +16,7 @@ use crate::error::FrameworkError;
 use crate::events::port_connection;
 use crate::framework::{Framework, InstanceInfo, PortInfo};
 use crate::services::Shared;
+use crate::state::is_own;
 
 /// What is behind the framework's own ports.
 pub struct FrameworkPorts {
@@ -38,10 +39,22 @@ impl FrameworkPorts {
         Ok(Framework::handle(shared))
     }
 
+    /// The ports of another framework, which ends with them, and the way to it.
+    pub fn empty_framework(&self) -> Result<(FrameworkPorts, Weak<Shared>), PortError> {
+        let framework = self.framework()?.create_empty_framework();
+        let shared = std::sync::Arc::downgrade(&framework.shared);
+        let ports = FrameworkPorts {
+            shared: Weak::clone(&shared),
+            _owned: Some(framework),
+        };
+        Ok((ports, shared))
+    }
+
     /// The framework, and the name of an instance that is the one meant.
     fn named(&self, id: &ComponentId) -> Result<(Framework, String), PortError> {
         let framework = self.framework()?;
         framework.shared.lock().exactly(id)?;
+        refuse_reach(&framework, &id.name)?;
         Ok((framework, id.name.to_string()))
     }
 
@@ -63,6 +76,14 @@ impl FrameworkPorts {
             port: connection.uses.to_string(),
         }
         .into())
+    }
+}
+
+/// The program's own instances are not there for components.
+fn refuse_reach(framework: &Framework, instance: &str) -> Result<(), FrameworkError> {
+    match is_own(instance) {
+        true => Err(framework.shared.lock().unknown(instance)),
+        false => Ok(()),
     }
 }
 
@@ -89,7 +110,8 @@ impl BuilderServicePort for FrameworkPorts {
     }
 
     fn get_component_ids(&self) -> Result<RVec<ComponentId>, PortError> {
-        Ok(self.framework()?.component_ids().into())
+        let ids = self.framework()?.component_ids().into_iter();
+        Ok(ids.filter(|id| !is_own(&id.name)).collect())
     }
 
     fn get_component_properties(&self, component: ComponentId) -> Result<TypeMap, PortError> {
@@ -122,7 +144,9 @@ impl BuilderServicePort for FrameworkPorts {
     }
 
     fn get_component_id(&self, instance: RStr<'_>) -> Result<ComponentId, PortError> {
-        Ok(self.framework()?.component_id(&instance)?)
+        let framework = self.framework()?;
+        refuse_reach(&framework, &instance)?;
+        Ok(framework.component_id(&instance)?)
     }
 
     fn destroy_instance(&self, component: ComponentId, timeout_s: f64) -> Result<(), PortError> {
@@ -195,7 +219,8 @@ impl BuilderServicePort for FrameworkPorts {
             framework.connections_of(&names)
         };
         let state = framework.shared.lock();
-        let connections = connections.iter();
+        let is_visible = |c: &&ConnectionId| !is_own(&c.user) && !is_own(&c.provider);
+        let connections = connections.iter().filter(is_visible);
         Ok(connections.map(|c| port_connection(&state, c)).collect())
     }
 
@@ -248,7 +273,9 @@ impl AbstractFrameworkPort for FrameworkPorts {
     }
 
     fn release_services(&self, instance: RStr<'_>) -> Result<(), PortError> {
-        Ok(self.framework()?.release_services(&instance)?)
+        let framework = self.framework()?;
+        refuse_reach(&framework, &instance)?;
+        Ok(framework.release_services(&instance)?)
     }
 
     fn shutdown_framework(&self) -> Result<(), PortError> {
@@ -256,11 +283,7 @@ impl AbstractFrameworkPort for FrameworkPorts {
     }
 
     fn create_empty_framework(&self) -> Result<OwnedPort, PortError> {
-        let framework = self.framework()?.create_empty_framework();
-        let ports = FrameworkPorts {
-            shared: std::sync::Arc::downgrade(&framework.shared),
-            _owned: Some(framework),
-        };
+        let (ports, _) = self.empty_framework()?;
         Ok(<dyn AbstractFrameworkPort>::provide(std::sync::Arc::new(
             ports,
         )))
@@ -318,7 +341,11 @@ impl ReplacementServicePort for FrameworkPorts {
         provider: RStr<'_>,
         provides: RStr<'_>,
     ) -> Result<(), PortError> {
-        Ok(self.framework()?.reconnect(&ConnectionId {
+        let framework = self.framework()?;
+        [&user, &provider]
+            .into_iter()
+            .try_for_each(|name| refuse_reach(&framework, name))?;
+        Ok(framework.reconnect(&ConnectionId {
             user: user.into(),
             uses: uses.into(),
             provider: provider.into(),
@@ -327,7 +354,9 @@ impl ReplacementServicePort for FrameworkPorts {
     }
 
     fn replace_instance(&self, instance: RStr<'_>, class: RStr<'_>) -> Result<(), PortError> {
-        Ok(self.framework()?.replace_instance(&instance, &class)?)
+        let framework = self.framework()?;
+        refuse_reach(&framework, &instance)?;
+        Ok(framework.replace_instance(&instance, &class)?)
     }
 }
 

@@ -21,14 +21,19 @@ impl Framework {
         let interface = <dyn GoPort>::descriptor().name;
         let connections = self.connection_interfaces().into_iter();
         let of_go = connections.filter(|(_, name)| *name == *interface);
-        let mut from: BTreeMap<String, Vec<ConnectionId>> = BTreeMap::new();
-        for (connection, _) in of_go {
-            let user = connection.user.clone();
-            from.entry(user).or_default().push(connection);
-        }
-        let mut done = BTreeSet::new();
-        from.keys().find_map(|start| cycle(start, &from, &mut done))
+        cycle_from(of_go.map(|(connection, _)| connection))
     }
+}
+
+/// A cycle among connections of Go ports, if there is one.
+pub(crate) fn cycle_from(connections: impl IntoIterator<Item = ConnectionId>) -> Option<GoCycle> {
+    let mut from: BTreeMap<String, Vec<ConnectionId>> = BTreeMap::new();
+    for connection in connections {
+        let user = connection.user.clone();
+        from.entry(user).or_default().push(connection);
+    }
+    let mut done = BTreeSet::new();
+    from.keys().find_map(|start| cycle(start, &from, &mut done))
 }
 
 /// The first cycle that is met on the way from an instance.

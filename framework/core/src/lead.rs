@@ -38,6 +38,8 @@ struct Before {
     /// Of the connection so far.
     monitor: Option<Arc<Provided>>,
     label: String,
+    /// The interface as somebody describes it who can make a proxy of it.
+    known: Option<&'static InterfaceDescriptor>,
 }
 
 impl Framework {
@@ -95,9 +97,9 @@ impl Framework {
                 Ok(straight_target(&connection.provider, port))
             });
         };
-        let expected = before.expected;
+        let (expected, known) = (before.expected, before.known);
         let monitored = self.way_to(user, connection, port, Some(monitor), || {
-            proxy_target(monitor, &before.label, connection, expected, port)
+            proxy_target(monitor, &before.label, connection, expected, port, known)
         });
         match (monitored, &before.monitoring) {
             (Ok(way), _) => Ok(way),
@@ -182,6 +184,7 @@ fn check(
         monitoring: state.monitoring.clone(),
         monitor: uses.connection.as_ref().and_then(|c| c.monitor.clone()),
         label: state.label.clone(),
+        known: state.proxied(uses.interface),
     })
 }
 

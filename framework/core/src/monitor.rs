@@ -163,7 +163,19 @@ impl Framework {
     /// An unknown instance or port; not connected; an interface that neither side can make a proxy of.
     pub fn check_monitorable(&self, user: &str, uses: &str) -> Result<(), FrameworkError> {
         let (_, connection, port, expected) = self.connected(user, uses)?;
-        proxy_maker(&connection, expected, &port).map(|_| ())
+        let known = self.shared.lock().proxied(expected);
+        proxy_maker(&connection, expected, &port, known).map(|_| ())
+    }
+
+    /// An interface as somebody describes it who can make a proxy of it, and so names its methods; as it is, where nobody can.
+    pub fn described(
+        &self,
+        interface: &'static InterfaceDescriptor,
+    ) -> &'static InterfaceDescriptor {
+        match interface.new_proxy {
+            Some(_) => interface,
+            None => self.shared.lock().proxied(interface).unwrap_or(interface),
+        }
     }
 
     /// Monitors every connection that is selected, those there are and those to come, whoever makes them, also in
@@ -264,9 +276,12 @@ impl Framework {
         expected: &'static InterfaceDescriptor,
         monitor: &Arc<Provided>,
     ) -> Result<(), FrameworkError> {
-        let label = self.shared.lock().label.clone();
+        let (label, known) = {
+            let state = self.shared.lock();
+            (state.label.clone(), state.proxied(expected))
+        };
         let way = self.way_to(user, connection, port, Some(monitor), || {
-            proxy_target(monitor, &label, connection, expected, port)
+            proxy_target(monitor, &label, connection, expected, port, known)
         })?;
         self.change_way(user, connection, port, way)
     }
@@ -330,15 +345,18 @@ type Connected = (
     &'static InterfaceDescriptor,
 );
 
-/// The side that can make a proxy: a C component cannot, but whoever uses it from Rust can.
+/// Who can make a proxy: one of the sides, or else anybody whose description of the interface is known, since a component in C
+/// cannot.
 fn proxy_maker(
     connection: &ConnectionId,
     expected: &'static InterfaceDescriptor,
     port: &Provided,
+    known: Option<&'static InterfaceDescriptor>,
 ) -> Result<(&'static InterfaceDescriptor, NewProxy), FrameworkError> {
     let sides = [interface_of(port), expected];
     let maker = sides
         .into_iter()
+        .chain(known)
         .find_map(|side| side.new_proxy.map(|new_proxy| (side, new_proxy)));
     maker.ok_or_else(|| FrameworkError::NoProxy {
         instance: connection.user.clone(),
@@ -349,6 +367,9 @@ fn proxy_maker(
 
 /// A target that records each call through a monitor. No lock is held: the monitor's and the proxy's code run here.
 ///
+/// # Arguments
+/// * `known` - the interface as somebody else than the two ends describes it, who can make a proxy
+///
 /// # Errors
 /// An interface that neither side can make a proxy of; the monitor's.
 pub fn proxy_target(
@@ -357,8 +378,9 @@ pub fn proxy_target(
     connection: &ConnectionId,
     expected: &'static InterfaceDescriptor,
     port: &Arc<Provided>,
+    known: Option<&'static InterfaceDescriptor>,
 ) -> Result<Arc<Target>, FrameworkError> {
-    let (interface, new_proxy) = proxy_maker(connection, expected, port)?;
+    let (interface, new_proxy) = proxy_maker(connection, expected, port, known)?;
     let instance = port.named(&connection.provider);
     let connection = labelled(label, connection);
     let announced = call_provided::<dyn MonitorPort, _>(monitor, FRAMEWORK, |monitor| {

@@ -545,6 +545,7 @@ fn take_name(
         // Says that it is gone.
         return state.entry(new).map(drop);
     };
+    state.unserved.insert(new.name.to_string());
     let replaced = state.instances.insert(new.name.to_string(), successor);
     if let Some(mut replaced) = replaced {
         replaced.is_replaced = true;

@@ -4,16 +4,25 @@ use std::sync::{Arc, Weak};
 
 use cca_abi::{Interface, InterfaceDescriptor, OwnedPort, ProvidedBy};
 use cca_ports::{
-    AbstractFrameworkPort, BuilderServicePort, ComponentId, ComponentRepositoryPort,
-    ConnectionEventServicePort, ReplacementServicePort, ServiceProviderPort, ServiceRegistryPort,
+    AbstractFrameworkPort, BuilderServicePort, CommPort, ComponentId, ComponentReleasePort,
+    ComponentRepositoryPort, ConnectionEventListenerPort, ConnectionEventServicePort, CounterPort,
+    GoPort, MeasurementPort, ParameterPort, PerfModelPort, PerfParamPort, ProgressPort,
+    ReplacementServicePort, ServiceProviderPort, ServiceRegistryPort, StatefulComponentPort,
 };
 
 use crate::connections::ConnectionId;
 use crate::error::FrameworkError;
 use crate::framework::{Framework, call_provided, interface_of};
 use crate::framework_ports::FrameworkPorts;
+use crate::plain_framework::{PlainFrameworkPort, PlainListenerPort};
 use crate::services::Shared;
-use crate::state::{FRAMEWORK, Provided, State};
+use crate::state::{FRAMEWORK, OWN_MARK, Provided, State};
+
+/// The instance through which components get at MPI in Ccaffeine's scripts.
+///
+/// # Source
+/// Ccaffeine, `ccafe6.MPIComponent`, `initialize`: "This will appear in the frame as an MPISetup component".
+const MPI_SETUP: &str = "MPISetup";
 
 /// Who serves an interface.
 #[derive(Clone)]
@@ -37,7 +46,7 @@ where
 
 /// The ports that the framework provides itself.
 pub fn add_own_services(state: &mut State) {
-    let mut add = |interface: &'static InterfaceDescriptor, make| {
+    let mut add = |interface: &'static InterfaceDescriptor, make: fn(Weak<Shared>) -> OwnedPort| {
         let name = interface.name.to_string();
         state.services.insert(name, Service::Own(make));
     };
@@ -58,6 +67,10 @@ pub fn add_own_services(state: &mut State) {
         own::<dyn ConnectionEventServicePort>,
     );
     add(
+        <dyn PlainFrameworkPort>::descriptor(),
+        crate::plain_framework::provide,
+    );
+    add(
         <dyn ReplacementServicePort>::descriptor(),
         own::<dyn ReplacementServicePort>,
     );
@@ -65,6 +78,35 @@ pub fn add_own_services(state: &mut State) {
         <dyn ServiceRegistryPort>::descriptor(),
         own::<dyn ServiceRegistryPort>,
     );
+}
+
+/// Takes note of the standard ports, so that a proxy of them can be made between components in C too.
+pub fn know_standard_interfaces(state: &mut State) {
+    let interfaces = [
+        <dyn AbstractFrameworkPort>::descriptor(),
+        <dyn BuilderServicePort>::descriptor(),
+        <dyn CommPort>::descriptor(),
+        <dyn ComponentReleasePort>::descriptor(),
+        <dyn ComponentRepositoryPort>::descriptor(),
+        <dyn ConnectionEventListenerPort>::descriptor(),
+        <dyn ConnectionEventServicePort>::descriptor(),
+        <dyn CounterPort>::descriptor(),
+        <dyn GoPort>::descriptor(),
+        <dyn MeasurementPort>::descriptor(),
+        <dyn ParameterPort>::descriptor(),
+        <dyn PerfModelPort>::descriptor(),
+        <dyn PerfParamPort>::descriptor(),
+        <dyn PlainFrameworkPort>::descriptor(),
+        <dyn PlainListenerPort>::descriptor(),
+        <dyn ProgressPort>::descriptor(),
+        <dyn ReplacementServicePort>::descriptor(),
+        <dyn ServiceProviderPort>::descriptor(),
+        <dyn ServiceRegistryPort>::descriptor(),
+        <dyn StatefulComponentPort>::descriptor(),
+    ];
+    interfaces
+        .into_iter()
+        .for_each(|interface| state.know_interface(interface));
 }
 
 impl Framework {
@@ -78,6 +120,7 @@ impl Framework {
         let interface = interface_of(&state.provides(instance, port)?.port).name;
         let service = Service::Port(instance.into(), port.into());
         let old = state.services.insert(interface.to_string(), service);
+        state.all_unserved();
         drop(state);
         drop(old);
         Ok(())
@@ -117,6 +160,7 @@ impl Framework {
             });
         }
         state.services.insert(interface.into(), service);
+        state.all_unserved();
         Ok(())
     }
 
@@ -133,16 +177,58 @@ impl Framework {
             })
     }
 
-    /// Connects every uses port that has a service and is not connected.
+    /// Connects every uses port that has a service and is not connected. Instances in which nothing has changed since the last time
+    /// are not visited, so that an assembly that grows between many starts costs no more than its growth.
     ///
     /// # Errors
-    /// Ends that do not fit; a provider of a service that fails.
+    /// Ends that do not fit; a provider of a service that fails. The rest is tried the next time.
     pub fn connect_defaults(&self) -> Result<(), FrameworkError> {
-        for (user, uses, _) in self.unconnected() {
-            let user = self.component_id(&user)?;
-            self.connect_service(&user, &uses)?;
+        let unserved = std::mem::take(&mut self.shared.lock().unserved);
+        let connected = unserved
+            .iter()
+            .try_for_each(|user| self.connect_services_of(user));
+        if connected.is_err() {
+            self.shared.lock().unserved.extend(unserved);
         }
-        Ok(())
+        connected
+    }
+
+    /// Leads each uses port of an instance that leads nowhere to its service, if it has one; nothing where the instance is gone.
+    fn connect_services_of(&self, user: &str) -> Result<(), FrameworkError> {
+        let (id, free) = {
+            let state = self.shared.lock();
+            let Some(entry) = state.instances.get(user) else {
+                return Ok(());
+            };
+            let free = entry.uses.iter().filter(|(_, u)| u.connection.is_none());
+            let free: Vec<_> = free.map(|(port, _)| port.clone()).collect();
+            (state.id(user), free)
+        };
+        free.iter()
+            .try_for_each(|port| self.connect_service(&id, port).map(drop))
+    }
+
+    /// The instance and port that a word means as the provider of a uses port, where no instance has it as its name: a service of the
+    /// program's, such as `comm`, or `MPISetup`, as Ccaffeine calls the communicator of all ranks.
+    ///
+    /// # Returns
+    /// `None` if it is the name of an instance, or means nothing.
+    pub fn service_named(&self, word: &str, port: &str) -> Option<(String, String)> {
+        let state = self.shared.lock();
+        if state.instances.contains_key(word) {
+            return None;
+        }
+        let own = format!("{OWN_MARK}{word}");
+        if state.instances.contains_key(&own) {
+            return Some((own, port.into()));
+        }
+        let interface = <dyn CommPort>::descriptor().name;
+        match state.services.get(interface.as_str()) {
+            Some(Service::Port(instance, port)) if word == MPI_SETUP => {
+                Some((instance.clone(), port.clone()))
+            }
+            _ => None,
+        }
     }
 
     /// Leads a uses port to the service of its interface, if there is one.

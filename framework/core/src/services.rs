@@ -14,7 +14,7 @@ use cca_ports::{
 
 use crate::connector::Connector;
 use crate::error::{FrameworkError, names};
-use crate::framework::{Framework, call_provided};
+use crate::framework::{Framework, call_provided, interface_of};
 use crate::state::{Entry, Provided, Provides, State, Uses, good_name};
 
 /// A framework's state, shared with the services of its instances.
@@ -196,6 +196,7 @@ impl ServicesPort for ComponentServices {
         let shared = self.framework()?;
         let mut state = shared.lock();
         self.checked_name(&mut state, name)?;
+        state.know_interface(interface_of(&port));
         let entry = self.own(&mut state)?;
         let provides = Provides {
             port: Provided::of_instance(port, entry),
@@ -238,13 +239,16 @@ impl ServicesPort for ComponentServices {
         let shared = self.framework()?;
         let mut state = shared.lock();
         self.checked_name(&mut state, name)?;
+        state.know_interface(interface);
         let uses = Uses {
             interface,
             properties: TypeMap::default(),
             connector: Connector::default(),
             connection: None,
         };
-        self.own(&mut state)?.uses.insert(name.into(), uses);
+        let entry = self.own(&mut state)?;
+        entry.uses.insert(name.into(), uses);
+        state.unserved.insert(self.id.name.to_string());
         Ok(())
     }
 

@@ -21,6 +21,9 @@ use crate::services::Shared;
 /// Name of the instance that stands for the framework's own ports; it is not listed.
 pub const FRAMEWORK: &str = "framework";
 
+/// What the names of the program's own instances begin with, such as `@comm`: the names of others, which may not, are so all free.
+pub const OWN_MARK: char = '@';
+
 /// What a port handed over as a service (`cca.ServiceRegistry`) is monitored as, since nobody knows its class.
 const SERVICE_CLASS: &str = "cca.Service";
 
@@ -40,6 +43,10 @@ pub struct State {
     /// Names given to instances that came without, by class.
     pub counters: BTreeMap<String, u64>,
     pub listeners: Vec<Listener>,
+    /// Names of instances that got a uses port, or lost a connection, since the services were last connected.
+    pub unserved: BTreeSet<String>,
+    /// Descriptions of interfaces that come with a proxy, by name, version and hash: a component in C has none of its own.
+    pub proxied: BTreeMap<InterfaceKey, &'static InterfaceDescriptor>,
     /// The classes that components can be made of by name.
     pub repository: Repository,
     /// Which connections get a proxy when they are made.
@@ -54,6 +61,14 @@ pub struct State {
     pub is_shut_down: bool,
     /// All have said goodbye, and nothing is connected any more.
     pub is_closed: bool,
+}
+
+/// Name, version and hash of an interface, and the bytes of its table.
+type InterfaceKey = (&'static str, &'static str, u64, usize);
+
+fn interface_key(interface: &'static InterfaceDescriptor) -> InterfaceKey {
+    let (name, version) = (interface.name.as_str(), interface.version.as_str());
+    (name, version, interface.hash, interface.vtable_size)
 }
 
 /// One instance.
@@ -262,6 +277,27 @@ impl State {
         }
     }
 
+    /// Takes note of an interface that a proxy can be made of.
+    pub fn know_interface(&mut self, interface: &'static InterfaceDescriptor) {
+        if interface.new_proxy.is_some() {
+            let key = interface_key(interface);
+            self.proxied.entry(key).or_insert(interface);
+        }
+    }
+
+    /// The same interface as somebody describes it who can make a proxy of it.
+    pub fn proxied(
+        &self,
+        interface: &'static InterfaceDescriptor,
+    ) -> Option<&'static InterfaceDescriptor> {
+        self.proxied.get(&interface_key(interface)).copied()
+    }
+
+    /// A service came: any uses port that leads nowhere may have one now.
+    pub fn all_unserved(&mut self) {
+        self.unserved.extend(self.instances.keys().cloned());
+    }
+
     /// A name for an instance that comes without: the last part of its class's and a number.
     pub fn free_name(&mut self, class: &str) -> String {
         let stem = class.rsplit('.').next().unwrap_or(class);
@@ -275,10 +311,11 @@ impl State {
         }
     }
 
-    fn unknown(&self, name: &str) -> FrameworkError {
+    /// That there is no such instance.
+    pub fn unknown(&self, name: &str) -> FrameworkError {
         FrameworkError::UnknownInstance {
             instance: name.into(),
-            known: names(self.instances.keys()),
+            known: names(self.instances.keys().filter(|name| !is_own(name))),
         }
     }
 
@@ -397,6 +434,11 @@ fn no_uses_port(instance: &str, port: &str, entry: &Entry) -> FrameworkError {
         port: port.into(),
         known: names(entry.uses.keys()),
     }
+}
+
+/// Whether a name is of an instance of the program that holds the framework.
+pub fn is_own(name: &str) -> bool {
+    name.starts_with(OWN_MARK)
 }
 
 /// Whether a name is fit for an instance or a port: `INSTANCE.PORT` must be readable.

@@ -22,7 +22,7 @@ use mastermind_measurement::{RunRecorder, RunTotals};
 use mastermind_records::definition::{
     AtomicEventsDefinition, ClassDefinition, CounterDefinition, MethodDefinition,
     MpiRoutineDefinition, MpiRoutinesDefinition, MpiSwitchDefinition, ParameterDefinition,
-    SwapDefinition, TIMER_CLASS,
+    SwapDefinition, TIMER_CLASS, UnmonitoredDefinition,
 };
 use mastermind_records::{Definition, LogIdentity, RecordsError, RunningSums};
 
@@ -175,6 +175,11 @@ impl Mastermind {
         if self.measurement.set(Arc::clone(measurement)).is_ok() {
             measurement.record_into(self);
         }
+    }
+
+    /// Has the logs say that the calls through a connection, which were to be recorded, are not.
+    pub fn note_unmonitored(&self, connection: UnmonitoredDefinition) {
+        self.recorder.announce(Definition::Unmonitored(connection));
     }
 
     /// Says what is counted in the calls of methods that are monitored from now on.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::definition::UnmonitoredDefinition;
 use crate::run::Run;
 
 /// Calls of one method.
@@ -33,6 +34,13 @@ impl Coverage {
 }
 
 impl Run {
+    /// Connections that were to be recorded and have no proxy: how often they were called is not known.
+    pub fn unmonitored(&self) -> BTreeSet<UnmonitoredDefinition> {
+        let logs = self.logs().iter();
+        logs.flat_map(|log| log.definitions().unmonitored.iter().cloned())
+            .collect()
+    }
+
     /// Which calls have no record. Where all have one, nothing is read for it.
     pub fn coverage(&self) -> Coverage {
         let mut coverage = Coverage::default();

@@ -42,6 +42,8 @@ pub enum Definition {
     MpiPhase(MpiPhaseDefinition),
     /// A communicator that calls recorded from now on name.
     MpiCommunicator(MpiCommunicatorDefinition),
+    /// A connection whose calls are not recorded though they were to be.
+    Unmonitored(UnmonitoredDefinition),
     /// Written by a later version; of no consequence to this one.
     #[serde(other)]
     Unknown,
@@ -274,6 +276,22 @@ pub struct SwapDefinition {
     pub from: String,
     /// Class after, with the instance.
     pub to: ClassDefinition,
+}
+
+/// A connection that was to be recorded and has no proxy.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UnmonitoredDefinition {
+    /// Instance that uses.
+    pub user: String,
+    /// Its uses port.
+    pub uses_port: String,
+    /// Instance that provides.
+    pub provider: String,
+    /// Its provides port.
+    pub provides_port: String,
+    /// Why there is none.
+    pub reason: String,
 }
 
 /// Calls of one path that ended and could not be recorded.

@@ -9,7 +9,7 @@ use crate::definition::{
     AtomicEventsDefinition, CallPathDefinition, ClockDefinition, CostDefinition, Definition,
     LossDefinition, MethodDefinition, MpiCommunicatorDefinition, MpiPhaseDefinition,
     MpiRoutinesDefinition, MpiSwitchDefinition, MpiTotalsDefinition, RunDefinition, StopDefinition,
-    SwapDefinition, UnrecordedDefinition,
+    SwapDefinition, UnmonitoredDefinition, UnrecordedDefinition,
 };
 
 /// What the definitions of a log say.
@@ -41,6 +41,8 @@ pub struct Definitions {
     pub mpi_phases: Vec<MpiPhaseDefinition>,
     /// The communicators that recorded calls name.
     pub mpi_communicators: Vec<MpiCommunicatorDefinition>,
+    /// Connections that were to be recorded and are not.
+    pub unmonitored: Vec<UnmonitoredDefinition>,
     methods: BTreeMap<u32, Arc<MethodDefinition>>,
     /// Index: call path.
     paths: Vec<Option<CallPathDefinition>>,
@@ -224,6 +226,7 @@ impl Definitions {
             Definition::MpiTotals(totals) => self.mpi_totals = Some(totals),
             Definition::MpiPhase(phase) => push_new(&mut self.mpi_phases, phase),
             Definition::MpiCommunicator(told) => push_new(&mut self.mpi_communicators, told),
+            Definition::Unmonitored(connection) => push_new(&mut self.unmonitored, connection),
             Definition::Unknown => {}
         }
     }

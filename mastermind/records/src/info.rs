@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::definition::{ClassDefinition, ConnectionDefinition, SwapDefinition};
+use crate::definition::{
+    ClassDefinition, ConnectionDefinition, SwapDefinition, UnmonitoredDefinition,
+};
 use crate::log::Log;
 use crate::run::Run;
 
@@ -46,6 +48,8 @@ pub struct RunInfo {
     pub records: u64,
     /// Calls without a record.
     pub lost_records: u64,
+    /// Connections whose calls, of unknown number, are not recorded though they were to be.
+    pub unmonitored: BTreeSet<UnmonitoredDefinition>,
     /// What cannot be read.
     pub damage: Vec<String>,
 }
@@ -97,6 +101,7 @@ impl RunInfo {
             finished: run.is_finished(),
             records: run.n_records(),
             lost_records: run.dropped(),
+            unmonitored: run.unmonitored(),
             damage: run.damage().map(ToString::to_string).collect(),
         }
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::definition::{AtomicEventDefinition, MPI_CLASS, PROGRAM_CLASS};
+use crate::definition::{AtomicEventDefinition, MPI_CLASS, PROGRAM_CLASS, UnmonitoredDefinition};
 use crate::log::Log;
 use crate::mpi::ended_by;
 use crate::run::Run;
@@ -29,6 +29,9 @@ pub struct Profile {
     /// Why they have none.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub lost_reasons: BTreeSet<String>,
+    /// Connections whose calls, of unknown number, are not recorded though they were to be.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub unmonitored: BTreeSet<UnmonitoredDefinition>,
     /// What the measurement itself cost, nanoseconds, mean over the ranks; `None` where it was not calibrated.
     pub self_cost_ns: Option<f64>,
     /// What the clock advances by at once, nanoseconds, largest over the ranks: how far the time of a single call may be off.
@@ -106,6 +109,8 @@ pub struct ProfileSums {
     lost_records: u64,
     #[serde(default)]
     lost_reasons: BTreeSet<String>,
+    #[serde(default)]
+    unmonitored: BTreeSet<UnmonitoredDefinition>,
     self_cost_ns: Option<f64>,
     #[serde(default)]
     clock_step_ns: Option<f64>,
@@ -134,6 +139,7 @@ impl ProfileSums {
         self.records += other.records;
         self.lost_records += other.lost_records;
         self.lost_reasons.extend(other.lost_reasons.iter().cloned());
+        self.unmonitored.extend(other.unmonitored.iter().cloned());
         if let Some(ns) = other.self_cost_ns {
             *self.self_cost_ns.get_or_insert(0.0) += ns;
         }
@@ -221,6 +227,8 @@ impl ProfileSums {
         self.records += log.n_records();
         self.lost_records += log.dropped();
         self.lost_reasons.extend(log.loss_reasons());
+        self.unmonitored
+            .extend(definitions.unmonitored.iter().cloned());
         if let Some(cost) = log.definitions().cost {
             // A call that is only summed up costs what a record does (`totals`).
             let n_measured = log.n_records() + log.dropped();
@@ -329,6 +337,7 @@ impl Profile {
             records: sums.records,
             lost_records: sums.lost_records,
             lost_reasons: sums.lost_reasons.clone(),
+            unmonitored: sums.unmonitored.clone(),
             self_cost_ns: sums.self_cost_ns.map(|sum| sum / n_ranks),
             clock_step_ns: sums.clock_step_ns,
             missing_counters: sums.missing_counters.clone(),

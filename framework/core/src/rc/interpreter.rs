@@ -138,11 +138,22 @@ impl<'a> Interpreter<'a> {
         let mut assembly = Assembly::default();
         assembly.assembly.name = name.into();
         assembly.assembly.path = self.path.clone();
+        let folders = self.path.iter().filter_map(|path| path.canonicalize().ok());
+        let folders: Vec<_> = folders.collect();
+        let is_on_path = |library: &Path| {
+            let mut folders = folders.iter();
+            folders.any(|path| path == library || Some(&**path) == library.parent())
+        };
+        let mut libraries = BTreeSet::new();
         for instance in self.framework.instances() {
-            if self.is_shown(&instance.name) {
+            let Some(library) = instance.library else {
+                continue;
+            };
+            if !self.hidden.contains(&instance.name) {
                 // A script may have changed its path since: the assembly must find the class again.
-                let library = instance.library.filter(|library| !self.is_on_path(library));
-                assembly.assembly.path.extend(library);
+                if !is_on_path(&library) && libraries.insert(library.clone()) {
+                    assembly.assembly.path.push(library);
+                }
                 assembly.instances.insert(instance.name, instance.class);
             }
         }
@@ -166,13 +177,6 @@ impl<'a> Interpreter<'a> {
         }
         assembly.go = self.start.clone().map(|port| Start { port });
         assembly
-    }
-
-    fn is_on_path(&self, library: &Path) -> bool {
-        let folders = self.path.iter().filter_map(|path| path.canonicalize().ok());
-        let mut folders =
-            folders.filter(|path| path == library || Some(&**path) == library.parent());
-        folders.next().is_some()
     }
 
     /// Carries a line out; a comment does nothing.
@@ -431,10 +435,14 @@ impl<'a> Interpreter<'a> {
         [user, uses, provider, provides]: [String; 4],
         host: &mut dyn Host,
     ) -> ConnectionId {
+        let user = self.meant(user, host);
+        let service = self.framework.service_named(&provider, &provides);
+        let (provider, provides) =
+            service.unwrap_or_else(|| (self.meant(provider, host), provides));
         ConnectionId {
-            user: self.meant(user, host),
+            user,
             uses,
-            provider: self.meant(provider, host),
+            provider,
             provides,
         }
     }

@@ -1,17 +1,22 @@
 //! A script as it is in its file.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::{fmt, fs, io};
 
 use super::command::{Command, find};
+use crate::assembly::{Assembly, Start};
 
 /// What the first line of a script begins with; Ccaffeine takes no other file.
 const MAGIC: &[u8] = b"#!ccaffeine";
 
 /// A line that begins with it ends a script, as the end of its file does.
 const END_MARK: &str = "#!eof";
+
+/// What a line begins with that names the classes which may take an instance's place: a comment to Ccaffeine.
+const ALTERNATIVES: &str = "#!alternatives";
 
 /// As much of a file as is looked at to tell what it is.
 const LONGEST_START_BYTES: u64 = 64 << 10;
@@ -85,6 +90,24 @@ pub enum ScriptError {
     Builder {
         /// The file.
         path: PathBuf,
+    },
+    /// A script cannot say it.
+    #[error("cannot write script: {what}, expected {expected}")]
+    NotSayable {
+        /// What is in the assembly.
+        what: String,
+        /// What a script can say.
+        expected: &'static str,
+    },
+    /// A line that names alternatives is not what such a line is.
+    #[error(
+        "cannot read alternatives at line {line} of the script: \"{found}\", expected {ALTERNATIVES} INSTANCE = CLASS CLASS…"
+    )]
+    Alternatives {
+        /// From 1.
+        line: usize,
+        /// The line.
+        found: String,
     },
 }
 
@@ -161,6 +184,111 @@ impl Script {
                 text: trimmed(text),
             })
             .filter(|line| !is_comment(&line.text))
+    }
+
+    /// The script that makes an assembly and starts it.
+    ///
+    /// # Errors
+    /// [`ScriptError::NotSayable`]: a text with blanks at its ends or in a row, which a script's reader takes for one; a folder with
+    /// such a name or a colon; a parameter without its port; a dispatcher.
+    pub fn of_assembly(assembly: &Assembly) -> Result<Self, ScriptError> {
+        let refuse = |what: String, expected| Err(ScriptError::NotSayable { what, expected });
+        let is_word = |text: &str| !text.is_empty() && !text.contains(char::is_whitespace);
+        let mut lines = vec![
+            format!("{} bootstrap file.", String::from_utf8_lossy(MAGIC)),
+            "# ------- don't change anything ABOVE this line.-------------".into(),
+        ];
+        if let Some(instance) = assembly.dispatch.keys().next() {
+            return refuse(format!("dispatcher \"{instance}\""), "instances of classes");
+        }
+        for (instance, classes) in &assembly.alternatives {
+            lines.push(format!("{ALTERNATIVES} {instance} = {}", classes.join(" ")));
+        }
+        for (at, folder) in assembly.assembly.path.iter().enumerate() {
+            let folder = folder.display().to_string();
+            if !is_word(&folder) || folder.contains(':') {
+                return refuse(
+                    format!("folder \"{folder}\""),
+                    "a name without blanks and colons",
+                );
+            }
+            let act = if at == 0 { "set" } else { "append" };
+            lines.push(format!("path {act} {folder}"));
+        }
+        let classes: BTreeSet<_> = assembly.instances.values().collect();
+        lines.extend(
+            classes
+                .iter()
+                .map(|class| format!("repository get-global {class}")),
+        );
+        for (instance, class) in &assembly.instances {
+            lines.push(format!("instantiate {class} {instance}"));
+        }
+        for (instance, key, value) in assembly.parameter_settings() {
+            let Some((port, key)) = key.split_once('.') else {
+                return refuse(
+                    format!("parameter \"{instance}.{key}\" without its port"),
+                    "PORT.KEY",
+                );
+            };
+            let value = match value {
+                toml::Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            if value.split_whitespace().collect::<Vec<_>>().join(" ") != value || value.is_empty() {
+                let what = format!("parameter \"{instance}.{port}.{key}\" of \"{value}\"");
+                return refuse(what, "words with a blank between them");
+            }
+            lines.push(format!("configure {instance} {port} {key} {value}"));
+        }
+        for (uses, provides) in &assembly.connections {
+            lines.push(format!(
+                "connect {} {} {} {}",
+                uses.instance, uses.port, provides.instance, provides.port
+            ));
+        }
+        if let Some(Start { port }) = &assembly.go {
+            lines.push(format!("go {} {}", port.instance, port.port));
+        }
+        lines.push("quit".into());
+        Ok(Script { lines })
+    }
+
+    /// The classes that may take an instance's place, as the lines `#!alternatives INSTANCE = CLASS CLASS…` say, wherever they stand;
+    /// several of one instance add up.
+    ///
+    /// # Errors
+    /// [`ScriptError::Alternatives`]: a line without an instance, an equals sign or a class.
+    pub fn alternatives(&self) -> Result<BTreeMap<String, Vec<String>>, ScriptError> {
+        let mut alternatives: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (line, number) in self.lines.iter().zip(1..) {
+            let Some(rest) = line.trim().strip_prefix(ALTERNATIVES) else {
+                continue;
+            };
+            // Another word that begins like this one.
+            if !rest.is_empty() && !rest.starts_with([' ', '\t']) {
+                continue;
+            }
+            let (instance, classes) = rest.split_once('=').unwrap_or((rest, ""));
+            let instance = instance.trim();
+            let mut classes = classes.split_whitespace().peekable();
+            if instance.is_empty()
+                || instance.contains(char::is_whitespace)
+                || classes.peek().is_none()
+            {
+                return Err(ScriptError::Alternatives {
+                    line: number,
+                    found: line.trim().into(),
+                });
+            }
+            let known = alternatives.entry(instance.into()).or_default();
+            for class in classes {
+                if known.iter().all(|known| known != class) {
+                    known.push(class.into());
+                }
+            }
+        }
+        Ok(alternatives)
     }
 
     /// The directives of the static-main generator (`!code{…}`, `!header{…}`, `!systemheader{…}`), which are comments to
@@ -263,6 +391,70 @@ mod tests {
         assert_eq!(looks("path = 3 + 4\n"), (false, false));
         assert_eq!(looks("hello\n"), (false, false));
         assert_eq!(looks(""), (false, false));
+    }
+
+    #[test]
+    fn alternatives_are_comments_that_are_read() {
+        let script = Script::parse(
+            "#!ccaffeine\n#!alternatives flux = a.A b.B\ncreate a.A flux\n  #!alternatives flux=b.B c.C\n#!alternativesx y\n",
+        );
+        let classes = ["a.A", "b.B", "c.C"].map(String::from).to_vec();
+        let expected = BTreeMap::from([("flux".to_string(), classes)]);
+        assert_eq!(script.alternatives().unwrap(), expected);
+        assert_eq!(script.commands().count(), 1);
+        for wrong in [
+            "#!alternatives",
+            "#!alternatives flux a.A",
+            "#!alternatives flux =",
+            "#!alternatives a b = c",
+        ] {
+            let error = Script::parse(wrong).alternatives().unwrap_err().to_string();
+            assert!(error.contains("line 1"), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_assembly_is_written_as_the_script_that_makes_it() {
+        let text = r#"
+            [assembly]
+            name = "a"
+            path = ["lib", "more"]
+            [instances]
+            d = "x.Driver"
+            e = "x.Side"
+            [connections]
+            "d.side" = "e.side"
+            [parameters.d.own]
+            steps = 3
+            title = "two words"
+            [alternatives]
+            e = ["x.Side", "x.Other"]
+            [go]
+            port = "d.go"
+        "#;
+        let mut assembly: Assembly = toml::from_str(text).unwrap();
+        let script = Script::of_assembly(&assembly).unwrap();
+        let lines: Vec<_> = script
+            .commands()
+            .map(|line| line.text.into_owned())
+            .collect();
+        let expected = [
+            "path set lib",
+            "path append more",
+            "repository get-global x.Driver",
+            "repository get-global x.Side",
+            "instantiate x.Driver d",
+            "instantiate x.Side e",
+            "configure d own steps 3",
+            "configure d own title two words",
+            "connect d side e side",
+            "go d go",
+            "quit",
+        ];
+        assert_eq!(lines, expected);
+        assert_eq!(script.alternatives().unwrap(), assembly.alternatives);
+        assembly.set("d", "own.title", "\"two  words\"").unwrap();
+        assert!(Script::of_assembly(&assembly).is_err());
     }
 
     #[test]

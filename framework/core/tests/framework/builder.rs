@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use cca_core::{Assembly, Framework, Repository};
 use cca_loader::Library;
-use cca_ports::{ErrorCode, GoPort, TypeMap};
+use cca_ports::{BuilderServicePort, ErrorCode, GoPort, TypeMap};
 
 use crate::components::{Calls, NumberPort, add, framework, number, told, wire};
 
@@ -134,6 +134,53 @@ fn destroying_waits_as_long_as_it_is_told_to() {
             .unwrap();
         assert!(started.elapsed() >= Duration::from_millis(25));
     });
+}
+
+#[test]
+fn the_programs_own_instances_are_out_of_reach() {
+    let framework = pair();
+    let own = framework.services("@comm", "test.Comm", "1").unwrap();
+    let seven = Arc::new(crate::components::Seven);
+    own.add_provides_port::<dyn NumberPort, _>("number", &seven)
+        .unwrap();
+    framework.provide_by_default("@comm", "number").unwrap();
+    let host = framework.services("host", "test.Host", "1").unwrap();
+    let uses = host.register_uses_port::<dyn BuilderServicePort>("builder");
+    let uses = uses.unwrap();
+    let builder = uses.get().unwrap();
+    let ids = builder.get_component_ids().unwrap();
+    assert!(ids.iter().all(|id| id.name != "@comm"), "{ids:?}");
+    assert!(builder.get_component_id("@comm".into()).is_err());
+    let own = framework.component_id("@comm").unwrap();
+    for refused in [
+        builder.destroy_instance(own.clone(), 0.0).is_err(),
+        builder.get_provided_port_names(own.clone()).is_err(),
+        builder
+            .get_deserialization(own.to_string().as_str().into())
+            .is_err(),
+    ] {
+        assert!(refused);
+    }
+    let properties = TypeMap::default();
+    let made = builder.create_instance("@x".into(), "test.Adder".into(), properties);
+    assert!(
+        made.unwrap_err()
+            .message()
+            .contains("does not begin with @")
+    );
+    // What is connected to it is no connection to components.
+    framework.connect_defaults().unwrap();
+    assert_eq!(
+        framework.connection("a", "next").map(|c| c.provider).ok(),
+        Some("b".into())
+    );
+    let connections = builder.get_connection_ids(Vec::new().into()).unwrap();
+    assert!(connections.iter().all(|c| c.provider.name != "@comm"));
+    // A service goes by its name until an instance has it.
+    let meant = Some(("@comm".to_string(), "number".to_string()));
+    assert_eq!(framework.service_named("comm", "number"), meant);
+    add(&framework, "comm", "test.Adder");
+    assert_eq!(framework.service_named("comm", "number"), None);
 }
 
 #[test]

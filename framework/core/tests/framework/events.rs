@@ -85,6 +85,43 @@ fn listeners_hear_what_they_asked_for() {
     assert_eq!(told(refused.unwrap_err()).0, ErrorCode::BadPortType);
 }
 
+#[test]
+fn a_port_in_use_is_heard_of_once() {
+    let framework = Arc::new(framework());
+    add(&framework, "b", "test.Adder");
+    let host = framework.services("host", "test.Host", "1").unwrap();
+    let uses = host.register_uses_port::<dyn NumberPort>("n").unwrap();
+    framework
+        .connect(&wire("host", "n", "b", "number"))
+        .unwrap();
+    let heard = Arc::new(Heard {
+        framework: Arc::clone(&framework),
+        events: Mutex::default(),
+    });
+    let port = <dyn ConnectionEventListenerPort>::provide(Arc::clone(&heard));
+    let all = ConnectionEventKind::All;
+    let id = framework.add_connection_event_listener(all, port).unwrap();
+    let inside = uses.get().unwrap();
+    let kinds = || -> Vec<_> {
+        let mut events = heard.events.lock().unwrap();
+        events.drain(..).map(|(kind, _)| kind).collect()
+    };
+    // Many attempts of a millisecond.
+    let patience = std::time::Duration::from_millis(20);
+    framework
+        .disconnect_within("host", "n", patience)
+        .unwrap_err();
+    let expected = [
+        ConnectionEventKind::DisconnectPending,
+        ConnectionEventKind::Error,
+    ];
+    assert_eq!(kinds(), expected);
+    framework.destroy_instance("b", patience).unwrap_err();
+    assert!(kinds().len() <= expected.len());
+    drop(inside);
+    framework.remove_connection_event_listener(id).unwrap();
+}
+
 /// Makes a number for each who asks.
 struct Numbers(Mutex<Vec<String>>);
 

@@ -5,6 +5,7 @@ mod components;
 mod dispatching;
 mod events;
 mod frameworks;
+mod plain;
 mod replacing;
 mod scale;
 mod stateful;

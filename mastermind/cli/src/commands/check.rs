@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use cca_core::rc::Script;
-use cca_core::{Assembly, AssemblyProblems};
+use cca_core::{Assembly, AssemblyProblems, FrameworkError};
 use clap::Args;
 use mastermind_models::ModelSet;
 use serde::Serialize;
@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::commands::predict::read_models;
 use crate::output;
 use crate::session::framework::Session;
-use crate::session::script::{Trial, try_out};
+use crate::session::script::{self, Trial, try_out};
 use crate::session::{Problems, assignment, build, model, read_assembly};
 
 /// Check an assembly or a program model without running it.
@@ -49,6 +49,8 @@ struct Report {
     instances: usize,
     connections: usize,
     problems: Vec<String>,
+    /// Of a script, what is passed over, and what may be wrong but need not be.
+    warnings: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -123,12 +125,8 @@ impl Check {
         if model::is_model(&self.assembly) {
             return self.model();
         }
-        let (assembly, problems) = if Script::is_script(&self.assembly) {
-            // It makes and takes away: each `go` is judged as things are then, and not what is left at the end.
-            let (replace, set) = (&self.replace, &self.set);
-            let Trial { assembly, problems } =
-                try_out(&self.assembly, replace, set, self.strict, true)?;
-            (assembly, problems)
+        let (assembly, problems, warnings) = if Script::is_script(&self.assembly) {
+            self.script()?
         } else {
             let (assembly, changes) =
                 read_assembly(&self.assembly, &self.replace, &self.set, self.strict)?;
@@ -136,7 +134,7 @@ impl Check {
                 Ok(_) => alternatives(&assembly)?,
                 Err(AssemblyProblems { problems, .. }) => problems,
             };
-            (assembly, problems)
+            (assembly, problems, Vec::new())
         };
         let problems = problems.into_iter().map(anyhow::Error::from_boxed);
         let worded: Vec<_> = problems.map(|p| crate::errors::worded(&p)).collect();
@@ -148,6 +146,7 @@ impl Check {
                 .iter()
                 .map(|text| text.trim_end().to_string())
                 .collect(),
+            warnings,
         };
         self.tell(&report)?;
         Ok(if report.problems.is_empty() {
@@ -155,6 +154,56 @@ impl Check {
         } else {
             ExitCode::FAILURE
         })
+    }
+
+    /// Tries a script out: as it is, and, where that is right, with each of its alternatives in turn.
+    fn script(&self) -> anyhow::Result<(Assembly, Problems, Vec<String>)> {
+        let options = script::Options {
+            replace: &self.replace,
+            set: &self.set,
+            strict: self.strict,
+            at: None,
+        };
+        let Trial {
+            assembly,
+            mut problems,
+            warnings,
+            ..
+        } = try_out(&self.assembly, options)?;
+        if !problems.is_empty() {
+            return Ok((assembly, problems, warnings));
+        }
+        for (instance, classes) in &assembly.alternatives {
+            for class in classes {
+                let mut replace = self.replace.clone();
+                replace.push((instance.clone(), class.clone()));
+                let options = script::Options {
+                    replace: &replace,
+                    ..options
+                };
+                let trial = try_out(&self.assembly, options)?;
+                let mut found = trial.problems;
+                if !assembly.instances.contains_key(instance) {
+                    let known = Vec::from_iter(assembly.instances.keys().cloned()).join(", ");
+                    let instance = instance.clone();
+                    found.push(FrameworkError::UnknownInstance { instance, known }.into());
+                }
+                if !found.is_empty() {
+                    let name = assembly.assembly.name.clone();
+                    let problems_found = AssemblyProblems {
+                        name,
+                        problems: found,
+                    };
+                    let bad = BadAlternative {
+                        instance: instance.clone(),
+                        class: class.clone(),
+                        source: problems_found,
+                    };
+                    problems.push(bad.into());
+                }
+            }
+        }
+        Ok((assembly, problems, warnings))
     }
 
     /// Says what the model checker finds.
@@ -215,6 +264,9 @@ impl Check {
         if self.json {
             return output::json(report);
         }
+        for warning in &report.warnings {
+            crate::output::complain!("warning: {warning}");
+        }
         for problem in &report.problems {
             crate::output::complain!("{problem}");
         }
@@ -223,6 +275,7 @@ impl Check {
             instances,
             connections,
             problems,
+            ..
         } = report;
         output::line(match problems.len() {
             0 => {

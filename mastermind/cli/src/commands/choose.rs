@@ -25,7 +25,7 @@ use crate::commands::profile::tell_missing_records;
 use crate::commands::run::percent;
 use crate::destination::Force;
 use crate::output;
-use crate::session::setting;
+use crate::session::{read_assembly, setting};
 use crate::shipped::{ShippedModels, add_shipped, tell_shipped};
 
 /// Digits behind the point of the seconds in an exported problem: nanoseconds.
@@ -132,7 +132,7 @@ impl Choose {
             true => Some(dispatch::place(self.output.as_deref())?),
             false => None,
         };
-        let assembly = Assembly::read(&self.assembly)?;
+        let (assembly, _) = read_assembly(&self.assembly, &[], &[], false)?;
         let mut models = read_models(&self.models, self.shown)?;
         let shipped = add_shipped(&mut models, &assembly, self.shown)?;
         tell_shipped(&shipped);

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::bail;
+use cca_core::rc::Script;
 use cca_core::{Assembly, Endpoint, MonitorSelection};
 use clap::{Args, ValueEnum};
 use mastermind_component::add_to_call_graph;
@@ -27,6 +28,7 @@ use crate::figures::picture;
 use crate::output;
 use crate::session::framework::Session;
 use crate::session::recording::Recording;
+use crate::session::script::{self, Place};
 use crate::session::{assignment, build, model, read_assembly};
 
 /// Draw the wiring of an assembly, the call graph of a run of it, or the activities of a program model.
@@ -52,6 +54,9 @@ pub struct Graph {
     /// Take another class for an instance first
     #[arg(long, value_name = "INSTANCE=CLASS", value_parser = assignment)]
     replace: Vec<(String, String)>,
+    /// Of a script, draw the assembly as it is after this line [default: as it is at the last go]
+    #[arg(long, value_name = "LINE")]
+    at: Option<usize>,
     /// Draw the proxies that monitoring puts in: all, or a comma list of INSTANCE.PORT or port types
     #[arg(long, value_name = "SPEC")]
     monitor: Option<MonitorSelection>,
@@ -82,6 +87,9 @@ enum Format {
 #[derive(Debug, Serialize)]
 pub struct Wiring {
     assembly: String,
+    /// Of a script, where in it the wiring is so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<Place>,
     instances: Vec<Node>,
     connections: Vec<Edge>,
     /// The Go port that starts it, `INSTANCE.PORT`.
@@ -189,18 +197,44 @@ impl Graph {
         })
     }
 
-    fn wiring(&self, format: Format) -> anyhow::Result<String> {
-        let (assembly, mut problems) = read_assembly(&self.assembly, &self.replace, &[], false)?;
-        if let Some(problem) = problems.pop() {
-            return Err(anyhow::Error::from_boxed(problem));
+    /// The assembly, and of a script the place where it is so.
+    fn read(&self) -> anyhow::Result<(Assembly, Option<Place>)> {
+        if Script::is_script(&self.assembly) {
+            let options = script::Options {
+                replace: &self.replace,
+                at: self.at,
+                ..script::Options::default()
+            };
+            return script::try_out(&self.assembly, options)?.reported(false);
         }
+        if self.at.is_some() {
+            bail!(WrongUse(
+                "cannot draw assembly at a line: the file is no script, expected an rc script with --at"
+            ));
+        }
+        let (assembly, mut problems) = read_assembly(&self.assembly, &self.replace, &[], false)?;
+        match problems.pop() {
+            Some(problem) => Err(anyhow::Error::from_boxed(problem)),
+            None => Ok((assembly, None)),
+        }
+    }
+
+    fn wiring(&self, format: Format) -> anyhow::Result<String> {
+        let (assembly, at) = self.read()?;
         let mut wiring = Wiring::of(&assembly);
+        wiring.at = at;
         if let Some(selection) = &self.monitor {
             wiring.put_proxies(&assembly, selection)?;
         }
         if let Some(records) = &self.records {
             let run = super::profile::open(records)?;
-            weights::add_measured(&mut wiring, &run)?;
+            let left_out = weights::add_measured(&mut wiring, &run)?;
+            if !left_out.is_empty() {
+                output::tell(&format!(
+                    "note: calls of {} were recorded too, of instances that are not in the graph",
+                    left_out.join(", ")
+                ));
+            }
             super::profile::tell_missing_records(&run, "they are in the graph");
             wiring.add_call_graph(&run);
             if let Some(path) = &self.models {
@@ -291,6 +325,7 @@ impl Wiring {
         }
         Wiring {
             assembly: assembly.assembly.name.clone(),
+            at: None,
             instances: nodes,
             connections: edges,
             go: assembly.go.as_ref().map(|go| go.port.to_string()),

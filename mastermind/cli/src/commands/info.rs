@@ -162,6 +162,12 @@ pub fn rows(info: &RunInfo, decisions: &[Decision]) -> Vec<(&'static str, String
         let why = Vec::from_iter(why.iter().cloned()).join("; ");
         rows.push(("counter", format!("{name} not read: {why}")));
     }
+    for c in &info.unmonitored {
+        let (user, provider) = (&c.user, &c.provider);
+        let (uses, provides, reason) = (&c.uses_port, &c.provides_port, &c.reason);
+        let text = format!("{user}.{uses} to {provider}.{provides}: {reason}");
+        rows.push(("not recorded", text));
+    }
     let (records, lost) = (info.records, info.lost_records);
     rows.push((
         "records",

@@ -25,8 +25,18 @@ pub struct New {
 enum What {
     /// A component class in a library of its own
     Component(Begin),
+    /// A component class that makes, connects and starts others, in C, C++ or Fortran
+    Assembler(Begin),
     /// An interface, for who provides it and who uses it
     Port(Begin),
+}
+
+/// What is begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Subject {
+    Component,
+    Assembler,
+    Port,
 }
 
 #[derive(Args)]
@@ -64,6 +74,13 @@ macro_rules! template {
 
 /// The door for components in C.
 pub const CCA_H: &str = include_str!("../../../../framework/abi/include/cca.h");
+
+/// The framework for components in C, and classes over it in C++.
+const CCA_FRAMEWORK_H: &str = include_str!("../../../../framework/abi/include/cca_framework.h");
+const CCA_HPP: &str = include_str!("../../../../framework/abi/include/cca.hpp");
+
+/// The framework for components in Fortran.
+const CCA_FRAMEWORK_F90: &str = include_str!("../../../../framework/abi/include/cca_framework.f90");
 
 pub(super) const CCA_F90: &str = include_str!("../../../../framework/abi/include/cca.f90");
 
@@ -114,10 +131,17 @@ impl New {
     /// # Errors
     /// A bad name; a folder that is there; one that cannot be written.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
-        let (begin, is_port) = match &self.what {
-            What::Component(begin) => (begin, false),
-            What::Port(begin) => (begin, true),
+        let (begin, subject) = match &self.what {
+            What::Component(begin) => (begin, Subject::Component),
+            What::Assembler(begin) => (begin, Subject::Assembler),
+            What::Port(begin) => (begin, Subject::Port),
         };
+        let is_port = subject == Subject::Port;
+        if subject == Subject::Assembler && begin.language == Language::Rust {
+            bail!(WrongUse(
+                "cannot begin assembler in Rust: a component in Rust uses cca.BuilderService, expected --language c, cpp or fortran"
+            ));
+        }
         let names = Names::of(&begin.name)?;
         let crate_name = names.stem.replace('_', "-") + if is_port { "-ports" } else { "" };
         let folder = begin
@@ -138,7 +162,7 @@ impl New {
             ));
         }
         let values = values(&names, &crate_name, &place, begin.language);
-        for (path, template) in files(is_port, begin.language, &names.stem) {
+        for (path, template) in files(subject, begin.language, &names.stem) {
             write(&folder.join(path), &filled(template, &values), begin.force)?;
         }
         if let Some(lock) = &place.lock {
@@ -146,7 +170,7 @@ impl New {
             fs::copy(lock, folder.join("Cargo.lock"))
                 .with_context(|| format!("cannot copy \"{}\"", lock.display()))?;
         }
-        output::line(next_steps(&folder, is_port, begin.language));
+        output::line(next_steps(&folder, subject, begin.language));
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -195,32 +219,32 @@ impl PortCrate {
 }
 
 /// The files of a folder, each with its template.
-fn files(is_port: bool, language: Language, stem: &str) -> Vec<(String, &'static str)> {
-    let files: &[(&str, &str)] = match (is_port, language) {
-        (false, Language::Rust) => &[
+fn files(subject: Subject, language: Language, stem: &str) -> Vec<(String, &'static str)> {
+    let files: &[(&str, &str)] = match (subject, language) {
+        (Subject::Component | Subject::Assembler, Language::Rust) => &[
             ("Cargo.toml", template!("component.toml")),
             ("src/lib.rs", template!("component.rs.txt")),
             ("assembly.toml", template!("assembly.toml")),
         ],
-        (true, Language::Rust) => &[
+        (Subject::Port, Language::Rust) => &[
             ("Cargo.toml", template!("port.toml")),
             ("src/lib.rs", template!("port.rs.txt")),
         ],
-        (false, Language::C) => &[
+        (Subject::Component, Language::C) => &[
             ("STEM.c", template!("component.c.txt")),
             ("include/cca.h", CCA_H),
             ("test.c", template!("component_test.c.txt")),
             ("Makefile", template!("component.mk")),
             ("assembly.toml", template!("assembly.toml")),
         ],
-        (false, Language::Cpp) => &[
+        (Subject::Component, Language::Cpp) => &[
             ("STEM.cpp", template!("component.cpp.txt")),
             ("include/cca.h", CCA_H),
             ("test.c", template!("component_test.c.txt")),
             ("Makefile", template!("component_cpp.mk")),
             ("assembly.toml", template!("assembly.toml")),
         ],
-        (false, Language::Fortran) => &[
+        (Subject::Component, Language::Fortran) => &[
             ("STEM.f90", template!("component.f90.txt")),
             ("include/cca.f90", CCA_F90),
             ("include/cca.h", CCA_H),
@@ -228,7 +252,29 @@ fn files(is_port: bool, language: Language, stem: &str) -> Vec<(String, &'static
             ("Makefile", template!("component_f90.mk")),
             ("assembly.toml", template!("assembly.toml")),
         ],
-        (true, _) => &[
+        (Subject::Assembler, Language::C) => &[
+            ("STEM.c", template!("assembler.c.txt")),
+            ("include/cca.h", CCA_H),
+            ("include/cca_framework.h", CCA_FRAMEWORK_H),
+            ("Makefile", template!("assembler.mk")),
+            ("assembly.toml", template!("assembly.toml")),
+        ],
+        (Subject::Assembler, Language::Cpp) => &[
+            ("STEM.cpp", template!("assembler.cpp.txt")),
+            ("include/cca.h", CCA_H),
+            ("include/cca_framework.h", CCA_FRAMEWORK_H),
+            ("include/cca.hpp", CCA_HPP),
+            ("Makefile", template!("assembler_cpp.mk")),
+            ("assembly.toml", template!("assembly.toml")),
+        ],
+        (Subject::Assembler, Language::Fortran) => &[
+            ("STEM.f90", template!("assembler.f90.txt")),
+            ("include/cca.f90", CCA_F90),
+            ("include/cca_framework.f90", CCA_FRAMEWORK_F90),
+            ("Makefile", template!("assembler_f90.mk")),
+            ("assembly.toml", template!("assembly.toml")),
+        ],
+        (Subject::Port, _) => &[
             ("STEM.h", template!("port.h.txt")),
             ("include/cca.h", CCA_H),
             ("test.c", template!("port_test.c.txt")),
@@ -335,15 +381,16 @@ fn has_member(root: &Path, pattern: &str) -> anyhow::Result<bool> {
     Ok(members.is_some_and(|members| members.iter().any(is_it)))
 }
 
-fn next_steps(folder: &Path, is_port: bool, language: Language) -> String {
+fn next_steps(folder: &Path, subject: Subject, language: Language) -> String {
     let folder = folder.display();
-    let commands = match (is_port, language) {
-        (false, Language::Rust) => {
+    let commands = match (subject, language) {
+        (Subject::Component | Subject::Assembler, Language::Rust) => {
             "cargo test\n  cargo build --release\n  mastermind check assembly.toml"
         }
-        (true, Language::Rust) => "cargo test",
-        (false, _) => "make test\n  make\n  mastermind check assembly.toml",
-        (true, _) => "make test",
+        (Subject::Port, Language::Rust) => "cargo test",
+        (Subject::Assembler, _) => "make\n  mastermind run assembly.toml",
+        (Subject::Component, _) => "make test\n  make\n  mastermind check assembly.toml",
+        (Subject::Port, _) => "make test",
     };
     format!("made {folder}; next:\n  cd {folder}\n  {commands}")
 }
@@ -367,16 +414,19 @@ mod tests {
     #[test]
     fn templates_leave_nothing_open() {
         let names = Names::of("demo.Solver").unwrap();
-        for (is_port, language) in [
-            (false, Language::Rust),
-            (true, Language::Rust),
-            (false, Language::C),
-            (true, Language::C),
-            (false, Language::Cpp),
-            (false, Language::Fortran),
+        for (subject, language) in [
+            (Subject::Component, Language::Rust),
+            (Subject::Port, Language::Rust),
+            (Subject::Component, Language::C),
+            (Subject::Port, Language::C),
+            (Subject::Component, Language::Cpp),
+            (Subject::Component, Language::Fortran),
+            (Subject::Assembler, Language::C),
+            (Subject::Assembler, Language::Cpp),
+            (Subject::Assembler, Language::Fortran),
         ] {
             let values = values(&names, "demo-solver", &Place::default(), language);
-            for (path, template) in files(is_port, language, "demo_solver") {
+            for (path, template) in files(subject, language, "demo_solver") {
                 let text = filled(template, &values);
                 assert!(
                     !text.contains('@') || text.contains("-o $@"),

@@ -7,7 +7,6 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use cca_core::Assembly;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use mastermind_component::joined;
@@ -16,7 +15,7 @@ use mastermind_records::Run;
 use serde::Serialize;
 
 use crate::output;
-use crate::session::setting;
+use crate::session::{read_assembly, setting};
 
 /// Plan the fewest runs that show every pair of joined alternatives, for the models that choose needs.
 #[derive(Args)]
@@ -69,7 +68,7 @@ impl Plan {
     /// # Errors
     /// The assembly cannot be read, or has no alternatives; the folder for records is there; a run fails.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
-        let assembly = Assembly::read(&self.assembly)?;
+        let (assembly, _) = read_assembly(&self.assembly, &[], &[], false)?;
         let plan = plan(
             &assembly.alternatives,
             &assembly.instances,

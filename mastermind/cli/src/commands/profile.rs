@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use mastermind_records::definition::UnmonitoredDefinition;
 use mastermind_records::{Profile as Table, ProfileSums, Row, Run, SELF_COST};
 use serde::Serialize;
 
@@ -69,7 +70,9 @@ impl Profile {
         }
         let mut ranks = Vec::new();
         let (mut profile, has_ended) = if self.summary {
-            (Table::of_sums(&ProfileSums::read(&self.records)?), true)
+            let table = Table::of_sums(&ProfileSums::read(&self.records)?);
+            tell_unmonitored(&table.unmonitored);
+            (table, true)
         } else {
             let run = open(&self.records)?;
             let table = Table::new(&run, self.per_rank);
@@ -194,6 +197,7 @@ pub fn tell_missing_records(run: &Run, shown: &str) {
             log.path().display()
         );
     }
+    tell_unmonitored(&run.unmonitored());
     let coverage = run.coverage();
     let (all, without) = (coverage.all.calls, coverage.all.without_record);
     if without == 0 {
@@ -223,6 +227,33 @@ pub fn tell_missing_records(run: &Run, shown: &str) {
         .sum();
     if told < without {
         eprintln!("  {} of unknown methods", without - told);
+    }
+}
+
+/// Warns of connections whose calls are not recorded though they were to be.
+fn tell_unmonitored(unmonitored: &BTreeSet<UnmonitoredDefinition>) {
+    if unmonitored.is_empty() {
+        return;
+    }
+    let n = match unmonitored.len() {
+        1 => "1 connection".to_string(),
+        n => format!("{n} connections"),
+    };
+    eprintln!(
+        "warning: calls through {n} are not recorded, and not counted as lost, since there is no proxy"
+    );
+    for c in unmonitored.iter().take(MOST_METHODS_TOLD) {
+        let UnmonitoredDefinition {
+            user,
+            uses_port,
+            provider,
+            provides_port,
+            reason,
+        } = c;
+        eprintln!("  {user}.{uses_port} -> {provider}.{provides_port}: {reason}");
+    }
+    if unmonitored.len() > MOST_METHODS_TOLD {
+        eprintln!("  and {} more", unmonitored.len() - MOST_METHODS_TOLD);
     }
 }
 

@@ -20,7 +20,6 @@ use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use cca_core::Assembly;
 use clap::Args;
 use mastermind_component::{Calls, workload};
 use mastermind_composition::{ChooseOptions, choose_with};
@@ -35,6 +34,7 @@ use crate::commands::{graph, info, plot};
 use crate::destination::Force;
 use crate::figures;
 use crate::output;
+use crate::session::read_assembly;
 use mastermind_component::names::Names;
 
 /// Calls that a picture of a method shows at most: the page is to be mailed.
@@ -314,7 +314,7 @@ impl Report {
             ));
             return Ok(());
         };
-        let assembly = Assembly::read(path)?;
+        let (assembly, _) = read_assembly(path, &[], &[], false)?;
         let mut calls = workload(run, Metric::Wall);
         calls
             .calls

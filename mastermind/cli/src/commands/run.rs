@@ -40,9 +40,11 @@ use crate::commands::predict::read_models;
 use crate::errors::WrongUse;
 use crate::output;
 use crate::session::back_end::{self, MpiName};
-use crate::session::framework::{COMM, Quiet, Session, at_rank};
+use crate::session::framework::{COMM, COMM_PORT, Quiet, Session, at_rank};
 use crate::session::gathering::{gather, local_directory};
-use crate::session::recording::{ClockName, Instruments, Recording, cannot_be_written};
+use crate::session::recording::{
+    ClockName, Instruments, Recording, cannot_be_written, note_unmonitored,
+};
 use crate::session::{assignment, build, read_assembly, setting};
 
 use adapt::Adapting;
@@ -160,7 +162,7 @@ impl Run {
         if Script::is_script(&self.assembly) {
             if self.adapt.is_some() {
                 bail!(WrongUse(
-                    "cannot adapt an rc script: it has no [alternatives], expected an assembly file"
+                    "cannot adapt an rc script: its instances come and go, expected an assembly file; save one in mastermind shell"
                 ));
             }
             return self.execute_script(session, instruments.as_ref());
@@ -186,7 +188,7 @@ impl Run {
             return self.failed(&session, error);
         }
         if session.rank == 0 {
-            tell_counters(&session, &assembly)?;
+            tell_counters(&session, assembly.instances.keys())?;
             tell_done(&session, &assembly, started);
         }
         drop(go);
@@ -198,7 +200,7 @@ impl Run {
     fn check_before_launch(&self) -> anyhow::Result<()> {
         if self.adapt.is_some() && Script::is_script(&self.assembly) {
             bail!(WrongUse(
-                "cannot adapt an rc script: it has no [alternatives], expected an assembly file"
+                "cannot adapt an rc script: its instances come and go, expected an assembly file; save one in mastermind shell"
             ));
         }
         if Script::is_script(&self.assembly) {
@@ -390,15 +392,16 @@ impl Run {
         thread::sleep(LAST_WORDS);
         session
             .framework
-            .with_port::<dyn CommPort, _>(COMM, COMM, |comm| comm.abort(1))??;
+            .with_port::<dyn CommPort, _>(COMM, COMM_PORT, |comm| comm.abort(1))??;
         Ok(ExitCode::FAILURE)
     }
 
     /// Sums the records up, takes the framework apart, then ends the recording: by then nothing can record any more.
     fn close(&self, session: Session, mastermind: Option<Arc<Mastermind>>) -> anyhow::Result<()> {
         let rank = session.rank;
-        if rank == 0 {
-            for (_, error) in session.framework.take_unmonitored() {
+        if let Some(mastermind) = &mastermind {
+            let unmonitored = note_unmonitored(&session.framework, mastermind);
+            for error in unmonitored.into_iter().filter(|_| rank == 0) {
                 let error = anyhow::Error::new(error).context("calls are missing in the records");
                 eprint!("{}", crate::errors::warning(&error));
             }
@@ -407,7 +410,7 @@ impl Run {
             let summarise = |comm: &_| mastermind.summarise(comm);
             let summarised = session
                 .framework
-                .with_port::<dyn CommPort, _>(COMM, COMM, summarise)?;
+                .with_port::<dyn CommPort, _>(COMM, COMM_PORT, summarise)?;
             // The records are there all the same.
             if let Err(error) = summarised {
                 let error = anyhow::Error::new(error).context("the records have no summary");
@@ -534,15 +537,22 @@ fn tell_done(session: &Session, assembly: &Assembly, started: Instant) {
     ));
 }
 
-/// Counters of the first rank that are not zero: what happened that nobody asked about.
-fn tell_counters(session: &Session, assembly: &Assembly) -> anyhow::Result<()> {
+/// Counters of these instances on the first rank that are not zero: what happened that nobody asked about.
+fn tell_counters<'a>(
+    session: &Session,
+    instances: impl IntoIterator<Item = &'a String>,
+) -> anyhow::Result<()> {
     let interface = <dyn CounterPort as cca_abi::Interface>::descriptor().name;
-    for instance in session.framework.instances() {
+    for name in instances {
+        // It may have ended meanwhile.
+        let Ok(instance) = session.framework.instance(name) else {
+            continue;
+        };
         let ports = instance
             .provides
             .iter()
             .filter(|port| port.interface.name == interface);
-        for port in ports.filter(|_| assembly.instances.contains_key(&instance.name)) {
+        for port in ports {
             let counters = session.framework.with_port::<dyn CounterPort, _>(
                 &instance.name,
                 &port.name,

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, anyhow};
 use cca_core::Endpoint;
-use cca_core::rc::{Continuation, Host, Interpreter, Script, Step};
+use cca_core::rc::{Command, Continuation, Host, Interpreter, Script, Step};
 use cca_ports::GoPort;
 use clap::Args;
 use rustyline::error::ReadlineError;
@@ -18,6 +18,7 @@ use rustyline::{CompletionType, Config, Editor};
 
 use self::completion::Words;
 use super::run::system;
+use crate::destination::Force;
 use crate::output;
 use crate::session::framework::Session;
 use crate::session::{default_path, script};
@@ -27,7 +28,7 @@ const PROMPT: &str = "cca> ";
 /// Run the commands of rc scripts interactively.
 #[derive(Args)]
 #[command(
-    after_help = "Example: mastermind shell examples/shock/shock.rc\n\nhelp lists the commands; the tabulator completes commands, classes, instances and ports."
+    after_help = "Example: mastermind shell examples/shock/shock.rc\n\nhelp lists the commands; save FILE.toml and save FILE.rc write what has been made; the tabulator completes commands, classes, instances and ports."
 )]
 pub struct Shell {
     /// A script to carry out first
@@ -89,11 +90,17 @@ impl Shell {
         if let Some(file) = &self.script {
             interpreter.set_folder(script::folder(file));
             for line in Script::read(file)?.commands() {
+                // As in a run: what is not understood is passed over.
+                let is_understood = match Command::parse(&line.text) {
+                    Err(error) => !error.is_harmless(),
+                    Ok(Command::Shell(_)) => self.enable_shell,
+                    Ok(_) => true,
+                };
                 match carry_out(&mut interpreter, &line.text, &mut terminal, &session) {
                     Ok(Step::Next) => {}
                     Ok(Step::End) => break,
                     Ok(Step::Exit(code)) => return Ok(exit(code)),
-                    Err(()) => failed = true,
+                    Err(()) => failed |= is_understood,
                 }
             }
             interpreter.set_folder(Path::new(""));
@@ -124,6 +131,28 @@ fn exit(code: i32) -> ExitCode {
     ExitCode::from(u8::try_from(code).unwrap_or(1))
 }
 
+/// The word that has the assembly written; no command of scripts, where its beginnings mean others.
+const SAVE: &str = "save";
+
+/// Writes the assembly as it is now, as a script where the file's name ends so, else as an assembly file.
+///
+/// # Errors
+/// The file is there; it cannot be written; a script cannot say it.
+fn save(interpreter: &Interpreter<'_>, path: &Path) -> anyhow::Result<()> {
+    let mut assembly = interpreter.assembly(&script::name(path));
+    for entry in &mut assembly.assembly.path {
+        // What it is relative to is this session's, not the file's.
+        *entry = std::path::absolute(&entry).unwrap_or_else(|_| entry.clone());
+    }
+    let text = match Script::is_script(path) {
+        true => Script::of_assembly(&assembly)?.to_string(),
+        false => toml::to_string(&assembly).context("cannot write assembly: no TOML form")?,
+    };
+    let force = Force::default();
+    force.check([Some(path)], false)?;
+    force.write("assembly", path, text)
+}
+
 /// Carries a line out; what is wrong with it is told.
 fn carry_out(
     interpreter: &mut Interpreter<'_>,
@@ -131,6 +160,16 @@ fn carry_out(
     terminal: &mut Terminal,
     session: &Session,
 ) -> Result<Step, ()> {
+    let words: Vec<_> = line.split_whitespace().collect();
+    if let [SAVE, file] = words[..] {
+        return match save(interpreter, Path::new(file)) {
+            Ok(()) => Ok(Step::Next),
+            Err(error) => Err(crate::output::complain!(
+                "{}",
+                crate::errors::worded(&error)
+            )),
+        };
+    }
     let step = interpreter.line(line, terminal);
     session.progress.clear();
     step.map_err(|error| crate::output::complain!("{}", crate::errors::worded(&anyhow!(error))))

@@ -12,24 +12,26 @@ use mastermind_component::{Measurement, PerfModel, PerfParam};
 use super::back_end;
 use super::progress::Progress;
 
-/// Name of the communicator's instance, and of its port.
-pub const COMM: &str = "comm";
+/// The communicator's instance. The program's own instances begin with @, which components neither reach nor take a name from.
+pub const COMM: &str = "@comm";
 
-/// Name of the progress service's instance, and of its port.
-const PROGRESS: &str = "progress";
+/// The communicator's port.
+pub const COMM_PORT: &str = "comm";
 
-/// Instances of the services that every assembly finds.
-pub const SERVICES: [&str; 5] = [
-    COMM,
-    PROGRESS,
-    Measurement::PORT,
-    PerfParam::PORT,
-    PerfModel::PORT,
-];
+/// The progress service's instance.
+const PROGRESS: &str = "@progress";
+
+/// The progress service's port.
+const PROGRESS_PORT: &str = "progress";
+
+/// The instances of timers and events, of what was recorded so far, and of what models say.
+const MEASUREMENT: &str = "@measurement";
+const PERF_PARAM: &str = "@perf_param";
+const PERF_MODEL: &str = "@perf_model";
 
 /// A framework, and this rank's place among the ranks.
 pub struct Session {
-    /// The framework, with `comm`, `progress`, `measurement`, `perf_param` and `perf_model` provided by default.
+    /// The framework, with communicator, progress, measurement, `cca.PerfParam` and `cca.PerfModel` provided by default.
     pub framework: Framework,
     /// This rank.
     pub rank: i32,
@@ -56,7 +58,7 @@ impl Session {
         let framework = Framework::new();
         let services = framework.services(COMM, "cca.SerialComm", env!("CARGO_PKG_VERSION"))?;
         let comm = Arc::new(Provided(SerialCommunicator::new()));
-        services.add_provides_port::<dyn CommPort, _>(COMM, &comm)?;
+        services.add_provides_port::<dyn CommPort, _>(COMM_PORT, &comm)?;
         Self::with_comm(framework, None)
     }
 
@@ -93,35 +95,35 @@ impl Session {
     }
 
     fn with_comm(framework: Framework, mpi: Option<MpiKind>) -> anyhow::Result<Self> {
-        let (rank, size) = framework.with_port::<dyn CommPort, _>(COMM, COMM, |comm| {
+        let (rank, size) = framework.with_port::<dyn CommPort, _>(COMM, COMM_PORT, |comm| {
             Ok::<_, PortError>((comm.rank()?, comm.size()?))
         })??;
-        framework.provide_by_default(COMM, COMM)?;
+        framework.provide_by_default(COMM, COMM_PORT)?;
         let services =
             framework.services(PROGRESS, "mastermind.Progress", env!("CARGO_PKG_VERSION"))?;
         let progress = Progress::add(rank == 0, &services)?;
-        framework.provide_by_default(PROGRESS, PROGRESS)?;
+        framework.provide_by_default(PROGRESS, PROGRESS_PORT)?;
         let services = framework.services(
-            Measurement::PORT,
+            MEASUREMENT,
             "mastermind.Measurement",
             env!("CARGO_PKG_VERSION"),
         )?;
         let measurement = Measurement::add(&services)?;
-        framework.provide_by_default(Measurement::PORT, Measurement::PORT)?;
+        framework.provide_by_default(MEASUREMENT, Measurement::PORT)?;
         let services = framework.services(
-            PerfParam::PORT,
+            PERF_PARAM,
             "mastermind.PerfParam",
             env!("CARGO_PKG_VERSION"),
         )?;
         let perf_param = PerfParam::add(&services)?;
-        framework.provide_by_default(PerfParam::PORT, PerfParam::PORT)?;
+        framework.provide_by_default(PERF_PARAM, PerfParam::PORT)?;
         let services = framework.services(
-            PerfModel::PORT,
+            PERF_MODEL,
             "mastermind.PerfModel",
             env!("CARGO_PKG_VERSION"),
         )?;
         let perf_model = PerfModel::add(&services)?;
-        framework.provide_by_default(PerfModel::PORT, PerfModel::PORT)?;
+        framework.provide_by_default(PERF_MODEL, PerfModel::PORT)?;
         Ok(Session {
             framework,
             rank,
@@ -159,7 +161,7 @@ impl Session {
     pub fn count(&self, is_so: bool) -> anyhow::Result<f64> {
         let mut count = [f64::from(u8::from(is_so))];
         self.framework
-            .with_port::<dyn CommPort, _>(COMM, COMM, |comm| {
+            .with_port::<dyn CommPort, _>(COMM, COMM_PORT, |comm| {
                 comm.all_reduce(Reduction::Sum, RSliceMut::from_mut_slice(&mut count))
             })??;
         Ok(count[0])

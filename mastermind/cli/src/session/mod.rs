@@ -1,5 +1,6 @@
 //! What several verbs need of a running program: its libraries, its ranks, its framework.
 
+pub mod agreement;
 pub mod back_end;
 pub mod framework;
 pub mod gathering;
@@ -20,8 +21,11 @@ use cca_ports::{GoPort, UsesPort};
 
 use framework::Session;
 
-/// Name of the instance that calls the assembly's Go port, and of its uses port.
-pub const MAIN: &str = "main";
+/// The instance that calls the assembly's Go port.
+pub const MAIN: &str = "@main";
+
+/// Its uses port.
+const MAIN_PORT: &str = "main";
 
 /// What is wrong with an assembly.
 pub type Problems = Vec<Box<dyn Error + Send + Sync>>;
@@ -109,13 +113,14 @@ pub fn setting(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// Reads an assembly, or carries out a script that makes one, and changes it as the options say.
+/// Reads an assembly, or carries out a script that makes one, and changes it as the options say. Lines of a script that fail are
+/// passed over, as in a run, and reported.
 ///
 /// # Returns
 /// The assembly, and the changes that name what is not there.
 ///
 /// # Errors
-/// It cannot be read; what a script says is wrong.
+/// It cannot be read; with `strict`, a line of a script fails.
 pub fn read_assembly(
     path: &Path,
     replace: &[(String, String)],
@@ -123,13 +128,16 @@ pub fn read_assembly(
     strict: bool,
 ) -> anyhow::Result<(Assembly, Problems)> {
     if Script::is_script(path) {
-        let script::Trial { assembly, problems } =
-            script::try_out(path, replace, set, strict, false)?;
-        if problems.is_empty() {
-            return Ok((assembly, problems));
-        }
-        let name = assembly.assembly.name;
-        return Err(AssemblyProblems { name, problems }.into());
+        let options = script::Options {
+            replace,
+            set,
+            strict,
+            at: None,
+        };
+        return Ok((
+            script::try_out(path, options)?.reported(strict)?.0,
+            Problems::new(),
+        ));
     }
     let mut assembly = Assembly::read(path)?;
     let problems = apply(&mut assembly, replace, set);
@@ -241,18 +249,18 @@ pub fn connect_main(
         );
     };
     let instance = &go.port.instance;
-    let made = session.framework.instances();
-    if assembly.instances.contains_key(instance) && made.iter().all(|i| i.name != *instance) {
+    let is_made = session.framework.component_id(instance).is_ok();
+    if assembly.instances.contains_key(instance) && !is_made {
         return Ok(None);
     }
     let services =
         session
             .framework
             .services(MAIN, "mastermind.Main", env!("CARGO_PKG_VERSION"))?;
-    let uses = services.register_uses_port::<dyn GoPort>(MAIN)?;
+    let uses = services.register_uses_port::<dyn GoPort>(MAIN_PORT)?;
     let connected = session.framework.connect(&ConnectionId {
         user: MAIN.into(),
-        uses: MAIN.into(),
+        uses: MAIN_PORT.into(),
         provider: instance.clone(),
         provides: go.port.port.clone(),
     });

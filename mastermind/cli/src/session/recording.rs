@@ -8,25 +8,27 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, anyhow, bail};
-use cca_core::{Assembly, ConnectionId, Framework, MonitorSelection};
+use cca_core::{Assembly, ConnectionId, Framework, FrameworkError, MonitorSelection, is_own};
 use cca_loader::MpiProxy;
 use clap::ValueEnum;
 use mastermind_component::{
     CounterChoice, Mastermind, is_decisions_file, library_hash, routine_definitions,
 };
 use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder, processors_online};
-use mastermind_records::definition::{ClassDefinition, ConnectionDefinition, RunDefinition};
+use mastermind_records::definition::{
+    ClassDefinition, ConnectionDefinition, RunDefinition, UnmonitoredDefinition,
+};
 use mastermind_records::layout::EXTENSION;
 use mastermind_records::{ChunkSizes, LogIdentity, SUMMARY_FILE, is_being_written};
 
 use super::MAIN;
 use super::back_end;
-use super::framework::{SERVICES, Session};
+use super::framework::Session;
 use super::gathering::local_directory;
 use mastermind_component::names::{self, Names};
 
 /// Name of the Mastermind's instance.
-const INSTANCE: &str = "mastermind";
+const INSTANCE: &str = "@mastermind";
 
 /// Where MPI time comes from, as [`RunDefinition::mpi`] says.
 const MPI_SOURCE: &str = "proxy-mpi";
@@ -345,12 +347,31 @@ impl Recording {
             },
         )?;
         // Where all are selected, those that cannot be monitored are told already (`Recording::select`).
-        let mut unmonitored = framework.take_unmonitored();
+        let mut unmonitored = note_unmonitored(framework, &mastermind);
         match unmonitored.pop() {
-            Some((_, error)) if self.selection != MonitorSelection::All => Err(error.into()),
+            Some(error) if self.selection != MonitorSelection::All => Err(error.into()),
             _ => Ok(mastermind),
         }
     }
+}
+
+/// Has the logs name the connections that could not be given a proxy since this was asked last.
+///
+/// # Returns
+/// Why they could not.
+pub fn note_unmonitored(framework: &Framework, mastermind: &Mastermind) -> Vec<FrameworkError> {
+    let unmonitored = framework.take_unmonitored().into_iter();
+    let noted = unmonitored.map(|(connection, error)| {
+        mastermind.note_unmonitored(UnmonitoredDefinition {
+            user: connection.user,
+            uses_port: connection.uses,
+            provider: connection.provider,
+            provides_port: connection.provides,
+            reason: error.to_string(),
+        });
+        error
+    });
+    noted.collect()
 }
 
 /// Removes the decisions of an earlier run.
@@ -388,7 +409,7 @@ pub fn check_ended(directory: &Path, logs: &[PathBuf]) -> anyhow::Result<()> {
 
 /// Whether calls of a provider are the application's, not those of the services that it finds.
 fn is_measured(provider: &str) -> bool {
-    provider != INSTANCE && !SERVICES.contains(&provider)
+    !is_own(provider)
 }
 
 fn logs(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
@@ -423,13 +444,13 @@ fn monitored_methods(framework: &Framework, selected: &[ConnectionId]) -> BTreeS
         ports.iter().find(|port| port.name == name)
     };
     for connection in selected {
-        // A provider in C does not tell its methods; its user does.
+        // One in C does not describe its methods; who makes the proxy does.
         let sides = [
             port(&connection.provider, &connection.provides, true),
             port(&connection.user, &connection.uses, false),
         ];
-        let methods = sides.into_iter().flatten();
-        let methods = methods.flat_map(|port| port.interface.methods());
+        let interfaces = sides.into_iter().flatten().map(|port| port.interface);
+        let methods = interfaces.flat_map(|interface| framework.described(interface).methods());
         let [provider, provides] = [&connection.provider, &connection.provides];
         names.extend(
             methods.map(|method| [provider.clone(), provides.clone(), method.name.to_string()]),

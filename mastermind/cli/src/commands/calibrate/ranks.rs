@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::crowd::{self, Crowd};
 use super::messages;
 use crate::session::back_end;
-use crate::session::framework::{COMM, Quiet, Session};
+use crate::session::framework::{COMM, COMM_PORT, Quiet, Session};
 
 /// Most ranks that share a node's processors to be measured.
 const LARGEST_CROWD: u32 = 256;
@@ -163,7 +163,7 @@ pub fn measure(
     }
     let measured = session
         .framework
-        .with_port::<dyn CommPort, _>(COMM, COMM, |comm| measure_on(comm, wanted))?;
+        .with_port::<dyn CommPort, _>(COMM, COMM_PORT, |comm| measure_on(comm, wanted))?;
     let measured = measured.map_err(anyhow::Error::from);
     // A rank that fails leaves the others waiting.
     let mut measured = match measured {
@@ -174,7 +174,7 @@ pub fn measure(
             }
             session
                 .framework
-                .with_port::<dyn CommPort, _>(COMM, COMM, |comm| comm.abort(1))??;
+                .with_port::<dyn CommPort, _>(COMM, COMM_PORT, |comm| comm.abort(1))??;
             bail!(Quiet);
         }
     };

@@ -8,6 +8,7 @@ use crate::figures::way;
 
 // Lengths in pixels.
 const LETTER: f64 = 7.0;
+const TITLE_LETTER: f64 = 9.0;
 const LINE: f64 = 18.0;
 const HEAD: f64 = 44.0;
 const GAP_X: f64 = 90.0;
@@ -109,6 +110,7 @@ fn place(wiring: &Wiring) -> (Vec<Placed>, f64, f64) {
 /// The wiring as an SVG document.
 pub fn draw(wiring: &Wiring) -> String {
     let (placed, width, mut height) = place(wiring);
+    let width = width.max(2.0 * MARGIN + TITLE_LETTER * wiring.title().chars().count() as f64);
     let has_proxies = wiring.connections.iter().any(|edge| edge.monitored);
     let mastermind = ((width - REPORTED.0) / 2.0 - REPORTED.0, height);
     if has_proxies {

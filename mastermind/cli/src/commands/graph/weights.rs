@@ -103,6 +103,7 @@ pub fn dual(run: &Run) -> Wiring {
     let assembly = run.logs().first().map(|log| &log.definitions().run);
     let mut wiring = Wiring {
         assembly: assembly.map_or_else(String::new, |run| run.assembly.clone()),
+        at: None,
         instances: nodes.collect(),
         connections: Vec::new(),
         go: None,
@@ -144,9 +145,12 @@ type Ends = (String, String, String);
 /// A call counts to the connection between the instance that the enclosing measured call was made to and the port called, or,
 /// where calls between were not measured, to the only connection that leads to the port.
 ///
+/// # Returns
+/// Instances that were called and are not in the wiring.
+///
 /// # Errors
 /// No recorded call was of an instance of the assembly.
-pub fn add_measured(wiring: &mut Wiring, run: &Run) -> anyhow::Result<()> {
+pub fn add_measured(wiring: &mut Wiring, run: &Run) -> anyhow::Result<Vec<String>> {
     let n_ranks = run.ranks().len();
     let Recorded { times, calls, .. } = Recorded::of(run);
     for node in &mut wiring.instances {
@@ -169,7 +173,8 @@ pub fn add_measured(wiring: &mut Wiring, run: &Run) -> anyhow::Result<()> {
         edge.calls = (n > 0).then(|| n as f64 / n_ranks as f64);
     }
     wiring.ranks = Some(n_ranks);
-    Ok(())
+    let is_drawn = |name: &String| wiring.instances.iter().any(|node| node.name == *name);
+    Ok(times.into_keys().filter(|name| !is_drawn(name)).collect())
 }
 
 /// The connection that calls went along.
@@ -284,9 +289,12 @@ impl Edge {
 impl Wiring {
     /// What stands over the picture.
     pub fn title(&self) -> String {
-        let name = &self.assembly;
+        let name = match &self.at {
+            None => self.assembly.clone(),
+            Some(place) => format!("{} {place}", self.assembly),
+        };
         match self.ranks {
-            None => name.clone(),
+            None => name,
             Some(1) => format!("{name}: calls, and own time of each component"),
             Some(n) => {
                 format!("{name}: calls, and own time of each component; means over {n} ranks")

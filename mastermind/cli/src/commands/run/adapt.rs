@@ -22,7 +22,7 @@ use crate::session::framework::Session;
 use crate::shipped::{ShippedModels, add_shipped, tell_shipped};
 
 /// Name of the instance that swaps.
-const INSTANCE: &str = "adaptation";
+const INSTANCE: &str = "@adaptation";
 
 /// File of the assembly as an adapted run left it, beside the records.
 const ADAPTED: &str = "adapted.toml";

@@ -7,12 +7,15 @@ use std::time::Instant;
 
 use anyhow::{Context, anyhow, bail};
 use cca_core::rc::{Host, Interpreter, RcError, Script, Step};
-use cca_core::{Assembly, Endpoint};
+use cca_core::{Assembly, Endpoint, Start};
+use cca_ports::CommPort;
 use mastermind_component::Mastermind;
 
 use super::{Run, start, tell_counters, tell_done};
 use crate::output;
-use crate::session::framework::{Quiet, Session};
+use crate::session::agreement::count_failed;
+use crate::session::back_end;
+use crate::session::framework::{COMM, COMM_PORT, Quiet, Session};
 use crate::session::recording::Instruments;
 use crate::session::script::{AtLine, folder, name};
 use crate::session::{MAIN, apply, connect_main, default_path};
@@ -26,6 +29,10 @@ struct Running<'a> {
     has_started: bool,
     /// What is wrong with the command line, not with a line of the script.
     wrong_options: Option<anyhow::Error>,
+    /// Whether what was started last failed on some of the ranks and not on others.
+    failed_somewhere: bool,
+    /// Whether it failed on this one.
+    failed_here: bool,
     /// Lines that failed and were passed over.
     failed_lines: usize,
 }
@@ -48,10 +55,14 @@ impl Host for Running<'_> {
         interpreter: &Interpreter<'_>,
         endpoint: &Endpoint,
     ) -> Result<(), Box<dyn Error + Send + Sync>> {
-        let mut assembly = interpreter.assembly(&name(&self.run.assembly));
-        if let Some(go) = &mut assembly.go {
-            go.port = endpoint.clone();
-        }
+        // The whole of it is only needed for what is said of the first start.
+        let mut assembly = match self.has_started {
+            false => interpreter.assembly(&name(&self.run.assembly)),
+            true => Assembly::default(),
+        };
+        assembly.assembly.name = name(&self.run.assembly);
+        let port = endpoint.clone();
+        assembly.go = Some(Start { port });
         self.start(&assembly)?;
         Ok(())
     }
@@ -71,15 +82,52 @@ impl Running<'_> {
             self.wrong_options = Some(error);
             bail!("wrong options");
         }
+        let reached = session.framework.reachable(MAIN);
         let ended = start(session, &go, assembly);
         drop(go);
-        session.framework.release_services(MAIN)?;
-        ended?;
+        let released = session.framework.release_services(MAIN);
+        self.agree(ended)?;
+        released?;
         if session.rank == 0 {
-            tell_counters(session, assembly)?;
+            tell_counters(session, &reached)?;
             tell_done(session, assembly, started);
         }
         Ok(())
+    }
+
+    /// How a start has ended on all ranks. Where it failed on all it may go on, where it failed on some nothing can follow.
+    fn agree(&mut self, ended: anyhow::Result<()>) -> anyhow::Result<()> {
+        let session = self.session;
+        let (rank, size) = (session.rank, session.size);
+        let worded = ended.as_ref().err().map(|error| {
+            let text = crate::errors::worded(error);
+            match rank {
+                0 => text,
+                _ => text.replacen(
+                    "error: ",
+                    &format!("error: cannot run rank {rank} of {size}\n  "),
+                    1,
+                ),
+            }
+        });
+        let comm = session.framework.another_handle();
+        let give_up = move || {
+            // One tells it and has MPI end the others: launchers do not always survive two.
+            if back_end::is_first_to_tell() {
+                crate::output::complain!("{}", worded.unwrap_or_default().trim_end());
+                std::thread::sleep(super::LAST_WORDS);
+                let _ = comm.with_port::<dyn CommPort, _>(COMM, COMM_PORT, |comm| comm.abort(1));
+            }
+            std::thread::sleep(10 * super::LAST_WORDS);
+            std::process::exit(1);
+        };
+        let failed = count_failed(session, ended.is_err(), give_up)?;
+        self.failed_somewhere = failed > 0 && i64::from(failed) < i64::from(size);
+        self.failed_here = ended.is_err();
+        match ended {
+            Ok(()) if failed > 0 => Err(anyhow!(Quiet)),
+            ended => ended,
+        }
     }
 
     /// What the options say of the first start.
@@ -96,19 +144,22 @@ impl Running<'_> {
     ///
     /// # Errors
     /// The line ends the script.
-    fn settle(&mut self, number: usize, result: Result<Step, RcError>) -> Result<Step, Ending> {
+    fn settle(&mut self, number: usize, result: Result<Step, RcError>) -> anyhow::Result<Step> {
         let session = self.session;
         let error = match result {
             Err(RcError::Host { .. }) if self.wrong_options.is_some() => {
                 let wrong = self.wrong_options.take();
-                return Err(wrong.unwrap_or_else(|| anyhow!(Quiet)).into());
+                return Err(wrong.unwrap_or_else(|| anyhow!(Quiet)));
             }
-            // The other ranks may be in the midst of what was started: they wait for nobody here.
-            Err(error @ RcError::Host { .. }) if self.has_started && session.size > 1 => {
-                return Err(Ending::Started(anyhow!(AtLine {
-                    line: number,
-                    error
-                })));
+            // What was started failed on some ranks only: they are no longer in the same state.
+            // All have ended it, so that the run ends in order.
+            Err(error) if self.failed_somewhere => {
+                let line = number;
+                let is_told = self.failed_here && back_end::is_first_to_tell();
+                return Err(match is_told {
+                    true => session.at_rank(anyhow!(AtLine { line, error })),
+                    false => anyhow!(Quiet),
+                });
             }
             Ok(step) if session.size == 1 => return Ok(step),
             Ok(step) if session.count(false)? == 0.0 => return Ok(step),
@@ -123,7 +174,7 @@ impl Running<'_> {
         };
         let everywhere = session.size == 1 || session.count(true)? == f64::from(session.size);
         if !everywhere {
-            return Err(session.at_rank(anyhow!(error)).into());
+            return Err(session.at_rank(anyhow!(error)));
         }
         if self.run.strict {
             return match session.rank {
@@ -159,20 +210,6 @@ impl Running<'_> {
     }
 }
 
-/// How a line ends a script.
-enum Ending {
-    /// What was started failed: the other ranks are not waited for.
-    Started(anyhow::Error),
-    /// Anything else.
-    Line(anyhow::Error),
-}
-
-impl<E: Into<anyhow::Error>> From<E> for Ending {
-    fn from(error: E) -> Self {
-        Ending::Line(error.into())
-    }
-}
-
 /// Has the system run a line.
 ///
 /// # Errors
@@ -192,8 +229,7 @@ impl Run {
     /// failed makes the exit code another than 0.
     ///
     /// # Errors
-    /// It cannot be read; a line fails on some ranks and not on others, or where there are several in what it starts; an
-    /// option is wrong.
+    /// It cannot be read; a line, or what it starts, fails on some ranks and not on others; an option is wrong.
     pub(super) fn execute_script(
         &self,
         session: Session,
@@ -207,6 +243,8 @@ impl Run {
             mastermind: None,
             has_started: false,
             wrong_options: None,
+            failed_somewhere: false,
+            failed_here: false,
             failed_lines: 0,
         };
         let folder = folder(&self.assembly);
@@ -224,8 +262,7 @@ impl Run {
                     code = u8::try_from(with).unwrap_or(1);
                     break;
                 }
-                Err(Ending::Started(error)) => return self.failed(&session, error),
-                Err(Ending::Line(error)) => return Err(error),
+                Err(error) => return Err(error),
             }
         }
         let (mastermind, failed) = (running.mastermind.take(), running.failed_lines);

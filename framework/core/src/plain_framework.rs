@@ -1,0 +1,408 @@
+//! The framework for components in C, C++ and Fortran: what `cca.BuilderService`, `cca.AbstractFramework`, `cca.ComponentRepository`,
+//! `cca.ConnectionEventService` and CCA's type maps say, in types that every language has.
+//!
+//! Rust's interfaces own texts and lists, whose memory is Rust's. Here a component is the number that it has in its framework, a type
+//! map a number that this port gave out, a list is asked for by place, and a text that is returned lives as long as the process.
+//! `cca.h` has the table, and `cca.hpp` classes over it.
+
+mod property;
+mod provider;
+
+use cca_abi::{OwnedPort, PortError, RSlice, RSliceMut, RStr};
+use cca_ports::{PlainValue, port};
+
+pub use provider::provide;
+
+/// The framework in plain types. A uses port of it that nobody connects leads to the framework's own.
+///
+/// Components are numbers, 0 is none. Type maps are numbers that this port gave out, to be given back by `free_map`; as properties of
+/// what is made, 0 is an empty one. Functions with an `index` count from 0 and return 0 or an empty text behind the last. Times to
+/// wait are seconds.
+#[port(name = "cca.PlainFramework", version = "1.0")]
+pub trait PlainFrameworkPort {
+    /// An empty type map (`createTypeMap`).
+    ///
+    /// # Errors
+    /// None of its own.
+    fn create_map(&self) -> Result<u64, PortError>;
+
+    /// A copy of a type map (`cloneTypeMap`).
+    ///
+    /// # Errors
+    /// No such map.
+    fn clone_map(&self, map: u64) -> Result<u64, PortError>;
+
+    /// Gives a type map back.
+    ///
+    /// # Errors
+    /// No such map.
+    fn free_map(&self, map: u64) -> Result<(), PortError>;
+
+    /// Takes a property away, if it is there.
+    ///
+    /// # Errors
+    /// No such map.
+    fn remove_property(&self, map: u64, key: RStr<'_>) -> Result<(), PortError>;
+
+    /// The type of a property, CCA's number (`CCA_TYPE_…`); 0 if there is none of that name.
+    ///
+    /// # Errors
+    /// No such map.
+    fn property_type(&self, map: u64, key: RStr<'_>) -> Result<u32, PortError>;
+
+    /// Name of a property by its place among those of a type, or among all of type 0.
+    ///
+    /// # Errors
+    /// No such map or type.
+    fn property_key(&self, map: u64, kind: u32, index: usize) -> Result<RStr<'static>, PortError>;
+
+    /// A property that is one value: of kind 0 if there is none of that name.
+    ///
+    /// # Errors
+    /// No such map; the property is complex or an array.
+    fn property(&self, map: u64, key: RStr<'_>) -> Result<PlainValue<'static>, PortError>;
+
+    /// Puts a property that is one value: an int, long, float, double, string or bool.
+    ///
+    /// # Errors
+    /// No such map; the type is none of these, or not that of the value; it is there already with another type.
+    fn put_property(
+        &self,
+        map: u64,
+        key: RStr<'_>,
+        kind: u32,
+        value: PlainValue<'_>,
+    ) -> Result<(), PortError>;
+
+    /// Number of elements of a property: of a complex number 2, its parts; 0 if there is none.
+    ///
+    /// # Errors
+    /// No such map.
+    fn property_length(&self, map: u64, key: RStr<'_>) -> Result<usize, PortError>;
+
+    /// Copies the elements of an array of int, long or bool.
+    ///
+    /// # Errors
+    /// No such map; another type; another number of elements.
+    fn property_integers(
+        &self,
+        map: u64,
+        key: RStr<'_>,
+        values: RSliceMut<'_, i64>,
+    ) -> Result<(), PortError>;
+
+    /// Copies the elements of an array of float or double, or of complex numbers, real and imaginary part in turn.
+    ///
+    /// # Errors
+    /// No such map; another type; another number of elements.
+    fn property_reals(
+        &self,
+        map: u64,
+        key: RStr<'_>,
+        values: RSliceMut<'_, f64>,
+    ) -> Result<(), PortError>;
+
+    /// A text of an array of texts.
+    ///
+    /// # Errors
+    /// No such map; another type.
+    fn property_text(
+        &self,
+        map: u64,
+        key: RStr<'_>,
+        index: usize,
+    ) -> Result<RStr<'static>, PortError>;
+
+    /// Puts an array of int, long or bool.
+    ///
+    /// # Errors
+    /// No such map; another type; a value that is none of the type; it is there already with another type.
+    fn put_integers(
+        &self,
+        map: u64,
+        key: RStr<'_>,
+        kind: u32,
+        values: RSlice<'_, i64>,
+    ) -> Result<(), PortError>;
+
+    /// Puts an array of float or double, a complex number, or an array of these.
+    ///
+    /// # Errors
+    /// As `put_integers`.
+    fn put_reals(
+        &self,
+        map: u64,
+        key: RStr<'_>,
+        kind: u32,
+        values: RSlice<'_, f64>,
+    ) -> Result<(), PortError>;
+
+    /// Puts an array of texts.
+    ///
+    /// # Errors
+    /// As `put_integers`.
+    fn put_texts(
+        &self,
+        map: u64,
+        key: RStr<'_>,
+        values: RSlice<'_, RStr<'_>>,
+    ) -> Result<(), PortError>;
+
+    /// Makes an instance of a class of the framework's repository (`createInstance`). An empty name stands for the class's with a
+    /// number.
+    ///
+    /// # Errors
+    /// An unknown class; a name that is bad or taken; the component's own.
+    fn create_instance(
+        &self,
+        instance: RStr<'_>,
+        class: RStr<'_>,
+        properties: u64,
+    ) -> Result<u64, PortError>;
+
+    /// A component by its place (`getComponentIDs`).
+    ///
+    /// # Errors
+    /// The framework is gone.
+    fn component_at(&self, index: usize) -> Result<u64, PortError>;
+
+    /// The component of a name (`getComponentID`).
+    ///
+    /// # Errors
+    /// No such component.
+    fn component(&self, instance: RStr<'_>) -> Result<u64, PortError>;
+
+    /// Name of a component (`getInstanceName`).
+    ///
+    /// # Errors
+    /// No such component.
+    fn component_name(&self, component: u64) -> Result<RStr<'static>, PortError>;
+
+    /// A component as a text (`getSerialization`).
+    ///
+    /// # Errors
+    /// No such component.
+    fn serialization(&self, component: u64) -> Result<RStr<'static>, PortError>;
+
+    /// The component that such a text names (`getDeserialization`).
+    ///
+    /// # Errors
+    /// No such component.
+    fn deserialization(&self, text: RStr<'_>) -> Result<u64, PortError>;
+
+    /// A component's properties, as a new map.
+    ///
+    /// # Errors
+    /// No such component.
+    fn component_properties(&self, component: u64) -> Result<u64, PortError>;
+
+    /// Replaces a component's properties.
+    ///
+    /// # Errors
+    /// No such component or map.
+    fn set_component_properties(&self, component: u64, map: u64) -> Result<(), PortError>;
+
+    /// Takes a component's connections away, has it say goodbye, and destroys it.
+    ///
+    /// # Errors
+    /// No such component; `CCA_USES_PORT_NOT_RELEASED` if a port of it is still in use after `timeout_s`.
+    fn destroy_instance(&self, component: u64, timeout_s: f64) -> Result<(), PortError>;
+
+    /// Name of a provides port by its place.
+    ///
+    /// # Errors
+    /// No such component.
+    fn provided_port(&self, component: u64, index: usize) -> Result<RStr<'static>, PortError>;
+
+    /// Name of a uses port by its place.
+    ///
+    /// # Errors
+    /// No such component.
+    fn used_port(&self, component: u64, index: usize) -> Result<RStr<'static>, PortError>;
+
+    /// A port's properties, as a new map.
+    ///
+    /// # Errors
+    /// No such component or port.
+    fn port_properties(&self, component: u64, port: RStr<'_>) -> Result<u64, PortError>;
+
+    /// Replaces a port's properties.
+    ///
+    /// # Errors
+    /// No such component, port or map.
+    fn set_port_properties(
+        &self,
+        component: u64,
+        port: RStr<'_>,
+        map: u64,
+    ) -> Result<(), PortError>;
+
+    /// Connects a uses port to a provides port. Using component and uses port name the connection from then on.
+    ///
+    /// # Errors
+    /// No such component or port; `CCA_BAD_PORT_TYPE`; connected already.
+    fn connect(
+        &self,
+        user: u64,
+        uses: RStr<'_>,
+        provider: u64,
+        provides: RStr<'_>,
+    ) -> Result<(), PortError>;
+
+    /// The using component of a connection by its place among those of a component, or among all of component 0
+    /// (`getConnectionIDs`).
+    ///
+    /// # Errors
+    /// No such component.
+    fn connection_user(&self, component: u64, index: usize) -> Result<u64, PortError>;
+
+    /// The uses port of that connection.
+    ///
+    /// # Errors
+    /// No such component.
+    fn connection_uses(&self, component: u64, index: usize) -> Result<RStr<'static>, PortError>;
+
+    /// The providing component of a connection; 0 where the framework itself provides.
+    ///
+    /// # Errors
+    /// No such component or port; not connected.
+    fn connection_provider(&self, user: u64, uses: RStr<'_>) -> Result<u64, PortError>;
+
+    /// The provides port of a connection.
+    ///
+    /// # Errors
+    /// No such component or port; not connected.
+    fn connection_provides(&self, user: u64, uses: RStr<'_>) -> Result<RStr<'static>, PortError>;
+
+    /// A connection's properties, as a new map.
+    ///
+    /// # Errors
+    /// No such component or port; not connected.
+    fn connection_properties(&self, user: u64, uses: RStr<'_>) -> Result<u64, PortError>;
+
+    /// Replaces a connection's properties.
+    ///
+    /// # Errors
+    /// No such component, port or map; not connected.
+    fn set_connection_properties(
+        &self,
+        user: u64,
+        uses: RStr<'_>,
+        map: u64,
+    ) -> Result<(), PortError>;
+
+    /// Takes a connection away.
+    ///
+    /// # Errors
+    /// Not connected; `CCA_USES_PORT_NOT_RELEASED` if it is still in use after `timeout_s`.
+    fn disconnect(&self, user: u64, uses: RStr<'_>, timeout_s: f64) -> Result<(), PortError>;
+
+    /// Takes all connections between two components away, in either direction.
+    ///
+    /// # Errors
+    /// As `disconnect`.
+    fn disconnect_all(&self, first: u64, second: u64, timeout_s: f64) -> Result<(), PortError>;
+
+    /// Sets a parameter of a component, `KEY` or `PORT.KEY`.
+    ///
+    /// # Errors
+    /// No such component or parameter; a value that is not allowed.
+    fn set_parameter(
+        &self,
+        component: u64,
+        key: RStr<'_>,
+        value: PlainValue<'_>,
+    ) -> Result<(), PortError>;
+
+    /// The value of a component's parameter.
+    ///
+    /// # Errors
+    /// No such component, port or parameter.
+    fn parameter(
+        &self,
+        component: u64,
+        port: RStr<'_>,
+        key: RStr<'_>,
+    ) -> Result<PlainValue<'static>, PortError>;
+
+    /// Name of a class that can be instantiated, by its place (`getAvailableComponentClasses`).
+    ///
+    /// # Errors
+    /// The framework is gone.
+    fn class_at(&self, index: usize) -> Result<RStr<'static>, PortError>;
+
+    /// Path of the library of a class; empty where there is no such class.
+    ///
+    /// # Errors
+    /// The framework is gone.
+    fn class_library(&self, class: RStr<'_>) -> Result<RStr<'static>, PortError>;
+
+    /// Adds a library, or the component libraries of a folder, to the repository.
+    ///
+    /// # Errors
+    /// It cannot be read, or a library cannot be opened.
+    fn append_repository_path(&self, path: RStr<'_>) -> Result<(), PortError>;
+
+    /// Adds a listener for connections, a port of interface `cca.PlainListener`: to all events of kind 0, or to those of one kind
+    /// (`CCA_EVENT_…`).
+    ///
+    /// # Returns
+    /// What removes it again.
+    ///
+    /// # Errors
+    /// `CCA_BAD_PORT_TYPE`; no such kind.
+    fn add_listener(&self, kind: i32, listener: OwnedPort) -> Result<u64, PortError>;
+
+    /// Takes a listener away.
+    ///
+    /// # Errors
+    /// There is no such listener.
+    fn remove_listener(&self, listener: u64) -> Result<(), PortError>;
+
+    /// A `cca.Services` port for a part of a program that takes part as an instance of its own (`getServices`).
+    ///
+    /// # Errors
+    /// The name is bad or taken.
+    fn get_services(
+        &self,
+        instance: RStr<'_>,
+        class: RStr<'_>,
+        properties: u64,
+    ) -> Result<OwnedPort, PortError>;
+
+    /// Ends the part of a program that got services by that name.
+    ///
+    /// # Errors
+    /// No such instance; `CCA_USES_PORT_NOT_RELEASED`.
+    fn release_services(&self, instance: RStr<'_>) -> Result<(), PortError>;
+
+    /// Says goodbye to all components and destroys them. Not while a port of any is in use.
+    ///
+    /// # Errors
+    /// `CCA_USES_PORT_NOT_RELEASED`.
+    fn shutdown_framework(&self) -> Result<(), PortError>;
+
+    /// Another framework, without components: a port of this interface, which ends it when it is released.
+    ///
+    /// # Errors
+    /// None of its own.
+    fn create_empty_framework(&self) -> Result<OwnedPort, PortError>;
+}
+
+/// Hears of connections that come and go, in plain types.
+#[port(name = "cca.PlainListener", version = "1.0")]
+pub trait PlainListenerPort {
+    /// Called for every event listened for, by whoever caused it.
+    ///
+    /// # Errors
+    /// Ignored: a listener does not stop what it hears of.
+    fn connection_activity(
+        &self,
+        kind: i32,
+        user: u64,
+        uses: RStr<'_>,
+        provider: u64,
+        provides: RStr<'_>,
+        message: RStr<'_>,
+    ) -> Result<(), PortError>;
+}
