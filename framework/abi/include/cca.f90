@@ -290,7 +290,8 @@ module cca
     end interface
 
     public :: cca_text_of, cca_string_of, cca_fail, cca_real_value, cca_integer_value
-    public :: cca_add_provides_port, cca_register_uses_port, cca_get_port, cca_release_port, cca_target
+    public :: cca_add_provides_port, cca_register_uses_port, cca_unregister_uses_port
+    public :: cca_get_port, cca_release_port, cca_target
     public :: cca_component_name, cca_port_property, cca_set_port_property
     public :: cca_add_parameter_port, cca_add_parameter, cca_get_parameter
     public :: cca_comm_rank, cca_comm_size, cca_comm_fortran_handle, cca_comm_barrier, cca_comm_all_reduce
@@ -382,6 +383,19 @@ contains
         table => table_of(services)
         call c_f_procpointer(table%register_uses_port, function)
         status = function(services%object, cca_text_of(name), interface, error)
+    end function
+
+    ! Takes a used port away that is neither connected nor in use.
+    function cca_unregister_uses_port(services, name, error) result(status)
+        type(cca_port), intent(in) :: services
+        character(kind=c_char, len=*), target, intent(in) :: name
+        type(cca_error), intent(inout) :: error
+        integer(c_int32_t) :: status
+        type(cca_services), pointer :: table
+        procedure(named_function), pointer :: function
+        table => table_of(services)
+        call c_f_procpointer(table%unregister_uses_port, function)
+        status = function(services%object, cca_text_of(name), error)
     end function
 
     ! The slot of a used port, until it is released; cca_target() says what it leads to.
