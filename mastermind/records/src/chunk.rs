@@ -50,7 +50,7 @@ const NO_COPY: u32 = 0x0080_0000;
 impl Medium {
     /// The one for an empty file, which is told not to copy its blocks where it may be.
     pub(crate) fn of(file: &File) -> Self {
-        let system = rustix::fs::fstatfs(file).map_or(0, |system| system.f_type as i64);
+        let system = rustix::fs::fstatfs(file).map_or(0, |system| system.f_type);
         let flags = rustix::fs::ioctl_getflags(file);
         let has_extents = flags.is_ok_and(|flags| flags.bits() & EXTENTS != 0);
         if KEEPING.contains(&system) || (system == OVERLAY && has_extents) {
