@@ -27,9 +27,11 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let (target, path) = (folder.path().join("target"), folder.path().join("file"));
         fs::write(&target, "foreign").expect("a file");
-        for link in [symlink as fn(&Path, &Path) -> io::Result<()>, |from, to| {
-            fs::hard_link(from, to)
-        }] {
+        let links: [fn(&Path, &Path) -> io::Result<()>; 2] = [
+            |from, to| symlink(from, to),
+            |from, to| fs::hard_link(from, to),
+        ];
+        for link in links {
             link(&target, &path).expect("a link");
             create_anew(&path)
                 .and_then(|mut file| file.write_all(b"own"))

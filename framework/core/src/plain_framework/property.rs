@@ -92,7 +92,7 @@ pub fn of_reals(key: &str, kind: TypeKind, values: &[f64]) -> Result<TypeValue, 
         kind,
         TypeKind::Fcomplex | TypeKind::Dcomplex | TypeKind::FcomplexArray | TypeKind::DcomplexArray
     );
-    if is_complex && values.len() % 2 != 0 {
+    if is_complex && !values.len().is_multiple_of(2) {
         let found = format!("{} parts", values.len());
         return Err(bad_property(key, found, "two of each complex number"));
     }
