@@ -103,7 +103,6 @@ rows! {
         .flags(&["-pthread", "-fsanitize=address"])
         .needs("sanitizers")
         .inner(&["sh", "-c", "\"$@\"", "sh"]),
-    leak_sanitizer: guest().source("allocating").flags(&["-pthread", "-fsanitize=leak"]).needs("sanitizers"),
     thread_sanitizer: guest().source("allocating").flags(&["-pthread", "-fsanitize=thread"]).needs("sanitizers"),
     undefined_sanitizer: guest().source("allocating").flags(&["-pthread", "-fsanitize=undefined"]).needs("sanitizers"),
     statically_linked: guest().source("own_tally").flags(&["-static"]).reports("linked statically"),

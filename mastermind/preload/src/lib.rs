@@ -69,6 +69,19 @@ pub extern "C" fn __tsan_default_suppressions() -> *const c_char {
     c"called_from_lib:libmastermind_preload.so\ncalled_from_lib:libproxy_mpi.so\n".as_ptr()
 }
 
+/// Asked by leak sanitizer, also that of address sanitizer: what this library and the proxies keep until the process ends is no leak
+/// of the program.
+#[unsafe(no_mangle)]
+pub extern "C" fn __lsan_default_suppressions() -> *const c_char {
+    c"leak:libmastermind_preload.so\nleak:libproxy_mpi.so\n".as_ptr()
+}
+
+/// Asked by leak sanitizer: it says nothing of what it did not report.
+#[unsafe(no_mangle)]
+pub extern "C" fn __lsan_default_options() -> *const c_char {
+    c"print_suppressions=0".as_ptr()
+}
+
 /// Called by the dynamic linker when the library is loaded.
 #[used]
 #[unsafe(link_section = ".init_array")]

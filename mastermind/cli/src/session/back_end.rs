@@ -123,6 +123,7 @@ pub fn start_ranks(ranks: usize, wanted: Option<MpiKind>) -> anyhow::Result<()> 
     let (_, mut command) = found.map_err(|error| anyhow!("cannot run {ranks} ranks: {error}"))?;
     command.args(std::env::args_os().skip(1));
     let program = command.get_program().to_string_lossy().into_owned();
+    super::trial::end();
     let error = command.exec();
     Err(error).with_context(|| format!("cannot start launcher \"{program}\""))
 }
