@@ -162,13 +162,9 @@ fn carry_out(
 ) -> Result<Step, ()> {
     let words: Vec<_> = line.split_whitespace().collect();
     if let [SAVE, file] = words[..] {
-        return match save(interpreter, Path::new(file)) {
-            Ok(()) => Ok(Step::Next),
-            Err(error) => Err(crate::output::complain!(
-                "{}",
-                crate::errors::worded(&error)
-            )),
-        };
+        let saved = save(interpreter, Path::new(file)).map(|()| Step::Next);
+        return saved
+            .map_err(|error| crate::output::complain!("{}", crate::errors::worded(&error)));
     }
     let step = interpreter.line(line, terminal);
     session.progress.clear();

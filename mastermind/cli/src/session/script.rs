@@ -305,10 +305,10 @@ pub fn try_out(path: &Path, options: Options<'_>) -> anyhow::Result<Trial> {
     let wanted = options.at.or_else(|| last_go(&script));
     let first = attempt(path, &script, options, wanted)?;
     match first {
-        Attempt::Whole(trial) => Ok(trial),
+        Attempt::Whole(trial) => Ok(*trial),
         // What reads like the last start fails, or is not reached.
         Attempt::At(line) => match attempt(path, &script, options, Some(line))? {
-            Attempt::Whole(trial) => Ok(trial),
+            Attempt::Whole(trial) => Ok(*trial),
             Attempt::At(_) => bail!(
                 "cannot carry out script \"{}\": line {line} started something once and not again, expected the same twice",
                 path.display()
@@ -333,7 +333,7 @@ fn last_go(script: &Script) -> Option<usize> {
 /// A script carried out.
 enum Attempt {
     /// With the assembly that is asked for.
-    Whole(Trial),
+    Whole(Box<Trial>),
     /// The last start is at this line, and the assembly was not taken there.
     At(usize),
 }
@@ -424,12 +424,12 @@ fn attempt(
         problems.extend(changes);
     }
     assembly.alternatives = script.alternatives()?;
-    Ok(Attempt::Whole(Trial {
+    Ok(Attempt::Whole(Box::new(Trial {
         assembly,
         place,
         problems,
         warnings: looking.warnings,
-    }))
+    })))
 }
 
 /// `line 3`, `lines 3 and 7`, `lines 3 to 9`.
