@@ -262,7 +262,7 @@ impl Simulate {
             processors: machine.processors,
         };
         let with_seed = |seed: u32| -> anyhow::Result<(Program, Machine)> {
-            let mut machine = machine.clone();
+            let mut machine = machine;
             if let Some(noise) = &mut machine.noise {
                 noise.seed = noise.seed.wrapping_add(u64::from(seed));
             }

@@ -212,6 +212,7 @@ impl Witness {
         // SAFETY: this process has one thread; the child only makes calls of the system and never returns.
         match unsafe { libc::fork() } {
             -1 => Err(io::Error::last_os_error()),
+            // SAFETY: this is the child, which has the one thread that it was forked by.
             0 => unsafe { witness(parent, other.as_raw_fd()) },
             process => Ok(Self {
                 process,
