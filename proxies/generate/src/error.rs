@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::text::Place;
+use crate::text::{MAX_DEPTH, Place};
 
 /// Why no proxy can be generated.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -46,6 +46,25 @@ pub enum GenerateError {
         function: String,
         /// A name much like it.
         similar: Option<String>,
+    },
+    /// A declaration is nested or chained deeper than any that people write, so that it could not be read without end.
+    #[error(
+        "cannot read header: line {} of \"{}\" has a type or an expression {found} levels deep, expected at most {MAX_DEPTH}",
+        place.line, place.file
+    )]
+    TooDeep {
+        /// Where.
+        place: Place,
+        /// How deep.
+        found: usize,
+    },
+    /// The mark-up says that a function has no arguments, and its declaration says which it has.
+    #[error(
+        "cannot mark up function \"{function}\": declared with arguments, expected a declaration without a prototype, as f()"
+    )]
+    HasArguments {
+        /// Function.
+        function: String,
     },
     /// More definitions of a function than can be told apart.
     #[error(

@@ -31,7 +31,8 @@ mod types;
 pub use error::GenerateError;
 pub use expression::Kind;
 pub use markup::{
-    ClassMarkup, FunctionChoice, FunctionMarkup, InterfaceMarkup, Markup, ProxyMarkup, SkipMarkup,
+    ClassMarkup, EmptyArguments, FunctionChoice, FunctionMarkup, InterfaceMarkup, Markup,
+    ProxyMarkup, SkipMarkup,
 };
 pub use parse::{Declarations, Prototype, declarations};
 pub use plan::{Function, Header, Interface, Parameter, Treatment};
@@ -52,6 +53,8 @@ pub use types::{Argument, Enumeration, Signature, Type, TypeKind, Types};
 ///
 /// let header = Header {
 ///     include: "sums.h",
+///     before: &[],
+///     parts: &[],
 ///     file: "/usr/include/sums.h",
 ///     preprocessed: "# 1 \"/usr/include/sums.h\"\ndouble sum(int n, const double *x);\n",
 ///     macros: &BTreeSet::new(),

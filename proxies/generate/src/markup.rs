@@ -6,8 +6,9 @@
 //! functions = "named"                      # only those below; default: "all"
 //! stateless = true                         # nothing is kept between calls: any call may go to any library
 //! definitions = 2                          # of each function, as below
+//! arguments = "void"                       # `f()` means `f(void)`; also of one function
 //!
-//! [functions.crc32]
+//! [functions.crc32]                      # of the header, or of another that it includes
 //! parameters = { n = "len" }               # name = expression of the arguments
 //! [functions.dgemm_]
 //! parameters = { m = "*m", n = "*n", k = "*k" }
@@ -76,8 +77,18 @@ pub struct ProxyMarkup {
     /// Whether the library keeps nothing between calls, neither in itself nor in what it hands out, so that one call may go
     /// to one library and the next one to another.
     pub stateless: bool,
+    /// What `f()` means, which does not say whether there are arguments.
+    pub arguments: Option<EmptyArguments>,
     /// Of how many definitions of a function that a program has at once calls are recorded; 1 if it says nothing.
     pub definitions: Option<u32>,
+}
+
+/// What a declaration without a prototype means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EmptyArguments {
+    /// The function takes no arguments.
+    Void,
 }
 
 /// Which functions of a header are in the interface.
@@ -101,6 +112,8 @@ pub struct FunctionMarkup {
     pub group: Option<String>,
     /// Expression of `result` that is not 0 where the call failed.
     pub failed: Option<String>,
+    /// What `f()` means; if it says nothing, what the interface says.
+    pub arguments: Option<EmptyArguments>,
     /// Of how many definitions of its name that a program has at once, symbol versions or libraries, calls are recorded; if it says
     /// nothing, as many as the interface says.
     pub definitions: Option<u32>,

@@ -50,6 +50,10 @@ pub struct Declarations {
 /// [`GenerateError::Unparsable`] if it is not C.
 pub fn declarations(preprocessed: &str) -> Result<Declarations, GenerateError> {
     let mut text = PreparedText::new(preprocessed);
+    if let Some((offset, found)) = text.too_deep() {
+        let place = text.place(offset);
+        return Err(GenerateError::TooDeep { place, found });
+    }
     let mut passed_over = Vec::new();
     let unit = loop {
         match parse(text.text.clone()) {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::error::GenerateError;
 use crate::expression::{Compiled, Kind, compile};
-use crate::markup::{FunctionChoice, FunctionMarkup, MAX_DEFINITIONS, Markup};
+use crate::markup::{EmptyArguments, FunctionChoice, FunctionMarkup, MAX_DEFINITIONS, Markup};
 use crate::parse::{Declarations, Prototype};
 use crate::types::{Argument, Signature, TypeKind, Types};
 
@@ -14,6 +14,10 @@ use crate::types::{Argument, Signature, TypeKind, Types};
 pub struct Header<'a> {
     /// How it is included, `zlib.h` or `suitesparse/umfpack.h`.
     pub include: &'a str,
+    /// Headers that are included before it, which it needs.
+    pub before: &'a [String],
+    /// Ends of the paths of other headers whose functions are its own: those that it consists of, where it declares none itself.
+    pub parts: &'a [String],
     /// Its file, as the preprocessor names it.
     pub file: &'a str,
     /// The preprocessed text, with markers of lines.
@@ -87,7 +91,7 @@ const COMMON_FOLDERS: [&str; 2] = ["include", "x86_64-linux-gnu"];
 
 impl Header<'_> {
     /// Whether what a file declares is this header's: the file itself, others in a folder of its own or of its name
-    /// (`lzma/` beside `lzma.h`), and those that the mark-up names.
+    /// (`lzma/` beside `lzma.h`), its parts, and those that the mark-up names.
     pub(crate) fn owns(&self, file: &str, further: &[String]) -> bool {
         let (own, other) = (Path::new(self.file), Path::new(file));
         let folder = own.parent().filter(|folder| {
@@ -97,7 +101,11 @@ impl Header<'_> {
         own == other
             || other.starts_with(own.with_extension(""))
             || folder.is_some_and(|folder| other.starts_with(folder))
-            || further.iter().any(|end| other.ends_with(end))
+            || self
+                .parts
+                .iter()
+                .chain(further)
+                .any(|end| other.ends_with(end))
     }
 
     /// The name of the header without its ending, as a name of C.
@@ -130,9 +138,12 @@ pub(crate) fn plan(
         .clone()
         .unwrap_or_else(|| header.stem());
     check_name(&name, "the name of an interface")?;
-    let own = |prototype: &&Prototype| header.owns(&prototype.place.file, &markup.proxy.headers);
+    check_functions(markup, &declarations.prototypes)?;
+    let is_named = |prototype: &Prototype| markup.functions.contains_key(&prototype.name);
+    let own = |prototype: &&Prototype| {
+        is_named(prototype) || header.owns(&prototype.place.file, &markup.proxy.headers)
+    };
     let prototypes: Vec<_> = declarations.prototypes.iter().filter(own).collect();
-    check_functions(markup, &prototypes)?;
     let mut interface = Interface {
         passed_over: declarations
             .passed_over
@@ -148,6 +159,7 @@ pub(crate) fn plan(
     let mut symbols = BTreeSet::new();
     for prototype in prototypes {
         let marked = markup.functions.get(&prototype.name);
+        let prototype = &with_arguments(prototype, marked, markup)?;
         let reason = match never_proxied(&prototype.symbol) {
             Some(reason) if marked.is_some() => {
                 return Err(GenerateError::NeverProxied {
@@ -159,7 +171,7 @@ pub(crate) fn plan(
             None => left_alone(prototype, markup, marked.is_some()),
         };
         let reason = reason.or_else(|| {
-            (!symbols.insert(&prototype.symbol))
+            (!symbols.insert(prototype.symbol.clone()))
                 .then(|| format!("has the symbol \"{}\" of another", prototype.symbol))
         });
         match reason {
@@ -191,8 +203,8 @@ pub(crate) fn plan(
     Ok(interface)
 }
 
-/// Every function that the mark-up names is one of the header's.
-fn check_functions(markup: &Markup, prototypes: &[&Prototype]) -> Result<(), GenerateError> {
+/// Every function that the mark-up names is declared in the header or in one that it includes.
+fn check_functions(markup: &Markup, prototypes: &[Prototype]) -> Result<(), GenerateError> {
     let skipped = markup
         .skip
         .functions
@@ -204,7 +216,7 @@ fn check_functions(markup: &Markup, prototypes: &[&Prototype]) -> Result<(), Gen
             .all(|prototype| prototype.name != *function)
         {
             let likeness =
-                |prototype: &&&Prototype| (strsim::jaro(&prototype.name, function) * 1e6) as u64;
+                |prototype: &&Prototype| (strsim::jaro(&prototype.name, function) * 1e6) as u64;
             let similar = prototypes
                 .iter()
                 .max_by_key(likeness)
@@ -216,6 +228,30 @@ fn check_functions(markup: &Markup, prototypes: &[&Prototype]) -> Result<(), Gen
         }
     }
     Ok(())
+}
+
+/// The prototype, of a declaration `f()` what the mark-up says that it means.
+fn with_arguments(
+    prototype: &Prototype,
+    marked: Option<&FunctionMarkup>,
+    markup: &Markup,
+) -> Result<Prototype, GenerateError> {
+    let own = marked.and_then(|marked| marked.arguments);
+    let mut prototype = prototype.clone();
+    match own.or(markup.proxy.arguments) {
+        Some(EmptyArguments::Void) if !prototype.signature.has_prototype => {
+            prototype.signature.has_prototype = true;
+        }
+        Some(EmptyArguments::Void)
+            if own.is_some() && !prototype.signature.parameters.is_empty() =>
+        {
+            return Err(GenerateError::HasArguments {
+                function: prototype.name,
+            });
+        }
+        _ => {}
+    }
+    Ok(prototype)
 }
 
 /// A function for each definition of its name.

@@ -26,6 +26,9 @@ fn write_all(
         header.include
     )?;
     writeln!(text, "#define _GNU_SOURCE")?;
+    for include in header.before {
+        writeln!(text, "#include <{include}>")?;
+    }
     writeln!(text, "#include <{}>", header.include)?;
     for function in &interface.functions {
         if header.macros.contains(&function.name) {

@@ -10,9 +10,10 @@ use crate::ports::{functions, interfaces};
 use crate::types::{Argument, Type, TypeKind, Types};
 
 /// Words in the name of an argument that tells how much there is to do.
-const SIZE_WORDS: [&str; 19] = [
+const SIZE_WORDS: [&str; 21] = [
     "avail", "column", "len", "size", "count", "num", "nmemb", "bytes", "rows", "cols", "dim",
-    "width", "height", "level", "capacity", "howmany", "batch", "stride", "order",
+    "width", "height", "level", "capacity", "howmany", "batch", "stride", "order", "parts",
+    "elems",
 ];
 
 /// Most sizes in a structure that are suggested.
@@ -59,15 +60,19 @@ pub fn suggest_markup(header: &Header<'_>) -> Result<String, GenerateError> {
                     .chain(fields(a, &a.ty, ".", types))
             })
             .collect();
+        let behind = arguments.iter().flat_map(|a| behind(a, types));
+        let behind: Vec<_> = behind.filter(|behind| !sizes.contains(behind)).collect();
+        let behind = counts_if_any(behind);
+        // Where nothing else says how much there is to do.
+        let is_behind = sizes.is_empty();
+        let suggested = if is_behind { &behind } else { &sizes };
         let _ = writeln!(
             text,
             "[functions.{}]\nparameters = {{ {} }}",
             function.name,
-            sizes.join(", ")
+            suggested.join(", ")
         );
-        let behind = arguments.iter().flat_map(|a| fields_behind(a, types));
-        let behind: Vec<_> = behind.collect();
-        if !behind.is_empty() {
+        if !behind.is_empty() && !is_behind {
             let behind = behind.join(", ");
             let _ = writeln!(text, "# not recorded where the pointer is null: {behind}");
         }
@@ -122,7 +127,7 @@ fn size(argument: &Argument, is_fortran: bool, types: &Types) -> Option<String> 
     }
 }
 
-/// The same of a structure's fields, one of [`MAX_FIELDS`] or fewer: with more it is a state rather than data.
+/// The same of a structure's fields; of many, [`MAX_FIELDS`] of those that most look like sizes.
 ///
 /// # Arguments
 /// * `access` - what stands between the argument and a field
@@ -137,19 +142,44 @@ fn fields(argument: &Argument, ty: &Type, access: &str, types: &Types) -> Vec<St
         is_integer && looks_like_size(name) && !name.starts_with('_')
     });
     let name = &argument.name;
-    let sizes = sizes.map(|(field, _)| format!("{name}_{field} = \"{name}{access}{field}\""));
-    let sizes: Vec<_> = sizes.collect();
-    if sizes.len() > MAX_FIELDS {
-        return Vec::new();
-    }
+    let mut sizes: Vec<&String> = sizes.map(|(field, _)| field).collect();
+    // Short names stand for the dimensions of a problem (n, nnz), long ones for what is derived of them.
+    let mut by_length = sizes.clone();
+    by_length.sort_by_key(|field| field.len());
+    by_length.truncate(MAX_FIELDS);
+    sizes.retain(|field| by_length.contains(field));
+    let sizes = sizes.into_iter();
     sizes
+        .map(|field| format!("{name}_{field} = \"{name}{access}{field}\""))
+        .collect()
 }
 
-/// The same of what an argument points to.
-fn fields_behind(argument: &Argument, types: &Types) -> Vec<String> {
-    match &types.resolve(&argument.ty).kind {
-        TypeKind::Pointer(target) => fields(argument, target, "->", types),
-        _ => Vec::new(),
+/// Of what pointers lead to, those whose names begin with `n` if there are some: others such as METIS's `vsize` may be arrays that a caller
+/// leaves out.
+fn counts_if_any(behind: Vec<String>) -> Vec<String> {
+    let is_count = |suggestion: &&String| {
+        let name = suggestion.split(' ').next().unwrap_or_default();
+        suggestion.contains("\"*") && name.starts_with('n')
+    };
+    let counts: Vec<_> = behind.iter().filter(is_count).cloned().collect();
+    let is_pointer = |suggestion: &String| suggestion.contains("\"*") && !is_count(&suggestion);
+    match counts.is_empty() {
+        true => behind,
+        false => behind.into_iter().filter(|one| !is_pointer(one)).collect(),
+    }
+}
+
+/// The same of what an argument points to: a size, or a structure with sizes.
+fn behind(argument: &Argument, types: &Types) -> Vec<String> {
+    let TypeKind::Pointer(target) = &types.resolve(&argument.ty).kind else {
+        return Vec::new();
+    };
+    match &types.resolve(target).kind {
+        TypeKind::Integer(kind) if !kind.contains("char") && looks_like_size(&argument.name) => {
+            let name = &argument.name;
+            vec![format!("{name} = \"*{name}\"")]
+        }
+        _ => fields(argument, target, "->", types),
     }
 }
 

@@ -29,6 +29,42 @@ impl PreparedText {
         Self { text, markers }
     }
 
+    /// Where a declaration is deeper than [`MAX_DEPTH`], and how deep it is: brackets within one another, and within a pair of them, or between
+    /// two commas or semicolons, pointers and operators in a row.
+    pub fn too_deep(&self) -> Option<(usize, usize)> {
+        // For each open bracket the number of operators since the last separator.
+        let mut chains = vec![0_usize];
+        let mut deepest: Option<(usize, usize)> = None;
+        scan(&self.text, |token, first, _| {
+            match token {
+                Token::Other(b'{' | b'(' | b'[') => chains.push(0),
+                Token::Other(b'}' | b')' | b']') => {
+                    chains.pop();
+                    if chains.is_empty() {
+                        chains.push(0);
+                    }
+                }
+                Token::Other(b',' | b';') => {
+                    if let Some(chain) = chains.last_mut() {
+                        *chain = 0;
+                    }
+                }
+                Token::Other(_) => {
+                    if let Some(chain) = chains.last_mut() {
+                        *chain += 1;
+                    }
+                }
+                Token::Word => {}
+            }
+            let chain = chains.last().copied().unwrap_or_default();
+            let depth = chain.max(chains.len() - 1);
+            if depth > MAX_DEPTH && deepest.is_none_or(|(_, known)| known < depth) {
+                deepest = Some((deepest.map_or(first, |(first, _)| first), depth));
+            }
+        });
+        deepest
+    }
+
     /// Where an offset of the text came from.
     pub fn place(&self, offset: usize) -> Place {
         let after = self.markers.partition_point(|(start, ..)| *start <= offset);
@@ -99,6 +135,10 @@ fn markers(text: &str) -> Vec<(usize, String, usize)> {
     }
     found
 }
+
+/// Brackets, pointers and operators that may stand within or behind one another, so that neither the parser nor what is made of its result
+/// runs out of stack. Clang reads 256 brackets (`-fbracket-depth`), C requires 63 (C11, 5.2.4.1).
+pub(crate) const MAX_DEPTH: usize = 256;
 
 /// What a scan over C tells apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

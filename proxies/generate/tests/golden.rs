@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::{env, fs};
 
-use proxy_generate::{GenerateError, Header, Markup, generate, struct_ports, suggest_markup};
+use proxy_generate::{
+    GenerateError, Header, Markup, Treatment, generate, struct_ports, suggest_markup,
+};
 
 fn fixture(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -40,6 +42,8 @@ fn without_comment(line: &str) -> &str {
 fn with_header<T>(preprocessed: &str, act: impl FnOnce(&Header<'_>) -> T) -> T {
     act(&Header {
         include: "sums.h",
+        before: &[],
+        parts: &[],
         file: "/project/sums.h",
         preprocessed,
         macros: &BTreeSet::from(["sum_values".to_owned()]),
@@ -74,6 +78,8 @@ fn the_source_is_as_it_was() {
 fn of_model<T>(act: impl FnOnce(&Header<'_>) -> T) -> T {
     act(&Header {
         include: "model.h",
+        before: &[],
+        parts: &[],
         file: "/project/model.h",
         preprocessed: &without_directives("model.h"),
         macros: &BTreeSet::new(),
@@ -130,13 +136,89 @@ fn the_first_mark_up_fits_its_header() {
     let text = preprocessed();
     let suggested = with_header(&text, suggest_markup).expect("a mark-up");
     compare("sums.toml", &suggested);
-    // What is behind pointers too, once it is taken over.
-    let more = "parameters = {  }\n# not recorded where the pointer is null: matrix_rows = \"matrix->rows\", matrix_columns = \"matrix->columns\"";
-    assert!(suggested.contains(more), "{suggested}");
-    let taken = more.replace("  }\n# not recorded where the pointer is null:", "") + " }";
-    for markup in [suggested.clone(), suggested.replace(more, &taken)] {
-        let markup = Markup::read(&markup).expect("a mark-up");
-        with_header(&text, |header| generate(header, &markup)).expect("a proxy");
+    // What is behind a pointer, where nothing else says how much there is to do.
+    let behind =
+        "parameters = { matrix_rows = \"matrix->rows\", matrix_columns = \"matrix->columns\" }";
+    assert!(suggested.contains(behind), "{suggested}");
+    let markup = Markup::read(&suggested).expect("a mark-up");
+    with_header(&text, |header| generate(header, &markup)).expect("a proxy");
+}
+
+/// The suggestion of a header of one function.
+fn suggested(declarations: &str) -> String {
+    let text = format!("# 1 \"/project/sums.h\"\n{declarations}\n");
+    let text = with_header(&text, suggest_markup).expect("a mark-up");
+    let parameters = text.lines().find(|line| line.starts_with("parameters"));
+    parameters.expect("a function").to_owned()
+}
+
+#[test]
+fn sizes_behind_pointers_are_suggested() {
+    // As MUMPS has them, in a structure of many.
+    let structure = "typedef struct { int sym, par, job; int n; int nblk; long nnz, nnz_loc; int nz, nz_loc, nrhs, lrhs; int instance_number; } S;\n";
+    assert_eq!(
+        suggested(&format!("{structure}void solve(S *par);")),
+        "parameters = { par_n = \"par->n\", par_nblk = \"par->nblk\", par_nnz = \"par->nnz\", par_nz = \"par->nz\" }"
+    );
+    // As METIS has them: numbers by reference, and arrays that may be null.
+    assert_eq!(
+        suggested("int part(long *nvtxs, long *ncon, long *xadj, long *vsize, long *nparts);"),
+        "parameters = { nvtxs = \"*nvtxs\", ncon = \"*ncon\", nparts = \"*nparts\" }"
+    );
+}
+
+fn recorded(declarations: &str, markup: &str) -> Result<Vec<String>, GenerateError> {
+    let text = format!(
+        "# 1 \"/usr/include/other.h\"\nint other(int n);\nint third(int n);\n# 1 \"/project/sums.h\"\n{declarations}\n"
+    );
+    let markup = Markup::read(markup)?;
+    let (interface, _) = with_header(&text, |header| generate(header, &markup))?;
+    let recorded = interface
+        .functions
+        .into_iter()
+        .filter(|function| matches!(function.treatment, Treatment::Recorded { .. }));
+    Ok(recorded.map(|function| function.declaration).collect())
+}
+
+#[test]
+fn a_mark_up_says_what_empty_parentheses_mean() {
+    let text = "int f();\nint g();\nint h(int n);";
+    let only = |markup| recorded(text, markup).expect("a proxy");
+    assert_eq!(only(""), ["int h(int n)"]);
+    assert_eq!(
+        only("[functions.f]\narguments = \"void\""),
+        ["int f(void)", "int h(int n)"]
+    );
+    let all = ["int f(void)", "int g(void)", "int h(int n)"];
+    assert_eq!(only("[proxy]\narguments = \"void\""), all);
+    let wrong = recorded(text, "[functions.h]\narguments = \"void\"").expect_err("no proxy");
+    assert!(
+        matches!(wrong, GenerateError::HasArguments { .. }),
+        "{wrong}"
+    );
+}
+
+#[test]
+fn a_function_of_another_header_is_wrapped_once_it_is_named() {
+    let markup = "[functions.other]\nparameters = { n = \"n\" }";
+    let found = recorded("int own(int n);", markup).expect("a proxy");
+    assert_eq!(found, ["int other(int n)", "int own(int n)"]);
+}
+
+#[test]
+fn what_is_too_deep_is_refused_and_what_is_deep_is_read() {
+    let pointers = |n: usize| format!("int f(int {}p);", "*".repeat(n));
+    let parentheses = |n: usize| format!("int f(int {}p{});", "(".repeat(n), ")".repeat(n));
+    let sum = |n: usize| format!("enum e {{ A = {}1 }};\nint f(int n);", "1+".repeat(n));
+    for text in [pointers(100_000), parentheses(100_000), sum(100_000)] {
+        let refused = recorded(&text, "").expect_err("no proxy");
+        let GenerateError::TooDeep { place, found } = refused else {
+            panic!("{refused}");
+        };
+        assert_eq!((place.line, found / 1000), (1, 100), "{}", place.file);
+    }
+    for text in [pointers(200), parentheses(200), sum(200)] {
+        assert_eq!(recorded(&text, "").expect("a proxy").len(), 1);
     }
 }
 

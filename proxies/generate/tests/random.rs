@@ -39,6 +39,8 @@ fn any_header(text: &str, markup: &str) {
     let macros = BTreeSet::new();
     let header = Header {
         include: "h.h",
+        before: &[],
+        parts: &[],
         file: "h.h",
         preprocessed: text,
         macros: &macros,

@@ -1,5 +1,6 @@
 //! `mastermind proxy`: a proxy of a C library, from its header; ports, from SIDL (`proxy/sidl.rs`).
 
+mod includes;
 mod sidl;
 mod structs;
 
@@ -15,6 +16,8 @@ use proxy_generate::{
     GenerateError, Header, Interface, Markup, Treatment, generate, struct_ports, suggest_markup,
 };
 use serde::Serialize;
+
+use includes::{included_by, including};
 
 use crate::destination::{Force, is_standard_output};
 use crate::errors::WrongUse;
@@ -87,6 +90,39 @@ pub struct Proxy {
     json: bool,
 }
 
+/// A header as it was read.
+#[derive(Default)]
+struct HeaderText {
+    include: String,
+    folders: Vec<PathBuf>,
+    before: Vec<String>,
+    parts: Vec<String>,
+    preprocessed: String,
+    macros: BTreeSet<String>,
+}
+
+impl HeaderText {
+    fn header(&self) -> Header<'_> {
+        Header {
+            include: &self.include,
+            before: &self.before,
+            parts: &self.parts,
+            file: file_of(&self.preprocessed, &self.include),
+            preprocessed: &self.preprocessed,
+            macros: &self.macros,
+        }
+    }
+}
+
+/// Whether a header has neither functions nor structs of functions to make something of.
+fn has_nothing(header: &Header<'_>, markup: &Markup) -> bool {
+    let has_functions = !matches!(
+        generate(header, markup),
+        Err(GenerateError::NoFunctions { .. })
+    );
+    !has_functions && matches!(struct_ports(header, markup), Ok(None))
+}
+
 /// What was made, for `--json`.
 #[derive(Serialize)]
 struct Made<'a> {
@@ -125,14 +161,12 @@ impl Proxy {
             self.force.check([Some(&*self.output)], self.json)?;
         }
         let (include, folders) = self.named()?;
-        let preprocessed = self.preprocess(&include, &folders, &[])?;
-        let macros = macros(&self.preprocess(&include, &folders, &["-dM"])?);
-        let header = Header {
-            include: &include,
-            file: file_of(&preprocessed, &include),
-            preprocessed: &preprocessed,
-            macros: &macros,
+        let markup = match self.suggest_markup {
+            true => Markup::default(),
+            false => self.read_markup()?,
         };
+        let read = self.read(&include, folders, &markup)?;
+        let (header, folders) = (read.header(), &read.folders);
         if self.suggest_markup {
             let markup = suggest_markup(&header)?;
             self.force.write("mark-up", &self.output, markup)?;
@@ -144,9 +178,8 @@ impl Proxy {
                 self.header
             );
         }
-        let markup = self.read_markup()?;
         let mut ports = struct_ports(&header, &markup)?
-            .map(|ports| self.write_struct_ports(ports, &folders))
+            .map(|ports| self.write_struct_ports(ports, folders))
             .transpose()?;
         let generated = generate(&header, &markup);
         if let (Err(GenerateError::NoFunctions { passed_over, .. }), Some(ports)) =
@@ -162,7 +195,7 @@ impl Proxy {
             return Ok(ExitCode::SUCCESS);
         }
         let (interface, source) = generated?;
-        let mut made = self.write(&interface, &source, &folders)?;
+        let mut made = self.write(&interface, &source, folders)?;
         made.struct_ports = ports;
         self.tell(&made)?;
         Ok(ExitCode::SUCCESS)
@@ -192,7 +225,8 @@ impl Proxy {
 
     fn compiler(&self, folders: &[PathBuf]) -> Command {
         let mut command = Command::new(&self.compiler);
-        command.args(LANGUAGE);
+        // Its messages say which header is missing.
+        command.args(LANGUAGE).env("LC_ALL", "C");
         command.args(self.define.iter().map(|define| format!("-D{define}")));
         for folder in folders {
             command.arg("-I").arg(folder);
@@ -200,8 +234,54 @@ impl Proxy {
         command
     }
 
+    /// Reads a header with all that it needs; one that declares no functions stands for the headers that it includes, or else for those of its
+    /// name beside it.
+    fn read(
+        &self,
+        include: &str,
+        folders: Vec<PathBuf>,
+        markup: &Markup,
+    ) -> anyhow::Result<HeaderText> {
+        let needs = self.needs(include, &folders);
+        let mut text = HeaderText {
+            include: include.into(),
+            folders: [folders, needs.folders].concat(),
+            before: needs.before,
+            ..HeaderText::default()
+        };
+        self.read_text(&mut text)?;
+        if !has_nothing(&text.header(), markup) {
+            return Ok(text);
+        }
+        let own = text.header().file.to_owned();
+        let of_c = self.files_of_c(&text.folders);
+        text.parts = included_by(&text.preprocessed, &own)
+            .into_iter()
+            .filter(|file| !of_c.contains(file))
+            .collect();
+        if !has_nothing(&text.header(), markup) {
+            return Ok(text);
+        }
+        let family = self.family(include, &text.folders);
+        if !family.before.is_empty() {
+            text.folders.extend(family.folders);
+            text.parts.clone_from(&family.before);
+            text.before.extend(family.before);
+            self.read_text(&mut text)?;
+        }
+        Ok(text)
+    }
+
+    fn read_text(&self, text: &mut HeaderText) -> anyhow::Result<()> {
+        let read =
+            |options: &[&str]| self.preprocess(&text.before, &text.include, &text.folders, options);
+        (text.preprocessed, text.macros) = (read(&[])?, macros(&read(&["-dM"])?));
+        Ok(())
+    }
+
     fn preprocess(
         &self,
+        before: &[String],
         include: &str,
         folders: &[PathBuf],
         options: &[&str],
@@ -211,8 +291,7 @@ impl Proxy {
         }
         let mut command = self.compiler(folders);
         command.args(["-x", "c", "-E"]).args(options).arg("-");
-        let input = format!("#include <{include}>\n");
-        let text = run(&mut command, &input)
+        let text = run(&mut command, &including(before, include))
             .with_context(|| format!("cannot read header \"{include}\""))?;
         String::from_utf8(text)
             .map_err(|_| anyhow!("cannot read header \"{include}\": not UTF-8, expected UTF-8"))

@@ -68,6 +68,11 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// The walked parameter.
+    fn name(&self) -> &str {
+        &self.points.names[self.param]
+    }
+
     /// Value of a parameter, the walked one being `x`.
     pub fn number(&self, name: &str, x: f64) -> Option<f64> {
         match name == self.points.names[self.param] {
@@ -88,12 +93,28 @@ impl Limits<'_> {
     pub fn hold_on(&self, walks: &[Walk<'_>], formula: &Formula, points: &Points) -> bool {
         let smallest = -ROUNDING * points.largest_s();
         let is_positive = is_positive(formula, points);
+        let is_level =
+            |walk: &Walk<'_>| formula.written.is_none() && !depends_on(&formula.terms, walk.name());
+        // Along a parameter that it does not have, a formula is as at one place.
+        let mut level_at = Vec::new();
         walks.iter().all(|walk| {
             let value = |&x: &f64| {
                 formula
                     .evaluate(|name| walk.number(name, x))
                     .unwrap_or(f64::NAN)
             };
+            if is_level(walk) {
+                if level_at.contains(&walk.others) {
+                    return true;
+                }
+                level_at.push(walk.others);
+                return walk
+                    .values
+                    .iter()
+                    .take(1)
+                    .map(value)
+                    .all(|value| value >= smallest && value.is_finite());
+            }
             if let (true, false, [low, .., high]) =
                 (is_positive, walk.rises, walk.values.as_slice())
             {
@@ -145,7 +166,9 @@ impl Limits<'_> {
         for i in 0..points.len() {
             rows.push(row(constant, terms, |name| points.number(i, name))?);
         }
-        for walk in self.walks(points, terms) {
+        // Along a parameter that no term has, the sum is as at one of the points.
+        let walks = self.walks(points, terms).into_iter();
+        for walk in walks.filter(|walk| depends_on(terms, walk.name())) {
             let along = walk.values.iter();
             let along = along.map(|&x| row(constant, terms, |name| walk.number(name, x)));
             let along: Vec<Vec<f64>> = along.collect::<Option<_>>()?;
@@ -160,6 +183,19 @@ impl Limits<'_> {
         }
         Some(rows)
     }
+}
+
+/// Whether a sum of terms depends on a parameter.
+fn depends_on(terms: &[Term], name: &str) -> bool {
+    terms.iter().any(|term| {
+        let regime = term.regime.iter().map(|regime| &regime.param);
+        let mut names = term
+            .factors
+            .iter()
+            .map(|factor| &factor.param)
+            .chain(regime);
+        names.any(|param| param == name)
+    })
 }
 
 /// Whether a formula is nowhere negative on the range, and largest at its ends, by its form alone: a sum of powers, or of exponentials, with

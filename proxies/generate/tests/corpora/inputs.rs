@@ -11,6 +11,8 @@ use proxy_generate::{GenerateError, Header, Markup, generate, struct_ports, sugg
 pub fn header((preprocessed, markup): (&str, &str)) {
     let header = Header {
         include: "any.h",
+        before: &[],
+        parts: &[],
         file: "/any.h",
         preprocessed,
         macros: &BTreeSet::new(),
