@@ -13,6 +13,7 @@ mod call_paths;
 mod call_structure;
 mod choose_and_plan;
 mod circulation;
+mod circumstances;
 mod connections;
 mod counters;
 mod damaged_libraries;

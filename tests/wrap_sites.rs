@@ -1,8 +1,9 @@
 //! `wrap --call-sites`: where the calls of a C library come from.
 
-use std::process::Command;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 
-use mastermind_tests::{Scratch, output, root};
+use mastermind_tests::{Scratch, bin_dir, output, root};
 use serde_json::Value;
 
 #[test]
@@ -90,6 +91,52 @@ fn calls_are_told_apart_by_function_file_and_line() {
     );
     let without = scratch.mastermind(&["profile", "threads"]).well();
     assert!(without.contains("tally.tally"), "{without}");
+}
+
+#[test]
+fn call_sites_of_a_run_that_was_killed_are_found_when_they_are_read() {
+    let scratch = Scratch::new();
+    let fixture = |name: &str| root().join("tests/fixtures/round_about").join(name);
+    let mut cc = Command::new("cc");
+    cc.args(["-shared", "-fPIC", "-o"])
+        .arg(scratch.path("libtally.so"));
+    output(cc.arg(fixture("tally.c")));
+    let source = "#include <stdio.h>\n#include <unistd.h>\nint tally(int n);\n\
+                  static inline __attribute__((always_inline)) int inlined(int n) {\nreturn tally(n) + 1;\n}\n\
+                  int main(void) {\nint sum = inlined(3);\nprintf(\"called %d\\n\", sum);\nfflush(stdout);\nfor (;;) pause();\n}\n";
+    scratch.write("hangs.c", source);
+    let mut cc = Command::new("cc");
+    cc.args(["-g", "-O1", "-o"]).arg(scratch.path("hangs"));
+    cc.arg(scratch.path("hangs.c"))
+        .arg("-L")
+        .arg(scratch.path(""));
+    output(cc.args(["-ltally", "-Wl,-rpath,$ORIGIN"]));
+    let header = fixture("tally.h").display().to_string();
+    scratch
+        .mastermind(&["proxy", &header, "-o", "proxies"])
+        .well();
+    let mut wrap = Command::new(bin_dir().join("mastermind"));
+    wrap.current_dir(scratch.path(""));
+    wrap.args(["wrap", "--call-sites", "--records", "r", "--proxy"]);
+    wrap.args(["proxies/libtally_proxy.so", "--", "./hangs"]);
+    let mut wrap = wrap.stdout(Stdio::piped()).spawn().expect("a process");
+    let mut line = String::new();
+    let mut stdout = BufReader::new(wrap.stdout.take().expect("its output"));
+    stdout.read_line(&mut line).expect("a line");
+    assert!(line.starts_with("called"), "{line}");
+    let rows = || {
+        let shown = ["profile", "r", "--call-sites", "--json"];
+        let shown = scratch.mastermind(&shown).well();
+        let shown: Value = serde_json::from_str(&shown).expect("JSON");
+        let rows = shown["call_sites"].as_array().expect("rows").iter();
+        rows.map(|row| row["call_site"].as_str().expect("a text").to_owned())
+            .collect::<Vec<_>>()
+    };
+    let expected = ["inlined (hangs.c:5) < main (hangs.c:8)"];
+    assert_eq!(rows(), expected, "while it runs");
+    wrap.kill().expect("a process");
+    wrap.wait().expect("a process");
+    assert_eq!(rows(), expected, "killed");
 }
 
 #[test]

@@ -1,9 +1,13 @@
-//! Settings of runs as parameters of their calls: what an assembly was told, and the ranks.
+//! Settings of runs as parameters of their calls: parameters of an assembly, arguments of a wrapped program, names that a user gave, and the
+//! ranks.
 
 use anyhow::Context;
 use mastermind_component::{full_name, settings};
+use mastermind_composition::Settings;
 use mastermind_models::{CallSink, Error, Parameter, Refused};
 use mastermind_records::Run;
+
+use crate::run_notes::argument;
 
 /// Gives calls on to another sink with settings of their run as further parameters.
 pub struct BySettings<'s, S> {
@@ -20,11 +24,11 @@ impl<'s, S: CallSink> BySettings<'s, S> {
     /// # Errors
     /// A setting is not there, ambiguous, or no number.
     pub fn new(sink: &'s mut S, run: &Run, by: &[String]) -> anyhow::Result<Self> {
-        let settings = settings(run);
+        let settings = all_settings(run);
         let value = |key: &String| {
             let name = full_name(&settings, key);
             name.map(|name| settings[&name])
-                .with_context(|| format!("cannot fit by \"{key}\""))
+                .with_context(|| format!("cannot fit records \"{}\" by \"{key}\"", folder(run)))
         };
         let values: Vec<f64> = by.iter().map(value).collect::<anyhow::Result<_>>()?;
         Ok(Self {
@@ -35,6 +39,27 @@ impl<'s, S: CallSink> BySettings<'s, S> {
             coordinate: Vec::new(),
         })
     }
+}
+
+/// The settings of a run that are numbers, and the arguments of a wrapped program that are.
+fn all_settings(run: &Run) -> Settings {
+    let mut all = settings(run);
+    let logs = run.logs().iter();
+    let mut circumstances = logs.filter_map(|log| log.definitions().circumstances.as_ref());
+    let arguments = circumstances.next().map(|found| found.arguments());
+    for (place, word) in arguments.unwrap_or_default().iter().enumerate() {
+        if let Some(number) = word.parse().ok().filter(|number: &f64| number.is_finite()) {
+            all.insert(argument(place + 1), number);
+        }
+    }
+    all
+}
+
+/// Where the records are.
+fn folder(run: &Run) -> String {
+    let log = run.logs().first();
+    let folder = log.and_then(|log| log.path().parent());
+    folder.map_or_else(String::new, |folder| folder.display().to_string())
 }
 
 impl<S: CallSink> CallSink for BySettings<'_, S> {

@@ -3,6 +3,7 @@
 //! The records hold addresses; where the objects were mapped stands in what the processes wrote down for `wrap`, so that a killed
 //! program's calls are known too. What was found lies beside the logs, for `profile --call-sites`.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
@@ -14,6 +15,8 @@ use cpp_demangle::DemangleOptions;
 use mastermind_records::{Log, Record, Run, Value, create_anew};
 use proxy_reach::Functions;
 use serde::{Deserialize, Serialize};
+
+use crate::trace::Trace;
 
 /// Where the objects of a process were mapped: the one that an address lies in, and what it was moved by.
 pub type Mapped<'a> = dyn Fn(u32, u64) -> Option<(&'a Path, u64)> + 'a;
@@ -45,7 +48,7 @@ pub struct CallSite {
     /// Its line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// Those that called its function, the innermost first, where the stack was recorded.
+    /// Those that its function is inlined in and that called it, the innermost first: callers where the stack was recorded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub callers: Vec<CallSite>,
 }
@@ -119,15 +122,29 @@ pub fn file(directory: &Path, rank: u32) -> PathBuf {
     directory.join(format!("rank{rank:04}.{FILES}"))
 }
 
-/// The call sites that `wrap` left beside the logs; none where it was not asked for them.
-pub fn read(directory: &Path) -> Vec<CallSite> {
+/// The call sites that `wrap` left beside the logs, and those that it could not leave, since it was killed or still runs; none where it was not
+/// asked for them.
+pub fn read(directory: &Path, run: &Run) -> Vec<CallSite> {
     let (directory, _) = crate::commands::profile::selected(directory);
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let is_one = |path: &PathBuf| path.to_string_lossy().ends_with(FILES);
     let files = entries.map(|entry| entry.path()).filter(is_one);
     let texts = files.filter_map(|path| fs::read(path).ok());
     let sites = texts.filter_map(|text| serde_json::from_slice::<Vec<CallSite>>(&text).ok());
-    sites.flatten().collect()
+    let mut sites: Vec<CallSite> = sites.flatten().collect();
+    let trace = Trace::of_open_run(directory);
+    if !trace.is_empty() {
+        let known = sites.iter().map(|site| (site.process, site.address));
+        let known: BTreeSet<_> = known.collect();
+        let missing = addresses(run)
+            .into_iter()
+            .filter(|site| !known.contains(site));
+        let mapped = |process, address| trace.object_at(process, address);
+        sites.extend(resolved(missing, &mapped, &|process, number| {
+            trace.stack(process, number)
+        }));
+    }
+    sites
 }
 
 /// Finds out where the recorded calls of a rank come from, or of all, and leaves it beside the logs.
@@ -151,45 +168,52 @@ pub fn write(
     if addresses.is_empty() {
         return Ok(());
     }
-    let mut known = BTreeMap::new();
-    let mut find = |process, address| {
-        let mapped = mapped(process, address);
-        let mut site = CallSite {
-            process,
-            address,
-            ..CallSite::default()
-        };
-        if let Some((path, base)) = mapped {
-            site.object = path.to_owned();
-            site.offset = address - base;
-            let known = known
-                .entry(path.to_owned())
-                .or_insert_with(|| Known::of(path));
-            known.describe(&mut site);
-        }
-        site
-    };
-    let sites = addresses.into_iter().map(|(process, address)| {
-        let Some([first, callers @ ..]) = stacks(process, address) else {
-            return find(process, address);
-        };
-        let callers = callers
-            .iter()
-            .map(|caller| find(process, *caller))
-            .collect();
-        CallSite {
-            // By which the records know it.
-            address,
-            callers,
-            ..find(process, *first)
-        }
-    });
-    let sites: Vec<CallSite> = sites.collect();
+    let sites = resolved(addresses, mapped, stacks);
     let text = serde_json::to_string_pretty(&sites)? + "\n";
     let path = file(directory, rank.unwrap_or(0));
     create_anew(&path)
         .and_then(|mut file| file.write_all(text.as_bytes()))
         .with_context(|| format!("cannot write call sites \"{}\"", path.display()))
+}
+
+/// Where calls come from, by process and address.
+fn resolved(
+    addresses: impl IntoIterator<Item = (u32, u64)>,
+    mapped: &Mapped<'_>,
+    stacks: &Stacks<'_>,
+) -> Vec<CallSite> {
+    let mut known = BTreeMap::new();
+    let mut find = |process, address| {
+        let site = CallSite {
+            process,
+            address,
+            ..CallSite::default()
+        };
+        let Some((path, base)) = mapped(process, address) else {
+            return vec![site];
+        };
+        let known = known
+            .entry(path.to_owned())
+            .or_insert_with(|| Known::of(path));
+        known.describe(&CallSite {
+            object: path.to_owned(),
+            offset: address - base,
+            ..site
+        })
+    };
+    let sites = addresses.into_iter().map(|(process, address)| {
+        let own = [address];
+        let stack = stacks(process, address).unwrap_or(&own);
+        let mut frames = stack.iter().flat_map(|address| find(process, *address));
+        let first = frames.next().unwrap_or_default();
+        CallSite {
+            // By which the records know it.
+            address,
+            callers: frames.collect(),
+            ..first
+        }
+    });
+    sites.collect()
 }
 
 /// Process and address of every call.
@@ -235,22 +259,48 @@ impl Known {
         }
     }
 
-    fn describe(&self, site: &mut CallSite) {
+    /// A place of the object with its function and line, and behind it those that the function is inlined in.
+    fn describe(&self, site: &CallSite) -> Vec<CallSite> {
         // The call itself lies before the address that it returns to.
         let call = site.offset.saturating_sub(1);
-        let location = self
-            .lines
-            .as_ref()
-            .and_then(|lines| lines.find_location(call).ok()?);
-        if let Some(location) = &location {
-            site.file = location.file.map(str::to_owned);
-            site.line = location.line;
-        }
+        let mut frames = self.frames(call, site);
         // Where there are lines, there are the symbols of all functions.
-        let symbol = self.lines.as_ref().filter(|_| location.is_some());
+        let symbol = self.lines.as_ref().filter(|_| !frames.is_empty());
         let symbol = symbol.and_then(|lines| lines.find_symbol(call));
         let function = self.functions.at(call).or(symbol);
-        site.function = function.map(str::to_owned);
+        if frames.is_empty() {
+            frames.push(site.clone());
+        }
+        // The last is the one that was compiled, which symbols know too.
+        if let (Some(last), Some(function)) = (frames.last_mut(), function) {
+            last.function = Some(function.to_owned());
+        }
+        frames
+    }
+
+    /// What the debug information says of an address: the innermost inlined function first.
+    fn frames(&self, address: u64, site: &CallSite) -> Vec<CallSite> {
+        let mut found = Vec::new();
+        let lines = self.lines.as_ref();
+        let Some(mut frames) = lines.and_then(|lines| lines.find_frames(address).ok()) else {
+            return found;
+        };
+        while let Ok(Some(frame)) = frames.next() {
+            let name = frame
+                .function
+                .as_ref()
+                .and_then(|name| name.raw_name().ok());
+            let location = frame.location.as_ref();
+            found.push(CallSite {
+                function: name.map(Cow::into_owned),
+                file: location
+                    .and_then(|location| location.file)
+                    .map(str::to_owned),
+                line: location.and_then(|location| location.line),
+                ..site.clone()
+            });
+        }
+        found
     }
 }
 

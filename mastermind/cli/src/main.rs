@@ -14,8 +14,10 @@ mod help;
 mod measurements;
 mod output;
 mod recorded_run;
+mod run_notes;
 mod session;
 mod shipped;
+mod trace;
 
 use std::process::ExitCode;
 

@@ -17,6 +17,7 @@ use mastermind_records::{RecordsError, Run};
 
 use crate::by_settings::BySettings;
 use crate::commands::profile;
+use crate::run_notes;
 use mastermind_component::names::{self, Names};
 
 /// How inputs other than records are read.
@@ -41,7 +42,8 @@ pub struct Reading {
     /// Column with the name of the method [default: one called method, kernel, function, region or routine]
     #[arg(long, value_name = "COLUMN")]
     method_column: Option<String>,
-    /// Settings of the runs that become parameters of their calls, apart by commas: INSTANCE.KEY, or ranks
+    /// Settings of the runs that become parameters of their calls, apart by commas: INSTANCE.KEY, a NAME of wrap or run --set, arg:1 (the
+    /// first argument of a wrapped program), or ranks
     #[arg(
         long,
         value_name = "SETTINGS",
@@ -282,18 +284,21 @@ pub fn each_call(
         ..Wanted::new(metric.clone())
     };
     let shown = Shown::new();
-    let mut tables = Vec::new();
+    let (mut tables, mut programs) = (Vec::new(), Vec::new());
     for input in inputs {
         match source(input, reading)? {
             Source::Records(run) => {
                 shown.reading(input);
-                if reading.by.is_empty() {
-                    samples(&run, sink, metric)?;
-                } else {
-                    let mut sink = BySettings::new(sink, &run, &reading.by)?;
-                    samples(&run, &mut sink, metric)?;
+                for run in run.by_arguments() {
+                    if reading.by.is_empty() {
+                        samples(&run, sink, metric)?;
+                    } else {
+                        let mut sink = BySettings::new(sink, &run, &reading.by)?;
+                        samples(&run, &mut sink, metric)?;
+                    }
+                    profile::tell_missing_records(&run, "they are not in what follows");
+                    programs.extend(run_notes::settings(&run));
                 }
-                profile::tell_missing_records(&run, "they are not in what follows");
             }
             Source::Tables(found) => {
                 if let Some(setting) = reading.by.first() {
@@ -307,6 +312,12 @@ pub fn each_call(
             }
         }
     }
+    run_notes::note_unlike(
+        &programs,
+        &reading.by,
+        "their calls are fitted together",
+        true,
+    );
     let mut survey = Survey::default();
     for table in &tables {
         shown.reading(&table.path);

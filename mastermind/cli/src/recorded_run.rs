@@ -13,6 +13,7 @@ use mastermind_replay::{
 };
 
 use crate::commands::profile;
+use crate::run_notes;
 
 /// A run and its replay.
 pub struct RecordedRun {
@@ -34,6 +35,7 @@ impl RecordedRun {
     /// The records cannot be read, or have no calls of MPI with their tags and requests.
     pub fn read(records: &Path) -> anyhow::Result<Self> {
         let run = profile::open(records)?;
+        run_notes::warn_of_waiting(&run);
         let act = || format!("cannot replay run \"{}\"", records.display());
         let mut methods = run
             .logs()

@@ -92,7 +92,9 @@ pub enum ChoosingError {
 #[non_exhaustive]
 pub enum NoSetting {
     /// There is none.
-    #[error("no such number among the run's parameters, expected INSTANCE.KEY")]
+    #[error(
+        "no such number among the run's settings, expected INSTANCE.KEY, a name of --set, arg:1 (the first argument of a wrapped program) or ranks"
+    )]
     Unknown,
     /// There are several.
     #[error("several ports have it, expected INSTANCE.PORT.KEY")]

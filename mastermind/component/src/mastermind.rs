@@ -13,12 +13,12 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use cca_abi::recording::{MethodPointer, ProxyMethod, Recorder};
 use cca_abi::{MethodDescriptor, RSlice};
 use cca_core::KeptWays;
-use cca_loader::{AttachedMpi, MpiCommunicator, MpiProxy, MpiRoutine};
+use cca_loader::{AttachedMpi, MpiCommunicator, MpiProxy, MpiRoutine, mpi_library_version};
 use cca_ports::{
     CommPort, MPI_GROUP, MonitorPort, MonitoredInstance, MonitoredMethod, PerfParamPort, PortError,
     RecorderPointer, Services,
 };
-use mastermind_measurement::{RunRecorder, RunTotals};
+use mastermind_measurement::{RunRecorder, RunTotals, circumstances, end};
 use mastermind_records::definition::{
     AtomicEventsDefinition, ClassDefinition, CounterDefinition, MethodDefinition,
     MpiRoutineDefinition, MpiRoutinesDefinition, MpiSwitchDefinition, ParameterDefinition,
@@ -116,6 +116,9 @@ impl Mastermind {
             known: Mutex::default(),
             perf_param: Arc::default(),
         });
+        let mpi_library = mpi.and_then(|_| mpi_library_version());
+        let circumstances = Definition::Circumstances(circumstances(|_| None, mpi_library));
+        mastermind.recorder.announce(circumstances);
         mastermind.know_classes_of_run();
         mastermind.attach_mpi()?;
         services.add_provides_port::<dyn MonitorPort, _>(Self::PORT, &mastermind)?;
@@ -350,6 +353,7 @@ impl Mastermind {
     /// The logs cannot be written.
     pub fn finish(self: Arc<Self>) -> Result<RunTotals, RecordsError> {
         self.announce_totals();
+        self.recorder.announce(Definition::End(end()));
         let attached = locked(&self.attached).take();
         drop(attached);
         match Arc::try_unwrap(self) {

@@ -1,17 +1,21 @@
 //! Recording in a program that was never written for it.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use cca_abi::PortError;
 use cca_abi::recording::{ProxyMethod, Recorder, Recording};
-use cca_loader::{AttachedMpi, LibraryProxy, LoadError, MpiCommunicator, MpiProxy};
+use cca_loader::{
+    AttachedMpi, LibraryProxy, LoadError, MpiCommunicator, MpiProxy, mpi_library_version,
+};
 use mastermind_measurement::{
-    Clock, MpiFunctions, RecorderConfig, RunRecorder, RunTotals, processors_online,
+    Clock, MpiFunctions, RecorderConfig, RunRecorder, RunTotals, circumstances, end,
+    processors_online,
 };
 use mastermind_records::definition::{
-    MethodDefinition, MpiPhaseDefinition, PROGRAM_CLASS, RunDefinition,
+    CircumstancesDefinition, MethodDefinition, MpiPhaseDefinition, PROGRAM_CLASS, RunDefinition,
 };
 use mastermind_records::{
     ChunkSizes, Definition, RecordsError, check_file_size, create_anew, own_thread,
@@ -65,6 +69,8 @@ pub struct WrapConfig {
     pub proxy: PathBuf,
     /// Name of the program.
     pub program: String,
+    /// Settings of the run that its user names; they become its parameters.
+    pub settings: BTreeMap<String, String>,
     /// Bytes that the records of a rank may take; `None` for no limit.
     pub limit_bytes: Option<u64>,
     /// Whether each call of MPI is recorded.
@@ -247,6 +253,7 @@ pub struct Wrapped {
     recorder: RunRecorder,
     n_phases: usize,
     n_communicators: usize,
+    circumstances: CircumstancesDefinition,
     process: u32,
     rank: u32,
     /// Whether `mastermind use` has sent calls elsewhere.
@@ -321,6 +328,10 @@ impl Wrapped {
             },
             run,
         })?;
+        let named = config.clone();
+        let circumstances = own_thread::run_apart(move || circumstances_of(&named));
+        let circumstances = circumstances.unwrap_or_default();
+        recorder.announce(Definition::Circumstances(circumstances.clone()));
         // SAFETY: the recorder's address stays, and what is attached is dropped before it, or the process ends with both.
         let mpi = unsafe { proxy.attach(recorder.recorder()) }?;
         if config.mpi_events {
@@ -355,6 +366,7 @@ impl Wrapped {
             recorder,
             n_phases: 0,
             n_communicators: 0,
+            circumstances,
             process: std::process::id(),
             rank,
             is_led_by_hand: false,
@@ -429,11 +441,22 @@ impl Wrapped {
     ///
     /// # Errors
     /// The logs cannot be written.
-    pub fn finish(self) -> Result<RunTotals, RecordsError> {
+    pub fn finish(mut self) -> Result<RunTotals, RecordsError> {
         self.libraries.stop(&self.recorder);
         self.program.end();
         let routines = mpi_routines(self.mpi.routines(), self.recorder.mpi_routines());
+        // Its name is looked up where the program has called it, never before: the dynamic linker may be locked then.
+        let is_called = !routines.routines.is_empty();
+        self.circumstances.mpi_library = is_called.then(mpi_library_version).flatten();
         self.recorder.announce(Definition::MpiRoutines(routines));
+        if self.circumstances.mpi_library.is_some() {
+            let circumstances = Definition::Circumstances(self.circumstances);
+            self.recorder.announce(circumstances);
+        }
+        // Files are opened in no table of the program's.
+        if let Ok(end) = own_thread::run_apart(end) {
+            self.recorder.announce(Definition::End(end));
+        }
         drop(self.mpi);
         self.recorder.finish()
     }
@@ -444,23 +467,40 @@ impl Wrapped {
 fn program_name(config: &WrapConfig) -> String {
     let line = std::fs::read("/proc/self/cmdline").unwrap_or_default();
     let words = line.split(|byte| *byte == 0).map(String::from_utf8_lossy);
-    let names = words.map(|word| word.rsplit('/').next().unwrap_or_default().to_owned());
-    // An interpreter stands before its script.
-    let mut names = names.take(MAX_WORDS).collect::<Vec<_>>().into_iter();
-    let own = names.next().filter(|name| !name.is_empty());
-    match own {
-        Some(own) if own != config.program && !names.any(|name| name == config.program) => own,
-        _ => config.program.clone(),
+    let words: Vec<_> = words.take(MAX_WORDS).collect();
+    let place = program_place(config, &words);
+    let own = words.get(place).map(|word| file_name(word));
+    match own.filter(|name| !name.is_empty()) {
+        Some(own) => own.to_owned(),
+        None => config.program.clone(),
     }
+}
+
+/// Place of the program's name in a command line: of the one that was asked for, since an interpreter stands before its script; else the
+/// first word.
+fn program_place(config: &WrapConfig, words: &[impl AsRef<str>]) -> usize {
+    let mut names = words.iter().take(MAX_WORDS);
+    let place = names.position(|word| file_name(word.as_ref()) == config.program);
+    place.unwrap_or(0)
+}
+
+fn file_name(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or_default()
 }
 
 /// Words of a command among which the program is looked for.
 const MAX_WORDS: usize = 8;
 
+fn circumstances_of(config: &WrapConfig) -> CircumstancesDefinition {
+    let first_argument = |words: &[String]| Some(program_place(config, words) + 1);
+    circumstances(first_argument, None)
+}
+
 fn run_definition(config: &WrapConfig, ranks: u32) -> RunDefinition {
     let host = rustix::system::uname();
     RunDefinition {
         assembly: program_name(config),
+        parameters: config.settings.clone(),
         ranks,
         host: host.nodename().to_string_lossy().into_owned(),
         processors: processors_online(),

@@ -3,6 +3,7 @@
 //! [`RunRecorder`] owns the logs of a rank's threads and is what proxies record into, through
 //! [`cca_abi::recording::Recording`]; [`Clock`] is the clock they read.
 
+mod circumstances;
 mod clock;
 mod clock_step;
 mod cost;
@@ -15,6 +16,7 @@ mod shared;
 mod thread_log;
 mod timers;
 
+pub use circumstances::{circumstances, end};
 pub use clock::Clock;
 pub use cost::measure_cost;
 pub use counters::{CounterError, counter_names, current_counter, probe_counters};

@@ -280,7 +280,8 @@ impl Shared {
             return;
         }
         locked(&self.registry).announcements.push(definition);
-        if let Some(log) = self.leased() {
+        // The end of a process comes after the destructor that has given its log back.
+        if let Some(log) = self.leased().or_else(|| self.given_back_by(gettid())) {
             self.catch_up(log);
         }
     }

@@ -14,6 +14,10 @@ use serde::{Deserialize, Serialize};
 pub enum Definition {
     /// The run that the log belongs to.
     Run(RunDefinition),
+    /// How a process of the run was started, and on what.
+    Circumstances(CircumstancesDefinition),
+    /// The recording of a process has ended.
+    End(EndDefinition),
     /// The clock of start, wall and MPI times.
     Clock(ClockDefinition),
     /// What a measurement costs by itself.
@@ -75,6 +79,56 @@ pub struct RunDefinition {
     pub started_unix_ns: u64,
     /// Where MPI time comes from, if it is measured.
     pub mpi: Option<String>,
+}
+
+/// How a process was started, and on what. What is `None` is not known.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CircumstancesDefinition {
+    /// Words of its command line.
+    pub command: Vec<String>,
+    /// Number of words at the end of a long command line that the log does not have.
+    pub words_left_out: u32,
+    /// Place in the command line of the first argument of a wrapped program; `None` where Mastermind itself was run.
+    pub first_argument: Option<u32>,
+    /// Its working folder when the recording began.
+    pub folder: Option<String>,
+    /// Name of its user, or the user's number.
+    pub user: Option<String>,
+    /// Version of Mastermind that recorded.
+    pub version: Option<String>,
+    /// Name and version of the MPI library; `None` without MPI too.
+    pub mpi_library: Option<String>,
+    /// Model of the processor.
+    pub processor: Option<String>,
+    /// Number of processors that it may use.
+    pub processors_usable: Option<u32>,
+    /// Load average of the last minute when the recording began.
+    pub load: Option<f64>,
+}
+
+impl CircumstancesDefinition {
+    /// The arguments of a wrapped program, as far as the log has them.
+    pub fn arguments(&self) -> &[String] {
+        let first = self.first_argument.map(|first| first as usize);
+        first
+            .and_then(|first| self.command.get(first..))
+            .unwrap_or_default()
+    }
+}
+
+/// The end of a recording. What is `None` is not known.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EndDefinition {
+    /// When, nanoseconds since 1970-01-01 UTC.
+    pub ended_unix_ns: u64,
+    /// Load average of the last minute then.
+    pub load: Option<f64>,
+    /// How long the threads of the process had run on a processor, nanoseconds.
+    pub running_ns: Option<u64>,
+    /// How long they were ready to run and had waited for a processor, nanoseconds.
+    pub waiting_ns: Option<u64>,
 }
 
 /// One component of the run.

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use cca_abi::recording::word;
 
 use crate::definition::{
-    AtomicEventsDefinition, CallPathDefinition, ClockDefinition, CostDefinition, Definition,
-    LossDefinition, MethodDefinition, MpiCommunicatorDefinition, MpiPhaseDefinition,
-    MpiRoutinesDefinition, MpiSwitchDefinition, MpiTotalsDefinition, RunDefinition, StopDefinition,
-    SwapDefinition, UnmonitoredDefinition, UnrecordedDefinition,
+    AtomicEventsDefinition, CallPathDefinition, CircumstancesDefinition, ClockDefinition,
+    CostDefinition, Definition, EndDefinition, LossDefinition, MethodDefinition,
+    MpiCommunicatorDefinition, MpiPhaseDefinition, MpiRoutinesDefinition, MpiSwitchDefinition,
+    MpiTotalsDefinition, RunDefinition, StopDefinition, SwapDefinition, UnmonitoredDefinition,
+    UnrecordedDefinition,
 };
 
 /// What the definitions of a log say.
@@ -17,6 +18,10 @@ use crate::definition::{
 pub struct Definitions {
     /// The run.
     pub run: RunDefinition,
+    /// How the process was started; `None` in a log of an earlier version.
+    pub circumstances: Option<CircumstancesDefinition>,
+    /// The end of the recording; `None` if it has not ended, or in a log of an earlier version.
+    pub end: Option<EndDefinition>,
     /// The clock, unless its definition is lost.
     pub clock: Option<ClockDefinition>,
     /// What a measurement costs.
@@ -212,6 +217,8 @@ impl Definitions {
     pub(crate) fn add(&mut self, definition: Definition) {
         match definition {
             Definition::Run(run) => self.run = run,
+            Definition::Circumstances(found) => self.circumstances = Some(found),
+            Definition::End(end) => self.end = Some(end),
             Definition::Clock(clock) => self.clock = Some(clock),
             Definition::Cost(cost) => self.cost = Some(cost),
             Definition::Method(method) => drop(self.methods.insert(method.id, Arc::new(method))),

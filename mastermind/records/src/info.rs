@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use crate::definition::{
-    ClassDefinition, ConnectionDefinition, SwapDefinition, UnmonitoredDefinition,
+    CircumstancesDefinition, ClassDefinition, ConnectionDefinition, SwapDefinition,
+    UnmonitoredDefinition,
 };
 use crate::log::Log;
 use crate::run::Run;
@@ -34,6 +35,16 @@ pub struct RunInfo {
     pub hosts: BTreeSet<String>,
     /// Start of the first rank, nanoseconds since 1970-01-01 UTC.
     pub started_unix_ns: Option<u64>,
+    /// End of the last rank, nanoseconds since 1970-01-01 UTC; `None` if one has not ended.
+    pub ended_unix_ns: Option<u64>,
+    /// Load average of the last minute when the recording began, the largest of all machines.
+    pub load_begin: Option<f64>,
+    /// The same when it ended.
+    pub load_end: Option<f64>,
+    /// Which share of the processor time that it was ready for each rank got, 0 to 1; those whose system says.
+    pub processor_shares: BTreeMap<u32, f64>,
+    /// How the processes were started and on what; one for all ranks that were started alike, none in logs of earlier versions.
+    pub circumstances: Vec<CircumstancesInfo>,
     /// Where MPI time comes from, if it was measured.
     pub mpi: Option<String>,
     /// One for all ranks whose clocks are alike.
@@ -52,6 +63,16 @@ pub struct RunInfo {
     pub unmonitored: BTreeSet<UnmonitoredDefinition>,
     /// What cannot be read.
     pub damage: Vec<String>,
+}
+
+/// How processes were started, and on what.
+#[derive(Clone, Debug, Serialize)]
+pub struct CircumstancesInfo {
+    /// What their logs say, without the load.
+    #[serde(flatten)]
+    pub started: CircumstancesDefinition,
+    /// Their ranks.
+    pub ranks: Vec<u32>,
 }
 
 /// A clock, and what a recorded call costs by it.
@@ -76,6 +97,7 @@ impl RunInfo {
         let definition = run.logs().first().map(|log| &log.definitions().run);
         let definition = definition.cloned().unwrap_or_default();
         let definitions = || run.logs().iter().map(Log::definitions);
+        let ends = || definitions().filter_map(|definitions| definitions.end.as_ref());
         let started = definitions().map(|definitions| definitions.run.started_unix_ns);
         let (counters, missing_counters) = counters(run);
         Self {
@@ -94,6 +116,20 @@ impl RunInfo {
                 .map(|definitions| definitions.run.host.clone())
                 .collect(),
             started_unix_ns: started.filter(|ns| *ns > 0).min(),
+            ended_unix_ns: run
+                .is_finished()
+                .then(|| ends().map(|end| end.ended_unix_ns).max())
+                .flatten(),
+            load_begin: definitions()
+                .filter_map(|definitions| definitions.circumstances.as_ref()?.load)
+                .reduce(f64::max),
+            load_end: ends().filter_map(|end| end.load).reduce(f64::max),
+            processor_shares: run
+                .processor_times()
+                .into_iter()
+                .map(|(rank, time)| (rank, time.share()))
+                .collect(),
+            circumstances: circumstances(run),
             mpi: definition.mpi,
             clocks: clocks(run),
             counters,
@@ -105,6 +141,30 @@ impl RunInfo {
             damage: run.damage().map(ToString::to_string).collect(),
         }
     }
+}
+
+/// The circumstances of the ranks, those alike together but for the load.
+fn circumstances(run: &Run) -> Vec<CircumstancesInfo> {
+    let mut all = Vec::<CircumstancesInfo>::new();
+    for log in run.logs() {
+        let Some(found) = &log.definitions().circumstances else {
+            continue;
+        };
+        let started = CircumstancesDefinition {
+            load: None,
+            ..found.clone()
+        };
+        let rank = log.identity().rank;
+        match all.iter_mut().find(|known| known.started == started) {
+            Some(known) => known.ranks.push(rank),
+            None => all.push(CircumstancesInfo {
+                started,
+                ranks: vec![rank],
+            }),
+        }
+    }
+    all.iter_mut().for_each(|known| known.ranks.dedup());
+    all
 }
 
 /// The clocks of the ranks, those alike together: the rates of two ranks of one machine differ in the last digits.

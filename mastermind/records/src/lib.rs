@@ -53,7 +53,7 @@ pub use effect::{Effect, LEVEL as EFFECT_LEVEL};
 pub use error::RecordsError;
 pub use exclusive::{Exclusive, ExclusiveTimes};
 pub use follow::{RunFollower, Stretch};
-pub use info::{ClockInfo, RunInfo};
+pub use info::{CircumstancesInfo, ClockInfo, RunInfo};
 pub use layout::{Calibration, LogIdentity};
 pub use log::{Log, OpenCallInfo, RunningSums, is_being_written};
 pub use mpi::{
@@ -65,7 +65,7 @@ pub use path_totals::PathTimes;
 pub use preparer::ChunkPreparer;
 pub use profile::{Profile, ProfileSums, Row, SELF_COST};
 pub use records::{Record, RecordValues, Records, RecordsPlace, Value};
-pub use run::{MpiRoutine, Run, open_run};
+pub use run::{MpiRoutine, ProcessorTime, Run, open_run};
 pub use summary::SUMMARY_FILE;
 pub use totals::UnrecordedCalls;
 pub use trim::trim;

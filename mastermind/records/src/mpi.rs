@@ -36,6 +36,8 @@ pub struct MpiRank {
     pub application_ns: u64,
     /// The part of it in MPI, nanoseconds, over all threads.
     pub mpi_ns: u64,
+    /// Threads that called MPI, at the same time or one after the other; of several processes, those of the one with most.
+    pub threads: u32,
     /// What starting and ending MPI took, nanoseconds.
     pub start_and_end_ns: u64,
     /// Calls of MPI.
@@ -47,9 +49,14 @@ pub struct MpiRank {
 }
 
 impl MpiRank {
-    /// Time in MPI by that of the application, percent.
+    /// Time in MPI by that of the threads that called it, percent.
     pub fn percent(&self) -> f64 {
-        100.0 * self.mpi_ns as f64 / self.application_ns.max(1) as f64
+        100.0 * self.mpi_ns as f64 / self.thread_ns().max(1) as f64
+    }
+
+    /// Time of the application on all threads that called MPI, nanoseconds.
+    pub fn thread_ns(&self) -> u64 {
+        self.application_ns * u64::from(self.threads.max(1))
     }
 
     fn add(&mut self, routines: &[MpiRoutine], whole_ns: u64) {
@@ -296,6 +303,7 @@ impl Run {
             let mut sum = MpiRank {
                 rank,
                 is_open: programs.iter().any(|(.., is_open)| *is_open),
+                threads: self.mpi_threads(rank),
                 ..MpiRank::default()
             };
             let whole_ns = programs.iter().map(|(_, ns, _)| ns).sum();
@@ -316,6 +324,7 @@ impl Run {
             });
             let mut sum = MpiRank {
                 rank,
+                threads: self.mpi_threads(rank),
                 ..MpiRank::default()
             };
             let whole_ns = whole_ns.max().unwrap_or(0);
@@ -329,6 +338,17 @@ impl Run {
             sum
         };
         self.ranks().into_iter().map(rank).collect()
+    }
+
+    /// Threads of a rank that called MPI; those of the process that has most.
+    fn mpi_threads(&self, rank: u32) -> u32 {
+        let mut processes = BTreeMap::<u32, u32>::new();
+        for (log, _) in self.logs_of(rank) {
+            if !log.mpi_totals().is_empty() {
+                *processes.entry(log.definitions().run.process).or_default() += 1;
+            }
+        }
+        processes.into_values().max().unwrap_or(0)
     }
 
     /// The phases of a rank, one if it never called `MPI_Pcontrol`; none of a run that was not wrapped.
@@ -358,6 +378,7 @@ impl Run {
             let mut time = MpiRank {
                 rank,
                 is_open: is_open && until.is_none(),
+                threads: self.mpi_threads(rank),
                 ..MpiRank::default()
             };
             time.add(&routines, end.saturating_sub(begin));

@@ -22,6 +22,22 @@ pub struct MpiRoutine {
     pub failed: u64,
 }
 
+/// What a rank had of the processors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProcessorTime {
+    /// How long its threads ran, nanoseconds.
+    pub running_ns: u64,
+    /// How long they were ready to run and waited, nanoseconds.
+    pub waiting_ns: u64,
+}
+
+impl ProcessorTime {
+    /// Which share of the processor time that it was ready for the rank got, 0 to 1.
+    pub fn share(&self) -> f64 {
+        self.running_ns as f64 / (self.running_ns + self.waiting_ns).max(1) as f64
+    }
+}
+
 /// The logs of a directory.
 #[derive(Debug)]
 pub struct Run {
@@ -79,6 +95,57 @@ impl Run {
         counted
             .map(|(name, processes)| (name.to_owned(), processes.len()))
             .collect()
+    }
+
+    /// The logs apart by what their programs were asked to do: a run for each name and each list of arguments of a wrapped program. All others,
+    /// and logs of earlier versions, which have no arguments, stay together.
+    pub fn by_arguments(self) -> Vec<Self> {
+        let mut runs: Vec<Self> = Vec::new();
+        let asked = |log: &Log| {
+            let definitions = log.definitions();
+            let arguments = definitions.circumstances.as_ref();
+            let arguments = arguments.map(|found| found.arguments().to_vec());
+            (
+                definitions.run.assembly.clone(),
+                arguments.unwrap_or_default(),
+            )
+        };
+        for log in self.logs {
+            let own = asked(&log);
+            let is_alike = |run: &&mut Self| run.logs.first().map(asked).as_ref() == Some(&own);
+            match runs.iter_mut().find(is_alike) {
+                Some(run) => run.logs.push(log),
+                None => runs.push(Self {
+                    logs: vec![log],
+                    unreadable: Vec::new(),
+                }),
+            }
+        }
+        if let Some(first) = runs.first_mut() {
+            first.unreadable = self.unreadable;
+        }
+        runs
+    }
+
+    /// How long the threads of each rank ran on a processor and how long they waited for one, as their processes measured it at their ends;
+    /// a rank that did not end, or whose system does not say, is not there.
+    pub fn processor_times(&self) -> BTreeMap<u32, ProcessorTime> {
+        // Each log of a process says the same.
+        let mut processes = BTreeMap::new();
+        for log in &self.logs {
+            let definitions = log.definitions();
+            let end = definitions.end.as_ref();
+            if let Some((run, wait)) = end.and_then(|end| end.running_ns.zip(end.waiting_ns)) {
+                processes.insert((log.identity().rank, definitions.run.process), (run, wait));
+            }
+        }
+        let mut ranks = BTreeMap::<u32, ProcessorTime>::new();
+        for ((rank, _), (run, wait)) in processes {
+            let time = ranks.entry(rank).or_default();
+            time.running_ns += run;
+            time.waiting_ns += wait;
+        }
+        ranks
     }
 
     /// Leaves out what is not of one of [`Run::programs`].

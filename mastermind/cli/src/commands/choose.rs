@@ -24,9 +24,9 @@ use crate::commands::predict::read_models;
 use crate::commands::profile::tell_missing_records;
 use crate::commands::run::percent;
 use crate::destination::Force;
-use crate::output;
-use crate::session::{read_assembly, setting};
+use crate::session::{read_assembly, setting_or_name};
 use crate::shipped::{ShippedModels, add_shipped, tell_shipped};
+use crate::{output, run_notes};
 
 /// Digits behind the point of the seconds in an exported problem: nanoseconds.
 const EXPORTED_DECIMALS: usize = 9;
@@ -52,7 +52,7 @@ pub struct Choose {
     #[arg(long, value_name = "DIR")]
     records: PathBuf,
     /// Choose for the workload that the runs of --runs let expect with a parameter at this value; KEY may be PORT.KEY
-    #[arg(long, value_name = "INSTANCE.KEY=VALUE", value_parser = setting, requires = "runs")]
+    #[arg(long, value_name = "INSTANCE.KEY=VALUE", value_parser = setting_or_name, requires = "runs")]
     set: Vec<(String, String)>,
     /// The same with this number of ranks
     #[arg(long, value_name = "N", requires = "runs")]
@@ -147,7 +147,11 @@ impl Choose {
             runs: self.runs.clone(),
             earlier: self.earlier.clone(),
         };
-        let basis = Basis::new(&run, &assembly, &models, &asked, super::profile::open)?;
+        let open = |directory: &Path| {
+            let run = super::profile::open(directory);
+            run.inspect(run_notes::warn_of_waiting)
+        };
+        let basis = Basis::new(&run, &assembly, &models, &asked, open)?;
         basis.scaling.iter().for_each(warn_of_scaling);
         let (calls, seconds) = (basis.workload, basis.seconds);
         let options = ChooseOptions {

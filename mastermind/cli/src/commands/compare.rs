@@ -9,7 +9,7 @@ use mastermind_records::{
 };
 
 use crate::commands::profile::tell_missing_records;
-use crate::output;
+use crate::{output, run_notes};
 
 /// Compare two runs, method by method.
 ///
@@ -49,6 +49,9 @@ impl Compare {
                 "their times are in the sums and means, and what is told at equal parameters is of the others",
             );
         }
+        let programs = [run_notes::settings(&first), run_notes::settings(&second)].concat();
+        let act = "methods are compared at equal parameters, those without any as they are";
+        run_notes::note_unlike(&programs, &[], act, false);
         if self.json {
             output::json(&serde_json::json!({ "methods": compared }))?;
             return Ok(ExitCode::SUCCESS);

@@ -10,8 +10,10 @@ use anyhow::Context;
 use clap::Args;
 use mastermind_component::decisions_file;
 use mastermind_composition::adapt::Decision;
-use mastermind_records::definition::{ClassDefinition, ConnectionDefinition, SwapDefinition};
-use mastermind_records::{ClockInfo, RunInfo};
+use mastermind_records::definition::{
+    CircumstancesDefinition, ClassDefinition, ConnectionDefinition, SwapDefinition,
+};
+use mastermind_records::{CircumstancesInfo, ClockInfo, RunInfo};
 use serde::Serialize;
 
 use super::profile::open;
@@ -103,9 +105,7 @@ pub fn rows(info: &RunInfo, decisions: &[Decision]) -> Vec<(&'static str, String
             Vec::from_iter(info.hosts.iter().cloned()).join(", "),
         ),
     ];
-    if let Some(ns) = info.started_unix_ns {
-        rows.push(("started", time(ns)));
-    }
+    rows.extend(started_rows(info));
     let mpi = info.mpi.clone();
     rows.push(("time in MPI", mpi.unwrap_or_else(|| "not measured".into())));
     rows.extend(
@@ -179,6 +179,85 @@ pub fn rows(info: &RunInfo, decisions: &[Decision]) -> Vec<(&'static str, String
     rows
 }
 
+/// What of it is not in the logs.
+const UNKNOWN: &str = "not known";
+
+/// How and when it was started, on what, and what it had of the processors.
+fn started_rows(info: &RunInfo) -> Vec<(&'static str, String)> {
+    let mut rows = Vec::new();
+    for found in &info.circumstances {
+        let CircumstancesInfo { started, ranks } = found;
+        let of_ranks = match ranks.len() < info.ranks_with_logs {
+            true => format!(" ({})", ranks_text(ranks)),
+            false => String::new(),
+        };
+        let mut row = |what, found: Option<String>| {
+            let found = found.unwrap_or_else(|| UNKNOWN.into());
+            rows.push((what, found + &of_ranks));
+        };
+        row("command", Some(command_text(started)));
+        row("folder", started.folder.clone());
+        row("user", started.user.clone());
+        row(
+            "recorded by",
+            started
+                .version
+                .as_ref()
+                .map(|version| format!("mastermind {version}")),
+        );
+        if info.mpi.is_some() {
+            row("MPI library", started.mpi_library.clone());
+        }
+        let usable = started.processors_usable;
+        let usable = usable.map_or_else(String::new, |n| format!(", {n} usable"));
+        let processor = started.processor.as_ref();
+        row("processor", processor.map(|model| model.clone() + &usable));
+    }
+    if info.circumstances.is_empty() {
+        rows.push(("command", UNKNOWN.into()));
+    }
+    let at = |time: Option<u64>, load: Option<f64>| {
+        let time = time.map_or_else(|| UNKNOWN.into(), self::time);
+        let load = load.map(|load| format!(", load {load}"));
+        time + &load.unwrap_or_default()
+    };
+    rows.push(("started", at(info.started_unix_ns, info.load_begin)));
+    rows.push(("ended", at(info.ended_unix_ns, info.load_end)));
+    let shares = info.processor_shares.iter();
+    let lowest = shares.min_by(|(_, one), (_, other)| one.total_cmp(other));
+    let share = lowest.map(|(rank, share)| match info.processor_shares.len() {
+        1 => format!("{:.1} %", 100.0 * share),
+        _ => format!("{:.1} % on rank {rank}, the least", 100.0 * share),
+    });
+    rows.push(("processor share", share.unwrap_or_else(|| UNKNOWN.into())));
+    rows
+}
+
+/// The command line, words with blanks quoted.
+fn command_text(started: &CircumstancesDefinition) -> String {
+    let words = started.command.iter().map(|word| {
+        let is_plain = !word.is_empty() && !word.contains(|c: char| c.is_whitespace() || c == '\'');
+        match is_plain {
+            true => word.clone(),
+            false => format!("'{}'", word.replace('\'', r"'\''")),
+        }
+    });
+    let mut text = words.collect::<Vec<_>>().join(" ");
+    match started.words_left_out {
+        0 => {}
+        n => text += &format!(" … ({n} more words)"),
+    }
+    text
+}
+
+fn ranks_text(ranks: &[u32]) -> String {
+    let numbers: Vec<_> = ranks.iter().map(ToString::to_string).collect();
+    match ranks.len() {
+        1 => format!("rank {}", numbers[0]),
+        _ => format!("ranks {}", numbers.join(", ")),
+    }
+}
+
 fn time(unix_ns: u64) -> String {
     let time = std::time::UNIX_EPOCH + std::time::Duration::from_nanos(unix_ns);
     humantime::format_rfc3339_seconds(time).to_string()
@@ -207,8 +286,7 @@ fn clock_text(clock: &ClockInfo, info: &RunInfo) -> String {
         text += &format!("; a record costs {ns:.1} ns");
     }
     if clock.ranks.len() < info.ranks_with_logs {
-        let ranks: Vec<_> = clock.ranks.iter().map(ToString::to_string).collect();
-        text += &format!("; ranks {}", ranks.join(", "));
+        text += &format!("; {}", ranks_text(&clock.ranks));
     }
     text
 }

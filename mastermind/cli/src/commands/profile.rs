@@ -9,7 +9,7 @@ use mastermind_records::definition::UnmonitoredDefinition;
 use mastermind_records::{Profile as Table, ProfileSums, Row, Run, SELF_COST};
 use serde::Serialize;
 
-use crate::output;
+use crate::{output, run_notes};
 
 mod call_sites;
 pub mod matrix;
@@ -185,11 +185,14 @@ impl Profile {
     }
 }
 
-/// Tells which calls of a run have no record, and which records could not be read to their end.
+/// Says which calls of a run have no record, which records could not be read to their end, and what else a reader of its times must know
+/// ([`run_notes`]).
 ///
 /// # Arguments
 /// * `shown` - what the records are used for: `they are not in the figure`
 pub fn tell_missing_records(run: &Run, shown: &str) {
+    run_notes::warn_of_waiting(run);
+    run_notes::note_unlike_programs(run);
     for log in run.cut_logs() {
         eprintln!(
             "warning: cannot read record log \"{}\" to its end: it was cut while it was read, expected it to stay; \

@@ -45,7 +45,7 @@ use crate::session::gathering::{gather, local_directory};
 use crate::session::recording::{
     ClockName, Instruments, Recording, cannot_be_written, note_unmonitored,
 };
-use crate::session::{assignment, build, read_assembly, setting};
+use crate::session::{assignment, build, read_assembly, setting_or_name};
 
 use adapt::Adapting;
 pub use script::system;
@@ -102,8 +102,8 @@ pub struct Run {
     /// Which MPI, where both are
     #[arg(long, value_name = "NAME")]
     mpi: Option<MpiName>,
-    /// Set a parameter; KEY may be PORT.KEY
-    #[arg(long, value_name = "INSTANCE.KEY=VALUE", value_parser = setting)]
+    /// Set a parameter; KEY may be PORT.KEY. A NAME without a point names a setting of the run, for fit --by NAME
+    #[arg(long, value_name = "INSTANCE.KEY=VALUE|NAME=VALUE", value_parser = setting_or_name)]
     set: Vec<(String, String)>,
     /// Take another class for an instance
     #[arg(long, value_name = "INSTANCE=CLASS", value_parser = assignment)]
@@ -244,8 +244,12 @@ impl Run {
         &self,
         session: &Session,
     ) -> anyhow::Result<(Assembly, Option<Adapting>, UsesPort<dyn GoPort>)> {
-        let (given, changes) =
-            read_assembly(&self.assembly, &self.replace, &self.set, self.strict)?;
+        let (given, changes) = read_assembly(
+            &self.assembly,
+            &self.replace,
+            &self.parameters(),
+            self.strict,
+        )?;
         // Instances are made for it, before those of the run: a component that knows of one instance a process knows the last.
         let prepared = self.prepare_adapting(&given);
         let assembly = match &prepared {
@@ -371,7 +375,19 @@ impl Run {
             mpi_events: self.mpi_events,
             selection: selection.unwrap_or(MonitorSelection::All),
             counters: self.counters.clone(),
+            named: self
+                .set
+                .iter()
+                .filter(|(key, _)| !key.contains('.'))
+                .cloned()
+                .collect(),
         }))
+    }
+
+    /// The parameters to set.
+    fn parameters(&self) -> Vec<(String, String)> {
+        let set = self.set.iter().filter(|(key, _)| key.contains('.'));
+        set.cloned().collect()
     }
 
     fn failed(&self, session: &Session, error: anyhow::Error) -> anyhow::Result<ExitCode> {

@@ -42,21 +42,20 @@ mod left;
 mod loading;
 mod round_about;
 mod signals;
-mod trace;
 
 use adapting::AdaptArguments;
 use child::Ended;
 use loading::Loading;
 use round_about::Interface;
 use signals::Signals;
-use trace::Trace;
 
 use super::run::size;
 use crate::call_site;
 use crate::errors;
 use crate::session::back_end;
-use crate::session::libraries_folder;
 use crate::session::recording::{cannot_be_written, check_ended};
+use crate::session::{libraries_folder, name_of_run};
+use crate::trace::Trace;
 
 /// File name of the library that records within the program.
 const PRELOADED: &str = "libmastermind_preload.so";
@@ -109,6 +108,9 @@ pub struct Wrap {
     /// class of size
     #[arg(long, value_name = "SIZE", value_parser = size)]
     records_limit: Option<u64>,
+    /// Name a setting of the run, such as n=400: fit --by NAME makes it a parameter of its calls
+    #[arg(long, value_name = "NAME=VALUE", value_parser = name_of_run)]
+    set: Vec<(String, String)>,
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "PROGRAM ARGS")]
     program: Vec<OsString>,
@@ -277,6 +279,7 @@ impl Wrap {
             run: claimant.run,
             proxy,
             program: name,
+            settings: self.set.iter().cloned().collect(),
             limit_bytes: self.records_limit,
             mpi_events: self.mpi_events || self.call_sites.is_some(),
             libraries,

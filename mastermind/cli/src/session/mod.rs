@@ -18,6 +18,7 @@ use anyhow::Context;
 use cca_core::rc::Script;
 use cca_core::{Assembly, AssemblyProblems, ConnectionId, FrameworkError, Repository};
 use cca_ports::{GoPort, UsesPort};
+use mastermind_composition::RANKS;
 
 use framework::Session;
 
@@ -110,6 +111,38 @@ pub fn setting(text: &str) -> Result<(String, String), String> {
     match assignment(text) {
         Ok(setting) if setting.0.contains('.') => Ok(setting),
         _ => Err(format!("\"{text}\", expected INSTANCE.KEY=VALUE")),
+    }
+}
+
+/// A parameter's setting, or a name and a value that its user gives to a run: the name has no point.
+///
+/// # Errors
+/// There is no `=`; a name without a point is no identifier, or that of the number of ranks.
+pub fn setting_or_name(text: &str) -> Result<(String, String), String> {
+    if let Ok(setting) = setting(text) {
+        return Ok(setting);
+    }
+    name_of_run(text).map_err(|_| {
+        format!("\"{text}\", expected INSTANCE.KEY=VALUE, or NAME=VALUE with a name of letters and digits")
+    })
+}
+
+/// A name and a value that a user gives to a run.
+///
+/// # Errors
+/// There is no `=`; the name is no identifier, or that of the number of ranks.
+pub fn name_of_run(text: &str) -> Result<(String, String), String> {
+    let is_part = |c: char| c.is_alphanumeric() || "_-".contains(c);
+    let is_name = |name: &str| {
+        name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && name.chars().all(is_part)
+            && name != RANKS
+    };
+    match assignment(text) {
+        Ok(named) if is_name(&named.0) => Ok(named),
+        _ => Err(format!(
+            "\"{text}\", expected NAME=VALUE with a name of letters and digits, other than {RANKS}"
+        )),
     }
 }
 

@@ -77,6 +77,8 @@ pub struct Recording {
     pub selection: MonitorSelection,
     /// What is counted in which calls.
     pub counters: Vec<CounterChoice>,
+    /// Names and values that the user gave to the run.
+    pub named: Vec<(String, String)>,
 }
 
 /// The clock of the records, and where MPI time comes from; both from before MPI starts.
@@ -138,6 +140,7 @@ impl Recording {
             mpi_events: false,
             selection,
             counters: Vec::new(),
+            named: Vec::new(),
         }
     }
 
@@ -282,6 +285,9 @@ impl Recording {
         };
         fs::create_dir_all(&directory)
             .with_context(|| format!("cannot make record directory \"{}\"", directory.display()))?;
+        let mut run = run_definition(session, assembly, selected)?;
+        run.mpi = mpi.map(|_| MPI_SOURCE.into());
+        run.parameters.extend(self.named.clone());
         let recorder = RunRecorder::start(RecorderConfig {
             // A component may go elsewhere.
             directory: directory.canonicalize().unwrap_or(directory),
@@ -293,10 +299,7 @@ impl Recording {
                 names: mpi.function_names(),
                 before: routine_definitions(mpi.routines()),
             }),
-            run: RunDefinition {
-                mpi: mpi.map(|_| MPI_SOURCE.into()),
-                ..run_definition(session, assembly, selected)?
-            },
+            run,
         })?;
         Ok(recorder)
     }

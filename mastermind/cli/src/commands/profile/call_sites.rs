@@ -34,7 +34,7 @@ pub struct SiteRow {
 /// # Errors
 /// The run was recorded without call sites.
 pub fn rows(run: &Run, directory: &Path) -> anyhow::Result<Vec<SiteRow>> {
-    let sites = call_site::read(directory).into_iter();
+    let sites = call_site::read(directory, run).into_iter();
     let names: HashMap<(u32, u64), String> = sites
         .map(|site| ((site.process, site.address), site.name()))
         .collect();

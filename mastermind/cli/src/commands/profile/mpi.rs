@@ -182,6 +182,9 @@ pub struct PhaseRow {
     /// Parts, over all ranks.
     parts: usize,
     application_ns: u64,
+    /// The same on all threads that called MPI.
+    #[serde(skip)]
+    thread_ns: u64,
     mpi_ns: u64,
     calls: u64,
     /// Calls and nanoseconds of each function.
@@ -226,7 +229,7 @@ impl Report {
             functions: functions(run, &ranks, &calls, all, is_assembly),
             sizes: sizes(&calls),
             by_communicator: by_communicator(&calls, all),
-            call_sites: sites(&calls, directory, per_rank, ranks.len(), all),
+            call_sites: sites(&calls, (run, directory), per_rank, ranks.len(), all),
             phases: phases(run),
             communicators: communicators(run),
             ranks: rows(ranks),
@@ -450,7 +453,7 @@ impl Report {
                 format!("{:.3}", row.mpi_ns as f64 * 1e-6),
                 format!(
                     "{:.2}",
-                    100.0 * row.mpi_ns as f64 / row.application_ns.max(1) as f64
+                    100.0 * row.mpi_ns as f64 / row.thread_ns.max(1) as f64
                 ),
                 row.calls.to_string(),
                 most.map_or_else(String::new, |(name, _)| name.clone()),
@@ -504,17 +507,17 @@ fn short(ranks: &[i32]) -> String {
     }
 }
 
-/// Time of all ranks.
+/// Time of all ranks, on the threads that called MPI.
 #[derive(Clone, Copy)]
 struct All {
-    application_ns: u64,
+    thread_ns: u64,
     mpi_ns: u64,
 }
 
 impl All {
     fn of(ranks: &[MpiRank]) -> Self {
         Self {
-            application_ns: ranks.iter().map(|rank| rank.application_ns).sum(),
+            thread_ns: ranks.iter().map(MpiRank::thread_ns).sum(),
             mpi_ns: ranks.iter().map(|rank| rank.mpi_ns).sum(),
         }
     }
@@ -522,7 +525,7 @@ impl All {
     fn shares(self, function: &str, ns: u64) -> Option<Shares> {
         let percent = |all: u64| 100.0 * ns as f64 / all.max(1) as f64;
         (!starts_or_ends(function)).then(|| Shares {
-            app_percent: percent(self.application_ns),
+            app_percent: percent(self.thread_ns),
             mpi_percent: percent(self.mpi_ns),
         })
     }
@@ -550,18 +553,20 @@ pub fn rank_text(ranks: &[RankRow], over_ranks: Option<[Spread; 2]>) -> String {
         "RANK",
         "APPLICATION ms",
         "MPI ms",
+        "THREADS",
         "MPI %",
         "INIT AND FINALIZE ms",
         "CALLS",
         "FAILED",
     ];
     let ms = |ns: u64| format!("{:.3}", ns as f64 * 1e-6);
-    let cells = |name: String, rank: &MpiRank| {
+    let cells = |name: String, rank: &MpiRank, percent: f64| {
         vec![
             name,
             ms(rank.application_ns),
             ms(rank.mpi_ns),
-            format!("{:.2}", rank.percent()),
+            rank.threads.to_string(),
+            format!("{percent:.2}"),
             ms(rank.start_and_end_ns),
             rank.calls.to_string(),
             rank.failed.to_string(),
@@ -569,9 +574,10 @@ pub fn rank_text(ranks: &[RankRow], over_ranks: Option<[Spread; 2]>) -> String {
     };
     let mut lines: Vec<_> = ranks
         .iter()
-        .map(|row| cells(row.rank.rank.to_string(), &row.rank))
+        .map(|row| cells(row.rank.rank.to_string(), &row.rank, row.mpi_percent))
         .collect();
-    let sum = |of: fn(&MpiRank) -> u64| ranks.iter().map(|row| of(&row.rank)).sum();
+    let sum = |of: fn(&MpiRank) -> u64| -> u64 { ranks.iter().map(|row| of(&row.rank)).sum() };
+    let all = sum(|rank| rank.mpi_ns) as f64 / sum(MpiRank::thread_ns).max(1) as f64;
     lines.push(cells(
         "*".into(),
         &MpiRank {
@@ -580,10 +586,12 @@ pub fn rank_text(ranks: &[RankRow], over_ranks: Option<[Spread; 2]>) -> String {
             start_and_end_ns: sum(|rank| rank.start_and_end_ns),
             calls: sum(|rank| rank.calls),
             failed: sum(|rank| rank.failed),
+            threads: ranks.iter().map(|row| row.rank.threads).max().unwrap_or(0),
             ..MpiRank::default()
         },
+        100.0 * all,
     ));
-    let mut text = output::table(&header, &[0, 1, 2, 3, 4, 5, 6], lines);
+    let mut text = output::table(&header, &[0, 1, 2, 3, 4, 5, 6, 7], lines);
     let told = over_ranks.filter(|_| ranks.len() > 1);
     for (what, spread) in told
         .into_iter()
@@ -706,12 +714,12 @@ fn by_communicator(calls: &[MpiCalls], all: All) -> Vec<CommunicatorSizeRow> {
 
 fn sites(
     calls: &[MpiCalls],
-    directory: &Path,
+    (run, directory): (&Run, &Path),
     per_rank: bool,
     n_ranks: usize,
     all: All,
 ) -> Vec<SiteRow> {
-    let known = call_site::read(directory).into_iter();
+    let known = call_site::read(directory, run).into_iter();
     let names: BTreeMap<(u32, u64), String> = known
         .map(|site| ((site.process, site.address), site.name()))
         .collect();
@@ -764,12 +772,14 @@ fn phases(run: &Run) -> Vec<PhaseRow> {
             level: phase.level,
             parts: 0,
             application_ns: 0,
+            thread_ns: 0,
             mpi_ns: 0,
             calls: 0,
             functions: BTreeMap::new(),
         });
         row.parts += 1;
         row.application_ns += phase.time.application_ns;
+        row.thread_ns += phase.time.thread_ns();
         row.mpi_ns += phase.time.mpi_ns;
         row.calls += phase.time.calls;
         for routine in phase.routines {

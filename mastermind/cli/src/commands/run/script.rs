@@ -198,7 +198,7 @@ impl Running<'_> {
             instances: assembly.instances.clone(),
             ..Assembly::default()
         };
-        if let Some(problem) = apply(&mut changes, &[], &self.run.set).pop() {
+        if let Some(problem) = apply(&mut changes, &[], &self.run.parameters()).pop() {
             return Err(anyhow::Error::from_boxed(problem));
         }
         for (instance, key, value) in changes.parameter_settings() {

@@ -20,7 +20,8 @@ pub(super) fn lines(run: &Run, n_ranks: Option<usize>, directory: &str) -> Optio
     }
     let sum = |of: fn(&MpiRank) -> u64| ranks.iter().map(|rank| of(rank)).sum::<u64>();
     let application_ns = sum(|rank| rank.application_ns);
-    let percent = |ns: u64| 100.0 * ns as f64 / application_ns.max(1) as f64;
+    let thread_ns = sum(MpiRank::thread_ns);
+    let percent = |ns: u64| 100.0 * ns as f64 / thread_ns.max(1) as f64;
     let of_ranks = ranks.iter().map(|rank| rank.percent());
     let (least, most) = of_ranks.fold((f64::INFINITY, 0.0_f64), |(least, most), of_rank| {
         (least.min(of_rank), most.max(of_rank))
@@ -34,6 +35,10 @@ pub(super) fn lines(run: &Run, n_ranks: Option<usize>, directory: &str) -> Optio
     );
     if ranks.len() > 1 {
         text += &format!(" on {} ranks ({least:.1} to {most:.1} %)", ranks.len());
+    }
+    let threads = ranks.iter().map(|rank| rank.threads).max().unwrap_or(0);
+    if threads > 1 {
+        text += &format!(", {threads} threads each");
     }
     text += &format!(", {} calls", sum(|rank| rank.calls));
     let failed = sum(|rank| rank.failed);

@@ -12,7 +12,7 @@ use std::process::Command;
 
 use proxy_reach::{Linkage, Reason, Survey, shared_texts, survey};
 
-use super::trace::{Bound, OtherDefinition, Trace};
+use crate::trace::{Bound, OtherDefinition, Trace};
 
 /// Functions that a line names; of others it says how many.
 const MAX_NAMED: usize = 4;

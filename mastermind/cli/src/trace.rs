@@ -5,6 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// Ending of the names of the files, one a rank.
+pub const EXTENSION: &str = "mapped";
+
 /// References that were bound to another library than the proxy.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Bound {
@@ -67,13 +70,33 @@ struct Map {
 impl Trace {
     /// Reads the file and removes it; what cannot be read is as if nothing had been written.
     pub fn take(path: &Path) -> Self {
-        let text = fs::read(path).unwrap_or_default();
-        let _ = fs::remove_file(path);
         let mut trace = Self::default();
+        trace.read(path);
+        let _ = fs::remove_file(path);
+        trace
+    }
+
+    /// Reads the files of a record directory whose `wrap` was killed, or still runs.
+    pub fn of_open_run(directory: &Path) -> Self {
+        let mut trace = Self::default();
+        let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+        let paths = entries.map(|entry| entry.path());
+        paths
+            .filter(|path| path.extension().is_some_and(|e| e == EXTENSION))
+            .for_each(|path| trace.read(&path));
+        trace
+    }
+
+    /// Whether nothing was written.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn read(&mut self, path: &Path) {
+        let text = fs::read(path).unwrap_or_default();
         String::from_utf8_lossy(&text)
             .lines()
-            .for_each(|line| trace.add(line));
-        trace
+            .for_each(|line| self.add(line));
     }
 
     /// The object that an address of a process lies in, and what it was moved by; nothing if the process ran one program after

@@ -1,0 +1,221 @@
+//! Notes on whole runs, the same in every verb: what their processes waited for a processor, and that several were asked to do different
+//! things.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mastermind_composition::RANKS;
+use mastermind_records::{Definitions, ProcessorTime, Run};
+
+/// Share of the processor below which times are not those of the program alone.
+const MIN_SHARE: f64 = 0.8;
+
+/// Waiting that is no matter, nanoseconds: less than one turn of the longest usual period of Linux's scheduler (100 ms, the default of
+/// `cpu.cfs_period_us`) says nothing of a run.
+const MAX_WAITING_NS: u64 = 100_000_000;
+
+/// What the names of a program's arguments begin with.
+const ARGUMENT: &str = "arg:";
+
+/// Most values of a setting that are listed.
+const MAX_VALUES: usize = 6;
+
+/// Warns that ranks of a run waited for a processor.
+pub fn warn_of_waiting(run: &Run) {
+    let times = run.processor_times();
+    let waited =
+        |time: &ProcessorTime| time.waiting_ns > MAX_WAITING_NS && time.share() < MIN_SHARE;
+    let n_ranks = times.values().filter(|time| waited(time)).count();
+    let shares = times.iter().filter(|(_, time)| waited(time));
+    let least = shares.min_by(|(_, one), (_, other)| one.share().total_cmp(&other.share()));
+    if let Some((rank, time)) = least {
+        let ranks = match n_ranks {
+            1 => format!("rank {rank}"),
+            n => format!("{n} ranks, least of all rank {rank},"),
+        };
+        crate::output::complain!(
+            "warning: {ranks} had {:.0} % of the processor time that it was ready for, expected at least {:.0} %: \
+             its times contain {:.1} s of waiting for a processor",
+            100.0 * time.share(),
+            100.0 * MIN_SHARE,
+            time.waiting_ns as f64 * 1e-9
+        );
+    }
+}
+
+/// Everything that a program was asked to do, by name: its settings, the arguments of a wrapped program as `arg:1`, and its ranks.
+pub type Settings = BTreeMap<String, String>;
+
+/// The settings of the programs of a run, each once; of most runs there is one.
+pub fn settings(run: &Run) -> Vec<Settings> {
+    let mut all = Vec::new();
+    for log in run.logs() {
+        let settings = settings_of(log.definitions());
+        if !all.contains(&settings) {
+            all.push(settings);
+        }
+    }
+    all
+}
+
+fn settings_of(definitions: &Definitions) -> Settings {
+    let mut settings = definitions.run.parameters.clone();
+    settings.insert(RANKS.into(), definitions.run.ranks.to_string());
+    let circumstances = definitions.circumstances.iter();
+    let arguments = circumstances.flat_map(|found| found.arguments());
+    let arguments = arguments.enumerate();
+    settings.extend(arguments.map(|(place, word)| (argument(place + 1), word.clone())));
+    settings
+}
+
+/// Name of an argument of a wrapped program.
+///
+/// # Arguments
+/// * `place` - from 1
+pub fn argument(place: usize) -> String {
+    format!("{ARGUMENT}{place}")
+}
+
+/// Notes that runs of different settings are put together.
+///
+/// # Arguments
+/// * `runs` - settings of each
+/// * `by` - those that are parameters of its calls
+/// * `act` - what is done with the runs: `their calls are fitted together`
+/// * `has_by` - whether a setting can be made a parameter
+pub fn note_unlike(runs: &[Settings], by: &[String], act: &str, has_by: bool) {
+    let names: BTreeSet<&str> = runs
+        .iter()
+        .flat_map(Settings::keys)
+        .map(String::as_str)
+        .collect();
+    let is_by = |name: &&str| by.iter().any(|by| is_meant(by, name));
+    let mut chosen: Vec<&str> = names.iter().copied().filter(is_by).collect();
+    // Of settings that vary together one is enough: first a name that the user gave, then a parameter, then an argument.
+    let mut unlike: Vec<&str> = names
+        .into_iter()
+        .filter(|name| is_unlike(runs, name))
+        .collect();
+    unlike.sort_by_key(|name| (name.starts_with(ARGUMENT), name.contains('.')));
+    let (mut differing, mut numbers) = (Vec::new(), Vec::new());
+    for name in unlike {
+        if follows(runs, &chosen, name) {
+            continue;
+        }
+        differing.push(format!("{name} ({})", values(runs, name)));
+        if runs.iter().all(|run| number(run, name).is_some()) {
+            numbers.push(name);
+            chosen.push(name);
+        }
+    }
+    if differing.is_empty() {
+        return;
+    }
+    let advice = match (has_by, &numbers[..]) {
+        (false, _) => String::new(),
+        (true, []) => {
+            "; name a number of each with wrap or run --set NAME=NUMBER, and fit --by NAME".into()
+        }
+        (true, [one]) => format!("; --by {one} makes it a parameter"),
+        (true, several) => format!("; --by {} makes them parameters", several.join(",")),
+    };
+    crate::output::complain!(
+        "note: the {} runs differ in {}, and {act}{advice}",
+        runs.len(),
+        differing.join(", ")
+    );
+}
+
+/// Whether a setting differs. Only some of the runs have the parameters of a class that only these have.
+fn is_unlike(runs: &[Settings], name: &str) -> bool {
+    let distinct: BTreeSet<_> = runs.iter().map(|run| run.get(name)).collect();
+    match name.starts_with(ARGUMENT) {
+        true => distinct.len() > 1,
+        false => distinct.into_iter().flatten().count() > 1,
+    }
+}
+
+/// Whether runs that have the same values of some settings have one value of another.
+fn follows(runs: &[Settings], of: &[&str], name: &str) -> bool {
+    let mut known = BTreeMap::new();
+    !of.is_empty()
+        && runs.iter().all(|run| {
+            let key: Vec<_> = of.iter().map(|of| run.get(*of)).collect();
+            *known.entry(key).or_insert(run.get(name)) == run.get(name)
+        })
+}
+
+/// The values of a setting, each once.
+fn values(runs: &[Settings], name: &str) -> String {
+    let mut shown: Vec<&str> = Vec::new();
+    for run in runs {
+        let value = run.get(name).map_or("none", String::as_str);
+        if !shown.contains(&value) {
+            shown.push(value);
+        }
+    }
+    let more = if shown.len() > MAX_VALUES {
+        ", …"
+    } else {
+        ""
+    };
+    shown.truncate(MAX_VALUES);
+    shown.join(", ") + more
+}
+
+fn number(run: &Settings, name: &str) -> Option<f64> {
+    let number = run.get(name)?.parse().ok();
+    number.filter(|number: &f64| number.is_finite())
+}
+
+/// Whether `INSTANCE.KEY` or a whole name means a setting.
+fn is_meant(by: &str, name: &str) -> bool {
+    let of_instance = || {
+        let (instance, key) = by.split_once('.')?;
+        let rest = name.strip_prefix(instance)?.strip_prefix('.')?;
+        Some(rest == key || rest.ends_with(&format!(".{key}")))
+    };
+    by == name || of_instance().unwrap_or(false)
+}
+
+/// Notes that the records of a run are of one program that was asked to do different things.
+pub fn note_unlike_programs(run: &Run) {
+    let mut programs = BTreeMap::<&str, Vec<Settings>>::new();
+    for log in run.logs() {
+        let settings = settings_of(log.definitions());
+        let of_program = programs.entry(&log.definitions().run.assembly).or_default();
+        if !of_program.contains(&settings) {
+            of_program.push(settings);
+        }
+    }
+    for runs in programs.values().filter(|runs| runs.len() > 1) {
+        note_unlike(runs, &[], "their records are put together", false);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_that_follows_others_is_no_other() {
+        let run = |n: &str, out: &str| {
+            let settings = [("n", n), ("arg:1", n), ("arg:2", out)];
+            Settings::from(settings.map(|(name, value)| (name.into(), value.into())))
+        };
+        let runs = [run("1", "a"), run("2", "b"), run("2", "c")];
+        assert!(follows(&runs, &["n"], "arg:1"));
+        assert!(!follows(&runs, &["n"], "arg:2"));
+        assert!(!follows(&runs, &[], "n"));
+        assert!(is_unlike(&runs, "n"));
+        assert_eq!(values(&runs, "arg:2"), "a, b, c");
+    }
+
+    #[test]
+    fn a_setting_is_meant_by_a_short_name() {
+        assert!(is_meant("n", "n"));
+        assert!(is_meant("mesh.nx", "mesh.mesh.nx"));
+        assert!(is_meant("mesh.nx", "mesh.nx"));
+        assert!(!is_meant("mesh.nx", "mesh.mesh.onx"));
+        assert!(!is_meant("n", "mesh.n"));
+    }
+}
