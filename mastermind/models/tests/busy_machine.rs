@@ -165,6 +165,8 @@ fn held_up_calls_do_not_move_the_law() {
         ((25, 1), Disturbed::Share(0.3)),
         ((25, 10), Disturbed::Share(0.5)),
         ((25, 10), Disturbed::Spikes),
+        ((25, 10), Disturbed::TwoSpeeds),
+        ((25, 10), Disturbed::ClockStep),
     ];
     for (design, disturbed) in rows {
         let all = problems(20, design, disturbed);
