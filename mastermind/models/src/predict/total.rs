@@ -11,11 +11,14 @@ use crate::solve::uncertainty::Uncertainty;
 /// Calls vary independently about their model: `Σ count · sigma²`. The coefficients of a model are
 /// wrong for all its calls alike: with `g` the sum of the gradients of its calls, `gᵀ C g`. So is the
 /// formula itself: the spread of the total over the model's alternatives, by their weights. All are
-/// multiplied by the model's `total_ratio`: what was set aside or weighed little belongs to the total.
+/// multiplied by the model's `total_ratio`: what was set aside or weighed little belongs to the total. Where calls were held up, each
+/// varies by that too, and what delays take on average is known as well as the calls fitted tell it.
 #[derive(Debug, Clone)]
 pub struct Total<'a> {
     model: &'a Model,
     time_s: f64,
+    /// Calls, without the ratio.
+    n_calls: f64,
     calls: Uncertainty,
     /// Derivative of the total by the model's coefficients.
     gradient: Vec<f64>,
@@ -31,6 +34,7 @@ impl<'a> Total<'a> {
         Self {
             model,
             time_s: 0.0,
+            n_calls: 0.0,
             calls: Uncertainty::default(),
             gradient: vec![0.0; model.coefficients.len()],
             alternatives_s: vec![0.0; model.alternatives.len()],
@@ -45,13 +49,15 @@ impl<'a> Total<'a> {
     /// Those of [`predict`].
     pub fn add(&mut self, coordinate: &Coordinate, count: f64) -> Result<(), Error> {
         let prediction = predict(self.model, coordinate)?;
+        self.n_calls += count;
+        let delays_s2 = count * self.delays_s2();
         let count = count * self.model.total_ratio;
         self.time_s += count * prediction.value_s;
         self.extrapolated |= prediction.extrapolated;
         self.clamped |= prediction.clamped;
         let deviation_s = self.model.deviation_s(coordinate)?;
         let variance = match prediction.upper_s.is_finite() {
-            true => count * deviation_s * deviation_s,
+            true => count * deviation_s * deviation_s + delays_s2,
             // What the call takes is not known at all.
             false => f64::INFINITY,
         };
@@ -78,7 +84,18 @@ impl<'a> Total<'a> {
         let pairs = self.alternatives_s.iter().zip(&self.model.alternatives);
         let between = pairs.map(|(total, a)| a.weight * (total - self.time_s).powi(2));
         sum.add(between.sum(), self.model.freedom.coefficients);
+        let of_mean_s2 = self.delays_s2() / (self.model.n_records as f64).max(1.0);
+        sum.add(
+            self.n_calls * self.n_calls * of_mean_s2,
+            self.model.freedom.sigma,
+        );
         sum
+    }
+
+    /// Variance that delays add to a call, s².
+    fn delays_s2(&self) -> f64 {
+        let held_up = self.model.held_up.as_ref();
+        held_up.map_or(0.0, |held_up| held_up.variance_s2)
     }
 
     /// Whether a call lies outside the range the model was measured in.

@@ -32,10 +32,6 @@ const PER_UNIT: f64 = 1e3;
 /// A plain formula that is this many units of deviance less likely than another is not shown.
 const UNLIKELY: f64 = 6.0;
 
-/// Relative difference of predictions that a reader would see. Of 10⁸ calls breaks that changed a thousandth were significant; stairs whose
-/// steps are a hundredth, which a line misses by half of that, are how a method is.
-const VISIBLE: f64 = 0.003;
-
 /// Where a form is among those that are weighed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
@@ -101,7 +97,6 @@ impl Field<'_> {
             .iter()
             .map(|&(_, i)| (deviances[i], scored[i].place))
             .collect();
-        self.drop_invisible(&mut ranked);
         if !explained {
             self.drop_chance(&mut ranked);
         }
@@ -131,44 +126,6 @@ impl Field<'_> {
             }
         };
         fitted_s.map_or(1.0, |fitted_s| design_effect(self.points, &fitted_s))
-    }
-
-    /// Takes out the forms with breaks or a step that nobody would see: the likeliest other form predicts the same within [`VISIBLE`] at
-    /// all points and at twice the range. Of many calls a difference of a thousandth is significant, and of no use.
-    fn drop_invisible(&mut self, ranked: &mut Vec<(f64, Place)>) {
-        let is_searched = |place: &Place| match *place {
-            Place::Other(i) => self.others[i].n_free > self.others[i].coefficients.len(),
-            Place::Found(_) => false,
-        };
-        if !ranked.first().is_some_and(|(_, place)| is_searched(place)) {
-            return;
-        }
-        let plain = ranked.iter().find(|(_, place)| !is_searched(place));
-        let Some(plain) = plain.and_then(|&(_, place)| self.shown(place, false)) else {
-            return;
-        };
-        let twice = |formula: &Formula| {
-            let value = |name: &str| {
-                let param = self.points.names.iter().position(|known| known == name)?;
-                Some(2.0 * self.points.range(param)[1])
-            };
-            formula.evaluate(value).unwrap_or(f64::NAN)
-        };
-        let is_same = |a: f64, b: f64| (a / b - 1.0).abs() <= VISIBLE;
-        let beyond = twice(&plain.formula);
-        let others = &self.others;
-        ranked.retain(|(_, place)| {
-            let Place::Other(i) = *place else {
-                return true;
-            };
-            let candidate = &others[i];
-            let pairs = || candidate.fitted_s.iter().zip(&plain.fitted_s);
-            let is_searched = candidate.n_free > candidate.coefficients.len();
-            let is_invisible = is_searched
-                && pairs().all(|(a, b)| is_same(*a, *b))
-                && is_same(twice(&candidate.formula), beyond);
-            !is_invisible
-        });
     }
 
     /// Takes out the forms with breaks or a step that were searched for, where they are not nearer to points left out of the search than

@@ -235,14 +235,19 @@ fn positive_times(form: &Candidate, points: &Points) -> Option<Vec<f64>> {
 /// What is said of the calls that were held up.
 fn held_up(calls: &Calls<'_>, mixture: &Mixture, curve_s: &[f64]) -> HeldUp {
     let clean = mixture.clean(calls, curve_s);
-    let (mut n_held, mut delay_s) = (0.0, 0.0);
+    let (mut n_held, mut delay_s, mut squares_s2) = (0.0, 0.0, 0.0);
     for ((bins, clean), curve_s) in calls.bins.iter().zip(&clean).zip(curve_s) {
         for (bin, clean) in bins.iter().zip(clean).filter(|(bin, _)| bin.mean_s > 0.0) {
             n_held += (1.0 - clean) * bin.count as f64;
-            delay_s += (1.0 - clean) * bin.count as f64 * (bin.mean_s - curve_s);
+            let each_s = bin.mean_s - curve_s;
+            delay_s += (1.0 - clean) * bin.count as f64 * each_s;
+            squares_s2 += (1.0 - clean) * (bin.count as f64 * each_s * each_s + bin.m2_s2);
         }
     }
+    let n_calls = calls.count();
+    let of_any_s = delay_s / n_calls;
     HeldUp {
+        variance_s2: (squares_s2 / n_calls - of_any_s * of_any_s).max(0.0),
         share: mixture.share,
         mean_s: delay_s / n_held,
         median_s: mixture.delay_s,

@@ -50,6 +50,9 @@ pub struct HeldUp {
     pub mean_s: f64,
     /// The delay that half of them exceed, seconds: of a log-logistic distribution of shape 2.
     pub median_s: f64,
+    /// Variance that they add to the time of any call, s².
+    #[serde(default)]
+    pub variance_s2: f64,
 }
 
 impl HeldUp {
