@@ -121,7 +121,39 @@ rows! {
     errno_kept: guest(),
     chroot_threads: guest().flags(&["-pthread"]).may_be_impossible(),
     ends_among_threads: guest().flags(&["-pthread"]).reports(""),
+    // The recorded call.
+    cancelled: guest().flags(&["-pthread"]),
+    constructor_later: guest().source("constructor").flags(INCLUDING).arguments(&["x"]),
+    coroutines_within: guest(),
+    crash_handler: guest().may_be_impossible(),
+    crash_handler_later: guest().source("crash_handler").may_be_impossible().arguments(&["x"]),
+    handler_first: guest(),
+    handler_in_malloc: guest().flags(&["-lrt"]).reports(POSTPONED),
+    handler_jumps: guest().flags(&["-lrt"]).reports(LEFT),
+    jumps: guest(),
+    mpi_cancelled: mpi(2).flags(&["-pthread"]),
+    mpi_jumps: mpi(2),
+    handler_calls: guest().flags(&["-lrt"]).reports(INTERRUPTED),
+    small_stack: guest().flags(&["-pthread"]),
+    unnoticed: guest().flags(&["-pthread", "-lm"]),
 }
+
+/// How a program finds the header when it compiles itself.
+const INCLUDING: &[&str] = &[
+    concat!(
+        "-DINCLUDE=\"-I",
+        env!("CARGO_MANIFEST_DIR"),
+        "/fixtures/round_about\""
+    ),
+    "-pthread",
+    "-ldl",
+];
+/// What is said where a call was left under way.
+const LEFT: &str = "a call was left under way, by a jump";
+/// What is said where a signal handler called before a recording could begin.
+const POSTPONED: &str = "calls of signal handlers came before the recording had begun";
+/// What is said where a signal handler called while another call was being recorded.
+const INTERRUPTED: &str = "calls of signal handlers came while another call was being recorded";
 
 /// A program and how it is started.
 #[derive(Clone, Copy, Default)]

@@ -28,7 +28,7 @@
 #include "cca_expression.h"
 #include "cca_recording.h"
 
-#define CCA_PROXY_VERSION 2u
+#define CCA_PROXY_VERSION 3u
 #define CCA_EXPORTED __attribute__((visibility("default")))
 /* Seen by others, but never replaced by the equal name of another proxy. */
 #define CCA_SEEN __attribute__((visibility("protected")))
@@ -57,14 +57,17 @@ typedef struct {
     uint32_t is_recorded; /* CCA_RECORDED, CCA_OTHER */
 } cca_proxy_function;
 
-/* A library that calls may go to. Never changed, but for addresses of the program's own library, which are found at the
- * first call of each; never freed, and used again when calls go there again. */
+/* A library that calls may go to. Never changed, never freed, and used again when calls go there again. All that a call needs of it
+ * lies in it, one load away. */
 typedef struct cca_implementation {
-    void **functions;
-    const cca_proxy_method *const *methods; /* one a function; null while nothing is recorded */
     const cca_recorder *recorder;
     const struct cca_implementation *next; /* the one made before */
     uint32_t has_call_sites;               /* whether the caller's address is the last word of each record */
+    uint32_t is_other;                     /* whether it is another library than the program's own */
+    struct {
+        void *function; /* null where calls go to the program's own library */
+        const cca_proxy_method *method; /* null while nothing is recorded */
+    } routes[CCA_N_FUNCTIONS];
 } cca_implementation;
 
 /* What the proxy offers to the program that loads it. */
@@ -75,8 +78,8 @@ typedef struct {
     const cca_proxy_function *functions;
     uint64_t n_functions;
     /* Has `callback` called before the first call of each function begins, by every thread that comes by; it does its work
-     * once, and lets others wait meanwhile. */
-    void (*before_first_call)(void (*callback)(void));
+     * once, and lets others wait meanwhile. It gives 1 to be called again before the function's next call. */
+    void (*before_first_call)(uint32_t (*callback)(void));
     /* Path of the program's own library, as far as one is loaded; null if none is. */
     const char *(*own_library)(void);
     /* From now on calls go to `functions`, null for the program's own library, and are recorded as `methods` unless they
@@ -110,9 +113,9 @@ CCA_SEEN void *cca_proxy_homes_v1[CCA_N_FUNCTIONS];
 /* Whether that is a function which gives the address of the one to call (IFUNC). */
 CCA_SEEN uint32_t cca_proxy_home_is_ifunc_v1[CCA_N_FUNCTIONS];
 
-static const cca_implementation cca_own_unrecorded = { cca_proxy_targets_v1, NULL, NULL, NULL, 0 };
+static const cca_implementation cca_own_unrecorded;
 static const cca_implementation *cca_current = &cca_own_unrecorded;
-static void (*cca_callback)(void);
+static uint32_t (*cca_callback)(void);
 
 static inline const cca_implementation *cca_now(void) { return __atomic_load_n(&cca_current, __ATOMIC_ACQUIRE); }
 
@@ -182,7 +185,7 @@ static __attribute__((noinline, cold)) void *cca_find_target(uint32_t index, con
 /* The function that calls go to, as far as it is known: the implementation's, or, where that has none because calls are never sent
  * elsewhere, the program's own. */
 static inline void *cca_known(const cca_implementation *now, uint32_t index) {
-    void *function = __atomic_load_n(&now->functions[index], __ATOMIC_ACQUIRE);
+    void *function = now->routes[index].function;
     return __builtin_expect(function != NULL, 1) ? function : __atomic_load_n(&cca_proxy_targets_v1[index], __ATOMIC_ACQUIRE);
 }
 
@@ -196,7 +199,7 @@ static inline void *cca_function(const cca_implementation *now, uint32_t index, 
 static int cca_is_other(uint32_t index) { return (cca_proxy_functions[index].is_recorded & CCA_OTHER) != 0; }
 
 static int cca_is_recorded(const cca_implementation *now, uint32_t index) {
-    return now->methods != NULL && cca_recorders[index] != NULL;
+    return now->routes[index].method != NULL && cca_recorders[index] != NULL;
 }
 
 /* Where the symbol leads, while this implementation is in use. */
@@ -208,10 +211,11 @@ static void *cca_entry(const cca_implementation *now, uint32_t index) {
 
 /* The first call of a function, and the first after its library was unmapped. */
 __attribute__((used)) static void *cca_enter(uint32_t index, const void *caller) {
-    void (*callback)(void) = __atomic_load_n(&cca_callback, __ATOMIC_ACQUIRE);
-    if (callback != NULL) callback();
+    uint32_t (*callback)(void) = __atomic_load_n(&cca_callback, __ATOMIC_ACQUIRE);
+    uint32_t is_asked_again = callback != NULL && callback() != 0;
     const cca_implementation *now = cca_now();
     void *function = cca_is_recorded(now, index) ? cca_recorders[index] : cca_function(now, index, caller);
+    if (is_asked_again) return function;
     /* Whoever changes the implementation meanwhile writes all entries after it. */
     while (cca_is_recorded(now, index) || cca_known(now, index) != NULL) {
         __atomic_store_n(&cca_proxy_entries_v1[index], cca_entry(now, index), __ATOMIC_SEQ_CST);
@@ -222,70 +226,134 @@ __attribute__((used)) static void *cca_enter(uint32_t index, const void *caller)
     return function;
 }
 
-static void cca_before_first_call(void (*callback)(void)) {
+static void cca_before_first_call(uint32_t (*callback)(void)) {
     __atomic_store_n(&cca_callback, callback, __ATOMIC_RELEASE);
 }
 
-/* Whether an object is a proxy such as this one. */
-static int cca_is_proxy(const char *object) {
-    void *handle = dlopen(object, RTLD_LAZY | RTLD_NOLOAD), *found = NULL;
-    if (handle != NULL) {
-        found = dlsym(handle, "cca_proxy_v1");
-        dlclose(handle);
+/* What an object defines, by its own tables. dlsym and dladdr wait for a lock that the dynamic linker holds while a library's
+ * constructors run, and a thread that such a constructor waits for may come here. */
+typedef struct {
+    ElfW(Addr) base;
+    const char *strings;
+    const ElfW(Sym) *symbols;
+    const uint32_t *gnu_hash;
+    const uint32_t *hash;
+} cca_object;
+
+/* Gives 0 if the object has no table of its symbols. */
+static int cca_read_object(const struct dl_phdr_info *info, cca_object *object) {
+    *object = (cca_object){ info->dlpi_addr, NULL, NULL, NULL, NULL };
+    for (size_t place = 0; place < info->dlpi_phnum; place++) {
+        if (info->dlpi_phdr[place].p_type != PT_DYNAMIC) continue;
+        const ElfW(Dyn) *entry = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[place].p_vaddr);
+        for (; entry->d_tag != DT_NULL; entry++) {
+            /* The dynamic linker has made them addresses, but for objects that it may not write to. */
+            ElfW(Addr) address = entry->d_un.d_ptr + (entry->d_un.d_ptr < info->dlpi_addr ? info->dlpi_addr : 0);
+            if (entry->d_tag == DT_STRTAB) object->strings = (const char *)address;
+            if (entry->d_tag == DT_SYMTAB) object->symbols = (const ElfW(Sym) *)address;
+            if (entry->d_tag == DT_GNU_HASH) object->gnu_hash = (const uint32_t *)address;
+            if (entry->d_tag == DT_HASH) object->hash = (const uint32_t *)address;
+        }
     }
-    return found != NULL;
+    return object->strings != NULL && object->symbols != NULL && (object->gnu_hash != NULL || object->hash != NULL);
+}
+
+static int cca_is_function(const cca_object *object, uint32_t place, const char *name) {
+    const ElfW(Sym) *symbol = &object->symbols[place];
+    return symbol->st_shndx != SHN_UNDEF && symbol->st_value != 0 && strcmp(object->strings + symbol->st_name, name) == 0;
+}
+
+static int cca_defines(const cca_object *object, const char *name) {
+    if (object->gnu_hash != NULL) {
+        uint32_t n_buckets = object->gnu_hash[0], first = object->gnu_hash[1], n_blooms = object->gnu_hash[2], hash = 5381;
+        for (const char *at = name; *at != 0; at++) hash = hash * 33 + (unsigned char)*at;
+        const uint32_t *buckets = (const uint32_t *)((const ElfW(Addr) *)(object->gnu_hash + 4) + n_blooms);
+        uint32_t place = n_buckets == 0 ? 0 : buckets[hash % n_buckets];
+        if (place < first) return 0;
+        for (const uint32_t *chain = buckets + n_buckets - first;; place++) {
+            if ((chain[place] | 1) == (hash | 1) && cca_is_function(object, place, name)) return 1;
+            if (chain[place] & 1) return 0;
+        }
+    }
+    for (uint32_t place = 1; place < object->hash[1]; place++)
+        if (cca_is_function(object, place, name)) return 1;
+    return 0;
+}
+
+static int cca_is_within(const struct dl_phdr_info *info, const void *address) {
+    for (size_t place = 0; place < info->dlpi_phnum; place++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[place];
+        if (part->p_type == PT_LOAD && (ElfW(Addr))address - info->dlpi_addr - part->p_vaddr < part->p_memsz) return 1;
+    }
+    return 0;
+}
+
+/* The search for the library with most of the functions. */
+typedef struct {
+    const char *best;
+    uint32_t most;
+    int is_after_own;
+    uint8_t is_found[CCA_N_FUNCTIONS];
+} cca_own_search;
+
+static int cca_count_object(struct dl_phdr_info *info, size_t size, void *data) {
+    (void)size;
+    cca_own_search *search = data;
+    cca_object object;
+    if (cca_is_within(info, &cca_current)) {
+        search->is_after_own = 1;
+        return 0;
+    }
+    if (!cca_read_object(info, &object)) return 0;
+    uint32_t n = 0;
+    for (uint32_t index = 0; index < CCA_N_FUNCTIONS; index++) {
+        if (cca_is_other(index) || search->is_found[index]) continue;
+        const void *home = __atomic_load_n(&cca_proxy_homes_v1[index], __ATOMIC_ACQUIRE);
+        int is_here = home != NULL ? cca_is_within(info, home)
+                                   : search->is_after_own && cca_defines(&object, cca_proxy_functions[index].name);
+        search->is_found[index] = (uint8_t)is_here;
+        n += (uint32_t)is_here;
+    }
+    if (n > search->most && !cca_defines(&object, "cca_proxy_v1")) {
+        search->most = n;
+        /* The program itself has no name. */
+        search->best = info->dlpi_name != NULL && info->dlpi_name[0] != 0 ? info->dlpi_name : "/proc/self/exe";
+    }
+    return 0;
 }
 
 /* The library with most of the functions. */
 static const char *cca_own_library(void) {
-    enum { MOST = 16 };
-    const char *names[MOST], *best = NULL;
-    uint32_t counts[MOST], n = 0, most = 0;
-    for (uint32_t index = 0; index < CCA_N_FUNCTIONS; index++) {
-        Dl_info info;
-        if (cca_is_other(index)) continue;
-        void *found = cca_target_of(index, (const void *)&cca_current);
-        if (found == NULL || dladdr(found, &info) == 0 || info.dli_fname == NULL) continue;
-        uint32_t at = 0;
-        while (at < n && strcmp(names[at], info.dli_fname) != 0) at++;
-        if (at == MOST) continue;
-        if (at == n) {
-            names[n] = info.dli_fname;
-            counts[n++] = cca_is_proxy(info.dli_fname) ? UINT32_MAX : 0;
-        }
-        if (counts[at] == UINT32_MAX) continue;
-        if (++counts[at] > most) {
-            most = counts[at];
-            best = names[at];
-        }
-    }
-    return best;
+    cca_own_search search;
+    memset(&search, 0, sizeof search);
+    dl_iterate_phdr(cca_count_object, &search);
+    return search.best;
 }
 
 /* The implementation with these functions, methods and recorder, new or known; null if there is no memory. */
 static const cca_implementation *cca_find_implementation(void *const *functions, const cca_proxy_method *const *methods,
                                                          const cca_recorder *recorder, uint32_t has_call_sites) {
     static const cca_implementation *last = &cca_own_unrecorded;
-    void *wanted[CCA_N_FUNCTIONS];
-    for (uint32_t index = 0; functions != NULL && index < CCA_N_FUNCTIONS; index++)
-        wanted[index] = functions[index] != NULL || cca_is_other(index) ? functions[index] : cca_missing[index];
-    for (const cca_implementation *known = last; known != NULL; known = known->next) {
-        int same_functions = functions == NULL ? known->functions == cca_proxy_targets_v1
-                                               : known->functions != cca_proxy_targets_v1 &&
-                                                     memcmp(known->functions, wanted, sizeof wanted) == 0;
-        int same_methods = methods == NULL ? known->methods == NULL
-                                           : known->methods != NULL && known->recorder == recorder &&
-                                                 memcmp(known->methods, methods, CCA_N_FUNCTIONS * sizeof *methods) == 0;
-        if (same_functions && same_methods && (methods == NULL || known->has_call_sites == has_call_sites)) return known;
+    cca_implementation *wanted = calloc(1, sizeof *wanted);
+    if (wanted == NULL) return NULL;
+    wanted->is_other = functions != NULL;
+    if (methods != NULL) wanted->recorder = recorder;
+    if (methods != NULL) wanted->has_call_sites = has_call_sites;
+    for (uint32_t index = 0; index < CCA_N_FUNCTIONS; index++) {
+        if (functions != NULL)
+            wanted->routes[index].function =
+                functions[index] != NULL || cca_is_other(index) ? functions[index] : cca_missing[index];
+        if (methods != NULL) wanted->routes[index].method = methods[index];
     }
-    cca_implementation *fresh = malloc(sizeof *fresh);
-    void **own = functions == NULL ? cca_proxy_targets_v1 : malloc(sizeof wanted);
-    const cca_proxy_method **kept = methods == NULL ? NULL : malloc(CCA_N_FUNCTIONS * sizeof *kept);
-    if (fresh == NULL || own == NULL || (methods != NULL && kept == NULL)) return NULL;
-    if (functions != NULL) memcpy(own, wanted, sizeof wanted);
-    if (methods != NULL) memcpy(kept, methods, CCA_N_FUNCTIONS * sizeof *kept);
-    *fresh = (cca_implementation){ own, kept, recorder, last, has_call_sites };
-    return last = fresh;
+    for (const cca_implementation *known = last; known != NULL; known = known->next) {
+        if (known->recorder != wanted->recorder || known->has_call_sites != wanted->has_call_sites ||
+            known->is_other != wanted->is_other || memcmp(known->routes, wanted->routes, sizeof wanted->routes) != 0)
+            continue;
+        free(wanted);
+        return known;
+    }
+    wanted->next = last;
+    return last = wanted;
 }
 
 static uint32_t cca_use(void *const *functions, const cca_proxy_method *const *methods, const cca_recorder *recorder,
@@ -314,10 +382,11 @@ CCA_EXPORTED const cca_proxy_entry_points *cca_proxy_v1(void) { return &cca_entr
 static CCA_IN_LINE void cca_begin_call(cca_recording *call, const cca_implementation *now, uint32_t index,
                                        const uint64_t *words, uint32_t n_words, int is_valid) {
     call->context = NULL;
-    if (__builtin_expect(now->methods == NULL, 0)) return;
+    const cca_proxy_method *method = now->routes[index].method;
+    if (__builtin_expect(method == NULL, 0)) return;
     if (__builtin_expect(!is_valid, 0))
-        cca_lose_parameters(now->recorder, cca_thread_context(now->recorder), now->methods[index]);
-    else if (!cca_recording_begin(call, now->recorder, now->methods[index], words, n_words + now->has_call_sites))
+        cca_lose_parameters(now->recorder, cca_thread_context(now->recorder), method);
+    else if (!cca_recording_begin(call, now->recorder, method, words, n_words + now->has_call_sites))
         call->context = NULL;
 }
 

@@ -5,6 +5,7 @@
 //! * [`Decision`]: which of several providers a call goes to;
 //! * [`ClassDescriptor`], [`LibraryDescriptor`]: what a component library exports under [`ENTRY_SYMBOL`];
 //! * [`ErrorBuffer`], [`PortError`]: how an error crosses the border, panics included;
+//! * [`guest`]: how work of ours runs on a thread of a foreign program;
 //! * [`recording`]: the context through which generated proxies append records in line.
 //!
 //! The same layouts in C are in `include/cca.h`; `tests/c_header.rs` compares the two.
@@ -20,6 +21,8 @@ mod dispatch;
 mod entry;
 mod error;
 mod guard;
+#[cfg(target_os = "linux")]
+pub mod guest;
 mod interface;
 mod layout;
 mod owned;

@@ -3,7 +3,8 @@
 //! A proxied call runs, in this order: parameters extracted; the calling thread's [`RecordingContext`] fetched, once;
 //! the call's path looked up; the MPI accumulator and the clock read; *the call*; the clock and the accumulator read;
 //! the record appended to the thread's memory-mapped log and committed; the open call popped. No function of another
-//! library is called unless a chunk is full, a call path is new, or a thread records for the first time.
+//! library is called unless a chunk is full, a call path is new, or a thread records for the first time. A signal handler may
+//! come in between at any instruction, and a call may be left by `longjmp` (`context`, `open`).
 //!
 //! ```text
 //! Recording::begin(recorder, method, || [left.len() as u64, axis as u64])      proxy, before the call
@@ -14,7 +15,9 @@
 
 mod context;
 mod library;
+mod method;
 mod mpi;
+mod open;
 mod thread;
 mod value;
 pub mod word;
@@ -25,26 +28,27 @@ use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
-use abi_stable::StableAbi;
-
-use crate::{PortError, RawPort};
-use context::{Parent, time_stamp_counter};
+use crate::PortError;
+use context::{NO_FRAME, OTHER_CLOCK, begin_mark, end_mark, time_stamp_counter};
 use thread::ThreadContexts;
 
 pub use context::{
-    ClockFunction, LogCells, MAX_OPEN_CALLS, N_CACHED_CALL_PATHS, OpenCall, RecordingContext,
+    ClockFunction, LogCells, MAX_OPEN_CALLS, N_CACHED_CALL_PATHS, OPEN_UNTIL_ZERO, OpenCall,
+    RecordingContext, stack_address,
 };
 pub use library::{
     LIBRARY_PROXY_SYMBOL, LIBRARY_PROXY_VERSION, LibraryProxyEntry, LibraryProxyFunction,
     LibraryProxyFunctions, LibraryProxyParameter,
 };
+pub use method::{MethodPointer, ProxyMethod};
 pub use mpi::{
     MPI_COMPLETED, MPI_EVENT_PARAMETERS, MPI_PARTS, MPI_PROXY_SYMBOL, MPI_STACK, MpiBytesCallback,
     MpiCommunicator, MpiCommunicatorCallback, MpiMeeting, MpiMeetingCallback, MpiProxyEntry,
     MpiProxyFunctions, MpiStackCallback, MpiTotal,
 };
+pub use open::{Begins, Ends, LeftCall};
 pub use thread::thread_pointer;
 pub use value::{ParameterKind, PerfValue};
 
@@ -85,10 +89,23 @@ pub struct RecorderFunctions {
         path: u32,
         out: *mut u64,
     ) -> u32,
+    /// A call begins at the stack address `frame`, which is not below the frame of the context. Returns whether it is to be
+    /// recorded; if not, it has been counted.
+    pub begin_out_of_order:
+        extern "C" fn(object: *const c_void, context: *mut RecordingContext, frame: i64) -> u32,
+    /// A call that began at the stack address `frame` and at `start` ends, and the context's frame is another one. Returns one
+    /// of [`Ends`].
+    pub end_out_of_order: extern "C" fn(
+        object: *const c_void,
+        context: *mut RecordingContext,
+        path: u32,
+        start: u64,
+        frame: i64,
+    ) -> u32,
 }
 
 /// Version of the code that appends in line: of the context, the words of a record, and the meaning of both.
-pub const RECORDING_VERSION: u64 = 4;
+pub const RECORDING_VERSION: u64 = 5;
 
 /// A recorder as seen by the code that records into it, whichever library that code is in.
 #[repr(C)]
@@ -183,22 +200,75 @@ impl Recorder {
         context
     }
 
+    /// The begin of a call whose method is not simply switched on, whose thread or call path is new, whose frame is out of order,
+    /// or that has another clock.
     #[cold]
     #[inline(never)]
-    fn enter_new(&self, context: *mut RecordingContext, method_word: u64) -> Option<u32> {
-        let method = context::method_id(method_word);
-        // SAFETY: the caller got the context from `thread_context`.
-        let parent = unsafe { (*context).path() };
-        let path = (self.functions.call_path)(self.object, context, parent, method);
-        // SAFETY: as above.
-        unsafe {
-            let entered = path != 0 && (*context).remember_call_path(method_word, path);
-            if entered {
-                return (*context).enter_cached(method_word);
-            }
+    fn begin_otherwise(&self, method: &ProxyMethod, n_words: usize, frame: i64) -> Option<Begun> {
+        let state = method.state.load(Ordering::Relaxed);
+        if state == ProxyMethod::OFF {
+            return None;
         }
-        (self.functions.lost)(self.object, context, 0, 0, 0);
-        None
+        let context = NonNull::new(self.thread_context())?;
+        let (owned, context) = (context, context.as_ptr());
+        let (object, functions) = (self.object, &self.functions);
+        // SAFETY: the context is this thread's own and valid (contract of `Recorder::new`); no reference to it is kept while one
+        // of the recorder's functions runs.
+        unsafe {
+            let is_in_order = frame < (*context).frame.load(Ordering::Relaxed);
+            if !is_in_order && (functions.begin_out_of_order)(object, context, frame) == 0 {
+                return None;
+            }
+            let around = (*context).frame.load(Ordering::Relaxed);
+            (*context).mark(begin_mark(frame));
+            let parent = (*context).parent;
+            let id = method.id();
+            let key = parent.wrapping_add(context::method_key(id));
+            let slot = context::method_slot(id);
+            let known = (*context).other_path(key);
+            let head = match known {
+                Some(head) => {
+                    (*context).remember_first(slot, key, head);
+                    head
+                }
+                None => match (functions.call_path)(object, context, parent as u32, id) {
+                    0 => {
+                        (functions.lost)(object, context, 0, 0, 0);
+                        (*context).unmark(around);
+                        return None;
+                    }
+                    path => (*context).remember_call_path(slot, key, path),
+                },
+            };
+            let path = word::path(head);
+            let mut head = head | (n_words as u64) << word::LENGTH_SHIFT;
+            head |= COUNTED * u64::from(state & ProxyMethod::COUNTERS != 0);
+            let has_room = (*context).top < (*context).top_end;
+            let top = if has_room {
+                (*context).top
+            } else {
+                ptr::null()
+            };
+            let is_slow = !has_room || frame == NO_FRAME || head & (COUNTED | OTHER_CLOCK) != 0;
+            let mpi = (*context).mpi_ticks;
+            let start = begin_slowly(context, head);
+            (*context).parent = u64::from(path);
+            match has_room {
+                true => (*context).push_open_call(top, path, start, frame),
+                false => (*context).n_deeper += 1,
+            }
+            (*context).unmark(frame);
+            Some(Begun {
+                context: owned,
+                start,
+                mpi,
+                head,
+                parent,
+                frame: if is_slow { frame | SLOWLY } else { frame },
+                around,
+                top,
+            })
+        }
     }
 
     #[cold]
@@ -223,145 +293,42 @@ thread_local! {
     static CACHED: Cell<Cached> = const { Cell::new(Cached { identity: 0, context: ptr::null_mut() }) };
 }
 
-/// One monitored method.
-#[repr(C)]
-#[derive(Debug, Default)]
-pub struct ProxyMethod {
-    /// `method_word` of the id that a monitor gave; 0 before that.
-    word: AtomicU64,
-    state: AtomicU32,
-    /// What answers a call that fails; null without.
-    before: AtomicPtr<RawPort>,
-}
-
-impl ProxyMethod {
-    const OFF: u32 = 0;
-    const ON: u32 = 1;
-    const COUNTERS: u32 = 2;
-    const GUARDED: u32 = 4;
-
-    /// A method that no monitor knows yet, switched off.
-    pub const fn new() -> Self {
-        Self {
-            word: AtomicU64::new(0),
-            state: AtomicU32::new(Self::OFF),
-            before: AtomicPtr::new(ptr::null_mut()),
-        }
-    }
-
-    /// A method with the id that a monitor gave it (from 1 up), switched on.
-    pub fn registered(id: u32) -> Self {
-        let method = Self::new();
-        method.register(id);
-        method
-    }
-
-    /// Takes the id that the monitor gave to the method (from 1 up) and switches the method on.
-    pub fn register(&self, id: u32) {
-        self.word.store(context::method_word(id), Ordering::Relaxed);
-        self.state.store(Self::ON, Ordering::Release);
-    }
-
-    /// The id that the monitor gave to the method; 0 before that.
-    pub fn id(&self) -> u32 {
-        context::method_id(self.word.load(Ordering::Relaxed))
-    }
-
-    /// Switches recording on or off; calls in flight end as they began. A method without an id stays off.
-    pub fn set_enabled(&self, enabled: bool) {
-        let on = enabled && self.id() != 0;
-        let state = if on {
-            Self::ON | self.guarded()
-        } else {
-            Self::OFF
-        };
-        self.state.store(state, Ordering::Release);
-    }
-
-    /// The bit that stands for a port that answers instead.
-    fn guarded(&self) -> u32 {
-        match self.before.load(Ordering::Relaxed).is_null() {
-            true => 0,
-            false => Self::GUARDED,
-        }
-    }
-
-    /// From now on a call that fails is made once more, to another port: a component that has just been put in does not end
-    /// the run. Only calls that are recorded are guarded, and only methods whose arguments own nothing. `None` ends it.
-    ///
-    /// # Safety
-    /// The port is of the method's interface; it can be called as long as there is a proxy that has the method, also after
-    /// the guard has ended, since a call may be under way.
-    pub unsafe fn guard(&self, before: Option<NonNull<RawPort>>) {
-        let before = before.map_or(ptr::null_mut(), NonNull::as_ptr);
-        self.before.store(before, Ordering::Release);
-        let state = self.state.load(Ordering::Relaxed);
-        if state != Self::OFF {
-            let state = (state & !Self::GUARDED) | self.guarded();
-            self.state.store(state, Ordering::Release);
-        }
-    }
-
-    /// The port that answers a call that has failed.
-    ///
-    /// # Safety
-    /// It may be called as [`ProxyMethod::guard`]'s caller has promised.
-    pub unsafe fn before(&self) -> Option<RawPort> {
-        let before = NonNull::new(self.before.load(Ordering::Acquire));
-        // SAFETY: the promise of `guard`.
-        before.map(|before| unsafe { before.read() })
-    }
-
-    /// Whether calls are recorded, without counters or a guard: the straight path.
-    #[inline(always)]
-    pub fn is_simply_enabled(&self) -> bool {
-        self.state.load(Ordering::Relaxed) == Self::ON
-    }
-
-    /// Switches recording on with counters.
-    pub fn enable_counters(&self) {
-        if self.id() != 0 {
-            let state = Self::ON | Self::COUNTERS | self.guarded();
-            self.state.store(state, Ordering::Release);
-        }
-    }
-
-    /// Whether calls are recorded.
-    #[inline(always)]
-    pub fn is_enabled(&self) -> bool {
-        self.state.load(Ordering::Relaxed) != Self::OFF
-    }
-}
-
-/// A method by address: whoever made the recorder can switch it, whichever proxies stand in front of it. It lives as long
-/// as the recorder.
-#[repr(transparent)]
-#[derive(Clone, Copy, Debug, StableAbi)]
-#[sabi(unsafe_opaque_fields)]
-pub struct MethodPointer(pub *const ProxyMethod);
-
 /// A call that is being measured; dropped without [`Recording::end`], it counts as failed.
 #[derive(Debug)]
 pub struct Recording<'r, const N: usize> {
-    context: NonNull<RecordingContext>,
-    start: u64,
-    mpi: u64,
+    begun: Begun,
     parameters: [u64; N],
-    /// First word of the record, check and flags still to come; with [`COUNTED`].
-    head: u64,
-    parent: Parent,
     recorder: PhantomData<&'r Recorder>,
 }
 
-/// Mark in [`Recording`]'s first word, never in a log: counters are read.
+/// What is known of a call as it begins.
+#[derive(Clone, Copy, Debug)]
+struct Begun {
+    context: NonNull<RecordingContext>,
+    start: u64,
+    mpi: u64,
+    /// First word of the record, check and flags still to come; with the marks below.
+    head: u64,
+    /// The caller's path.
+    parent: u64,
+    /// Where on the stack it begins; with [`SLOWLY`].
+    frame: i64,
+    /// The frame of the context before.
+    around: i64,
+    /// Its place among the open calls; null if it has none.
+    top: *const OpenCall,
+}
+
+/// Mark in [`Begun`]'s first word, never in a log: counters are read.
 const COUNTED: u64 = 1 << 63;
-/// Either of the marks: the call is recorded out of line.
-const SLOWLY: u64 = COUNTED | context::OTHER_CLOCK;
+/// Mark in [`Begun`]'s frame, which no context has, and so the call ends out of line.
+const SLOWLY: i64 = 1;
 
 impl<'r, const N: usize> Recording<'r, N> {
     const WORDS: usize = word::HEAD_WORDS + N;
 
-    /// Begins to measure a call; the clock is read last.
+    /// Begins to measure a call; the clock is read last. It ends in the function that it begins in: a call that begins there
+    /// without that, or further up the stack, shows that it was left (`longjmp`).
     ///
     /// # Arguments
     /// * `recorder` - where the record goes
@@ -376,8 +343,7 @@ impl<'r, const N: usize> Recording<'r, N> {
         method: &ProxyMethod,
         parameters: impl FnOnce() -> [u64; N],
     ) -> Option<Self> {
-        let state = method.state.load(Ordering::Relaxed);
-        if state == ProxyMethod::OFF {
+        if !method.is_enabled() {
             return None;
         }
         let parameters = match catch_unwind(AssertUnwindSafe(parameters)) {
@@ -389,36 +355,27 @@ impl<'r, const N: usize> Recording<'r, N> {
                 return None;
             }
         };
-        let owned = NonNull::new(recorder.thread_context())?;
-        let context = owned.as_ptr();
-        // SAFETY: the context is this thread's own and valid (contract of `Recorder::new`); no reference to it is
-        // kept while one of the recorder's functions runs.
-        unsafe {
-            let method_word = method.word.load(Ordering::Relaxed);
-            let parent = (*context).parent();
-            let path = match (*context).enter_cached(method_word) {
-                Some(path) => path,
-                None => recorder.enter_new(context, method_word)?,
-            };
-            let mut head = word::record(path, Self::WORDS, (*context).flags);
-            let mpi = (*context).mpi_ticks;
-            let start = if state & ProxyMethod::COUNTERS == 0 && head & SLOWLY == 0 {
-                time_stamp_counter()
-            } else {
-                head |= COUNTED * u64::from(state & ProxyMethod::COUNTERS != 0);
-                begin_slowly(context, head)
-            };
-            (*(*context).cells).push_open_call(path, start);
-            Some(Self {
-                context: owned,
-                start,
-                mpi,
-                parameters,
-                head,
-                parent,
-                recorder: PhantomData,
-            })
-        }
+        let begun = Begun::begin(recorder, method, Self::WORDS, stack_address())?;
+        Some(Self {
+            begun,
+            parameters,
+            recorder: PhantomData,
+        })
+    }
+
+    /// As [`Recording::begin`], for a call that may end in another function: it is never taken for one that was left.
+    #[cold]
+    pub fn begin_anywhere(
+        recorder: &'r Recorder,
+        method: &ProxyMethod,
+        parameters: [u64; N],
+    ) -> Option<Self> {
+        let begun = recorder.begin_otherwise(method, Self::WORDS, NO_FRAME)?;
+        Some(Self {
+            begun,
+            parameters,
+            recorder: PhantomData,
+        })
     }
 
     /// Ends the measurement and appends the record.
@@ -428,13 +385,15 @@ impl<'r, const N: usize> Recording<'r, N> {
     #[inline(always)]
     pub fn end(self, failed: bool) {
         let recording = ManuallyDrop::new(self);
-        recording.finish(time_stamp_counter(), failed, &recording.parameters);
+        recording
+            .begun
+            .finish(time_stamp_counter(), failed, &recording.parameters);
     }
 
     /// When the call began, ticks of the recorder's clock.
     #[inline(always)]
     pub fn start(&self) -> u64 {
-        self.start
+        self.begun.start
     }
 
     /// The parameter words that were given at the begin.
@@ -452,8 +411,8 @@ impl<'r, const N: usize> Recording<'r, N> {
     pub fn end_at(self, stop: u64, failed: bool, parameters: [u64; N]) {
         let mut recording = ManuallyDrop::new(self);
         // The clock has been read, whichever it is.
-        recording.head &= !context::OTHER_CLOCK;
-        recording.finish(stop, failed, &parameters);
+        recording.begun.head &= !OTHER_CLOCK;
+        recording.begun.finish(stop, failed, &parameters);
     }
 
     /// As [`Recording::end`], for parameters that are known when the call has ended.
@@ -463,9 +422,9 @@ impl<'r, const N: usize> Recording<'r, N> {
     #[cold]
     pub fn end_with(self, failed: bool, parameters: impl FnOnce(&mut [u64; N])) {
         let recording = ManuallyDrop::new(self);
-        let context = recording.context.as_ptr();
+        let mut begun = recording.begun;
         // SAFETY: as in `finish`.
-        let stop = unsafe { (*context).now() };
+        let stop = unsafe { begun.context.as_ref() }.now();
         let mut words = recording.parameters;
         if let Err(payload) = catch_unwind(AssertUnwindSafe(|| parameters(&mut words))) {
             // The payload's own drop might panic.
@@ -473,32 +432,83 @@ impl<'r, const N: usize> Recording<'r, N> {
             words = recording.parameters;
         }
         // The clock has been read, whichever it is.
-        let head = recording.head & !context::OTHER_CLOCK | (u64::from(failed) * word::FAILED);
+        begun.head = begun.head & !OTHER_CLOCK | (u64::from(failed) * word::FAILED);
         // SAFETY: as in `finish`.
+        unsafe { append_slowly(begun, stop, words) };
+    }
+}
+
+impl Begun {
+    /// Begins a call at this stack address.
+    #[inline(always)]
+    fn begin(
+        recorder: &Recorder,
+        method: &ProxyMethod,
+        n_words: usize,
+        frame: i64,
+    ) -> Option<Self> {
+        let thread = thread_pointer();
+        let context = recorder.contexts.at_place_of(thread);
+        // SAFETY: the context is mapped as long as the recorder is. It is only changed once it is known to be this thread's own.
         unsafe {
-            (*context).restore(recording.parent);
-            append_slowly(context, head, [recording.start, stop, recording.mpi], words);
+            let at = context.as_ptr();
+            let around = (*at).frame.load(Ordering::Relaxed);
+            let top = (*at).top;
+            if ThreadContexts::is_own(at, thread) && frame < around && top < (*at).top_end {
+                (*at).mark(begin_mark(frame));
+                let parent = (*at).parent;
+                let cached = (*at).cached_path(method.slot.load(Ordering::Relaxed));
+                let key = parent.wrapping_add(method.key.load(Ordering::Relaxed));
+                if cached.key == key {
+                    let head = cached.head | (n_words as u64) << word::LENGTH_SHIFT;
+                    let path = word::path(head);
+                    (*at).parent = u64::from(path);
+                    let mpi = (*at).mpi_ticks;
+                    let start = time_stamp_counter();
+                    (*at).push_open_call(top, path, start, frame);
+                    (*at).unmark(frame);
+                    return Some(Self {
+                        context,
+                        start,
+                        mpi,
+                        head,
+                        parent,
+                        frame,
+                        around,
+                        top,
+                    });
+                }
+                (*at).unmark(around);
+            }
         }
+        recorder.begin_otherwise(method, n_words, frame)
     }
 
     #[inline(always)]
-    fn finish(&self, stop: u64, failed: bool, parameters: &[u64; N]) {
+    fn finish<const N: usize>(&self, stop: u64, failed: bool, parameters: &[u64; N]) {
         let context = self.context.as_ptr();
         // SAFETY: `Recording` is not `Send`, so this is the thread that `begin` ran in, and the borrow of the
         // recorder keeps the context alive. A context with room has cells.
         unsafe {
-            (*context).restore(self.parent);
-            let next = (*context).cursor.wrapping_add(Self::WORDS);
-            if !failed && self.head & SLOWLY == 0 && next <= (*context).end {
-                let times = times(context, self.start, stop, self.mpi);
-                let cells = &*(*context).cells;
-                append(context, cells, self.head, times, parameters);
-                cells.pop_open_call();
-            } else {
-                let head = self.head | (u64::from(failed) * word::FAILED);
-                // The parameters are copied here, so that they can stay in registers otherwise.
-                append_slowly(context, head, [self.start, stop, self.mpi], *parameters);
+            let is_innermost = (*context).frame.load(Ordering::Relaxed) == self.frame;
+            if is_innermost && !failed {
+                (*context).mark(end_mark(self.frame));
+                let next = (*context).cursor.wrapping_add(word::HEAD_WORDS + N);
+                if next <= (*context).end {
+                    let mpi = (*context).mpi_ticks.wrapping_sub(self.mpi);
+                    let times = [self.start, stop.saturating_sub(self.start), mpi];
+                    let cells = &*(*context).cells;
+                    append(context, cells, self.head, times, parameters, &[]);
+                    (*context).pop_open_call(self.top);
+                    (*context).parent = self.parent;
+                    (*context).unmark(self.around);
+                    return;
+                }
             }
+            let mut begun = *self;
+            begun.head |= u64::from(failed) * word::FAILED;
+            // The parameters are copied here, so that they can stay in registers otherwise.
+            append_slowly(begun, stop, *parameters);
         }
     }
 }
@@ -509,21 +519,13 @@ impl<const N: usize> Drop for Recording<'_, N> {
     fn drop(&mut self) {
         // By value, so that a call that returns need not keep them in memory.
         let &mut Self {
-            context,
-            start,
-            mpi,
+            begun,
             parameters,
-            head,
-            parent,
             recorder,
         } = self;
         abandon(Self {
-            context,
-            start,
-            mpi,
+            begun,
             parameters,
-            head,
-            parent,
             recorder,
         });
     }
@@ -535,19 +537,6 @@ fn abandon<const N: usize>(recording: Recording<'_, N>) {
     recording.end(true);
 }
 
-/// Start, wall time and time in MPI, ticks.
-///
-/// # Safety
-/// The context is valid.
-#[inline(always)]
-unsafe fn times(context: *mut RecordingContext, start: u64, stop: u64, mpi: u64) -> [u64; 3] {
-    let wall = stop.saturating_sub(start);
-    // SAFETY: required of the caller.
-    let now = unsafe { (*context).mpi_ticks };
-    // Below where a forked child, whose context was cleared, ends a call that its parent began.
-    [start, wall, now.saturating_sub(mpi)]
-}
-
 /// # Safety
 /// The context is valid, with room for the record and with these cells.
 #[inline(always)]
@@ -556,7 +545,8 @@ unsafe fn append(
     cells: &LogCells,
     head: u64,
     times: [u64; 3],
-    values: &[u64],
+    parameters: &[u64],
+    counters: &[u64],
 ) {
     // SAFETY: required of the caller.
     unsafe {
@@ -566,67 +556,118 @@ unsafe fn append(
         *cursor.add(2) = wall;
         *cursor.add(3) = mpi;
         let mut check = head ^ start ^ wall ^ mpi;
-        for (place, value) in values.iter().enumerate() {
-            *cursor.add(word::HEAD_WORDS + place) = *value;
+        let behind = cursor.add(word::HEAD_WORDS);
+        for (place, value) in parameters.iter().enumerate() {
+            *behind.add(place) = *value;
+            check ^= *value;
+        }
+        let behind = behind.add(parameters.len());
+        for (place, value) in counters.iter().enumerate() {
+            *behind.add(place) = *value;
             check ^= *value;
         }
         *cursor = head | word::folded(check);
-        (*context).commit_in(cells, cursor.add(word::HEAD_WORDS + values.len()));
+        ask_for(cursor.wrapping_byte_add(PREFETCH_BYTES));
+        (*context).commit_in(cells, behind.add(counters.len()));
     }
 }
 
+/// How far ahead of a record the memory is asked for: a page is at hand some twenty records later.
+const PREFETCH_BYTES: usize = 1024;
+
+/// Asks for memory that is written soon: at the store itself the start of a page would cost hundreds of nanoseconds.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn ask_for(address: *mut u64) {
+    // SAFETY: a hint; it faults nowhere.
+    unsafe {
+        std::arch::asm!("prefetchw [{}]", in(reg) address, options(nostack, preserves_flags));
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+fn ask_for(_: *mut u64) {}
+
+/// The end of a call that failed, has counters or another clock, fills its chunk, or whose frame is not the innermost one.
+///
 /// # Arguments
-/// * `ticks` - start, the time-stamp counter's stop, and what was spent in MPI before the start
+/// * `stop` - the time-stamp counter's
 ///
 /// # Safety
-/// As for [`append`], but for the room.
+/// The context is this thread's own and valid.
 #[cold]
 #[inline(never)]
-unsafe fn append_slowly<const N: usize>(
-    context: *mut RecordingContext,
-    head: u64,
-    [start, mut stop, mpi]: [u64; 3],
-    parameters: [u64; N],
-) {
-    // SAFETY: the context is this thread's own and valid.
-    let times = unsafe {
-        if head & context::OTHER_CLOCK != 0 {
+unsafe fn append_slowly<const N: usize>(begun: Begun, mut stop: u64, parameters: [u64; N]) {
+    let context = begun.context.as_ptr();
+    // SAFETY: required of the caller; no recorder where the context was cleared for a forked child.
+    unsafe {
+        if begun.head & OTHER_CLOCK != 0 {
             stop = (*context).now();
         }
-        times(context, start, stop, mpi)
-    };
-    // SAFETY: the context is this thread's own and valid; null where it was cleared for a forked child.
-    let Some(recorder) = (unsafe { (*context).recorder.as_ref() }) else {
-        return;
-    };
-    let (object, functions) = (recorder.object, &recorder.functions);
-    let path = word::path(head);
-    let mut values = [0; MAX_RECORD_VALUES];
-    let mut n_values = N.min(word::MAX_RECORD_WORDS);
-    values[..n_values].copy_from_slice(&parameters[..n_values]);
-    if head & COUNTED != 0 {
-        n_values +=
-            (functions.counters)(object, context, path, values[n_values..].as_mut_ptr()) as usize;
-    }
-    let n_words = word::HEAD_WORDS + n_values;
-    // SAFETY: the room is made, or there already.
-    unsafe {
+        let Some(recorder) = (*context).recorder.as_ref() else {
+            return;
+        };
+        let (object, functions) = (recorder.object, &recorder.functions);
+        let path = word::path(begun.head);
+        let own = begun.frame & !SLOWLY;
+        let is_unbound = own == NO_FRAME;
+        let frame = (*context).frame.load(Ordering::Relaxed);
+        let is_marked = frame == end_mark(own) && !is_unbound;
+        // Several calls that belong to no place of the stack have the same frame; those that found no room end in order.
+        let is_innermost = frame == own && (!is_unbound || begun.top.is_null());
+        let ends = match is_marked || is_innermost {
+            true => Ends::Innermost as u32,
+            false => (functions.end_out_of_order)(object, context, path, begun.start, own),
+        };
+        let wall = stop.saturating_sub(begun.start);
+        // Below where a forked child, whose context was cleared, ends a call that its parent began.
+        let mpi = (*context).mpi_ticks.saturating_sub(begun.mpi);
+        if ends == Ends::Counted as u32 {
+            (functions.lost)(object, context, path, wall, mpi);
+            return;
+        }
+        let is_alone = ends == Ends::Alone as u32;
+        let before = (*context).frame.load(Ordering::Relaxed);
+        if !is_marked {
+            (*context).mark(end_mark(own));
+        }
+        let (mut counters, mut n_counters) = ([0; MAX_COUNTERS], 0);
+        // The counters of a call that is not among the open ones were forgotten with it.
+        if begun.head & COUNTED != 0 && !is_alone {
+            let room = counters.as_mut_ptr();
+            n_counters = (functions.counters)(object, context, path, room) as usize;
+        }
+        let n_words = word::HEAD_WORDS + N + n_counters;
         let has_room = n_words <= word::MAX_RECORD_WORDS
             && ((*context).room() >= n_words
                 || (functions.roll_over)(object, context, n_words as u64) != 0);
-        let cells = &*(*context).cells;
         if has_room {
-            let head = word::record(path, n_words, head & (word::FAILED | word::MPI_MEASURED));
-            append(context, cells, head, times, &values[..n_values]);
+            let flags = begun.head & (word::FAILED | word::MPI_MEASURED);
+            let (head, times) = (word::record(path, n_words, flags), [begun.start, wall, mpi]);
+            append(
+                context,
+                &*(*context).cells,
+                head,
+                times,
+                &parameters,
+                &counters[..n_counters],
+            );
         } else {
-            (functions.lost)(object, context, path, times[1], times[2]);
+            (functions.lost)(object, context, path, wall, mpi);
         }
-        cells.pop_open_call();
+        if is_alone {
+            (*context).unmark(before);
+            return;
+        }
+        match begun.top.is_null() {
+            true => (*context).n_deeper -= 1,
+            false => (*context).pop_open_call(begun.top),
+        }
+        (*context).parent = begun.parent;
+        (*context).unmark(begun.around);
     }
 }
-
-/// Room for the most values, and for counters beyond them that are then lost.
-const MAX_RECORD_VALUES: usize = word::MAX_RECORD_WORDS + MAX_COUNTERS;
 
 /// Begins to read counters where the call has them, and reads whatever clock there is.
 ///

@@ -132,7 +132,8 @@ impl LibraryProxy {
 
     /// Has `callback` called before the first call of each function begins, by every thread that comes by: it does its work
     /// once, and lets others wait meanwhile, or their calls go unrecorded.
-    pub fn before_first_call(&self, callback: extern "C" fn()) {
+    /// It returns 1 to be called again before the function's next call.
+    pub fn before_first_call(&self, callback: extern "C" fn() -> u32) {
         (self.functions.before_first_call)(Some(callback));
     }
 

@@ -1,5 +1,6 @@
 //! What a call through a connected uses port costs beside a raw C function pointer into the same library, and what
-//! recording adds to it beside two time-stamp reads and a 40-byte append to plain memory.
+//! recording adds to it beside two time-stamp reads and a 40-byte append: plainly, to memory that is used again and again, and
+//! fairly, in a function between the caller and the called one, to pages that another thread has just made, as a log's are.
 //!
 //! Rounds of all rows are interleaved, and each row's figure is the median of its rounds, so that a change of the
 //! machine's speed touches all alike. Each way is held as its caller holds it, got once before a loop, and has call sites of its
@@ -12,6 +13,7 @@
 //! recording, at their begin, before the recorded calls and at their end, and set aside; what all rounds together give is
 //! printed beside it.
 
+use std::ffi::c_void;
 use std::hint::black_box;
 use std::mem::MaybeUninit;
 use std::path::PathBuf;
@@ -19,7 +21,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use cca_abi::{Interface, OwnedPort, RawPort};
+use cca_abi::{ErrorBuffer, Interface, OwnedPort, RawPort};
 use cca_core::{ConnectionId, Framework};
 use cca_loader::Library;
 use cca_ports::{MeasurementPort, PortRef, UsesPort};
@@ -40,6 +42,8 @@ const N_ROUNDS: usize = 301;
 const PATIENCE: usize = 8;
 
 type AddOne = unsafe extern "C" fn(q: u64, mode: u32) -> u64;
+type AddOneAsMethod =
+    unsafe extern "C-unwind" fn(*const c_void, u64, u32, *mut u64, *mut ErrorBuffer) -> i32;
 
 fn library() -> PathBuf {
     let program = std::env::current_exe().expect("this program has a path");
@@ -50,8 +54,8 @@ fn library() -> PathBuf {
     release.join("examples/libprobe.so")
 }
 
-/// The plain function of the probe's library, and a bare port on a probe.
-fn raw_function() -> (AddOne, OwnedPort) {
+/// The plain function of the probe's library, the one with a method's signature, and a bare port on a probe.
+fn raw_functions() -> (AddOne, AddOneAsMethod, OwnedPort) {
     let mut port = MaybeUninit::uninit();
     // SAFETY: our own library; its functions have these signatures, and the second writes a port.
     unsafe {
@@ -59,12 +63,15 @@ fn raw_function() -> (AddOne, OwnedPort) {
         let function = *library
             .get::<AddOne>(b"bench_add_one")
             .expect("the probe's function");
+        let as_method = *library
+            .get::<AddOneAsMethod>(b"bench_add_one_as_method")
+            .expect("the probe's function");
         let make = *library
             .get::<unsafe extern "C" fn(*mut OwnedPort)>(b"bench_probe_port")
             .expect("the probe's port");
         std::mem::forget(library);
         make(port.as_mut_ptr());
-        (function, port.assume_init())
+        (function, as_method, port.assume_init())
     }
 }
 
@@ -156,6 +163,20 @@ fn raw(function: AddOne) {
 }
 
 #[inline(never)]
+fn raw_as_method(function: AddOneAsMethod) {
+    let function = black_box(function);
+    for i in 0..N_CALLS / 8 {
+        eight!({
+            let (q, mode) = (black_box(i), black_box(1));
+            // SAFETY: the probe's function.
+            let _ = black_box(unsafe {
+                cca_abi::call(|out, error| function(std::ptr::null(), q, mode, out, error))
+            });
+        });
+    }
+}
+
+#[inline(never)]
 fn bare_table(port: &RawPort) {
     let port = black_box(*port);
     for i in 0..N_CALLS / 8 {
@@ -208,6 +229,36 @@ fn floor(port: &PortRef<'_, dyn ProbePort>, words: &mut [u64]) {
     black_box(words.as_ptr());
 }
 
+/// What a proxy does at least: a function of its own that calls on, and notes when.
+#[inline(never)]
+fn second(port: &PortRef<'_, dyn ProbePort>, q: u64, mode: u32, words: &mut [u64; 5]) -> u64 {
+    // SAFETY: the instruction touches no memory.
+    let start = unsafe { std::arch::x86_64::_rdtsc() };
+    let result = port.add_one(q, mode);
+    // SAFETY: as above.
+    let stop = unsafe { std::arch::x86_64::_rdtsc() };
+    *words = [1, start, stop - start, q, u64::from(mode)];
+    result.unwrap_or_default()
+}
+
+#[inline(never)]
+fn fair_floor(port: &PortRef<'_, dyn ProbePort>, pages: &mut [[u64; 5]]) {
+    for (i, eight) in (0..).zip(pages.chunks_exact_mut(8)) {
+        let mut next = eight.iter_mut();
+        eight!({
+            if let Some(words) = next.next() {
+                black_box(second(port, black_box(i), black_box(1), words));
+            }
+        });
+    }
+}
+
+/// Memory for a round's calls that another thread has just made.
+fn new_pages() -> Vec<[u64; 5]> {
+    let made = std::thread::spawn(|| vec![[1; 5]; N_CALLS as usize]);
+    made.join().expect("memory")
+}
+
 /// Nanoseconds a call.
 fn timed(body: impl FnOnce()) -> f64 {
     let begin = Instant::now();
@@ -215,15 +266,15 @@ fn timed(body: impl FnOnce()) -> f64 {
     begin.elapsed().as_nanos() as f64 / N_CALLS as f64
 }
 
-/// The six figures of a round, and two more of the plain C call, from between them and from the end.
-type Round = [f64; 8];
+/// The eight figures of a round, and two more of the plain C call, from between them and from the end.
+type Round = [f64; 10];
 
 /// Its rows of the plain C call.
-const PLAIN: [usize; 3] = [0, 6, 7];
+const PLAIN: [usize; 3] = [0, 8, 9];
 
-/// What recording adds to a call, beside what its floor adds.
-fn added(&[_, _, port_ns, floor_ns, recorded_ns, ..]: &Round) -> f64 {
-    (recorded_ns - port_ns) / (floor_ns - port_ns)
+/// What recording adds to a call, beside what its plain floor adds, and its fair one.
+fn added(&[_, _, _, port_ns, floor_ns, fair_ns, recorded_ns, ..]: &Round) -> [f64; 2] {
+    [floor_ns, fair_ns].map(|floor_ns| (recorded_ns - port_ns) / (floor_ns - port_ns))
 }
 
 fn main() -> ExitCode {
@@ -236,11 +287,12 @@ fn main() -> ExitCode {
     let bare = bare.get().expect("it is connected");
     let recorded = recorded.get().expect("it is connected");
     let silent = silent.get().expect("it is connected");
-    let (function, port) = raw_function();
+    let (function, as_method, port) = raw_functions();
     let mut words = vec![1_u64; 8 << 20];
     must_reach::judge(|figures| {
         let calls = Calls {
             function,
+            as_method,
             table: &port.port,
             bare: &bare,
             recorded: &recorded,
@@ -253,6 +305,7 @@ fn main() -> ExitCode {
 /// The ways to call the probe.
 struct Calls<'a> {
     function: AddOne,
+    as_method: AddOneAsMethod,
     table: &'a RawPort,
     bare: &'a PortRef<'a, dyn ProbePort>,
     recorded: &'a PortRef<'a, dyn ProbePort>,
@@ -267,19 +320,24 @@ impl Calls<'_> {
         while rounds.len() < N_ROUNDS
             || quiet.len() < N_ROUNDS / 2 && rounds.len() < PATIENCE * N_ROUNDS
         {
+            let mut pages = new_pages();
             let raw_ns = timed(|| raw(self.function));
+            let method_ns = timed(|| raw_as_method(self.as_method));
             let table_ns = timed(|| bare_table(self.table));
             let port_ns = timed(|| through_port::<STRAIGHT>(self.bare));
             let floor_ns = timed(|| floor(self.bare, words));
+            let fair_ns = timed(|| fair_floor(self.bare, &mut pages));
             let between_ns = timed(|| raw(self.function));
             let recorded_ns = timed(|| through_port::<RECORDED>(self.recorded));
             let off_ns = timed(|| through_port::<SWITCHED_OFF>(self.silent));
             let last_ns = timed(|| raw(self.function));
             rounds.push([
                 raw_ns,
+                method_ns,
                 table_ns,
                 port_ns,
                 floor_ns,
+                fair_ns,
                 recorded_ns,
                 off_ns,
                 between_ns,
@@ -301,38 +359,56 @@ impl Calls<'_> {
 }
 
 /// The figures that are to be reached.
-const FIGURES: [&str; 4] = [
-    "unmonitored call / raw C call",
+const FIGURES: [&str; 5] = [
+    "unmonitored call / raw C call of its signature",
     "unmonitored call / bare table call",
     "a proxy in place, switched off",
     "recorded call / (two rdtsc + append)",
+    "recorded call / (second function + two rdtsc + append to new pages)",
 ];
 
 fn tell(figures: &mut Figures, rounds: &[Round], quiet: &[Round]) {
     let (all, quiet_medians) = (medians(rounds), medians(quiet));
-    let [raw_ns, table_ns, port_ns, floor_ns, recorded_ns, off_ns, ..] = quiet_medians;
+    let [
+        raw_ns,
+        method_ns,
+        table_ns,
+        port_ns,
+        floor_ns,
+        fair_ns,
+        recorded_ns,
+        off_ns,
+        ..,
+    ] = quiet_medians;
     println!(
         "undisturbed rounds                {} of {}",
         quiet.len(),
         rounds.len()
     );
     println!("raw C function pointer            {raw_ns:7.2} ns a call");
+    println!("  with a method's signature       {method_ns:7.2} ns a call");
     println!("bare table of functions           {table_ns:7.2} ns a call");
     println!("connected uses port               {port_ns:7.2} ns a call");
     let (floor_adds, recording_adds) = (floor_ns - port_ns, recorded_ns - port_ns);
     println!("  two rdtsc + 40-byte append add  {floor_adds:7.2} ns");
+    println!(
+        "  in a second function, new pages {:7.2} ns",
+        fair_ns - port_ns
+    );
     println!("  recording adds                  {recording_adds:7.2} ns");
     println!(
         "  a proxy that is off adds        {:7.2} ns",
         off_ns - port_ns
     );
+    let [all_plain, all_fair] = added(&all);
     println!(
-        "  recorded call / floor over all rounds, disturbed ones too: {:.2}",
-        added(&all)
+        "  recorded call / floor over all rounds, disturbed ones too: {all_plain:.2}, fair {all_fair:.2}"
     );
-    let [to_raw, to_table, off, to_floor] = FIGURES;
-    figures.time(to_raw, port_ns / raw_ns, ..=1.6, "");
+    let [to_raw, to_table, off, to_floor, to_fair_floor] = FIGURES;
+    figures.time(to_raw, port_ns / method_ns, ..=1.6, "");
     figures.time(to_table, port_ns / table_ns, ..=1.1, "");
     figures.time(off, off_ns - port_ns, ..=3.0, " ns");
-    figures.time(to_floor, added(&quiet_medians), ..=1.35, "");
+    let [plain, fair] = added(&quiet_medians);
+    figures.time(to_floor, plain, ..=1.35, "");
+    figures.time(to_fair_floor, fair, ..=1.15, "");
 }

@@ -1,8 +1,9 @@
 //! The library that `port_call.rs` and `dispatch.rs` call into: the same addition as a plain C function and behind a port.
 
+use std::ffi::c_void;
 use std::sync::Arc;
 
-use cca_abi::{OwnedPort, ProvidedBy};
+use cca_abi::{ErrorBuffer, OwnedPort, ProvidedBy};
 use cca_ports::{Component, PortError, Services, component};
 
 #[path = "probe_port.rs"]
@@ -33,6 +34,23 @@ impl ProbePort for Probe {
 #[unsafe(no_mangle)]
 pub extern "C" fn bench_add_one(q: u64, mode: u32) -> u64 {
     q.wrapping_add(u64::from(mode))
+}
+
+/// The same with the arguments and the result that a method of a port has.
+///
+/// # Safety
+/// `out` points to space for the result.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn bench_add_one_as_method(
+    _: *const c_void,
+    q: u64,
+    mode: u32,
+    out: *mut u64,
+    _: *mut ErrorBuffer,
+) -> i32 {
+    // SAFETY: required of the caller.
+    unsafe { out.write(q.wrapping_add(u64::from(mode))) };
+    0
 }
 
 /// A port on a probe, handed out bare: what a call through its table costs without a connection.

@@ -71,7 +71,8 @@ impl Measurement {
         // SAFETY: the recording is ended only while the Mastermind that owns the recorder is there (`end`); else it is
         // left alone.
         let recorder: &'static Recorder = unsafe { &*ptr::from_ref(mastermind.recorder()) };
-        Recording::begin(recorder, &method, || []).map(ManuallyDrop::new)
+        // It ends in another function than it begins in.
+        Recording::begin_anywhere(recorder, &method, []).map(ManuallyDrop::new)
     }
 
     fn end(&self, recording: Option<ManuallyDrop<Recording<'static, 0>>>) {

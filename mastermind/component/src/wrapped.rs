@@ -5,8 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use cca_abi::PortError;
 use cca_abi::recording::{ProxyMethod, Recorder, Recording};
+use cca_abi::{PortError, guest};
 use cca_loader::{
     AttachedMpi, LibraryProxy, LoadError, MpiCommunicator, MpiProxy, mpi_library_version,
 };
@@ -277,7 +277,7 @@ impl Program {
         // SAFETY: required of the caller.
         let recorder: &'static Recorder = unsafe { &*std::ptr::from_ref(recorder) };
         Self {
-            recording: Recording::begin(recorder, method, || []),
+            recording: guest::as_program(|| Recording::begin_anywhere(recorder, method, [])),
             thread: gettid(),
         }
     }
@@ -287,7 +287,9 @@ impl Program {
     fn end(mut self) {
         let is_ours = gettid() == self.thread || !own_thread::is_alive(self.thread);
         match self.recording.take() {
-            Some(recording) if is_ours => recording.end(false),
+            Some(recording) if is_ours => {
+                guest::as_program(|| recording.end(false));
+            }
             recording => std::mem::forget(recording),
         }
     }
@@ -390,6 +392,11 @@ impl Wrapped {
     /// Threads of the process, and how many of them are the recorder's; `None` where the system does not say.
     pub fn threads(&self) -> Option<(u32, u32)> {
         self.recorder.threads()
+    }
+
+    /// Counts calls that came before the recording and have no record.
+    pub fn count_lost(&self, calls: u64, reason: &str) {
+        self.recorder.count_lost(calls, reason);
     }
 
     /// The rank that is recorded.

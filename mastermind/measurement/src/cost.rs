@@ -32,7 +32,7 @@ impl Scratch {
             )
         };
         let words = vec![0; N_CALLS * WORDS_PER_CALL];
-        context.cells = &raw const *cells;
+        context.open_in(&raw const *cells);
         context.measure_with(clock.function(), false);
         let mut scratch = Self {
             context,
@@ -60,6 +60,18 @@ extern "C" fn call_path(_: *const c_void, _: *mut RecordingContext, _: u32, _: u
     1
 }
 extern "C" fn lost(_: *const c_void, _: *mut RecordingContext, _: u32, _: u64, _: u64) {}
+extern "C" fn begin_out_of_order(_: *const c_void, _: *mut RecordingContext, _: i64) -> u32 {
+    0
+}
+extern "C" fn end_out_of_order(
+    _: *const c_void,
+    _: *mut RecordingContext,
+    _: u32,
+    _: u64,
+    _: i64,
+) -> u32 {
+    0
+}
 extern "C" fn counters(_: *const c_void, _: *mut RecordingContext, _: u32, _: *mut u64) -> u32 {
     0
 }
@@ -80,6 +92,8 @@ pub fn measure_cost(clock: &Clock) -> CostDefinition {
                 call_path,
                 lost,
                 counters,
+                begin_out_of_order,
+                end_out_of_order,
             },
         )
     };

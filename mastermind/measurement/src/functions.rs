@@ -1,10 +1,14 @@
-//! The recorder's functions, as the code that records calls them.
+//! The recorder's functions, as the code that records calls them, on threads of the program: so they keep the rules of a guest
+//! ([`cca_abi::guest`]). What such work calls itself is not recorded, and not counted.
 
 use std::ffi::c_void;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use cca_abi::recording::{NO_PARAMETERS, RecorderFunctions, RecordingContext};
+use cca_abi::guest;
+use cca_abi::recording::{
+    Begins, Ends, LeftCall, NO_PARAMETERS, RecorderFunctions, RecordingContext,
+};
 use mastermind_records::{RecordsError, own_thread};
 
 use crate::shared::{LogPointer, Shared};
@@ -16,6 +20,8 @@ pub(crate) const FUNCTIONS: RecorderFunctions = RecorderFunctions {
     call_path,
     lost,
     counters,
+    begin_out_of_order,
+    end_out_of_order,
 };
 
 /// # Safety
@@ -36,19 +42,29 @@ unsafe fn log_of(context: *mut RecordingContext) -> Option<LogPointer> {
 }
 
 extern "C" fn context(object: *const c_void) -> *mut RecordingContext {
-    // What our own threads call is not the program's.
-    if own_thread::is_own() {
+    // What our own threads call is not the program's, and neither is what our work on its threads calls.
+    if guest::is_at_work() || own_thread::is_own() {
         return std::ptr::null_mut();
     }
+    // SAFETY: the recorder passes its object.
+    let shared = unsafe { shared(object) };
+    let is_refused = shared.has_ended() || shared.has_nothing_free();
+    if is_refused && shared.is_own_process() {
+        shared.count_dropped();
+        return std::ptr::null_mut();
+    }
+    guest::run(|| find_context(object)).unwrap_or_else(|| {
+        shared.count_dropped();
+        std::ptr::null_mut()
+    })
+}
+
+fn find_context(object: *const c_void) -> *mut RecordingContext {
     // SAFETY: called by the recorder made in `RunRecorder::start`, which keeps one strong count.
     let shared = unsafe {
         Arc::increment_strong_count(object.cast::<Shared>());
         Arc::from_raw(object.cast::<Shared>())
     };
-    if shared.has_ended() && shared.is_own_process() {
-        shared.count_dropped();
-        return std::ptr::null_mut();
-    }
     let leased = if shared.is_own_process() {
         shared.leased()
     } else {
@@ -73,12 +89,14 @@ extern "C" fn context(object: *const c_void) -> *mut RecordingContext {
 extern "C" fn roll_over(object: *const c_void, context: *mut RecordingContext, words: u64) -> u32 {
     // SAFETY: the recorder passes its object and this thread's context; no other borrow of the log is alive.
     let (shared, log) = unsafe { (shared(object), log_of(context)) };
-    log.filter(|_| !shared.has_ended())
-        .is_some_and(|log| {
-            // SAFETY: as above.
-            unsafe { &mut *log.0 }.roll_over(words as usize, || shared.clock().calibration())
-        })
-        .into()
+    let Some(log) = log.filter(|_| !shared.has_ended()) else {
+        return 0;
+    };
+    let has_room = guest::run(|| {
+        // SAFETY: as above.
+        unsafe { &mut *log.0 }.roll_over(words as usize, || shared.clock().calibration())
+    });
+    has_room.unwrap_or(false).into()
 }
 
 extern "C" fn call_path(
@@ -89,10 +107,12 @@ extern "C" fn call_path(
 ) -> u32 {
     // SAFETY: the recorder passes its object and this thread's context.
     let (shared, log) = unsafe { (shared(object), log_of(context)) };
-    // Without an owner it is the cleared context of a forked child.
-    log.or_else(|| shared.leased_in_child())
-        .and_then(|log| shared.call_path(log, parent, method))
-        .unwrap_or(0)
+    let path = guest::run(|| {
+        // Without an owner it is the cleared context of a forked child.
+        let log = log.or_else(|| shared.leased_in_child())?;
+        shared.call_path(log, parent, method)
+    });
+    path.flatten().unwrap_or(0)
 }
 
 extern "C" fn lost(
@@ -109,7 +129,13 @@ extern "C" fn lost(
             // SAFETY: the calling thread has the lease, and no other borrow of the log is alive.
             let log = unsafe { &mut *log.0 };
             match path {
-                NO_PARAMETERS => log.lose_parameters(wall as u32, |id| shared.method_name(id)),
+                NO_PARAMETERS => {
+                    let method = wall as u32;
+                    log.lose(0, 0, 0);
+                    if !log.has_said_why(method) {
+                        guest::run(|| log.say_why(method, shared.method_name(method)));
+                    }
+                }
                 _ => log.lose(path, wall, mpi),
             }
         }
@@ -132,11 +158,90 @@ extern "C" fn counters(
     // SAFETY: the calling thread has the lease, and no other borrow of the log is alive.
     let log = unsafe { &mut *log.0 };
     if out.is_null() {
-        log.begin_counters(path);
+        // SAFETY: the context is this thread's.
+        let depth = unsafe { &*context }.n_open_calls();
+        if log.has_counters_open(path) {
+            guest::run_in_place(|| log.begin_counters(path, depth));
+        } else if guest::run(|| log.begin_counters(path, depth)).is_none() {
+            log.begin_without_counters(depth);
+        }
         return 0;
     }
-    let (words, n_words) = log.end_counters();
+    let (words, n_words) = guest::run_in_place(|| log.end_counters());
     // SAFETY: there is room for `MAX_COUNTERS` words (`RecorderFunctions::counters`).
     unsafe { std::ptr::copy_nonoverlapping(words.as_ptr(), out, n_words) };
     n_words as u32
+}
+
+extern "C" fn begin_out_of_order(
+    object: *const c_void,
+    context: *mut RecordingContext,
+    frame: i64,
+) -> u32 {
+    if guest::is_at_work() {
+        return 0;
+    }
+    // SAFETY: the recorder passes its object and this thread's context.
+    let (shared, log) = unsafe { (shared(object), log_of(context)) };
+    let Some(log) = log else {
+        // The cleared context of a forked child.
+        let log = guest::run(|| shared.leased_in_child()).flatten();
+        if log.is_none() {
+            shared.count_dropped();
+        }
+        return u32::from(log.is_some());
+    };
+    // SAFETY: the calling thread has the lease. What the code that is interrupted has borrowed is not touched: that the call
+    // interrupts it is known from the context alone.
+    unsafe {
+        let begins = (*context).begin_out_of_order(frame, |call| (*log.0).leave(call));
+        if begins == Begins::Counted {
+            (*log.0).interrupt();
+            return 0;
+        }
+        (*log.0).forget_counters((*context).n_open_calls());
+        // A definition moves the cursor, which is nobody's now.
+        say_left(shared, log);
+    }
+    1
+}
+
+/// Has the log say of which method a call was left.
+///
+/// # Safety
+/// The calling thread has the lease, and no other borrow of the log is alive.
+unsafe fn say_left(shared: &Shared, log: LogPointer) {
+    // SAFETY: required of the caller.
+    let log = unsafe { &mut *log.0 };
+    if let Some(method) = log.left_method() {
+        guest::run(|| log.say_left(method, shared.method_name(method)));
+    }
+}
+
+extern "C" fn end_out_of_order(
+    object: *const c_void,
+    context: *mut RecordingContext,
+    path: u32,
+    start: u64,
+    frame: i64,
+) -> u32 {
+    // SAFETY: the recorder passes its object and this thread's context.
+    let (shared, log) = unsafe { (shared(object), log_of(context)) };
+    let Some(log) = log else {
+        return Ends::Counted as u32;
+    };
+    let call = LeftCall { path, start, frame };
+    // SAFETY: as in `begin_out_of_order`.
+    unsafe {
+        let ends = (*context).end_out_of_order(call, |call| (*log.0).leave(call));
+        match ends {
+            Ends::Counted => {}
+            Ends::Innermost => {
+                (*log.0).forget_counters((*context).n_open_calls());
+                say_left(shared, log);
+            }
+            Ends::Alone => (*log.0).return_to(call),
+        }
+        ends as u32
+    }
 }

@@ -13,6 +13,7 @@ mod functions;
 mod processors;
 mod recorder;
 mod shared;
+mod thread_end;
 mod thread_log;
 mod timers;
 

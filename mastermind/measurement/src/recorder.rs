@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use cca_abi::recording::{MPI_EVENT_PARAMETERS, ProxyMethod, Recorder};
 use mastermind_records::definition::{
-    CALL_SITE_UNIT, COMMUNICATOR_UNIT, MPI_CLASS, MethodDefinition, MpiRoutineDefinition,
-    ParameterDefinition, RANK_UNIT, REQUEST_UNIT, RunDefinition, TAG_UNIT,
+    CALL_SITE_UNIT, COMMUNICATOR_UNIT, LossDefinition, MPI_CLASS, MethodDefinition,
+    MpiRoutineDefinition, ParameterDefinition, RANK_UNIT, REQUEST_UNIT, RunDefinition, TAG_UNIT,
 };
 use mastermind_records::{
     ChunkSizes, Definition, LogIdentity, LogTotals, ProfileSums, RecordsError, RunningSums,
@@ -236,6 +236,19 @@ impl RunRecorder {
     pub fn announce(&self, definition: Definition) {
         let Some(shared) = &self.shared else { return };
         shared.announce(definition);
+    }
+
+    /// Counts calls that have no record.
+    ///
+    /// # Arguments
+    /// * `reason` - why; the logs say so
+    pub fn count_lost(&self, calls: u64, reason: &str) {
+        let Some(shared) = self.shared.as_ref().filter(|_| calls > 0) else {
+            return;
+        };
+        shared.count_lost(calls);
+        let reason = reason.into();
+        shared.announce(Definition::Loss(LossDefinition { reason }));
     }
 
     /// Reads the clock of the records, in ticks.

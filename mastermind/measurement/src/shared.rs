@@ -13,7 +13,6 @@
 //! thread C   begins when A is gone: lease of rank0000-thread00.mmr, whose records go on behind A's
 //! ```
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
@@ -36,6 +35,7 @@ use crate::clock::Clock;
 use crate::cost::measure_cost;
 use crate::counters::CounterPlan;
 use crate::recorder::{MpiFunctions, RecorderConfig, RunTotals};
+use crate::thread_end::ThreadValue;
 use crate::thread_log::ThreadLog;
 
 /// Most logs of a rank whose numbers are looked through for a free one.
@@ -62,6 +62,8 @@ pub(crate) struct Shared {
     dropped: AtomicU64,
     /// Whether a log could not be made: threads that come later get none either, and do not try again at each call.
     is_full: AtomicBool,
+    /// Whether there may be a log that a thread has given back.
+    may_have_free: AtomicBool,
     /// Whether other processes of the rank may have logs in the directory.
     beside_others: bool,
     /// Whether nothing more is to be recorded.
@@ -122,9 +124,7 @@ impl Drop for Lease {
     }
 }
 
-thread_local! {
-    static LEASES: RefCell<Vec<Lease>> = const { RefCell::new(Vec::new()) };
-}
+static LEASES: ThreadValue<Vec<Lease>> = ThreadValue::new();
 
 impl Shared {
     /// Starts the preparing thread and the log of the calling thread.
@@ -164,6 +164,7 @@ impl Shared {
             logs: Mutex::default(),
             dropped: AtomicU64::new(0),
             is_full: AtomicBool::new(false),
+            may_have_free: AtomicBool::new(false),
             beside_others,
             has_ended: AtomicBool::new(false),
         });
@@ -205,9 +206,19 @@ impl Shared {
         self.is_full.load(Ordering::Relaxed) && locked(&self.logs).free.is_empty()
     }
 
+    /// The same, as far as it is known without a lock.
+    pub(crate) fn has_nothing_free(&self) -> bool {
+        self.is_full.load(Ordering::Relaxed) && !self.may_have_free.load(Ordering::Relaxed)
+    }
+
     /// Counts a call that no log can count.
     pub(crate) fn count_dropped(&self) {
-        self.dropped.fetch_add(1, Ordering::Relaxed);
+        self.count_lost(1);
+    }
+
+    /// Counts calls that no log has.
+    pub(crate) fn count_lost(&self, calls: u64) {
+        self.dropped.fetch_add(calls, Ordering::Relaxed);
     }
 
     pub(crate) fn register(&self, method: MethodDefinition) -> u32 {
@@ -288,14 +299,14 @@ impl Shared {
 
     /// The log that the calling thread has the lease of.
     pub(crate) fn leased(&self) -> Option<LogPointer> {
-        let found = LEASES.try_with(|leases| {
+        let found = LEASES.with(|leases| {
             let leases = leases.borrow();
             leases
                 .iter()
                 .find(|lease| std::ptr::eq(lease.shared.as_ptr(), self))
                 .map(|lease| lease.log)
         });
-        found.ok().flatten()
+        found.flatten()
     }
 
     /// Whether nothing more is to be recorded: threads that a component left behind may still call.
@@ -310,20 +321,13 @@ impl Shared {
                 directory: self.config.directory.clone(),
             });
         }
-        if LEASES.try_with(|_| ()).is_err() {
-            // The thread is ending, and has run the destructor that gives its log back; what it still calls, as handlers of
-            // `atexit` do, goes into that log: it passes on only when the system does not know the thread any more.
-            return self.given_back_by(gettid()).ok_or(RecordsError::NoLogs {
-                directory: self.config.directory.clone(),
-            });
-        }
         let log = match self.take_free() {
             Some(log) => log,
             None => self
                 .new_log()
                 .inspect_err(|_| self.is_full.store(true, Ordering::Relaxed))?,
         };
-        let kept = LEASES.try_with(|leases| {
+        let kept = LEASES.with(|leases| {
             let mut leases = leases.borrow_mut();
             leases.retain(|lease| lease.shared.strong_count() > 0);
             leases.push(Lease {
@@ -332,8 +336,8 @@ impl Shared {
                 thread: gettid(),
             });
         });
-        if kept.is_err() {
-            // The thread is ending and could not give it back.
+        if kept.is_none() {
+            // The thread could not give it back.
             self.give_back(log, gettid());
             return Err(RecordsError::NoLogs {
                 directory: self.config.directory.clone(),
@@ -516,6 +520,7 @@ impl Shared {
             // SAFETY: the log lives as long as it is in the list; what is written is an atomic.
             unsafe { (*(*log.0).context()).hide_from_thread() };
             logs.free.push((log, thread));
+            self.may_have_free.store(true, Ordering::Relaxed);
         }
     }
 
@@ -526,18 +531,29 @@ impl Shared {
         own.map(|(log, _)| *log)
     }
 
-    /// A log whose thread is gone, with the lease for the calling thread.
+    /// A log whose thread is gone, with the lease for the calling thread; or the calling thread's own from before.
     ///
     /// A log is given back by a destructor of the ending thread; destructors after it may still record. So the log
-    /// passes on only when the system does not know the thread any more.
+    /// passes to another thread only when the system does not know the one before any more.
     fn take_free(&self) -> Option<LogPointer> {
-        let mut logs = locked(&self.logs);
-        let gone = logs
+        let (mut logs, own) = (locked(&self.logs), gettid());
+        let is_to_be_had = |thread: Pid| thread == own || !own_thread::is_alive(thread);
+        let free = logs
             .free
             .iter()
-            .position(|(_, thread)| !own_thread::is_alive(*thread))?;
-        let (log, _) = logs.free.swap_remove(gone);
-        logs.leased.push((log, gettid()));
+            .position(|(_, thread)| is_to_be_had(*thread));
+        let log = match free {
+            Some(free) => logs.free.swap_remove(free).0,
+            None => {
+                if logs.free.is_empty() {
+                    self.may_have_free.store(false, Ordering::Relaxed);
+                }
+                // A thread that the system ended without a destructor, whose number is this one's now.
+                let leased = logs.leased.iter().position(|(_, thread)| *thread == own)?;
+                logs.leased.swap_remove(leased).0
+            }
+        };
+        logs.leased.push((log, own));
         // SAFETY: nobody has the lease of the log, and it lives as long as it is in the list of all.
         unsafe { (*log.0).pass_on() };
         Some(log)

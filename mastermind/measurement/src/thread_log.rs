@@ -1,11 +1,11 @@
 //! The log of one thread: what it has defined so far, and what it lost.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use cca_abi::recording::{MAX_COUNTERS, MpiTotal, RecordingContext};
+use cca_abi::recording::{LeftCall, MAX_COUNTERS, MpiTotal, RecordingContext};
 use mastermind_records::definition::{
     CallPathDefinition, LossDefinition, MethodDefinition, MpiTotalsDefinition, UnrecordedDefinition,
 };
@@ -17,6 +17,9 @@ use memmap2::MmapMut;
 use crate::counters::{CounterPlan, ThreadCounters};
 use crate::recorder::MpiFunctions;
 use crate::shared::RegisteredMethod;
+
+/// Most calls that were left and may still end, as those of coroutines do; of more the latest are known. Arbitrary.
+const MAX_LEFT_CALLS: usize = 256;
 
 /// Most call paths of one log; a recursion deeper than that is dropped and counted.
 const MAX_CALL_PATHS: usize = 1 << 16;
@@ -37,6 +40,16 @@ pub(crate) struct ThreadLog {
     /// Index: call path − 1; what its counters are.
     plans: Vec<Option<Arc<CounterPlan>>>,
     counters: ThreadCounters,
+    /// Index: call path − 1; the method's id.
+    path_methods: Vec<u32>,
+    /// Calls that were left without their end and counted, the latest at the end.
+    left: VecDeque<LeftCall>,
+    /// Ids of methods of which calls were left; the log says so.
+    left_methods: Vec<u32>,
+    /// The latest one of which it does not.
+    left_method: Option<u32>,
+    /// Whether a signal handler called while a call was being recorded.
+    was_interrupted: AtomicBool,
 }
 
 impl ThreadLog {
@@ -50,6 +63,12 @@ impl ThreadLog {
             announced: AtomicUsize::new(0),
             plans: Vec::new(),
             counters: ThreadCounters::default(),
+            // Room from the start: a call is left where no memory may be asked for.
+            left: VecDeque::with_capacity(MAX_LEFT_CALLS),
+            path_methods: Vec::new(),
+            left_methods: Vec::new(),
+            left_method: None,
+            was_interrupted: AtomicBool::new(false),
         }
     }
 
@@ -208,6 +227,7 @@ impl ThreadLog {
         self.writer.define(&Definition::CallPath(path)).ok()?;
         self.call_paths.insert((parent, method.id), id);
         self.plans.push(counters.clone());
+        self.path_methods.push(method.id);
         self.lost.push(UnrecordedDefinition {
             call_path: id,
             ..UnrecordedDefinition::default()
@@ -215,15 +235,36 @@ impl ThreadLog {
         Some(id)
     }
 
+    fn plan(&self, path: u32) -> Option<&Arc<CounterPlan>> {
+        let index = (path as usize).checked_sub(1)?;
+        self.plans.get(index)?.as_ref()
+    }
+
+    /// Whether reading the counters at the start of a call opens none and asks for no memory.
+    pub(crate) fn has_counters_open(&self, path: u32) -> bool {
+        let plan = self.plan(path);
+        self.counters.has_room() && plan.is_none_or(|plan| self.counters.has_open(plan))
+    }
+
     /// Reads the counters at the start of a call.
-    pub(crate) fn begin_counters(&mut self, path: u32) {
-        let plan = (path as usize)
-            .checked_sub(1)
-            .and_then(|index| self.plans.get(index)?.as_ref());
-        match plan {
-            Some(plan) => self.counters.begin(plan),
-            None => self.counters.begin_without(),
+    ///
+    /// # Arguments
+    /// * `depth` - calls that are open around it
+    pub(crate) fn begin_counters(&mut self, path: u32, depth: usize) {
+        match self.plan(path).cloned() {
+            Some(plan) => self.counters.begin(&plan, depth),
+            None => self.counters.begin_without(depth),
         }
+    }
+
+    /// The same for a call whose counters cannot be read.
+    pub(crate) fn begin_without_counters(&mut self, depth: usize) {
+        self.counters.begin_without(depth);
+    }
+
+    /// Forgets what was read at the start of calls that were left: all but the outermost `depth` ones.
+    pub(crate) fn forget_counters(&mut self, depth: usize) {
+        self.counters.forget(depth);
     }
 
     /// Reads the counters at the end of the call that began last.
@@ -260,8 +301,10 @@ impl ThreadLog {
     /// Makes the log ready for another thread than the one that had it.
     pub(crate) fn pass_on(&mut self) {
         self.counters.close();
+        let context = self.context();
         // SAFETY: nobody records through the context: its thread is gone.
-        unsafe { (*self.context()).leave_all_calls() };
+        unsafe { (*context).leave_all_calls(|call| self.lose(call.path, 0, 0)) };
+        self.left.clear();
     }
 
     /// Counts a call that is not recorded.
@@ -277,18 +320,65 @@ impl ThreadLog {
         }
     }
 
-    /// Counts a call that is not recorded since its parameters could not be computed; the first of a method says why.
-    pub(crate) fn lose_parameters(
-        &mut self,
-        method: u32,
-        name: impl FnOnce(u32) -> Option<String>,
-    ) {
-        self.lose(0, 0, 0);
-        if self.without_parameters.contains(&method) {
-            return;
+    /// Counts a call that was left without its end. How long it took is not known.
+    pub(crate) fn leave(&mut self, call: LeftCall) {
+        self.lose(call.path, 0, 0);
+        let index = (call.path as usize).checked_sub(1);
+        let method = index.and_then(|index| self.path_methods.get(index));
+        let unsaid = method.filter(|method| !self.left_methods.contains(method));
+        self.left_method = unsaid.copied().or(self.left_method);
+        if self.left.len() == MAX_LEFT_CALLS {
+            self.left.pop_front();
         }
+        self.left.push_back(call);
+    }
+
+    /// A method of which a call was left, if the log does not say so yet.
+    pub(crate) fn left_method(&self) -> Option<u32> {
+        self.left_method
+    }
+
+    /// Says that a call of a method was left.
+    pub(crate) fn say_left(&mut self, method: u32, name: Option<String>) {
+        self.left_method = None;
+        self.left_methods.push(method);
+        let name = name.unwrap_or_default();
+        // In a log that takes no more the count must do.
+        let _ = self.define(&Definition::Loss(LossDefinition {
+            reason: format!(
+                "{name}: a call was left under way, by a jump (longjmp) or by the end of its thread: it is counted, and has no record"
+            ),
+        }));
+    }
+
+    /// Counts a call of a signal handler that came while another one was being recorded.
+    pub(crate) fn interrupt(&self) {
+        self.writer.count_dropped(1);
+        self.was_interrupted.store(true, Ordering::Relaxed);
+    }
+
+    /// A call ends that was taken for one that was left: it is recorded after all.
+    pub(crate) fn return_to(&mut self, call: LeftCall) {
+        let Some(place) = self.left.iter().rposition(|left| left.is(&call)) else {
+            return;
+        };
+        self.left.remove(place);
+        self.writer.uncount_dropped();
+        let lost = (call.path as usize).checked_sub(1);
+        if let Some(lost) = lost.and_then(|index| self.lost.get_mut(index)) {
+            lost.calls = lost.calls.saturating_sub(1);
+        }
+    }
+
+    /// Whether the log says why calls of a method have no parameters.
+    pub(crate) fn has_said_why(&self, method: u32) -> bool {
+        self.without_parameters.contains(&method)
+    }
+
+    /// Says that calls of a method are not recorded since their parameters could not be computed.
+    pub(crate) fn say_why(&mut self, method: u32, name: Option<String>) {
         self.without_parameters.push(method);
-        let name = name(method).unwrap_or_default();
+        let name = name.unwrap_or_default();
         // In a log that takes no more the count must do.
         let _ = self.define(&Definition::Loss(LossDefinition {
             reason: format!(
@@ -311,6 +401,12 @@ impl ThreadLog {
             if self.writer.define(&Definition::Unrecorded(*lost)).is_err() {
                 break;
             }
+        }
+        if self.was_interrupted.load(Ordering::Relaxed) {
+            let _ = self.writer.define(&Definition::Loss(LossDefinition {
+                reason: "calls of signal handlers came while another call was being recorded: they are counted, and have no record"
+                    .into(),
+            }));
         }
         if keep_context {
             self.writer.keep_context();

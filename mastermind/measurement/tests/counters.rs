@@ -34,6 +34,7 @@ fn method(run: &RunRecorder, name: &str, counters: &[CounterDefinition]) -> impl
     move |body| call(run, &method, body)
 }
 
+#[inline(never)]
 fn call(run: &RunRecorder, method: &ProxyMethod, body: &dyn Fn()) {
     let recording = Recording::begin(run.recorder(), method, || [0; 0]);
     body();

@@ -95,11 +95,7 @@ fn program() {
                 let (mut call, mut lost) = (0, 0);
                 loop {
                     let words = || [thread as u64, call];
-                    let recording = Recording::begin(run.recorder(), outer, words).unwrap();
-                    Recording::begin(run.recorder(), inner, words)
-                        .unwrap()
-                        .end(false);
-                    recording.end(false);
+                    measured(run, outer, words, || measured(run, inner, words, || ()));
                     // Empty calls outrun the preparation of the log on a busy machine. What was dropped for that, and
                     // counted, is made again.
                     let dropped = dropped(run);
@@ -112,6 +108,19 @@ fn program() {
             });
         }
     });
+}
+
+/// A call with two parameters, in a frame of its own.
+#[inline(never)]
+fn measured(
+    run: &RunRecorder,
+    method: &ProxyMethod,
+    words: impl FnOnce() -> [u64; 2],
+    work: impl FnOnce(),
+) {
+    let recording = Recording::begin(run.recorder(), method, words).unwrap();
+    work();
+    recording.end(false);
 }
 
 /// When a program is killed, microseconds after its first confirmed call: uniform, by the finaliser of SplitMix64.

@@ -43,6 +43,8 @@ fn method(run: &RunRecorder, name: &str) -> ProxyMethod {
     method
 }
 
+/// A call in a frame of its own.
+#[inline(never)]
 fn call(run: &RunRecorder, method: &ProxyMethod, q: u64, inner: impl FnOnce()) {
     let recording = Recording::begin(run.recorder(), method, || [q, 2]);
     inner();
@@ -136,7 +138,8 @@ fn a_recursion_is_recorded_as_deep_as_there_are_call_paths() {
     let one = method(&run, "one");
     let (deep, deepest) = (200, (1 << 16) + 50);
     for depth in [deep, deepest] {
-        let begin = |level| Recording::begin(run.recorder(), &one, || [level, 0]);
+        // All in one frame, where each call within another would show that this one was left.
+        let begin = |level| Recording::begin_anywhere(run.recorder(), &one, [level, 0]);
         let mut open: Vec<_> = (0..depth).map(begin).collect();
         while let Some(recording) = open.pop() {
             if let Some(recording) = recording {

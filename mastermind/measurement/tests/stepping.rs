@@ -51,6 +51,7 @@ fn method(run: &RunRecorder, name: &str) -> ProxyMethod {
 }
 
 /// A call during which `work` passes time.
+#[inline(never)]
 fn call(run: &RunRecorder, method: &ProxyMethod, work: impl FnOnce()) {
     let recording = Recording::begin(run.recorder(), method, || []);
     work();

@@ -16,17 +16,25 @@
 
 use std::ffi::{c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::yield_now;
 use std::time::{Duration, Instant};
 
+use cca_abi::guest;
 use cca_comm::{Launch, Launched, launched};
 use cca_loader::{LibraryProxy, MpiCommunicator, MpiProxy};
 use mastermind_component::{LibraryAdaptation, WRAP_VARIABLE, WrapConfig, Wrapped, own_thread};
 
+// Handlers of signals, and threads that a constructor waits for, come by here.
+cca_abi::own_thread_destructors!();
+
+#[global_allocator]
+static MEMORY: guest::Memory = guest::Memory;
+
 mod adapting;
 mod control;
+mod interrupted;
 mod restricted;
 mod started;
 mod threads;
@@ -91,8 +99,10 @@ extern "C" fn on_load() {
     // Into the program no panic goes, and into its output no word of one.
     let _ = catch_unwind(|| {
         std::panic::set_hook(Box::new(|_| ()));
+        guest::Memory::prepare_for_forks();
         started::prepare();
         restricted::prepare();
+        interrupted::prepare();
         let Some(text) = variable(WRAP_VARIABLE) else {
             return;
         };
@@ -126,7 +136,7 @@ extern "C" fn on_load() {
                 asked
                     .libraries
                     .iter()
-                    .for_each(|proxy| proxy.before_first_call(start));
+                    .for_each(|proxy| proxy.before_first_call(start_at_call));
             }
             (Err(error), _) | (_, Err(error)) => tell(&config, 0, &error.to_string()),
         }
@@ -137,29 +147,53 @@ unsafe extern "C" {
     fn at_quick_exit(function: extern "C" fn()) -> c_int;
 }
 
+/// Calls that came where no recording may begin.
+static N_POSTPONED: AtomicU64 = AtomicU64::new(0);
+/// Why they have no record.
+const POSTPONED: &str = "calls of signal handlers came before the recording had begun, while memory was being asked for or the like: they \
+                         are counted, and have no record";
+
+/// For a call of a library.
+///
+/// # Returns
+/// 1 where a recording may begin with another call only.
+extern "C" fn start_at_call() -> u32 {
+    if own_thread::is_own() || guest::is_at_work() || restricted::is_restricted() {
+        return 0;
+    }
+    if !IS_STARTED.load(Ordering::Acquire) && interrupted::is_delicate() {
+        N_POSTPONED.fetch_add(1, Ordering::Relaxed);
+        return 1;
+    }
+    start();
+    0
+}
+
 extern "C" fn start() {
-    // What our own threads call is not the program's, and who starts may wait for them.
-    if own_thread::is_own() || restricted::is_restricted() {
+    let Some(asked) = ASKED.get() else {
+        return;
+    };
+    // As above.
+    if own_thread::is_own() || guest::is_at_work() || restricted::is_restricted() {
         return;
     }
-    let _errno = Errno::keep();
-    let mut is_starter = false;
+    if IS_STARTED.swap(true, Ordering::AcqRel) {
+        guest::run_in_place(wait_for_start);
+        return;
+    }
+    STARTING_PROCESS.store(std::process::id(), Ordering::Release);
+    STARTER.store(thread(), Ordering::Release);
+    guest::run(|| start_recording(asked));
+    STARTER.store(DONE, Ordering::Release);
+}
+
+fn start_recording(asked: &Asked) {
+    let Asked {
+        config,
+        mpi,
+        libraries,
+    } = asked;
     let _ = catch_unwind(AssertUnwindSafe(|| {
-        let Some(Asked {
-            config,
-            mpi,
-            libraries,
-        }) = ASKED.get()
-        else {
-            return;
-        };
-        if IS_STARTED.swap(true, Ordering::AcqRel) {
-            wait_for_start();
-            return;
-        }
-        is_starter = true;
-        STARTING_PROCESS.store(std::process::id(), Ordering::Release);
-        STARTER.store(thread(), Ordering::Release);
         let launched = launched(variable).ok().flatten();
         let rank = launched.map_or(0, |launched| launched.rank as u32);
         let ranks = launched.and_then(|launched| launched.size).unwrap_or(1);
@@ -167,6 +201,7 @@ extern "C" fn start() {
         let config = spawned.as_ref().unwrap_or(config);
         match opening(|| Wrapped::start(config, mpi, libraries, rank, ranks as u32)) {
             Ok(mut wrapped) => {
+                wrapped.count_lost(N_POSTPONED.load(Ordering::Relaxed), POSTPONED);
                 let is_alone = is_alone(launched);
                 let adaptation = config.adapt.as_ref().map(|adapt| {
                     opening(|| LibraryAdaptation::start(&mut wrapped, config, adapt, is_alone))
@@ -187,9 +222,6 @@ extern "C" fn start() {
             Err(error) => tell(config, rank, &error.to_string()),
         }
     }));
-    if is_starter {
-        STARTER.store(DONE, Ordering::Release);
-    }
 }
 
 /// What is asked for in a world of its own, which ranks spawned that are recorded already; `None` for the first world.
@@ -233,8 +265,7 @@ fn wait_for_start() {
 }
 
 extern "C" fn begin_phase(level: c_int) {
-    let _errno = Errno::keep();
-    let _ = catch_unwind(|| {
+    guest::run(|| {
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(wrapped) = running.as_mut().filter(|wrapped| wrapped.is_own_process()) {
             wrapped.begin_phase(level);
@@ -245,8 +276,7 @@ extern "C" fn begin_phase(level: c_int) {
 /// # Safety
 /// The communicator has as many ranks as it says.
 unsafe extern "C" fn know_communicator(_: *mut c_void, communicator: *const MpiCommunicator) {
-    let _errno = Errno::keep();
-    let _ = catch_unwind(|| {
+    guest::run(|| {
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(wrapped) = running.as_mut().filter(|wrapped| wrapped.is_own_process()) {
             // SAFETY: required of the caller.
@@ -258,8 +288,7 @@ unsafe extern "C" fn know_communicator(_: *mut c_void, communicator: *const MpiC
 /// # Safety
 /// There are as many addresses as it says.
 unsafe extern "C" fn know_stack(number: u64, addresses: *const usize, n: u64) -> u32 {
-    let _errno = Errno::keep();
-    let is_kept = catch_unwind(|| {
+    let is_kept = guest::run(|| {
         // SAFETY: required of the caller.
         let addresses = unsafe { std::slice::from_raw_parts(addresses, n as usize) }.to_vec();
         let of_thread = addresses.clone();
@@ -275,8 +304,20 @@ unsafe extern "C" fn know_stack(number: u64, addresses: *const usize, n: u64) ->
 }
 
 extern "C" fn end() {
-    let _errno = Errno::keep();
+    // Signals stay as they are: whoever ends a program that waits for its disk is to be heard.
+    guest::run_in_place(end_recording);
+}
+
+fn end_recording() {
     let _ = catch_unwind(|| {
+        let postponed = N_POSTPONED.load(Ordering::Relaxed);
+        if let (false, true, Some(asked)) = (
+            IS_STARTED.load(Ordering::Acquire),
+            postponed > 0,
+            ASKED.get(),
+        ) {
+            tell(&asked.config, 0, &format!("{postponed} {POSTPONED}"));
+        }
         // In a child, another thread of its parent may hold the lock for ever.
         if STARTING_PROCESS.load(Ordering::Acquire) != std::process::id() {
             return;

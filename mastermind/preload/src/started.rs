@@ -10,8 +10,8 @@
 //! restricted PROCESS                                   it restricts its system calls (`restricted.rs`): no record from then on
 //! ```
 //!
-//! They may be called between `fork` and the new program, where hardly anything is allowed: no memory is allocated and no lock
-//! taken.
+//! They may be called between `fork` and the new program, where hardly anything is allowed, and by a handler on a small stack of its
+//! own: no memory is allocated, no lock taken, and the line is made on a stack of ours.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::io::{Cursor, Write};
@@ -20,6 +20,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::variable;
+use cca_abi::guest;
 use mastermind_component::TRACE_VARIABLE;
 
 type Text = *const c_char;
@@ -118,6 +119,13 @@ unsafe fn note(path: Text, environment: Texts) {
     let Some(file) = FILE.get().filter(|_| !path.is_null()) else {
         return;
     };
+    // SAFETY: required of the caller.
+    guest::run(|| unsafe { note_in(file, path, environment) });
+}
+
+/// # Safety
+/// As for [`note`]; the path is not null.
+unsafe fn note_in(file: &CStr, path: Text, environment: Texts) {
     // SAFETY: required of the caller; plain calls of the system on buffers of this function's own.
     unsafe {
         let mut folder = [0u8; 4096];

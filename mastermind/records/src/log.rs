@@ -37,6 +37,7 @@ use crate::records::{Record, Records, RecordsPlace};
 use crate::scan::{Gap, RawRecords, Scanned, scan};
 use crate::source::{LogFile, read_words};
 use crate::totals::{SCRATCH_AT, TOTALS_AT, TOTALS_WORDS, UnrecordedCalls, add_calls, unrecorded};
+use cca_abi::recording::{OPEN_UNTIL_ZERO, OpenCall};
 
 const WORD: usize = size_of::<u64>();
 /// How often a header is read that changes just then.
@@ -310,18 +311,18 @@ impl Log {
 
     fn read_open_calls(&mut self, header: &LogHeader) {
         let cells = &header.cells;
-        // Below 0 where a forked child has ended calls that its parent began.
-        let depth = cells.depth.load(Ordering::Acquire).cast_signed().max(0);
-        let mut depth = (depth as u64).min(cells.open.len() as u64) as usize;
+        let mut depth = match cells.depth.load(Ordering::Acquire) {
+            OPEN_UNTIL_ZERO => {
+                let is_none = |open: &OpenCall| open.path() == 0;
+                let end = cells.open.iter().position(is_none);
+                end.unwrap_or(cells.open.len())
+            }
+            // Below 0 where a forked child has ended calls that its parent began.
+            older => (older.cast_signed().max(0) as u64).min(cells.open.len() as u64) as usize,
+        };
         let mut open = Vec::new();
         for (place, call) in cells.open[..depth].iter().enumerate() {
-            let (call_path, start) = (
-                call.path.load(Ordering::Acquire),
-                call.start.load(Ordering::Acquire),
-            );
-            let Ok(call_path) = u32::try_from(call_path) else {
-                break;
-            };
+            let (call_path, start) = (call.path(), call.start.load(Ordering::Acquire));
             if self.definitions.call_path(call_path).is_none() {
                 break;
             }

@@ -231,7 +231,7 @@ impl LogWriter {
         // SAFETY: as in `map_header`; zeros are a valid context.
         unsafe {
             *first = std::mem::zeroed();
-            (*first).cells = &raw const (*header.as_ptr().cast::<LogHeader>()).cells;
+            (*first).open_in(&raw const (*header.as_ptr().cast::<LogHeader>()).cells);
         }
         preparer.count_logs(true);
         let first_bytes = sizes
@@ -364,9 +364,14 @@ impl LogWriter {
 
     /// Counts calls that have no record.
     pub fn count_dropped(&self, calls: u64) {
+        // A signal handler may come in between that counts one too.
         let dropped = &self.header().cells.dropped;
-        let sum = dropped.load(Ordering::Relaxed) + calls;
-        dropped.store(sum, Ordering::Relaxed);
+        dropped.fetch_add(calls, Ordering::Relaxed);
+    }
+
+    /// Takes a call back that was counted as one without a record.
+    pub fn uncount_dropped(&self) {
+        self.header().cells.dropped.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Keeps a calibration as the latest.

@@ -31,8 +31,12 @@ const N_EVENTS: u64 = 500;
 /// until a quarter of the first ones' number are undisturbed.
 const N_EVENT_ROUNDS: usize = 401;
 const PATIENCE: usize = 8;
-/// Between two of them, time for the next chunk of the log.
-const PAUSE: Duration = Duration::from_millis(2);
+/// Between two of them, time for the next chunk of the log. A program calls again as soon; after a longer pause the first calls find
+/// nothing of ours in the processor's caches, which is told beside it.
+const PAUSE: Duration = Duration::from_micros(100);
+const LONG_PAUSE: Duration = Duration::from_millis(2);
+/// Rounds with the long pause.
+const N_COLD_ROUNDS: usize = 101;
 
 /// Handles as MPICH has them: of another communicator than `MPI_COMM_WORLD`, whose ranks are translated, and `MPI_DOUBLE`.
 const COMMUNICATOR: u32 = 0x8400_0001;
@@ -181,15 +185,24 @@ fn compare_events(figures: &mut Figures, recorded: &Recorded, barrier: Barrier) 
         ("MPI_Send", &send, 1.0),
         ("MPI_Isend and MPI_Wait", &message, 2.0),
     ];
-    let mut rounds: Vec<[f64; HOW.len() * 3]> = Vec::new();
+    let round = || -> [f64; HOW.len() * 3] {
+        std::array::from_fn(|place| {
+            let (_, call, calls) = rows[place / HOW.len()];
+            recorded.timed(HOW[place % HOW.len()], call) / calls
+        })
+    };
+    let mut cold = Vec::new();
+    for _ in 0..N_COLD_ROUNDS {
+        std::thread::sleep(LONG_PAUSE);
+        cold.push(round());
+    }
+    let of_cold = medians(&cold);
+    let mut rounds = Vec::new();
     let mut quiet = Vec::new();
     while rounds.len() < N_EVENT_ROUNDS
         || quiet.len() < N_EVENT_ROUNDS / 4 && rounds.len() < PATIENCE * N_EVENT_ROUNDS
     {
-        rounds.push(std::array::from_fn(|place| {
-            let (_, call, calls) = rows[place / HOW.len()];
-            recorded.timed(HOW[place % HOW.len()], call) / calls
-        }));
+        rounds.push(round());
         quiet = undisturbed(&rounds, &[&[0, 3], &[4, 7], &[8, 11]]);
         std::thread::sleep(PAUSE);
     }
@@ -206,6 +219,10 @@ fn compare_events(figures: &mut Figures, recorded: &Recorded, barrier: Barrier) 
         );
         println!(
             "  over all rounds        {all_timed:7.2} ns a call, recorded {all_recorded:7.2}, with its site {all_with_sites:7.2}"
+        );
+        let [cold_timed, cold_recorded, cold_with_sites] = of_row(&of_cold);
+        println!(
+            "  after pauses of 2 ms   {cold_timed:7.2} ns a call, recorded {cold_recorded:7.2}, with its site {cold_with_sites:7.2}"
         );
         for (what, more) in [
             (format!("record of {name}, more a call"), recorded - timed),

@@ -1,11 +1,16 @@
 //! The measurement of one call of MPI.
+//!
+//! Calls that MPI makes itself, within one of the program, are not counted: they begin further down the stack than the outermost
+//! one. An error handler may leave that by `longjmp`: the next call, which begins further up the stack, shows it. The call is
+//! counted as one that failed then; how long it took is not known.
 
 use std::cell::Cell;
 use std::mem::ManuallyDrop;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
-use cca_abi::recording::{ClockFunction, Recorder, RecordingContext};
+use cca_abi::guest;
+use cca_abi::recording::{ClockFunction, MpiTotal, Recorder, RecordingContext, stack_address};
 
 use crate::facts::Recent;
 use crate::totals::{Totals, thread_totals};
@@ -21,8 +26,10 @@ static CLOCK: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
 pub(crate) struct ThreadState {
     /// What it has asked MPI lately.
     pub(crate) recent: Recent,
-    /// MPI calls that have begun and not ended: those within the outermost are not counted.
-    depth: Cell<u32>,
+    /// Stack address where the outermost call began; [`NO_CALL`] outside of MPI.
+    outermost: Cell<i64>,
+    /// Its function; [`NO_FUNCTION`] where it is none of the program's.
+    function: Cell<u32>,
     /// The epoch that `context` is of; 0 before the first call.
     epoch: Cell<u64>,
     /// The thread's context; null if it has none.
@@ -31,12 +38,19 @@ pub(crate) struct ThreadState {
     totals: Cell<*const Totals>,
 }
 
+/// Below every stack address.
+const NO_CALL: i64 = 0;
+/// Above every stack address: the call is within another one.
+const WITHIN: i64 = i64::MAX;
+const NO_FUNCTION: u32 = u32::MAX;
+
 thread_local! {
     // Nothing to drop: the first access costs what any other does.
     static STATE: ThreadState = const {
         ThreadState {
             recent: Recent::new(),
-            depth: Cell::new(0),
+            outermost: Cell::new(NO_CALL),
+            function: Cell::new(NO_FUNCTION),
             epoch: Cell::new(0),
             context: Cell::new(ptr::null_mut()),
             totals: Cell::new(ptr::null()),
@@ -91,6 +105,8 @@ pub(crate) struct Call {
     state: *const ThreadState,
     start: u64,
     function: u32,
+    /// Where it began on the stack; [`WITHIN`].
+    frame: i64,
 }
 
 impl Call {
@@ -104,10 +120,9 @@ impl Call {
     #[cold]
     #[inline(never)]
     pub(crate) fn count_failure(&self) {
-        // SAFETY: as in `drop`.
-        let state = unsafe { &*self.state };
-        if state.depth.get() == 1 {
-            state.count_failure(self.function);
+        if self.frame != WITHIN {
+            // SAFETY: as in `drop`.
+            unsafe { &*self.state }.count_failure(self.function);
         }
     }
 
@@ -122,20 +137,24 @@ impl Call {
 
     #[inline(always)]
     fn finish(&self) -> u64 {
+        if self.frame == WITHIN {
+            return 0;
+        }
         // SAFETY: this is the thread of `begin`, whose state lives until the thread has ended.
         let state = unsafe { &*self.state };
-        let depth = state.depth.get().wrapping_sub(1);
-        let mut stop = 0;
-        if depth == 0 {
-            stop = now();
-            let ticks = stop.saturating_sub(self.start);
-            if state.epoch.get() == EPOCH.load(Ordering::Relaxed) {
-                state.add(self.function, ticks, stop);
-            } else {
-                state.add_anew(self.function, ticks, stop);
-            }
+        let stop = now();
+        let ticks = stop.saturating_sub(self.start);
+        if state.outermost.get() != self.frame {
+            state.return_to(self.function);
         }
-        state.depth.set(depth);
+        if state.epoch.get() == EPOCH.load(Ordering::Relaxed) {
+            state.add(self.function, ticks, stop);
+        } else {
+            state.add_anew(self.function, ticks, stop);
+        }
+        if state.outermost.get() == self.frame {
+            state.outermost.set(NO_CALL);
+        }
         stop
     }
 }
@@ -148,10 +167,10 @@ impl Drop for Call {
 }
 
 impl ThreadState {
-    /// Whether the thread is in no call of MPI.
+    /// Whether a call made from the calling function is within no other call of MPI.
     #[inline(always)]
     pub(crate) fn is_outermost(&self) -> bool {
-        self.depth.get() == 0
+        stack_address() >= self.outermost.get()
     }
 
     /// Begins a call of a function.
@@ -160,25 +179,66 @@ impl ThreadState {
     /// * `start` - when it began, ticks; asked for if it is the outermost
     #[inline(always)]
     pub(crate) fn begin(&self, function: u32, start: impl FnOnce() -> u64) -> Call {
-        let depth = self.depth.get();
-        self.depth.set(depth + 1);
+        let (frame, outermost) = (stack_address(), self.outermost.get());
+        if frame < outermost {
+            return Call {
+                state: self,
+                start: 0,
+                function,
+                frame: WITHIN,
+            };
+        }
+        if outermost != NO_CALL {
+            self.leave();
+        }
+        self.outermost.set(frame);
+        self.function.set(function);
         Call {
             state: self,
-            start: if depth == 0 { start() } else { 0 },
+            start: start(),
             function,
+            frame,
         }
+    }
+
+    /// Counts the outermost call, which was left without its end.
+    #[cold]
+    #[inline(never)]
+    fn leave(&self) {
+        let function = self.function.replace(NO_FUNCTION);
+        if function != NO_FUNCTION {
+            self.add_anew(function, 0, now());
+            self.count_failure(function);
+        }
+    }
+
+    /// A call ends that was taken for one that was left, as one of a coroutine may be: it is not counted twice.
+    #[cold]
+    #[inline(never)]
+    fn return_to(&self, function: u32) {
+        self.with_total(function, MpiTotal::take_back);
+        self.change_failures(function, |failed| failed.saturating_sub(1));
     }
 
     /// Does something whose calls of MPI are not the program's.
     pub(crate) fn within<T>(&self, work: impl FnOnce() -> T) -> T {
-        self.depth.set(self.depth.get() + 1);
+        let (outermost, function) = (self.outermost.get(), self.function.get());
+        if stack_address() >= outermost {
+            self.outermost.set(stack_address());
+            self.function.set(NO_FUNCTION);
+        }
         let done = work();
-        self.depth.set(self.depth.get() - 1);
+        self.outermost.set(outermost);
+        self.function.set(function);
         done
     }
 
     /// Counts a failed call in the thread's log.
     fn count_failure(&self, function: u32) {
+        self.change_failures(function, |failed| failed + 1);
+    }
+
+    fn change_failures(&self, function: u32, change: impl FnOnce(u64) -> u64) {
         // A thread whose first call fails has no context before it ends.
         if self.epoch.get() != EPOCH.load(Ordering::Relaxed) {
             self.find_context();
@@ -193,7 +253,7 @@ impl ThreadState {
             if u64::from(function) < context.n_mpi_totals {
                 // One writer.
                 let failed = &*context.mpi_failed.add(function as usize);
-                failed.store(failed.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+                failed.store(change(failed.load(Ordering::Relaxed)), Ordering::Relaxed);
             }
         }
     }
@@ -208,26 +268,36 @@ impl ThreadState {
             if let Some(cells) = unsafe { context.cells.as_ref() } {
                 cells.mpi_latest.store(stop, Ordering::Relaxed);
             }
+        }
+        self.with_total(function, |total| total.add(ticks));
+    }
+
+    /// Changes the total of a function.
+    #[inline(always)]
+    fn with_total(&self, function: u32, change: impl FnOnce(&MpiTotal)) {
+        // SAFETY: null, or this thread's context, of the recorder that is attached.
+        if let Some(context) = unsafe { self.context.get().as_ref() } {
             // The pointer is read anew each time: a forked child finds a cleared context, and must not write into its
             // parent's log.
             if u64::from(function) < context.n_mpi_totals && !context.mpi_totals.is_null() {
                 // SAFETY: there are that many, mapped as long as the context is.
-                unsafe { &*context.mpi_totals.add(function as usize) }.add(ticks);
+                change(unsafe { &*context.mpi_totals.add(function as usize) });
                 return;
             }
         }
-        self.add_to_own(function, ticks);
+        if let Some(total) = self.own_total(function) {
+            change(total);
+        }
     }
 
+    /// A total of the thread's own, which no log has.
     #[inline(never)]
-    fn add_to_own(&self, function: u32, ticks: u64) {
+    fn own_total(&self, function: u32) -> Option<&MpiTotal> {
         if self.totals.get().is_null() {
-            self.totals.set(thread_totals());
+            self.totals.set(guest::run(thread_totals)?);
         }
         // SAFETY: set above or before; they live for ever.
-        if let Some(totals) = unsafe { self.totals.get().as_ref() } {
-            totals.add(function, ticks);
-        }
+        unsafe { self.totals.get().as_ref() }?.of(function)
     }
 
     /// The thread's first call, or its first since another recorder was attached.

@@ -6,9 +6,9 @@
 //!
 //! ```text
 //! MPI_Waitsome(a0 … a4)                 any caller: C, Fortran (mpi_waitsome_, mpi_waitsome_f08_), a dlopened library
-//!     depth 0 -> 1, read the clock      calls made by MPI from within are forwarded only
+//!     note the stack, read the clock    calls made by MPI from within, further down the stack, are forwarded only
 //!     the next MPI_Waitsome(a0 … a4) MPI's own, or that of a library between the program and MPI
-//!     read the clock, depth 1 -> 0
+//!     read the clock
 //!     the thread's RecordingContext::mpi_ticks, and its totals of MPI_Waitsome, which are mapped from its log
 //! ```
 //!
@@ -22,6 +22,10 @@
 //! * `host.rs`: what the program that loads this library calls ([`cca_abi::recording::MpiProxyFunctions`]).
 //!
 //! On processors other than x86-64 nothing is wrapped, and the host is told so.
+
+// A thread that a library's constructor waits for may be the first to call MPI.
+#[cfg(target_os = "linux")]
+cca_abi::own_thread_destructors!();
 
 #[cfg(target_arch = "x86_64")]
 mod abi;

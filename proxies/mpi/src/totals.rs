@@ -21,11 +21,8 @@ impl Totals {
         }
     }
 
-    pub(crate) fn add(&self, function: u32, ticks: u64) {
-        let Some(total) = self.functions.get(function as usize) else {
-            return;
-        };
-        total.add(ticks);
+    pub(crate) fn of(&self, function: u32) -> Option<&MpiTotal> {
+        self.functions.get(function as usize)
     }
 }
 

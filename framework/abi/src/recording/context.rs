@@ -1,10 +1,22 @@
 //! What one thread appends through, and the cells of its log's header that change while it does.
+//!
+//! A signal handler may interrupt the code that records, at any instruction, and make calls that are recorded too; and the
+//! program may leave a call without its end, by `longjmp`. Both are seen in one word of the context, the *frame*:
+//!
+//! ```text
+//! frame     stack address where the innermost open call began; a call from there has a lower one
+//!           above all addresses where no call is open
+//!           below 0 while the code that records is at work: a call that comes then is counted, and not recorded
+//! ```
+//!
+//! A call that begins at the innermost frame's address or above it proves that the innermost call was left. So one comparison at
+//! the begin of a call and one at its end find what is out of the ordinary; the recorder then puts it right ([`super::open`]).
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering, compiler_fence};
 
 /// Open calls that the header of a log can hold; deeper ones are counted only.
 pub const MAX_OPEN_CALLS: usize = 64;
-/// Entries of the direct-mapped cache of call paths.
+/// Entries of each of the two caches of call paths.
 pub const N_CACHED_CALL_PATHS: usize = 64;
 
 /// A clock other than the time-stamp counter; ticks of any length.
@@ -14,7 +26,7 @@ pub type ClockFunction = extern "C" fn() -> u64;
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct OpenCall {
-    /// Call path.
+    /// Call path; 0 for none. In the upper half, where on the stack it began ([`OpenCall::path`]).
     pub path: AtomicU64,
     /// Start, in clock ticks.
     pub start: AtomicU64,
@@ -26,7 +38,7 @@ pub struct OpenCall {
 pub struct LogCells {
     /// Bytes of the entry stream that are complete.
     pub committed: AtomicU64,
-    /// Number of open calls, those beyond [`MAX_OPEN_CALLS`] included.
+    /// [`OPEN_UNTIL_ZERO`]; in older logs the number of open calls.
     pub depth: AtomicU64,
     /// Calls that could not be recorded.
     pub dropped: AtomicU64,
@@ -38,31 +50,64 @@ pub struct LogCells {
     pub open: [OpenCall; MAX_OPEN_CALLS],
 }
 
-/// A call path as the caller of further calls: `path | hash(path) << 58`; 0 outside of all measured calls.
-///
-/// The sum of a parent's word and a method's word ([`method_word`]) is unique to the two, and its uppermost 6 bits are a
-/// place in the cache: one addition and one shift a call.
-const fn parent_word(path: u32) -> u64 {
-    path as u64 | (path as u64).wrapping_mul(9) << SLOT_SHIFT
-}
+/// In place of a number of open calls: they end before the first without a path.
+pub const OPEN_UNTIL_ZERO: u64 = u64::MAX;
 
-/// A method as the callee: `id << 24 | id << 58`.
-pub(super) const fn method_word(id: u32) -> u64 {
-    (id as u64) << PATH_BITS | (id as u64) << SLOT_SHIFT
-}
-
-/// The id in a [`method_word`].
-pub(super) const fn method_id(word: u64) -> u32 {
-    (word >> PATH_BITS) as u32
-}
-
-/// Bits of a call path in a [`parent_word`].
-const PATH_BITS: u32 = 24;
-const PATH_MASK: u64 = (1 << PATH_BITS) - 1;
-const SLOT_SHIFT: u32 = u64::BITS - N_CACHED_CALL_PATHS.ilog2();
+/// The frame of a context without an open call, and of a call that belongs to no place of the stack: above all addresses.
+pub(super) const NO_FRAME: i64 = i64::MAX & !(FRAME_ALIGN - 1);
 
 /// Mark among a context's flags, never in a log: the clock is not the time-stamp counter.
 pub(super) const OTHER_CLOCK: u64 = 1 << 62;
+
+/// A method as the callee: what is added to the caller's path gives the key of a call path.
+pub(super) const fn method_key(id: u32) -> u64 {
+    (id as u64) << 32
+}
+
+/// Where in the caches the call paths of a method are, bytes.
+pub(super) const fn method_slot(id: u32) -> u32 {
+    (id as usize % N_CACHED_CALL_PATHS * size_of::<CachedPath>()) as u32
+}
+
+/// A call path that is known.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CachedPath {
+    /// The caller's path, and [`method_key`] of the method; 0 if unused.
+    pub(super) key: u64,
+    /// First word of its records, but for the number of words and the check.
+    pub(super) head: u64,
+}
+
+/// How far a stack address is moved to lie in the upper half of an open call's path: the bits above are lost, 32 GiB apart.
+pub(super) const FRAME_SHIFT: u32 = 32 - FRAME_ALIGN.ilog2();
+
+impl OpenCall {
+    /// Its call path; 0 for none.
+    pub fn path(&self) -> u32 {
+        self.path.load(Ordering::Acquire) as u32
+    }
+
+    /// Whether it began at this stack address.
+    pub(super) fn is_at(&self, frame: i64) -> bool {
+        let place = (frame as u64) << FRAME_SHIFT;
+        self.path.load(Ordering::Relaxed) >> 32 == place >> 32
+    }
+
+    /// Where on the stack it began.
+    ///
+    /// # Arguments
+    /// * `near` - an address of the same stack
+    pub(super) fn frame(&self, near: i64) -> i64 {
+        if self.is_at(NO_FRAME) {
+            return NO_FRAME;
+        }
+        let place = (self.path.load(Ordering::Relaxed) >> 32) as u32;
+        let from = ((near as u64) << FRAME_SHIFT >> 32) as u32;
+        let apart = place.wrapping_sub(from).cast_signed();
+        (near & !(FRAME_ALIGN - 1)) + i64::from(apart) * FRAME_ALIGN
+    }
+}
 
 /// What one thread appends its records through.
 ///
@@ -71,6 +116,19 @@ pub(super) const OTHER_CLOCK: u64 = 1 << 62;
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct RecordingContext {
+    /// See the module's head.
+    pub(super) frame: AtomicI64,
+    /// Current call path; 0 outside of all measured calls.
+    pub(super) parent: u64,
+    /// [`super::thread_pointer`] of the thread that appends here; 0 while none may find the context by it. Read by other
+    /// threads.
+    thread_pointer: AtomicUsize,
+    /// The recorder that the context is of.
+    pub recorder: *const super::Recorder,
+    /// Where the header has room for the next open call.
+    pub(super) top: *const OpenCall,
+    /// Ticks spent in MPI so far by this thread; the MPI proxy adds to it.
+    pub mpi_ticks: u64,
     /// Where the next entry goes.
     pub cursor: *mut u64,
     /// End of the mapped chunk.
@@ -79,19 +137,14 @@ pub struct RecordingContext {
     pub origin: usize,
     /// Cells of the header.
     pub cells: *const LogCells,
-    /// Ticks spent in MPI so far by this thread; the MPI proxy adds to it.
-    pub mpi_ticks: u64,
+    /// Where that room ends.
+    pub(super) top_end: *const OpenCall,
     /// Flags of each record ([`super::word::MPI_MEASURED`]), and [`OTHER_CLOCK`].
     pub(super) flags: u64,
-    /// Current call path, with its place in the cache: a `parent_word`.
-    parent: u64,
-    /// [`super::thread_pointer`] of the thread that appends here; 0 while none may find the context by it. Read by other
-    /// threads.
-    thread_pointer: AtomicUsize,
     /// Clock; `None` is the time-stamp counter.
     clock: Option<ClockFunction>,
-    /// The recorder that the context is of.
-    pub recorder: *const super::Recorder,
+    /// Open calls that found no room.
+    pub(super) n_deeper: u64,
     /// Number of the log within the rank.
     pub thread: u64,
     /// For the owner of the context.
@@ -104,27 +157,28 @@ pub struct RecordingContext {
     /// Calls of each of these functions that returned an error; null if the log has no place for them.
     pub mpi_failed: *const AtomicU64,
     /// Zero; room for later layouts.
-    pub reserved: u64,
-    /// Direct-mapped cache of call paths: the sums of parent and method; 0 if unused.
-    cached_keys: [u64; N_CACHED_CALL_PATHS],
-    /// The call paths there, as parents.
-    cached_paths: [u64; N_CACHED_CALL_PATHS],
+    pub reserved: [u64; 5],
+    /// Call paths by their method.
+    pub(super) paths: [CachedPath; N_CACHED_CALL_PATHS],
+    /// Call paths by caller and method, looked at where a method is called from several paths, and with another clock.
+    other_paths: [CachedPath; N_CACHED_CALL_PATHS],
 }
 
-/// What the thread's context knew of the caller, to be restored when the call has ended.
-#[repr(transparent)]
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Parent(u64);
-
-impl Parent {
-    /// The caller's call path.
-    #[inline(always)]
-    pub(super) fn path(self) -> u32 {
-        (self.0 & PATH_MASK) as u32
-    }
-}
+const _: () = assert!(size_of::<RecordingContext>() <= 4096);
 
 impl RecordingContext {
+    /// Makes the context of a new log, all zeros so far, one to append through: no call is open.
+    pub fn open_in(&mut self, cells: *const LogCells) {
+        self.cells = cells;
+        // SAFETY: the cells of a new log, which the caller has mapped.
+        unsafe {
+            let open = (*cells).open.as_ptr_range();
+            (self.top, self.top_end) = (open.start, open.end);
+            (*cells).depth.store(OPEN_UNTIL_ZERO, Ordering::Relaxed);
+        }
+        self.frame.store(NO_FRAME, Ordering::Relaxed);
+    }
+
     /// What is the same for all records of the context.
     ///
     /// # Arguments
@@ -173,52 +227,38 @@ impl RecordingContext {
         cells.committed.store(committed as u64, Ordering::Release);
     }
 
-    /// The current call path; 0 outside of all measured calls.
-    #[inline(always)]
-    pub fn path(&self) -> u32 {
-        self.parent().path()
+    /// The call path with this key, as the first word of its records, where the method's own place has another one.
+    pub(super) fn other_path(&self, key: u64) -> Option<u64> {
+        let cached = self.other_paths[other_slot(key)];
+        (cached.key == key).then_some(cached.head)
     }
 
-    /// Goes on outside of all measured calls.
-    pub fn leave_all_calls(&mut self) {
-        self.parent = 0;
-    }
-
-    #[inline(always)]
-    pub(super) fn parent(&self) -> Parent {
-        Parent(self.parent)
-    }
-
-    /// Goes back to the caller.
-    #[inline(always)]
-    pub(super) fn restore(&mut self, parent: Parent) {
-        self.parent = parent.0;
-    }
-
-    /// Goes from the current call path to that of a method called from there, if it is in the cache.
-    #[inline(always)]
-    pub(super) fn enter_cached(&mut self, method_word: u64) -> Option<u32> {
-        let key = self.parent.wrapping_add(method_word);
-        let slot = (key >> SLOT_SHIFT) as usize;
-        if self.cached_keys[slot] != key {
-            return None;
-        }
-        self.parent = self.cached_paths[slot];
-        Some(self.path())
-    }
-
-    /// Puts a call path into the cache.
+    /// Keeps a call path in the caches.
     ///
     /// # Returns
-    /// Whether it can be: not a path of more than 24 bits.
-    pub(super) fn remember_call_path(&mut self, method_word: u64, path: u32) -> bool {
-        let fits = u64::from(path) <= PATH_MASK;
-        if fits {
-            let key = self.parent.wrapping_add(method_word);
-            let slot = (key >> SLOT_SHIFT) as usize;
-            (self.cached_keys[slot], self.cached_paths[slot]) = (key, parent_word(path));
+    /// The first word of its records, but for the number of words and the check.
+    pub(super) fn remember_call_path(&mut self, slot: u32, key: u64, path: u32) -> u64 {
+        let head = super::word::record(path, 0, self.flags);
+        self.other_paths[other_slot(key)] = CachedPath { key, head };
+        self.remember_first(slot, key, head);
+        head
+    }
+
+    /// Puts a known call path at its method's own place, where the straight path looks. It reads the time-stamp counter only.
+    pub(super) fn remember_first(&mut self, slot: u32, key: u64, head: u64) {
+        if self.flags & OTHER_CLOCK == 0 {
+            self.paths[slot as usize / size_of::<CachedPath>()] = CachedPath { key, head };
         }
-        fits
+    }
+
+    /// What is cached of a method.
+    ///
+    /// # Safety
+    /// The slot is one that [`method_slot`] gave.
+    #[inline(always)]
+    pub(super) unsafe fn cached_path(&self, slot: u32) -> CachedPath {
+        // SAFETY: required of the caller: the slot lies within the array, at the begin of an entry.
+        unsafe { *(&raw const self.paths).byte_add(slot as usize).cast() }
     }
 
     /// Lets the calling thread find the context by its thread pointer, until [`RecordingContext::hide_from_thread`].
@@ -237,26 +277,121 @@ impl RecordingContext {
     pub(super) fn seen_by(&self) -> usize {
         self.thread_pointer.load(Ordering::Relaxed)
     }
-}
 
-impl LogCells {
-    /// Notes a call as open.
+    /// Notes that the code that records begins its work; a signal handler that interrupts it does not record.
+    ///
+    /// # Arguments
+    /// * `mark` - [`begin_mark`] or [`end_mark`] of the call's frame
     #[inline(always)]
-    pub fn push_open_call(&self, path: u32, start: u64) {
-        let depth = self.depth.load(Ordering::Relaxed);
-        if let Some(open) = self.open.get(depth as usize) {
-            open.path.store(u64::from(path), Ordering::Relaxed);
-            open.start.store(start, Ordering::Relaxed);
+    pub(super) fn mark(&self, mark: i64) {
+        self.frame.store(mark, Ordering::Relaxed);
+        // What a handler may change is read after it.
+        compiler_fence(Ordering::SeqCst);
+    }
+
+    /// Ends that.
+    ///
+    /// # Arguments
+    /// * `frame` - of the call that is the innermost now
+    #[inline(always)]
+    pub(super) fn unmark(&self, frame: i64) {
+        compiler_fence(Ordering::SeqCst);
+        self.frame.store(frame, Ordering::Relaxed);
+    }
+
+    /// Notes a call as open.
+    ///
+    /// # Arguments
+    /// * `top` - the context's, where there is room
+    ///
+    /// # Safety
+    /// The context has cells.
+    #[inline(always)]
+    pub(super) unsafe fn push_open_call(
+        &mut self,
+        top: *const OpenCall,
+        path: u32,
+        start: u64,
+        frame: i64,
+    ) {
+        let path = u64::from(path) | (frame as u64) << FRAME_SHIFT;
+        // SAFETY: the top is below its end.
+        unsafe {
+            (*top).path.store(path, Ordering::Relaxed);
+            (*top).start.store(start, Ordering::Relaxed);
         }
-        self.depth.store(depth + 1, Ordering::Release);
+        self.top = top.wrapping_add(1);
     }
 
     /// Forgets the innermost open call.
+    ///
+    /// # Arguments
+    /// * `top` - where it is
+    ///
+    /// # Safety
+    /// It is there.
     #[inline(always)]
-    pub fn pop_open_call(&self) {
-        let depth = self.depth.load(Ordering::Relaxed);
-        self.depth.store(depth.wrapping_sub(1), Ordering::Release);
+    pub(super) unsafe fn pop_open_call(&mut self, top: *const OpenCall) {
+        // SAFETY: required of the caller.
+        unsafe { &*top }.path.store(0, Ordering::Relaxed);
+        self.top = top;
     }
+}
+
+/// The place of a call path among those of several callers. The multiplier is 2⁶⁴ divided by the golden ratio.
+const fn other_slot(key: u64) -> usize {
+    let bits = N_CACHED_CALL_PATHS.ilog2();
+    (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - bits)) as usize
+}
+
+/// A stack address is a multiple of this, so that a mark tells which half of the code is at work.
+pub(super) const FRAME_ALIGN: i64 = 8;
+
+/// The mark of a call that begins in this frame.
+#[inline(always)]
+pub(super) const fn begin_mark(frame: i64) -> i64 {
+    !frame
+}
+
+/// The mark of a call that ends in this frame.
+#[inline(always)]
+pub(super) const fn end_mark(frame: i64) -> i64 {
+    frame.wrapping_neg()
+}
+
+/// The frame of a mark, and whether its call begins; `None` for a frame.
+pub(super) const fn marked(mark: i64) -> Option<(i64, bool)> {
+    if mark >= 0 {
+        return None;
+    }
+    let (begun, ended) = (!mark, mark.wrapping_neg());
+    if begun % FRAME_ALIGN == 0 {
+        Some((begun, true))
+    } else {
+        Some((ended, false))
+    }
+}
+
+/// The stack address of the calling function.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub fn stack_address() -> i64 {
+    let address: i64;
+    // SAFETY: it reads one register.
+    unsafe {
+        std::arch::asm!(
+            "mov {}, rsp", out(reg) address, options(nomem, nostack, preserves_flags)
+        );
+    }
+    address
+}
+
+/// As above: that of a variable.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+pub fn stack_address() -> i64 {
+    let here = 0_u64;
+    (&raw const here).addr() as i64 & !(FRAME_ALIGN - 1)
 }
 
 #[cfg(target_arch = "x86_64")]

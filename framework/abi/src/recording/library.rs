@@ -8,7 +8,7 @@ use super::{ProxyMethod, Recorder};
 pub const LIBRARY_PROXY_SYMBOL: &str = "cca_proxy_v1";
 
 /// Version of [`LibraryProxyFunctions`].
-pub const LIBRARY_PROXY_VERSION: u64 = 2;
+pub const LIBRARY_PROXY_VERSION: u64 = 3;
 
 /// The type of that function.
 pub type LibraryProxyEntry = extern "C" fn() -> *const LibraryProxyFunctions;
@@ -63,7 +63,8 @@ pub struct LibraryProxyFunctions {
     /// Number of them.
     pub n_functions: u64,
     /// Has `callback` called before the first call of each function begins, by every thread that comes by.
-    pub before_first_call: extern "C" fn(callback: Option<extern "C" fn()>),
+    /// It returns 1 to be called again before the function's next call.
+    pub before_first_call: extern "C" fn(callback: Option<extern "C" fn() -> u32>),
     /// Path of the library that the program's calls go to of themselves, as far as one is loaded; null if none is.
     pub own_library: extern "C" fn() -> *const c_char,
     /// From now on calls go to `functions`, one address each, null for the program's own library, and are recorded as

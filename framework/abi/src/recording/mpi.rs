@@ -49,6 +49,12 @@ impl MpiTotal {
         }
     }
 
+    /// Takes a call back that took no time. By one thread at a time.
+    pub fn take_back(&self) {
+        let calls = self.calls.load(Ordering::Relaxed);
+        self.calls.store(calls.wrapping_sub(1), Ordering::Relaxed);
+    }
+
     /// Adds a call. By one thread at a time.
     #[inline(always)]
     pub fn add(&self, ticks: u64) {

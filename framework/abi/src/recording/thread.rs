@@ -1,5 +1,6 @@
 //! The way from a thread to its recording context.
 
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use super::RecordingContext;
@@ -62,22 +63,37 @@ impl ThreadContexts {
 
     #[inline(always)]
     fn place(&self, thread: usize) -> &AtomicPtr<RecordingContext> {
-        // Thread pointers are 8 MiB and a page apart, or less for small stacks: their middle bits differ, and the
-        // multiplier (2³² divided by the golden ratio) brings all to the top.
-        let hash = (thread >> 6) as u32;
-        &self.places[(hash.wrapping_mul(0x9E37_79B9) >> (u32::BITS - N_PLACES.ilog2())) as usize]
+        // Thread pointers are 8 MiB and a page apart, or a stack of another size and a page: an odd number of pages, so that as many
+        // threads as there are places have one each.
+        &self.places[(thread >> 12 ^ thread >> 18) % N_PLACES]
+    }
+
+    /// The context at the place of the thread with this pointer, which need not be the thread's own.
+    #[inline(always)]
+    pub(super) fn at_place_of(&self, thread: usize) -> NonNull<RecordingContext> {
+        let context = self.place(thread).load(Ordering::Acquire);
+        // SAFETY: a place is never null.
+        unsafe { NonNull::new_unchecked(context) }
+    }
+
+    /// Whether a context found at the place of the thread with this pointer is the thread's own.
+    ///
+    /// # Safety
+    /// It came from [`ThreadContexts::at_place_of`].
+    #[inline(always)]
+    pub(super) unsafe fn is_own(context: *mut RecordingContext, thread: usize) -> bool {
+        // SAFETY: nobody's, or one that the recorder keeps mapped; only an atomic of it is read.
+        HAS_THREAD_POINTER && unsafe { (*context).seen_by() } == thread
     }
 
     /// The context of the thread with this pointer, if it is at its place; else null.
     #[inline(always)]
     pub(super) fn of_thread(&self, thread: usize) -> *mut RecordingContext {
-        let context = self.place(thread).load(Ordering::Acquire);
-        // SAFETY: nobody's, or one that the recorder keeps mapped; only an atomic of it is read.
-        let is_own = unsafe { (*context).seen_by() } == thread;
-        if HAS_THREAD_POINTER && is_own {
-            context
-        } else {
-            std::ptr::null_mut()
+        let context = self.at_place_of(thread).as_ptr();
+        // SAFETY: it is the one at the place.
+        match unsafe { Self::is_own(context, thread) } {
+            true => context,
+            false => std::ptr::null_mut(),
         }
     }
 

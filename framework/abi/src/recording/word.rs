@@ -26,7 +26,7 @@ const KIND_SHIFT: u32 = 40;
 const KIND_MASK: u64 = 0xF << KIND_SHIFT;
 const CHECK_SHIFT: u32 = 48;
 const CHECK_MASK: u64 = 0xFFFF << CHECK_SHIFT;
-const LENGTH_SHIFT: u32 = 32;
+pub(super) const LENGTH_SHIFT: u32 = 32;
 
 /// What an entry of the log is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -93,15 +93,16 @@ fn expand_method(port: &Port, index: usize, method: &Method) -> TokenStream {
                 unsafe {
                     let proxy = &*object.cast::<#proxy>();
                     let target = proxy.target.load();
-                    let forward = (*target.vtable.cast::<#table>()).#name;
                     let Some(recording) = ::cca_abi::recording::Recording::begin(
                         &*proxy.recorder,
                         &*proxy.methods[#index].0,
                         #[inline(always)]
                         || [#(#words),*],
                     ) else {
-                        return forward(target.object, #(#names,)* #out error);
+                        return ((*target.vtable.cast::<#table>()).#name)(target.object, #(#names,)* #out error);
                     };
+                    // Behind the clock's reading, which waits for all loads before it.
+                    let forward = (*target.vtable.cast::<#table>()).#name;
                     let status = forward(target.object, #(#names,)* #out error);
                     #end
                     status

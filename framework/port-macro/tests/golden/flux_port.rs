@@ -223,7 +223,6 @@ impl FluxPortProxy {
             unsafe {
                 let proxy = &*object.cast::<FluxPortProxy>();
                 let target = proxy.target.load();
-                let forward = (*target.vtable.cast::<FluxPortVtable>()).compute;
                 let Some(recording) = ::cca_abi::recording::Recording::begin(
                     &*proxy.recorder,
                     &*proxy.methods[0usize].0,
@@ -233,8 +232,10 @@ impl FluxPortProxy {
                         <Axis as ::cca_abi::recording::PerfValue>::to_word(axis),
                     ],
                 ) else {
-                    return forward(target.object, axis, left, right, flux, error);
+                    return ((*target.vtable.cast::<FluxPortVtable>())
+                        .compute)(target.object, axis, left, right, flux, error);
                 };
+                let forward = (*target.vtable.cast::<FluxPortVtable>()).compute;
                 let status = forward(target.object, axis, left, right, flux, error);
                 recording.end(status != 0);
                 status
@@ -307,7 +308,6 @@ impl FluxPortProxy {
             unsafe {
                 let proxy = &*object.cast::<FluxPortProxy>();
                 let target = proxy.target.load();
-                let forward = (*target.vtable.cast::<FluxPortVtable>()).faces;
                 let Some(recording) = ::cca_abi::recording::Recording::begin(
                     &*proxy.recorder,
                     &*proxy.methods[1usize].0,
@@ -317,8 +317,10 @@ impl FluxPortProxy {
                         0,
                     ],
                 ) else {
-                    return forward(target.object, left, out, error);
+                    return ((*target.vtable.cast::<FluxPortVtable>())
+                        .faces)(target.object, left, out, error);
                 };
+                let forward = (*target.vtable.cast::<FluxPortVtable>()).faces;
                 let status = forward(target.object, left, out, error);
                 if status == 0 {
                     let result = &*out;

@@ -186,7 +186,7 @@ impl CounterPlan {
         let mut rounds: Vec<u64> = (0..N_COST_ROUNDS)
             .map(|_| {
                 let begin = clock.now();
-                counters.begin(self);
+                counters.begin(self, 0);
                 counters.end();
                 clock.now().saturating_sub(begin)
             })
@@ -216,8 +216,8 @@ const N_COST_ROUNDS: usize = 21;
 #[derive(Debug, Default)]
 pub(crate) struct ThreadCounters {
     open: Vec<Opened>,
-    /// For each counted call that is open, its readings; `None` where they failed.
-    begun: Vec<Option<(usize, Words)>>,
+    /// For each counted call that is open, the number of calls around it and its readings; `None` where they failed.
+    begun: Vec<(usize, Option<(usize, Words)>)>,
 }
 
 #[derive(Debug)]
@@ -256,13 +256,27 @@ impl Opened {
 }
 
 impl ThreadCounters {
+    /// Whether one more call can begin without asking for memory.
+    pub(crate) fn has_room(&self) -> bool {
+        self.begun.len() < self.begun.capacity()
+    }
+
+    /// Whether the counters of a plan are open.
+    pub(crate) fn has_open(&self, plan: &Arc<CounterPlan>) -> bool {
+        self.place_of(plan).is_some()
+    }
+
+    fn place_of(&self, plan: &Arc<CounterPlan>) -> Option<usize> {
+        let mut open = self.open.iter();
+        open.position(|opened| Arc::ptr_eq(&opened.plan, plan))
+    }
+
     /// Reads the counters at the start of a call.
-    pub(crate) fn begin(&mut self, plan: &Arc<CounterPlan>) {
-        let known = self
-            .open
-            .iter()
-            .position(|opened| Arc::ptr_eq(&opened.plan, plan));
-        let place = known.unwrap_or_else(|| {
+    ///
+    /// # Arguments
+    /// * `depth` - calls that are open around it
+    pub(crate) fn begin(&mut self, plan: &Arc<CounterPlan>, depth: usize) {
+        let place = self.place_of(plan).unwrap_or_else(|| {
             self.open.push(Opened {
                 plan: Arc::clone(plan),
                 group: plan.open(),
@@ -270,12 +284,17 @@ impl ThreadCounters {
             self.open.len() - 1
         });
         let words = self.open[place].read();
-        self.begun.push(words.map(|words| (place, words)));
+        self.begun.push((depth, words.map(|words| (place, words))));
     }
 
     /// Notes a call that has no counters after all, so that the end of each call finds its beginning.
-    pub(crate) fn begin_without(&mut self) {
-        self.begun.push(None);
+    pub(crate) fn begin_without(&mut self, depth: usize) {
+        self.begun.push((depth, None));
+    }
+
+    /// Forgets the calls with `depth` calls or more around them: they were left.
+    pub(crate) fn forget(&mut self, depth: usize) {
+        while self.begun.pop_if(|(around, _)| *around >= depth).is_some() {}
     }
 
     /// Reads the counters at the end of the call that began last.
@@ -284,7 +303,7 @@ impl ThreadCounters {
     /// How much each has grown, and how many there are: 0 if they could not be read.
     pub(crate) fn end(&mut self) -> (Words, usize) {
         let none = (Words::default(), 0);
-        let Some(Some((place, before))) = self.begun.pop() else {
+        let Some((_, Some((place, before)))) = self.begun.pop() else {
             return none;
         };
         let opened = &self.open[place];

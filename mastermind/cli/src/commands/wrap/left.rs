@@ -1,48 +1,34 @@
 //! Calls of proxied functions that never ended, though the program did: a jump (`longjmp`) went past them, or their thread or process
-//! ended meanwhile. No code of the proxy runs then, so the call has no record, and what its thread calls next counts as called from it.
+//! ended meanwhile. No code of the proxy runs then, so the call has no record. The thread's next call shows it, and the log says so;
+//! where none came, the call is open in a log that has ended.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use mastermind_records::{Log, Run};
 
 use super::round_about::Interface;
 
-/// A line for each function some call of which never ended.
+/// A line for each function some call of which never ended, and for what else the logs say of calls without a record.
 pub(super) fn lines(run: &Run, interfaces: &[Interface]) -> Vec<String> {
-    let left: BTreeSet<_> = run
-        .logs()
-        .iter()
-        .flat_map(|log| left(log, interfaces))
-        .collect();
+    let logs = || run.logs().iter();
+    let left: BTreeSet<_> = logs().flat_map(|log| left(log, interfaces)).collect();
     let line = |function: String| {
         format!(
-            "{function}: a call was left under way, by a jump (longjmp) or by the end of its thread or process: it has no record, \
-             and calls after it count as made from it"
+            "{function}: a call was left under way, by a jump (longjmp) or by the end of its thread or process: it has no record"
         )
     };
-    left.into_iter().map(line).collect()
+    let losses = logs().filter(|log| log.dropped() > 0);
+    let losses = losses.flat_map(|log| &log.definitions().losses);
+    let losses: BTreeSet<_> = losses.map(|loss| loss.reason.clone()).collect();
+    left.into_iter().map(line).chain(losses).collect()
 }
 
-/// A call ends after those that were made from it: where the last of these has a record and itself has none after it, it was left.
+/// The functions whose calls are open in a log that has ended.
 fn left(log: &Log, interfaces: &[Interface]) -> BTreeSet<String> {
-    // Of a killed program, and where calls have no record, this tells nothing.
-    if !log.is_finished() || log.dropped() > 0 {
-        return BTreeSet::new();
-    }
-    let mut ends = HashMap::<u32, u64>::new();
-    for record in log.records() {
-        let end = ends.entry(record.call_path).or_default();
-        *end = (*end).max(record.start_ticks + record.wall_ticks);
-    }
     let definitions = log.definitions();
-    let caller = |(path, end): (&u32, &u64)| {
-        let caller = definitions.call_path(*path)?.parent;
-        let method = definitions.method_of(caller)?;
-        let is_proxied = interfaces
-            .iter()
-            .any(|interface| interface.name == method.interface);
-        let has_ended = ends.get(&caller).is_some_and(|last| last >= end);
-        (is_proxied && !has_ended).then(|| method.name())
-    };
-    ends.iter().filter_map(caller).collect()
+    let open = log.open_calls().iter().filter(|_| log.is_finished());
+    let methods = open.filter_map(|call| definitions.method_of(call.call_path));
+    let is_proxied = |interface: &str| interfaces.iter().any(|known| known.name == interface);
+    let proxied = methods.filter(|method| is_proxied(&method.interface));
+    proxied.map(|method| method.name()).collect()
 }
