@@ -10,7 +10,7 @@ use mastermind_models::{
 };
 
 fn fitted(calls: &[(f64, f64)]) -> Model {
-    let mut set = SampleSet::new(Metric::Wall);
+    let mut set = SampleSet::new(Metric::Wall).with_statistic(Statistic::Clean);
     let method = set.declare("m", &[Parameter::real("q", "")]).unwrap();
     for &(q, seconds) in calls {
         set.push(method, &[q], seconds).unwrap();
