@@ -123,7 +123,7 @@ fn may_use(room: &str, user: &str, used: &str) -> bool {
             let framework = match user {
                 "mastermind-component" | "mastermind-cli" => FRAMEWORK.contains(&used),
                 "mastermind-python" => used == "cca-core",
-                "mastermind-preload" => matches!(used, "cca-loader" | "cca-comm"),
+                "mastermind-preload" => matches!(used, "cca-abi" | "cca-loader" | "cca-comm"),
                 "mastermind-measurement" | "mastermind-records" => used == "cca-abi",
                 _ => false,
             };
