@@ -32,7 +32,8 @@ impl Scratch {
             )
         };
         let words = vec![0; N_CALLS * WORDS_PER_CALL];
-        context.open_in(&raw const *cells);
+        // SAFETY: the cells are kept with the context.
+        unsafe { context.open_in(&raw const *cells) };
         context.measure_with(clock.function(), false);
         let mut scratch = Self {
             context,

@@ -193,8 +193,8 @@ unsafe impl GlobalAlloc for Memory {
         match size_of(layout) {
             // SAFETY: required of the caller.
             Some(size) => LOCKED.with(|lists| unsafe { lists.give_back(piece, size) }),
-            // SAFETY: its own pages.
             None => {
+                // SAFETY: its own pages.
                 unsafe { libc::munmap(piece.cast(), layout.size()) };
             }
         }

@@ -168,9 +168,12 @@ const _: () = assert!(size_of::<RecordingContext>() <= 4096);
 
 impl RecordingContext {
     /// Makes the context of a new log, all zeros so far, one to append through: no call is open.
-    pub fn open_in(&mut self, cells: *const LogCells) {
+    ///
+    /// # Safety
+    /// The cells are those of a mapped log, valid for as long as the context is appended through.
+    pub unsafe fn open_in(&mut self, cells: *const LogCells) {
         self.cells = cells;
-        // SAFETY: the cells of a new log, which the caller has mapped.
+        // SAFETY: required of the caller.
         unsafe {
             let open = (*cells).open.as_ptr_range();
             (self.top, self.top_end) = (open.start, open.end);

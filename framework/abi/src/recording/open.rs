@@ -249,7 +249,8 @@ mod tests {
                 cells: Box::new(std::mem::zeroed()),
             }
         };
-        scratch.context.open_in(ptr::from_ref(&*scratch.cells));
+        // SAFETY: the cells are kept beside the context.
+        unsafe { scratch.context.open_in(ptr::from_ref(&*scratch.cells)) };
         for (place, frame) in frames.iter().enumerate() {
             let path = place as u32 + 1;
             let context = &mut scratch.context;

@@ -15,6 +15,7 @@ mod call_sites;
 pub mod matrix;
 mod moved;
 pub mod mpi;
+mod phases;
 
 /// Most methods that are told by name where calls have no record.
 const MOST_METHODS_TOLD: usize = 10;

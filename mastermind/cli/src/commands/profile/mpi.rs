@@ -17,6 +17,7 @@ use mastermind_records::{
 use serde::Serialize;
 
 use super::moved::{MovedBytes, MovedShare};
+use super::phases::{PhaseRow, phases};
 use crate::call_site;
 use crate::output;
 
@@ -173,22 +174,6 @@ pub struct SiteRow {
     pub sizes: MessageSizes,
     #[serde(flatten)]
     pub moved: MovedShare,
-}
-
-/// The parts of the run with one level of `MPI_Pcontrol`, of all ranks.
-#[derive(Clone, Debug, Serialize)]
-pub struct PhaseRow {
-    level: i32,
-    /// Parts, over all ranks.
-    parts: usize,
-    application_ns: u64,
-    /// The same on all threads that called MPI.
-    #[serde(skip)]
-    thread_ns: u64,
-    mpi_ns: u64,
-    calls: u64,
-    /// Calls and nanoseconds of each function.
-    functions: BTreeMap<String, (u64, u64)>,
 }
 
 /// A communicator as a rank names it.
@@ -761,37 +746,6 @@ fn sites(
         .collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.times.ns));
     rows
-}
-
-fn phases(run: &Run) -> Vec<PhaseRow> {
-    let mut levels = BTreeMap::<i32, PhaseRow>::new();
-    let mut were_told = false;
-    for phase in run.ranks().iter().flat_map(|rank| run.mpi_phases(*rank)) {
-        were_told |= phase.number > 0;
-        let row = levels.entry(phase.level).or_insert(PhaseRow {
-            level: phase.level,
-            parts: 0,
-            application_ns: 0,
-            thread_ns: 0,
-            mpi_ns: 0,
-            calls: 0,
-            functions: BTreeMap::new(),
-        });
-        row.parts += 1;
-        row.application_ns += phase.time.application_ns;
-        row.thread_ns += phase.time.thread_ns();
-        row.mpi_ns += phase.time.mpi_ns;
-        row.calls += phase.time.calls;
-        for routine in phase.routines {
-            let (calls, ns) = row.functions.entry(routine.name).or_default();
-            *calls += routine.calls;
-            *ns += routine.ns;
-        }
-    }
-    match were_told {
-        true => levels.into_values().collect(),
-        false => Vec::new(),
-    }
 }
 
 fn communicators(run: &Run) -> Vec<CommunicatorRow> {
