@@ -8,17 +8,17 @@ use serde::Serialize;
 /// The parts of the run with one level of `MPI_Pcontrol`, of all ranks.
 #[derive(Clone, Debug, Serialize)]
 pub struct PhaseRow {
-    level: i32,
+    pub(super) level: i32,
     /// Parts, over all ranks.
-    parts: usize,
-    application_ns: u64,
+    pub(super) parts: usize,
+    pub(super) application_ns: u64,
     /// The same on all threads that called MPI.
     #[serde(skip)]
-    thread_ns: u64,
-    mpi_ns: u64,
-    calls: u64,
+    pub(super) thread_ns: u64,
+    pub(super) mpi_ns: u64,
+    pub(super) calls: u64,
     /// Calls and nanoseconds of each function.
-    functions: BTreeMap<String, (u64, u64)>,
+    pub(super) functions: BTreeMap<String, (u64, u64)>,
 }
 
 /// A row for each level, over all ranks; none where no call began a phase.
