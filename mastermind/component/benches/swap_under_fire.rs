@@ -48,6 +48,8 @@ fn build(folder: &Path) {
     let file = header.display().to_string();
     let header = Header {
         include: "which.h",
+        before: &[],
+        parts: &[],
         file: &file,
         preprocessed: &format!("# 1 \"{file}\"\n{DECLARATION}"),
         macros: &BTreeSet::new(),

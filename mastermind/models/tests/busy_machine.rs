@@ -1,7 +1,6 @@
 //! Calls that a busy machine held up: the fit is of the clean ones, and says what share was held up and by how much.
 
 #[path = "../benches/busy/kernels.rs"]
-#[expect(dead_code, reason = "the bench disturbs calls in more ways")]
 mod busy_kernels;
 
 use busy_kernels::{Design, Disturbed, Errors, errors, median};

@@ -257,7 +257,7 @@ mod tests {
             // SAFETY: the layout has a size, and the piece is filled within it.
             let piece = unsafe {
                 let piece = Memory.alloc_zeroed(layout);
-                assert!(!piece.is_null() && piece.addr() % layout.align() == 0);
+                assert!(!piece.is_null() && piece.addr().is_multiple_of(layout.align()));
                 let all = std::slice::from_raw_parts(piece, bytes);
                 assert!(all.iter().all(|byte| *byte == 0));
                 piece.write_bytes(fill, bytes);
