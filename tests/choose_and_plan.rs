@@ -333,9 +333,9 @@ fn a_larger_workload_is_told_from_smaller_runs() {
         assert_eq!(range["ranks"][1], 1.0);
     }
     let told = fit("mesh.nz").error();
-    let wanted = "no such number among the run's parameters, expected INSTANCE.KEY";
+    let wanted = "no such number among the run's settings, expected INSTANCE.KEY";
     assert!(
-        told.contains("cannot fit by \"mesh.nz\"") && told.contains(wanted),
+        told.contains("by \"mesh.nz\"") && told.contains(wanted),
         "{told}"
     );
 }

@@ -304,7 +304,7 @@ print(json.dumps([told, errors]))",
     let starts = [
         "cannot scale the workload by mesh.nx: no runs, expected a folder of runs",
         "cannot read runs in \"nowhere\": ",
-        "cannot scale the workload by mesh.n: no such number among the run's parameters",
+        "cannot scale the workload by mesh.n: no such number among the run's settings",
         "cannot ",
     ];
     for (error, start) in found[1].as_array().unwrap().iter().zip(starts) {
@@ -339,7 +339,7 @@ print(json.dumps(told))",
         "cannot read \"flx.compute\": no calls recorded, expected one of",
         "cannot fit \"nothing\": no calls recorded",
         "cannot fit cycles: no counter of that name, expected wall, mpi, compute",
-        "cannot take statistic \"mode\": unknown, expected mean, median, min",
+        "cannot take statistic \"mode\": unknown, expected clean, mean, median, min",
         "",
         "cannot predict \"hydro.GodunovFlux::flux.compute\"",
         "cannot predict \"hydro.GodunovFlux::flux.compute\"",

@@ -15,7 +15,6 @@ fn wrong_use_ends_with_2() {
         &["run", assembly, "--ranks", "0"],
         &["run", assembly, "--ranks", "two"],
         &["run", assembly, "--set", "driver.cfl"],
-        &["run", assembly, "--set", "cfl=0.4"],
         &["run", assembly, "--set", "=0.4"],
         &["run", assembly, "--replace", "flux"],
         &["run", assembly, "--mpi", "lam"],
