@@ -78,9 +78,10 @@ fn alternate_stack() -> Option<(i64, i64)> {
 }
 
 /// Whether a call at `now` proves that the one at `frame` was left: it does not where it runs on an alternate signal stack and
-/// the other one does not.
+/// the other one does not, and one that belongs to no place of the stack proves nothing.
 fn is_left(frame: i64, now: i64) -> bool {
     frame != NO_FRAME
+        && now != NO_FRAME
         && frame <= now
         && alternate_stack().is_none_or(|(begin, end)| (begin..end).contains(&frame))
 }
@@ -309,6 +310,9 @@ mod tests {
     fn a_call_that_belongs_to_no_place_of_the_stack_is_never_left() {
         let mut scratch = open(&[NO_FRAME, 8000]);
         assert_eq!(begins(&mut scratch, 9000), (Begins::Recorded, vec![2]));
+        assert_eq!(begins(&mut scratch, NO_FRAME), (Begins::Recorded, vec![]));
+        assert_eq!(scratch.context.parent, 1);
+        let mut scratch = open(&[8000]);
         assert_eq!(begins(&mut scratch, NO_FRAME), (Begins::Recorded, vec![]));
         assert_eq!(scratch.context.parent, 1);
     }
