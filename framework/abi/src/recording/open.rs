@@ -78,10 +78,9 @@ fn alternate_stack() -> Option<(i64, i64)> {
 }
 
 /// Whether a call at `now` proves that the one at `frame` was left: it does not where it runs on an alternate signal stack and
-/// the other one does not, and one that belongs to no place of the stack proves nothing.
+/// the other one does not.
 fn is_left(frame: i64, now: i64) -> bool {
     frame != NO_FRAME
-        && now != NO_FRAME
         && frame <= now
         && alternate_stack().is_none_or(|(begin, end)| (begin..end).contains(&frame))
 }
@@ -183,7 +182,10 @@ impl RecordingContext {
         }
         // The innermost call's frame as it was, where the header has no room for it.
         let frame = self.frame.load(Ordering::Relaxed);
-        if is_left(self.innermost(now), now) || (frame >= 0 && is_left(frame, now)) {
+        // A call that belongs to no place of the stack proves nothing.
+        if now == NO_FRAME {
+            self.go_on(now);
+        } else if is_left(self.innermost(now), now) || (frame >= 0 && is_left(frame, now)) {
             self.close_left(now, &mut left);
         } else {
             self.go_on(now);
