@@ -96,7 +96,7 @@ struct cca_recorder {
     uint32_t (*counters)(const void *object, cca_recording_context *context, uint32_t path, uint64_t *out);
     uint32_t (*begin_out_of_order)(const void *object, cca_recording_context *context, int64_t frame);
     uint32_t (*end_out_of_order)(const void *object, cca_recording_context *context, uint32_t path, uint64_t start,
-                                 int64_t frame);
+                                 int64_t frame, int64_t now);
     cca_recording_context *places[CCA_N_THREAD_PLACES];
 };
 
@@ -438,7 +438,7 @@ static __attribute__((noinline, cold, unused)) void cca_end_slowly(cca_recording
     int is_marked = cca_frame_of(context) == CCA_END_MARK(frame);
     uint32_t ends = is_marked || cca_frame_of(context) == frame
                         ? CCA_INNERMOST
-                        : recorder->end_out_of_order(recorder->object, context, path, call->start, frame);
+                        : recorder->end_out_of_order(recorder->object, context, path, call->start, frame, frame);
     if (ends == CCA_COUNTED) {
         recorder->lost(recorder->object, context, path, wall, mpi);
         return;

@@ -93,14 +93,15 @@ pub struct RecorderFunctions {
     /// recorded; if not, it has been counted.
     pub begin_out_of_order:
         extern "C" fn(object: *const c_void, context: *mut RecordingContext, frame: i64) -> u32,
-    /// A call that began at the stack address `frame` and at `start` ends, and the context's frame is another one. Returns one
-    /// of [`Ends`].
+    /// A call that began at the stack address `frame` and at `start` ends, at the stack address `now`, and the context's frame is
+    /// another one. Returns one of [`Ends`].
     pub end_out_of_order: extern "C" fn(
         object: *const c_void,
         context: *mut RecordingContext,
         path: u32,
         start: u64,
         frame: i64,
+        now: i64,
     ) -> u32,
 }
 
@@ -202,9 +203,19 @@ impl Recorder {
 
     /// The begin of a call whose method is not simply switched on, whose thread or call path is new, whose frame is out of order,
     /// or that has another clock.
+    ///
+    /// # Arguments
+    /// * `frame` - where on the stack the call begins, for as long as it is open; [`NO_FRAME`] for one that belongs to no place
+    /// * `now` - the stack address of the code that begins it
     #[cold]
     #[inline(never)]
-    fn begin_otherwise(&self, method: &ProxyMethod, n_words: usize, frame: i64) -> Option<Begun> {
+    fn begin_otherwise(
+        &self,
+        method: &ProxyMethod,
+        n_words: usize,
+        frame: i64,
+        now: i64,
+    ) -> Option<Begun> {
         let state = method.state.load(Ordering::Relaxed);
         if state == ProxyMethod::OFF {
             return None;
@@ -215,8 +226,8 @@ impl Recorder {
         // SAFETY: the context is this thread's own and valid (contract of `Recorder::new`); no reference to it is kept while one
         // of the recorder's functions runs.
         unsafe {
-            let is_in_order = frame < (*context).frame.load(Ordering::Relaxed);
-            if !is_in_order && (functions.begin_out_of_order)(object, context, frame) == 0 {
+            let is_in_order = now < (*context).frame.load(Ordering::Relaxed);
+            if !is_in_order && (functions.begin_out_of_order)(object, context, now) == 0 {
                 return None;
             }
             let around = (*context).frame.load(Ordering::Relaxed);
@@ -370,7 +381,7 @@ impl<'r, const N: usize> Recording<'r, N> {
         method: &ProxyMethod,
         parameters: [u64; N],
     ) -> Option<Self> {
-        let begun = recorder.begin_otherwise(method, Self::WORDS, NO_FRAME)?;
+        let begun = recorder.begin_otherwise(method, Self::WORDS, NO_FRAME, stack_address())?;
         Some(Self {
             begun,
             parameters,
@@ -481,7 +492,7 @@ impl Begun {
                 (*at).unmark(around);
             }
         }
-        recorder.begin_otherwise(method, n_words, frame)
+        recorder.begin_otherwise(method, n_words, frame, frame)
     }
 
     #[inline(always)]
@@ -612,13 +623,14 @@ unsafe fn append_slowly<const N: usize>(begun: Begun, mut stop: u64, parameters:
         let path = word::path(begun.head);
         let own = begun.frame & !SLOWLY;
         let is_unbound = own == NO_FRAME;
+        let now = if is_unbound { stack_address() } else { own };
         let frame = (*context).frame.load(Ordering::Relaxed);
         let is_marked = frame == end_mark(own) && !is_unbound;
         // Several calls that belong to no place of the stack have the same frame; those that found no room end in order.
         let is_innermost = frame == own && (!is_unbound || begun.top.is_null());
         let ends = match is_marked || is_innermost {
             true => Ends::Innermost as u32,
-            false => (functions.end_out_of_order)(object, context, path, begun.start, own),
+            false => (functions.end_out_of_order)(object, context, path, begun.start, own, now),
         };
         let wall = stop.saturating_sub(begun.start);
         // Below where a forked child, whose context was cleared, ends a call that its parent began.

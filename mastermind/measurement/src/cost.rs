@@ -70,6 +70,7 @@ extern "C" fn end_out_of_order(
     _: u32,
     _: u64,
     _: i64,
+    _: i64,
 ) -> u32 {
     0
 }

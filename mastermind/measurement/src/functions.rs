@@ -224,6 +224,7 @@ extern "C" fn end_out_of_order(
     path: u32,
     start: u64,
     frame: i64,
+    now: i64,
 ) -> u32 {
     // SAFETY: the recorder passes its object and this thread's context.
     let (shared, log) = unsafe { (shared(object), log_of(context)) };
@@ -233,7 +234,7 @@ extern "C" fn end_out_of_order(
     let call = LeftCall { path, start, frame };
     // SAFETY: as in `begin_out_of_order`.
     unsafe {
-        let ends = (*context).end_out_of_order(call, |call| (*log.0).leave(call));
+        let ends = (*context).end_out_of_order(call, now, |call| (*log.0).leave(call));
         match ends {
             Ends::Counted => {}
             Ends::Innermost => {

@@ -182,10 +182,7 @@ impl RecordingContext {
         }
         // The innermost call's frame as it was, where the header has no room for it.
         let frame = self.frame.load(Ordering::Relaxed);
-        // A call that belongs to no place of the stack proves nothing.
-        if now == NO_FRAME {
-            self.go_on(now);
-        } else if is_left(self.innermost(now), now) || (frame >= 0 && is_left(frame, now)) {
+        if is_left(self.innermost(now), now) || (frame >= 0 && is_left(frame, now)) {
             self.close_left(now, &mut left);
         } else {
             self.go_on(now);
@@ -197,9 +194,15 @@ impl RecordingContext {
     ///
     /// # Arguments
     /// * `call` - the call, of which the path does not matter
+    /// * `now` - the stack address at which it ends: its frame, unless it belongs to no place of the stack
     /// * `left` - gets the calls that were left, which are closed by then
-    pub fn end_out_of_order(&mut self, call: LeftCall, mut left: impl FnMut(LeftCall)) -> Ends {
-        if !self.take_over(call.frame, &mut left) {
+    pub fn end_out_of_order(
+        &mut self,
+        call: LeftCall,
+        now: i64,
+        mut left: impl FnMut(LeftCall),
+    ) -> Ends {
+        if !self.take_over(now, &mut left) {
             return Ends::Counted;
         }
         let is_call = |open: &OpenCall| {
@@ -208,14 +211,14 @@ impl RecordingContext {
         let Some(place) = self.open_calls().iter().rposition(is_call) else {
             // Of calls that the header has no room for nobody knows which is which.
             if self.n_deeper == 0 || marked(self.frame.load(Ordering::Relaxed)).is_some() {
-                self.go_on(call.frame);
+                self.go_on(now);
             }
             return Ends::Alone;
         };
         while self.n_open_calls() > place + 1 {
-            self.close(call.frame, &mut left);
+            self.close(now, &mut left);
         }
-        self.go_on(call.frame);
+        self.go_on(now);
         Ends::Innermost
     }
 
@@ -281,11 +284,15 @@ mod tests {
     }
 
     fn ends(scratch: &mut Scratch, path: u32, frame: i64) -> (Ends, Vec<u32>) {
+        ends_at(scratch, path, frame, frame)
+    }
+
+    fn ends_at(scratch: &mut Scratch, path: u32, frame: i64, now: i64) -> (Ends, Vec<u32>) {
         let (mut left, start) = (Vec::new(), u64::from(path));
         let call = LeftCall { path, start, frame };
         let context = &mut scratch.context;
         (
-            context.end_out_of_order(call, |call| left.push(call.path)),
+            context.end_out_of_order(call, now, |call| left.push(call.path)),
             left,
         )
     }
@@ -312,11 +319,22 @@ mod tests {
     fn a_call_that_belongs_to_no_place_of_the_stack_is_never_left() {
         let mut scratch = open(&[NO_FRAME, 8000]);
         assert_eq!(begins(&mut scratch, 9000), (Begins::Recorded, vec![2]));
-        assert_eq!(begins(&mut scratch, NO_FRAME), (Begins::Recorded, vec![]));
         assert_eq!(scratch.context.parent, 1);
-        let mut scratch = open(&[8000]);
-        assert_eq!(begins(&mut scratch, NO_FRAME), (Begins::Recorded, vec![]));
-        assert_eq!(scratch.context.parent, 1);
+        // Its end says nothing of calls around it, on whichever side of a gap their addresses are.
+        for near in [8000, i64::from(u32::MAX) * 8 - 80] {
+            let mut scratch = open(&[near, NO_FRAME, near - 1000]);
+            let ended = ends_at(&mut scratch, 2, NO_FRAME, near - 2000);
+            assert_eq!(ended, (Ends::Innermost, vec![3]));
+            let mut scratch = open(&[near]);
+            let ended = ends_at(&mut scratch, 2, NO_FRAME, near - 2000);
+            assert_eq!(ended, (Ends::Alone, vec![]));
+            assert_eq!(scratch.context.frame.load(Ordering::Relaxed), near);
+        }
+        // It interrupts the code that records, and does not take over.
+        let mut scratch = open(&[NO_FRAME]);
+        scratch.context.mark(begin_mark(7000));
+        let ended = ends_at(&mut scratch, 1, NO_FRAME, 6000);
+        assert_eq!(ended, (Ends::Counted, vec![]));
     }
 
     #[test]
