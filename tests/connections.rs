@@ -6,7 +6,7 @@ use std::fs;
 
 use cca_abi::Interface;
 use cca_ports::GoPort;
-use mastermind_records::Run;
+use mastermind_records::{Damage, Run};
 use mastermind_tests::{Scratch, c_library, mpis, rust_library};
 
 /// Calls by instance and class.
@@ -228,7 +228,11 @@ quit
             .verb("run", &file, &[&arguments[..], &records].concat())
             .well();
         let run = Run::open(&scratch.path("records")).expect("records");
-        assert_eq!(run.damage().count(), 0, "{ranks:?}");
+        assert_eq!(
+            run.damage().collect::<Vec<_>>(),
+            [] as [&Damage; 0],
+            "{ranks:?}"
+        );
         assert!(run.is_finished(), "{ranks:?}");
         // Whatever the threads that stay had time for, those that were waited for are there.
         let calls = run.logs().iter().flat_map(|log| log.records());

@@ -18,6 +18,7 @@ use std::{ptr, slice};
 use cca_abi::recording::LogCells;
 use memmap2::MmapMut;
 use rustix::fs::FallocateFlags;
+use rustix::mm::{MremapFlags, mremap_fixed};
 
 use crate::chunk::{Chunk, Medium, check_file_size};
 use crate::error::RecordsError;
@@ -327,15 +328,15 @@ impl Region {
         let copy = ManuallyDrop::new(MmapMut::map_anon(n_bytes)?);
         let copy = copy.as_ptr().cast_mut();
         // SAFETY: both are mapped, aligned, of this length and apart; what changes meanwhile is of no use any more. The copy
-        // moves to the place of pages that stay mapped as long as their owner has them, who then unmaps the copy.
+        // moves to the place of pages that stay mapped as long as their owner has them, who then unmaps the copy. The system is
+        // called directly: in place of libc's function a program may have one that forgets the place (UCX's has four arguments).
         unsafe {
             ptr::copy_nonoverlapping(place, copy, n_bytes);
-            let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-            let moved = libc::mremap(copy.cast(), n_bytes, n_bytes, flags, place);
-            if moved == libc::MAP_FAILED {
-                let error = io::Error::last_os_error();
+            let (old, new) = (copy.cast(), place.cast_mut().cast());
+            let moved = mremap_fixed(old, n_bytes, n_bytes, MremapFlags::MAYMOVE, new);
+            if let Err(error) = moved {
                 libc::munmap(copy.cast(), n_bytes);
-                return Err(error);
+                return Err(error.into());
             }
         }
         Ok(())

@@ -488,6 +488,11 @@ impl Log {
         &self.mpi_totals
     }
 
+    /// Whether the thread has called MPI.
+    pub(crate) fn has_called_mpi(&self) -> bool {
+        !self.kept_mpi_totals().is_empty()
+    }
+
     /// Reads what the thread has spent in MPI so far.
     ///
     /// Once the rank's program has defined what it spent, that counts; what the log keeps goes on, with the calls that gather

@@ -36,7 +36,8 @@ pub struct MpiRank {
     pub application_ns: u64,
     /// The part of it in MPI, nanoseconds, over all threads.
     pub mpi_ns: u64,
-    /// Threads that called MPI, at the same time or one after the other; of several processes, those of the one with most.
+    /// Threads that called MPI, at the same time or one after the other; of several processes, those of the one with most. 0 where
+    /// that is not known: in logs older than these sums.
     pub threads: u32,
     /// What starting and ending MPI took, nanoseconds.
     pub start_and_end_ns: u64,
@@ -344,7 +345,7 @@ impl Run {
     fn mpi_threads(&self, rank: u32) -> u32 {
         let mut processes = BTreeMap::<u32, u32>::new();
         for (log, _) in self.logs_of(rank) {
-            if !log.mpi_totals().is_empty() {
+            if log.has_called_mpi() {
                 *processes.entry(log.definitions().run.process).or_default() += 1;
             }
         }

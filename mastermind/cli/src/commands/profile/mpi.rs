@@ -516,6 +516,13 @@ impl All {
     }
 }
 
+fn n_threads(threads: u32) -> String {
+    match threads {
+        0 => String::new(),
+        known => known.to_string(),
+    }
+}
+
 fn share(percent: Option<f64>) -> String {
     percent.map_or_else(String::new, |percent| format!("{percent:.2}"))
 }
@@ -550,7 +557,7 @@ pub fn rank_text(ranks: &[RankRow], over_ranks: Option<[Spread; 2]>) -> String {
             name,
             ms(rank.application_ns),
             ms(rank.mpi_ns),
-            rank.threads.to_string(),
+            n_threads(rank.threads),
             format!("{percent:.2}"),
             ms(rank.start_and_end_ns),
             rank.calls.to_string(),
