@@ -56,6 +56,7 @@ macro_rules! rows {
 rows! {
     plain: guest(),
     mpi_plain: mpi(2),
+    mpi_own_names: mpi(2).reports("the program defines MPI_Barrier itself"),
     // Processes.
     fork: guest(),
     vfork: guest(),

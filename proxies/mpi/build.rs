@@ -191,14 +191,20 @@ fn message_table(
             Some((here, root)) => (size(here)?, format!("Some({})", size(root)?)),
             None => (size(bytes)?, "None".into()),
         };
+        let (is_window, comm) = match comm.strip_prefix('w') {
+            Some(window) => (true, window),
+            None => (false, *comm),
+        };
         let (peer, comm) = (place(peer)?, place(comm)?);
+        // Its arrays are of the own group, on an intercommunicator too.
+        let is_of_own = name.contains("educe_scatter");
         let wide = name.ends_with("_c");
         let is_to_one = ["send", "recv", "Send", "Recv", "probe", "Probe"]
             .iter()
             .any(|way| name.contains(way));
         let is_awaited = AWAITED.contains(&name.strip_suffix("_c").unwrap_or(name));
         text += &format!(
-            "    Some(Message {{ here: {here}, root: {root}, peer: {peer}, comm: {comm}, wide: {wide}, is_to_one: {is_to_one}, is_awaited: {is_awaited} }}),\n"
+            "    Some(Message {{ here: {here}, root: {root}, peer: {peer}, comm: {comm}, wide: {wide}, is_to_one: {is_to_one}, is_awaited: {is_awaited}, is_window: {is_window}, is_of_own: {is_of_own} }}),\n"
         );
     }
     text += "];\n";
@@ -222,7 +228,7 @@ fn role(name: &str, arguments: usize, moves: bool) -> String {
     let plain = name.strip_suffix("_c").unwrap_or(name);
     let plain = plain.strip_prefix("MPI_").unwrap_or(plain);
     let completes = |how: &str| format!("Role::Completes(Completion::{how})");
-    let is_receive = matches!(plain, "Irecv" | "Recv_init" | "Imrecv");
+    let is_receive = matches!(plain, "Irecv" | "Recv_init" | "Precv_init" | "Imrecv");
     match plain {
         how @ ("Wait" | "Test" | "Waitall" | "Testall" | "Waitany" | "Testany" | "Waitsome") => {
             completes(how)
@@ -241,13 +247,16 @@ fn role(name: &str, arguments: usize, moves: bool) -> String {
                 arguments - 1
             )
         }
+        "Request_get_status" => "Role::Looks { flag: 1 }".into(),
+        "Request_get_status_all" | "Request_get_status_some" => "Role::Looks { flag: 2 }".into(),
+        "Request_get_status_any" => "Role::Looks { flag: 3 }".into(),
         "Sendrecv" | "Sendrecv_replace" => {
             format!("Role::Exchanges {{ status: {} }}", arguments - 1)
         }
         prepared if moves && prepared.ends_with("_init") => {
             let is_send = matches!(
                 prepared,
-                "Send_init" | "Bsend_init" | "Ssend_init" | "Rsend_init"
+                "Send_init" | "Bsend_init" | "Ssend_init" | "Rsend_init" | "Psend_init"
             );
             format!(
                 "Role::Prepares {{ at: {}, is_receive: {is_receive}, is_send: {is_send} }}",
@@ -281,6 +290,10 @@ fn handles(name: &str, arguments: usize) -> String {
     let plain = name.strip_suffix("_c").unwrap_or(name);
     let of_type = plain.strip_prefix("MPI_Type_").unwrap_or_default();
     match plain.strip_prefix("MPI_").unwrap_or(plain) {
+        "Win_free" => "Handles::Frees(Kind::Window)".into(),
+        "Win_create" | "Win_create_dynamic" | "Win_allocate" | "Win_allocate_shared" => {
+            format!("Handles::Makes(Kind::Window, {})", arguments - 1)
+        }
         "Comm_free" | "Comm_disconnect" => "Handles::Frees(Kind::Communicator)".into(),
         "Type_free" => "Handles::Frees(Kind::Datatype)".into(),
         "Comm_idup" | "Comm_idup_with_info" | "Comm_spawn" | "Comm_spawn_multiple" => {
@@ -330,7 +343,7 @@ fn forms(name: &str) -> Vec<String> {
     let plain = name.strip_suffix("_c").unwrap_or(name);
     let plain = plain.strip_suffix("_begin").unwrap_or(plain);
     let plain = plain.strip_suffix("_init").unwrap_or(plain);
-    let mut forms = vec![plain.to_owned()];
+    let mut forms = vec![name.to_owned(), plain.to_owned()];
     if let Some(rest) = plain.strip_prefix("MPI_I") {
         let (first, rest) = rest.split_at(1);
         forms.push(format!("MPI_{}{rest}", first.to_uppercase()));
@@ -348,10 +361,26 @@ fn place(text: &str) -> io::Result<String> {
     }
 }
 
-/// `1*2`, `1*2*n`, `+1*2`, `=1*2` or `-`.
+/// `1*2`, `1*2*n`, `+1*2`, `=1*2`, `1x2*3`, `.*2` or `-`.
 fn size(text: &str) -> io::Result<String> {
     if text == "-" {
         return Ok("Size { counts: Counts::None, datatype: 0 }".into());
+    }
+    if let Some((counts, datatype)) = text
+        .split_once('*')
+        .filter(|(counts, _)| counts.contains('x'))
+    {
+        let (few, many) = counts.split_once('x').unwrap_or_default();
+        let (few, many, datatype) = (number(few)?, number(many)?, number(datatype)?);
+        return Ok(format!(
+            "Size {{ counts: Counts::Product({few}, {many}), datatype: {datatype} }}"
+        ));
+    }
+    if let Some(datatype) = text.strip_prefix(".*") {
+        let datatype = number(datatype)?;
+        return Ok(format!(
+            "Size {{ counts: Counts::Element, datatype: {datatype} }}"
+        ));
     }
     let (text, is_each) = match text.strip_suffix("*n") {
         Some(text) => (text, true),

@@ -40,7 +40,9 @@ typedef struct {
     uint64_t depth;
     uint64_t dropped;
     uint64_t mpi_latest;
-    uint64_t reserved[4];
+    uint64_t mpi_function;
+    uint64_t mpi_start;
+    uint64_t reserved[2];
     cca_open_call open[CCA_MAX_OPEN_CALLS];
 } cca_log_cells;
 

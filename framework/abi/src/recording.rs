@@ -14,6 +14,7 @@
 //! A measurement never fails the measured call: whatever goes wrong here, the record is dropped and counted.
 
 mod context;
+mod joined;
 mod library;
 mod method;
 mod mpi;
@@ -38,6 +39,7 @@ pub use context::{
     ClockFunction, LogCells, MAX_OPEN_CALLS, N_CACHED_CALL_PATHS, OPEN_UNTIL_ZERO, OpenCall,
     RecordingContext, stack_address,
 };
+pub use joined::JoinedCalls;
 pub use library::{
     LIBRARY_PROXY_SYMBOL, LIBRARY_PROXY_VERSION, LibraryProxyEntry, LibraryProxyFunction,
     LibraryProxyFunctions, LibraryProxyParameter,
@@ -45,8 +47,8 @@ pub use library::{
 pub use method::{MethodPointer, ProxyMethod};
 pub use mpi::{
     MPI_COMPLETED, MPI_EVENT_PARAMETERS, MPI_PARTS, MPI_PROXY_SYMBOL, MPI_STACK, MpiBytesCallback,
-    MpiCommunicator, MpiCommunicatorCallback, MpiMeeting, MpiMeetingCallback, MpiProxyEntry,
-    MpiProxyFunctions, MpiStackCallback, MpiTotal,
+    MpiCallSum, MpiCallSumCallback, MpiCommunicator, MpiCommunicatorCallback, MpiMeeting,
+    MpiMeetingCallback, MpiProxyEntry, MpiProxyFunctions, MpiStackCallback, MpiTotal,
 };
 pub use open::{Begins, Ends, LeftCall};
 pub use thread::thread_pointer;

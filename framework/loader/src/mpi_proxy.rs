@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::ptr;
 
 use cca_abi::recording::{
-    ClockFunction, MPI_PROXY_SYMBOL, MpiCommunicatorCallback, MpiMeetingCallback, MpiProxyEntry,
-    MpiProxyFunctions, MpiStackCallback, Recorder,
+    ClockFunction, MPI_PROXY_SYMBOL, MpiCallSum, MpiCommunicatorCallback, MpiMeetingCallback,
+    MpiProxyEntry, MpiProxyFunctions, MpiStackCallback, Recorder,
 };
 use libloading::os::unix::{Library as Handle, RTLD_GLOBAL, RTLD_NOW};
 
@@ -167,6 +167,13 @@ extern "C" fn add(routines: *mut c_void, name: *const c_char, calls: u64, ticks:
     });
 }
 
+/// # Safety
+/// The list is that of [`AttachedMpi::call_sums`].
+unsafe extern "C" fn add_sum(sums: *mut c_void, sum: *const MpiCallSum) {
+    // SAFETY: required of the caller; the proxy passes a sum.
+    unsafe { (*sums.cast::<Vec<MpiCallSum>>()).push(*sum) };
+}
+
 /// The proxy of MPI while it tells a recorder; dropped, it tells no one.
 #[derive(Debug)]
 pub struct AttachedMpi {
@@ -186,6 +193,18 @@ impl AttachedMpi {
         let record = self.proxy.functions.record_events;
         // SAFETY: the ids are read during the call only.
         unsafe { record(ids.as_ptr(), ids.len() as u64, n_sites) != 0 }
+    }
+
+    /// Sums calls of MPI that are not recorded up from now on, by function, call site and size.
+    pub fn sum_calls(&self) {
+        (self.proxy.functions.sum_calls)(1);
+    }
+
+    /// Those sums; the name of the function is null in one of calls that there was no room for.
+    pub fn call_sums(&self) -> Vec<MpiCallSum> {
+        let mut sums = Vec::new();
+        (self.proxy.functions.call_sums)((&raw mut sums).cast(), add_sum);
+        sums
     }
 
     /// As [`MpiProxy::on_communicator`], until this is dropped.

@@ -174,7 +174,7 @@ fn recording_rows() -> Vec<(&'static str, usize)> {
         "cca_recording_context": RecordingContext {
             cursor, end, origin, cells, mpi_ticks, recorder, thread, owner, mpi_totals, n_mpi_totals, mpi_failed, reserved
         },
-        "cca_log_cells": LogCells { committed, depth, dropped, mpi_latest, reserved, open },
+        "cca_log_cells": LogCells { committed, depth, dropped, mpi_latest, mpi_function, mpi_start, reserved, open },
         "cca_open_call": OpenCall { path, start },
     };
     rows.extend([

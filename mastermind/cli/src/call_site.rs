@@ -136,7 +136,7 @@ pub fn read(directory: &Path, run: &Run) -> Vec<CallSite> {
     if !trace.is_empty() {
         let known = sites.iter().map(|site| (site.process, site.address));
         let known: BTreeSet<_> = known.collect();
-        let missing = addresses(run)
+        let missing = addresses(run, true)
             .into_iter()
             .filter(|site| !known.contains(site));
         let mapped = |process, address| trace.object_at(process, address);
@@ -149,6 +149,9 @@ pub fn read(directory: &Path, run: &Run) -> Vec<CallSite> {
 
 /// Finds out where the recorded calls of a rank come from, or of all, and leaves it beside the logs.
 ///
+/// # Arguments
+/// * `are_recorded` - whether records have call sites; else only sums of calls of MPI have some
+///
 /// # Errors
 /// It cannot be written. Where there are no logs, nothing is.
 pub fn write(
@@ -156,6 +159,7 @@ pub fn write(
     rank: Option<u32>,
     mapped: &Mapped<'_>,
     stacks: &Stacks<'_>,
+    are_recorded: bool,
 ) -> anyhow::Result<()> {
     let run = match rank {
         Some(rank) => Run::open_rank(directory, rank),
@@ -164,7 +168,7 @@ pub fn write(
     let Ok(run) = run else {
         return Ok(());
     };
-    let addresses = addresses(&run);
+    let addresses = addresses(&run, are_recorded);
     if addresses.is_empty() {
         return Ok(());
     }
@@ -217,12 +221,16 @@ fn resolved(
 }
 
 /// Process and address of every call.
-fn addresses(run: &Run) -> BTreeSet<(u32, u64)> {
+fn addresses(run: &Run, are_recorded: bool) -> BTreeSet<(u32, u64)> {
     let mut addresses = BTreeSet::new();
     for log in run.logs() {
         let process = process_of(log);
-        let sites = log.records().filter_map(|record| address(&record));
-        addresses.extend(sites.map(|address| (process, address)));
+        let sums = log.definitions().mpi_call_sums.iter();
+        addresses.extend(sums.filter_map(|sum| Some((process, sum.site?))));
+        if are_recorded {
+            let sites = log.records().filter_map(|record| address(&record));
+            addresses.extend(sites.map(|address| (process, address)));
+        }
     }
     addresses
 }

@@ -18,6 +18,7 @@ mod run_notes;
 mod session;
 mod shipped;
 mod trace;
+mod unseen_calls;
 
 use std::process::ExitCode;
 

@@ -9,7 +9,8 @@ use mastermind_programs::Collectives;
 use mastermind_records::definition::MPI_CLASS;
 use mastermind_records::{Log, Record, Run, Value, starts_or_ends};
 use mastermind_replay::{
-    RecordedCall, RecordedProgram, RecordedRank, Replay, is_communication, program, replay,
+    POLL_GAP_NS, RecordedCall, RecordedProgram, RecordedRank, Replay, is_communication, program,
+    replay,
 };
 
 use crate::commands::profile;
@@ -155,11 +156,25 @@ fn recorded_rank(run: &Run, rank: u32) -> RecordedRank {
     recorded
 }
 
+/// When a call began and ended, nanoseconds. Calls in a row that found nothing end when they did, and begin as if they had followed each other
+/// without a pause, where the program did something in between that was no polling.
+fn span(record: &Record<'_>) -> (u64, u64) {
+    let end_ns = record.start_ns.saturating_add(record.wall_ns);
+    let in_mpi_ns = record.mpi_ns.unwrap_or(record.wall_ns).min(record.wall_ns);
+    let between_ns = record.wall_ns - in_mpi_ns;
+    match record.calls() {
+        1 => (record.start_ns, end_ns),
+        calls if between_ns / calls <= POLL_GAP_NS => (record.start_ns, end_ns),
+        _ => (end_ns - in_mpi_ns, end_ns),
+    }
+}
+
 fn recorded_call(record: &Record<'_>, function: Arc<str>) -> RecordedCall {
+    let (start_ns, end_ns) = span(record);
     let mut call = RecordedCall {
         function,
-        start_ns: record.start_ns,
-        end_ns: record.start_ns.saturating_add(record.wall_ns),
+        start_ns,
+        end_ns,
         bytes: 0,
         peer: None,
         world_peer: None,

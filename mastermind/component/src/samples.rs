@@ -8,7 +8,7 @@ use mastermind_records::definition::{self, MethodDefinition, ParameterDefinition
 use mastermind_records::{ExclusiveTimes, Record, Run};
 
 /// Gives the calls of a run to `sink`, by method (`CLASS::PORT.METHOD`) and parameters. Calls that failed are left out,
-/// and timers.
+/// timers, and calls of MPI in a row that found nothing.
 ///
 /// Wall time is exclusive: a model is of the component itself, and the composition adds those that it calls. Calls that have
 /// no record are not among them, nor those whose own time is not known because calls made from them have none.
@@ -32,7 +32,9 @@ pub fn samples(
             let mut records = ExclusiveTimes::of_components(log);
             // An iterator's adaptors would move each record several times.
             while let Some((record, own)) = records.next_record() {
-                if record.failed || (is_own && log.lacks_calls_of(&record)) {
+                // Calls that have a record together have no time each.
+                let is_one = record.calls() == 1;
+                if record.failed || !is_one || (is_own && log.lacks_calls_of(&record)) {
                     continue;
                 }
                 let Some(value) = value(&record, own.wall_ns, metric) else {

@@ -1,11 +1,12 @@
 //! Recording in a program that was never written for it.
 
 use std::collections::BTreeMap;
+use std::ffi::CStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use cca_abi::recording::{ProxyMethod, Recorder, Recording};
+use cca_abi::recording::{MpiCallSum, ProxyMethod, Recorder, Recording};
 use cca_abi::{PortError, guest};
 use cca_loader::{
     AttachedMpi, LibraryProxy, LoadError, MpiCommunicator, MpiProxy, mpi_library_version,
@@ -15,7 +16,8 @@ use mastermind_measurement::{
     processors_online,
 };
 use mastermind_records::definition::{
-    CircumstancesDefinition, MethodDefinition, MpiPhaseDefinition, PROGRAM_CLASS, RunDefinition,
+    CircumstancesDefinition, MethodDefinition, MpiCallSumDefinition, MpiCallSumsDefinition,
+    MpiPhaseDefinition, PROGRAM_CLASS, RunDefinition,
 };
 use mastermind_records::{
     ChunkSizes, Definition, RecordsError, check_file_size, create_anew, own_thread,
@@ -347,6 +349,9 @@ impl Wrapped {
                 return Err(WrapError::Events(PortError::failed(text)));
             }
         }
+        if !config.mpi_events {
+            mpi.sum_calls();
+        }
         let method = ProxyMethod::registered(recorder.register(MethodDefinition {
             instance: program,
             class: PROGRAM_CLASS.into(),
@@ -460,12 +465,45 @@ impl Wrapped {
             let circumstances = Definition::Circumstances(self.circumstances);
             self.recorder.announce(circumstances);
         }
+        let sums: Vec<_> = self.mpi.call_sums().iter().map(call_sum).collect();
+        for sums in sums.chunks(SUMS_A_DEFINITION) {
+            let sums = sums.to_vec();
+            let definition = Definition::MpiCallSums(MpiCallSumsDefinition { sums });
+            self.recorder.announce(definition);
+        }
         // Files are opened in no table of the program's.
         if let Ok(end) = own_thread::run_apart(end) {
             self.recorder.announce(Definition::End(end));
         }
         drop(self.mpi);
         self.recorder.finish()
+    }
+}
+
+/// Sums of calls in one definition, so that each has room in a chunk of any size: some 200 bytes a sum.
+const SUMS_A_DEFINITION: usize = 64;
+
+fn call_sum(sum: &MpiCallSum) -> MpiCallSumDefinition {
+    let function = match sum.name.is_null() {
+        true => String::new(),
+        // SAFETY: a static text of the proxy, which is never closed.
+        false => unsafe { CStr::from_ptr(sum.name) }
+            .to_string_lossy()
+            .into_owned(),
+    };
+    MpiCallSumDefinition {
+        function,
+        site: (sum.site != 0).then_some(sum.site),
+        bytes_class: u32::try_from(sum.bytes_class).ok(),
+        ranks_class: u32::try_from(sum.ranks_class).ok(),
+        calls: sum.calls,
+        failed: sum.failed,
+        ticks: sum.ticks,
+        least_ticks: sum.least_ticks,
+        greatest_ticks: sum.greatest_ticks,
+        bytes: sum.bytes,
+        least_bytes: sum.least_bytes,
+        greatest_bytes: sum.greatest_bytes,
     }
 }
 

@@ -48,6 +48,8 @@ pub enum Definition {
     MpiCommunicator(MpiCommunicatorDefinition),
     /// A connection whose calls are not recorded though they were to be.
     Unmonitored(UnmonitoredDefinition),
+    /// What calls of MPI come to that have no record each; at the end of a run, the same in each log of a process.
+    MpiCallSums(MpiCallSumsDefinition),
     /// Written by a later version; of no consequence to this one.
     #[serde(other)]
     Unknown,
@@ -404,6 +406,55 @@ pub struct MpiRoutineDefinition {
 
 fn is_none(number: &u64) -> bool {
     *number == 0
+}
+
+/// Sums of calls of MPI; a process may have several such definitions, each with other sums.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MpiCallSumsDefinition {
+    /// The sums.
+    pub sums: Vec<MpiCallSumDefinition>,
+}
+
+/// What the calls of one function of MPI come to, from one call site, of one class of size, in communicators of one class of size.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MpiCallSumDefinition {
+    /// Name in C; empty for calls that there was no room for, of which nothing else is known.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub function: String,
+    /// Address that the calls return to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub site: Option<u64>,
+    /// `k` for 2ᵏ up to 2ᵏ⁺¹ − 1 bytes; `None` for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_class: Option<u32>,
+    /// `k` for 2ᵏ up to 2ᵏ⁺¹ − 1 ranks; `None` where there is no communicator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranks_class: Option<u32>,
+    /// Calls.
+    pub calls: u64,
+    /// Those that returned an error.
+    #[serde(skip_serializing_if = "is_none")]
+    pub failed: u64,
+    /// Their time, clock ticks.
+    #[serde(skip_serializing_if = "is_none")]
+    pub ticks: u64,
+    /// Shortest, clock ticks.
+    #[serde(skip_serializing_if = "is_none")]
+    pub least_ticks: u64,
+    /// Longest, clock ticks.
+    #[serde(skip_serializing_if = "is_none")]
+    pub greatest_ticks: u64,
+    /// Bytes of all.
+    #[serde(skip_serializing_if = "is_none")]
+    pub bytes: u64,
+    /// Fewest bytes.
+    #[serde(skip_serializing_if = "is_none")]
+    pub least_bytes: u64,
+    /// Most bytes.
+    #[serde(skip_serializing_if = "is_none")]
+    pub greatest_bytes: u64,
 }
 
 /// A phase begins, and ends the one before it.

@@ -8,9 +8,9 @@ use cca_abi::recording::word;
 use crate::definition::{
     AtomicEventsDefinition, CallPathDefinition, CircumstancesDefinition, ClockDefinition,
     CostDefinition, Definition, EndDefinition, LossDefinition, MethodDefinition,
-    MpiCommunicatorDefinition, MpiPhaseDefinition, MpiRoutinesDefinition, MpiSwitchDefinition,
-    MpiTotalsDefinition, RunDefinition, StopDefinition, SwapDefinition, UnmonitoredDefinition,
-    UnrecordedDefinition,
+    MpiCallSumDefinition, MpiCommunicatorDefinition, MpiPhaseDefinition, MpiRoutinesDefinition,
+    MpiSwitchDefinition, MpiTotalsDefinition, RunDefinition, StopDefinition, SwapDefinition,
+    UnmonitoredDefinition, UnrecordedDefinition,
 };
 
 /// What the definitions of a log say.
@@ -48,6 +48,8 @@ pub struct Definitions {
     pub mpi_communicators: Vec<MpiCommunicatorDefinition>,
     /// Connections that were to be recorded and are not.
     pub unmonitored: Vec<UnmonitoredDefinition>,
+    /// What calls of MPI come to that have no record each; none of a run that has not ended.
+    pub mpi_call_sums: Vec<MpiCallSumDefinition>,
     methods: BTreeMap<u32, Arc<MethodDefinition>>,
     /// Index: call path.
     paths: Vec<Option<CallPathDefinition>>,
@@ -234,6 +236,10 @@ impl Definitions {
             Definition::MpiPhase(phase) => push_new(&mut self.mpi_phases, phase),
             Definition::MpiCommunicator(told) => push_new(&mut self.mpi_communicators, told),
             Definition::Unmonitored(connection) => push_new(&mut self.unmonitored, connection),
+            Definition::MpiCallSums(told) => {
+                let sums = told.sums.into_iter();
+                sums.for_each(|sum| push_new(&mut self.mpi_call_sums, sum));
+            }
             Definition::Unknown => {}
         }
     }

@@ -57,8 +57,8 @@ pub use info::{CircumstancesInfo, ClockInfo, RunInfo};
 pub use layout::{Calibration, LogIdentity};
 pub use log::{Log, OpenCallInfo, RunningSums, is_being_written};
 pub use mpi::{
-    CallTimes, CommunicatorClass, MessageSizes, MpiCalls, MpiPhase, MpiRank, ended_by, sends,
-    starts_or_ends,
+    CallTimes, CommunicatorClass, MessageSizes, MpiCallNow, MpiCalls, MpiPhase, MpiRank, ended_by,
+    one_sided, sends, starts_or_ends,
 };
 pub use own_file::create_anew;
 pub use path_totals::PathTimes;

@@ -72,6 +72,8 @@ pub struct Log {
     last: Option<(u32, u64)>,
     open: Vec<OpenCallInfo>,
     latest_mpi_ns: u64,
+    /// The function of MPI that the thread was in when the log was opened, by its place in the totals, and when it was called.
+    mpi_now: Option<(usize, u64)>,
     damage: Vec<Damage>,
     /// What the thread had spent in MPI when the log was opened; the functions that were called.
     mpi_totals: Vec<MpiRoutineDefinition>,
@@ -130,6 +132,7 @@ impl Log {
             last: None,
             open: Vec::new(),
             latest_mpi_ns: 0,
+            mpi_now: None,
             damage: Vec::new(),
             mpi_totals: Vec::new(),
             unrecorded: Vec::new(),
@@ -344,6 +347,11 @@ impl Log {
             0 => 0,
             ticks => self.time.since_start_ns(ticks),
         };
+        let function = usize::try_from(cells.mpi_function.load(Ordering::Acquire)).unwrap_or(0);
+        let started = self
+            .time
+            .since_start_ns(cells.mpi_start.load(Ordering::Acquire));
+        self.mpi_now = function.checked_sub(1).map(|place| (place, started));
         if lost {
             self.header_damage("stack of open calls");
         }
@@ -470,6 +478,24 @@ impl Log {
     /// Calls that had begun and not ended, outermost first; at most 64.
     pub fn open_calls(&self) -> &[OpenCallInfo] {
         &self.open
+    }
+
+    /// The function of MPI that the thread was in when the log was opened, and when that call began, nanoseconds since the start of the
+    /// run; `None` of a log that was ended.
+    pub fn mpi_call_now(&self) -> Option<(&str, u64)> {
+        if self.finished {
+            return None;
+        }
+        let of_path = |open: &OpenCallInfo| {
+            let method = self.definitions.method_of(open.call_path)?;
+            method.is_mpi().then_some((&*method.method, open.start_ns))
+        };
+        let open = self.open.last().and_then(of_path);
+        open.or_else(|| {
+            let (place, start_ns) = self.mpi_now?;
+            let functions = &self.definitions.mpi_totals.as_ref()?.functions;
+            Some((&**functions.get(place)?, start_ns))
+        })
     }
 
     /// What cannot be read.

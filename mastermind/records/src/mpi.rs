@@ -11,7 +11,9 @@ use std::collections::BTreeMap;
 use cca_abi::recording::MPI_COMPLETED;
 use serde::Serialize;
 
-use crate::definition::{MpiPhaseDefinition, MpiRoutineDefinition, PROGRAM_CLASS};
+use crate::definition::{
+    MpiCallSumDefinition, MpiPhaseDefinition, MpiRoutineDefinition, PROGRAM_CLASS,
+};
 use crate::log::Log;
 use crate::records::{Record, Value};
 use crate::run::{MpiRoutine, Run};
@@ -199,8 +201,10 @@ pub struct MpiCalls {
     pub sizes: MessageSizes,
     /// Times and bytes by communicator and message.
     pub by_communicator: BTreeMap<CommunicatorClass, (CallTimes, u64)>,
-    /// Bytes and messages by the receiver's rank in `MPI_COMM_WORLD`; of functions that send to one.
+    /// Messages and bytes by the receiver's rank in `MPI_COMM_WORLD`; of functions that send to one, or write to it.
     pub to: BTreeMap<u32, (u64, u64)>,
+    /// Messages and bytes by the rank in `MPI_COMM_WORLD` that they are fetched from; of functions that read from one.
+    pub from: BTreeMap<u32, (u64, u64)>,
 }
 
 /// When an open call of a log had lasted how long: to the thread's latest record or call of MPI; nanoseconds.
@@ -267,6 +271,19 @@ fn sends_to_one(function: &str) -> bool {
     )
 }
 
+/// Whether a one-sided function writes to its peer, and whether it reads from there.
+pub fn one_sided(function: &str) -> Option<(bool, bool)> {
+    let name = function.strip_suffix("_c").unwrap_or(function);
+    match name.strip_prefix("MPI_").unwrap_or(name) {
+        "Put" | "Rput" | "Accumulate" | "Raccumulate" => Some((true, false)),
+        "Get" | "Rget" => Some((false, true)),
+        "Get_accumulate" | "Rget_accumulate" | "Fetch_and_op" | "Compare_and_swap" => {
+            Some((true, true))
+        }
+        _ => None,
+    }
+}
+
 /// Whether a function sends what its bytes count, or takes part in an exchange of so many.
 pub fn sends(function: &str) -> bool {
     let name = function.strip_prefix("MPI_").unwrap_or(function);
@@ -289,7 +306,34 @@ pub fn sends(function: &str) -> bool {
     !others.iter().any(|other| name.starts_with(other)) && !name.to_lowercase().contains("probe")
 }
 
+/// A call of MPI that a thread was in when its log was read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MpiCallNow {
+    /// Rank.
+    pub rank: u32,
+    /// Number of the log within the rank.
+    pub thread: u32,
+    /// Name in C.
+    pub function: String,
+    /// When it was called, nanoseconds since the start of the run.
+    pub start_ns: u64,
+}
+
 impl Run {
+    /// The calls of MPI that the threads of a run are in that goes on, or were in when it was killed.
+    pub fn mpi_calls_now(&self) -> Vec<MpiCallNow> {
+        let now = |log: &Log| {
+            let (function, start_ns) = log.mpi_call_now()?;
+            Some(MpiCallNow {
+                rank: log.identity().rank,
+                thread: log.identity().thread,
+                function: function.to_owned(),
+                start_ns,
+            })
+        };
+        self.logs().iter().filter_map(now).collect()
+    }
+
     /// What each rank did with its time; none of a run that was not wrapped.
     pub fn mpi_ranks(&self) -> Vec<MpiRank> {
         let ranks = self.ranks().into_iter();
@@ -406,19 +450,21 @@ impl Run {
             let run = &log.definitions().run;
             let process = run.forked_from.unwrap_or(run.process);
             let rank = log.identity().rank;
-            let mut of_log = BTreeMap::<(u32, Option<u64>), MpiCalls>::new();
+            let mut of_log = BTreeMap::<(CallsOf, Option<u64>), MpiCalls>::new();
             for record in log.records().filter(|record| record.method.is_mpi()) {
                 // A completed request is neither a call nor a message.
                 if record.method.method == MPI_COMPLETED {
                     continue;
                 }
                 let call = Call::of(&record);
-                let sum = of_log.entry((record.call_path, call.site)).or_default();
+                let of = CallsOf::Path(record.call_path);
+                let sum = of_log.entry((of, call.site)).or_default();
                 if sum.times.calls == 0 {
                     sum.function.clone_from(&record.method.method);
                 }
                 call.add_to(sum);
             }
+            self.add_sums(log, &mut of_log);
             for ((_, site), sum) in of_log {
                 let key = (rank, sum.function.clone(), process, site);
                 let known = all.entry(key).or_insert_with(|| MpiCalls {
@@ -435,14 +481,93 @@ impl Run {
                     known.0.add(&times);
                     known.1 = known.1.saturating_add(bytes);
                 }
-                for (to, (messages, bytes)) in sum.to {
-                    let known = known.to.entry(to).or_default();
-                    known.0 += messages;
-                    known.1 = known.1.saturating_add(bytes);
-                }
+                add_peers(&mut known.to, sum.to);
+                add_peers(&mut known.from, sum.from);
             }
         }
         all.into_values().collect()
+    }
+
+    /// Adds what a process has summed up of its calls; that stands in each of its logs.
+    fn add_sums(&self, log: &Log, calls: &mut BTreeMap<(CallsOf, Option<u64>), MpiCalls>) {
+        let of_process = |log: &&Log| log.definitions().run.process;
+        let same = self
+            .logs()
+            .iter()
+            .filter(|other| of_process(other) == of_process(&log));
+        let of_rank = same.filter(|other| other.identity().rank == log.identity().rank);
+        let most = of_rank.max_by_key(|other| other.definitions().mpi_call_sums.len());
+        if most.is_none_or(|most| most.identity() != log.identity()) {
+            return;
+        }
+        for sum in &log.definitions().mpi_call_sums {
+            if sum.function.is_empty() {
+                continue;
+            }
+            let of = CallsOf::Function(sum.function.clone());
+            let known = calls.entry((of, sum.site)).or_default();
+            known.function.clone_from(&sum.function);
+            add_sum(known, log, sum);
+        }
+    }
+
+    /// Calls of MPI that are in the sums by function only, since there was no room for their call site and size.
+    pub fn mpi_calls_without_site(&self) -> u64 {
+        let mut of_processes = BTreeMap::new();
+        for log in self.logs() {
+            let sums = log.definitions().mpi_call_sums.iter();
+            let calls: u64 = sums
+                .filter(|sum| sum.function.is_empty())
+                .map(|sum| sum.calls)
+                .sum();
+            let process = (log.identity().rank, log.definitions().run.process);
+            let known = of_processes.entry(process).or_insert(0);
+            *known = calls.max(*known);
+        }
+        of_processes.into_values().sum()
+    }
+}
+
+/// Which calls are together: those of a path, or those that were summed up.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum CallsOf {
+    Path(u32),
+    Function(String),
+}
+
+fn add_peers(sums: &mut BTreeMap<u32, (u64, u64)>, more: BTreeMap<u32, (u64, u64)>) {
+    for (peer, (messages, bytes)) in more {
+        let known = sums.entry(peer).or_default();
+        known.0 += messages;
+        known.1 = known.1.saturating_add(bytes);
+    }
+}
+
+fn add_sum(known: &mut MpiCalls, log: &Log, sum: &MpiCallSumDefinition) {
+    let ns = |ticks| log.time().length_ns(ticks);
+    let times = CallTimes {
+        calls: sum.calls,
+        failed: sum.failed,
+        ns: ns(sum.ticks),
+        least_ns: ns(sum.least_ticks),
+        greatest_ns: ns(sum.greatest_ticks),
+    };
+    known.times.add(&times);
+    if let Some(class) = sum.bytes_class {
+        known.sizes.add(&MessageSizes {
+            messages: sum.calls,
+            bytes: sum.bytes,
+            least_bytes: sum.least_bytes,
+            greatest_bytes: sum.greatest_bytes,
+            classes: BTreeMap::from([(class, (times, sum.bytes))]),
+        });
+    }
+    if let Some(ranks) = sum.ranks_class {
+        let bytes = sum.bytes_class;
+        let class = CommunicatorClass { ranks, bytes };
+        let of_class = known.by_communicator.entry(class).or_default();
+        of_class.0.add(&times);
+        of_class.1 = of_class.1.saturating_add(sum.bytes);
     }
 }
 
@@ -459,13 +584,16 @@ struct Call {
 impl Call {
     fn of(record: &Record<'_>) -> Self {
         let ns = record.mpi_ns.unwrap_or(record.wall_ns);
+        let calls = record.calls();
+        // Of calls that have a record together only the mean is known.
+        let mean_ns = ns / calls;
         let mut call = Self {
             times: CallTimes {
-                calls: 1,
+                calls,
                 failed: u64::from(record.failed),
                 ns,
-                least_ns: ns,
-                greatest_ns: ns,
+                least_ns: mean_ns,
+                greatest_ns: mean_ns,
             },
             bytes: 0,
             ranks: 0,
@@ -496,18 +624,19 @@ impl Call {
             known.0.add(&self.times);
             known.1 = known.1.saturating_add(self.bytes);
         }
-        if self.bytes == 0 {
-            // A message without bytes is one all the same.
-            if let Some(to) = self.world_peer.filter(|_| sends_to_one(&sum.function)) {
-                sum.to.entry(to).or_default().0 += 1;
+        if let Some(peer) = self.world_peer {
+            let sends = || sends_to_one(&sum.function).then_some((true, false));
+            let (writes, reads) = one_sided(&sum.function).or_else(sends).unwrap_or_default();
+            let ways = [(writes, &mut sum.to), (reads, &mut sum.from)];
+            for (_, peers) in ways.into_iter().filter(|(goes, _)| *goes) {
+                // A message without bytes is one all the same.
+                let known = peers.entry(peer).or_default();
+                known.0 += 1;
+                known.1 = known.1.saturating_add(self.bytes);
             }
-            return;
         }
-        sum.sizes.push(self.bytes, &self.times);
-        if let Some(to) = self.world_peer.filter(|_| sends_to_one(&sum.function)) {
-            let known = sum.to.entry(to).or_default();
-            known.0 += 1;
-            known.1 = known.1.saturating_add(self.bytes);
+        if self.bytes > 0 {
+            sum.sizes.push(self.bytes, &self.times);
         }
     }
 }

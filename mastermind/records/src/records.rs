@@ -136,7 +136,20 @@ pub struct Record<'a> {
     pub values: RecordValues,
 }
 
+/// Place of the parameter `request` among those of a call of MPI ([`cca_abi::recording::MPI_EVENT_PARAMETERS`]).
+const MPI_REQUEST: usize = 6;
+
 impl<'a> Record<'a> {
+    /// Calls that have this record together: more than 1 of calls of MPI in a row that found no message and no completed request.
+    #[inline]
+    pub fn calls(&self) -> u64 {
+        let word = self.values.get(MPI_REQUEST).copied().unwrap_or(0);
+        match word.cast_signed() {
+            number if number < -1 && self.method.is_mpi() => number.unsigned_abs(),
+            _ => 1,
+        }
+    }
+
     /// Wall time without MPI, nanoseconds; `None` if MPI is not measured, or not within the wall time.
     pub fn compute_ns(&self) -> Option<u64> {
         self.wall_ns.checked_sub(self.mpi_ns?)

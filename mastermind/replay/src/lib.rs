@@ -34,6 +34,7 @@ use std::collections::BTreeMap;
 
 pub use call::{RecordedCall, is_communication};
 pub use program::{RecordedProgram, program};
+pub use rank::POLL_GAP_NS;
 
 use collectives::Groups;
 use mastermind_programs::Collectives;

@@ -7,7 +7,7 @@ use super::call::{Action, RecordedCall, action};
 use super::collectives::{Expansions, Groups, Step};
 
 /// Longest computation between two polls that belongs to waiting, nanoseconds: a program that polls does little else.
-pub(super) const POLL_GAP_NS: u64 = 1000;
+pub const POLL_GAP_NS: u64 = 1000;
 
 /// What an operation does.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -46,6 +46,16 @@ impl Abi {
     }
 }
 
+impl Abi {
+    /// `MPI_ROOT`.
+    pub(crate) fn root(self) -> i64 {
+        match self {
+            Self::OpenMpi | Self::Standard => -4,
+            Self::Mpich | Self::Unknown => -3,
+        }
+    }
+}
+
 /// The number of an [`Abi`]; [`NOT_FOUND`] before it was looked for.
 static FOUND: AtomicU8 = AtomicU8::new(NOT_FOUND);
 const NOT_FOUND: u8 = 0;

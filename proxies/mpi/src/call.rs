@@ -10,9 +10,12 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 
 use cca_abi::guest;
-use cca_abi::recording::{ClockFunction, MpiTotal, Recorder, RecordingContext, stack_address};
+use cca_abi::recording::{
+    ClockFunction, LogCells, MpiTotal, Recorder, RecordingContext, stack_address,
+};
 
 use crate::facts::Recent;
+use crate::polls::Polls;
 use crate::totals::{Totals, thread_totals};
 
 /// The recorder that MPI time is told to; null if none is attached.
@@ -26,6 +29,8 @@ static CLOCK: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
 pub(crate) struct ThreadState {
     /// What it has asked MPI lately.
     pub(crate) recent: Recent,
+    /// Its latest calls that have found nothing and have no record yet.
+    pub(crate) polls: Polls,
     /// Stack address where the outermost call began; [`NO_CALL`] outside of MPI.
     outermost: Cell<i64>,
     /// Its function; [`NO_FUNCTION`] where it is none of the program's.
@@ -49,6 +54,7 @@ thread_local! {
     static STATE: ThreadState = const {
         ThreadState {
             recent: Recent::new(),
+            polls: Polls::new(),
             outermost: Cell::new(NO_CALL),
             function: Cell::new(NO_FUNCTION),
             epoch: Cell::new(0),
@@ -73,6 +79,11 @@ pub(crate) fn set_clock(clock: Option<ClockFunction>) {
 pub(crate) fn attached<'r>() -> Option<&'r Recorder> {
     // SAFETY: whoever attached the recorder keeps it until it is detached, when no call of MPI is being made.
     unsafe { RECORDER.load(Ordering::Acquire).as_ref() }
+}
+
+/// Changes with the recorder that is attached.
+pub(crate) fn epoch() -> u64 {
+    EPOCH.load(Ordering::Relaxed)
 }
 
 /// What the calling thread knows; valid until the thread has ended.
@@ -218,6 +229,16 @@ impl ThreadState {
     fn return_to(&self, function: u32) {
         self.with_total(function, MpiTotal::take_back);
         self.change_failures(function, |failed| failed.saturating_sub(1));
+    }
+
+    /// The cells of the thread's log; `None` before its first call has ended.
+    #[inline(always)]
+    pub(crate) fn cells(&self) -> Option<&LogCells> {
+        if self.epoch.get() != EPOCH.load(Ordering::Relaxed) {
+            return None;
+        }
+        // SAFETY: null, or this thread's context, of the recorder that is attached; its cells are null or mapped as long as it is.
+        unsafe { self.context.get().as_ref()?.cells.as_ref() }
     }
 
     /// Does something whose calls of MPI are not the program's.

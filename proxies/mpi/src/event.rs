@@ -16,6 +16,7 @@ use crate::pending::forget;
 use crate::request::{Requests, Role, after_one, one_before};
 use crate::stack;
 use crate::status::{OwnStatus, OwnStatuses};
+use crate::sums;
 use crate::wrappers::{
     COMPLETED, EXCHANGED, HANDLES, MESSAGES, N_FUNCTIONS, N_METHODS, NAMES, ROLES, SIGNATURES,
     STARTED_RECEIVE, STARTED_SEND, TARGETS,
@@ -33,6 +34,8 @@ const WITH_SITES: u8 = 2;
 const WITH_STACKS: u8 = 8;
 /// Somebody is told where all ranks meet.
 const MEETING: u8 = 16;
+/// Calls are summed up, if they are not recorded.
+const SUMMED: u8 = 32;
 
 /// Those of the functions, and of parts of calls.
 static METHODS: [ProxyMethod; N_METHODS] = [const { ProxyMethod::new() }; N_METHODS];
@@ -92,8 +95,18 @@ pub(crate) fn record(ids: &[u32], n_sites: u32) -> bool {
         (true, 1) => RECORDED | WITH_SITES | UNDECIDED,
         (true, _) => RECORDED | WITH_SITES | WITH_STACKS | UNDECIDED,
     };
-    change(|before| (before & MEETING) | state);
+    change(|before| (before & (MEETING | SUMMED)) | state);
     all
+}
+
+/// Sums calls up from now on, or no longer.
+pub(crate) fn sum(are_summed: bool) {
+    facts::forget_all();
+    facts::want_peers(!are_summed);
+    change(|before| match are_summed {
+        true => before | SUMMED | UNDECIDED,
+        false => before & !SUMMED,
+    });
 }
 
 /// Has calls go through [`ENTER`] from now on, which says where ranks meet, or no longer for that.
@@ -254,7 +267,7 @@ unsafe extern "C-unwind" fn enter_as<const KIND: u8, const ENTRY: usize>(
     let recorder = if is_recorded { attached() } else { None };
     // SAFETY: the words are those of the call.
     unsafe {
-        let has_facts = KIND == ANY && recorded & RECORDED != 0;
+        let has_facts = KIND == ANY && recorded & (RECORDED | SUMMED) != 0;
         if has_facts {
             HANDLES[entered.function()].before(entered.arguments());
         }
@@ -266,6 +279,7 @@ unsafe extern "C-unwind" fn enter_as<const KIND: u8, const ENTRY: usize>(
                 entered.record::<N_WITH_SITE>(recorder)
             }
             Some(recorder) => entered.record::<N_WITHOUT>(recorder),
+            None if recorded & SUMMED != 0 && state.is_outermost() => entered.sum(),
             None => entered.pass_on(),
         };
         if !has_failed {
@@ -350,6 +364,64 @@ impl<const KIND: u8, const ENTRY: usize> Entered<'_, KIND, ENTRY> {
         (result, has_failed)
     }
 
+    /// Makes the call and adds it to the sums.
+    ///
+    /// # Safety
+    /// As for [`Entered::pass_on`].
+    unsafe fn sum(&mut self) -> (usize, bool) {
+        let (function, role, state) = (self.function(), ROLES[self.function()], self.state);
+        let mut requests = Requests::default();
+        // SAFETY: the caller's own arguments.
+        let mut moved = unsafe {
+            if KIND != BY_ARGUMENTS {
+                requests.read(role, self.arguments());
+            }
+            match role {
+                Role::StartsOne | Role::StartsAll => requests.to_be_started(role),
+                _ => self.read(),
+            }
+        };
+        let mut statuses = OwnStatuses::new();
+        let wanted = match KIND {
+            BY_ARGUMENTS => None,
+            _ => requests.statuses(role),
+        };
+        if let Some((at, n)) = wanted {
+            let language = SIGNATURES[self.code()].language;
+            statuses.take_place_of(&mut self.words[at], language, n);
+        }
+        let start = now();
+        let cells = state.cells();
+        if let Some(cells) = cells {
+            cells.mpi_start.store(start, Ordering::Relaxed);
+            cells
+                .mpi_function
+                .store(function as u64 + 1, Ordering::Relaxed);
+        }
+        let call = state.begin(function as u32, || start);
+        // SAFETY: required of the caller; the statuses live until they were read.
+        let (result, has_failed) = unsafe { self.forward() };
+        if has_failed {
+            call.count_failure();
+        }
+        let stop = call.end();
+        if let Some(cells) = cells {
+            cells.mpi_function.store(0, Ordering::Relaxed);
+        }
+        if KIND != BY_ARGUMENTS && !has_failed {
+            // SAFETY: the caller's own arguments, after the call.
+            moved = unsafe { requests.after(role, self.arguments(), moved) };
+        }
+        sums::add(
+            function,
+            self.site,
+            &moved,
+            stop.saturating_sub(start),
+            has_failed,
+        );
+        (result, has_failed)
+    }
+
     /// Makes the call and records it with its parameters.
     ///
     /// # Safety
@@ -372,6 +444,7 @@ impl<const KIND: u8, const ENTRY: usize> Entered<'_, KIND, ENTRY> {
     /// As for [`Entered::pass_on`].
     #[inline(always)]
     unsafe fn record_by_arguments<const N: usize>(&self, recorder: &Recorder) -> (usize, bool) {
+        self.state.polls.append::<N>(recorder);
         // SAFETY: the caller's own arguments.
         let words = unsafe { self.read() }.words(self.site);
         let recording = Recording::<N>::begin(recorder, &METHODS[self.function()], || words);
@@ -399,6 +472,9 @@ impl<const KIND: u8, const ENTRY: usize> Entered<'_, KIND, ENTRY> {
     #[inline(always)]
     unsafe fn record_one<const N: usize>(&mut self, recorder: &Recorder) -> (usize, bool) {
         let role = ROLES[self.function()];
+        if !role.may_find_none() {
+            self.state.polls.append::<N>(recorder);
+        }
         // SAFETY: the caller's own arguments.
         let (one, mut moved) = unsafe { (one_before(role, self.arguments()), self.read()) };
         let words = moved.words(self.site);
@@ -425,7 +501,21 @@ impl<const KIND: u8, const ENTRY: usize> Entered<'_, KIND, ENTRY> {
             // SAFETY: the caller's own arguments, after the call.
             moved = unsafe { after_one(role, one, self.arguments(), moved) };
         }
-        recording.end_at(stop, has_failed, moved.words(self.site));
+        let words = moved.words(self.site);
+        // SAFETY: as above.
+        if !has_failed
+            && recording.is_joinable()
+            && unsafe { role.has_found_none(self.arguments()) }
+        {
+            if let Some(call) = recording.end_joined(stop, words) {
+                self.state.polls.add::<N>(call, recorder);
+            }
+        } else {
+            if role.may_find_none() {
+                self.state.polls.append::<N>(recorder);
+            }
+            recording.end_at(stop, has_failed, words);
+        }
         (result, has_failed)
     }
 
@@ -437,6 +527,9 @@ impl<const KIND: u8, const ENTRY: usize> Entered<'_, KIND, ENTRY> {
     unsafe fn record_any<const N: usize>(&mut self, recorder: &Recorder) -> (usize, bool) {
         let (role, site, state) = (ROLES[self.function()], self.site, self.state);
         let (mut moved, mut requests) = (Moved::NOTHING, Requests::default());
+        if !role.may_find_none() {
+            state.polls.append::<N>(recorder);
+        }
         let recording = Recording::<N>::begin(recorder, &METHODS[self.function()], || {
             let arguments = self.arguments();
             // SAFETY: the caller's own arguments.
@@ -469,6 +562,19 @@ impl<const KIND: u8, const ENTRY: usize> Entered<'_, KIND, ENTRY> {
         if !has_failed {
             // SAFETY: the caller's own arguments, after the call.
             moved = unsafe { requests.after(role, self.arguments(), moved) };
+        }
+        // SAFETY: as above.
+        if !has_failed
+            && recording.is_joinable()
+            && unsafe { role.has_found_none(self.arguments()) }
+        {
+            if let Some(call) = recording.end_joined(stop, moved.words(site)) {
+                state.polls.add::<N>(call, recorder);
+            }
+            return (result, has_failed);
+        }
+        if role.may_find_none() {
+            state.polls.append::<N>(recorder);
         }
         recording.end_at(stop, has_failed, moved.words(site));
         if !has_failed {

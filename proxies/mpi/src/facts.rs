@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cca_abi::recording::{MpiCommunicator, MpiCommunicatorCallback};
@@ -53,6 +53,11 @@ impl Communicator {
     /// Ranks of the own group.
     pub(crate) fn n_ranks(&self) -> i64 {
         i64::from(self.n_ranks)
+    }
+
+    /// Number of those that ranks in calls stand for.
+    pub(crate) fn n_peers(&self) -> i64 {
+        i64::from(self.n_peers)
     }
 
     /// The rank in `MPI_COMM_WORLD` of a rank that a call has; −1 for one that is none.
@@ -138,6 +143,13 @@ impl Recent {
         looked_up(&self.communicators, Kind::Communicator, handle, find)
     }
 
+    /// What is known of the group of a window; `None` if it is none. No communicator has its handle.
+    #[inline]
+    pub(crate) fn window(&self, handle: usize) -> Option<&'static Communicator> {
+        let find = || find_window(handle);
+        looked_up(&self.communicators, Kind::Window, handle, find)
+    }
+
     /// Bytes of an element of a datatype; 0 if it is none.
     #[inline]
     pub(crate) fn size_of(&self, handle: usize) -> i64 {
@@ -154,7 +166,7 @@ fn looked_up<T: Copy + Default>(
     handle: usize,
     find: impl FnOnce() -> T,
 ) -> T {
-    let generation = GENERATION[kind as usize].load(Ordering::Acquire);
+    let generation = generation(kind).load(Ordering::Acquire);
     // The multiplier is 2⁶⁴ divided by the golden ratio: handles differ in a few bits only.
     let hash =
         (handle as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (u64::BITS - N_PLACES.ilog2());
@@ -184,11 +196,20 @@ pub(crate) fn forget_one(kind: Kind, handle: usize) {
     {
         let mut kept = kept();
         match kind {
-            Kind::Communicator => drop(kept.communicators.remove(&handle)),
+            Kind::Communicator | Kind::Window => drop(kept.communicators.remove(&handle)),
             Kind::Datatype => drop(kept.datatypes.remove(&handle)),
         }
     }
-    GENERATION[kind as usize].fetch_add(1, Ordering::AcqRel);
+    generation(kind).fetch_add(1, Ordering::AcqRel);
+}
+
+/// That of the table in which this is kept.
+#[inline(always)]
+fn generation(kind: Kind) -> &'static AtomicU64 {
+    match kind {
+        Kind::Communicator | Kind::Window => &GENERATION[0],
+        Kind::Datatype => &GENERATION[1],
+    }
 }
 
 /// Forgets what is kept of all handles: some may have been given back unseen. What was told of communicators stays.
@@ -201,6 +222,14 @@ pub(crate) fn forget_all() {
     for generation in &GENERATION {
         generation.fetch_add(1, Ordering::AcqRel);
     }
+}
+
+/// Whether peers have ranks in `MPI_COMM_WORLD`: sums of calls name none, and need no groups.
+static HAS_PEERS: AtomicBool = AtomicBool::new(true);
+
+/// Says whether anybody wants to know peers, of what is found from now on.
+pub(crate) fn want_peers(are_wanted: bool) {
+    HAS_PEERS.store(are_wanted, Ordering::Release);
 }
 
 /// Whom to tell of communicators; null for no one.
@@ -264,6 +293,7 @@ fn find_communicator(handle: usize) -> Option<&'static Communicator> {
         true => ask(&COMM_REMOTE_SIZE, handle)?,
         false => found.n_ranks,
     };
+    let has_peers = HAS_PEERS.load(Ordering::Acquire);
     let world_ranks = match is_world {
         true if is_world_shown_whole() => None,
         true => {
@@ -272,6 +302,7 @@ fn find_communicator(handle: usize) -> Option<&'static Communicator> {
             found.is_whole_world = is_of_all && ranks.is_none();
             ranks
         }
+        false if !has_peers => None,
         false => world_ranks(&found, handle),
     };
     let mut kept = kept();
@@ -286,8 +317,41 @@ fn find_communicator(handle: usize) -> Option<&'static Communicator> {
     let known: &'static Communicator = Box::leak(Box::new(found));
     kept.communicators.insert(handle, known);
     drop(kept);
-    tell(known);
+    if has_peers {
+        tell(known);
+    }
     Some(known)
+}
+
+#[cold]
+#[inline(never)]
+fn find_window(handle: usize) -> Option<&'static Communicator> {
+    if handle == 0 {
+        return None;
+    }
+    if let Some(known) = kept().communicators.get(&handle) {
+        return Some(known);
+    }
+    let group = Group::of(&WIN_GROUP, handle)?;
+    let n_ranks = ask(&GROUP_SIZE, group.0)?;
+    let mut found = Communicator {
+        number: UNKNOWN,
+        n_ranks,
+        own: ask(&GROUP_RANK, group.0)?,
+        is_inter: false,
+        n_peers: n_ranks,
+        world_ranks: None,
+        is_whole_world: false,
+    };
+    drop(group);
+    let has_peers = HAS_PEERS.load(Ordering::Acquire);
+    let world_ranks = has_peers
+        .then(|| known_world_ranks(&found, &WIN_GROUP, handle))
+        .flatten();
+    let mut kept = kept();
+    found.world_ranks = world_ranks.map(|ranks| kept.list(ranks));
+    let known: &'static Communicator = Box::leak(Box::new(found));
+    Some(kept.communicators.entry(handle).or_insert(known))
 }
 
 impl Kept {
@@ -364,6 +428,15 @@ fn world_ranks(communicator: &Communicator, handle: usize) -> Option<Vec<c_int>>
         true => &COMM_REMOTE_GROUP,
         false => &COMM_GROUP,
     };
+    known_world_ranks(communicator, of, handle)
+}
+
+/// As [`world_ranks`], with −1 for all where MPI does not say.
+fn known_world_ranks(
+    communicator: &Communicator,
+    of: &Target,
+    handle: usize,
+) -> Option<Vec<c_int>> {
     match translated(communicator, of, handle) {
         Some(ranks) => is_other(&ranks).then_some(ranks),
         None => Some(vec![-1; communicator.n_peers.max(0) as usize]),
@@ -375,6 +448,10 @@ fn world_ranks(communicator: &Communicator, handle: usize) -> Option<Vec<c_int>>
 /// # Arguments
 /// * `of` - the function that gives their group
 fn translated(communicator: &Communicator, of: &Target, handle: usize) -> Option<Vec<c_int>> {
+    // Sessions may do without `MPI_COMM_WORLD`, which is an error to ask for then.
+    if ask_whether(&INITIALIZED) != Some(true) {
+        return None;
+    }
     let n = communicator.n_peers.max(0);
     let peers: Vec<c_int> = (0..n).collect();
     let group = Group::of(of, handle)?;
@@ -447,6 +524,20 @@ fn ask(function: &Target, handle: usize) -> Option<c_int> {
     (error == 0).then_some(result)
 }
 
+/// What MPI says of itself; `None` if it says nothing.
+fn ask_whether(function: &Target) -> Option<bool> {
+    let function = function.known()?;
+    let mut flag = 0;
+    // SAFETY: the function is `(int *flag)`.
+    let error = unsafe {
+        let ask: unsafe extern "C" fn(*mut c_int) -> c_int =
+            std::mem::transmute::<*mut c_void, _>(function);
+        ask(&raw mut flag)
+    };
+    (error == 0).then_some(flag != 0)
+}
+
+static INITIALIZED: Target = Target::of_mpi(c"PMPI_Initialized");
 static TYPE_SIZE: Target = Target::of_mpi(c"PMPI_Type_size");
 static COMM_SIZE: Target = Target::of_mpi(c"PMPI_Comm_size");
 static COMM_RANK: Target = Target::of_mpi(c"PMPI_Comm_rank");
@@ -461,3 +552,6 @@ static GROUP_FREE: Target = Target::of_mpi(c"PMPI_Group_free");
 static SEEN_SIZE: Target = Target::new(c"MPI_Comm_size", c"PMPI_Comm_size");
 static SEEN_RANK: Target = Target::new(c"MPI_Comm_rank", c"PMPI_Comm_rank");
 static SEEN_GROUP: Target = Target::new(c"MPI_Comm_group", c"PMPI_Comm_group");
+static WIN_GROUP: Target = Target::of_mpi(c"PMPI_Win_get_group");
+static GROUP_SIZE: Target = Target::of_mpi(c"PMPI_Group_size");
+static GROUP_RANK: Target = Target::of_mpi(c"PMPI_Group_rank");

@@ -16,6 +16,8 @@ use crate::target::Target;
 pub(crate) enum Kind {
     Communicator,
     Datatype,
+    /// Of which the group is kept, as of a communicator.
+    Window,
 }
 
 /// What a function does with handles of which something is kept ([`crate::facts`]); generated from its name.
@@ -88,7 +90,7 @@ pub(crate) fn predefined() -> &'static Predefined {
 }
 
 /// From the handle in Fortran to that in C; the standard ABI has the second ones.
-static FROM_FORTRAN: [[Target; 2]; 2] = [
+static FROM_FORTRAN: [[Target; 2]; 3] = [
     [
         Target::of_mpi(c"PMPI_Comm_f2c"),
         Target::of_mpi(c"PMPI_Comm_fromint"),
@@ -96,6 +98,10 @@ static FROM_FORTRAN: [[Target; 2]; 2] = [
     [
         Target::of_mpi(c"PMPI_Type_f2c"),
         Target::of_mpi(c"PMPI_Type_fromint"),
+    ],
+    [
+        Target::of_mpi(c"PMPI_Win_f2c"),
+        Target::of_mpi(c"PMPI_Win_fromint"),
     ],
 ];
 

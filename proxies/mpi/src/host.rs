@@ -4,19 +4,19 @@ use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
 use cca_abi::recording::{
-    ClockFunction, MpiCommunicatorCallback, MpiMeetingCallback, MpiProxyFunctions,
-    MpiStackCallback, Recorder,
+    ClockFunction, MpiCallSumCallback, MpiCommunicatorCallback, MpiMeetingCallback,
+    MpiProxyFunctions, MpiStackCallback, Recorder,
 };
 
-use crate::totals::sums;
+use crate::totals;
 use crate::wrappers::NAMES;
-use crate::{abi, call, event, facts, meeting, phase, stack, target};
+use crate::{abi, call, event, facts, meeting, phase, stack, sums, target};
 
 static FUNCTIONS: MpiProxyFunctions = MpiProxyFunctions {
     size: size_of::<MpiProxyFunctions>() as u64,
     set_clock,
     attach,
-    totals,
+    totals: function_totals,
     functions,
     record_events,
     before_first_call,
@@ -25,6 +25,8 @@ static FUNCTIONS: MpiProxyFunctions = MpiProxyFunctions {
     on_stack,
     on_meeting,
     unknown_abi,
+    sum_calls,
+    call_sums,
 };
 
 /// The entry point, [`cca_abi::recording::MpiProxyEntry`].
@@ -41,15 +43,17 @@ unsafe extern "C" fn attach(recorder: *const Recorder) -> u32 {
     // SAFETY: null, or a recorder that lives until it is detached.
     let fits = unsafe { recorder.as_ref() }.is_none_or(|recorder| recorder.check_version().is_ok());
     event::record(&[], 0);
+    event::sum(false);
+    sums::forget();
     call::attach(if fits { recorder } else { ptr::null() });
     u32::from(fits)
 }
 
-extern "C" fn totals(
+extern "C" fn function_totals(
     out: *mut c_void,
     each: extern "C" fn(out: *mut c_void, name: *const c_char, calls: u64, ticks: u64),
 ) {
-    for (name, (calls, ticks)) in NAMES.iter().zip(sums()) {
+    for (name, (calls, ticks)) in NAMES.iter().zip(totals::sums()) {
         if calls > 0 {
             each(out, name.as_ptr(), calls, ticks);
         }
@@ -88,6 +92,16 @@ extern "C" fn on_stack(callback: Option<MpiStackCallback>) {
 
 extern "C" fn on_meeting(callback: Option<MpiMeetingCallback>) {
     meeting::on_meeting(callback);
+}
+
+extern "C" fn sum_calls(are_summed: u32) {
+    event::sum(are_summed != 0);
+}
+
+extern "C" fn call_sums(out: *mut c_void, each: MpiCallSumCallback) {
+    let name = |function: usize| NAMES[function].as_ptr();
+    // SAFETY: `each` is called as it asked to be.
+    sums::each(name, |sum| unsafe { each(out, sum) });
 }
 
 extern "C" fn unknown_abi() -> *const c_char {

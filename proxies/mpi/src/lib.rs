@@ -16,7 +16,9 @@
 //!   `abi.rs`: which binary interface the MPI at hand has;
 //! * `entry.rs`: how a call gets in; `event.rs`: a record for each call, opted in; `message.rs`: what a call moves, by
 //!   `messages.txt`; `request.rs`: what is moved by requests, from the call that makes one to the one that completes it;
-//!   `pending.rs`: the table of them;
+//!   `pending.rs`: the table of them; `sums.rs`: what calls come to where none has a record; `shared.rs`: a table that one thread mostly
+//!   has for itself;
+//! * `polls.rs`: calls in a row that find nothing;
 //! * `handle.rs`, `facts.rs`: handles, and what MPI says of them, asked once; `status.rs`: what was received; `stack.rs`: where calls come from;
 //!   `phase.rs`: `MPI_Pcontrol`; `meeting.rs`: calls in which all ranks meet;
 //! * `host.rs`: what the program that loads this library calls ([`cca_abi::recording::MpiProxyFunctions`]).
@@ -50,11 +52,17 @@ mod pending;
 #[cfg(target_arch = "x86_64")]
 mod phase;
 #[cfg(target_arch = "x86_64")]
+mod polls;
+#[cfg(target_arch = "x86_64")]
 mod request;
+#[cfg(target_arch = "x86_64")]
+mod shared;
 #[cfg(target_arch = "x86_64")]
 mod stack;
 #[cfg(target_arch = "x86_64")]
 mod status;
+#[cfg(target_arch = "x86_64")]
+mod sums;
 #[cfg(target_arch = "x86_64")]
 mod target;
 #[cfg(target_arch = "x86_64")]

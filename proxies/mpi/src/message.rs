@@ -30,6 +30,10 @@ pub(crate) struct Message {
     pub(crate) is_to_one: bool,
     /// Whether no rank of the communicator returns before all of them have called.
     pub(crate) is_awaited: bool,
+    /// Whether `comm` is the place of a window.
+    pub(crate) is_window: bool,
+    /// Whether arrays are of the own group on an intercommunicator too.
+    pub(crate) is_of_own: bool,
 }
 
 /// A number of bytes.
@@ -53,6 +57,10 @@ pub(crate) enum Counts {
     Sum(usize),
     /// This rank's in an array of a count for each.
     Own(usize),
+    /// A number of parts, and a count of 64 bits in each.
+    Product(usize, usize),
+    /// One element.
+    Element,
 }
 
 /// What is moved.
@@ -97,6 +105,9 @@ impl Moved {
         }
     }
 
+    /// Place of the request in [`Moved::words`].
+    pub(crate) const REQUEST: usize = 6;
+
     /// Whether it has a single peer.
     pub(crate) fn has_peer(self) -> bool {
         self.peer >= 0
@@ -123,7 +134,7 @@ impl Moved {
     }
 
     /// Number of ranks; 0 where it is unknown.
-    fn ranks(&self) -> i64 {
+    pub(crate) fn ranks(&self) -> i64 {
         self.communicator.map_or(self.ranks, Communicator::n_ranks)
     }
 
@@ -219,10 +230,10 @@ impl Message {
     pub(crate) unsafe fn read(&self, arguments: Arguments<'_>, recent: &Recent) -> Moved {
         // SAFETY: the places are those of a communicator and of a rank, which MPI reads as well.
         unsafe {
-            let communicator = self
-                .comm
-                .map(|at| arguments.handle(Kind::Communicator, at))
-                .and_then(|handle| recent.communicator(handle));
+            let communicator = self.comm.and_then(|at| match self.is_window {
+                true => recent.window(arguments.handle(Kind::Window, at)),
+                false => recent.communicator(arguments.handle(Kind::Communicator, at)),
+            });
             let peer = self.peer.map_or(-1, |at| arguments.number(at, false));
             let own = communicator.map_or(-1, |communicator| i64::from(communicator.own));
             let size = match self.root {
@@ -230,11 +241,11 @@ impl Message {
                 _ => self.here,
             };
             // Between two groups other arguments of a collective function count, and arrays have other lengths.
-            let is_between =
-                communicator.is_some_and(|communicator| communicator.is_inter) && !self.is_to_one;
-            let bytes = match is_between || (self.peer.is_some() && peer == abi().proc_null()) {
-                true => 0,
-                false => self.bytes(size, arguments, communicator, recent),
+            let between = communicator.filter(|communicator| communicator.is_inter);
+            let bytes = match between.filter(|_| !self.is_to_one) {
+                _ if self.peer.is_some() && peer == abi().proc_null() => 0,
+                Some(between) => self.bytes_between(peer, arguments, between, recent),
+                None => self.bytes(size, arguments, communicator, recent),
             };
             // It stands behind the peer in all functions that send to one rank or receive from one.
             let tag = match self.peer {
@@ -248,6 +259,55 @@ impl Message {
                 ..Moved::NOTHING
             }
             .with_peer(peer)
+        }
+    }
+
+    /// Bytes of a collective call between two groups.
+    ///
+    /// # Safety
+    /// As for [`Message::read`].
+    #[cold]
+    #[inline(never)]
+    unsafe fn bytes_between(
+        &self,
+        peer: i64,
+        arguments: Arguments<'_>,
+        between: &Communicator,
+        recent: &Recent,
+    ) -> i64 {
+        let is_root = self.peer.is_some() && peer == abi().root();
+        let size = self.root.filter(|_| is_root).unwrap_or(self.here);
+        let n = match self.is_of_own {
+            true => between.n_ranks(),
+            false => between.n_peers(),
+        };
+        // SAFETY: the places are those of counts and of a datatype that MPI reads as well: all of one side of the call.
+        unsafe {
+            let (count, datatype) = match size.counts {
+                Counts::None => return 0,
+                Counts::One(at) => {
+                    let count = arguments.number(at, self.wide);
+                    // What the root of a gather or scatter has for each.
+                    let each = if is_root && self.root.is_some() { n } else { 1 };
+                    (count * each, size.datatype)
+                }
+                Counts::EachRank(at) => (arguments.number(at, self.wide) * n, size.datatype),
+                Counts::Own(at) | Counts::Sum(at)
+                    if is_root || matches!(size.counts, Counts::Sum(_)) =>
+                {
+                    let counts = 0..n.max(0) as usize;
+                    let counts = counts.map(|rank| arguments.element(at, rank, self.wide));
+                    (counts.sum(), size.datatype)
+                }
+                // `MPI_Allgatherv`: the array is of what the other group sends.
+                Counts::Own(_) => (arguments.number(1, self.wide), 2),
+                Counts::Sum(_) | Counts::Product(..) | Counts::Element => return 0,
+            };
+            if count <= 0 {
+                return 0;
+            }
+            let bytes = recent.size_of(arguments.handle(Kind::Datatype, datatype));
+            count.saturating_mul(bytes)
         }
     }
 
@@ -276,6 +336,10 @@ impl Message {
                 // With an unknown rank nothing is read.
                 Counts::Own(_) if communicator.is_none() => 0,
                 Counts::Own(at) => arguments.element(at, own, self.wide),
+                Counts::Product(few, many) => {
+                    arguments.number(few, false) * arguments.number(many, true)
+                }
+                Counts::Element => 1,
             };
             // With no count the datatype may be anything.
             if count <= 0 {

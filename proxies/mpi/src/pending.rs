@@ -3,17 +3,12 @@
 //! MPICH gives one request to all sends that are complete at once, so a handle may stand for several: the first made is the first
 //! completed.
 
-use std::cell::UnsafeCell;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
-use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, compiler_fence};
-use std::time::Duration;
-
-use cca_abi::recording::thread_pointer;
 
 use crate::message::{Language, Moved};
+use crate::shared::{Held, Shared};
 
 /// A handle, which is another number in Fortran than in C under Open MPI. MPICH's is the same, and a request that one language
 /// makes is completed by the other: `mpi_f08` goes to C to make it.
@@ -143,6 +138,17 @@ impl Table {
         self.others.get_mut(&key).map(|queue| &mut queue.first)
     }
 
+    /// Forgets a receive of a handle that MPI gives to another one: no two receives that move anything have one handle, so the first is
+    /// gone, by a call that an error handler left with a jump.
+    #[inline(always)]
+    pub(crate) fn forget_abandoned(&mut self, key: Key) {
+        let is_receive =
+            |first: &mut Pending| first.is_receive && !first.is_persistent && first.moved.bytes > 0;
+        if self.slot(key).key == key && self.first(key).is_some_and(is_receive) {
+            let _ = self.pop(key);
+        }
+    }
+
     /// The place of a request that was made; what it is, its caller writes there.
     #[inline(always)]
     pub(crate) fn place(&mut self, key: Key) -> &mut Pending {
@@ -202,147 +208,12 @@ impl Table {
     }
 }
 
-/// The table, and who may touch it: one thread alone as long as no other wants to, then whoever takes the lock.
-///
-/// An exclusive instruction of the processor waits until all that was written before it, records in fresh memory among it, is in the
-/// cache. Most programs call MPI from one thread, which needs none: it says that it is inside, and looks once more whether the table
-/// is still its own. A second thread makes the table shared for good, has the kernel put a barrier into all threads (`membarrier`), and
-/// waits until the owner is out: either the owner has said that it is inside, or it sees that the table is not its own.
-struct Shared {
-    /// [`thread_pointer`] of the owner; [`NOBODYS`], or [`EVERYBODYS`] for good.
-    owner: AtomicUsize,
-    is_owner_inside: AtomicBool,
-    is_taken: AtomicBool,
-    table: UnsafeCell<Table>,
-}
-
-/// No thread pointer, as is the other.
-const NOBODYS: usize = 0;
-const EVERYBODYS: usize = 1;
-
-// SAFETY: the table is touched by its owner, or by who has the lock.
-unsafe impl Sync for Shared {}
-
-static PENDING: Shared = Shared::new();
+static PENDING: Shared<Table> = Shared::new(Table::new());
 
 /// The table of this process.
 #[inline(always)]
-pub(crate) fn pending() -> Held<'static> {
+pub(crate) fn pending() -> Held<'static, Table> {
     PENDING.enter()
-}
-
-impl Shared {
-    const fn new() -> Self {
-        Self {
-            owner: AtomicUsize::new(NOBODYS),
-            is_owner_inside: AtomicBool::new(false),
-            is_taken: AtomicBool::new(false),
-            table: UnsafeCell::new(Table::new()),
-        }
-    }
-
-    #[inline(always)]
-    fn enter(&self) -> Held<'_> {
-        let thread = thread_pointer();
-        let seems_owner = self.owner.load(Ordering::Relaxed) == thread;
-        if seems_owner && self.enter_as_owner(thread) {
-            return Held {
-                shared: self,
-                is_owner: true,
-            };
-        }
-        self.take(thread)
-    }
-
-    /// Goes in as the owner, if the calling thread still is that.
-    #[inline(always)]
-    fn enter_as_owner(&self, thread: usize) -> bool {
-        self.is_owner_inside.store(true, Ordering::Relaxed);
-        // The processor may still swap these two; `membarrier` is for that.
-        compiler_fence(Ordering::SeqCst);
-        let is_owner = self.owner.load(Ordering::Acquire) == thread;
-        if !is_owner {
-            self.is_owner_inside.store(false, Ordering::Release);
-        }
-        is_owner
-    }
-
-    /// Takes the table for a thread that it does not belong to.
-    #[cold]
-    #[inline(never)]
-    fn take(&self, thread: usize) -> Held<'_> {
-        while self.is_taken.swap(true, Ordering::Acquire) {
-            while self.is_taken.load(Ordering::Relaxed) {
-                std::thread::yield_now();
-            }
-        }
-        // Only who has the lock changes the owner.
-        let owner = self.owner.load(Ordering::Relaxed);
-        if owner == NOBODYS {
-            let is_ready = membarrier(REGISTER_PRIVATE_EXPEDITED);
-            let owner = if is_ready { thread } else { EVERYBODYS };
-            self.owner.store(owner, Ordering::Release);
-        } else if owner != EVERYBODYS {
-            self.owner.store(EVERYBODYS, Ordering::SeqCst);
-            if !membarrier(PRIVATE_EXPEDITED) {
-                // Forbidden since then. What a running thread has written is seen long before, and another has gone through a barrier.
-                std::thread::sleep(Duration::from_millis(1));
-            }
-            while self.is_owner_inside.load(Ordering::Acquire) {
-                std::thread::yield_now();
-            }
-        }
-        Held {
-            shared: self,
-            is_owner: false,
-        }
-    }
-}
-
-/// `MEMBARRIER_CMD_PRIVATE_EXPEDITED` of `linux/membarrier.h`: a barrier in each running thread of this process.
-const PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
-/// `MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED`: this process will ask for that.
-const REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
-
-/// Whether the kernel does this.
-fn membarrier(command: libc::c_int) -> bool {
-    // SAFETY: the system call takes a command, flags and a processor, and touches no memory.
-    unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) == 0 }
-}
-
-/// The table, for one thread as long as this lives.
-pub(crate) struct Held<'a> {
-    shared: &'a Shared,
-    is_owner: bool,
-}
-
-impl Deref for Held<'_> {
-    type Target = Table;
-
-    #[inline(always)]
-    fn deref(&self) -> &Table {
-        // SAFETY: no other thread is inside.
-        unsafe { &*self.shared.table.get() }
-    }
-}
-
-impl DerefMut for Held<'_> {
-    #[inline(always)]
-    fn deref_mut(&mut self) -> &mut Table {
-        // SAFETY: no other thread is inside.
-        unsafe { &mut *self.shared.table.get() }
-    }
-}
-
-impl Drop for Held<'_> {
-    #[inline(always)]
-    fn drop(&mut self) {
-        let inside = match self.is_owner {
-            true => &self.shared.is_owner_inside,
-            false => &self.shared.is_taken,
-        };
-        inside.store(false, Ordering::Release);
-    }
 }
 
 /// Forgets all requests: calls that are not recorded make and complete some as well.
@@ -361,9 +232,6 @@ mod tests {
 
     const KEY: Key = Key(7);
 
-    /// Turns of a loop that a thread stays inside for.
-    const PAUSE: usize = 400;
-
     fn made(bytes: i64) -> Pending {
         let mut moved = Moved::NOTHING;
         moved.bytes = bytes;
@@ -374,54 +242,6 @@ mod tests {
             is_send: false,
             is_active: true,
         }
-    }
-
-    /// Adds 1 as often to what lies in the table, which is lost where two are inside.
-    fn add(table: &Shared, times: usize) {
-        for _ in 0..times {
-            let mut held = table.enter();
-            let pending = held.first(KEY).expect("it was pushed");
-            let bytes = pending.moved.bytes;
-            (0..PAUSE).for_each(|_| std::hint::spin_loop());
-            pending.moved.bytes = bytes + 1;
-        }
-    }
-
-    #[test]
-    fn threads_that_come_later_share_the_table() {
-        for round in 0..100 {
-            let table = Shared::new();
-            *table.enter().place(KEY) = made(0);
-            let is_started = AtomicBool::new(false);
-            std::thread::scope(|scope| {
-                for _ in 0..2 {
-                    scope.spawn(|| {
-                        while !is_started.load(Ordering::Acquire) {
-                            std::hint::spin_loop();
-                        }
-                        add(&table, 20);
-                    });
-                }
-                add(&table, round);
-                is_started.store(true, Ordering::Release);
-                add(&table, 60);
-            });
-            let mut held = table.enter();
-            let bytes = held.first(KEY).map(|pending| pending.moved.bytes);
-            assert_eq!(bytes, Some(round as i64 + 60 + 2 * 20));
-            assert!(!held.is_owner, "three threads were inside");
-        }
-    }
-
-    #[test]
-    fn one_thread_alone_is_the_owner() {
-        let table = Shared::new();
-        drop(table.enter());
-        assert!(table.enter().is_owner);
-        std::thread::scope(|scope| {
-            scope.spawn(|| assert!(!table.enter().is_owner));
-        });
-        assert!(!table.enter().is_owner, "it is everybody's for good");
     }
 
     #[test]
@@ -449,6 +269,24 @@ mod tests {
             assert_eq!(taken, Some(key.0 as i64));
             assert!(table.first(key).is_none());
         }
+    }
+
+    #[test]
+    fn a_receive_that_was_left_by_a_jump_is_forgotten() {
+        let mut table = Table::new();
+        let received = |bytes| Pending {
+            is_receive: true,
+            ..made(bytes)
+        };
+        *table.place(KEY) = received(8);
+        table.forget_abandoned(KEY);
+        *table.place(KEY) = received(9);
+        let taken = table.take(KEY).map(|pending| pending.moved.bytes);
+        assert_eq!((taken, table.first(KEY).is_none()), (Some(9), true));
+        // Sends that are complete at once share a handle.
+        *table.place(KEY) = made(1);
+        table.forget_abandoned(KEY);
+        assert!(table.first(KEY).is_some());
     }
 
     #[test]

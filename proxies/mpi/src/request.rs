@@ -45,6 +45,11 @@ pub(crate) enum Role {
         /// Place of what says whether there is a message.
         flag: Option<usize>,
     },
+    /// Looks whether requests are complete, and leaves them as they are.
+    Looks {
+        /// Place of what says whether any is.
+        flag: usize,
+    },
     /// Sends a message and receives one.
     Exchanges {
         /// Place of the status; before it are the source, the tag and the communicator.
@@ -70,6 +75,37 @@ impl Role {
                 | Self::Receives { .. }
                 | Self::Completes(Completion::Wait | Completion::Test)
         )
+    }
+
+    /// Whether a call that succeeded has looked for a message or a completed request and has found none.
+    ///
+    /// # Safety
+    /// The arguments are those of a call of a function of this role that has succeeded.
+    #[inline(always)]
+    pub(crate) unsafe fn has_found_none(self, arguments: Arguments<'_>) -> bool {
+        // SAFETY: MPI has written flag or number there.
+        self.flag()
+            .is_some_and(|at| unsafe { arguments.pointed(at, 0) } == 0)
+    }
+
+    /// Whether it may look for a message or a completed request and find none.
+    #[inline(always)]
+    pub(crate) fn may_find_none(self) -> bool {
+        self.flag().is_some()
+    }
+
+    /// Place of what says whether anything was found; a number or a flag.
+    #[inline(always)]
+    fn flag(self) -> Option<usize> {
+        match self {
+            Self::Receives { flag, .. } => flag,
+            Self::Completes(Completion::Test) => Some(1),
+            // `MPI_Waitsome` is among the latter; it never finds 0.
+            Self::Completes(Completion::Testall | Completion::Waitsome) => Some(2),
+            Self::Completes(Completion::Testany) => Some(3),
+            Self::Looks { flag } => Some(flag),
+            _ => None,
+        }
     }
 
     /// Place of the only status that a call gets.
@@ -148,6 +184,7 @@ impl Requests {
                 | Role::Begins { .. }
                 | Role::Prepares { .. }
                 | Role::Exchanges { .. }
+                | Role::Looks { .. }
                 | Role::Receives { .. } => {}
             }
         }
@@ -280,9 +317,11 @@ impl Requests {
             }
             // SAFETY: required of the caller.
             Role::Completes(completion) => unsafe { self.complete_several(completion, arguments) },
-            Role::None | Role::Begins { .. } | Role::Exchanges { .. } | Role::Receives { .. } => {
-                moved
-            }
+            Role::None
+            | Role::Begins { .. }
+            | Role::Exchanges { .. }
+            | Role::Looks { .. }
+            | Role::Receives { .. } => moved,
         }
     }
 
@@ -406,7 +445,11 @@ pub(crate) unsafe fn after_one(
             Role::Begins { at, is_receive } => {
                 let mut table = pending();
                 let moved = moved.with_request(table.next_number());
-                *table.place(key(arguments, at, 0)) = Pending {
+                let key = key(arguments, at, 0);
+                if is_receive {
+                    table.forget_abandoned(key);
+                }
+                *table.place(key) = Pending {
                     moved,
                     is_persistent: false,
                     is_receive,

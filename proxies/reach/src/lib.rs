@@ -18,10 +18,12 @@
 mod code;
 mod error;
 mod functions;
+mod names;
 mod survey;
 mod texts;
 
 pub use error::ReachError;
 pub use functions::Functions;
+pub use names::{DynamicNames, dynamic_names};
 pub use survey::{Finding, Linkage, Reason, Survey, survey};
 pub use texts::{SharedTexts, shared_texts};

@@ -132,7 +132,7 @@ pub fn survey(
     })
 }
 
-fn parse(bytes: &[u8]) -> Result<File<'_>, ReachError> {
+pub(crate) fn parse(bytes: &[u8]) -> Result<File<'_>, ReachError> {
     let file = File::parse(bytes).map_err(ReachError::NotElf)?;
     let is_known = file.elf_header().e_machine(file.endian()) == EM_X86_64;
     is_known.then_some(file).ok_or(ReachError::Processor)

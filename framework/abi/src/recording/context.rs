@@ -44,8 +44,13 @@ pub struct LogCells {
     pub dropped: AtomicU64,
     /// When the thread's latest call of MPI ended, clock ticks; 0 where none did, or where the log is older than this.
     pub mpi_latest: AtomicU64,
+    /// The function of MPI that the thread is in, its place in [`super::MpiProxyFunctions::functions`] plus 1; 0 for none, or where the
+    /// call is among the open ones.
+    pub mpi_function: AtomicU64,
+    /// When it was called, clock ticks.
+    pub mpi_start: AtomicU64,
     /// Zero; room for later layouts.
-    pub reserved: [AtomicU64; 4],
+    pub reserved: [AtomicU64; 2],
     /// The open calls, outermost first.
     pub open: [OpenCall; MAX_OPEN_CALLS],
 }

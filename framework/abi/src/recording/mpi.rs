@@ -16,7 +16,9 @@ pub type MpiProxyEntry = extern "C" fn() -> *const MpiProxyFunctions;
 /// `peer` is a rank in the communicator `comm`, of which there are `ranks`, and `world_peer` the same in `MPI_COMM_WORLD`; each is −1
 /// where there is none, or more than one. Communicators are numbered by each rank as it comes to use them, `MPI_COMM_WORLD` is 0.
 /// `tag` is that of a message to or from one rank as the call gives it. Requests are numbered by each process as they begin: `request`
-/// is the first of the `requests` consecutive ones that the call began or completed, −1 where they are not consecutive.
+/// is the first of the `requests` consecutive ones that the call began or completed, −1 where they are not consecutive. Calls in a row
+/// that look for a message or a completed request and find none (`MPI_Test`, `MPI_Iprobe` and the like) have one record together, from the
+/// start of the first to the end of the last, in which `request` is minus their number; its time in MPI is theirs.
 /// The last one, the address that the call returns to, is recorded where it is asked for.
 pub const MPI_EVENT_PARAMETERS: [&str; 9] = [
     "bytes",
@@ -69,6 +71,57 @@ impl MpiTotal {
         add(&self.ticks, ticks);
     }
 }
+
+/// What calls of one function of MPI come to: those from one call site, of one class of size, in communicators of one class of size.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct MpiCallSum {
+    /// Name of the function in C; null for calls that there was no room for.
+    pub name: *const c_char,
+    /// The address that they return to; 0 where that was not asked for.
+    pub site: u64,
+    /// `k` for 2ᵏ up to 2ᵏ⁺¹ − 1 bytes; −1 for none.
+    pub bytes_class: i32,
+    /// `k` for 2ᵏ up to 2ᵏ⁺¹ − 1 ranks; −1 for none.
+    pub ranks_class: i32,
+    /// Calls.
+    pub calls: u64,
+    /// Those that returned an error.
+    pub failed: u64,
+    /// Their time, clock ticks.
+    pub ticks: u64,
+    /// Shortest, clock ticks.
+    pub least_ticks: u64,
+    /// Longest, clock ticks.
+    pub greatest_ticks: u64,
+    /// Bytes of all.
+    pub bytes: u64,
+    /// Fewest bytes.
+    pub least_bytes: u64,
+    /// Most bytes.
+    pub greatest_bytes: u64,
+}
+
+impl MpiCallSum {
+    /// No calls.
+    pub const NONE: Self = Self {
+        name: std::ptr::null(),
+        site: 0,
+        bytes_class: -1,
+        ranks_class: -1,
+        calls: 0,
+        failed: 0,
+        ticks: 0,
+        least_ticks: 0,
+        greatest_ticks: 0,
+        bytes: 0,
+        least_bytes: 0,
+        greatest_bytes: 0,
+    };
+}
+
+/// Who gets a sum, with what it asked for; it is valid as long as the call lasts.
+pub type MpiCallSumCallback = unsafe extern "C" fn(out: *mut c_void, sum: *const MpiCallSum);
 
 /// The methods that parts of a call are recorded as, behind its own record: they take no time and have the parameters of one message,
 /// which those of the call do not tell. In order: a send and a receive of a persistent request that `MPI_Start` or `MPI_Startall` has
@@ -189,4 +242,9 @@ pub struct MpiProxyFunctions {
     pub on_meeting: extern "C" fn(callback: Option<MpiMeetingCallback>),
     /// The name of the MPI that is loaded, if handles and statuses have an ABI in it that is not known; else null.
     pub unknown_abi: extern "C" fn() -> *const c_char,
+    /// With 1 the outermost calls of a recorder that is attached are summed up from now on, by function, call site and classes of size;
+    /// with 0 no longer. Calls that are recorded are not summed up. Attaching another recorder forgets all sums.
+    pub sum_calls: extern "C" fn(are_summed: u32),
+    /// Calls `each` with `out` for each of these sums so far.
+    pub call_sums: extern "C" fn(out: *mut c_void, each: MpiCallSumCallback),
 }

@@ -9,12 +9,14 @@ use mastermind_records::definition::UnmonitoredDefinition;
 use mastermind_records::{Profile as Table, ProfileSums, Row, Run, SELF_COST};
 use serde::Serialize;
 
-use crate::{output, run_notes};
+use crate::{output, run_notes, unseen_calls};
 
 mod call_sites;
+mod communicators;
 pub mod matrix;
 mod moved;
 pub mod mpi;
+mod now;
 mod phases;
 
 /// Most methods that are told by name where calls have no record.
@@ -89,6 +91,7 @@ impl Profile {
             output::json(&Document {
                 profile: &profile,
                 mpi_ranks: &ranks,
+                unseen_calls: &unseen_calls::read(&self.records),
             })?;
             return Ok(ExitCode::SUCCESS);
         }
@@ -125,6 +128,7 @@ impl Profile {
         }
         tell_events(&profile);
         tell_missing(&profile);
+        tell_unseen(&unseen_calls::read(&self.records));
         if !has_ended {
             output::line(NOT_ENDED);
         }
@@ -139,6 +143,9 @@ struct Document<'a> {
     profile: &'a Table,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     mpi_ranks: &'a [mpi::RankRow],
+    /// What `wrap` found out of calls that are not in the records.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    unseen_calls: &'a [String],
 }
 
 impl Profile {
@@ -153,6 +160,7 @@ impl Profile {
             output::json(&report)?;
         } else {
             output::line(report.text(self.top.unwrap_or(usize::MAX)));
+            tell_unseen(&report.unseen_calls);
             if !run.is_finished() {
                 output::line(NOT_ENDED);
             }
@@ -164,6 +172,9 @@ impl Profile {
         let run = open(&self.records)?;
         let table = matrix::Table::of(&run, &self.records)?;
         tell_missing_records(&run, "they are not in the matrix");
+        if now::has_spawned(&run) {
+            crate::output::complain!("note: {}", now::SPAWNED);
+        }
         if self.json {
             output::json(&table)?;
         } else {
@@ -375,6 +386,16 @@ fn tell_events(profile: &Table) {
             event.max,
             event.mean,
             event.std_deviation()
+        ));
+    }
+}
+
+/// What `wrap` found out of calls that are not in the records.
+fn tell_unseen(lines: &[String]) {
+    if !lines.is_empty() {
+        output::line(format!(
+            "calls that are not in the records\n  {}",
+            lines.join("\n  ")
         ));
     }
 }

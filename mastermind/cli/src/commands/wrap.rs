@@ -40,6 +40,7 @@ mod closing;
 mod inherited;
 mod left;
 mod loading;
+mod mpi_names;
 mod round_about;
 mod signals;
 
@@ -56,6 +57,7 @@ use crate::session::back_end;
 use crate::session::recording::{cannot_be_written, check_ended};
 use crate::session::{libraries_folder, name_of_run};
 use crate::trace::Trace;
+use crate::unseen_calls;
 
 /// File name of the library that records within the program.
 const PRELOADED: &str = "libmastermind_preload.so";
@@ -82,8 +84,8 @@ pub struct Wrap {
     /// Drop the records that the directory holds already
     #[arg(long)]
     overwrite: bool,
-    /// Record each call of MPI, with its bytes, its peer, and the communicator that this is meant in; else calls and time of each
-    /// function
+    /// Record each call of MPI, with its bytes, its peer, and the communicator that this is meant in; else only sums are kept, by
+    /// function, call site and size
     #[arg(long)]
     mpi_events: bool,
     /// A proxy that `mastermind proxy` made: each call of its functions is recorded, with its parameters; calls that go round
@@ -169,20 +171,20 @@ impl Wrap {
         }
         trim_logs(config, launched);
         tell(config, launched, &found);
-        if self.call_sites.is_some() {
-            self.write_call_sites(&config.directory, &found, launched);
-        }
+        self.write_call_sites(&config.directory, &found, launched);
         adapting::tell(config, launched);
         if launched.is_none_or(|launched| launched.rank == 0) {
             let run = records_of(config);
-            self.tell_round_about(&found, &interfaces, run.as_ref());
+            let mut lines = self.tell_round_about(&found, &interfaces, run.as_ref());
+            lines.extend(tell_unseen_mpi(config, &found, run.as_ref()));
+            if run.is_some() {
+                leave_unseen(config, &lines);
+            }
             if let Some(run) = run {
                 tell_mpi(&run, config, launched);
             }
             for directory in config.spawned() {
-                if self.call_sites.is_some() {
-                    self.write_call_sites(&directory, &found, None);
-                }
+                self.write_call_sites(&directory, &found, None);
                 crate::output::complain!(
                     "note: records of ranks that were spawned: {}",
                     directory.display()
@@ -194,19 +196,28 @@ impl Wrap {
 
     /// Leaves beside the logs of this rank where their calls come from.
     fn write_call_sites(&self, directory: &Path, found: &Trace, launched: Option<&Launched>) {
+        let are_recorded = self.call_sites.is_some();
         let rank = launched.map(|launched| launched.rank as u32);
         let mapped = |process, address| found.object_at(process, address);
         let stacks = |process, number| found.stack(process, number);
-        if let Err(error) = call_site::write(directory, rank, &mapped, &stacks) {
+        if let Err(error) = call_site::write(directory, rank, &mapped, &stacks, are_recorded) {
             let error = error.context("the records have addresses only");
             crate::output::complain!("{}", errors::warning(&error));
         }
     }
 
     /// Tells which calls are not in the records, since they go round the proxies.
-    fn tell_round_about(&self, trace: &Trace, interfaces: &[Interface], run: Option<&Run>) {
+    ///
+    /// # Returns
+    /// A line for each object and reason.
+    fn tell_round_about(
+        &self,
+        trace: &Trace,
+        interfaces: &[Interface],
+        run: Option<&Run>,
+    ) -> Vec<String> {
         if interfaces.is_empty() {
-            return;
+            return Vec::new();
         }
         let program = round_about::found(Path::new(&self.program[0]));
         let others = round_about::other_definitions(trace);
@@ -219,7 +230,7 @@ impl Wrap {
         let mut lines = round_about::lines(program.as_deref(), trace, interfaces);
         lines.extend(run.into_iter().flat_map(|run| left::lines(run, interfaces)));
         if lines.is_empty() {
-            return;
+            return lines;
         }
         let names: Vec<_> = interfaces
             .iter()
@@ -230,6 +241,7 @@ impl Wrap {
             names.join(", "),
             lines.join("\n  ")
         );
+        lines
     }
 
     /// Runs the program where nothing can be recorded: a measurement never ends what it measures.
@@ -323,6 +335,35 @@ impl Wrap {
             .env(TRACE_VARIABLE, trace)
             .envs(loading.variables());
         Ok(command)
+    }
+}
+
+/// Tells which calls of MPI are not in the records, of a program that has called some that are.
+///
+/// # Returns
+/// A line for each object and reason.
+fn tell_unseen_mpi(config: &WrapConfig, trace: &Trace, run: Option<&Run>) -> Vec<String> {
+    let names = run
+        .into_iter()
+        .flat_map(Run::logs)
+        .find_map(|log| Some(log.definitions().mpi_totals.as_ref()?.functions.clone()));
+    let lines = mpi_names::lines(trace, &names.unwrap_or_default());
+    if !lines.is_empty() {
+        crate::output::complain!(
+            "note: calls of MPI of {} that are not in the records\n  {}",
+            config.program,
+            lines.join("\n  ")
+        );
+    }
+    lines
+}
+
+/// Leaves what was found of calls that are not in the records beside the logs.
+fn leave_unseen(config: &WrapConfig, lines: &[String]) {
+    let act = || format!("cannot write into \"{}\"", config.directory.display());
+    if let Err(error) = unseen_calls::write(&config.directory, lines).with_context(act) {
+        let error = error.context("profile will not show what was not recorded");
+        crate::output::complain!("{}", errors::warning(&error));
     }
 }
 

@@ -19,7 +19,8 @@ pub struct Cell {
     bytes: u64,
 }
 
-/// The communication matrix of a run: its point-to-point messages, as their senders recorded them.
+/// The communication matrix of a run: its point-to-point messages, as their senders recorded them, and what it moved one-sided, both ways
+/// where a call reads and writes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Table {
     ranks: usize,
@@ -51,8 +52,12 @@ impl Table {
         }
         let mut cells = BTreeMap::<(u32, u32), (u64, u64)>::new();
         for calls in run.mpi_calls() {
-            for (to, (messages, bytes)) in calls.to {
-                let cell = cells.entry((calls.rank, to)).or_default();
+            let own = calls.rank;
+            let sent = calls.to.into_iter().map(|(to, moved)| ((own, to), moved));
+            let fetched = calls.from.into_iter();
+            let fetched = fetched.map(|(from, moved)| ((from, own), moved));
+            for (pair, (messages, bytes)) in sent.chain(fetched) {
+                let cell = cells.entry(pair).or_default();
                 cell.0 += messages;
                 cell.1 += bytes;
             }

@@ -1,7 +1,7 @@
 //! Shares of the bytes that a program moves by MPI: of what it sends, of what it reads from files and writes to them, and of what it moves
 //! one-sided, each for itself.
 
-use mastermind_records::{MpiCalls, sends};
+use mastermind_records::{MpiCalls, one_sided, sends};
 use serde::Serialize;
 
 /// Bytes of all calls, by how they move them.
@@ -36,15 +36,9 @@ enum Way {
 
 fn way(function: &str) -> Option<Way> {
     let name = function.strip_prefix("MPI_").unwrap_or(function);
-    let one_sided = ["Put", "Get", "Accumulate", "Rput", "Rget", "Raccumulate"];
-    let is_one_sided = |begin: &&str| {
-        let rest = name.strip_prefix(*begin);
-        // Not `MPI_Get_count` and the like, which move nothing.
-        rest.is_some_and(|rest| matches!(rest, "" | "_c" | "_accumulate" | "_accumulate_c"))
-    };
     if name.starts_with("File_") {
         Some(Way::Io)
-    } else if one_sided.iter().any(is_one_sided) {
+    } else if one_sided(function).is_some() {
         Some(Way::Rma)
     } else {
         sends(function).then_some(Way::Sent)

@@ -12,14 +12,17 @@ use std::path::Path;
 
 use anyhow::bail;
 use mastermind_records::{
-    CallTimes, CommunicatorClass, MessageSizes, MpiCalls, MpiRank, Run, starts_or_ends,
+    CallTimes, CommunicatorClass, MessageSizes, MpiCallNow, MpiCalls, MpiRank, Run, starts_or_ends,
 };
 use serde::Serialize;
 
+use super::communicators::{self, CommunicatorRow};
 use super::moved::{MovedBytes, MovedShare};
+use super::now;
 use super::phases::{PhaseRow, phases};
 use crate::call_site;
 use crate::output;
+use crate::unseen_calls;
 
 /// All tables of a run.
 #[derive(Clone, Debug, Serialize)]
@@ -44,6 +47,16 @@ pub struct Report {
     pub phases: Vec<PhaseRow>,
     /// Communicators of each rank.
     pub communicators: Vec<CommunicatorRow>,
+    /// The calls that threads are in, of a run that goes on or was killed.
+    pub calls_now: Vec<MpiCallNow>,
+    /// Calls that are in the functions' rows only: there was no room for their sizes and call sites.
+    pub calls_without_site: u64,
+    /// Ranks of the run.
+    pub ranks_of_run: u32,
+    /// Whether processes were spawned, which have an `MPI_COMM_WORLD` of their own.
+    pub has_spawned: bool,
+    /// What `wrap` found out of calls that are not in the records.
+    pub unseen_calls: Vec<String>,
 }
 
 /// A rank.
@@ -176,14 +189,6 @@ pub struct SiteRow {
     pub moved: MovedShare,
 }
 
-/// A communicator as a rank names it.
-#[derive(Clone, Debug, Serialize)]
-pub struct CommunicatorRow {
-    rank: u32,
-    #[serde(flatten)]
-    communicator: mastermind_records::definition::MpiCommunicatorDefinition,
-}
-
 impl Report {
     /// # Arguments
     /// * `per_rank` - a row a call site and rank
@@ -216,7 +221,12 @@ impl Report {
             by_communicator: by_communicator(&calls, all),
             call_sites: sites(&calls, (run, directory), per_rank, ranks.len(), all),
             phases: phases(run),
-            communicators: communicators(run),
+            communicators: communicators::rows(run),
+            calls_now: run.mpi_calls_now(),
+            calls_without_site: run.mpi_calls_without_site(),
+            ranks_of_run: now::ranks_of_run(run),
+            has_spawned: now::has_spawned(run),
+            unseen_calls: unseen_calls::read(directory),
             ranks: rows(ranks),
         })
     }
@@ -230,6 +240,16 @@ impl Report {
             ),
             self.function_text(top),
         ];
+        let n_found = self.ranks.iter().filter(|row| row.has_mpi()).count();
+        if let Some(text) = now::missing_ranks(self.ranks_of_run, n_found) {
+            parts.push(text);
+        }
+        if self.has_spawned {
+            parts.push(now::SPAWNED.into());
+        }
+        if !self.calls_now.is_empty() {
+            parts.push(now::text(&self.calls_now));
+        }
         if self.is_assembly {
             parts.push("times and calls of functions are of whole processes, percentages of the recorded calls, which components made".into());
         }
@@ -245,18 +265,20 @@ impl Report {
             parts.push(self.size_text());
             parts.push(self.by_communicator_text(top));
         }
+        if self.calls_without_site > 0 {
+            parts.push(format!(
+                "{} calls are in the functions' rows only: there was no room for their sizes and call sites",
+                self.calls_without_site
+            ));
+        }
         if !self.call_sites.is_empty() {
             parts.push(self.site_text(top));
         }
         if !self.phases.is_empty() {
             parts.push(self.phase_text());
         }
-        if self
-            .communicators
-            .iter()
-            .any(|row| row.communicator.number != 0)
-        {
-            parts.push(self.communicator_text(top));
+        if self.communicators.iter().any(CommunicatorRow::is_no_world) {
+            parts.push(communicators::text(&self.communicators, top));
         }
         parts.join("\n\n")
     }
@@ -445,50 +467,6 @@ impl Report {
             ]
         };
         output::table(&header, &[0, 1, 2, 3, 4, 5], self.phases.iter().map(cells))
-    }
-
-    fn communicator_text(&self, top: usize) -> String {
-        let header = ["RANK", "COMM", "RANKS", "OWN", "RANKS OF MPI_COMM_WORLD"];
-        let cells = |row: &CommunicatorRow| {
-            let communicator = &row.communicator;
-            let members = match &communicator.world_ranks {
-                None => "the same".into(),
-                Some(ranks) => short(ranks),
-            };
-            let kind = if communicator.is_inter {
-                " (the other group)"
-            } else {
-                ""
-            };
-            vec![
-                row.rank.to_string(),
-                communicator.number.to_string(),
-                communicator.ranks.to_string(),
-                communicator.own.to_string(),
-                members + kind,
-            ]
-        };
-        output::table(
-            &header,
-            &[0, 1, 2, 3],
-            self.communicators.iter().take(top).map(cells),
-        )
-    }
-}
-
-/// Most ranks of a communicator that are shown.
-const MOST_RANKS_SHOWN: usize = 16;
-
-fn short(ranks: &[i32]) -> String {
-    let shown: Vec<_> = ranks
-        .iter()
-        .take(MOST_RANKS_SHOWN)
-        .map(i32::to_string)
-        .collect();
-    let more = ranks.len().saturating_sub(MOST_RANKS_SHOWN);
-    match more {
-        0 => shown.join(" "),
-        more => format!("{} and {more} more", shown.join(" ")),
     }
 }
 
@@ -753,18 +731,4 @@ fn sites(
         .collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.times.ns));
     rows
-}
-
-fn communicators(run: &Run) -> Vec<CommunicatorRow> {
-    let of_rank = |rank: u32| {
-        let mut known = BTreeMap::new();
-        for (log, _) in run.logs_of(rank) {
-            let all = log.definitions().mpi_communicators.iter();
-            known.extend(all.map(|communicator| (communicator.number, communicator.clone())));
-        }
-        known
-            .into_values()
-            .map(move |communicator| CommunicatorRow { rank, communicator })
-    };
-    run.ranks().into_iter().flat_map(of_rank).collect()
 }

@@ -12,6 +12,7 @@ use std::process::Command;
 
 use proxy_reach::{Linkage, Reason, Survey, shared_texts, survey};
 
+use super::mpi_names;
 use crate::trace::{Bound, OtherDefinition, Trace};
 
 /// Functions that a line names; of others it says how many.
@@ -201,7 +202,7 @@ fn of_object(path: &Path, survey: &Survey, is_program: bool) -> Vec<String> {
 }
 
 /// The functions that are called most often.
-fn named(functions: &[(&str, u64)]) -> String {
+pub(super) fn named(functions: &[(&str, u64)]) -> String {
     let mut functions = functions.to_vec();
     functions.sort_by_key(|(name, n)| (std::cmp::Reverse(*n), *name));
     let first: Vec<_> = functions
@@ -232,7 +233,8 @@ fn bound(trace: &Trace) -> Vec<String> {
                  records it too"
             ),
             _ => format!(
-                "{from}: {} to {function} bound to {to}, past the proxy",
+                "{from}: {} to {function} bound to {to}, past the proxy: an address in its data (a table of functions), which the dynamic linker \
+                 fills without asking where a name has several definitions",
                 counted("reference")
             ),
         }
@@ -245,7 +247,8 @@ fn bound(trace: &Trace) -> Vec<String> {
         };
         bound.how == "slot" && trace.bound.contains_key(&call)
     };
-    let bound = trace.bound.iter().filter(|(bound, _)| !is_told(bound));
+    let is_other = |bound: &Bound| !is_told(bound) && !mpi_names::is_of_mpi(&bound.function);
+    let bound = trace.bound.iter().filter(|(bound, _)| is_other(bound));
     bound.map(line).collect()
 }
 
