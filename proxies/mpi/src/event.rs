@@ -502,11 +502,9 @@ impl<const KIND: u8, const ENTRY: usize> Entered<'_, KIND, ENTRY> {
             moved = unsafe { after_one(role, one, self.arguments(), moved) };
         }
         let words = moved.words(self.site);
-        // SAFETY: as above.
-        if !has_failed
-            && recording.is_joinable()
-            && unsafe { role.has_found_none(self.arguments()) }
-        {
+        // SAFETY: the caller's own arguments, after the call.
+        let has_found_none = !has_failed && unsafe { role.has_found_none(self.arguments()) };
+        if has_found_none && recording.is_joinable() {
             if let Some(call) = recording.end_joined(stop, words) {
                 self.state.polls.add::<N>(call, recorder);
             }
@@ -563,11 +561,9 @@ impl<const KIND: u8, const ENTRY: usize> Entered<'_, KIND, ENTRY> {
             // SAFETY: the caller's own arguments, after the call.
             moved = unsafe { requests.after(role, self.arguments(), moved) };
         }
-        // SAFETY: as above.
-        if !has_failed
-            && recording.is_joinable()
-            && unsafe { role.has_found_none(self.arguments()) }
-        {
+        // SAFETY: the caller's own arguments, after the call.
+        let has_found_none = !has_failed && unsafe { role.has_found_none(self.arguments()) };
+        if has_found_none && recording.is_joinable() {
             if let Some(call) = recording.end_joined(stop, moved.words(site)) {
                 state.polls.add::<N>(call, recorder);
             }
