@@ -129,6 +129,8 @@ rows! {
     crash_handler: guest().may_be_impossible(),
     crash_handler_later: guest().source("crash_handler").may_be_impossible().arguments(&["x"]),
     handler_first: guest(),
+    handler_in_malloc: guest().flags(&["-lrt"]).reports(POSTPONED),
+    handler_in_malloc_bare: guest().source("handler_in_malloc").flags(BARE).reports(POSTPONED),
     handler_jumps: guest().flags(&["-lrt"]).reports(LEFT),
     jumps: guest(),
     mpi_cancelled: mpi(2).flags(&["-pthread"]),
@@ -150,6 +152,14 @@ const INCLUDING: &[&str] = &[
 ];
 /// What is said where a call was left under way.
 const LEFT: &str = "a call was left under way, by a jump";
+/// What is said where a signal handler called before a recording could begin.
+const POSTPONED: &str = "calls of signal handlers came before the recording had begun";
+/// Without unwind tables.
+const BARE: &[&str] = &[
+    "-lrt",
+    "-fno-asynchronous-unwind-tables",
+    "-fno-unwind-tables",
+];
 /// What is said where a signal handler called while another call was being recorded.
 const INTERRUPTED: &str = "calls of signal handlers came while another call was being recorded";
 

@@ -411,18 +411,21 @@ static inline uint64_t cca_real_word(double value) {
 }
 
 /* What a symbol of the proxy, its resolver and its end of the process are made of. The resolver keeps all registers
- * that arguments may be in. */
+ * that arguments may be in. Each can be unwound: where a signal came, which called its handler, which called, is asked there. */
 #define CCA_TEXT_OF(number) #number
 #define CCA_SYMBOL(name, index)                                                                                        \
-    __asm__(".text\n.balign 16\n.globl " name "\n.type " name ", @function\n" name ":\n"                               \
-            "\tendbr64\n\tjmp *cca_proxy_entries_v1+8*" CCA_TEXT_OF(index) "(%rip)\n.size " name ", .-" name "\n"      \
+    __asm__(".text\n.balign 16\n.globl " name "\n.type " name ", @function\n" name ":\n\t.cfi_startproc\n"             \
+            "\tendbr64\n\tjmp *cca_proxy_entries_v1+8*" CCA_TEXT_OF(index) "(%rip)\n"                                 \
+            "\t.cfi_endproc\n.size " name ", .-" name "\n"                                                            \
             ".type cca_resolve_" CCA_TEXT_OF(index) ", @function\ncca_resolve_" CCA_TEXT_OF(index) ":\n"               \
-            "\tendbr64\n\tpushq $" CCA_TEXT_OF(index) "\n\tjmp cca_resolve\n"                                          \
+            "\t.cfi_startproc\n\tendbr64\n\tpushq $" CCA_TEXT_OF(index) "\n\t.cfi_def_cfa_offset 16\n"                \
+            "\tjmp cca_resolve\n\t.cfi_endproc\n"                                                                     \
             ".type cca_missing_" CCA_TEXT_OF(index) ", @function\ncca_missing_" CCA_TEXT_OF(index) ":\n"               \
-            "\tendbr64\n\tsubq $8, %rsp\n\tmovl $" CCA_TEXT_OF(index) ", %edi\n\tcall cca_end_missing\n")
+            "\t.cfi_startproc\n\tendbr64\n\tsubq $8, %rsp\n\t.cfi_def_cfa_offset 16\n"                               \
+            "\tmovl $" CCA_TEXT_OF(index) ", %edi\n\tcall cca_end_missing\n\t.cfi_endproc\n")
 
 __asm__(".text\n.balign 16\n.type cca_resolve, @function\ncca_resolve:\n"
-        "\tsubq $192, %rsp\n"
+        "\t.cfi_startproc\n\t.cfi_def_cfa_offset 16\n\tsubq $192, %rsp\n\t.cfi_def_cfa_offset 208\n"
         "\tmovq %rax, 0(%rsp)\n\tmovq %rdi, 8(%rsp)\n\tmovq %rsi, 16(%rsp)\n\tmovq %rdx, 24(%rsp)\n"
         "\tmovq %rcx, 32(%rsp)\n\tmovq %r8, 40(%rsp)\n\tmovq %r9, 48(%rsp)\n\tmovq %r10, 56(%rsp)\n"
         "\tmovups %xmm0, 64(%rsp)\n\tmovups %xmm1, 80(%rsp)\n\tmovups %xmm2, 96(%rsp)\n\tmovups %xmm3, 112(%rsp)\n"
@@ -432,6 +435,6 @@ __asm__(".text\n.balign 16\n.type cca_resolve, @function\ncca_resolve:\n"
         "\tmovq 32(%rsp), %rcx\n\tmovq 40(%rsp), %r8\n\tmovq 48(%rsp), %r9\n\tmovq 56(%rsp), %r10\n"
         "\tmovups 64(%rsp), %xmm0\n\tmovups 80(%rsp), %xmm1\n\tmovups 96(%rsp), %xmm2\n\tmovups 112(%rsp), %xmm3\n"
         "\tmovups 128(%rsp), %xmm4\n\tmovups 144(%rsp), %xmm5\n\tmovups 160(%rsp), %xmm6\n\tmovups 176(%rsp), %xmm7\n"
-        "\taddq $200, %rsp\n\tjmp *%r11\n.size cca_resolve, .-cca_resolve\n");
+        "\taddq $200, %rsp\n\t.cfi_def_cfa_offset 8\n\tjmp *%r11\n\t.cfi_endproc\n.size cca_resolve, .-cca_resolve\n");
 
 #endif

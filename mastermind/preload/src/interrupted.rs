@@ -7,7 +7,10 @@
 //! ```text
 //! start_at_call ← cca_enter ← handler ← signal ← malloc ← main        not now
 //! start_at_call ← cca_enter ← handler ← signal ← main                 now
+//! start_at_call ← cca_enter ← handler ← ?                             not now, if a signal is blocked that has a handler
 //! ```
+//!
+//! A function without unwind tables ends the search. Most handlers run with their own signal blocked.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -20,9 +23,10 @@ static DELICATE: [[AtomicUsize; 2]; 3] = [const { [const { AtomicUsize::new(0) }
 
 /// Frames between a signal and the call, at most.
 const MAX_FRAMES: u32 = 256;
-/// `_URC_NO_REASON` and `_URC_NORMAL_STOP` of the unwinder.
+/// `_URC_NO_REASON`, `_URC_NORMAL_STOP` and `_URC_END_OF_STACK` of the unwinder.
 const GO_ON: c_int = 0;
 const STOP: c_int = 4;
+const END_OF_STACK: c_int = 5;
 
 unsafe extern "C" {
     fn _Unwind_Backtrace(
@@ -89,15 +93,32 @@ pub(crate) fn is_delicate() -> bool {
     let found_at: *mut c_void = ptr::from_mut(&mut found).cast();
     let found_address = found_at.expose_provenance();
     // SAFETY: `look` gets what lives until the call returns.
-    guest::run(|| unsafe {
+    let end = guest::run(|| unsafe {
         _Unwind_Backtrace(look, ptr::with_exposed_provenance_mut(found_address))
     });
-    found.interrupted.is_some_and(|address| {
-        DELICATE.iter().any(|delicate| {
-            let [begin, end] = delicate.each_ref().map(|end| end.load(Ordering::Relaxed));
-            (begin..end).contains(&address)
-        })
+    let Some(address) = found.interrupted else {
+        return end != Some(END_OF_STACK) && may_be_in_handler();
+    };
+    DELICATE.iter().any(|delicate| {
+        let [begin, end] = delicate.each_ref().map(|end| end.load(Ordering::Relaxed));
+        (begin..end).contains(&address)
     })
+}
+
+/// Whether the calling thread has a signal blocked that has a handler.
+fn may_be_in_handler() -> bool {
+    // SAFETY: the set and the actions are this function's own; zeros are valid, and nothing is changed.
+    unsafe {
+        let mut blocked = std::mem::zeroed();
+        libc::pthread_sigmask(libc::SIG_BLOCK, ptr::null(), &raw mut blocked);
+        let has_handler = |signal| {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(signal, ptr::null(), &raw mut action) == 0
+                && ![libc::SIG_DFL, libc::SIG_IGN].contains(&action.sa_sigaction)
+        };
+        (1..=libc::SIGRTMAX())
+            .any(|signal| libc::sigismember(&raw const blocked, signal) == 1 && has_handler(signal))
+    }
 }
 
 unsafe extern "C" fn look(context: *mut c_void, found: *mut c_void) -> c_int {
