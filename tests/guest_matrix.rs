@@ -124,6 +124,7 @@ rows! {
     ends_among_threads: guest().flags(&["-pthread"]).reports(""),
     // The recorded call.
     cancelled: guest().flags(&["-pthread"]),
+    constructor: guest().flags(INCLUDING),
     constructor_later: guest().source("constructor").flags(INCLUDING).arguments(&["x"]),
     coroutines_within: guest(),
     crash_handler: guest().may_be_impossible(),

@@ -11,8 +11,8 @@ use std::mem::zeroed;
 use std::os::unix::fs::MetadataExt;
 use std::ptr;
 use std::sync::mpsc::sync_channel;
-use std::thread::{Builder, JoinHandle};
 
+use cca_abi::guest::{self, Thread};
 use rustix::process::getpid;
 use rustix::thread::Pid;
 
@@ -36,7 +36,7 @@ pub fn is_own() -> bool {
 pub fn spawn<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,
-) -> io::Result<JoinHandle<io::Result<T>>> {
+) -> io::Result<Thread<io::Result<T>>> {
     let (report, is_apart) = sync_channel(1);
     let thread = start(name, move || {
         let apart = be_apart();
@@ -57,7 +57,7 @@ pub fn spawn<T: Send + 'static>(
 pub fn spawn_among_files<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,
-) -> io::Result<JoinHandle<T>> {
+) -> io::Result<Thread<T>> {
     start(name, work)
 }
 
@@ -106,10 +106,9 @@ fn copy_of(error: &io::Error) -> io::Error {
 fn start<T: Send + 'static>(
     name: &str,
     work: impl FnOnce() -> T + Send + 'static,
-) -> io::Result<JoinHandle<T>> {
-    let builder = Builder::new().name(name.into());
+) -> io::Result<Thread<T>> {
     with_signals_blocked(|| {
-        builder.spawn(move || {
+        guest::spawn(name, move || {
             IS_OWN.set(true);
             work()
         })

@@ -12,8 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
-use std::thread::JoinHandle;
 use std::time::Duration;
+
+use cca_abi::guest::Thread;
 
 use crate::chunk::{Chunk, GRAIN_BYTES, Medium, Piece, WRITE_BYTES};
 use crate::definition::Definition;
@@ -218,7 +219,7 @@ impl Slot {
 #[derive(Debug)]
 pub struct ChunkPreparer {
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<io::Result<()>>>,
+    thread: Option<Thread<io::Result<()>>>,
 }
 
 #[derive(Debug)]
