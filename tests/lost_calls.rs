@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use mastermind_tests::{Scratch, bin_dir, skip};
+use mastermind_tests::{Scratch, bin_dir, is_of_waiting, skip};
 use serde_json::Value;
 
 /// What stands in the way of a run's records.
@@ -164,7 +164,8 @@ fn every_verb_says_what_it_does_not_know() {
         .mastermind(&["fit", "whole", "-o", "models.json"])
         .well();
     let (of_whole, silent) = choose(&scratch, &assembly, "whole");
-    assert_eq!(silent, "");
+    let silent: Vec<_> = silent.lines().filter(|line| !is_of_waiting(line)).collect();
+    assert!(silent.is_empty(), "{silent:?}");
     for (obstacle, reason) in Obstacle::LOSING {
         if !obstacle.is_there() {
             continue;

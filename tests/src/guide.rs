@@ -96,9 +96,10 @@ fn check(scratch: &Scratch, spoken: &Spoken, [fails, times]: [bool; 2], page: &P
         true => without_measured(&single_blanks(line)),
         false => single_blanks(line),
     };
-    // Where the tests themselves keep the processors busy, a verb warns of that.
-    let is_of_waiting = |line: &&str| line.contains("of the processor time that it was ready for");
-    let lines = ended.stdout.lines().filter(|line| !is_of_waiting(line));
+    let lines = ended
+        .stdout
+        .lines()
+        .filter(|line| !crate::is_of_waiting(line));
     let found: Vec<_> = lines.map(stable).collect();
     let expected: Vec<_> = spoken.printed.iter().map(|line| stable(line)).collect();
     let matches = if times { any_order } else { lines_match };

@@ -26,7 +26,7 @@ pub use missing::skip;
 pub use mpi_programs::{
     back_end_library, compile_mpi, ended, mpi_fixture, mpirun, mpis_with, output,
 };
-pub use program::{Ended, Scratch, field};
+pub use program::{Ended, Scratch, field, is_of_waiting};
 pub use python::python_package;
 pub use ranks::{RankComm, on_ranks};
 pub use written::write_calls;

@@ -236,3 +236,8 @@ pub fn field(table: &str) -> Vec<f64> {
     let number = |text: &str| text.parse().unwrap_or_else(|_| panic!("{text}"));
     lines.flat_map(|line| line.split(',').map(number)).collect()
 }
+
+/// Whether a line warns that a run had little of a processor, as where the tests themselves keep them all busy.
+pub fn is_of_waiting(line: &str) -> bool {
+    line.contains("of the processor time that it was ready for")
+}

@@ -20,7 +20,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::thread::sleep;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, anyhow, bail};
 use cca_comm::{Launch, Launched};
@@ -31,7 +32,7 @@ use mastermind_component::{
     UseConfig, WRAP_VARIABLE, WrapConfig, claim,
 };
 use mastermind_records::layout::EXTENSION;
-use mastermind_records::{LogIdentity, Run, create_anew, trim};
+use mastermind_records::{LogIdentity, Run, create_anew, is_being_written, trim};
 use rustix::fs::Access;
 
 mod adapting;
@@ -67,6 +68,11 @@ const AUDIT: &str = "libproxy_audit.so";
 
 /// Bytes of records that are read at the end of a program, at most: that takes a fraction of a second.
 const MAX_BYTES_READ: u64 = 1 << 28;
+
+/// How long the first rank waits for others to end. MPI has let all go by then, and they need milliseconds; arbitrary, for a busy machine.
+const PATIENCE_WITH_RANKS: Duration = Duration::from_secs(2);
+/// Between two looks at whether they have.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
 /// Measure MPI, and the libraries that proxies were made of, in a program that was never written for it.
 #[derive(Args)]
@@ -174,6 +180,9 @@ impl Wrap {
         self.write_call_sites(&config.directory, &found, launched);
         adapting::tell(config, launched);
         if launched.is_none_or(|launched| launched.rank == 0) {
+            if launched.and_then(|launched| launched.size) > Some(1) {
+                await_other_ranks(config);
+            }
             let run = records_of(config);
             let mut lines = self.tell_round_about(&found, &interfaces, run.as_ref());
             lines.extend(tell_unseen_mpi(config, &found, run.as_ref()));
@@ -628,6 +637,18 @@ fn trim_logs(config: &WrapConfig, launched: Option<&Launched>) {
     for log in logs(&config.directory, is_own).unwrap_or_default() {
         // It can be read all the same.
         let _ = trim(&log);
+    }
+}
+
+/// Gives ranks that end with this one the time to: on a busy machine one of them may still be about it.
+fn await_other_ranks(config: &WrapConfig) {
+    let is_written =
+        |path: &PathBuf| path.extension().is_some_and(|e| e == EXTENSION) && is_being_written(path);
+    let began = Instant::now();
+    while began.elapsed() < PATIENCE_WITH_RANKS
+        && logs(&config.directory, is_written).is_ok_and(|logs| !logs.is_empty())
+    {
+        sleep(BETWEEN_LOOKS);
     }
 }
 
