@@ -137,6 +137,7 @@ rows! {
     mpi_cancelled: mpi(2).flags(&["-pthread"]),
     mpi_jumps: mpi(2),
     handler_calls: guest().flags(&["-lrt"]).reports(INTERRUPTED),
+    stack_used: guest(),
     small_stack: guest().flags(&["-pthread"]),
     unnoticed: guest().flags(&["-pthread", "-lm"]),
 }
