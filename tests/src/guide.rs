@@ -133,7 +133,7 @@ fn any_order(expected: &[String], found: &[String]) -> bool {
     let mut left: Vec<&String> = found.iter().collect();
     for line in expected.iter().filter(|line| *line != "...") {
         match left.iter().position(|found| line_matches(line, found)) {
-            Some(place) => drop(left.swap_remove(place)),
+            Some(place) => drop(left.remove(place)),
             None => return false,
         }
     }

@@ -10,9 +10,10 @@
 //! start_at_call ← cca_enter ← handler ← ?                             not now, if a signal is blocked that has a handler
 //! ```
 //!
-//! A function without unwind tables ends the search. Most handlers run with their own signal blocked.
+//! A function without unwind tables ends the search. Most handlers run with their own signal blocked. Functions of the C library that
+//! only wait, or send a signal ([`WAITING`]), are where most handlers are called: they hold nothing.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -21,18 +22,62 @@ use cca_abi::guest;
 /// First address and the one behind, of the C library, of the dynamic linker, and of the object that gives out memory.
 static DELICATE: [[AtomicUsize; 2]; 3] = [const { [const { AtomicUsize::new(0) }; 2] }; 3];
 
+/// Functions that a signal may find at work while all of the C library is whole: none has a lock of the C
+/// library's while it waits, or asks for memory (from POSIX's lists of cancellation points, and functions that send signals).
+const WAITING: [&CStr; 37] = [
+    c"raise",
+    c"kill",
+    c"killpg",
+    c"tgkill",
+    c"pthread_kill",
+    c"sigqueue",
+    c"pause",
+    c"sigsuspend",
+    c"sigwait",
+    c"sigwaitinfo",
+    c"sigtimedwait",
+    c"sleep",
+    c"usleep",
+    c"nanosleep",
+    c"clock_nanosleep",
+    c"poll",
+    c"ppoll",
+    c"select",
+    c"pselect",
+    c"epoll_wait",
+    c"epoll_pwait",
+    c"read",
+    c"write",
+    c"recv",
+    c"recvfrom",
+    c"recvmsg",
+    c"send",
+    c"sendto",
+    c"sendmsg",
+    c"accept",
+    c"waitpid",
+    c"sched_yield",
+    c"sem_wait",
+    c"sem_timedwait",
+    c"pthread_cond_wait",
+    c"pthread_cond_timedwait",
+    c"pthread_join",
+];
+/// Where they begin.
+static WAITING_AT: [AtomicUsize; WAITING.len()] = [const { AtomicUsize::new(0) }; WAITING.len()];
+
 /// Frames between a signal and the call, at most.
 const MAX_FRAMES: u32 = 256;
-/// `_URC_NO_REASON`, `_URC_NORMAL_STOP` and `_URC_END_OF_STACK` of the unwinder.
+/// `_URC_NO_REASON` and `_URC_NORMAL_STOP` of the unwinder.
 const GO_ON: c_int = 0;
 const STOP: c_int = 4;
-const END_OF_STACK: c_int = 5;
 
 unsafe extern "C" {
     fn _Unwind_Backtrace(
         trace: unsafe extern "C" fn(context: *mut c_void, found: *mut c_void) -> c_int,
         found: *mut c_void,
     ) -> c_int;
+    fn _Unwind_GetRegionStart(context: *mut c_void) -> usize;
     fn _Unwind_GetIPInfo(context: *mut c_void, is_exact: *mut c_int) -> usize;
     fn __tls_get_addr(index: *const usize) -> *mut c_void;
 }
@@ -49,6 +94,11 @@ pub(crate) fn prepare() {
     let addresses: *const [usize; 3] = &raw const addresses;
     // SAFETY: `visit` gets the addresses, which live until the call returns.
     unsafe { libc::dl_iterate_phdr(Some(visit), addresses.cast_mut().cast()) };
+    for (name, at) in WAITING.iter().zip(&WAITING_AT) {
+        // SAFETY: names of C.
+        let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+        at.store(address.addr(), Ordering::Relaxed);
+    }
 }
 
 unsafe extern "C" fn visit(
@@ -80,25 +130,39 @@ unsafe extern "C" fn visit(
 /// What of a stack is known so far.
 struct Found {
     n_frames: u32,
-    /// Where the innermost handler's signal came.
-    interrupted: Option<usize>,
+    /// Address of the latest frame; 0 at the end of the stack.
+    latest: usize,
+    /// Whether the innermost handler's signal came in one of the objects.
+    interrupted: Option<bool>,
+    /// Where the outermost function begins of those around that place which are in the objects.
+    entered: usize,
 }
 
 /// Whether the calling thread is in the handler of a signal that came where no memory may be asked for.
 pub(crate) fn is_delicate() -> bool {
     let mut found = Found {
         n_frames: 0,
+        latest: 0,
         interrupted: None,
+        entered: 0,
     };
     let found_at: *mut c_void = ptr::from_mut(&mut found).cast();
     let found_address = found_at.expose_provenance();
     // SAFETY: `look` gets what lives until the call returns.
-    let end = guest::run(|| unsafe {
+    guest::run(|| unsafe {
         _Unwind_Backtrace(look, ptr::with_exposed_provenance_mut(found_address))
     });
-    let Some(address) = found.interrupted else {
-        return end != Some(END_OF_STACK) && may_be_in_handler();
-    };
+    match found.interrupted {
+        None => found.latest != 0 && may_be_in_handler(),
+        Some(false) => false,
+        Some(true) => {
+            let mut waiting = WAITING_AT.iter();
+            !waiting.any(|at| at.load(Ordering::Relaxed) == found.entered)
+        }
+    }
+}
+
+fn is_in_objects(address: usize) -> bool {
     DELICATE.iter().any(|delicate| {
         let [begin, end] = delicate.each_ref().map(|end| end.load(Ordering::Relaxed));
         (begin..end).contains(&address)
@@ -123,16 +187,23 @@ fn may_be_in_handler() -> bool {
 
 unsafe extern "C" fn look(context: *mut c_void, found: *mut c_void) -> c_int {
     // SAFETY: the unwinder passes its own context, and what `is_delicate` gave it.
-    let (address, is_exact, found) = unsafe {
+    let (address, is_exact, begin, found) = unsafe {
         let mut is_exact = 0;
         let address = _Unwind_GetIPInfo(context, &raw mut is_exact);
-        (address, is_exact != 0, &mut *found.cast::<Found>())
+        let begin = _Unwind_GetRegionStart(context);
+        (address, is_exact != 0, begin, &mut *found.cast::<Found>())
     };
     found.n_frames += 1;
-    if is_exact {
-        found.interrupted = Some(address);
+    found.latest = address;
+    let is_inside = is_in_objects(address);
+    if is_exact && found.interrupted.is_none() {
+        found.interrupted = Some(is_inside);
     }
-    match is_exact || found.n_frames == MAX_FRAMES {
+    let is_known = found.interrupted.is_some();
+    if is_known && is_inside {
+        found.entered = begin;
+    }
+    match (is_known && !is_inside) || found.n_frames == MAX_FRAMES {
         true => STOP,
         false => GO_ON,
     }
