@@ -85,7 +85,9 @@ fn each_table_of_a_wrapped_program() {
             "{text}"
         );
 
-        // Without records of calls: the totals.
+        let sizes_of_records = sizes(&report);
+
+        // Without records of calls: the sums.
         let plain = ["--records", "plain"];
         scratch
             .run(&mut wrapped(mpi, &program, &plain, &scratch))
@@ -97,7 +99,8 @@ fn each_table_of_a_wrapped_program() {
             0
         );
         phases(&report, mpi);
-        assert!(rows(&report, "sizes").is_empty());
+        assert!(!sizes_of_records.is_empty(), "{mpi}");
+        assert_eq!(sizes(&report), sizes_of_records, "{mpi}");
         let compared = scratch
             .mastermind(&["compare", "plain", "sites", "--json"])
             .well();
@@ -106,6 +109,15 @@ fn each_table_of_a_wrapped_program() {
         assert_eq!(barrier["first"]["calls"], 7.0);
         assert_eq!(barrier["second"]["calls"], 7.0);
     }
+}
+
+/// Messages and bytes of each function and class of size.
+fn sizes(report: &Value) -> Vec<[Value; 5]> {
+    let fields = ["name", "from_bytes", "to_bytes", "messages", "bytes"];
+    let sizes = rows(report, "sizes").iter();
+    sizes
+        .map(|row| fields.map(|field| row[field].clone()))
+        .collect()
 }
 
 fn functions(report: &Value, mpi: &str) {
