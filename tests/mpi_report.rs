@@ -111,13 +111,15 @@ fn each_table_of_a_wrapped_program() {
     }
 }
 
-/// Messages and bytes of each function and class of size.
-fn sizes(report: &Value) -> Vec<[Value; 5]> {
+/// Messages and bytes of each function and class of size, in an order that does not depend on times.
+fn sizes(report: &Value) -> Vec<String> {
     let fields = ["name", "from_bytes", "to_bytes", "messages", "bytes"];
-    let sizes = rows(report, "sizes").iter();
+    let rows = rows(report, "sizes").iter();
+    let mut sizes: Vec<_> = rows
+        .map(|row| format!("{:?}", fields.map(|field| &row[field])))
+        .collect();
+    sizes.sort();
     sizes
-        .map(|row| fields.map(|field| row[field].clone()))
-        .collect()
 }
 
 fn functions(report: &Value, mpi: &str) {
