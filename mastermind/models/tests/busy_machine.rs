@@ -3,7 +3,7 @@
 #[path = "../benches/busy/kernels.rs"]
 mod busy_kernels;
 
-use busy_kernels::{Design, Disturbed, Errors, errors, median};
+use busy_kernels::{Design, Disturbed, Errors, errors, median, normal};
 use mastermind_models::{
     Coordinate, Metric, Model, Note, Parameter, SampleSet, Statistic, Total, fit, predict,
 };
@@ -176,4 +176,47 @@ fn held_up_calls_do_not_move_the_law() {
         // Of six sizes with one lost a bend cannot be seen: a fifth is wrecked.
         assert!(n_wrecked <= 4, "{name}: {n_wrecked} of 20 are wrecked");
     }
+}
+
+/// Where the time steps up as protocols of messages do, calls that agree at their sizes are clean, and none of those sizes is lost.
+#[test]
+fn a_step_that_many_calls_agree_on_is_no_delay() {
+    let mut random = fastrand::Rng::with_seed(11);
+    let mut calls = Vec::new();
+    let sizes: Vec<f64> = (10..20).map(|power| 2_f64.powi(power)).collect();
+    let time_s = |q: f64| if q < 4096.0 { 1.3e-6 } else { 3.8e-6 } + 1e-10 * q;
+    for &q in &sizes {
+        for call in 0..12 {
+            let scatter = (0.05 * normal(&mut random)).exp();
+            let held_up = if call == 0 { 5.0 } else { 1.0 };
+            calls.push((q, time_s(q) * scatter * held_up));
+        }
+    }
+    let model = fitted(&calls);
+    for &q in &sizes[2..] {
+        let ratio = at(&model, q) / time_s(q);
+        assert!((0.8..1.25).contains(&ratio), "{q}: {ratio}");
+    }
+    let held_up = model.held_up.unwrap();
+    assert!(held_up.share < 0.13, "{held_up:?}");
+}
+
+/// A call of each size takes five times as long: beyond the sizes one does so too, by five times what it takes there.
+#[test]
+fn delays_that_are_a_share_of_the_time_grow_with_it() {
+    let mut random = fastrand::Rng::with_seed(5);
+    let mut calls = Vec::new();
+    for power in 10..20 {
+        let q = 2_f64.powi(power);
+        for call in 0..12 {
+            let scatter = (0.03 * normal(&mut random)).exp();
+            let held_up = if call == 0 { 5.0 } else { 1.0 };
+            calls.push((q, 1e-9 * q * scatter * held_up));
+        }
+    }
+    let model = fitted(&calls);
+    let q = 2_f64.powi(22);
+    let held_up = predict(&model, &Coordinate::new().with("q", q)).unwrap();
+    let mean_s = held_up.held_up.unwrap().mean_s;
+    assert!((mean_s / (4e-9 * q) - 1.0).abs() < 0.1, "{mean_s}");
 }

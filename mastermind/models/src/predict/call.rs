@@ -91,7 +91,10 @@ pub fn predict(model: &Model, coordinate: &Coordinate) -> Result<Prediction, Err
         false => upper_s,
     };
     let delayed_s = |upper_s: f64, value_s: f64| match &model.held_up {
-        Some(held_up) => upper_s.max(value_s + held_up.delay_s(0.5 - LEVEL / 2.0)),
+        Some(held_up) => {
+            let delay_s = held_up.at(value_s).delay_s(0.5 - LEVEL / 2.0);
+            upper_s.max(value_s + delay_s)
+        }
         None => upper_s,
     };
     let is_inside = (shown_lower_s..=shown_upper_s).contains(&value_s);
@@ -108,7 +111,7 @@ pub fn predict(model: &Model, coordinate: &Coordinate) -> Result<Prediction, Err
         shown_lower_s: shown_lower_s.max(0.0),
         shown_upper_s: delayed_s(shown_upper_s, shown_s).max(0.0),
         contradicts: value_s != shown_s && !is_near && (!is_inside || is_far),
-        held_up: model.held_up,
+        held_up: model.held_up.map(|held_up| held_up.at(value_s)),
     })
 }
 

@@ -17,8 +17,8 @@ use crate::solve::uncertainty::Uncertainty;
 pub struct Total<'a> {
     model: &'a Model,
     time_s: f64,
-    /// Calls, without the ratio.
-    n_calls: f64,
+    /// Standard deviation that delays add to a call, over the calls, without the ratio.
+    delays_s: f64,
     calls: Uncertainty,
     /// Derivative of the total by the model's coefficients.
     gradient: Vec<f64>,
@@ -34,7 +34,7 @@ impl<'a> Total<'a> {
         Self {
             model,
             time_s: 0.0,
-            n_calls: 0.0,
+            delays_s: 0.0,
             calls: Uncertainty::default(),
             gradient: vec![0.0; model.coefficients.len()],
             alternatives_s: vec![0.0; model.alternatives.len()],
@@ -49,8 +49,11 @@ impl<'a> Total<'a> {
     /// Those of [`predict`].
     pub fn add(&mut self, coordinate: &Coordinate, count: f64) -> Result<(), Error> {
         let prediction = predict(self.model, coordinate)?;
-        self.n_calls += count;
-        let delays_s2 = count * self.delays_s2();
+        let delay_s2 = prediction
+            .held_up
+            .map_or(0.0, |held_up| held_up.variance_s2);
+        self.delays_s += count * delay_s2.sqrt();
+        let delays_s2 = count * delay_s2;
         let count = count * self.model.total_ratio;
         self.time_s += count * prediction.value_s;
         self.extrapolated |= prediction.extrapolated;
@@ -84,18 +87,10 @@ impl<'a> Total<'a> {
         let pairs = self.alternatives_s.iter().zip(&self.model.alternatives);
         let between = pairs.map(|(total, a)| a.weight * (total - self.time_s).powi(2));
         sum.add(between.sum(), self.model.freedom.coefficients);
-        let of_mean_s2 = self.delays_s2() / (self.model.n_records as f64).max(1.0);
-        sum.add(
-            self.n_calls * self.n_calls * of_mean_s2,
-            self.model.freedom.sigma,
-        );
+        let n_records = (self.model.n_records as f64).max(1.0);
+        let of_mean_s2 = self.delays_s * self.delays_s / n_records;
+        sum.add(of_mean_s2, self.model.freedom.sigma);
         sum
-    }
-
-    /// Variance that delays add to a call, s².
-    fn delays_s2(&self) -> f64 {
-        let held_up = self.model.held_up.as_ref();
-        held_up.map_or(0.0, |held_up| held_up.variance_s2)
     }
 
     /// Whether a call lies outside the range the model was measured in.

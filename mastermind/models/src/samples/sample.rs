@@ -498,8 +498,8 @@ mod tests {
         }
         let samples = set.finish();
         let statistics = samples.iter().map(|samples| samples.statistic);
-        let (median, mean) = (Statistic::Median, Statistic::Mean);
-        assert!(statistics.eq([median, mean, mean]));
+        let (median, usual) = (Statistic::Median, Statistic::default());
+        assert!(statistics.eq([median, usual, usual]));
         // Totals are those of all calls.
         for (samples, expected) in samples.iter().zip([1.0, 3.0, 3.0]) {
             assert!(

@@ -72,12 +72,28 @@ pub(crate) fn clean(
     if !is_told || !is_worth_a_look(points, best) {
         return None;
     }
-    let price =
-        |form: &Candidate| 0.5 * form.coefficients.len() as f64 * n_calls.ln() + form.odds_against;
-    let plain = plain(&calls, &positive_times(best, points)?) - price(best);
-    let (mut curve_s, mut mixture) = start(points, &calls, &weigh)?;
-    (0..STEPS).for_each(|_| mixture.step(&calls, &curve_s));
-    let mut weights = mixture.clean(&calls, &curve_s);
+    let plain = plain(&calls, &positive_times(best, points)?) - price(best, n_calls);
+    let starts = starts(points, &calls, &weigh).into_iter();
+    let settled = starts.filter_map(|start| settled(points, &calls, start, &weigh));
+    let (likely, clean) = settled.reduce(|a, b| if b.0 > a.0 { b } else { a })?;
+    (likely - plain > n_calls.ln() + LN_MIXTURE).then_some(clean)
+}
+
+/// What a form costs, as a logarithm of the likelihood.
+fn price(form: &Candidate, n_calls: f64) -> f64 {
+    0.5 * form.coefficients.len() as f64 * n_calls.ln() + form.odds_against
+}
+
+/// The clean calls that the turns of curve and mixture end with from a start, and the logarithm of their likelihood with the price of the
+/// form and of the sizes that are lost.
+fn settled(
+    points: &Points,
+    calls: &Calls<'_>,
+    (mut curve_s, mut mixture): (Vec<f64>, Mixture),
+    weigh: impl Fn(&Points) -> Weighed,
+) -> Option<(f64, Clean)> {
+    (0..STEPS).for_each(|_| mixture.step(calls, &curve_s));
+    let mut weights = mixture.clean(calls, &curve_s);
     for turn in 1.. {
         let kept = points.clean(&weights);
         if kept.len() < 2 {
@@ -87,21 +103,22 @@ pub(crate) fn clean(
         let form = weighed.best.as_ref()?;
         let formula_s = positive_times(form, points)?;
         let lacks;
-        (curve_s, lacks) = between(&centres(&calls, &weights), mixture.scale, &formula_s);
-        (0..STEPS).for_each(|_| mixture.step(&calls, &curve_s));
-        let next = mixture.clean(&calls, &curve_s);
+        (curve_s, lacks) = between(&centres(calls, &weights), mixture.scale, &formula_s);
+        (0..STEPS).for_each(|_| mixture.step(calls, &curve_s));
+        let next = mixture.clean(calls, &curve_s);
         let pairs = next.iter().flatten().zip(weights.iter().flatten());
         let change = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         weights = next;
         if change < SETTLED || turn == TURNS {
-            let likely = mixture.ln_likelihood(&calls, &curve_s) - lacks - price(form);
-            let n_lost = n_lost(points, &weights) as f64;
-            let needed = n_calls.ln() + LN_MIXTURE + LN_LOST * n_lost;
-            return (likely - plain > needed).then(|| Clean {
-                held_up: held_up(&calls, &mixture, &curve_s),
+            let likely = mixture.ln_likelihood(calls, &curve_s) - lacks;
+            let lost = LN_LOST * n_lost(points, &weights) as f64;
+            let clean = Clean {
+                held_up: held_up(calls, &mixture, &curve_s),
                 points: kept,
                 weighed,
-            });
+            };
+            let price = price(clean.weighed.best.as_ref()?, calls.count());
+            return Some((likely - lost - price, clean));
         }
     }
     None
@@ -132,21 +149,30 @@ fn plain(calls: &Calls<'_>, formula_s: &[f64]) -> f64 {
     mixture.ln_likelihood(calls, &curve_s) - lacks
 }
 
-/// A curve to start at and its mixture: of one parameter the likeliest through two sizes, of several the form of the lower quartiles.
-fn start(
+/// Curves to start at and their mixtures. A law: of one parameter the likeliest through two sizes, of several the form of the lower
+/// quartiles; it finds sizes all of whose calls were held up. And the lower quartiles themselves where a size has calls enough to tell a
+/// mixture alone: they follow a step or a bend that no such law has, and calls that agree at their size are clean there.
+fn starts(
     points: &Points,
     calls: &Calls<'_>,
     weigh: impl Fn(&Points) -> Weighed,
-) -> Option<(Vec<f64>, Mixture)> {
-    if let [param] = points.varying()[..] {
-        return likeliest_start(calls, &points.columns[param]);
-    }
+) -> Vec<(Vec<f64>, Mixture)> {
     let mut lower = points.clone();
     lower.mean_s = calls.lower_quartiles();
     lower.m2_s2.fill(0.0);
-    let curve_s = positive_times(&weigh(&lower).best?, points)?;
-    let (_, mixture) = calls.start(&curve_s);
-    Some((curve_s, mixture))
+    let of = |curve_s: Vec<f64>| {
+        let (_, mixture) = calls.start(&curve_s);
+        (curve_s, mixture)
+    };
+    let law = match points.varying()[..] {
+        [param] => likeliest_start(calls, &points.columns[param]),
+        _ => (weigh(&lower).best)
+            .and_then(|form| positive_times(&form, points))
+            .map(of),
+    };
+    let tell_alone = calls.count() > N_MIXTURE * points.len() as f64;
+    let own = tell_alone.then(|| of(lower.mean_s));
+    law.into_iter().chain(own).collect()
 }
 
 /// Whether calls or points scatter widely, or one of them is far above the others.
@@ -235,21 +261,25 @@ fn positive_times(form: &Candidate, points: &Points) -> Option<Vec<f64>> {
 /// What is said of the calls that were held up.
 fn held_up(calls: &Calls<'_>, mixture: &Mixture, curve_s: &[f64]) -> HeldUp {
     let clean = mixture.clean(calls, curve_s);
-    let (mut n_held, mut delay_s, mut squares_s2) = (0.0, 0.0, 0.0);
-    for ((bins, clean), curve_s) in calls.bins.iter().zip(&clean).zip(curve_s) {
+    let (mut n_held, mut delay, mut squares, mut times_s) = (0.0, 0.0, 0.0, 0.0);
+    for ((bins, clean), &curve_s) in calls.bins.iter().zip(&clean).zip(curve_s) {
+        let unit_s = mixture.unit_s(curve_s);
         for (bin, clean) in bins.iter().zip(clean).filter(|(bin, _)| bin.mean_s > 0.0) {
-            n_held += (1.0 - clean) * bin.count as f64;
-            let each_s = bin.mean_s - curve_s;
-            delay_s += (1.0 - clean) * bin.count as f64 * each_s;
-            squares_s2 += (1.0 - clean) * (bin.count as f64 * each_s * each_s + bin.m2_s2);
+            let n = (1.0 - clean) * bin.count as f64;
+            let each = (bin.mean_s - curve_s) / unit_s;
+            let within = (1.0 - clean) * bin.m2_s2 / (unit_s * unit_s);
+            (n_held, times_s) = (n_held + n, times_s + n * curve_s);
+            (delay, squares) = (delay + n * each, squares + n * each * each + within);
         }
     }
-    let n_calls = calls.count();
-    let of_any_s = delay_s / n_calls;
+    let (n_calls, time_s) = (calls.count(), times_s / n_held);
+    let unit_s = mixture.unit_s(time_s);
+    let of_any = delay / n_calls;
     HeldUp {
-        variance_s2: (squares_s2 / n_calls - of_any_s * of_any_s).max(0.0),
+        variance_s2: (squares / n_calls - of_any * of_any).max(0.0) * unit_s * unit_s,
         share: mixture.share,
-        mean_s: delay_s / n_held,
-        median_s: mixture.delay_s,
+        mean_s: delay / n_held * unit_s,
+        median_s: mixture.delay * unit_s,
+        of_s: mixture.grows.then_some(time_s),
     }
 }

@@ -53,9 +53,25 @@ pub struct HeldUp {
     /// Variance that they add to the time of any call, s².
     #[serde(default)]
     pub variance_s2: f64,
+    /// The time of a clean call that the delays are for, seconds, where they are a share of it; `None` where any call may take them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_s: Option<f64>,
 }
 
 impl HeldUp {
+    /// Of a clean call that takes a time, seconds.
+    pub(crate) fn at(self, time_s: f64) -> Self {
+        let Some(of_s) = self.of_s else { return self };
+        let ratio = (time_s / of_s).max(0.0);
+        Self {
+            share: self.share,
+            mean_s: self.mean_s * ratio,
+            median_s: self.median_s * ratio,
+            variance_s2: self.variance_s2 * ratio * ratio,
+            of_s: Some(time_s),
+        }
+    }
+
     /// The note of it.
     pub(crate) fn note(&self) -> Note {
         Note::HeldUp {

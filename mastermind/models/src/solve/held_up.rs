@@ -2,13 +2,13 @@
 //!
 //! In: the calls of each point and a curve through the points. Out: how likely each call is to be clean, and how likely the mixture
 //! makes all calls. With `l = ln t` and the curve `f` clean calls are `N(ln f, s²)`; a share `p` of the calls took `f + d`, where the
-//! delay `d` is log-logistic of shape 2:
+//! delay `d`, in seconds or as a share of `f`, whichever is likelier, is log-logistic of shape 2:
 //!
 //! ```text
 //! g(d) = (2/τ) (d/τ) / (1 + (d/τ)²)²        0 at 0, so that what is near the curve is scatter; a tail of d⁻³
 //! ```
 //!
-//! A delay has nothing to do with the work of the call, so it is added; the curve ties the sizes together, so that a size whose calls
+//! The delay is added; the curve ties the sizes together, so that a size whose calls
 //! were all held up is seen by the others. A mixture without held-up calls is the plain model of log-normal scatter.
 //!
 //! # Source
@@ -78,8 +78,10 @@ pub(crate) struct Mixture {
     pub scale: f64,
     /// Share of the calls that were held up.
     pub share: f64,
-    /// Their median delay, seconds.
-    pub delay_s: f64,
+    /// Their median delay: seconds, or a share of the curve.
+    pub delay: f64,
+    /// Whether delays are a share of the curve, as where a call is preempted the more often the longer it takes.
+    pub grows: bool,
 }
 
 impl Calls<'_> {
@@ -118,12 +120,42 @@ impl Calls<'_> {
         self.likeliest(curve_s, &all.collect::<Vec<_>>())
     }
 
-    /// The likeliest mixture of some scales and shares about a curve.
+    /// The likeliest mixture of some scales and shares about a curve, delays being seconds or a share of it.
     fn likeliest(&self, curve_s: &[f64], some: &[(f64, f64)]) -> (f64, Mixture) {
+        let usual_s = curve_s.iter().sum::<f64>() / curve_s.len() as f64;
+        let mixtures = [(false, EXCESS * usual_s), (true, EXCESS)].map(|(grows, least)| Mixture {
+            delay: least,
+            grows,
+            ..Mixture::none()
+        });
+        let likely = mixtures.into_iter().flat_map(|mixture| {
+            let delay = self
+                .median_excess(curve_s, &mixture)
+                .unwrap_or(mixture.delay);
+            some.iter().map(move |&(scale, share)| {
+                let mixture = Mixture {
+                    scale,
+                    share,
+                    delay,
+                    ..mixture
+                };
+                (mixture.ln_likelihood(self, curve_s), mixture)
+            })
+        });
+        likely.fold((f64::NEG_INFINITY, Mixture::none()), |a, b| {
+            if b.0 > a.0 { b } else { a }
+        })
+    }
+
+    /// The median of how much longer calls take that take [`EXCESS`] more than a curve, in the unit of a mixture's delays.
+    fn median_excess(&self, curve_s: &[f64], mixture: &Mixture) -> Option<f64> {
         let mut excess: Vec<(f64, f64)> = self
             .each()
             .filter(|(row, bin)| bin.mean_s > (1.0 + EXCESS) * curve_s[*row])
-            .map(|(row, bin)| (bin.mean_s - curve_s[row], bin.count as f64))
+            .map(|(row, bin)| {
+                let each_s = bin.mean_s - curve_s[row];
+                (each_s / mixture.unit_s(curve_s[row]), bin.count as f64)
+            })
             .collect();
         excess.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         let half = 0.5 * excess.iter().map(|(_, n)| n).sum::<f64>();
@@ -132,17 +164,7 @@ impl Calls<'_> {
             below += n;
             below >= half
         });
-        let usual = curve_s.iter().sum::<f64>() / curve_s.len() as f64;
-        let delay_s = median.map_or(EXCESS * usual, |(delay_s, _)| *delay_s);
-        let mixtures = some.iter().map(|&(scale, share)| Mixture {
-            scale,
-            share,
-            delay_s,
-        });
-        let likely = mixtures.map(|mixture| (mixture.ln_likelihood(self, curve_s), mixture));
-        likely.fold((f64::NEG_INFINITY, Mixture::none()), |a, b| {
-            if b.0 > a.0 { b } else { a }
-        })
+        median.map(|(delay, _)| *delay)
     }
 }
 
@@ -152,7 +174,16 @@ impl Mixture {
         Self {
             scale: EXPECTED_SCALE,
             share: 0.0,
-            delay_s: 1.0,
+            delay: 1.0,
+            grows: false,
+        }
+    }
+
+    /// What a delay is of, seconds.
+    pub fn unit_s(&self, curve_s: f64) -> f64 {
+        match self.grows {
+            true => curve_s,
+            false => 1.0,
         }
     }
 
@@ -167,11 +198,12 @@ impl Mixture {
         let off = (bin.mean_s / curve_s).ln();
         let within = bin.m2_s2 / (bin.count as f64 * bin.mean_s * bin.mean_s);
         let clean = -0.5 * ((2.0 * PI * variance).ln() + (off * off + within) / variance);
-        let delay = (bin.mean_s - curve_s) / self.delay_s;
+        let scale_s = self.delay * self.unit_s(curve_s);
+        let delay = (bin.mean_s - curve_s) / scale_s;
         if delay <= 0.0 || self.share == 0.0 {
             return [clean, f64::NEG_INFINITY];
         }
-        let density = 2.0 * delay / (1.0 + delay * delay).powi(2) / self.delay_s * bin.mean_s;
+        let density = 2.0 * delay / (1.0 + delay * delay).powi(2) / scale_s * bin.mean_s;
         // Above a curve that scatters as clean calls do.
         let above = 0.5 * erfc(-off / variance.sqrt() / SQRT_2);
         [clean, (density * above).ln()]
@@ -222,7 +254,10 @@ impl Mixture {
             n_clean += count * clean;
             squares += clean * (count * off * off + within);
             if clean < 1.0 {
-                held.push((bin.mean_s - curve_s, count * (1.0 - clean)));
+                held.push((
+                    (bin.mean_s - curve_s) / self.unit_s(curve_s),
+                    count * (1.0 - clean),
+                ));
             }
         }
         self.scale = (squares / n_clean).sqrt();
@@ -233,12 +268,12 @@ impl Mixture {
         let [of_held, of_all] = EXPECTED;
         self.share = (n_held + of_held) / (n_held + n_clean - 1.0 + of_all);
         for _ in 0..DELAY_STEPS {
-            let far = held.iter().map(|(delay_s, n)| {
-                let squared = (delay_s / self.delay_s).powi(2);
+            let far = held.iter().map(|(delay, n)| {
+                let squared = (delay / self.delay).powi(2);
                 n * 2.0 * squared / (1.0 + squared)
             });
             let ratio = (far.sum::<f64>() + DELAY_WORTH) / (n_held + DELAY_WORTH);
-            self.delay_s *= ratio.sqrt();
+            self.delay *= ratio.sqrt();
         }
     }
 }
