@@ -91,3 +91,25 @@ fn a_program_without_a_library_ends_as_alone() {
         "{wrapped:?}"
     );
 }
+
+/// A program whose dynamic linker is none of glibc's runs without the libraries of `wrap`, also where another program starts it.
+#[test]
+fn a_program_of_another_c_library_runs_unmeasured() {
+    const PROGRAM: &str = "#include <stdio.h>\nint main(void) { puts(\"here\"); return 3; }\n";
+    let scratch = Scratch::new();
+    // glibc's, by another name: musl's would not do with any library of ours.
+    let linker = scratch.path("ld-other.so.1");
+    fs::copy("/lib64/ld-linux-x86-64.so.2", &linker).expect("the dynamic linker");
+    let (source, program) = (scratch.write("program.c", PROGRAM), scratch.path("program"));
+    let mut cc = Command::new("cc");
+    cc.arg(format!("-Wl,--dynamic-linker={}", linker.display()));
+    output(cc.arg("-o").arg(&program).arg(source));
+    let program = &*program.display().to_string();
+    for words in [&[program][..], &["env", program]] {
+        let wrap = ["wrap", "--records", "records", "--"];
+        let wrapped = scratch.mastermind(&[&wrap[..], words].concat());
+        assert_eq!((wrapped.code, &*wrapped.stdout), (Some(3), "here\n"));
+        let said = "its dynamic linker is ld-other.so.1, expected ld-linux-x86-64.so.2";
+        assert!(wrapped.stderr.contains(said), "{wrapped:?}");
+    }
+}

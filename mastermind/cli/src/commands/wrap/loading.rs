@@ -6,6 +6,10 @@
 //! itself lists for the program, to the reserve (`glibc.rtld.optional_static_tls`): each thread has as much as alone, and the rest
 //! of its stack for itself.
 //!
+//! # Other C libraries
+//! A program of musl has a dynamic linker that cannot load libraries of glibc, and ends where it is told to. Its name differs from that of
+//! this program's own ([`Loading::of_other_library`]), and such a program runs without ours.
+//!
 //! # Sanitizers
 //! AddressSanitizer ends a program where another library comes before its own, for fear that functions are defined twice. Preloaded
 //! proxies define none of those that it replaces, so it is asked not to (`verify_asan_link_order`).
@@ -46,6 +50,8 @@ pub(super) struct Loading {
     bytes: u64,
     /// Whether the dynamic linker finds all libraries of the first program.
     is_whole: bool,
+    /// The first program with a dynamic linker of another C library, and the names of that linker and of ours.
+    of_other_library: Option<[String; 3]>,
 }
 
 impl Loading {
@@ -58,16 +64,19 @@ impl Loading {
         let others = others
             .filter(|word| is_program(word))
             .filter_map(round_about::found);
-        let needs: Vec<_> = first
-            .into_iter()
-            .chain(others.take(MAX_PROGRAMS))
-            .map(|path| static_tls(&path))
-            .collect();
+        let programs: Vec<_> = first.into_iter().chain(others.take(MAX_PROGRAMS)).collect();
+        let needs: Vec<_> = programs.iter().map(|path| static_tls(path)).collect();
         let unknown = if is_starter { UNKNOWN_BYTES } else { 0 };
         Self {
             bytes: needs.iter().flatten().copied().fold(unknown, u64::max),
             is_whole: needs.first().is_some_and(Option::is_some),
+            of_other_library: programs.iter().find_map(|path| of_other_library(path)),
         }
+    }
+
+    /// A program, the name of its dynamic linker, and the one that is expected, where it is another C library's.
+    pub(super) fn of_other_library(&self) -> Option<&[String; 3]> {
+        self.of_other_library.as_ref()
     }
 
     /// Whether the program starts alone, as far as its libraries go.
@@ -86,6 +95,16 @@ impl Loading {
         }
         variables
     }
+}
+
+fn of_other_library(program: &Path) -> Option<[String; 3]> {
+    let linker = |program: &Path| {
+        let interpreter = Startup::read(program).ok()??.interpreter?;
+        let name = interpreter.file_name()?;
+        Some(name.to_string_lossy().into_owned())
+    };
+    let (its, ours) = (linker(program)?, linker(Path::new("/proc/self/exe"))?);
+    (its != ours).then(|| [program.display().to_string(), its, ours])
 }
 
 fn is_starter(name: &str) -> bool {
