@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use cca_core::Assembly;
 use mastermind_composition::{
-    BetweenRuns, Call, ChooseOptions, Error as CompositionError, RANKS, RankEffects, RunBounds,
-    RunTimes, ScaledWorkload, Seconds, SeenPairs, Settings, SiteTime, SizedRun, Workload,
-    interactions, predict_recorded_s, rank_effects, scale_workload,
+    BetweenRuns, Call, CallPatterns, ChooseOptions, Error as CompositionError, PatternRun, RANKS,
+    RankEffects, RunBounds, RunTimes, ScaledWorkload, Seconds, SeenPairs, Settings, SizedRun,
+    Workload, interactions, predict_recorded_s, rank_effects, scale_workload, times_over_predicted,
 };
 use mastermind_models::{Metric, ModelSet};
 use mastermind_records::Run;
@@ -180,8 +180,10 @@ impl Basis {
             (scaling, effects) = (Some(scaled), of_ranks);
         }
         let joined = joined(assembly);
-        let times = runs.as_ref().map(|runs| runs.times_like(run));
-        let times = times.unwrap_or_default();
+        let times = runs.as_ref().map(|runs| runs.times_like(run, models));
+        let times = times.transpose()?.unwrap_or_default();
+        let patterns = runs.as_ref().filter(|_| scaling.is_none());
+        let patterns = patterns.map(|runs| runs.patterns_like(run, assembly));
         let mut pairs = SeenPairs::of(&times, &joined);
         pairs.see(&Recorded::of(run, Some(assembly)).classes);
         let of_earlier = earlier.map_or_else(Vec::new, |earlier| earlier.totals_s(seconds));
@@ -204,6 +206,7 @@ impl Basis {
             run_bounds: bounds.filter(is_narrower),
             interactions: interactions(&times, &joined),
             pairs: Some(pairs),
+            patterns,
             rank_effects: effects,
             scored: scaling.is_none().then_some(seconds),
             ..ChooseOptions::default()
@@ -237,6 +240,13 @@ pub fn joined(assembly: &Assembly) -> BTreeSet<[String; 2]> {
         }
     }
     joined
+}
+
+/// Caller and callee of each connection.
+fn connections(assembly: &Assembly) -> BTreeSet<[String; 2]> {
+    let ends = assembly.connections.iter();
+    ends.map(|(uses, provides)| [uses.instance.clone(), provides.instance.clone()])
+        .collect()
 }
 
 /// The settings of a run that are numbers: all parameters of its assembly, as `mesh.nx`, and [`RANKS`].
@@ -350,11 +360,20 @@ impl Runs {
         totals_s.into_values().collect()
     }
 
-    /// What the instances took in each run of about the settings of one.
-    fn times_like(&self, like: &Run) -> Vec<RunTimes> {
+    /// What the instances took over what models say, in each run of about the settings of one.
+    fn times_like(&self, like: &Run, models: &ModelSet) -> Result<Vec<RunTimes>, ChoosingError> {
         let like = Recorded::of(like, None);
         let alike = self.0.iter().filter(|run| run.is_like(&like));
-        alike.map(Recorded::times).collect()
+        let times = alike.map(|run| times_over_predicted(&run.workload, models));
+        Ok(times.collect::<Result<_, _>>()?)
+    }
+
+    /// Which calls each instance gets beside which classes, by the runs of about the settings of one.
+    fn patterns_like(&self, like: &Run, assembly: &Assembly) -> CallPatterns {
+        let like = Recorded::of(like, None);
+        let alike = self.0.iter().filter(|run| run.is_like(&like));
+        let alike: Vec<_> = alike.map(Recorded::as_pattern_run).collect();
+        CallPatterns::of(&alike, &connections(assembly))
     }
 
     /// Between which bounds the runs lie about what models say of them.
@@ -454,18 +473,11 @@ impl Recorded {
         }
     }
 
-    /// Processor seconds of each instance.
-    fn times(&self) -> RunTimes {
-        let mut times = RunTimes::new();
-        for call in &self.workload.calls {
-            let time = times.entry(call.instance.clone());
-            let time = time.or_insert_with(|| SiteTime {
-                class: call.class.clone(),
-                seconds: 0.0,
-            });
-            time.seconds += call.processor_s;
+    fn as_pattern_run(&self) -> PatternRun<'_> {
+        PatternRun {
+            classes: &self.classes,
+            workload: &self.workload,
         }
-        times
     }
 
     /// Whether another run has about the same settings: the ranks, and the parameters as far as both have them.

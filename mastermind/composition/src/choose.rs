@@ -23,9 +23,8 @@ use num_bigint::BigUint;
 use crate::between_runs::BetweenRuns;
 use crate::error::{Error, Lacking};
 use crate::interaction::Interaction;
-use crate::optimise::{
-    Found, Problem, ProblemError, SearchOptions, compare_assemblies, optimise, pareto_front,
-};
+use crate::optimise::{Found, Problem, ProblemError, SearchOptions, optimise, pareto_front};
+use crate::patterns::{CallPatterns, WeightedCall};
 use crate::predicted::{Predicted, predict_calls};
 use crate::ranks::{RankEffect, RankEffects};
 use crate::requirement::{Attributes, Requirement};
@@ -34,12 +33,15 @@ use crate::score::{Seconds, is_stale, recorded_with};
 use crate::unseen::SeenPairs;
 use crate::workload::{Alternatives, Assembly, Call, Recorded, Workload};
 
+mod doubt;
 mod outcome;
 mod pruning;
+mod tables;
 
-pub use outcome::{Choice, Doubt, OnRanks, Ranked, Row};
+pub use outcome::{CallsFollow, Choice, Doubt, OnRanks, Ranked, Row};
 pub use pruning::Pruning;
 use pruning::without;
+use tables::{Auxiliary, SiteTable};
 
 /// What is asked of [`choose_with`].
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -62,6 +64,8 @@ pub struct ChooseOptions {
     pub interactions: Vec<Interaction>,
     /// Which joined pairs of classes runs show; nothing is said of the others without.
     pub pairs: Option<SeenPairs>,
+    /// Which calls each instance gets beside which classes; those of the workload count where no run shows an instance.
+    pub patterns: Option<CallPatterns>,
     /// What the number of ranks makes of the time of each instance; None where the models are of it.
     pub rank_effects: Option<RankEffects>,
     /// Which of the seconds that the workload took the models predict, so that they are scored; None where it was not run.
@@ -162,11 +166,11 @@ fn count(alternatives: &Alternatives, current: &Assembly) -> BigUint {
     sizes.product()
 }
 
-/// An instance that was called.
+/// An instance with calls.
 struct Place<'a, 'c> {
     instance: &'a str,
     current: &'a str,
-    calls: &'c [&'c Call],
+    calls: &'c [WeightedCall],
 }
 
 impl Place<'_, '_> {
@@ -179,7 +183,8 @@ impl Place<'_, '_> {
         models: &ModelSet,
         missing: &mut Vec<Lacking>,
     ) -> Result<(Row, Predicted), Error> {
-        let mut predicted = predict_calls(class, self.calls, workload, models, missing)?;
+        let calls = self.calls.iter().map(|(call, count)| (call, *count));
+        let mut predicted = predict_calls(class, calls, workload, models, missing)?;
         let measured_s = self
             .measured_s(class)
             .filter(|_| only && !missing.is_empty());
@@ -194,15 +199,16 @@ impl Place<'_, '_> {
     }
 
     fn row(&self, class: &str, measured_only: bool, predicted: &Predicted) -> Row {
+        let calls: f64 = self.calls.iter().map(|(_, count)| count).sum();
         Row {
             instance: self.instance.into(),
             class: class.into(),
             chosen: false,
             current: class == self.current,
-            calls: self.calls.iter().map(|call| call.count).sum(),
+            calls: calls.round() as u64,
             predicted_s: predicted.time_s,
             interval_s: predicted.whole_interval_s(),
-            measured_s: self.measured_s(class),
+            measured_s: None,
             extrapolated: predicted.extrapolated,
             clamped: predicted.clamped,
             measured_only,
@@ -212,7 +218,8 @@ impl Place<'_, '_> {
 
     /// Time of the calls if all of them went to `class`, seconds.
     fn measured_s(&self, class: &str) -> Option<f64> {
-        recorded_with(self.calls, class).map(|recorded| recorded.wall_s)
+        let calls: Vec<&Call> = self.calls.iter().map(|(call, _)| call).collect();
+        recorded_with(&calls, class).map(|recorded| recorded.wall_s)
     }
 }
 
@@ -262,6 +269,14 @@ struct Together {
     seconds: f64,
 }
 
+/// The recorded calls of an instance.
+struct Scored {
+    class: String,
+    measured: Recorded,
+    /// None without a model.
+    predicted: Option<Predicted>,
+}
+
 /// The sites with what each of their classes takes.
 struct Composition<'a> {
     alternatives: &'a Alternatives,
@@ -270,8 +285,10 @@ struct Composition<'a> {
     instances: Vec<&'a str>,
     /// Candidates of each site.
     classes: Vec<Vec<&'a str>>,
-    /// For each site its rows and predictions; none where it was not called.
-    rows: Vec<Vec<(Row, Predicted)>>,
+    /// For each site what its classes take, by the calls that it gets.
+    tables: Vec<SiteTable>,
+    /// Sites of the problem beyond those of instances.
+    auxiliaries: Vec<Auxiliary>,
     problem: Problem,
     /// Variance of what the number of ranks makes of all sites' times, seconds squared.
     ranks_s2: f64,
@@ -285,8 +302,8 @@ struct Composition<'a> {
     refused: Vec<Lacking>,
     without_model: Vec<Lacking>,
     measured: Recorded,
-    /// What each instance took, where all of its calls were recorded with its current class.
-    measured_of: BTreeMap<&'a str, Recorded>,
+    /// What each instance took, where all of its calls were recorded with one class, which is given, and what models say of them.
+    measured_of: BTreeMap<&'a str, Scored>,
 }
 
 impl<'a> Composition<'a> {
@@ -308,12 +325,16 @@ impl<'a> Composition<'a> {
         {
             check_known(instance, current)?;
         }
+        let instances: Vec<&str> = current.keys().map(String::as_str).collect();
+        let listed = current.iter();
+        let classes = listed.map(|(instance, class)| candidates(alternatives.get(instance), class));
         let mut composition = Self {
             alternatives,
             current,
-            instances: Vec::new(),
-            classes: Vec::new(),
-            rows: Vec::new(),
+            instances,
+            classes: classes.collect(),
+            tables: Vec::new(),
+            auxiliaries: Vec::new(),
             problem: Problem::new(),
             ranks_s2: 0.0,
             mpi_s: 0.0,
@@ -324,19 +345,10 @@ impl<'a> Composition<'a> {
             measured: workload.recorded(),
             measured_of: BTreeMap::new(),
         };
-        for (instance, class) in current {
+        for (site, instance) in current.keys().enumerate() {
             let calls = calls.remove(instance.as_str()).unwrap_or_default();
-            let place = Place {
-                instance,
-                current: class,
-                calls: &calls,
-            };
-            if let Some(recorded) = recorded_with(&calls, class).filter(|_| !calls.is_empty()) {
-                composition.measured_of.insert(instance, recorded);
-            }
-            let classes = candidates(alternatives.get(instance), class);
-            let effects = options.rank_effects.as_ref();
-            composition.add(&place, classes, effects, workload, models)?;
+            composition.record(instance, &calls, workload, models)?;
+            composition.add(site, &calls, options, workload, models)?;
         }
         let mut refused = std::mem::take(&mut composition.refused);
         if !refused.is_empty() {
@@ -344,6 +356,7 @@ impl<'a> Composition<'a> {
             refused.dedup();
             return Err(Error::Lacking(refused));
         }
+        composition.couple()?;
         for interaction in &options.interactions {
             composition.join(interaction)?;
         }
@@ -351,95 +364,6 @@ impl<'a> Composition<'a> {
             composition.require(requirement, &options.attributes)?;
         }
         Ok(composition)
-    }
-
-    /// Adds a site; classes without a model are forbidden, or refused.
-    fn add(
-        &mut self,
-        place: &Place<'a, '_>,
-        classes: Vec<&'a str>,
-        effects: Option<&RankEffects>,
-        workload: &Workload,
-        models: &ModelSet,
-    ) -> Result<(), Error> {
-        let mut rows = Vec::new();
-        let mut costs = vec![0.0; classes.len()];
-        let mut all_missing = Vec::new();
-        for (class, cost) in classes
-            .iter()
-            .zip(&mut costs)
-            .filter(|_| !place.calls.is_empty())
-        {
-            let mut missing = Vec::new();
-            let (row, predicted) =
-                place.row_of(class, classes.len() == 1, workload, models, &mut missing)?;
-            *cost = predicted.time_s;
-            if missing.is_empty() {
-                rows.push((row, predicted));
-            } else {
-                *cost = f64::INFINITY;
-                all_missing.append(&mut missing);
-            }
-        }
-        let of_instance = |effects: &RankEffects| {
-            let mpi_s = effects.mpi_s(place.instance);
-            effects.computing.get(place.instance).map(|e| (*e, mpi_s))
-        };
-        let is_modelled = rows.iter().any(|(row, _)| !row.measured_only);
-        if let Some((effect, mpi_s)) = effects.and_then(of_instance).filter(|_| is_modelled) {
-            self.ranks_s2 += add_effect(&effect, mpi_s, &mut rows);
-            self.mpi_s += mpi_s;
-            for (row, predicted) in &rows {
-                let at = classes.iter().position(|class| *class == row.class);
-                at.into_iter().for_each(|at| costs[at] = predicted.time_s);
-            }
-        }
-        if self.strict || costs.iter().all(|c| *c == f64::INFINITY) {
-            self.refused.append(&mut all_missing);
-        }
-        self.without_model.append(&mut all_missing);
-        // A time below 0 is no time: it wins only where there is no other.
-        if rows.iter().any(|(row, _)| !row.clamped) {
-            for (row, _) in rows.iter().filter(|(row, _)| row.clamped) {
-                if let Some(at) = classes.iter().position(|class| *class == row.class) {
-                    costs[at] = f64::INFINITY;
-                }
-            }
-        }
-        self.problem.add_site(place.instance, &classes, &costs)?;
-        self.instances.push(place.instance);
-        self.classes.push(classes);
-        self.rows.push(rows);
-        Ok(())
-    }
-
-    /// Adds what an instance takes more beside a class of another one.
-    fn join(&mut self, interaction: &Interaction) -> Result<(), Error> {
-        let place = |instance: &String, class: &String| {
-            let site = self.instances.iter().position(|i| *i == instance)?;
-            let class = self.classes[site].iter().position(|c| *c == class)?;
-            Some((site, class))
-        };
-        let own = place(&interaction.instance, &interaction.class);
-        let other = place(&interaction.beside, &interaction.beside_class);
-        let (Some(own), Some(other)) = (own, other) else {
-            return Ok(());
-        };
-        let mut rows = self.rows[own.0].iter();
-        let row = rows.find(|(row, _)| row.class == interaction.class);
-        let Some((_, predicted)) = row else {
-            return Ok(());
-        };
-        let seconds = predicted.time_s * interaction.ln_ratio.exp_m1();
-        let n_others = self.classes[other.0].len();
-        let mut costs = vec![0.0; self.classes[own.0].len() * n_others];
-        costs[own.1 * n_others + other.1] = seconds;
-        self.problem.add_pair(own.0, other.0, &costs)?;
-        self.together.push(Together {
-            sites: [own, other],
-            seconds,
-        });
-        Ok(())
     }
 
     /// What the sites of an assembly cost together, seconds.
@@ -455,10 +379,8 @@ impl<'a> Composition<'a> {
         assembly.extend(self.assembly(choice));
         let site = |instance: &String| self.instances.iter().position(|i| i == instance);
         let seconds = |site: usize| {
-            let class = self.classes[site][choice[site]];
-            let mut rows = self.rows[site].iter();
-            let row = rows.find(|(row, _)| row.class == class);
-            row.map_or(0.0, |(_, predicted)| predicted.time_s)
+            let predicted = self.predicted(site, choice);
+            predicted.map_or(0.0, |predicted| predicted.time_s)
         };
         let unseen = pairs.unseen(&assembly).into_iter().filter_map(|pair| {
             let [a, b] = &pair.instances;
@@ -526,8 +448,8 @@ impl<'a> Composition<'a> {
             n_best: options.n_best.max(2),
             ..SearchOptions::default()
         };
-        let present = self.rows.iter().flatten().filter(|(row, _)| row.current);
-        let present_s: f64 = present.map(|(row, _)| row.predicted_s).sum();
+        let current_choice = self.current_choice();
+        let present_s = self.alone_s(&current_choice);
         let pruned = options.pruning.of(&self.problem, present_s);
         let pruned_s: f64 = pruned.iter().map(|site| site.bound).sum();
         let found = optimise(&without(&self.problem, &pruned), &search)
@@ -547,23 +469,24 @@ impl<'a> Composition<'a> {
         let doubt = doubt.map(|next| self.doubt(&best, next, options.pairs.as_ref()));
         ranked.truncate(options.n_best.max(1));
         let mut sum = Predicted::default();
-        let mut current_s = 0.0;
         let mut instances = Vec::new();
-        for (site, rows) in self.rows.iter().enumerate() {
-            for (row, predicted) in rows {
+        for (site, table) in self.tables.iter().enumerate() {
+            for (row, predicted) in table.rows(&best.choice) {
                 let mut row = row.clone();
                 row.chosen = row.class == self.classes[site][best.choice[site]];
+                let recorded = self.measured_of.get(row.instance.as_str());
+                let recorded = recorded.filter(|recorded| recorded.class == row.class);
+                row.measured_s = recorded.map(|recorded| recorded.measured.wall_s);
                 if row.chosen {
                     sum.merge(predicted);
                 }
-                current_s += if row.current { row.predicted_s } else { 0.0 };
                 instances.push(row);
             }
         }
         self.score(&mut instances, options);
         let together_s = self.together_s(&best.choice);
         sum.time_s += together_s;
-        current_s += self.together_s(&self.current_choice());
+        let current_s = present_s + self.together_s(&current_choice);
         let mut assembly = self.current.clone();
         assembly.extend(self.assembly(&best.choice));
         let pairs = options.pairs.as_ref();
@@ -585,7 +508,8 @@ impl<'a> Composition<'a> {
         without_model.dedup();
         Ok(Choice {
             assemblies: count(self.alternatives, self.current).to_string(),
-            evaluated: instances.len(),
+            evaluated: self.tables.iter().map(SiteTable::n_evaluated).sum(),
+            calls_follow: self.calls_follow(&assembly, options),
             best: assembly,
             predicted_s: sum.time_s,
             current_s,
@@ -622,17 +546,16 @@ impl<'a> Composition<'a> {
         let (Some(seconds), Some(between_runs)) = (options.scored, &options.between_runs) else {
             return;
         };
-        let current_s = rows
-            .iter()
-            .filter(|row| row.current)
-            .map(|row| row.predicted_s)
-            .sum();
-        let predicted = self.rows.iter().flatten().map(|(_, predicted)| predicted);
-        for (row, predicted) in rows.iter_mut().zip(predicted) {
-            let measured = self.measured_of.get(row.instance.as_str());
-            if let Some(measured) = measured.filter(|_| row.current && !row.measured_only) {
-                let (measured_s, n_scored) = (measured.of(seconds), self.measured_of.len());
-                row.stale = is_stale(predicted, measured_s, current_s, between_runs, n_scored);
+        let scored = self.measured_of.values();
+        let whole_s = scored.filter_map(|scored| Some(scored.predicted.as_ref()?.time_s));
+        let whole_s: f64 = whole_s.sum();
+        for row in rows.iter_mut().filter(|row| !row.measured_only) {
+            let scored = self.measured_of.get(row.instance.as_str());
+            let scored = scored.filter(|scored| scored.class == row.class);
+            let Some(scored) = scored else { continue };
+            if let Some(predicted) = &scored.predicted {
+                let (measured_s, n_scored) = (scored.measured.of(seconds), self.measured_of.len());
+                row.stale = is_stale(predicted, measured_s, whole_s, between_runs, n_scored);
             }
         }
     }
@@ -664,6 +587,7 @@ impl<'a> Composition<'a> {
             for at in current.into_iter().chain(0..before) {
                 let mut choice = best.choice.clone();
                 choice[site] = at;
+                self.complete(&mut choice);
                 if self.problem.cost(&choice) <= best.cost {
                     best.choice = choice;
                     break;
@@ -685,42 +609,6 @@ impl<'a> Composition<'a> {
             assembly: self.assembly(&found.choice),
             predicted_s: found.cost,
             attribute,
-        }
-    }
-
-    /// Compares the best with the next one, by the spread of their predictions.
-    fn doubt(&self, best: &Found, next: &Found, pairs: Option<&SeenPairs>) -> Doubt {
-        let deviation = |site: usize, class: &str| {
-            let rows = self.rows[site].iter();
-            let mut of_class = rows.filter(|(row, _)| row.class == class);
-            of_class.next().map_or(0.0, |(_, p)| p.deviation_s())
-        };
-        let mut deviations: Vec<Vec<f64>> = self
-            .classes
-            .iter()
-            .enumerate()
-            .map(|(site, classes)| classes.iter().map(|class| deviation(site, class)).collect())
-            .collect();
-        // What a pair may cost that was never seen counts to the site of the two where the assemblies differ.
-        for (found, other) in [(best, next), (next, best)] {
-            for (sites, seconds) in pairs.map_or_else(Vec::new, |p| self.unseen(&found.choice, p)) {
-                let differs = |site: &&usize| found.choice[**site] != other.choice[**site];
-                if let Some(&site) = sites.iter().find(differs) {
-                    let deviation = &mut deviations[site][found.choice[site]];
-                    *deviation = deviation.hypot(seconds);
-                }
-            }
-        }
-        let difference = next.cost - best.cost;
-        let comparison = compare_assemblies(&best.choice, &next.choice, difference, &deviations);
-        let run = comparison.measure.map(|site| {
-            let class = |found: &Found| self.classes[site][found.choice[site]].to_owned();
-            (self.instances[site].to_owned(), [class(best), class(next)])
-        });
-        Doubt {
-            told_apart: comparison.is_told(mastermind_models::LEVEL),
-            comparison,
-            run,
         }
     }
 
@@ -758,6 +646,7 @@ impl<'a> Composition<'a> {
         let costs: Vec<Vec<f64>> = values
             .iter()
             .map(|values| values.iter().map(|v| v.unwrap_or(0.0)).collect())
+            .chain(self.auxiliaries.iter().map(|at| vec![0.0; at.n_values()]))
             .collect();
         let second = self.problem.with_costs(&costs)?;
         let front = pareto_front(&[self.problem.clone(), second])?;

@@ -1,13 +1,13 @@
 //! What two joined instances cost together beyond what each costs by itself, from runs that show their classes side by side.
 //!
 //! Caller and callee share data layout and cache, so that a class may take longer beside one class than beside another. In a
-//! run `r` the logarithm of the seconds of site `i` with class `c` is taken as
+//! run `r` the logarithm of the seconds of site `i` with class `c`, over what its model says of the run's own calls, is taken as
 //!
 //! ```text
 //! y = μ(i, c) + b(r) + Σⱼ θ(i, c, j, class of j) + e
 //! ```
 //!
-//! with `b` what all sites of the run share, and `θ` the interaction with each joined site `j`. An interaction counts where an
+//! so that a class that changes how often, or with what, another one is called is not taken for one that slows it down; with `b` what all sites of the run share, and `θ` the interaction with each joined site `j`. An interaction counts where an
 //! F test tells it from the spread `e` of runs, at a level that all tests share, and then by the share of its variance that is
 //! not of that spread: few runs give nothing rather than noise.
 
@@ -24,8 +24,8 @@ const LEVEL: f64 = 0.05;
 pub struct SiteTime {
     /// Its class there.
     pub class: String,
-    /// Processor seconds of its calls, without those of the calls made from them.
-    pub seconds: f64,
+    /// Processor time of its calls, without that of the calls made from them, over what the model of the class says of them.
+    pub ratio: f64,
 }
 
 /// The instances of a run.
@@ -101,17 +101,17 @@ pub fn interactions(runs: &[RunTimes], joined: &BTreeSet<[String; 2]>) -> Vec<In
 /// Logarithms of times without the mean of the class at its site, and without what all sites of a run share; by run.
 pub(crate) fn residuals(runs: &[RunTimes]) -> Vec<BTreeMap<String, f64>> {
     let mut means: BTreeMap<(&str, &str), (f64, f64)> = BTreeMap::new();
-    let known = |time: &SiteTime| time.seconds > 0.0 && time.seconds.is_finite();
+    let known = |time: &SiteTime| time.ratio > 0.0 && time.ratio.is_finite();
     for (instance, time) in runs.iter().flatten().filter(|(_, time)| known(time)) {
         let mean = means.entry((instance, &time.class)).or_default();
-        *mean = (mean.0 + time.seconds.ln(), mean.1 + 1.0);
+        *mean = (mean.0 + time.ratio.ln(), mean.1 + 1.0);
     }
     let of_run = |run: &RunTimes| {
         let times = run.iter().filter(|(_, time)| known(time));
         let mut off: BTreeMap<String, f64> = times
             .filter_map(|(instance, time)| {
                 let (sum, n) = means.get(&(instance.as_str(), time.class.as_str()))?;
-                Some((instance.clone(), time.seconds.ln() - sum / n))
+                Some((instance.clone(), time.ratio.ln() - sum / n))
             })
             .collect();
         let shared = median(off.values().copied().collect());
@@ -222,7 +222,7 @@ mod tests {
                 let ln = -2.0 + apart + together + shared + 0.01 * normal(&mut numbers);
                 let time = SiteTime {
                     class: class.into(),
-                    seconds: ln.exp(),
+                    ratio: ln.exp(),
                 };
                 (instance.to_owned(), time)
             });

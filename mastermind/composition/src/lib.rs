@@ -4,6 +4,7 @@
 //! * an [`Assembly`] says which class each instance has, [`Alternatives`] which it might have;
 //! * [`choose`] predicts the time of the calls for every assembly that these allow and gives the
 //!   best one, with a row for each class of each instance; [`choose_with`] takes wishes;
+//! * [`CallPatterns`] are the calls of each instance by the classes of those that decide them;
 //! * [`interactions`] are what joined instances cost together, beyond what each does by itself; [`SeenPairs`] says which pairs no
 //!   run shows, and what those may cost;
 //! * [`BetweenRuns`] is how much totals differ from run to run, and what interval a fresh one lies in; [`RunBounds`] says that of
@@ -26,6 +27,7 @@ mod error;
 mod interaction;
 mod nearby;
 pub mod optimise;
+mod patterns;
 mod plan;
 mod predicted;
 mod ranks;
@@ -39,14 +41,16 @@ mod workload;
 pub use between_runs::{BetweenRuns, EarlierSpread, LEAST_FREEDOM};
 pub use call_graph::{CallGraph, Calls, Distribution, OwnTime, Vertex, VertexId};
 pub use choose::{
-    Choice, ChooseOptions, Doubt, OnRanks, Pruning, Ranked, Row, choose, choose_with, problem_of,
+    CallsFollow, Choice, ChooseOptions, Doubt, OnRanks, Pruning, Ranked, Row, choose, choose_with,
+    problem_of,
 };
 pub use decide::{DecisionStep, Decisions, Next, Split, decide};
 pub use error::{Error, Lacking};
 pub use interaction::{Interaction, RunTimes, SiteTime, interactions};
 pub use nearby::Nearby;
+pub use patterns::{CallPattern, CallPatterns, PatternRun};
 pub use plan::{Plan, plan};
-pub use predicted::predict_recorded_s;
+pub use predicted::{predict_recorded_s, times_over_predicted};
 pub use ranks::{MpiTime, RANKS, RankEffect, RankEffects, rank_effects};
 pub use requirement::{Attributes, Requirement, RequirementError};
 pub use run_bounds::RunBounds;

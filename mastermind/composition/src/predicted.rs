@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mastermind_models::{Error as ModelError, LEVEL, ModelSet, Total, Uncertainty};
 
 use crate::error::{Error, Lacking};
+use crate::interaction::{RunTimes, SiteTime};
 use crate::score::Seconds;
 use crate::workload::{Call, Workload, model_name};
 
@@ -59,7 +60,7 @@ impl Predicted {
     }
 }
 
-/// Predicts the time of `calls`, were they answered by `class`.
+/// Predicts the time of `calls`, each with how many of it are made, were they answered by `class`.
 ///
 /// `Σ count · T(coordinate)`, with the uncertainty of [`Total`] for the calls of one model; models are
 /// independent of one another.
@@ -67,16 +68,16 @@ impl Predicted {
 /// # Errors
 /// [`Error::Predict`] if a model has other parameters than the calls. Lacking models are added to
 /// `lacking` and their calls left out.
-pub(crate) fn predict_calls(
+pub(crate) fn predict_calls<'c>(
     class: &str,
-    calls: &[&Call],
+    calls: impl IntoIterator<Item = (&'c Call, f64)>,
     workload: &Workload,
     models: &ModelSet,
     lacking: &mut Vec<Lacking>,
 ) -> Result<Predicted, Error> {
     let mut total = Predicted::default();
     let mut totals: BTreeMap<(String, Vec<(String, String)>), Total<'_>> = BTreeMap::new();
-    for &call in calls {
+    for (call, count) in calls {
         let name = model_name(class, &call.port_method);
         let model = match models.find(&name, workload.metric.clone(), &call.coordinate) {
             Ok(model) => model,
@@ -90,7 +91,7 @@ pub(crate) fn predict_calls(
         let share = totals.entry((name, mode));
         let share = share.or_insert_with(|| Total::new(model));
         share
-            .add(&call.coordinate, call.count as f64)
+            .add(&call.coordinate, count)
             .map_err(|source| Error::Predict {
                 instance: call.instance.clone(),
                 class: class.into(),
@@ -129,13 +130,47 @@ pub fn predict_recorded_s(
     let mut sum_s = 0.0;
     for call in &workload.calls {
         let mut lacking = Vec::new();
-        let predicted = predict_calls(&call.class, &[call], workload, models, &mut lacking)?;
+        let predicted = predict_calls(
+            &call.class,
+            [call.counted()],
+            workload,
+            models,
+            &mut lacking,
+        )?;
         sum_s += match lacking.is_empty() {
             true => predicted.time_s,
             false => call.recorded().computation_of(seconds),
         };
     }
     Ok(sum_s)
+}
+
+/// What each instance of a run took over what the model of its class says of the run's own calls: their number and parameters are in
+/// that already. Instances without a model are left out.
+///
+/// # Errors
+/// [`Error::Predict`] if a model has other parameters than the calls.
+pub fn times_over_predicted(workload: &Workload, models: &ModelSet) -> Result<RunTimes, Error> {
+    let mut calls: BTreeMap<&str, Vec<&Call>> = BTreeMap::new();
+    for call in workload.calls.iter().filter(|call| call.count > 0) {
+        calls.entry(&call.instance).or_default().push(call);
+    }
+    let mut times = RunTimes::new();
+    for (instance, calls) in calls {
+        let class = &calls[0].class;
+        let mut lacking = Vec::new();
+        let counted = calls.iter().map(|call| call.counted());
+        let predicted = predict_calls(class, counted, workload, models, &mut lacking)?;
+        let processor_s: f64 = calls.iter().map(|call| call.processor_s).sum();
+        if lacking.is_empty() && predicted.time_s > 0.0 {
+            let time = SiteTime {
+                class: class.clone(),
+                ratio: processor_s / predicted.time_s,
+            };
+            times.insert(instance.to_owned(), time);
+        }
+    }
+    Ok(times)
 }
 
 fn lack(class: &str, call: &Call, error: &ModelError) -> Lacking {

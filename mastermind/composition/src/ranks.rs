@@ -248,7 +248,8 @@ fn recorded_beside(
     for (instance, calls) in calls {
         let class = &calls[0].class;
         let mut lacking = Vec::new();
-        let predicted = predict_calls(class, &calls, workload, models, &mut lacking)?;
+        let counted = calls.iter().map(|call| call.counted());
+        let predicted = predict_calls(class, counted, workload, models, &mut lacking)?;
         let recorded = recorded_with(&calls, class);
         let known = recorded.filter(|_| predicted.time_s > 0.0 && lacking.is_empty());
         if let Some(recorded) = known {

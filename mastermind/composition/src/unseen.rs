@@ -135,9 +135,9 @@ mod tests {
     fn run(flux: &str, states: &str, beside: f64, turn: usize) -> RunTimes {
         let factor = if states == "S2" { beside } else { 1.0 };
         let wobble = 1.0 + 0.001 * (turn % 3) as f64;
-        let time = |class: &str, seconds: f64| SiteTime {
+        let time = |class: &str, ratio: f64| SiteTime {
             class: class.into(),
-            seconds,
+            ratio,
         };
         let far = ["far1", "far2", "far3"].map(|far| (far.to_owned(), time("F", 1.0)));
         let own = [

@@ -48,6 +48,11 @@ pub struct Workload {
 }
 
 impl Call {
+    /// The call and how many of it there are.
+    pub(crate) fn counted(&self) -> (&Self, f64) {
+        (self, self.count as f64)
+    }
+
     /// What these calls took.
     pub(crate) fn recorded(&self) -> Recorded {
         Recorded {

@@ -4,6 +4,7 @@ mod call_graph;
 mod choose;
 mod decide;
 mod optimise;
+mod patterns;
 mod plan;
 mod ranks;
 mod scaling;

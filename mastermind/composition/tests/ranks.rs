@@ -234,7 +234,7 @@ fn times_grow_from_size_to_size_as_runs_do() {
 fn a_pair_that_was_never_seen_makes_the_interval_wider() {
     let time = |class: &str| SiteTime {
         class: class.into(),
-        seconds: 1.0,
+        ratio: 1.0,
     };
     let seen: RunTimes = [("flux", "Slow"), ("mesh", "Mesh")]
         .map(|(instance, class)| (instance.to_owned(), time(class)))

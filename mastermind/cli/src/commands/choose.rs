@@ -12,9 +12,9 @@ use clap::Args;
 use mastermind_component::{Asked, Basis, add_to_call_graph};
 use mastermind_composition::optimise::cfn;
 use mastermind_composition::{
-    CallGraph, Choice, ChooseOptions, Doubt, Interaction, LEAST_FREEDOM, Nearby, OnRanks, Pruning,
-    RankEffect, Ranked, Requirement, Row, ScaledWorkload, Seconds, UnseenPair, choose_with,
-    problem_of,
+    CallGraph, CallsFollow, Choice, ChooseOptions, Doubt, Interaction, LEAST_FREEDOM, Nearby,
+    OnRanks, Pruning, RankEffect, Ranked, Requirement, Row, ScaledWorkload, Seconds, UnseenPair,
+    choose_with, problem_of,
 };
 use mastermind_records::Run;
 use serde::Serialize;
@@ -309,6 +309,7 @@ fn tell(choice: &Choice, seconds: Seconds) {
             choice.spread_unknown_s
         ));
     }
+    choice.calls_follow.iter().for_each(tell_calls);
     choice.interactions.iter().for_each(tell_interaction);
     tell_unseen(choice);
     if let Some(on_ranks) = &choice.on_ranks {
@@ -361,6 +362,23 @@ fn interval(choice: &Choice) -> String {
     ends.map_or_else(String::new, |[lower, upper]| {
         format!(" ({lower:.4} to {upper:.4})")
     })
+}
+
+/// Which classes decide the calls of an instance.
+fn tell_calls(follow: &CallsFollow) {
+    let CallsFollow {
+        instance,
+        from,
+        seen,
+    } = follow;
+    let from = from.join(" and ");
+    let unseen = match seen {
+        true => "",
+        false => "; no run has these classes, so the calls are those with the nearest ones",
+    };
+    output::line(format!(
+        "the calls of {instance} follow from the class of {from}{unseen}"
+    ));
 }
 
 /// What a class takes more or less beside another one.

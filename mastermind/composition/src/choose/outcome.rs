@@ -44,6 +44,9 @@ pub struct Choice {
     /// Which classes take longer, or less long, beside which.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub interactions: Vec<Interaction>,
+    /// Instances whose calls follow from the classes of others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub calls_follow: Vec<CallsFollow>,
     /// Joined instances whose classes in the best assembly no run shows side by side: they count with nothing in `predicted_s`, and
     /// with what such a pair may cost in `interval_s`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -81,6 +84,17 @@ pub struct Choice {
 fn ends<S: serde::Serializer>(ends: &Option<[f64; 2]>, serializer: S) -> Result<S::Ok, S::Error> {
     ends.map_or([f64::NAN; 2], |ends| ends)
         .serialize(serializer)
+}
+
+/// An instance whose calls follow from the classes of others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CallsFollow {
+    /// The instance that is called.
+    pub instance: String,
+    /// Those whose classes decide how often, and with which parameters.
+    pub from: Vec<String>,
+    /// Whether a run shows these with the classes of the best assembly; else the calls are those with the nearest classes.
+    pub seen: bool,
 }
 
 /// A total on a number of ranks, in its parts: computing takes processor time, MPI does where no other rank waits for the

@@ -1,0 +1,378 @@
+//! Which calls an instance gets, by the classes of the instances that decide it.
+//!
+//! A class may change how often, or with which parameters, another instance is called: what a compressor makes is what a check sum
+//! reads. So the calls of an instance belong to a combination of classes, not to the one run that happens to be named. For each
+//! instance the smallest set `N` of instances is sought, none, one or two, whose classes explain how its calls differ between runs of
+//! one workload. The features of a run are the logarithms of the number of calls and of the sum of each parameter, and the share of
+//! each label. With `SS(N)` their squares about the means of runs of equal classes, `ν` the degrees of freedom, and `v = SS / ν`:
+//!
+//! ```text
+//! N explains the calls  where no other set M has 4 v(M) < v(N) and F = v(N) / v(M) beyond chance
+//! π(calls | classes of N) = mean number of each call over the runs with these classes
+//! ```
+//!
+//! Of equal sets the nearest in the assembly is taken: who calls the instance, then what its caller calls too, then the others. Where
+//! every run has other classes (`ν = 0`), the spread of the workload's other instances takes the place of `v`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mastermind_models::Value;
+use statrs::distribution::{ContinuousCDF, FisherSnedecor};
+
+use crate::workload::{Assembly, Call, Workload};
+
+/// How many times the variance of another set is tolerated. Source: a study of made assemblies of six sites, where calls are drawn:
+/// the variance of one set over that of another that explains as much stayed below 3.
+const TOLERATED: f64 = 4.0;
+
+/// Probability of preferring any larger set of an instance by chance.
+const LEVEL: f64 = 0.01;
+
+/// Variance below which features are equal: what rounding of sums leaves.
+const ROUNDING: f64 = 1e-18;
+
+/// A run of the workload.
+#[derive(Debug, Clone, Copy)]
+pub struct PatternRun<'a> {
+    /// Class of each instance.
+    pub classes: &'a Assembly,
+    /// Its calls.
+    pub workload: &'a Workload,
+}
+
+/// A recorded call and how many of it a run makes on average. The seconds in the call are means over runs too.
+pub(crate) type WeightedCall = (Call, f64);
+
+/// The calls of an instance by the classes of other ones.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CallPattern {
+    /// Instances whose classes decide the calls: none, one or two.
+    pub neighbours: Vec<String>,
+    /// Calls by the classes of these.
+    calls: BTreeMap<Vec<String>, Vec<WeightedCall>>,
+}
+
+/// The calls of each instance that runs show.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CallPatterns {
+    of: BTreeMap<String, CallPattern>,
+    n_runs: usize,
+}
+
+impl CallPatterns {
+    /// Takes the calls from runs.
+    ///
+    /// # Arguments
+    /// * `runs` - runs of one workload: equal settings and ranks, any classes
+    /// * `connections` - caller and callee
+    pub fn of(runs: &[PatternRun<'_>], connections: &BTreeSet<[String; 2]>) -> Self {
+        let calls = runs.iter().flat_map(|run| &run.workload.calls);
+        let instances: BTreeSet<&str> = calls.map(|call| call.instance.as_str()).collect();
+        let with_choice = with_choice(runs);
+        let features: BTreeMap<&str, Features> = instances
+            .iter()
+            .map(|instance| (*instance, Features::of(runs, instance)))
+            .collect();
+        let common = common_variance(runs, &features, &with_choice);
+        let of = features.iter().map(|(instance, features)| {
+            let near = nearest_first(instance, &with_choice, connections);
+            let neighbours = explaining(runs, features, &near, common);
+            let pattern = CallPattern::of(runs, instance, neighbours);
+            ((*instance).to_owned(), pattern)
+        });
+        Self {
+            of: of.collect(),
+            n_runs: runs.len(),
+        }
+    }
+
+    /// The pattern of an instance; None where no run calls it.
+    pub fn get(&self, instance: &str) -> Option<&CallPattern> {
+        self.of.get(instance)
+    }
+
+    /// Whether no run was seen, so that nothing is known of any instance.
+    pub fn is_empty(&self) -> bool {
+        self.n_runs == 0
+    }
+
+    /// Instances whose calls follow from the classes of others, with these.
+    pub fn explained(&self) -> impl Iterator<Item = (&str, &[String])> {
+        let explained = self.of.iter().filter(|(_, p)| !p.neighbours.is_empty());
+        explained.map(|(instance, p)| (instance.as_str(), p.neighbours.as_slice()))
+    }
+}
+
+impl CallPattern {
+    fn of(runs: &[PatternRun<'_>], instance: &str, neighbours: Vec<String>) -> Self {
+        let mut groups: BTreeMap<Vec<String>, Vec<&Workload>> = BTreeMap::new();
+        for run in runs {
+            if let Some(classes) = classes_of(run, &neighbours) {
+                groups.entry(classes).or_default().push(run.workload);
+            }
+        }
+        let calls = groups.into_iter();
+        let calls = calls.map(|(classes, runs)| (classes, mean_calls(&runs, instance)));
+        Self {
+            calls: calls.collect(),
+            neighbours,
+        }
+    }
+
+    /// The mean calls of a run with these classes of [`Self::neighbours`], in their order. Where no run shows them, those of the
+    /// combination that shares most of them, the nearest instance first.
+    pub(crate) fn calls(&self, classes: &[&str]) -> &[WeightedCall] {
+        let shared = |known: &Vec<String>| {
+            let same = known.iter().zip(classes).map(|(a, b)| a == b);
+            let same: Vec<bool> = same.collect();
+            (same.iter().filter(|same| **same).count(), same)
+        };
+        let nearest = self.calls.iter().max_by_key(|(known, _)| shared(known));
+        nearest.map_or(&[], |(_, calls)| calls)
+    }
+
+    /// Whether a run shows these classes.
+    pub(crate) fn is_seen(&self, classes: &[&str]) -> bool {
+        let mut known = self.calls.keys();
+        known.any(|known| known.iter().zip(classes).all(|(a, b)| a == b))
+    }
+}
+
+/// Instances that have several classes in the runs.
+fn with_choice<'r>(runs: &[PatternRun<'r>]) -> Vec<&'r str> {
+    let mut classes: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (instance, class) in runs.iter().flat_map(|run| run.classes) {
+        classes.entry(instance).or_default().insert(class);
+    }
+    let several = classes.into_iter().filter(|(_, classes)| classes.len() > 1);
+    several.map(|(instance, _)| instance).collect()
+}
+
+/// The other instances with a choice, the nearest to an instance first.
+fn nearest_first<'r>(
+    instance: &str,
+    with_choice: &[&'r str],
+    connections: &BTreeSet<[String; 2]>,
+) -> Vec<&'r str> {
+    let callers_of = |callee: &str| -> BTreeSet<&str> {
+        let to = connections
+            .iter()
+            .filter(|[_, provider]| provider == callee);
+        to.map(|[user, _]| user.as_str()).collect()
+    };
+    let callers = callers_of(instance);
+    let distance = |other: &str| {
+        if callers.contains(other) {
+            return 0;
+        }
+        let share = callers_of(other);
+        if !share.is_disjoint(&callers) {
+            return 1;
+        }
+        2
+    };
+    let others = with_choice.iter().filter(|other| **other != instance);
+    let mut others: Vec<&str> = others.copied().collect();
+    others.sort_by_key(|other| distance(other));
+    others
+}
+
+/// What tells the calls of an instance in one run from those in another, shape `[n_runs][n_features]`.
+struct Features(Vec<Vec<f64>>);
+
+impl Features {
+    fn of(runs: &[PatternRun<'_>], instance: &str) -> Self {
+        let mut columns: BTreeMap<String, Vec<f64>> = BTreeMap::new();
+        let mut labels: BTreeMap<(String, String), Vec<f64>> = BTreeMap::new();
+        for (at, run) in runs.iter().enumerate() {
+            let calls = run.workload.calls.iter();
+            for call in calls.filter(|call| call.instance == instance && call.count > 0) {
+                let count = call.count as f64;
+                let mut add = |name: &str, value: f64| {
+                    let column = columns.entry(format!("{} {name}", call.port_method));
+                    column.or_insert_with(|| vec![0.0; runs.len()])[at] += value;
+                };
+                add("", count);
+                let mut mode = String::new();
+                for (name, value) in &call.coordinate.values {
+                    match value {
+                        Value::Number(x) => add(name, count * x.abs()),
+                        Value::Label(label) => mode += &format!(" {name}={label}"),
+                    }
+                }
+                let column = labels.entry((call.port_method.clone(), mode));
+                column.or_insert_with(|| vec![0.0; runs.len()])[at] += count;
+            }
+        }
+        let mut rows = vec![Vec::new(); runs.len()];
+        for ((method, _), counts) in &labels {
+            let all = &columns[&format!("{method} ")];
+            for ((row, count), all) in rows.iter_mut().zip(counts).zip(all) {
+                row.push(if *all > 0.0 { count / all } else { 0.0 });
+            }
+        }
+        for values in columns.values() {
+            // A run without such calls is at half the least that another one has.
+            let positive = values.iter().copied().filter(|value| *value > 0.0);
+            let least = positive.fold(f64::INFINITY, f64::min);
+            for (row, value) in rows.iter_mut().zip(values) {
+                row.push(match least.is_finite() {
+                    true => value.max(0.5 * least).ln(),
+                    false => 0.0,
+                });
+            }
+        }
+        Self(rows)
+    }
+
+    /// Squares about the means of runs that have equal classes at some instances, and degrees of freedom.
+    fn within(&self, runs: &[PatternRun<'_>], neighbours: &[String]) -> Variance {
+        let mut groups: BTreeMap<Vec<String>, Vec<&Vec<f64>>> = BTreeMap::new();
+        for (run, row) in runs.iter().zip(&self.0) {
+            if let Some(classes) = classes_of(run, neighbours) {
+                groups.entry(classes).or_default().push(row);
+            }
+        }
+        let (mut squares, mut freedom) = (0.0, 0.0);
+        for rows in groups.values() {
+            let n = rows.len() as f64;
+            freedom += n - 1.0;
+            for feature in 0..rows[0].len() {
+                let mean = rows.iter().map(|row| row[feature]).sum::<f64>() / n;
+                let off = rows.iter().map(|row| (row[feature] - mean).powi(2));
+                squares += off.sum::<f64>();
+            }
+        }
+        Variance { squares, freedom }
+    }
+}
+
+/// Squares and degrees of freedom of a variance.
+#[derive(Debug, Clone, Copy)]
+struct Variance {
+    squares: f64,
+    freedom: f64,
+}
+
+impl Variance {
+    /// The variance, of another one where there is no degree of freedom.
+    fn or(self, common: Self) -> Self {
+        if self.freedom > 0.0 { self } else { common }
+    }
+
+    fn value(self) -> f64 {
+        (self.squares / self.freedom.max(1.0)).max(ROUNDING)
+    }
+
+    /// Whether another variance is smaller beyond what is tolerated, and beyond chance.
+    fn is_beyond(self, other: Self, level: f64) -> bool {
+        let ratio = self.value() / other.value();
+        if ratio <= TOLERATED || self.freedom <= 0.0 || other.freedom <= 0.0 {
+            return false;
+        }
+        let fisher = FisherSnedecor::new(self.freedom, other.freedom);
+        fisher.is_ok_and(|fisher| 1.0 - fisher.cdf(ratio) < level)
+    }
+}
+
+/// The classes that a run has at some instances; None where it lacks one.
+fn classes_of(run: &PatternRun<'_>, instances: &[String]) -> Option<Vec<String>> {
+    let classes = instances.iter().map(|at| run.classes.get(at).cloned());
+    classes.collect()
+}
+
+/// The spread of the calls of the instances of a workload that no class changes: the lower median of their least variances by
+/// one instance or none.
+fn common_variance(
+    runs: &[PatternRun<'_>],
+    features: &BTreeMap<&str, Features>,
+    with_choice: &[&str],
+) -> Variance {
+    let mut least: Vec<Variance> = Vec::new();
+    for features in features.values() {
+        let alone = std::iter::once(Vec::new());
+        let sets = alone.chain(with_choice.iter().map(|one| vec![(*one).to_owned()]));
+        let variances = sets.map(|set| features.within(runs, &set));
+        let known = variances.filter(|variance| variance.freedom > 0.0);
+        least.extend(known.min_by(|a, b| a.value().total_cmp(&b.value())));
+    }
+    least.sort_by(|a, b| a.value().total_cmp(&b.value()));
+    let none = Variance {
+        squares: 0.0,
+        freedom: 0.0,
+    };
+    least
+        .get(least.len().saturating_sub(1) / 2)
+        .copied()
+        .unwrap_or(none)
+}
+
+/// The smallest set of instances whose classes explain the calls.
+fn explaining(
+    runs: &[PatternRun<'_>],
+    features: &Features,
+    near: &[&str],
+    common: Variance,
+) -> Vec<String> {
+    let one = near.iter().map(|one| vec![(*one).to_owned()]);
+    let two = near.iter().enumerate().flat_map(|(at, first)| {
+        let others = near[at + 1..].iter();
+        others.map(move |second| vec![(*first).to_owned(), (*second).to_owned()])
+    });
+    let sets: Vec<Vec<String>> = std::iter::once(Vec::new()).chain(one).chain(two).collect();
+    let level = LEVEL / sets.len() as f64;
+    let variances: Vec<Variance> = sets
+        .iter()
+        .map(|set| features.within(runs, set))
+        .zip(&sets)
+        // A pair of instances that no two runs share the classes of explains everything, and nothing.
+        .map(|(variance, set)| match set.len() {
+            2 if variance.freedom <= 0.0 => Variance {
+                squares: f64::INFINITY,
+                freedom: 0.0,
+            },
+            _ => variance.or(common),
+        })
+        .collect();
+    let explains = |at: &usize| {
+        let own = variances[*at];
+        own.squares.is_finite() && !variances.iter().any(|other| own.is_beyond(*other, level))
+    };
+    let sizes = (0..=2).find_map(|size| {
+        let of_size = (0..sets.len()).filter(|at| sets[*at].len() == size);
+        let good: Vec<usize> = of_size.filter(explains).collect();
+        // Of those the least, or a nearer one that is not beyond it.
+        let least = good.iter().copied();
+        let least = least.min_by(|a, b| variances[*a].value().total_cmp(&variances[*b].value()))?;
+        let limit = TOLERATED * variances[least].value();
+        good.into_iter().find(|at| variances[*at].value() <= limit)
+    });
+    sizes.map_or_else(Vec::new, |at| sets[at].clone())
+}
+
+/// The mean calls of an instance over runs, those of equal parameters together.
+fn mean_calls(runs: &[&Workload], instance: &str) -> Vec<WeightedCall> {
+    let share = 1.0 / runs.len() as f64;
+    let mut index: BTreeMap<(String, String, String), usize> = BTreeMap::new();
+    let mut mean: Vec<WeightedCall> = Vec::new();
+    let calls = runs.iter().flat_map(|run| &run.calls);
+    for call in calls.filter(|call| call.instance == instance) {
+        let coordinate = format!("{:?}", call.coordinate.values);
+        let key = (call.port_method.clone(), call.class.clone(), coordinate);
+        let at = *index.entry(key).or_insert(mean.len());
+        if at == mean.len() {
+            let mut new = call.clone();
+            (new.count, new.measured_s, new.processor_s) = (0, 0.0, 0.0);
+            (new.computation_s, new.mpi_s) = (0.0, 0.0);
+            mean.push((new, 0.0));
+        }
+        let (sum, count) = &mut mean[at];
+        *count += share * call.count as f64;
+        sum.count += call.count;
+        sum.measured_s += share * call.measured_s;
+        sum.processor_s += share * call.processor_s;
+        sum.computation_s += share * call.computation_s;
+        sum.mpi_s += share * call.mpi_s;
+    }
+    mean
+}
