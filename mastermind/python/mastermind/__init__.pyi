@@ -34,7 +34,7 @@ class Run:
         method: Optional[str] = None,
         *,
         metric: str = "wall",
-        statistic: str = "mean",
+        statistic: str = "clean",
         formula: Optional[str] = None,
         modes: str = "by-test",
         shown: bool = False,

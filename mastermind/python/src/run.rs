@@ -123,7 +123,7 @@ impl Run {
     }
 
     /// Fits models to the calls, as `mastermind fit` does with the same options.
-    #[pyo3(signature = (method=None, *, metric="wall", statistic="mean", formula=None, modes="by-test", shown=false))]
+    #[pyo3(signature = (method=None, *, metric="wall", statistic="clean", formula=None, modes="by-test", shown=false))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments in Python")]
     fn fit(
         &self,

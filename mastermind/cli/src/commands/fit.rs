@@ -37,7 +37,7 @@ pub struct Fit {
     method: Option<String>,
     #[command(flatten)]
     measured: Measured,
-    /// What stands for the calls at one coordinate [default: mean; of functions of MPI median, since a call lasts as long as another
+    /// What stands for the calls at one coordinate [default: clean; of functions of MPI median, since a call lasts as long as another
     /// rank is late]
     #[arg(long, value_enum)]
     statistic: Option<StatisticName>,

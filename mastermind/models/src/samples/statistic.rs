@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 pub enum Statistic {
     /// The mean of those that nothing held up, where a mixture with delayed calls is likelier than scatter; else their mean.
+    #[default]
     Clean,
     /// Their mean, without the calls that are set aside.
-    #[default]
     Mean,
     /// Their median, which a few slow calls do not move.
     Median,
