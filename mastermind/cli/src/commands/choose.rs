@@ -196,7 +196,7 @@ impl Choose {
                 dispatched: &dispatched,
             })?;
         } else {
-            tell(&choice, seconds);
+            tell(&choice, seconds, self.runs.is_some());
             dispatch::tell(&dispatched);
         }
         Ok(ExitCode::SUCCESS)
@@ -279,7 +279,9 @@ fn warn(text: String) {
     output::tell(&format!("warning: {text}"));
 }
 
-fn tell(choice: &Choice, seconds: Seconds) {
+/// # Arguments
+/// * `knows_runs` - whether there are runs besides the one whose calls are chosen for
+fn tell(choice: &Choice, seconds: Seconds, knows_runs: bool) {
     let rows = choice
         .instances
         .iter()
@@ -310,6 +312,11 @@ fn tell(choice: &Choice, seconds: Seconds) {
         ));
     }
     choice.calls_follow.iter().for_each(tell_calls);
+    if !knows_runs && choice.ranked.len() > 1 {
+        output::line(
+            "the calls are those of the recorded run; whether other classes change them is known with --runs DIR only",
+        );
+    }
     choice.interactions.iter().for_each(tell_interaction);
     tell_unseen(choice);
     if let Some(on_ranks) = &choice.on_ranks {
