@@ -119,7 +119,7 @@ impl JoinedCalls {
     /// Appends their record, from the start of the first to the end of the last, if the calling thread's log is theirs.
     ///
     /// # Arguments
-    /// * `change` - what the record has in place of their parameters, of which there are `N`
+    /// * `change` - changes the `N` parameters before they are recorded
     pub fn append<const N: usize>(self, recorder: &Recorder, change: impl FnOnce(&mut [u64; N])) {
         let context = recorder.thread_context();
         if context.is_null() || context != self.context {

@@ -120,7 +120,7 @@ impl MpiCallSum {
     };
 }
 
-/// Who gets a sum, with what it asked for; it is valid as long as the call lasts.
+/// Receives one sum, which is valid until the function returns, and the pointer that the caller passed.
 pub type MpiCallSumCallback = unsafe extern "C" fn(out: *mut c_void, sum: *const MpiCallSum);
 
 /// The methods that parts of a call are recorded as, behind its own record: they take no time and have the parameters of one message,

@@ -71,7 +71,7 @@ const MAX_BYTES_READ: u64 = 1 << 28;
 
 /// How long the first rank waits for others to end. MPI has let all go by then, and they need milliseconds; arbitrary, for a busy machine.
 const PATIENCE_WITH_RANKS: Duration = Duration::from_secs(2);
-/// Between two looks at whether they have.
+/// Time between two checks of whether they have ended.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
 /// Measure MPI, and the libraries that proxies were made of, in a program that was never written for it.
@@ -354,7 +354,7 @@ impl Wrap {
     }
 }
 
-/// Tells which calls of MPI are not in the records, of a program that has called some that are.
+/// Lists the calls of MPI that are missing in the records of a program which has others there.
 ///
 /// # Returns
 /// A line for each object and reason.

@@ -4,7 +4,7 @@ use mastermind_records::{Log, MpiCallNow, Run};
 
 use crate::output;
 
-/// Ranks that the launcher has told of.
+/// Number of ranks that the launcher started.
 pub fn ranks_of_run(run: &Run) -> u32 {
     let of_log = |log: &Log| log.definitions().run.ranks;
     run.logs().iter().map(of_log).max().unwrap_or(0)
