@@ -238,7 +238,11 @@ impl fmt::Display for Note {
                     f,
                     "{percent:.0} % of the calls were held up, by {value} {unit} on average: the formula is of the others; sums over calls \
                      count the delays again, as in the measured run"
-                )
+                )?;
+                match *percent > 50.0 {
+                    true => f.write_str("; those are the most: the calls may rather have two speeds, see --statistic mean"),
+                    false => Ok(()),
+                }
             }
             Self::Uneven {
                 n_records,
