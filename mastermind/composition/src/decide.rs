@@ -660,7 +660,7 @@ impl Expected {
         let mut formulas = Vec::new();
         for alternative in &model.alternatives {
             if let Ok(time_s) = model.alternative_s(alternative, at) {
-                formulas.push((ratio * time_s, alternative.weight));
+                formulas.push((N_COMPARED * model.mean_s(time_s), alternative.weight));
             }
         }
         if formulas.is_empty() {

@@ -178,6 +178,78 @@ fn held_up_calls_do_not_move_the_law() {
     }
 }
 
+/// Calls that take one of two times know the law together, so that it is found where each size was called once.
+#[test]
+fn two_speeds_by_call_do_not_hide_the_law() {
+    for design in [(6, 5), (6, 3), (12, 1), (25, 1)] {
+        let all = problems(40, design, Disturbed::TwoSpeeds);
+        let n_wrecked = all.iter().filter(|errors| errors.is_wrecked()).count();
+        assert!(n_wrecked <= 5, "{design:?}: {n_wrecked} of 40 are wrecked");
+    }
+}
+
+/// Two calls in three take 1.6 times as long: it is said, the interval holds them, and the mean beyond the sizes is of both.
+#[test]
+fn two_speeds_are_both_predicted() {
+    let mut random = fastrand::Rng::with_seed(3);
+    let mut calls = Vec::new();
+    for power in 10..18 {
+        let q = 2_f64.powi(power);
+        for call in 0..6 {
+            let slower = if call % 3 == 0 { 1.0 } else { 1.6 };
+            calls.push((q, 1e-9 * q * slower * (0.02 * normal(&mut random)).exp()));
+        }
+    }
+    let model = fitted(&calls);
+    let slower = model.notes.iter().find_map(|note| match note {
+        Note::TwoSpeeds { slower, .. } => Some(*slower),
+        _ => None,
+    });
+    assert!((slower.unwrap() / 1.6 - 1.0).abs() < 0.02, "{slower:?}");
+    let q = 2_f64.powi(19);
+    let predicted = predict(&model, &Coordinate::new().with("q", q)).unwrap();
+    assert!((predicted.value_s / (1e-9 * q) - 1.0).abs() < 0.03);
+    assert!((predicted.mean_s / (1.4e-9 * q) - 1.0).abs() < 0.03);
+    assert!(predicted.lower_s < 1e-9 * q && predicted.upper_s > 1.6e-9 * q);
+    let mut total = Total::new(&model);
+    total.add(&Coordinate::new().with("q", q), 1000.0).unwrap();
+    assert!((total.time_s() / (1.4e-6 * q) - 1.0).abs() < 0.03);
+    assert!((total.held_up_s() / (0.4e-6 * q) - 1.0).abs() < 0.05);
+}
+
+/// Delays that come with a call do not grow with its time, and those of preemption do: the mean beyond the sizes has them as they came.
+#[test]
+fn delays_of_calls_and_of_time_are_told_apart_beyond_the_sizes() {
+    for (per_call, per_second) in [(0.15, 0.0), (0.0, 400.0)] {
+        let mut random = fastrand::Rng::with_seed(7);
+        let mut calls = Vec::new();
+        for power in 10..20 {
+            let q = 2_f64.powi(power);
+            let clean_s = 1e-9 * q;
+            for _ in 0..40 {
+                let is_held_up = random.f64() < per_call + per_second * clean_s;
+                let delay_s = 2e-3 * (0.3 * normal(&mut random)).exp();
+                let scatter = (0.02 * normal(&mut random)).exp();
+                calls.push((
+                    q,
+                    clean_s * scatter + if is_held_up { delay_s } else { 0.0 },
+                ));
+            }
+        }
+        let model = fitted(&calls);
+        let q = 2_f64.powi(22);
+        let predicted = predict(&model, &Coordinate::new().with("q", q)).unwrap();
+        let clean_s = 1e-9 * q;
+        let wanted_s = clean_s + 2e-3 * 0.045_f64.exp() * (per_call + per_second * clean_s);
+        let ratio = predicted.mean_s / wanted_s;
+        assert!(
+            (ratio - 1.0).abs() < 0.12,
+            "{per_call} {per_second}: {ratio}, {:?}",
+            model.held_up
+        );
+    }
+}
+
 /// Where the time steps up as protocols of messages do, calls that agree at their sizes are clean, and none of those sizes is lost.
 #[test]
 fn a_step_that_many_calls_agree_on_is_no_delay() {

@@ -258,9 +258,23 @@ fn tell(model: &Model, coordinate: &Coordinate, prediction: &Prediction) {
         false => "the samples do not tell how far off that may be: measure again".into(),
     });
     for note in &model.notes {
-        if let Note::HeldUp { .. } | Note::FewSizes { .. } | Note::NotValidated { .. } = note {
+        if let Note::FewSizes { .. } | Note::NotValidated { .. } = note {
             output::line(note.to_string());
         }
+    }
+    if let Some(held_up) = &prediction.held_up {
+        let (percent, mean) = (100.0 * held_up.share, digits(prediction.mean_s));
+        let which = match held_up.slower {
+            Some(slower) => format!("{percent:.0} % of such calls take {slower:.2} times as long"),
+            None => format!(
+                "{percent:.0} % of such calls are held up as in the measured run, by {} on average",
+                metric.with_unit(&digits(held_up.mean_s))
+            ),
+        };
+        output::line(format!(
+            "{which}: the mean of all is {}",
+            metric.with_unit(&mean)
+        ));
     }
     if prediction.extrapolated {
         output::line(format!(

@@ -92,6 +92,13 @@ pub enum Note {
         /// How much longer they took on average, seconds.
         mean_s: f64,
     },
+    /// The machine has two speeds: some calls take so many times as long as the others, of which the formula is.
+    TwoSpeeds {
+        /// The slow ones' share of the calls, per cent.
+        percent: f64,
+        /// How many times as long they take.
+        slower: f64,
+    },
     /// Few calls hold most of the time, at coordinates where the others take far less.
     Uneven {
         /// How many.
@@ -244,6 +251,11 @@ impl fmt::Display for Note {
                     false => Ok(()),
                 }
             }
+            Self::TwoSpeeds { percent, slower } => write!(
+                f,
+                "two speeds: {percent:.0} % of the calls take {slower:.2} times as long as the others, which the formula is of; sums over \
+                 calls count both"
+            ),
             Self::Uneven {
                 n_records,
                 of,

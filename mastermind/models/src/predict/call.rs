@@ -32,8 +32,10 @@ const FAR: f64 = 10.0;
 /// A predicted time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Prediction {
-    /// Mean time of a call, seconds, ≥ 0.
+    /// Time of a call, of a clean one where some were held up: seconds, ≥ 0.
     pub value_s: f64,
+    /// What a call takes on average in a sum over calls: those that were held up or set aside count as they were measured; seconds, ≥ 0.
+    pub mean_s: f64,
     /// Lower end of the interval for one call, seconds, ≥ 0.
     pub lower_s: f64,
     /// Upper end, seconds; infinite (`null` in JSON) where the samples do not tell.
@@ -91,10 +93,7 @@ pub fn predict(model: &Model, coordinate: &Coordinate) -> Result<Prediction, Err
         false => upper_s,
     };
     let delayed_s = |upper_s: f64, value_s: f64| match &model.held_up {
-        Some(held_up) => {
-            let delay_s = held_up.at(value_s).delay_s(0.5 - LEVEL / 2.0);
-            upper_s.max(value_s + delay_s)
-        }
+        Some(held_up) => held_up.upper_s(upper_s, value_s, 0.5 - LEVEL / 2.0),
         None => upper_s,
     };
     let is_inside = (shown_lower_s..=shown_upper_s).contains(&value_s);
@@ -102,6 +101,7 @@ pub fn predict(model: &Model, coordinate: &Coordinate) -> Result<Prediction, Err
     let is_far = value_s > FAR * shown_s || FAR * value_s < shown_s;
     Ok(Prediction {
         value_s: value_s.max(0.0),
+        mean_s: model.mean_s(value_s.max(0.0)),
         lower_s: lower_s.max(0.0),
         upper_s: delayed_s(upper_s, value_s).max(0.0),
         level: LEVEL,

@@ -11,12 +11,15 @@ use crate::solve::uncertainty::Uncertainty;
 /// Calls vary independently about their model: `Σ count · sigma²`. The coefficients of a model are
 /// wrong for all its calls alike: with `g` the sum of the gradients of its calls, `gᵀ C g`. So is the
 /// formula itself: the spread of the total over the model's alternatives, by their weights. All are
-/// multiplied by the model's `total_ratio`: what was set aside or weighed little belongs to the total. Where calls were held up, each
-/// varies by that too, and what delays take on average is known as well as the calls fitted tell it.
+/// multiplied by the model's `total_ratio`: what was set aside or weighed little belongs to the total. Where calls were held up, delays
+/// come on top, some with each call and some with its time ([`crate::HeldUp`]); each call varies by that too, and what delays take on
+/// average is known as well as the calls fitted show it.
 #[derive(Debug, Clone)]
 pub struct Total<'a> {
     model: &'a Model,
     time_s: f64,
+    /// The part of it that are delays.
+    held_up_s: f64,
     /// Standard deviation that delays add to a call, over the calls, without the ratio.
     delays_s: f64,
     calls: Uncertainty,
@@ -34,6 +37,7 @@ impl<'a> Total<'a> {
         Self {
             model,
             time_s: 0.0,
+            held_up_s: 0.0,
             delays_s: 0.0,
             calls: Uncertainty::default(),
             gradient: vec![0.0; model.coefficients.len()],
@@ -54,8 +58,10 @@ impl<'a> Total<'a> {
             .map_or(0.0, |held_up| held_up.variance_s2);
         self.delays_s += count * delay_s2.sqrt();
         let delays_s2 = count * delay_s2;
+        let of_delays_s = count * self.model.delays_s(prediction.value_s);
+        self.held_up_s += of_delays_s;
         let count = count * self.model.total_ratio;
-        self.time_s += count * prediction.value_s;
+        self.time_s += count * prediction.value_s + of_delays_s;
         self.extrapolated |= prediction.extrapolated;
         self.clamped |= prediction.clamped;
         let deviation_s = self.model.deviation_s(coordinate)?;
@@ -70,7 +76,8 @@ impl<'a> Total<'a> {
         pairs.for_each(|(sum, g)| *sum += count * g);
         for (sum, alternative) in self.alternatives_s.iter_mut().zip(&self.model.alternatives) {
             let time_s = self.model.alternative_s(alternative, coordinate);
-            *sum += count * time_s.map_or(prediction.value_s, |time_s| time_s.max(0.0));
+            let time_s = time_s.map_or(prediction.value_s, |time_s| time_s.max(0.0));
+            *sum += count * time_s + of_delays_s;
         }
         Ok(())
     }
@@ -78,6 +85,11 @@ impl<'a> Total<'a> {
     /// The predicted time, seconds.
     pub fn time_s(&self) -> f64 {
         self.time_s
+    }
+
+    /// The part of it that is of the delays of calls that were held up, as often as when they were measured: seconds.
+    pub fn held_up_s(&self) -> f64 {
+        self.held_up_s
     }
 
     /// Its uncertainty.

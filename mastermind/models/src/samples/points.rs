@@ -169,35 +169,26 @@ impl Points {
         }
     }
 
-    /// The same points of their clean calls alone; those without one are no points, but within the range.
+    /// The same points of some calls alone; those without one are no points, but within the range.
     ///
     /// # Arguments
-    /// * `clean` - how likely the calls of each bin are clean, shape of `bins`
-    pub fn clean(&self, clean: &[Vec<f64>]) -> Self {
-        let n_clean = |row: &usize| -> f64 {
-            let pairs = self.bins[*row].iter().zip(&clean[*row]);
-            pairs.map(|(bin, clean)| clean * bin.count as f64).sum()
-        };
-        let rows: Vec<usize> = (0..self.len()).filter(|row| n_clean(row) >= 0.5).collect();
+    /// * `weighted` - how many calls of each bin, and the bin, by time, shape `[n_points][..]`
+    pub fn of_calls(&self, weighted: &[Vec<(f64, Summary)>]) -> Self {
+        let n_calls = |row: usize| weighted[row].iter().map(|(n, _)| n).sum::<f64>();
+        let rows: Vec<usize> = (0..self.len()).filter(|&row| n_calls(row) >= 0.5).collect();
         let mut points = self.within(&rows);
         for (i, &row) in rows.iter().enumerate() {
-            let pairs = || self.bins[row].iter().zip(&clean[row]);
-            let n = n_clean(&row);
-            let mean_s = pairs()
-                .map(|(bin, clean)| clean * bin.total_s())
-                .sum::<f64>()
-                / n;
-            let m2_s2 = pairs().map(|(bin, clean)| {
+            let (n, bins) = (n_calls(row), &weighted[row]);
+            let mean_s = bins.iter().map(|(n, bin)| n * bin.mean_s).sum::<f64>() / n;
+            let m2_s2 = bins.iter().map(|(n, bin)| {
                 let off = bin.mean_s - mean_s;
-                clean * (bin.m2_s2 + bin.count as f64 * off * off)
+                n * (bin.m2_s2 / bin.count as f64 + off * off)
             });
             points.mean_s[i] = mean_s;
             points.count[i] = n;
             points.m2_s2[i] = m2_s2.sum::<f64>().max(n * self.clock_step_s.powi(2) / 6.0);
-            points.bins[i] = pairs()
-                .filter(|(_, clean)| **clean >= 0.5)
-                .map(|(bin, _)| *bin)
-                .collect();
+            let likely = bins.iter().filter(|(n, bin)| 2.0 * n >= bin.count as f64);
+            points.bins[i] = likely.map(|(_, bin)| *bin).collect();
             points.all[i] = Summary::EMPTY;
             let (bins, all) = (&points.bins[i], &mut points.all[i]);
             bins.iter().for_each(|bin| all.merge(bin));

@@ -65,6 +65,17 @@ impl Summary {
         self.max_s = self.max_s.max(other.max_s);
     }
 
+    /// The same calls, each of which takes so many times as long.
+    pub(crate) fn times(&self, factor: f64) -> Self {
+        Self {
+            count: self.count,
+            mean_s: factor * self.mean_s,
+            m2_s2: factor * factor * self.m2_s2,
+            min_s: factor * self.min_s,
+            max_s: factor * self.max_s,
+        }
+    }
+
     /// Time of all calls together, seconds.
     pub fn total_s(&self) -> f64 {
         self.mean_s * self.count as f64

@@ -10,7 +10,7 @@ use crate::samples::points::Points;
 use crate::samples::sample::Summary;
 use crate::select::fit::Weighed;
 use crate::select::model::HeldUp;
-use crate::solve::held_up::{Calls, Mixture, between, centres, likeliest_start};
+use crate::solve::held_up::{Calls, Delays, Mixture, between, centres, likeliest_start};
 use crate::solve::mixture::{Part, middle};
 
 /// Scatters of the other calls beyond which the longest makes a mixture worth a look: one of 10,000 normal calls is as far.
@@ -95,15 +95,16 @@ fn settled(
     (0..STEPS).for_each(|_| mixture.step(calls, &curve_s));
     let mut weights = mixture.clean(calls, &curve_s);
     for turn in 1.. {
-        let kept = points.clean(&weights);
-        if kept.len() < 2 {
+        let weighted = mixture.weighted(calls, &weights);
+        let kept = points.of_calls(&weighted);
+        if kept.len() < 2 || mixture.is_scatter() {
             return None;
         }
         let weighed = weigh(&kept);
         let form = weighed.best.as_ref()?;
         let formula_s = positive_times(form, points)?;
         let lacks;
-        (curve_s, lacks) = between(&centres(calls, &weights), mixture.scale, &formula_s);
+        (curve_s, lacks) = between(&centres(&weighted), mixture.scale, &formula_s);
         (0..STEPS).for_each(|_| mixture.step(calls, &curve_s));
         let next = mixture.clean(calls, &curve_s);
         let pairs = next.iter().flatten().zip(weights.iter().flatten());
@@ -138,7 +139,7 @@ fn n_lost(points: &Points, weights: &[Vec<f64>]) -> usize {
 fn plain(calls: &Calls<'_>, formula_s: &[f64]) -> f64 {
     let mut mixture = Mixture::none();
     let all = mixture.clean(calls, formula_s);
-    let centres = centres(calls, &all);
+    let centres = centres(&mixture.weighted(calls, &all));
     let mut curve_s = formula_s.to_vec();
     let mut lacks = 0.0;
     for _ in 0..STEPS {
@@ -160,19 +161,26 @@ fn starts(
     let mut lower = points.clone();
     lower.mean_s = calls.lower_quartiles();
     lower.m2_s2.fill(0.0);
-    let of = |curve_s: Vec<f64>| {
-        let (_, mixture) = calls.start(&curve_s);
-        (curve_s, mixture)
-    };
-    let law = match points.varying()[..] {
-        [param] => likeliest_start(calls, &points.columns[param]),
-        _ => (weigh(&lower).best)
-            .and_then(|form| positive_times(&form, points))
-            .map(of),
-    };
     let tell_alone = calls.count() > N_MIXTURE * points.len() as f64;
-    let own = tell_alone.then(|| of(lower.mean_s));
-    law.into_iter().chain(own).collect()
+    let own_s = tell_alone.then(|| lower.mean_s.clone());
+    let varying = points.varying();
+    let law_s = match varying[..] {
+        [_] => None,
+        _ => weigh(&lower)
+            .best
+            .and_then(|form| positive_times(&form, points)),
+    };
+    let delays: [&[Delays]; 2] = [&[Delays::Seconds, Delays::Share], &[Delays::Speed]];
+    let starts = delays.into_iter().flat_map(|delays| {
+        let line = match varying[..] {
+            [param] => likeliest_start(calls, &points.columns[param], delays),
+            _ => None,
+        };
+        let curves = law_s.iter().chain(&own_s);
+        let of = |curve_s: &Vec<f64>| (curve_s.clone(), calls.start(curve_s, delays).1);
+        line.into_iter().chain(curves.map(of).collect::<Vec<_>>())
+    });
+    starts.collect()
 }
 
 /// Whether calls or points scatter widely, or one of them is far above the others.
@@ -258,28 +266,65 @@ fn positive_times(form: &Candidate, points: &Points) -> Option<Vec<f64>> {
     times.iter().all(is_time).then_some(times)
 }
 
+/// Steps of the estimate of how often calls are held up: the tenth moves it by less than a per cent.
+const INTENSITY_STEPS: usize = 50;
+
 /// What is said of the calls that were held up.
 fn held_up(calls: &Calls<'_>, mixture: &Mixture, curve_s: &[f64]) -> HeldUp {
     let clean = mixture.clean(calls, curve_s);
     let (mut n_held, mut delay, mut squares, mut times_s) = (0.0, 0.0, 0.0, 0.0);
+    let mut points = Vec::with_capacity(curve_s.len());
     for ((bins, clean), &curve_s) in calls.bins.iter().zip(&clean).zip(curve_s) {
         let unit_s = mixture.unit_s(curve_s);
+        let (mut n_of_point, mut held_of_point) = (0.0, 0.0);
         for (bin, clean) in bins.iter().zip(clean).filter(|(bin, _)| bin.mean_s > 0.0) {
             let n = (1.0 - clean) * bin.count as f64;
             let each = (bin.mean_s - curve_s) / unit_s;
             let within = (1.0 - clean) * bin.m2_s2 / (unit_s * unit_s);
             (n_held, times_s) = (n_held + n, times_s + n * curve_s);
             (delay, squares) = (delay + n * each, squares + n * each * each + within);
+            n_of_point += bin.count as f64;
+            held_of_point += n;
         }
+        points.push((n_of_point, held_of_point, curve_s));
     }
     let (n_calls, time_s) = (calls.count(), times_s / n_held);
     let unit_s = mixture.unit_s(time_s);
     let of_any = delay / n_calls;
+    let of_s = (mixture.delays != Delays::Seconds).then_some(time_s);
+    let [per_call, per_second] = match of_s {
+        // A share of the time is so however long the call.
+        Some(_) => [n_held / n_calls, 0.0],
+        None => intensity(&points),
+    };
     HeldUp {
         variance_s2: (squares / n_calls - of_any * of_any).max(0.0) * unit_s * unit_s,
         share: mixture.share,
         mean_s: delay / n_held * unit_s,
         median_s: mixture.delay * unit_s,
-        of_s: mixture.grows.then_some(time_s),
+        of_s,
+        slower: (mixture.delays == Delays::Speed).then_some(1.0 + mixture.delay),
+        per_call,
+        per_second,
     }
+}
+
+/// How often calls are held up, `a + b f`: delays come with a call or, as preemption does, with its time.
+///
+/// By the EM steps of two sources of a Poisson intensity, each of which takes its share of what was held up.
+///
+/// # Arguments
+/// * `points` - calls, those of them held up and the time of a clean one, seconds, of each point
+fn intensity(points: &[(f64, f64, f64)]) -> [f64; 2] {
+    let n: f64 = points.iter().map(|(n, ..)| n).sum();
+    let time_s: f64 = points.iter().map(|(n, _, f)| n * f).sum();
+    let held: f64 = points.iter().map(|(_, held, _)| held).sum();
+    let (mut a, mut b) = (0.5 * held / n, 0.5 * held / time_s);
+    for _ in 0..INTENSITY_STEPS {
+        let ratio = |(_, held, f): &(f64, f64, f64)| held / (a + b * f);
+        let of_a: f64 = points.iter().map(ratio).sum();
+        let of_b: f64 = points.iter().map(|point| ratio(point) * point.2).sum();
+        (a, b) = (a * of_a / n, b * of_b / time_s);
+    }
+    [a, b]
 }

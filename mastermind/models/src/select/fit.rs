@@ -42,7 +42,7 @@ use crate::samples::modes::{Modes, split};
 use crate::samples::points::Points;
 use crate::samples::sample::{Samples, Summary};
 use crate::samples::statistic::Statistic;
-use crate::select::model::{Coefficient, Freedom, Model};
+use crate::select::model::{Coefficient, Freedom, HeldUp, Model};
 use crate::select::sigma::{Deviation, sigma};
 use crate::select::zeros;
 use crate::solve::between_points::as_means;
@@ -167,7 +167,8 @@ fn fit_mode(samples: &Samples, points: &Points, options: &FitOptions) -> Result<
         let found: Vec<usize> = (0..points.len()).filter(is_above).collect();
         // Those that are a step were put there.
         if found.is_empty() || !above.is_empty() {
-            model.total_ratio = total_ratio(&predicted_s, points, samples.statistic);
+            let held_up = model.held_up.as_ref();
+            model.total_ratio = total_ratio(&predicted_s, points, samples.statistic, held_up);
             model
                 .notes
                 .retain(|note| !matches!(note, Note::Zero { .. }));
@@ -211,7 +212,8 @@ fn fit_points(samples: &Samples, points: &Points, options: &FitOptions) -> Resul
     };
     let mut model = of_weighed(samples, &clean.points, options, clean.weighed)?;
     let predicted_s = times(&model.formula, &model.alternatives, points);
-    model.total_ratio = total_ratio(&predicted_s, points, samples.statistic);
+    let held_up = Some(&clean.held_up);
+    model.total_ratio = total_ratio(&predicted_s, points, samples.statistic, held_up);
     // What is left of the calls is all that the others would say.
     model
         .notes
@@ -678,7 +680,7 @@ fn model(samples: &Samples, points: &Points, best: Candidate, notes: Vec<Note>) 
         true => values(&model.formula, points),
         false => best.predicted_s,
     };
-    model.total_ratio = total_ratio(&predicted_s, points, samples.statistic);
+    model.total_ratio = total_ratio(&predicted_s, points, samples.statistic, None);
     model
 }
 
@@ -690,12 +692,21 @@ fn values(formula: &Formula, points: &Points) -> Vec<f64> {
 }
 
 /// Time of all calls by what predictions give them; 1 where that is nothing. Of medians it is their number times the median:
-/// what disturbed calls took beyond does not belong to such a total.
-fn total_ratio(predicted_s: &[f64], points: &Points, statistic: Statistic) -> f64 {
-    let pairs = predicted_s.iter().zip(&points.all);
-    let predicted_s: f64 = pairs
-        .map(|(time_s, all)| all.count as f64 * time_s.max(0.0))
-        .sum();
+/// what disturbed calls took beyond does not belong to such a total. Delays of calls that were held up are counted apart.
+fn total_ratio(
+    predicted_s: &[f64],
+    points: &Points,
+    statistic: Statistic,
+    held_up: Option<&HeldUp>,
+) -> f64 {
+    let sum = |of: &dyn Fn(f64) -> f64| -> f64 {
+        let pairs = predicted_s.iter().zip(&points.all);
+        pairs
+            .map(|(time_s, all)| all.count as f64 * of(time_s.max(0.0)))
+            .sum()
+    };
+    let delays_s = held_up.map_or(0.0, |held_up| sum(&|time_s| held_up.expected_s(time_s)));
+    let predicted_s = sum(&|time_s| time_s);
     let total_s: f64 = match statistic {
         Statistic::Clean | Statistic::Mean => {
             points.all.iter().map(|summary| summary.total_s()).sum()
@@ -705,7 +716,7 @@ fn total_ratio(predicted_s: &[f64], points: &Points, statistic: Statistic) -> f6
             pairs.map(|(time_s, all)| time_s * all.count as f64).sum()
         }
     };
-    let ratio = total_s / predicted_s;
+    let ratio = (total_s - delays_s) / predicted_s;
     if ratio.is_finite() && ratio > 0.0 {
         ratio
     } else {

@@ -56,32 +56,73 @@ pub struct HeldUp {
     /// The time of a clean call that the delays are for, seconds, where they are a share of it; `None` where any call may take them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of_s: Option<f64>,
+    /// How many times as long as a clean call they take, where all take the same: the machine has two speeds. `None` where they differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slower: Option<f64>,
+    /// How many delays a call has, however long it is, and how many for each second that it takes when clean, 1/s.
+    #[serde(default)]
+    pub per_call: f64,
+    /// See `per_call`.
+    #[serde(default)]
+    pub per_second: f64,
 }
 
 impl HeldUp {
     /// Of a clean call that takes a time, seconds.
     pub(crate) fn at(self, time_s: f64) -> Self {
-        let Some(of_s) = self.of_s else { return self };
+        let share = self.n_delays(time_s).min(1.0);
+        let Some(of_s) = self.of_s else {
+            return Self {
+                share,
+                variance_s2: self.variance_s2 * share / self.share,
+                ..self
+            };
+        };
         let ratio = (time_s / of_s).max(0.0);
         Self {
-            share: self.share,
+            share,
             mean_s: self.mean_s * ratio,
             median_s: self.median_s * ratio,
             variance_s2: self.variance_s2 * ratio * ratio,
             of_s: Some(time_s),
+            ..self
         }
+    }
+
+    /// How many delays a call has that takes a time, seconds, when clean.
+    fn n_delays(&self, time_s: f64) -> f64 {
+        self.per_call + self.per_second * time_s.max(0.0)
+    }
+
+    /// What delays add on average to a call that takes a time when clean, both in seconds.
+    pub fn expected_s(&self, time_s: f64) -> f64 {
+        self.n_delays(time_s) * self.at(time_s).mean_s
     }
 
     /// The note of it.
     pub(crate) fn note(&self) -> Note {
-        Note::HeldUp {
-            percent: 100.0 * self.share,
-            mean_s: self.mean_s,
+        let percent = 100.0 * self.share;
+        match self.slower {
+            Some(slower) => Note::TwoSpeeds { percent, slower },
+            None => Note::HeldUp {
+                percent,
+                mean_s: self.mean_s,
+            },
+        }
+    }
+
+    /// The upper end of an interval of clean calls about a time, all in seconds, with the delays in it.
+    pub(crate) fn upper_s(&self, upper_s: f64, time_s: f64, above: f64) -> f64 {
+        let held_up = self.at(time_s);
+        match self.slower {
+            Some(slower) if held_up.share > above => slower * upper_s,
+            Some(_) => upper_s,
+            None => upper_s.max(time_s + held_up.delay_s(above)),
         }
     }
 
     /// How much longer than a clean call one takes of which there are as many above as an interval leaves there, seconds, ≥ 0.
-    pub(crate) fn delay_s(&self, above: f64) -> f64 {
+    fn delay_s(&self, above: f64) -> f64 {
         self.median_s * (self.share / above - 1.0).max(0.0).sqrt()
     }
 }
@@ -141,7 +182,7 @@ pub struct Model {
     /// were left out as it says, or of few sizes as the shape of their scatter says; 1 where they are too few to tell.
     #[serde(default = "one")]
     pub interval_ratio: f64,
-    /// Time of all calls fitted, those set aside included, by what predictions give them: totals of
+    /// Time of all calls fitted, those set aside included but without delays, by what predictions give them: totals of
     /// many calls are multiplied by it.
     #[serde(default = "one")]
     pub total_ratio: f64,
@@ -188,6 +229,18 @@ impl Model {
     /// Share of the shown formula among those that predictions average over, 0 to 1; 1 where it stands alone.
     pub fn weight(&self) -> f64 {
         self.alternatives.first().map_or(1.0, |first| first.weight)
+    }
+
+    /// What a call takes on average of which a time is predicted, seconds, ≥ 0: calls that were held up or set aside count as they were
+    /// measured. A sum over calls is one of these.
+    pub fn mean_s(&self, predicted_s: f64) -> f64 {
+        self.total_ratio * predicted_s + self.delays_s(predicted_s)
+    }
+
+    /// The part of that which are delays, seconds.
+    pub(crate) fn delays_s(&self, predicted_s: f64) -> f64 {
+        let of = |held_up: &HeldUp| held_up.expected_s(predicted_s);
+        self.held_up.as_ref().map_or(0.0, of)
     }
 
     /// Whether the labels of `coordinate` are those of this model's mode.

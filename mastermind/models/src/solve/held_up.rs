@@ -8,6 +8,9 @@
 //! g(d) = (2/τ) (d/τ) / (1 + (d/τ)²)²        0 at 0, so that what is near the curve is scatter; a tail of d⁻³
 //! ```
 //!
+//! Or the machine has two speeds, and the share `p` took `N(ln f + ln (1 + d), s²)` with one `d` for all: then every call says where the
+//! curve is, the slow ones divided by `1 + d`.
+//!
 //! The delay is added; the curve ties the sizes together, so that a size whose calls
 //! were all held up is seen by the others. A mixture without held-up calls is the plain model of log-normal scatter.
 //!
@@ -80,9 +83,23 @@ pub(crate) struct Mixture {
     pub share: f64,
     /// Their median delay: seconds, or a share of the curve.
     pub delay: f64,
-    /// Whether delays are a share of the curve, as where a call is preempted the more often the longer it takes.
-    pub grows: bool,
+    /// What the delays are.
+    pub delays: Delays,
 }
+
+/// What delays are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Delays {
+    /// Seconds, whatever a call takes.
+    Seconds,
+    /// A share of the curve, as where a call is preempted the more often the longer it takes.
+    Share,
+    /// One share of the curve for all: a second speed.
+    Speed,
+}
+
+/// A bin of calls at the speed of the clean ones, and how many of them are there.
+pub(crate) type Weighted = (f64, Summary);
 
 impl Calls<'_> {
     /// Calls that took a time.
@@ -114,18 +131,21 @@ impl Calls<'_> {
     }
 
     /// The mixture that starts at a curve: of a few scales and shares the likeliest, its logarithm of the likelihood first.
-    pub fn start(&self, curve_s: &[f64]) -> (f64, Mixture) {
+    pub fn start(&self, curve_s: &[f64], some: &[Delays]) -> (f64, Mixture) {
         let scales = SCALES.iter();
         let all = scales.flat_map(|&scale| SHARES.map(|share| (scale, share)));
-        self.likeliest(curve_s, &all.collect::<Vec<_>>())
+        self.likeliest(curve_s, some, &all.collect::<Vec<_>>())
     }
 
-    /// The likeliest mixture of some scales and shares about a curve, delays being seconds or a share of it.
-    fn likeliest(&self, curve_s: &[f64], some: &[(f64, f64)]) -> (f64, Mixture) {
+    /// The likeliest mixture of some delays, scales and shares about a curve.
+    fn likeliest(&self, curve_s: &[f64], delays: &[Delays], some: &[(f64, f64)]) -> (f64, Mixture) {
         let usual_s = curve_s.iter().sum::<f64>() / curve_s.len() as f64;
-        let mixtures = [(false, EXCESS * usual_s), (true, EXCESS)].map(|(grows, least)| Mixture {
-            delay: least,
-            grows,
+        let mixtures = delays.iter().map(|&delays| Mixture {
+            delay: match delays {
+                Delays::Seconds => EXCESS * usual_s,
+                Delays::Share | Delays::Speed => EXCESS,
+            },
+            delays,
             ..Mixture::none()
         });
         let likely = mixtures.into_iter().flat_map(|mixture| {
@@ -175,16 +195,43 @@ impl Mixture {
             scale: EXPECTED_SCALE,
             share: 0.0,
             delay: 1.0,
-            grows: false,
+            delays: Delays::Seconds,
         }
     }
 
     /// What a delay is of, seconds.
     pub fn unit_s(&self, curve_s: f64) -> f64 {
-        match self.grows {
-            true => curve_s,
-            false => 1.0,
+        match self.delays {
+            Delays::Seconds => 1.0,
+            Delays::Share | Delays::Speed => curve_s,
         }
+    }
+
+    /// Whether it is of two speeds that differ by no more than clean calls may.
+    pub fn is_scatter(&self) -> bool {
+        self.delays == Delays::Speed && self.delay < EXCESS
+    }
+
+    /// How many times as long a call of the second speed takes, as a logarithm; `None` where there is none.
+    fn ln_speed(&self) -> Option<f64> {
+        (self.delays == Delays::Speed).then(|| self.delay.ln_1p())
+    }
+
+    /// The calls that say where the curve is, by how likely they are clean, shape of `calls`.
+    pub fn weighted(&self, calls: &Calls<'_>, clean: &[Vec<f64>]) -> Vec<Vec<Weighted>> {
+        let slower = self.ln_speed().map(f64::exp);
+        let of = |(bins, clean): (&Vec<Summary>, &Vec<f64>)| {
+            let mut weighted: Vec<Weighted> = Vec::with_capacity(bins.len());
+            for (&bin, &clean) in bins.iter().zip(clean).filter(|(bin, _)| bin.mean_s > 0.0) {
+                let n = bin.count as f64;
+                weighted.push((clean * n, bin));
+                let slow = slower.filter(|_| clean < 1.0);
+                weighted.extend(slow.map(|slower| ((1.0 - clean) * n, bin.times(slower.recip()))));
+            }
+            weighted.sort_by(|(_, a), (_, b)| a.mean_s.total_cmp(&b.mean_s));
+            weighted
+        };
+        calls.bins.iter().zip(clean).map(of).collect()
     }
 
     /// Variance of the logarithm of a clean call about the curve, the clock's step in it: a wall time is off by a sixth of its square.
@@ -197,7 +244,12 @@ impl Mixture {
         let variance = self.variance(curve_s, clock_step_s);
         let off = (bin.mean_s / curve_s).ln();
         let within = bin.m2_s2 / (bin.count as f64 * bin.mean_s * bin.mean_s);
-        let clean = -0.5 * ((2.0 * PI * variance).ln() + (off * off + within) / variance);
+        let normal =
+            |off: f64| -0.5 * ((2.0 * PI * variance).ln() + (off * off + within) / variance);
+        let clean = normal(off);
+        if let Some(slower) = self.ln_speed().filter(|_| self.share > 0.0) {
+            return [clean, normal(off - slower)];
+        }
         let scale_s = self.delay * self.unit_s(curve_s);
         let delay = (bin.mean_s - curve_s) / scale_s;
         if delay <= 0.0 || self.share == 0.0 {
@@ -245,6 +297,7 @@ impl Mixture {
     /// One step of the estimate: scale, share and delay as the calls say about a curve, held-up calls being none where there are none.
     pub fn step(&mut self, calls: &Calls<'_>, curve_s: &[f64]) {
         let (mut n_clean, mut squares) = (1.0, EXPECTED_SCALE * EXPECTED_SCALE);
+        let (mut n_slow, mut sum_off) = (0.0, 0.0);
         let mut held: Vec<(f64, f64)> = Vec::new();
         for (row, bin) in calls.each() {
             let (count, curve_s) = (bin.count as f64, curve_s[row]);
@@ -253,6 +306,12 @@ impl Mixture {
             let within = bin.m2_s2 / (bin.mean_s * bin.mean_s);
             n_clean += count * clean;
             squares += clean * (count * off * off + within);
+            if let Some(slower) = self.ln_speed() {
+                let off = off - slower;
+                n_slow += count * (1.0 - clean);
+                sum_off += count * (1.0 - clean) * off;
+                squares += (1.0 - clean) * (count * off * off + within);
+            }
             if clean < 1.0 {
                 held.push((
                     (bin.mean_s - curve_s) / self.unit_s(curve_s),
@@ -260,13 +319,17 @@ impl Mixture {
                 ));
             }
         }
-        self.scale = (squares / n_clean).sqrt();
+        self.scale = (squares / (n_clean + n_slow)).sqrt();
         if self.share == 0.0 {
             return;
         }
         let n_held: f64 = held.iter().map(|(_, n)| n).sum();
         let [of_held, of_all] = EXPECTED;
         self.share = (n_held + of_held) / (n_held + n_clean - 1.0 + of_all);
+        if let Some(slower) = self.ln_speed() {
+            self.delay = (slower + sum_off / (n_slow + DELAY_WORTH)).exp_m1();
+            return;
+        }
         for _ in 0..DELAY_STEPS {
             let far = held.iter().map(|(delay, n)| {
                 let squared = (delay / self.delay).powi(2);
@@ -278,17 +341,14 @@ impl Mixture {
     }
 }
 
-/// The clean calls of each point.
-pub(crate) fn centres(calls: &Calls<'_>, clean: &[Vec<f64>]) -> Vec<Centre> {
-    let centre = |(bins, clean): (&Vec<Summary>, &Vec<f64>)| {
-        let (mut n, mut sum) = (0.0, 0.0);
-        for (bin, clean) in bins.iter().zip(clean).filter(|(_, clean)| **clean > 0.0) {
-            n += clean * bin.count as f64;
-            sum += clean * bin.count as f64 * bin.mean_s.ln();
-        }
+/// The centre of the calls of each point.
+pub(crate) fn centres(weighted: &[Vec<Weighted>]) -> Vec<Centre> {
+    let centre = |bins: &Vec<Weighted>| {
+        let n = bins.iter().map(|(n, _)| n).sum();
+        let sum: f64 = bins.iter().map(|(n, bin)| n * bin.mean_s.ln()).sum();
         Centre { n, ln_s: sum / n }
     };
-    calls.bins.iter().zip(clean).map(centre).collect()
+    weighted.iter().map(centre).collect()
 }
 
 /// A curve between the centres and a formula, as near to the centres as they lie off the formula by more than their calls do, and minus
@@ -352,7 +412,12 @@ const SHAPES: [(f64, i32); 10] = [
 ///
 /// # Arguments
 /// * `x` - values of the only parameter that varies, shape `[n_points]`
-pub(crate) fn likeliest_start(calls: &Calls<'_>, x: &[f64]) -> Option<(Vec<f64>, Mixture)> {
+/// * `delays` - what delays may be
+pub(crate) fn likeliest_start(
+    calls: &Calls<'_>,
+    x: &[f64],
+    delays: &[Delays],
+) -> Option<(Vec<f64>, Mixture)> {
     let quartiles = calls.lower_quartiles();
     let mut order: Vec<usize> = (0..x.len()).filter(|&i| quartiles[i] > 0.0).collect();
     order.sort_by(|&i, &j| x[i].total_cmp(&x[j]));
@@ -378,7 +443,7 @@ pub(crate) fn likeliest_start(calls: &Calls<'_>, x: &[f64]) -> Option<(Vec<f64>,
         if !curve.iter().all(is_positive) || !order.iter().map(value).all(|f| is_positive(&f)) {
             return;
         }
-        let rough = some.likeliest(&curve, &ROUGH);
+        let rough = some.likeliest(&curve, delays, &ROUGH);
         found.push((rough.0, coefficients, shape));
     };
     for (k, &i) in places.iter().enumerate() {
@@ -400,7 +465,10 @@ pub(crate) fn likeliest_start(calls: &Calls<'_>, x: &[f64]) -> Option<(Vec<f64>,
             let is_positive = curve.iter().all(|f| *f > 0.0 && f.is_finite());
             is_positive.then(|| {
                 (
-                    some.start(&compared.iter().map(|&i| curve[i]).collect::<Vec<_>>()),
+                    some.start(
+                        &compared.iter().map(|&i| curve[i]).collect::<Vec<_>>(),
+                        delays,
+                    ),
                     curve,
                 )
             })

@@ -320,6 +320,7 @@ impl Compiler<'_> {
             mean: Predictor::new(model, given),
             parameters,
             total_ratio: model.total_ratio,
+            held_up: model.held_up,
             sigma: model.sigma.clone(),
         };
         Ok(Compiled::Fitted(Arc::new(fitted), values))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mastermind_models::{Formula, Predictor};
+use mastermind_models::{Formula, HeldUp, Predictor};
 
 use super::builtin::{Builtin, floor};
 use super::flat::FlatExpression;
@@ -33,6 +33,8 @@ pub struct Fitted {
     /// Of the total of the recorded calls to that of the formula: a simulation sums over calls, so what was set aside
     /// belongs to it.
     pub total_ratio: f64,
+    /// Calls that the machine held up: each call takes what they add on average.
+    pub held_up: Option<HeldUp>,
     /// Standard deviation of a call, seconds: each is drawn about its mean; `None` where all take the mean.
     pub sigma: Option<Formula>,
 }
@@ -50,14 +52,16 @@ impl Fitted {
             if value < 0.0 {
                 return 0.0;
             }
+            let delays_s = self.held_up.as_ref();
+            let delays_s = delays_s.map_or(0.0, |held_up| held_up.expected_s(value));
             let sigma = self.sigma.as_ref().map(|sigma| sigma.evaluate(number));
             match sigma {
                 // As far below the mean as above it, so that the mean stays.
                 Some(Ok(sigma)) if sigma > 0.0 => {
                     let off = (sigma * normal(context)).clamp(-value, value);
-                    (value + off) * self.total_ratio
+                    (value + off) * self.total_ratio + delays_s
                 }
-                _ => value * self.total_ratio,
+                _ => value * self.total_ratio + delays_s,
             }
         })
     }
