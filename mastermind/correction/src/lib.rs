@@ -101,6 +101,7 @@ pub use correction::{
     Corrected, Outcome, Refusal, Settings, correct, correct_and_front, relative_error,
 };
 pub use error::Error;
+pub use held_out::{Errors as HeldOutErrors, HeldOut};
 pub use report::{Errors, Improvement, Plan, Report, Summary, Trial, procedure};
 pub use search::SearchSettings;
 pub use semi_empirical::{End, Finding, Residuals, SemiEmpirical};

@@ -9,6 +9,7 @@ use crate::case::Case;
 use crate::control::Control;
 use crate::correction::{Corrected, Outcome, Settings, correct, relative_error};
 use crate::error::Error;
+use crate::held_out::HeldOut;
 use crate::semi_empirical::{Residuals, SemiEmpirical};
 use crate::specification::Specification;
 use crate::table::Table;
@@ -158,10 +159,23 @@ impl Report {
         }
     }
 
-    /// The accepted trial with the least relative error at the training points; test points have no part in the choice.
+    /// The accepted trial with the least relative error at training points that were held out of its search; test points have no part
+    /// in the choice.
     pub fn best(&self) -> Option<&Trial> {
-        let accepted = self.trials.iter().filter(|t| t.corrected().is_some());
-        accepted.min_by(|a, b| a.errors.rrmse_train.total_cmp(&b.errors.rrmse_train))
+        self.best_of(|_| true)
+    }
+
+    /// The same of a case.
+    pub fn best_of_case(&self, case: Case) -> Option<&Trial> {
+        self.best_of(|trial| trial.case == case)
+    }
+
+    fn best_of(&self, is_asked: impl Fn(&Trial) -> bool) -> Option<&Trial> {
+        let held_out = |trial: &Trial| trial.corrected()?.held_out().map(HeldOut::error);
+        let asked = self.trials.iter().filter(|trial| is_asked(trial));
+        let judged = asked.filter_map(|trial| Some((held_out(trial)?, trial)));
+        let best = judged.min_by(|(a, _), (b, _)| a.total_cmp(b));
+        best.map(|(_, trial)| trial)
     }
 }
 

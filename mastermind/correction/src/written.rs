@@ -189,8 +189,9 @@ impl Corrected {
 
     /// A model like any other, which `predict` and `choose` take.
     ///
-    /// Its `sigma` is the root mean square relative error at the training points with the degrees of freedom taken off;
-    /// it stands for the uncertainty of the parameters as well.
+    /// Its `sigma` is the larger of the root mean square relative errors at the training points, with the degrees of freedom taken off,
+    /// and at points held out of the search; it stands for the uncertainty of the parameters as well. Beyond the points the interval
+    /// grows as the error did beyond those that were kept.
     ///
     /// # Errors
     /// [`Error::Unwritable`] if the formula is longer or deeper than formulas may be.
@@ -201,13 +202,21 @@ impl Corrected {
             .filter(|node| matches!(node, Node::Number(_)));
         let n_free = specification.unknowns.len() + n_terms.count() + 2;
         let fitted = self.predict(specification, train);
-        model_of(
+        let (error, drift) = self.held_out.map_or((0.0, 0.0), |held_out| {
+            let error = match self.others.is_empty() {
+                true => held_out.within.single,
+                false => held_out.within.corrected,
+            };
+            (error, held_out.drift)
+        });
+        let model = model_of(
             specification,
             train,
             &self.formula(specification),
             &self.unknowns,
-            (&fitted, n_free),
-        )
+            (&fitted, n_free, error),
+        )?;
+        Ok(Model { drift, ..model })
     }
 }
 
@@ -220,7 +229,7 @@ impl SemiEmpirical {
         let fitted = specification.evaluate(train, &self.values);
         let text = exact(&with_constants(specification.expression(), specification));
         let n_free = self.values.len();
-        let of = (&fitted[..], n_free);
+        let of = (&fitted[..], n_free, 0.0);
         let mut model = model_of(specification, train, &text, &self.values, of)?;
         for (coefficient, std_error) in model.coefficients.iter_mut().zip(&self.std_errors) {
             coefficient.std_error = *std_error;
@@ -234,7 +243,7 @@ fn model_of(
     train: &Table,
     text: &str,
     unknowns: &[f64],
-    (fitted, n_free): (&[f64], usize),
+    (fitted, n_free, least): (&[f64], usize, f64),
 ) -> Result<Model, Error> {
     let unwritable = |source| Error::Unwritable {
         model: specification.name.clone(),
@@ -244,7 +253,7 @@ fn model_of(
     let values: BTreeMap<String, f64> = names.zip(unknowns.iter().copied()).collect();
     let n = train.len() as f64;
     let freedom = (n - n_free as f64).max(1.0);
-    let share = relative_error(&train.observed, fitted) * (n / freedom).sqrt();
+    let share = (relative_error(&train.observed, fitted) * (n / freedom).sqrt()).max(least);
     let sigma = Formula {
         written: Some(
             Written::new(&format!("{share:?}*abs({text})"), values.clone()).map_err(unwritable)?,

@@ -2,3 +2,4 @@
 
 mod correct;
 mod fit;
+mod overfit;

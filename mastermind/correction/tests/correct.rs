@@ -88,17 +88,11 @@ fn without_contention_the_base_is_not_made_worse() {
     let mut settings = plan(1).settings;
     let usual = errors(&settings);
     assert!(usual.iter().all(|e| *e < 1.05), "{usual:?}");
-    // It is the price of a term and the share of what little it gains that protect.
-    settings.search.node_price = 0.0;
-    let unpriced = errors(&settings);
-    settings.evidence = 1e-9;
+    // Points held out of the search protect where neither the price of a term nor the share of what little it gains do.
+    (settings.search.node_price, settings.evidence) = (0.0, 1e-9);
     let whole = errors(&settings);
-    let mean = |errors: &[f64]| errors.iter().sum::<f64>() / errors.len() as f64;
-    assert!(mean(&usual) < mean(&unpriced), "{usual:?} {unpriced:?}");
-    assert!(
-        mean(&unpriced) < mean(&whole) && mean(&whole) > 1.05,
-        "{unpriced:?} {whole:?}"
-    );
+    let n_worse = whole.iter().filter(|e| **e >= 1.05).count();
+    assert!(n_worse <= 1, "{whole:?}");
 }
 
 #[test]

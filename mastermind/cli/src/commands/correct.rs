@@ -24,7 +24,7 @@ use crate::output;
 ///
 /// Half the rows of the table, say, have 1 in the column `train`: the formula is fitted to them, by squared and by relative
 /// residuals, and where that is not good enough, trials evolve a term; the other rows tell how well each predicts. A term
-/// that does not beat the formula on training points held out is refused, and the formula stands.
+/// that does not beat the formula on training points held out of its search is refused, and the formula stands.
 #[derive(Args)]
 #[command(
     after_help = "Example: mastermind correct examples/semi-empirical/evh1.toml examples/semi-empirical/evh1.csv --trials 5\n\
@@ -65,6 +65,9 @@ pub struct Correct {
     /// Where the best model goes, for predict and choose
     #[arg(short, long, value_name = "models.json")]
     output: Option<PathBuf>,
+    /// Write the first tree alone, which can be read, not the mean of several
+    #[arg(long, requires = "output")]
+    single: bool,
     /// Folder for figures of the fit, the prediction and the frequency of improvement
     #[arg(long, value_name = "FOLDER")]
     plot: Option<PathBuf>,
@@ -172,12 +175,7 @@ impl Correct {
         let set: Vec<(&str, f64)> = self.set.iter().map(|(n, v)| (n.as_str(), *v)).collect();
         let mut found = Vec::new();
         for case in Case::ALL {
-            let of_case = report
-                .trials
-                .iter()
-                .filter(|t| t.case == case && t.corrected().is_some());
-            let best: Option<&Trial> =
-                of_case.min_by(|a, b| a.errors.rrmse_train.total_cmp(&b.errors.rrmse_train));
+            let best = report.best_of_case(case);
             let Some(corrected) = best.and_then(Trial::corrected) else {
                 continue;
             };
@@ -205,6 +203,7 @@ impl Correct {
     ) -> anyhow::Result<()> {
         let train = table.part(true);
         let model = match report.best().and_then(Trial::corrected) {
+            Some(corrected) if self.single => corrected.alone().model(specification, &train)?,
             Some(corrected) => corrected.model(specification, &train)?,
             None => report.base().0.model(specification, &train)?,
         };

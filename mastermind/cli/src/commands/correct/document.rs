@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use mastermind_correction::{
-    Case, End, Errors, Finding, Outcome, Refusal, Report, SemiEmpirical, Specification, Summary,
+    Case, Corrected, End, Errors, Finding, HeldOut, Outcome, Refusal, Report, SemiEmpirical,
+    Specification, Summary,
 };
 use serde::Serialize;
 
@@ -55,6 +56,8 @@ struct Trial {
     ratio: Option<[f64; 2]>,
     /// Share of the correction that counts, of its logarithm.
     share: Option<f64>,
+    /// Relative errors at training points that were held out of the search, of the base, the mean and its first tree.
+    held_out: Option<HeldOut>,
     #[serde(flatten)]
     errors: Errors,
     accepted: bool,
@@ -124,6 +127,7 @@ fn trial(specification: &Specification, trial: &mastermind_correction::Trial) ->
         term: corrected.map(|c| c.term(specification)),
         ratio: corrected.map(|c| c.ratio_range()),
         share: corrected.map(|c| c.share()),
+        held_out: corrected.and_then(Corrected::held_out).copied(),
         errors: trial.errors,
         accepted: corrected.is_some(),
         refused: match &trial.outcome {
@@ -137,9 +141,14 @@ fn trial(specification: &Specification, trial: &mastermind_correction::Trial) ->
 pub fn refusal(why: &Refusal) -> String {
     match why {
         Refusal::HeldOut { base, corrected } => format!(
-            "its error at points held out is {:.1} %, that of the base {:.1} %",
+            "its error at points held out of the search is {:.1} %, that of the base {:.1} %{}",
             100.0 * corrected,
-            100.0 * base
+            100.0 * base,
+            if corrected < base {
+                ", which may be chance"
+            } else {
+                ""
+            }
         ),
         Refusal::TooLittle { base, gain } => format!(
             "the error of the base is {:.1} %, and the term gains no more than its size costs (by {gain:.1} in the deviance)",

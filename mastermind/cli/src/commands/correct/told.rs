@@ -1,6 +1,8 @@
 //! What `correct` tells as text.
 
-use mastermind_correction::{End, Errors, Outcome, Report, SemiEmpirical, Specification};
+use mastermind_correction::{
+    End, Errors, HeldOutErrors, Outcome, Report, SemiEmpirical, Specification,
+};
 
 use super::Elsewhere;
 use super::document::refusal;
@@ -35,7 +37,7 @@ pub fn tell(specification: &Specification, report: &Report, elsewhere: &[Elsewhe
             };
             let [low, high] = corrected.ratio_range();
             output::line(format!(
-                "\nbest at the training points: case {}, seed {}\n  {}\n  held from {:.2} to {:.2} times the base; the gain is evidence for {:.0} % of this correction, which is what counts",
+                "\nbest at points held out: case {}, seed {}\n  {}\n  held from {:.2} to {:.2} times the base; the gain is evidence for {:.0} % of this correction, which is what counts",
                 best.case.number(),
                 best.seed,
                 corrected.shown(specification),
@@ -43,10 +45,18 @@ pub fn tell(specification: &Specification, report: &Report, elsewhere: &[Elsewhe
                 high,
                 100.0 * corrected.share()
             ));
+            if let Some(held_out) = corrected.held_out() {
+                output::line(error("within the points", &held_out.within));
+                output::line(held_out.beyond.as_ref().map_or_else(
+                    || "  beyond them nothing was held out: no input has values enough".into(),
+                    |errors| error("beyond them", errors),
+                ));
+            }
             if corrected.n_members() > 1 {
                 output::line(format!(
-                    "  a weighted geometric mean of {} models that the points speak for nearly as much; the range is that of the first",
-                    corrected.n_members()
+                    "  a weighted geometric mean of {} models that the points speak for nearly as much; the range is that of the first, which alone is\n  {}\n  --single writes it",
+                    corrected.n_members(),
+                    corrected.alone().shown(specification)
                 ));
             }
         }
@@ -71,6 +81,16 @@ pub fn tell(specification: &Specification, report: &Report, elsewhere: &[Elsewhe
             values.join(", ")
         ));
     }
+}
+
+/// Errors at points that a search did not see.
+fn error(place: &str, errors: &HeldOutErrors) -> String {
+    format!(
+        "  relative error {place}, held out of the search: {}, of the base {}, of the first tree alone {}",
+        percent(errors.corrected),
+        percent(errors.base),
+        percent(errors.single)
+    )
 }
 
 fn percent(share: f64) -> String {
