@@ -64,6 +64,9 @@ rows! {
     posix_spawn: guest(),
     daemon_process: guest(),
     other_user: guest().may_be_impossible(),
+    namespaces: guest().may_be_impossible().reports("enters other namespaces"),
+    namespaces_bare: guest().source("namespaces").arguments(&["x"]).may_be_impossible().reports("enters other namespaces"),
+    namespaces_entered: guest().may_be_impossible().reports("enters other namespaces"),
     chroot_later: guest().may_be_impossible(),
     inherited: guest(),
     inherited_ignored: guest().source("inherited").outer(&["sh", "-c", "trap '' HUP PIPE USR1 CHLD RTMIN; exec \"$@\"", "sh"]),
@@ -105,6 +108,11 @@ rows! {
         .needs("sanitizers")
         .inner(&["sh", "-c", "\"$@\"", "sh"]),
     thread_sanitizer: guest().source("allocating").flags(&["-pthread", "-fsanitize=thread"]).needs("sanitizers"),
+    leak_sanitizer: guest()
+        .source("allocating")
+        .flags(&["-pthread", "-fsanitize=leak"])
+        .needs("sanitizers")
+        .reports("nothing is recorded"),
     undefined_sanitizer: guest().source("allocating").flags(&["-pthread", "-fsanitize=undefined"]).needs("sanitizers"),
     statically_linked: guest().source("own_tally").flags(&["-static"]).reports("linked statically"),
     // Files, threads and system calls of ours.

@@ -15,6 +15,7 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
 use mastermind_component::control_name;
+use mastermind_component::own_thread::run_apart;
 
 use crate::{RUNNING, opening, threads};
 
@@ -35,9 +36,7 @@ pub(crate) fn listen() {
     let (questions, asked) = channel();
     let (report, is_listening) = sync_channel(1);
     let listening = threads::spawn("mastermind-use", move || {
-        let name = control_name(std::process::id());
-        let address = SocketAddr::from_abstract_name(name);
-        let listener = address.and_then(|address| UnixListener::bind_addr(&address));
+        let listener = address().and_then(|address| UnixListener::bind_addr(&address));
         let _ = report.send(listener.is_ok());
         if let Ok(listener) = listener {
             serve(&listener, &questions);
@@ -49,12 +48,26 @@ pub(crate) fn listen() {
     }
 }
 
-/// Answers until the system takes the socket away.
+fn address() -> io::Result<SocketAddr> {
+    SocketAddr::from_abstract_name(control_name(std::process::id()))
+}
+
+/// Ends both threads, if they are there: a connection from the process itself says so.
+pub(crate) fn stop() {
+    // Nobody listens where it fails.
+    let _ = run_apart(|| UnixStream::connect_addr(&address()?).map(drop));
+}
+
+/// Answers until the process itself connects, or the system takes the socket away.
 fn serve(listener: &UnixListener, questions: &Sender<Question>) {
     loop {
         match listener.accept() {
             Ok((stream, _)) => {
-                let _ = catch_unwind(|| answer(&stream, questions));
+                let peer = peer(&stream);
+                if peer.is_some_and(|peer| peer.pid == std::process::id().cast_signed()) {
+                    return;
+                }
+                let _ = catch_unwind(|| answer(&stream, peer, questions));
             }
             Err(error) => match error.raw_os_error() {
                 Some(libc::EINTR | libc::ECONNABORTED) => {}
@@ -77,8 +90,8 @@ fn open_asked(asked: &Receiver<Question>) {
     }
 }
 
-fn answer(stream: &UnixStream, questions: &Sender<Question>) {
-    let text = if is_foreign(stream) {
+fn answer(stream: &UnixStream, peer: Option<libc::ucred>, questions: &Sender<Question>) {
+    let text = if peer.is_none_or(is_foreign) {
         "error another user asks, expected the program's own".into()
     } else {
         match read_line(stream) {
@@ -125,8 +138,8 @@ impl Read for Limited<'_> {
     }
 }
 
-/// Whether another user than the program's is on the other side.
-fn is_foreign(stream: &UnixStream) -> bool {
+/// Who is on the other side, as the system says.
+fn peer(stream: &UnixStream) -> Option<libc::ucred> {
     // SAFETY: zeros are valid credentials, and as many bytes are offered.
     unsafe {
         let mut peer: libc::ucred = mem::zeroed();
@@ -138,8 +151,14 @@ fn is_foreign(stream: &UnixStream) -> bool {
             (&raw mut peer).cast(),
             &mut bytes,
         );
-        asked != 0 || (peer.uid != libc::geteuid() && peer.uid != 0)
+        (asked == 0).then_some(peer)
     }
+}
+
+/// Whether that is another user than the program's.
+fn is_foreign(peer: libc::ucred) -> bool {
+    // SAFETY: a number of the process.
+    peer.uid != unsafe { libc::geteuid() } && peer.uid != 0
 }
 
 fn swap(line: &str) -> String {

@@ -9,12 +9,13 @@
 //! exit                   ends it
 //! the first thread       ends before others: the process ends with the last thread that is not ours (`threads.rs`)
 //! system calls           are restricted by the program: the recording ends before (`restricted.rs`)
+//! namespaces             are changed by the program: the recording ends before, and our threads (`namespaces.rs`)
 //! ```
 //!
 //! A thin door: [`mastermind_component::Wrapped`] does the work. Nothing is printed here; what goes wrong is left in a file
 //! for `wrap` to tell, and the program goes on without a measurement.
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -35,6 +36,7 @@ static MEMORY: guest::Memory = guest::Memory;
 mod adapting;
 mod control;
 mod interrupted;
+mod namespaces;
 mod restricted;
 mod started;
 mod threads;
@@ -102,6 +104,7 @@ extern "C" fn on_load() {
         guest::Memory::prepare_for_forks();
         started::prepare();
         restricted::prepare();
+        namespaces::prepare();
         interrupted::prepare();
         let Some(text) = variable(WRAP_VARIABLE) else {
             return;
@@ -109,6 +112,9 @@ extern "C" fn on_load() {
         let Ok(config) = serde_json::from_str::<WrapConfig>(&text) else {
             return;
         };
+        if has(c"__msan_init") {
+            return tell(&config, 0, OF_MEMORY_SANITIZER);
+        }
         let libraries = config.libraries.iter().map(|path| LibraryProxy::open(path));
         let libraries = libraries.collect::<Result<Vec<_>, _>>();
         match (MpiProxy::open(&config.proxy, None), libraries) {
@@ -141,6 +147,16 @@ extern "C" fn on_load() {
             (Err(error), _) | (_, Err(error)) => tell(&config, 0, &error.to_string()),
         }
     });
+}
+
+/// Why a program of MemorySanitizer is not recorded: it ends where memory is read that it has not seen written.
+const OF_MEMORY_SANITIZER: &str = "cannot measure a program of MemorySanitizer: it takes what libraries write that were compiled without it \
+                                   for memory that nobody has written; it runs without";
+
+/// Whether an object that the process began with defines a name.
+fn has(name: &CStr) -> bool {
+    // SAFETY: a text of C; the dynamic linker's lock is held by this thread, if by any.
+    !unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }.is_null()
 }
 
 unsafe extern "C" {
@@ -341,8 +357,8 @@ fn end_recording() {
     });
 }
 
-/// Ends a recording before the program restricts its system calls, with word of it.
-fn end_restricted() {
+/// Ends a recording before the program does, with word of why.
+fn end_early(why: &str) {
     let rank = RUNNING
         .try_lock()
         .ok()
@@ -350,7 +366,6 @@ fn end_restricted() {
     if let (Some(rank), Some(asked)) = (rank, ASKED.get())
         && STARTING_PROCESS.load(Ordering::Acquire) == std::process::id()
     {
-        let why = "the program restricts its system calls (seccomp): what it called after that has no record";
         // Where it cannot be written, the records end there without a word.
         let _ = asked.config.leave_remark(rank, why);
         end();

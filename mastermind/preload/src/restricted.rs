@@ -8,7 +8,7 @@ use std::ffi::{c_int, c_long};
 use std::process::id;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::started;
+use crate::{namespaces, started};
 
 /// The process that has restricted its system calls.
 static RESTRICTED: AtomicU32 = AtomicU32::new(0);
@@ -39,7 +39,9 @@ unsafe extern "C" fn inherit() {
 /// The program is about to restrict its system calls.
 fn restrict() {
     started::note_restricted();
-    crate::end_restricted();
+    crate::end_early(
+        "the program restricts its system calls (seccomp): what it called after that has no record",
+    );
     RESTRICTED.store(id(), Ordering::Release);
 }
 
@@ -59,10 +61,10 @@ mod variadic {
     //! Both take as many arguments as they are given, so each is a few instructions: all registers that may hold an argument are
     //! kept, and the C library's function is jumped to with everything as it was.
 
-    use std::ffi::{c_long, c_void};
+    use std::ffi::{c_int, c_long, c_void};
     use std::sync::atomic::{AtomicPtr, Ordering};
 
-    use super::{restrict, restricts};
+    use super::{namespaces, restrict, restricts};
     use crate::started::Real;
 
     static SYSCALL: Real = Real::new(c"syscall");
@@ -75,13 +77,16 @@ mod variadic {
         PRCTL.address();
     }
 
-    /// Looks at a call that may restrict.
+    /// Looks at a call that may restrict, or enter namespaces.
     ///
     /// # Returns
     /// The C library's function.
     extern "C" fn look(number: c_long, first: c_long, which: usize) -> *mut c_void {
         if restricts(number, first) {
             restrict();
+        }
+        if number == libc::SYS_unshare {
+            namespaces::before_unshare(first as c_int);
         }
         let real = [&SYSCALL, &PRCTL][which].address();
         if real.is_null() {
@@ -104,8 +109,10 @@ mod variadic {
     pub unsafe extern "C" fn syscall() -> c_long {
         core::arch::naked_asm!(
             "endbr64",
-            // `SYS_seccomp`, `SYS_prctl`
+            // `SYS_seccomp`, `SYS_prctl`, `SYS_unshare`
             "cmp rdi, 317",
+            "je 2f",
+            "cmp rdi, 272",
             "je 2f",
             "cmp rdi, 157",
             "je 2f",

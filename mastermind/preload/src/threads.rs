@@ -179,6 +179,11 @@ fn end_with_program() {
     }
 }
 
+/// Whether the process has threads of ours, and none of its own but one.
+pub(crate) fn are_ours_but_one() -> bool {
+    threads().is_some_and(|(n, n_recorder)| n > 1 && n <= count(|n| n) + n_recorder + 1)
+}
+
 /// Threads of the process, and those of the recorder among them; `None` where the system does not say.
 fn threads() -> Option<(u32, u32)> {
     let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);

@@ -161,12 +161,8 @@ impl Wrap {
         forget(config, launched)?;
         let trace = trace_file(config, launched);
         let loading = Loading::of(&self.program);
-        if let Some([program, its, ours]) = loading.of_other_library() {
-            let why = anyhow!(
-                "cannot measure \"{program}\": its dynamic linker is {its}, expected {ours}; a program of another C library cannot \
-                 load the libraries of wrap"
-            );
-            return self.unrecorded(why, signals);
+        if let Some(why) = loading.obstacle() {
+            return self.unrecorded(anyhow!("{why}"), signals);
         }
         let command = self.command(config, &trace, &loading)?;
         let ended = child::run(command, signals);

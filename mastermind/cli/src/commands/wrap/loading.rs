@@ -8,11 +8,13 @@
 //!
 //! # Other C libraries
 //! A program of musl has a dynamic linker that cannot load libraries of glibc, and ends where it is told to. Its name differs from that of
-//! this program's own ([`Loading::of_other_library`]), and such a program runs without ours.
+//! this program's own ([`Loading::obstacle`]), and such a program runs without ours.
 //!
 //! # Sanitizers
 //! AddressSanitizer ends a program where another library comes before its own, for fear that functions are defined twice. Preloaded
-//! proxies define none of those that it replaces, so it is asked not to (`verify_asan_link_order`).
+//! proxies define none of those that it replaces, so it is asked not to (`verify_asan_link_order`). LeakSanitizer as a library of its own
+//! frees by looking for its thread-local memory; with an audit library the dynamic linker frees as it makes that memory, so the one calls
+//! the other without an end (glibc 2.36, GCC 12), and such a program runs without ours. Programs of MemorySanitizer are noticed in `preload`.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -40,6 +42,9 @@ const STARTERS: [&str; 21] = [
 /// Words of a command that are taken for programs, at most: each is read, and its libraries are listed.
 const MAX_PROGRAMS: usize = 4;
 
+/// How the file of GCC's LeakSanitizer begins; clang's is part of the program, and does no harm.
+const LEAK_SANITIZER: &[u8] = b"liblsan.so";
+
 const TUNABLES: &str = "GLIBC_TUNABLES";
 const STATIC_TLS: &str = "glibc.rtld.optional_static_tls";
 const ASAN_OPTIONS: &str = "ASAN_OPTIONS";
@@ -50,8 +55,8 @@ pub(super) struct Loading {
     bytes: u64,
     /// Whether the dynamic linker finds all libraries of the first program.
     is_whole: bool,
-    /// The first program with a dynamic linker of another C library, and the names of that linker and of ours.
-    of_other_library: Option<[String; 3]>,
+    /// Why the programs cannot run with libraries of ours.
+    obstacle: Option<String>,
 }
 
 impl Loading {
@@ -65,18 +70,20 @@ impl Loading {
             .filter(|word| is_program(word))
             .filter_map(round_about::found);
         let programs: Vec<_> = first.into_iter().chain(others.take(MAX_PROGRAMS)).collect();
-        let needs: Vec<_> = programs.iter().map(|path| static_tls(path)).collect();
+        let libraries: Vec<_> = programs.iter().map(|path| libraries(path)).collect();
+        let needs: Vec<_> = libraries.iter().map(|list| static_tls(list.as_deref()?)).collect();
+        let mut obstacles = programs.iter().zip(&libraries);
         let unknown = if is_starter { UNKNOWN_BYTES } else { 0 };
         Self {
             bytes: needs.iter().flatten().copied().fold(unknown, u64::max),
             is_whole: needs.first().is_some_and(Option::is_some),
-            of_other_library: programs.iter().find_map(|path| of_other_library(path)),
+            obstacle: obstacles.find_map(|(path, list)| obstacle(path, list.as_deref())),
         }
     }
 
-    /// A program, the name of its dynamic linker, and the one that is expected, where it is another C library's.
-    pub(super) fn of_other_library(&self) -> Option<&[String; 3]> {
-        self.of_other_library.as_ref()
+    /// Why the programs cannot run with libraries of ours; they run without then.
+    pub(super) fn obstacle(&self) -> Option<&str> {
+        self.obstacle.as_deref()
     }
 
     /// Whether the program starts alone, as far as its libraries go.
@@ -97,14 +104,29 @@ impl Loading {
     }
 }
 
-fn of_other_library(program: &Path) -> Option<[String; 3]> {
+fn obstacle(program: &Path, libraries: Option<&[PathBuf]>) -> Option<String> {
     let linker = |program: &Path| {
         let interpreter = Startup::read(program).ok()??.interpreter?;
         let name = interpreter.file_name()?;
         Some(name.to_string_lossy().into_owned())
     };
     let (its, ours) = (linker(program)?, linker(Path::new("/proc/self/exe"))?);
-    (its != ours).then(|| [program.display().to_string(), its, ours])
+    let name = program.display();
+    if its != ours {
+        return Some(format!(
+            "cannot measure \"{name}\": its dynamic linker is {its}, expected {ours}; a program of another C library cannot load the \
+             libraries of wrap"
+        ));
+    }
+    let is_lsan = |path: &&PathBuf| {
+        let file = path.file_name().map(OsStr::as_bytes);
+        file.is_some_and(|file| file.starts_with(LEAK_SANITIZER))
+    };
+    let library = libraries?.iter().find(is_lsan)?.display();
+    Some(format!(
+        "cannot measure \"{name}\": its memory is that of {library}, which the dynamic linker calls without an end where libraries \
+         watch it load; link it without -fsanitize=leak, or with -fsanitize=address, which looks for leaks as well"
+    ))
 }
 
 fn is_starter(name: &str) -> bool {
@@ -135,9 +157,8 @@ fn appended(before: Option<OsString>, setting: &str) -> OsString {
     all
 }
 
-/// Thread-local memory at a fixed distance that the libraries of a program need, bytes; `None` if its dynamic linker does not find
-/// them all.
-fn static_tls(program: &Path) -> Option<u64> {
+/// Files that a program starts with, by the dynamic linker's own list; `None` if it does not find them all.
+fn libraries(program: &Path) -> Option<Vec<PathBuf>> {
     let linker = Startup::read(program).ok()??.interpreter?;
     let mut list = Command::new(linker);
     // No library of ours: the list is that of the program alone.
@@ -147,17 +168,24 @@ fn static_tls(program: &Path) -> Option<u64> {
         .stderr(Stdio::null())
         .output()
         .ok()?;
-    let libraries = listed.stdout.split(|byte| *byte == b'\n').map(library);
-    let needs = libraries.map(|library| match library {
-        Listed::Library(path) => Startup::read(&path)
-            .ok()?
-            .map_or(Some(0), |found| Some(found.static_tls_bytes)),
-        Listed::Missing => None,
-        Listed::Nothing => Some(0),
+    let mut libraries = Vec::new();
+    for line in listed.stdout.split(|byte| *byte == b'\n') {
+        match library(line) {
+            Listed::Library(path) => libraries.push(path),
+            Listed::Missing => return None,
+            Listed::Nothing => {}
+        }
+    }
+    listed.status.success().then_some(libraries)
+}
+
+/// Thread-local memory at a fixed distance that libraries need, bytes; `None` if one cannot be read.
+fn static_tls(libraries: &[PathBuf]) -> Option<u64> {
+    let needs = libraries.iter().map(|path| {
+        let found = Startup::read(path).ok()?;
+        Some(found.map_or(0, |found| found.static_tls_bytes))
     });
-    needs
-        .sum::<Option<u64>>()
-        .filter(|_| listed.status.success())
+    needs.sum()
 }
 
 /// What a line of the list says.
