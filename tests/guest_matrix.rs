@@ -113,6 +113,8 @@ rows! {
         .flags(&["-pthread", "-fsanitize=leak"])
         .needs("sanitizers")
         .reports("nothing is recorded"),
+    // Without it both ways end alike.
+    valgrind: guest().source("allocating").flags(&["-pthread"]).inner(&["env", "valgrind", "-q"]).reports("nothing is recorded"),
     undefined_sanitizer: guest().source("allocating").flags(&["-pthread", "-fsanitize=undefined"]).needs("sanitizers"),
     statically_linked: guest().source("own_tally").flags(&["-static"]).reports("linked statically"),
     // Files, threads and system calls of ours.
@@ -137,6 +139,7 @@ rows! {
     coroutines_within: guest(),
     crash_handler: guest().may_be_impossible(),
     crash_handler_later: guest().source("crash_handler").may_be_impossible().arguments(&["x"]),
+    blocked: guest().flags(BARE),
     handler_first: guest(),
     handler_in_malloc: guest().flags(&["-lrt"]).reports(POSTPONED),
     handler_in_malloc_bare: guest().source("handler_in_malloc").flags(BARE).reports(POSTPONED),

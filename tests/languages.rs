@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use mastermind_records::Run;
-use mastermind_tests::{Scratch, bin_dir, cpp_library, mastermind, mpis, root, succeeds};
+use mastermind_tests::{Scratch, bin_dir, cpp_library, mastermind, mpis, root, skip, succeeds};
 
 fn make(folder: &Path, arguments: &[&str]) {
     let c = "CFLAGS=-O2 -std=c11 -Wall -Wextra -Werror -pedantic -fPIC";
@@ -101,6 +101,34 @@ fn cpp_has_all_of_the_framework() {
     scratch
         .verb("run", &assembly, &["--records", "records"])
         .well();
+}
+
+/// A service that is provided and used, events, and the end of the instance, in Fortran alone.
+#[test]
+fn fortran_has_the_registry_and_hears_of_connections_and_of_the_end() {
+    if Command::new("gfortran").arg("--version").output().is_err() {
+        skip("gfortran", "it cannot be started");
+        return;
+    }
+    let scratch = Scratch::new();
+    let include = root().join("framework/abi/include");
+    let library = scratch.path("libregistering.so");
+    let options = "-std=f2018 -Wall -Wextra -Werror -fPIC -shared";
+    let mut compiler = Command::new("gfortran");
+    compiler
+        .args(options.split(' '))
+        .arg("-J")
+        .arg(scratch.path("."));
+    compiler.arg("-o").arg(&library);
+    compiler.args(["cca.f90", "cca_framework.f90"].map(|module| include.join(module)));
+    succeeds(compiler.arg(root().join("tests/fixtures/registering.f90")));
+    let text = format!(
+        "[assembly]\nname = \"registering\"\npath = [{library:?}]\n[instances]\nx = \"test.Registering\"\n[go]\nport = \"x.go\"\n"
+    );
+    let assembly = scratch.write("registering.toml", text);
+    scratch.verb("check", &assembly, &[]).well();
+    let output = scratch.verb("run", &assembly, &[]).well();
+    assert_eq!(output.matches("released 1").count(), 1, "{output}");
 }
 
 /// Compiles a component in C against headers in a folder.

@@ -218,6 +218,14 @@ module cca
             integer(c_int32_t) :: status
         end function
 
+        function given_function(object, given, error) result(status) bind(c)
+            import
+            type(c_ptr), value :: object
+            type(cca_owned_port), value :: given
+            type(cca_error), intent(inout) :: error
+            integer(c_int32_t) :: status
+        end function
+
         function add_parameter_function(object, port, parameter, error) result(status) bind(c)
             import
             type(c_ptr), value :: object
@@ -291,7 +299,8 @@ module cca
 
     public :: cca_text_of, cca_string_of, cca_fail, cca_real_value, cca_integer_value
     public :: cca_add_provides_port, cca_register_uses_port, cca_unregister_uses_port
-    public :: cca_get_port, cca_release_port, cca_target
+    public :: cca_remove_provides_port, cca_get_port, cca_get_port_nonblocking, cca_release_port, cca_target
+    public :: cca_register_for_release
     public :: cca_component_name, cca_port_property, cca_set_port_property
     public :: cca_add_parameter_port, cca_add_parameter, cca_get_parameter
     public :: cca_comm_rank, cca_comm_size, cca_comm_fortran_handle, cca_comm_barrier, cca_comm_all_reduce
@@ -385,7 +394,20 @@ contains
         status = function(services%object, cca_text_of(name), interface, error)
     end function
 
-    ! Takes a used port away that is neither connected nor in use.
+    ! Takes a provided port away.
+    function cca_remove_provides_port(services, name, error) result(status)
+        type(cca_port), intent(in) :: services
+        character(kind=c_char, len=*), target, intent(in) :: name
+        type(cca_error), intent(inout) :: error
+        integer(c_int32_t) :: status
+        type(cca_services), pointer :: table
+        procedure(named_function), pointer :: function
+        table => table_of(services)
+        call c_f_procpointer(table%remove_provides_port, function)
+        status = function(services%object, cca_text_of(name), error)
+    end function
+
+    ! Takes a used port away that is not in use, with its connection.
     function cca_unregister_uses_port(services, name, error) result(status)
         type(cca_port), intent(in) :: services
         character(kind=c_char, len=*), target, intent(in) :: name
@@ -410,6 +432,34 @@ contains
         table => table_of(services)
         call c_f_procpointer(table%get_port, function)
         status = function(services%object, cca_text_of(name), slot, error)
+    end function
+
+    ! The same, and a slot that is c_null_ptr where nothing is connected.
+    function cca_get_port_nonblocking(services, name, slot, error) result(status)
+        type(cca_port), intent(in) :: services
+        character(kind=c_char, len=*), target, intent(in) :: name
+        type(c_ptr), intent(out) :: slot
+        type(cca_error), intent(inout) :: error
+        integer(c_int32_t) :: status
+        type(cca_services), pointer :: table
+        procedure(slot_function), pointer :: function
+        table => table_of(services)
+        call c_f_procpointer(table%get_port_nonblocking, function)
+        status = function(services%object, cca_text_of(name), slot, error)
+    end function
+
+    ! Has a port of cca.ComponentRelease, as cca_component_release_port() of cca_framework makes it, called before the instance is
+    ! destroyed.
+    function cca_register_for_release(services, release, error) result(status)
+        type(cca_port), intent(in) :: services
+        type(cca_owned_port), intent(in) :: release
+        type(cca_error), intent(inout) :: error
+        integer(c_int32_t) :: status
+        type(cca_services), pointer :: table
+        procedure(given_function), pointer :: function
+        table => table_of(services)
+        call c_f_procpointer(table%register_for_release, function)
+        status = function(services%object, release, error)
     end function
 
     function cca_release_port(services, name, error) result(status)

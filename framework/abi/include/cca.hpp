@@ -53,7 +53,23 @@ inline void check(int32_t status, const cca_error &error) {
     if (status != CCA_OK) throw CCAException(status, std::string(error.text, error.length));
 }
 
+class AbstractFramework;
 class Services;
+
+// A port of an object that lives as long as somebody has the port. Its table and the description of its interface live as long as the
+// process.
+template <typename Object>
+cca_owned_port owned_port(std::shared_ptr<Object> object, const cca_vtable_header &header, const cca_interface &interface_description) {
+    using Kept = std::shared_ptr<Object>;
+    const auto release = [](const void *kept) { delete static_cast<const Kept *>(kept); };
+    return { { new Kept(std::move(object)), &header }, release, &interface_description };
+}
+
+// The object of such a port.
+template <typename Object>
+Object &object_of(const void *port) {
+    return **static_cast<const std::shared_ptr<Object> *>(port);
+}
 
 // A port that was got; it is released with the last copy.
 template <typename Table>
@@ -80,9 +96,18 @@ class PortRef {
 
     explicit operator bool() const { return static_cast<bool>(target_); }
 
+    // A port that was given, to be given back by its last user.
+    static PortRef of(const cca_owned_port &given) {
+        PortRef port;
+        port.target_ = [given] { return given.port; };
+        port.keeper_ = std::shared_ptr<void>(nullptr, [given](void *) {
+            if (given.release != nullptr) given.release(given.port.object);
+        });
+        return port;
+    }
+
   private:
     friend class Services;
-    friend class AbstractFramework;
     std::function<cca_port()> target_;
     std::shared_ptr<void> keeper_;
 };
@@ -486,6 +511,30 @@ class BuilderService {
     FrameworkRef framework_;
 };
 
+// gov.cca.ports.ServiceProvider: makes a port for each uses port that asks, by owned_port() or goPort().
+class ServiceProvider {
+  public:
+    virtual ~ServiceProvider() = default;
+    virtual cca_owned_port createService(const std::string &instance, const std::string &usesPort) = 0;
+};
+
+// gov.cca.ports.ServiceRegistry: services are led to uses ports that nobody connected, by the name of their interface.
+class ServiceRegistry {
+  public:
+    explicit ServiceRegistry(PortRef<cca_service_registry> registry) : registry_(std::move(registry)) {}
+    void addService(const std::string &type, std::shared_ptr<ServiceProvider> provider) const;
+    // One port for all who ask.
+    void addSingletonService(const cca_owned_port &port) const {
+        registry_.call(&cca_service_registry::add_singleton_service, port);
+    }
+    void removeService(const std::string &type) const {
+        registry_.call(&cca_service_registry::remove_service, lend(type));
+    }
+
+  private:
+    PortRef<cca_service_registry> registry_;
+};
+
 } // namespace ports
 
 // Runs a body that throws as a function of a table.
@@ -525,11 +574,61 @@ inline uint64_t ports::BuilderService::addConnectionEventListener(int32_t type, 
     return framework_.ask<uint64_t>(&cca_framework::add_listener, type, port);
 }
 
+inline void ports::ServiceRegistry::addService(const std::string &type, std::shared_ptr<ServiceProvider> provider) const {
+    struct Asked {
+        static int32_t create(const void *object, cca_text instance, cca_text uses, cca_owned_port *port, cca_error *error) {
+            return gov::cca::guarded(error, [&]() -> int32_t {
+                *port = object_of<ServiceProvider>(object).createService(owned(instance), owned(uses));
+                return CCA_OK;
+            });
+        }
+    };
+    static const cca_service_provider TABLE = { { sizeof(cca_service_provider), CCA_TEXT(CCA_SERVICE_PROVIDER_NAME),
+                                                  CCA_TEXT(CCA_SERVICE_PROVIDER_VERSION), CCA_SERVICE_PROVIDER_HASH },
+                                                Asked::create };
+    static const cca_interface INTERFACE = { CCA_TEXT(CCA_SERVICE_PROVIDER_NAME), CCA_TEXT(CCA_SERVICE_PROVIDER_VERSION),
+                                             CCA_SERVICE_PROVIDER_HASH, sizeof(cca_service_provider), nullptr, 0, nullptr, 0,
+                                             nullptr, nullptr };
+    registry_.call(&cca_service_registry::add_service, lend(type), owned_port(std::move(provider), TABLE.header, INTERFACE));
+}
+
+// The description of cca.Go.
+inline const cca_interface &go_interface() {
+    static const cca_interface GO = { CCA_TEXT(CCA_GO_NAME), CCA_TEXT(CCA_GO_VERSION), CCA_GO_HASH, sizeof(cca_go_vtable),
+                                      nullptr, 0, nullptr, 0, nullptr, nullptr };
+    return GO;
+}
+
+inline int32_t gone(ports::GoPort &port, cca_error *error) {
+    return guarded(error, [&]() -> int32_t {
+        return port.go() == 0 ? CCA_OK : cca_fail(error, "go returned another code than 0");
+    });
+}
+
+// A port of cca.Go, as a service.
+inline cca_owned_port goPort(std::shared_ptr<ports::GoPort> port) {
+    struct Started {
+        static int32_t go(const void *object, cca_error *error) { return gone(object_of<ports::GoPort>(object), error); }
+    };
+    static const cca_go_vtable TABLE = {
+        { sizeof(cca_go_vtable), CCA_TEXT(CCA_GO_NAME), CCA_TEXT(CCA_GO_VERSION), CCA_GO_HASH }, Started::go
+    };
+    return owned_port(std::move(port), TABLE.header, go_interface());
+}
+
+// gov.cca.ComponentRelease: called before the instance that registered it is destroyed.
+class ComponentRelease {
+  public:
+    virtual ~ComponentRelease() = default;
+    virtual void releaseServices(const Services &services) = 0;
+};
+
 // gov.cca.Services. Copies are the same one.
 class Services {
   public:
     Services() = default;
     explicit Services(cca_port services) : services_(services) {}
+    explicit Services(const cca_owned_port &given) : services_(given.port), keeper_(PortRef<cca_services>::of(given)) {}
 
     std::string getInstanceName() const {
         cca_error error{};
@@ -572,6 +671,38 @@ class Services {
 
     void registerGoPort(const std::string &name) const { registerUsesPort(name, go_interface()); }
 
+    void registerServiceRegistryPort(const std::string &name) const {
+        static const cca_interface REGISTRY = { CCA_TEXT(CCA_SERVICE_REGISTRY_NAME), CCA_TEXT(CCA_SERVICE_REGISTRY_VERSION),
+                                                CCA_SERVICE_REGISTRY_HASH, sizeof(cca_service_registry), nullptr, 0, nullptr, 0,
+                                                nullptr, nullptr };
+        registerUsesPort(name, REGISTRY);
+    }
+
+    // Has `release` called before the instance is destroyed.
+    void registerForRelease(std::shared_ptr<ComponentRelease> release) const {
+        struct Ended {
+            std::shared_ptr<ComponentRelease> release;
+            Services services;
+            static int32_t call(const void *object, cca_error *error) {
+                return guarded(error, [&]() -> int32_t {
+                    const Ended &ended = object_of<Ended>(object);
+                    ended.release->releaseServices(ended.services);
+                    return CCA_OK;
+                });
+            }
+        };
+        static const cca_component_release TABLE = { { sizeof(cca_component_release), CCA_TEXT(CCA_COMPONENT_RELEASE_NAME),
+                                                       CCA_TEXT(CCA_COMPONENT_RELEASE_VERSION), CCA_COMPONENT_RELEASE_HASH },
+                                                     Ended::call };
+        static const cca_interface INTERFACE = { CCA_TEXT(CCA_COMPONENT_RELEASE_NAME), CCA_TEXT(CCA_COMPONENT_RELEASE_VERSION),
+                                                 CCA_COMPONENT_RELEASE_HASH, sizeof(cca_component_release), nullptr, 0, nullptr,
+                                                 0, nullptr, nullptr };
+        // Without what keeps given services: they would keep themselves.
+        const auto ended = std::make_shared<Ended>(Ended{ std::move(release), Services(services_) });
+        cca_error error{};
+        check(table()->register_for_release(services_.object, owned_port(ended, TABLE.header, INTERFACE), &error), error);
+    }
+
     void unregisterUsesPort(const std::string &name) const {
         cca_error error{};
         check(table()->unregister_uses_port(services_.object, lend(name), &error), error);
@@ -583,14 +714,38 @@ class Services {
         cca_error error{};
         const cca_slot *slot = nullptr;
         check(table()->get_port(services_.object, lend(name), &slot, &error), error);
-        PortRef<Table> port;
-        port.target_ = [slot] { return cca_target(slot); };
-        const cca_port services = services_;
-        port.keeper_ = std::shared_ptr<void>(nullptr, [services, name](void *) {
-            cca_error ignored{};
-            cca_services_table(services)->release_port(services.object, lend(name), &ignored);
-        });
-        return port;
+        return got<Table>(name, slot);
+    }
+
+    // The same, and a port that is false where nothing is connected.
+    template <typename Table>
+    PortRef<Table> getPortNonblocking(const std::string &name) const {
+        cca_error error{};
+        const cca_slot *slot = nullptr;
+        check(table()->get_port_nonblocking(services_.object, lend(name), &slot, &error), error);
+        return slot == nullptr ? PortRef<Table>() : got<Table>(name, slot);
+    }
+
+    // A property of a port of the component: of kind CCA_NONE if there is none of that name.
+    cca_value getPortProperty(const std::string &port, const std::string &key) const {
+        cca_error error{};
+        cca_value value{};
+        check(table()->port_property(services_.object, lend(port), lend(key), &value, &error), error);
+        return value;
+    }
+    void setPortProperty(const std::string &port, const std::string &key, const cca_value &value) const {
+        cca_error error{};
+        check(table()->set_port_property(services_.object, lend(port), lend(key), value, &error), error);
+    }
+    std::vector<std::string> getPortPropertyKeys(const std::string &port) const {
+        std::vector<std::string> keys;
+        for (size_t i = 0;; ++i) {
+            cca_error error{};
+            cca_text key{};
+            check(table()->port_property_key(services_.object, lend(port), i, &key, &error), error);
+            if (key.length == 0) return keys;
+            keys.push_back(owned(key));
+        }
     }
 
     // Parameters: the port first, then what is in it; read whenever the value is needed.
@@ -613,22 +768,31 @@ class Services {
         return value;
     }
 
+    // What a port of registerBuilderPort() leads to, as either of CCA's interfaces.
     ports::BuilderService getBuilderService(const std::string &name) const {
         return ports::BuilderService(getPort<cca_framework>(name));
+    }
+    AbstractFramework getFramework(const std::string &name) const;
+
+    ports::ServiceRegistry getServiceRegistry(const std::string &name) const {
+        return ports::ServiceRegistry(getPort<cca_service_registry>(name));
     }
 
   private:
     static int32_t go(const void *object, cca_error *error) {
-        return guarded(error, [&]() -> int32_t {
-            ports::GoPort *port = static_cast<ports::GoPort *>(const_cast<void *>(object));
-            return port->go() == 0 ? CCA_OK : cca_fail(error, "go returned another code than 0");
-        });
+        return gone(*static_cast<ports::GoPort *>(const_cast<void *>(object)), error);
     }
 
-    static const cca_interface &go_interface() {
-        static const cca_interface GO = { CCA_TEXT(CCA_GO_NAME), CCA_TEXT(CCA_GO_VERSION), CCA_GO_HASH, sizeof(cca_go_vtable),
-                                          nullptr, 0, nullptr, 0, nullptr, nullptr };
-        return GO;
+    template <typename Table>
+    PortRef<Table> got(const std::string &name, const cca_slot *slot) const {
+        PortRef<Table> port;
+        port.target_ = [slot] { return cca_target(slot); };
+        const cca_port services = services_;
+        port.keeper_ = std::shared_ptr<void>(nullptr, [services, name](void *) {
+            cca_error ignored{};
+            cca_services_table(services)->release_port(services.object, lend(name), &ignored);
+        });
+        return port;
     }
 
     void add(const std::string &port, const std::string &key, cca_value otherwise, double lower, double upper,
@@ -647,9 +811,45 @@ class Services {
     const cca_services *table() const { return cca_services_table(services_); }
 
     cca_port services_{};
+    PortRef<cca_services> keeper_;
 };
 
-// gov.cca.Component, and gov.cca.ComponentRelease.
+// gov.cca.AbstractFramework.
+class AbstractFramework {
+  public:
+    explicit AbstractFramework(FrameworkRef framework) : framework_(std::move(framework)) {}
+
+    TypeMap createTypeMap() const { return TypeMap(framework_); }
+
+    // Services of a part of a program that takes part as an instance of its own, until it gives them back.
+    Services getServices(const std::string &instance, const std::string &className, const TypeMap &properties) const {
+        return Services(framework_.ask<cca_owned_port>(&cca_framework::get_services, lend(instance), lend(className),
+                                                       properties.number()));
+    }
+    void releaseServices(const Services &services) const {
+        const std::string instance = services.getInstanceName();
+        framework_.call(&cca_framework::release_services, lend(instance));
+    }
+
+    // Says goodbye to all components and destroys them; not while a port of any is in use.
+    void shutdownFramework() const { framework_.call(&cca_framework::shutdown_framework); }
+
+    // Another framework, without components, which ends with the last copy.
+    AbstractFramework createEmptyFramework() const {
+        return AbstractFramework(FrameworkRef::of(framework_.ask<cca_owned_port>(&cca_framework::create_empty_framework)));
+    }
+
+    ports::BuilderService getBuilderService() const { return ports::BuilderService(framework_); }
+
+  private:
+    FrameworkRef framework_;
+};
+
+inline AbstractFramework Services::getFramework(const std::string &name) const {
+    return AbstractFramework(getPort<cca_framework>(name));
+}
+
+// gov.cca.Component.
 class Component {
   public:
     virtual ~Component() = default;

@@ -21,6 +21,48 @@ module cca_framework
     integer(c_int32_t), parameter, public :: CCA_EVENT_ERROR = -1, CCA_EVENT_ALL = 0, CCA_EVENT_CONNECT_PENDING = 1, &
         CCA_EVENT_CONNECTED = 2, CCA_EVENT_DISCONNECT_PENDING = 3, CCA_EVENT_DISCONNECTED = 4
 
+    ! cca.PlainListener 1.0. What cca_framework_add_listener takes; called for every event listened for.
+    character(kind=c_char, len=17), target, save, public :: CCA_LISTENER_NAME = 'cca.PlainListener'
+    character(kind=c_char, len=3), target, save, public :: CCA_LISTENER_VERSION = '1.0'
+    integer(c_int64_t), parameter, public :: CCA_LISTENER_HASH = int(z'3acaa1f28bac2bd3', c_int64_t)
+    type, bind(c), public :: cca_listener
+        type(cca_vtable_header) :: header
+        type(c_funptr) :: connection_activity = c_null_funptr
+    end type
+    type(cca_interface), target, save :: listener_described
+
+    ! cca.ComponentRelease 1.0. What cca_register_for_release takes.
+    character(kind=c_char, len=20), target, save, public :: CCA_COMPONENT_RELEASE_NAME = 'cca.ComponentRelease'
+    character(kind=c_char, len=3), target, save, public :: CCA_COMPONENT_RELEASE_VERSION = '1.0'
+    integer(c_int64_t), parameter, public :: CCA_COMPONENT_RELEASE_HASH = int(z'7d536eace690e571', c_int64_t)
+    type, bind(c), public :: cca_component_release
+        type(cca_vtable_header) :: header
+        type(c_funptr) :: release_services = c_null_funptr
+    end type
+    type(cca_interface), target, save :: component_release_described
+
+    ! cca.ServiceProvider 1.0. Makes a port for each uses port that asks.
+    character(kind=c_char, len=19), target, save, public :: CCA_SERVICE_PROVIDER_NAME = 'cca.ServiceProvider'
+    character(kind=c_char, len=3), target, save, public :: CCA_SERVICE_PROVIDER_VERSION = '1.0'
+    integer(c_int64_t), parameter, public :: CCA_SERVICE_PROVIDER_HASH = int(z'19a5166d8f5357b3', c_int64_t)
+    type, bind(c), public :: cca_service_provider
+        type(cca_vtable_header) :: header
+        type(c_funptr) :: create_service = c_null_funptr
+    end type
+    type(cca_interface), target, save :: service_provider_described
+
+    ! cca.ServiceRegistry 1.0, led to whoever registers a uses port of it: services are led to uses ports that nobody connected.
+    character(kind=c_char, len=19), target, save, public :: CCA_SERVICE_REGISTRY_NAME = 'cca.ServiceRegistry'
+    character(kind=c_char, len=3), target, save, public :: CCA_SERVICE_REGISTRY_VERSION = '1.0'
+    integer(c_int64_t), parameter, public :: CCA_SERVICE_REGISTRY_HASH = int(z'82d0cd599f41efcd', c_int64_t)
+    type, bind(c) :: registry_table
+        type(cca_vtable_header) :: header
+        type(c_funptr) :: add_service
+        type(c_funptr) :: add_singleton_service
+        type(c_funptr) :: remove_service
+    end type
+    type(cca_interface), target, save :: registry_described
+
     type, bind(c) :: list
         type(c_ptr) :: data = c_null_ptr
         integer(c_size_t) :: length = 0
@@ -428,6 +470,23 @@ module cca_framework
             type(cca_error), intent(inout) :: error
             integer(c_int32_t) :: status
         end function
+
+        function function_37(object, a1, a2, error) result(status) bind(c)
+            import
+            type(c_ptr), value :: object
+            type(cca_text), value :: a1
+            type(cca_owned_port), value :: a2
+            type(cca_error), intent(inout) :: error
+            integer(c_int32_t) :: status
+        end function
+
+        function function_38(object, a1, error) result(status) bind(c)
+            import
+            type(c_ptr), value :: object
+            type(cca_owned_port), value :: a1
+            type(cca_error), intent(inout) :: error
+            integer(c_int32_t) :: status
+        end function
     end interface
 
     public :: cca_framework_interface
@@ -455,6 +514,11 @@ module cca_framework
     public :: cca_framework_add_listener, cca_framework_remove_listener
     public :: cca_framework_get_services, cca_framework_release_services
     public :: cca_framework_shutdown_framework, cca_framework_create_empty_framework
+    public :: cca_listener_port
+    public :: cca_component_release_port
+    public :: cca_service_provider_port
+    public :: cca_service_registry_interface, cca_service_registry_add_service
+    public :: cca_service_registry_add_singleton_service, cca_service_registry_remove_service
 
 contains
 
@@ -462,10 +526,7 @@ contains
     function cca_framework_interface() result(interface)
         type(c_ptr) :: interface
         type(framework_table) :: table
-        described%name = cca_text_of(CCA_FRAMEWORK_NAME)
-        described%version = cca_text_of(CCA_FRAMEWORK_VERSION)
-        described%hash = CCA_FRAMEWORK_HASH
-        described%vtable_size = c_sizeof(table)
+        described = description(CCA_FRAMEWORK_NAME, CCA_FRAMEWORK_VERSION, CCA_FRAMEWORK_HASH, c_sizeof(table))
         interface = c_loc(described)
     end function
 
@@ -1223,5 +1284,112 @@ contains
         call c_f_pointer(framework%vtable, table)
         call c_f_procpointer(table%create_empty_framework, function)
         status = function(framework%object, found, error)
+    end function
+
+    ! A port of cca.PlainListener: `table` has its function, and lives as long as the process.
+    function cca_listener_port(object, table) result(port)
+        type(c_ptr), intent(in) :: object
+        type(cca_listener), target, intent(inout) :: table
+        type(cca_owned_port) :: port
+        listener_described = description(CCA_LISTENER_NAME, CCA_LISTENER_VERSION, CCA_LISTENER_HASH, c_sizeof(table))
+        table%header = header_of(listener_described)
+        port%port%object = object
+        port%port%vtable = c_loc(table)
+        port%interface = c_loc(listener_described)
+    end function
+
+    ! A port of cca.ComponentRelease: `table` has its function, and lives as long as the process.
+    function cca_component_release_port(object, table) result(port)
+        type(c_ptr), intent(in) :: object
+        type(cca_component_release), target, intent(inout) :: table
+        type(cca_owned_port) :: port
+        component_release_described = description(CCA_COMPONENT_RELEASE_NAME, CCA_COMPONENT_RELEASE_VERSION, &
+            CCA_COMPONENT_RELEASE_HASH, c_sizeof(table))
+        table%header = header_of(component_release_described)
+        port%port%object = object
+        port%port%vtable = c_loc(table)
+        port%interface = c_loc(component_release_described)
+    end function
+
+    ! A port of cca.ServiceProvider: `table` has its function, and lives as long as the process.
+    function cca_service_provider_port(object, table) result(port)
+        type(c_ptr), intent(in) :: object
+        type(cca_service_provider), target, intent(inout) :: table
+        type(cca_owned_port) :: port
+        service_provider_described = description(CCA_SERVICE_PROVIDER_NAME, CCA_SERVICE_PROVIDER_VERSION, &
+            CCA_SERVICE_PROVIDER_HASH, c_sizeof(table))
+        table%header = header_of(service_provider_described)
+        port%port%object = object
+        port%port%vtable = c_loc(table)
+        port%interface = c_loc(service_provider_described)
+    end function
+
+    ! The description to register a uses port with.
+    function cca_service_registry_interface() result(interface)
+        type(c_ptr) :: interface
+        type(registry_table) :: table
+        registry_described = description(CCA_SERVICE_REGISTRY_NAME, CCA_SERVICE_REGISTRY_VERSION, CCA_SERVICE_REGISTRY_HASH, &
+            c_sizeof(table))
+        interface = c_loc(registry_described)
+    end function
+
+    ! Leads uses ports of an interface to what `provider`, a port of cca.ServiceProvider, makes for each.
+    function cca_service_registry_add_service(registry, interface_name, provider, error) result(status)
+        type(cca_port), intent(in) :: registry
+        character(kind=c_char, len=*), target, intent(in) :: interface_name
+        type(cca_owned_port), intent(in) :: provider
+        type(cca_error), intent(inout) :: error
+        integer(c_int32_t) :: status
+        type(registry_table), pointer :: table
+        procedure(function_37), pointer :: function
+        call c_f_pointer(registry%vtable, table)
+        call c_f_procpointer(table%add_service, function)
+        status = function(registry%object, cca_text_of(interface_name), provider, error)
+    end function
+
+    ! Leads all uses ports of the port's interface to it.
+    function cca_service_registry_add_singleton_service(registry, service, error) result(status)
+        type(cca_port), intent(in) :: registry
+        type(cca_owned_port), intent(in) :: service
+        type(cca_error), intent(inout) :: error
+        integer(c_int32_t) :: status
+        type(registry_table), pointer :: table
+        procedure(function_38), pointer :: function
+        call c_f_pointer(registry%vtable, table)
+        call c_f_procpointer(table%add_singleton_service, function)
+        status = function(registry%object, service, error)
+    end function
+
+    ! Takes a service away; who uses it keeps it.
+    function cca_service_registry_remove_service(registry, interface_name, error) result(status)
+        type(cca_port), intent(in) :: registry
+        character(kind=c_char, len=*), target, intent(in) :: interface_name
+        type(cca_error), intent(inout) :: error
+        integer(c_int32_t) :: status
+        type(registry_table), pointer :: table
+        procedure(function_32), pointer :: function
+        call c_f_pointer(registry%vtable, table)
+        call c_f_procpointer(table%remove_service, function)
+        status = function(registry%object, cca_text_of(interface_name), error)
+    end function
+
+    function description(name, version, hash, bytes) result(interface)
+        character(kind=c_char, len=*), target, intent(in) :: name, version
+        integer(c_int64_t), intent(in) :: hash
+        integer(c_size_t), intent(in) :: bytes
+        type(cca_interface) :: interface
+        interface%name = cca_text_of(name)
+        interface%version = cca_text_of(version)
+        interface%hash = hash
+        interface%vtable_size = bytes
+    end function
+
+    function header_of(interface) result(header)
+        type(cca_interface), intent(in) :: interface
+        type(cca_vtable_header) :: header
+        header%size = interface%vtable_size
+        header%interface = interface%name
+        header%version = interface%version
+        header%hash = interface%hash
     end function
 end module

@@ -255,14 +255,21 @@ impl ServicesPort for ComponentServices {
     fn unregister_uses_port(&self, name: RStr<'_>) -> Result<(), PortError> {
         let name = self.text(name)?;
         let shared = self.framework()?;
-        let mut state = shared.lock();
-        let uses = self.uses(&mut state, name)?;
-        if uses.connector.is_in_use() || uses.connection.is_some() {
+        loop {
+            let mut state = shared.lock();
+            let uses = self.uses(&mut state, name)?;
             let (instance, port) = self.ends(name);
-            return Err(FrameworkError::InUse { instance, port }.into());
+            if uses.connector.is_in_use() {
+                return Err(FrameworkError::InUse { instance, port }.into());
+            }
+            if uses.connection.is_none() {
+                self.own(&mut state)?.uses.remove(name);
+                return Ok(());
+            }
+            drop(state);
+            // Its connection goes with it, and listeners hear of that.
+            Framework::handle(Arc::clone(&shared)).disconnect(&instance, &port)?;
         }
-        self.own(&mut state)?.uses.remove(name);
-        Ok(())
     }
 
     fn get_port(&self, name: RStr<'_>) -> Result<SlotPointer, PortError> {

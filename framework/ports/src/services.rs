@@ -46,10 +46,10 @@ pub trait ServicesPort {
         interface: InterfacePointer,
     ) -> Result<(), PortError>;
 
-    /// Takes a used port away.
+    /// Takes a used port away, with its connection.
     ///
     /// # Errors
-    /// `PortNotDefined`; `UsesPortNotReleased` while it is connected or in use.
+    /// `PortNotDefined`; `UsesPortNotReleased` while it is in use.
     fn unregister_uses_port(&self, name: RStr<'_>) -> Result<(), PortError>;
 
     /// The slot to call a used port through, until it is released.
@@ -321,10 +321,10 @@ impl Services {
         self.inner.stub.register_for_release(port)
     }
 
-    /// Takes a used port away.
+    /// Takes a used port away, with its connection.
     ///
     /// # Errors
-    /// `PortNotDefined`; `UsesPortNotReleased` while it is connected or in use.
+    /// `PortNotDefined`; `UsesPortNotReleased` while it is in use.
     pub fn unregister_uses_port(&self, name: &str) -> Result<(), PortError> {
         self.inner.stub.unregister_uses_port(name.into())
     }

@@ -7,10 +7,11 @@
 //! ```text
 //! start_at_call ← cca_enter ← handler ← signal ← malloc ← main        not now
 //! start_at_call ← cca_enter ← handler ← signal ← main                 now
-//! start_at_call ← cca_enter ← handler ← ?                             not now, if a signal is blocked that has a handler
+//! start_at_call ← cca_enter ← ?                                       by what the system has left on the stack for a signal
 //! ```
 //!
-//! A function without unwind tables ends the search. Most handlers run with their own signal blocked. Functions of the C library that
+//! A function without unwind tables ends the search, as where a program makes its code while it runs. From there on the frames of
+//! signals are looked for themselves: each begins with the address that the handler returns to, and says where the signal came. Functions of the C library that
 //! only wait, or send a signal ([`WAITING`]), are where most handlers are called: they hold nothing.
 
 use std::ffi::{CStr, c_int, c_void};
@@ -153,7 +154,9 @@ pub(crate) fn is_delicate() -> bool {
         _Unwind_Backtrace(look, ptr::with_exposed_provenance_mut(found_address))
     });
     match found.interrupted {
-        None => found.latest != 0 && may_be_in_handler(),
+        None => {
+            found.latest != 0 && signal_frame::interrupted(found_address).is_some_and(is_in_objects)
+        }
         Some(false) => false,
         Some(true) => {
             let mut waiting = WAITING_AT.iter();
@@ -167,22 +170,6 @@ fn is_in_objects(address: usize) -> bool {
         let [begin, end] = delicate.each_ref().map(|end| end.load(Ordering::Relaxed));
         (begin..end).contains(&address)
     })
-}
-
-/// Whether the calling thread has a signal blocked that has a handler.
-fn may_be_in_handler() -> bool {
-    // SAFETY: the set and the actions are this function's own; zeros are valid, and nothing is changed.
-    unsafe {
-        let mut blocked = std::mem::zeroed();
-        libc::pthread_sigmask(libc::SIG_BLOCK, ptr::null(), &raw mut blocked);
-        let has_handler = |signal| {
-            let mut action: libc::sigaction = std::mem::zeroed();
-            libc::sigaction(signal, ptr::null(), &raw mut action) == 0
-                && ![libc::SIG_DFL, libc::SIG_IGN].contains(&action.sa_sigaction)
-        };
-        (1..=libc::SIGRTMAX())
-            .any(|signal| libc::sigismember(&raw const blocked, signal) == 1 && has_handler(signal))
-    }
 }
 
 unsafe extern "C" fn look(context: *mut c_void, found: *mut c_void) -> c_int {
@@ -206,5 +193,109 @@ unsafe extern "C" fn look(context: *mut c_void, found: *mut c_void) -> c_int {
     match (is_known && !is_inside) || found.n_frames == MAX_FRAMES {
         true => STOP,
         false => GO_ON,
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod signal_frame {
+    //! What Linux leaves on the stack for a handler (`struct rt_sigframe`): where it returns to, and the state of the thread.
+
+    use std::ffi::c_int;
+    use std::mem::{offset_of, zeroed};
+    use std::ptr;
+
+    const WORD: usize = size_of::<usize>();
+    /// The code segment of a program of 64 bits, in the state of an interrupted thread.
+    const USER_CODE: u64 = 0x33;
+    /// Bytes that are looked through on a stack whose end is not known, as that of a coroutine; a page has its last word.
+    const UNKNOWN_BYTES: usize = 4096;
+    /// Bytes of a stack that are looked through, at most.
+    const MAX_BYTES: usize = 8 << 20;
+
+    /// The system's `struct sigaction`.
+    #[repr(C)]
+    struct Action {
+        handler: usize,
+        flags: u64,
+        restorer: usize,
+        mask: u64,
+    }
+
+    unsafe extern "C" {
+        /// Where the first thread's stack ends, by the dynamic linker.
+        static __libc_stack_end: *const usize;
+    }
+
+    /// Where the handlers of the process return to; the C library has one such place for all, and a program may have others.
+    fn restorers() -> [usize; 4] {
+        let mut found = [0; 4];
+        let mut n = 0;
+        for signal in 1..=libc::SIGRTMAX() {
+            // SAFETY: an action is this function's own and as large as the system has it; nothing is changed.
+            let action = unsafe {
+                let mut action: Action = zeroed();
+                let (none, bytes) = (ptr::null::<Action>(), size_of::<u64>());
+                libc::syscall(libc::SYS_rt_sigaction, signal, none, &raw mut action, bytes);
+                action
+            };
+            if action.restorer != 0 && n < found.len() && !found.contains(&action.restorer) {
+                found[n] = action.restorer;
+                n += 1;
+            }
+        }
+        found
+    }
+
+    /// The end of the stack that an address is on.
+    fn end_of_stack(address: usize) -> usize {
+        // SAFETY: the set is this function's own; the end is the dynamic linker's word, set before any code runs.
+        let (alternate, first_end, thread) = unsafe {
+            let mut stack: libc::stack_t = zeroed();
+            libc::sigaltstack(ptr::null(), &raw mut stack);
+            (
+                stack,
+                __libc_stack_end.addr(),
+                libc::pthread_self() as usize,
+            )
+        };
+        if alternate.ss_flags & libc::SS_ONSTACK != 0 {
+            return alternate.ss_sp.addr() + alternate.ss_size;
+        }
+        // The C library puts what it knows of a thread behind its stack.
+        let ends = [first_end, thread];
+        let near = ends
+            .into_iter()
+            .filter(|end| (address..address + MAX_BYTES).contains(end));
+        let unknown = (address + UNKNOWN_BYTES) / UNKNOWN_BYTES * UNKNOWN_BYTES;
+        near.min().unwrap_or(unknown)
+    }
+
+    /// Where the signal came whose handler runs on the stack above an address, by the innermost frame; `None` without one.
+    pub(super) fn interrupted(address: usize) -> Option<usize> {
+        let restorers = restorers();
+        let end = end_of_stack(address);
+        let state = WORD + offset_of!(libc::ucontext_t, uc_mcontext);
+        let register = |at: usize, which: c_int| read(at + state + which as usize * WORD) as u64;
+        let last = end.saturating_sub(state + size_of::<libc::mcontext_t>());
+        let mut places = (address.next_multiple_of(WORD)..=last).step_by(WORD);
+        let frame = places.find(|at| {
+            let returns = read(*at);
+            returns != 0
+                && restorers.contains(&returns)
+                && register(*at, libc::REG_CSGSFS) & 0xffff == USER_CODE
+        })?;
+        Some(register(frame, libc::REG_RIP) as usize)
+    }
+
+    fn read(address: usize) -> usize {
+        // SAFETY: a stack is mapped from where the thread is to its end.
+        unsafe { ptr::with_exposed_provenance::<usize>(address).read_volatile() }
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+mod signal_frame {
+    pub(super) fn interrupted(_: usize) -> Option<usize> {
+        None
     }
 }

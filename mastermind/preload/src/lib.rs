@@ -115,6 +115,9 @@ extern "C" fn on_load() {
         if has(c"__msan_init") {
             return tell(&config, 0, OF_MEMORY_SANITIZER);
         }
+        if variable("LD_PRELOAD").is_some_and(|list| list.contains("/vgpreload_core")) {
+            return tell(&config, 0, UNDER_VALGRIND);
+        }
         let libraries = config.libraries.iter().map(|path| LibraryProxy::open(path));
         let libraries = libraries.collect::<Result<Vec<_>, _>>();
         match (MpiProxy::open(&config.proxy, None), libraries) {
@@ -152,6 +155,10 @@ extern "C" fn on_load() {
 /// Why a program of MemorySanitizer is not recorded: it ends where memory is read that it has not seen written.
 const OF_MEMORY_SANITIZER: &str = "cannot measure a program of MemorySanitizer: it takes what libraries write that were compiled without it \
                                    for memory that nobody has written; it runs without";
+
+/// Why a program under Valgrind is not recorded.
+const UNDER_VALGRIND: &str = "cannot measure a program under Valgrind: it takes what the dynamic linker does for libraries that watch it for \
+                              faults of the program";
 
 /// Whether an object that the process began with defines a name.
 fn has(name: &CStr) -> bool {

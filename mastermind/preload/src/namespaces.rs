@@ -62,7 +62,9 @@ fn make_way() {
         if !threads::are_ours_but_one() {
             return;
         }
-        crate::end_early("the program enters other namespaces, for which it must have one thread: what it called after that has no record");
+        crate::end_early(
+            "the program enters other namespaces, for which it must have one thread: what it called after that has no record",
+        );
         control::stop();
         let begin = Instant::now();
         // A thread that was waited for is known to the system for some moments more.

@@ -275,6 +275,24 @@ fn services_keep_the_properties_of_ports() {
 }
 
 #[test]
+fn a_used_port_goes_with_its_connection_once_it_is_released() {
+    let framework = framework();
+    add(&framework, "a", "test.Adder");
+    let host = framework.services("host", "test.Host", "1").unwrap();
+    let number = host.register_uses_port::<dyn NumberPort>("n").unwrap();
+    framework
+        .connect(&wire("host", "n", "a", "number"))
+        .unwrap();
+    let used = number.get().unwrap();
+    let in_use = host.unregister_uses_port("n").unwrap_err();
+    assert_eq!(in_use.code(), ErrorCode::UsesPortNotReleased);
+    drop(used);
+    host.unregister_uses_port("n").unwrap();
+    assert!(framework.connections().is_empty());
+    framework.destroy_instance("a", NOW).unwrap();
+}
+
+#[test]
 fn who_registered_for_release_is_told_once() {
     let framework = framework();
     let calls = Arc::new(Calls::default());

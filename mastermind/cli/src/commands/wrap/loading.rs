@@ -14,7 +14,8 @@
 //! AddressSanitizer ends a program where another library comes before its own, for fear that functions are defined twice. Preloaded
 //! proxies define none of those that it replaces, so it is asked not to (`verify_asan_link_order`). LeakSanitizer as a library of its own
 //! frees by looking for its thread-local memory; with an audit library the dynamic linker frees as it makes that memory, so the one calls
-//! the other without an end (glibc 2.36, GCC 12), and such a program runs without ours. Programs of MemorySanitizer are noticed in `preload`.
+//! the other without an end (glibc 2.36, GCC 12), and such a program runs without ours,
+//! and for a like reason one under Valgrind. Programs of MemorySanitizer, and Valgrind behind a script, are noticed in `preload`.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -41,6 +42,9 @@ const STARTERS: [&str; 21] = [
 
 /// Words of a command that are taken for programs, at most: each is read, and its libraries are listed.
 const MAX_PROGRAMS: usize = 4;
+
+/// A program that runs others with a memory of its own.
+const VALGRIND: &str = "valgrind";
 
 /// How the file of GCC's LeakSanitizer begins; clang's is part of the program, and does no harm.
 const LEAK_SANITIZER: &[u8] = b"liblsan.so";
@@ -71,13 +75,21 @@ impl Loading {
             .filter_map(round_about::found);
         let programs: Vec<_> = first.into_iter().chain(others.take(MAX_PROGRAMS)).collect();
         let libraries: Vec<_> = programs.iter().map(|path| libraries(path)).collect();
-        let needs: Vec<_> = libraries.iter().map(|list| static_tls(list.as_deref()?)).collect();
+        let needs: Vec<_> = libraries
+            .iter()
+            .map(|list| static_tls(list.as_deref()?))
+            .collect();
         let mut obstacles = programs.iter().zip(&libraries);
+        let n_named = if is_starter { words.len() } else { 1 };
+        let mut named = words.iter().take(n_named).map(Path::new);
+        let valgrind = named.find(|word| word.file_name() == Some(OsStr::new(VALGRIND)));
         let unknown = if is_starter { UNKNOWN_BYTES } else { 0 };
         Self {
             bytes: needs.iter().flatten().copied().fold(unknown, u64::max),
             is_whole: needs.first().is_some_and(Option::is_some),
-            obstacle: obstacles.find_map(|(path, list)| obstacle(path, list.as_deref())),
+            obstacle: valgrind
+                .map(of_valgrind)
+                .or_else(|| obstacles.find_map(|(path, list)| obstacle(path, list.as_deref()))),
         }
     }
 
@@ -104,14 +116,22 @@ impl Loading {
     }
 }
 
+fn of_valgrind(word: &Path) -> String {
+    let name = word.display();
+    format!(
+        "cannot measure a program under \"{name}\": it takes what the dynamic linker does for libraries that watch it for faults of the \
+         program"
+    )
+}
+
 fn obstacle(program: &Path, libraries: Option<&[PathBuf]>) -> Option<String> {
+    let name = program.display();
     let linker = |program: &Path| {
         let interpreter = Startup::read(program).ok()??.interpreter?;
         let name = interpreter.file_name()?;
         Some(name.to_string_lossy().into_owned())
     };
     let (its, ours) = (linker(program)?, linker(Path::new("/proc/self/exe"))?);
-    let name = program.display();
     if its != ours {
         return Some(format!(
             "cannot measure \"{name}\": its dynamic linker is {its}, expected {ours}; a program of another C library cannot load the \
