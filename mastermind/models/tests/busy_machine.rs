@@ -118,7 +118,11 @@ fn zeros_at_the_smallest_sizes_make_no_stairs() {
         calls.extend(scatter.map(|scatter| (loops, seconds * scatter)));
     }
     let sizes = [4.0, 8.0, 16.0, 32.0, 64.0];
-    assert_line(&fitted(&calls), 0.077, &sizes, 0.02);
+    let model = fitted(&calls);
+    assert_line(&model, 0.077, &sizes, 0.02);
+    // Readings that differ by 3 ms are no steps of 308 ms, so the calls say how they scatter.
+    let predicted = predict(&model, &Coordinate::new().with("q", 32.0)).unwrap();
+    assert!(predicted.upper_s < 1.1 * 0.077 * 32.0, "{predicted:?}");
 }
 
 /// Where the formula is above the step at a size that read 0, the zeros say that it is not.
@@ -291,4 +295,17 @@ fn delays_that_are_a_share_of_the_time_grow_with_it() {
     let held_up = predict(&model, &Coordinate::new().with("q", q)).unwrap();
     let mean_s = held_up.held_up.unwrap().mean_s;
     assert!((mean_s / (4e-9 * q) - 1.0).abs() < 0.1, "{mean_s}");
+}
+
+/// So many calls tell a mixture from their scatter, which no prediction shows.
+#[test]
+fn delays_that_no_prediction_shows_are_not_reported() {
+    let mut random = fastrand::Rng::with_seed(4);
+    let mut calls = Vec::new();
+    for size in 1..=200 {
+        let q = 16.0 * f64::from(size);
+        calls.extend((0..100).map(|_| (q, (1e-6 + 1e-9 * q) * (1.0 + 0.02 * normal(&mut random)))));
+    }
+    let model = fitted(&calls);
+    assert_eq!(model.held_up, None, "{:?}", model.notes);
 }

@@ -303,3 +303,43 @@ fn parameters_that_never_varied_together_add_up_unless_a_product_fits_better() {
     let ratio = predict(&model, &there).unwrap().value_s / product(256.0, 256.0);
     assert!((0.8..1.25).contains(&ratio), "{ratio} {}", model.expression);
 }
+
+/// Each parameter was varied with the other at its least value, and once both: where both are largest the time is not 0.
+#[test]
+fn a_crossed_design_predicts_no_time_of_0() {
+    let rows = [
+        (100.0, 4.0, 6.5229e-04),
+        (100.0, 4.0, 6.4878e-04),
+        (100.0, 8.0, 8.5764e-04),
+        (100.0, 8.0, 8.4430e-04),
+        (100.0, 16.0, 1.1805e-03),
+        (100.0, 16.0, 1.2153e-03),
+        (100.0, 32.0, 1.6917e-03),
+        (100.0, 32.0, 1.7294e-03),
+        (100.0, 64.0, 2.3590e-03),
+        (100.0, 64.0, 2.3458e-03),
+        (200.0, 4.0, 7.8939e-04),
+        (200.0, 4.0, 8.2229e-04),
+        (400.0, 4.0, 1.4539e-03),
+        (400.0, 4.0, 1.5518e-03),
+        (800.0, 4.0, 4.2122e-03),
+        (800.0, 4.0, 4.2660e-03),
+        (1600.0, 4.0, 1.4893e-02),
+        (1600.0, 4.0, 1.5155e-02),
+        (400.0, 16.0, 1.3755e-03),
+        (400.0, 16.0, 1.4333e-03),
+    ];
+    let mut set = SampleSet::new(Metric::Wall);
+    let parameters = [Parameter::real("n", ""), Parameter::real("p", "")];
+    let method = set.declare("m", &parameters).unwrap();
+    for (n, p, seconds) in rows {
+        set.push(method, &[n, p], seconds).unwrap();
+    }
+    let model = fit(&set.finish().remove(0)).unwrap().remove(0);
+    for (n, p) in [(1600.0, 64.0), (1600.0, 16.0), (800.0, 64.0)] {
+        let at = Coordinate::new().with("n", n).with("p", p);
+        let predicted = predict(&model, &at).unwrap();
+        let is_time = predicted.value_s > 1e-4 && predicted.upper_s >= predicted.value_s;
+        assert!(is_time && !predicted.clamped, "{n} {p}: {predicted:?}");
+    }
+}

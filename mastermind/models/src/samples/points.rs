@@ -284,6 +284,31 @@ impl Points {
         values
     }
 
+    /// Coordinates with each parameter at an end of its range, shape `[n_corners][n_params]`; none of one parameter, and of more than `most`
+    /// that vary.
+    pub fn corners(&self, most: usize) -> Vec<Vec<f64>> {
+        let varying = self.varying();
+        if varying.len() < 2 || varying.len() > most {
+            return Vec::new();
+        }
+        let low: Vec<f64> = self.ranges.iter().map(|[low, _]| *low).collect();
+        let corner = |corner: usize| {
+            let mut values = low.clone();
+            let is_high = |place: &usize| corner >> place & 1 == 1;
+            for place in (0..varying.len()).filter(is_high) {
+                values[varying[place]] = self.ranges[varying[place]][1];
+            }
+            values
+        };
+        (0..1 << varying.len()).map(corner).collect()
+    }
+
+    /// Value of parameter `name` of a coordinate, shape `[n_params]`.
+    pub fn at(&self, coordinate: &[f64], name: &str) -> Option<f64> {
+        let param = self.names.iter().position(|known| known == name)?;
+        Some(coordinate[param])
+    }
+
     /// Positions of the numeric parameters with at least two values among the points.
     pub fn varying(&self) -> Vec<usize> {
         let varies = |&index: &usize| {

@@ -41,6 +41,9 @@ const N_MIXTURE: f64 = 5.0;
 const LN_MIXTURE: f64 = 3.0;
 const LN_LOST: f64 = 4.0;
 
+/// Share of the time below which a difference is not shown, however significant: arbitrary, below the scatter of any machine.
+const SEEN: f64 = 0.01;
+
 /// The clean calls of a mode: their points as they are weighed, and what held up the others.
 pub(crate) struct Clean {
     /// The points of the clean calls.
@@ -76,7 +79,21 @@ pub(crate) fn clean(
     let starts = starts(points, &calls, &weigh).into_iter();
     let settled = starts.filter_map(|start| settled(points, &calls, start, &weigh));
     let (likely, clean) = settled.reduce(|a, b| if b.0 > a.0 { b } else { a })?;
-    (likely - plain > n_calls.ln() + LN_MIXTURE).then_some(clean)
+    let is_likelier = likely - plain > n_calls.ln() + LN_MIXTURE;
+    (is_likelier && is_seen(&clean, best, points)).then_some(clean)
+}
+
+/// Whether a prediction shows the delays: at a point the clean calls, or the mean of all, differ from what the points as they are say.
+fn is_seen(clean: &Clean, best: &Candidate, points: &Points) -> bool {
+    let Some(form) = &clean.weighed.best else {
+        return false;
+    };
+    let [own, all] = [form, best].map(|form| times(&form.formula, &form.alternatives, points));
+    own.iter().zip(&all).any(|(own, all)| {
+        let delays = clean.held_up.expected_s(*own) / own;
+        // Not a number is no sameness.
+        !((own / all - 1.0).abs() < SEEN && delays < SEEN)
+    })
 }
 
 /// What a form costs, as a logarithm of the likelihood.

@@ -5,6 +5,7 @@
 //! one of a step, the most that it may be.
 
 use crate::samples::points::Points;
+use crate::solve::likelihood::ROUNDING;
 
 /// Scatter of a call, as a logarithm, that a step of the clock is compared with: what is expected before any is seen.
 const SCALE: f64 = 0.03;
@@ -23,6 +24,18 @@ pub(crate) fn step_s(points: &Points) -> Option<f64> {
     is_told.then_some(step_s)
 }
 
+/// The least difference of two times that were read, seconds: no clock that steps by more tells them apart.
+fn least_difference_s(points: &Points) -> f64 {
+    let bins = points.bins.iter().flatten();
+    let mut read_s: Vec<f64> = bins.flat_map(|bin| [bin.min_s, bin.max_s]).collect();
+    read_s.sort_by(f64::total_cmp);
+    let pairs = read_s.windows(2).map(|pair| (pair[1] - pair[0], pair[1]));
+    let distinct = pairs.filter(|(difference_s, s)| *difference_s > ROUNDING * s);
+    distinct.fold(f64::INFINITY, |least, (difference_s, _)| {
+        least.min(difference_s)
+    })
+}
+
 /// The points that tell a time.
 ///
 /// # Arguments
@@ -35,8 +48,12 @@ pub(crate) fn telling(points: &Points, step_s: f64, above: &[usize]) -> Points {
     let is_telling = |row: &usize| points.mean_s[*row] > 0.0;
     let rows: Vec<usize> = (0..points.len()).filter(is_telling).collect();
     let mut telling = points.within(&rows);
-    telling.clock_step_s = step_s;
-    telling.blurred_below_s = step_s / 6_f64.sqrt() / SCALE;
+    let sharp_s = match points.clock_step_s > 0.0 {
+        true => step_s,
+        false => step_s.min(least_difference_s(&points)),
+    };
+    telling.clock_step_s = sharp_s;
+    telling.blurred_below_s = sharp_s / 6_f64.sqrt() / SCALE;
     telling.blur();
     telling
 }

@@ -13,6 +13,9 @@ const NEAR_END: f64 = 1e-3;
 /// Share of the longest time by which a formula may fall and count as monotone, or be negative.
 const ROUNDING: f64 = 1e-12;
 
+/// Parameters that vary, at most, of whose ranges all corners are looked at: as many as normal forms are searched with.
+const MAX_CORNERED: usize = 5;
+
 /// Limits of a fit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits<'a> {
@@ -84,7 +87,7 @@ impl<'a> Walk<'a> {
 
 impl Limits<'_> {
     /// Whether a formula is finite and not negative on the range, and does not fall with the parameters named:
-    /// along each parameter between its least and its greatest value.
+    /// along each parameter between its least and its greatest value, and where several are at such a value at once.
     pub fn hold(&self, formula: &Formula, points: &Points) -> bool {
         self.hold_on(&self.walks(points, &formula.terms), formula, points)
     }
@@ -95,6 +98,14 @@ impl Limits<'_> {
         let is_positive = is_positive(formula, points);
         let is_level =
             |walk: &Walk<'_>| formula.written.is_none() && !depends_on(&formula.terms, walk.name());
+        let corners = || points.corners(MAX_CORNERED);
+        let is_time = |corner: &Vec<f64>| {
+            let value = formula.evaluate(|name| points.at(corner, name));
+            value.is_ok_and(|value| value >= smallest && value.is_finite())
+        };
+        if !is_positive && formula.written.is_none() && !corners().iter().all(is_time) {
+            return false;
+        }
         // Along a parameter that it does not have, a formula is as at one place.
         let mut level_at = Vec::new();
         walks.iter().all(|walk| {
@@ -165,6 +176,9 @@ impl Limits<'_> {
         let mut rows = Vec::new();
         for i in 0..points.len() {
             rows.push(row(constant, terms, |name| points.number(i, name))?);
+        }
+        for corner in points.corners(MAX_CORNERED) {
+            rows.push(row(constant, terms, |name| points.at(&corner, name))?);
         }
         // Along a parameter that no term has, the sum is as at one of the points.
         let walks = self.walks(points, terms).into_iter();
