@@ -59,7 +59,7 @@ impl HeldOut {
     /// # Arguments
     /// * `most` - greatest error as a share of the base's
     pub(crate) fn against(&self, most: f64) -> Option<Errors> {
-        let is_chance = !(self.within.gain > BEYOND_CHANCE);
+        let is_chance = self.within.gain.is_nan() || self.within.gain <= BEYOND_CHANCE;
         let is_worse = |errors: &Errors| errors.corrected >= most * errors.base;
         let within = Some(self.within).filter(|errors| is_chance || is_worse(errors));
         within.or(self.beyond.filter(is_worse))
