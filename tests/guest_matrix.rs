@@ -90,6 +90,7 @@ rows! {
     // Limits.
     limited_files: guest().source("limited").flags(&["-pthread"]).outer(&["sh", "-c", "ulimit -n 16; exec \"$@\"", "sh"]),
     limited_stack: guest().source("limited").flags(&["-pthread"]).outer(&["sh", "-c", "ulimit -s 256; exec \"$@\"", "sh"]),
+    limited_addresses: guest(),
     limited_memory: guest().source("limited").flags(&["-pthread"]).outer(&["sh", "-c", "ulimit -v 1000000; exec \"$@\"", "sh"]),
     limited_file_size: guest()
         .source("limited")

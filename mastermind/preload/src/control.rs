@@ -3,6 +3,7 @@
 //! One thread listens, among open files of its own. The library is opened by another one, among the program's: what it opens
 //! as it is loaded is the program's then.
 
+use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::mem;
 use std::os::fd::AsRawFd;
@@ -10,8 +11,8 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 use std::panic::catch_unwind;
 use std::path::Path;
-use std::sync::PoisonError;
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use mastermind_component::control_name;
@@ -31,9 +32,48 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// A line, and where its answer goes.
 type Question = (String, SyncSender<String>);
 
+/// Questions that wait for the thread that opens libraries. A channel of the standard library would have that thread ask the C library
+/// for memory, and so for 64 MB of addresses (`thread_local.rs`).
+struct Questions {
+    /// Those that wait; `None` once nobody asks any more.
+    waiting: Mutex<Option<VecDeque<Question>>>,
+    changed: Condvar,
+}
+
+impl Questions {
+    fn locked(&self) -> MutexGuard<'_, Option<VecDeque<Question>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ask(&self, question: Question) {
+        if let Some(waiting) = self.locked().as_mut() {
+            waiting.push_back(question);
+        }
+        self.changed.notify_one();
+    }
+
+    fn end(&self) {
+        *self.locked() = None;
+        self.changed.notify_one();
+    }
+
+    /// The next one, once there is one.
+    fn next(&self) -> Option<Question> {
+        let is_empty =
+            |waiting: &mut Option<VecDeque<_>>| waiting.as_ref().is_some_and(VecDeque::is_empty);
+        let waited = self.changed.wait_while(self.locked(), is_empty);
+        let mut waiting = waited.unwrap_or_else(PoisonError::into_inner);
+        waiting.as_mut()?.pop_front()
+    }
+}
+
 /// Listens, as long as the process lives, before it returns.
 pub(crate) fn listen() {
-    let (questions, asked) = channel();
+    let questions = Arc::new(Questions {
+        waiting: Mutex::new(Some(VecDeque::new())),
+        changed: Condvar::new(),
+    });
+    let asked = Arc::clone(&questions);
     let (report, is_listening) = sync_channel(1);
     let listening = threads::spawn("mastermind-use", move || {
         let listener = address().and_then(|address| UnixListener::bind_addr(&address));
@@ -41,10 +81,14 @@ pub(crate) fn listen() {
         if let Ok(listener) = listener {
             serve(&listener, &questions);
         }
+        questions.end();
     });
     if listening.is_ok() && is_listening.recv() == Ok(true) {
+        let opening = Arc::clone(&asked);
         // Without it the questions have no answer, and who asks is told so.
-        let _ = threads::spawn_among_files("mastermind-open", move || open_asked(&asked));
+        if threads::spawn_among_files("mastermind-open", move || open_asked(&opening)).is_err() {
+            asked.end();
+        }
     }
 }
 
@@ -59,7 +103,7 @@ pub(crate) fn stop() {
 }
 
 /// Answers until the process itself connects, or the system takes the socket away.
-fn serve(listener: &UnixListener, questions: &Sender<Question>) {
+fn serve(listener: &UnixListener, questions: &Questions) {
     loop {
         match listener.accept() {
             Ok((stream, _)) => {
@@ -81,8 +125,8 @@ fn serve(listener: &UnixListener, questions: &Sender<Question>) {
 }
 
 /// Sends calls where the questions say, one after the other.
-fn open_asked(asked: &Receiver<Question>) {
-    for (line, answer) in asked {
+fn open_asked(asked: &Questions) {
+    while let Some((line, answer)) = asked.next() {
         let text = catch_unwind(|| swap(&line));
         let text = text.unwrap_or_else(|_| "error the library cannot be opened".into());
         // Who asked may be gone.
@@ -90,7 +134,7 @@ fn open_asked(asked: &Receiver<Question>) {
     }
 }
 
-fn answer(stream: &UnixStream, peer: Option<libc::ucred>, questions: &Sender<Question>) {
+fn answer(stream: &UnixStream, peer: Option<libc::ucred>, questions: &Questions) {
     let text = if peer.is_none_or(is_foreign) {
         "error another user asks, expected the program's own".into()
     } else {
@@ -104,10 +148,11 @@ fn answer(stream: &UnixStream, peer: Option<libc::ucred>, questions: &Sender<Que
     let _ = stream.write_all(format!("{}\n", text.replace('\n', "; ")).as_bytes());
 }
 
-fn ask(line: String, questions: &Sender<Question>) -> String {
+fn ask(line: String, questions: &Questions) -> String {
     let (answer, answered) = sync_channel(1);
-    let is_asked = questions.send((line, answer)).is_ok();
-    let text = is_asked.then(|| answered.recv().ok()).flatten();
+    questions.ask((line, answer));
+    // Where nobody answers, the question is dropped, and with it where the answer would go.
+    let text = answered.recv().ok();
     text.unwrap_or_else(|| "error the program has no thread that opens libraries".into())
 }
 

@@ -39,6 +39,7 @@ mod interrupted;
 mod namespaces;
 mod restricted;
 mod started;
+mod thread_local;
 mod threads;
 
 /// What `wrap` asked for, and the proxies it preloaded.

@@ -29,6 +29,9 @@ use super::{LAUNCHERS, is_program, round_about};
 /// Bytes that glibc reserves beyond its own needs where nothing is said, the default of its tunable.
 const DEFAULT_BYTES: u64 = 512;
 
+/// Bytes that libraries of ours need: 160 of `preload`, and some 24 of each proxy.
+const OUR_BYTES: u64 = 256;
+
 /// Bytes that are added for programs which a shell or a launcher starts, whose libraries are not known here: what the libraries
 /// of Debian 12 other than sanitizers need at most is jemalloc's 2.7 kB. More would be missing from a thread with the smallest
 /// stack that POSIX knows, 16 KiB.
@@ -106,13 +109,11 @@ impl Loading {
     /// Variables of the program's environment.
     pub(super) fn variables(&self) -> Vec<(&'static str, OsString)> {
         let asan = appended(std::env::var_os(ASAN_OPTIONS), "verify_asan_link_order=0");
-        let mut variables = vec![(ASAN_OPTIONS, asan)];
-        if self.bytes > 0 {
-            let before = std::env::var_os(TUNABLES);
-            let bytes = self.bytes + reserved(before.as_deref()).unwrap_or(DEFAULT_BYTES);
-            variables.push((TUNABLES, appended(before, &format!("{STATIC_TLS}={bytes}"))));
-        }
-        variables
+        let before = std::env::var_os(TUNABLES);
+        let reserved = reserved(before.as_deref()).unwrap_or(DEFAULT_BYTES);
+        let bytes = self.bytes + OUR_BYTES + reserved;
+        let tunables = appended(before, &format!("{STATIC_TLS}={bytes}"));
+        vec![(ASAN_OPTIONS, asan), (TUNABLES, tunables)]
     }
 }
 
