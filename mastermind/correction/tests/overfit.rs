@@ -1,4 +1,4 @@
-//! Corrections of few, noisy points: what is accepted is no worse at points apart than the base, and its intervals hold those beyond.
+//! Corrections of few, noisy points: an accepted one is no worse than the base at points of its own, and its intervals hold there.
 
 use mastermind_correction::{
     Case, Corrected, Outcome, Residuals, SemiEmpirical, Settings, Specification, Table, correct,
@@ -6,7 +6,7 @@ use mastermind_correction::{
 };
 use mastermind_models::{Coordinate, predict};
 
-/// A base with two unknowns, of which the truth has as much as a problem says.
+/// A base with two unknowns; each problem says what it lacks.
 const BASE: &str = r#"
 name = "law"
 observation = "t"

@@ -155,7 +155,10 @@ pub(crate) fn is_delicate() -> bool {
     });
     match found.interrupted {
         None => {
-            found.latest != 0 && signal_frame::interrupted(found_address).is_some_and(is_in_objects)
+            let is_cut = found.latest != 0;
+            let came =
+                is_cut.then(|| guest::run_in_place(|| signal_frame::interrupted(found_address)));
+            came.flatten().is_some_and(is_in_objects)
         }
         Some(false) => false,
         Some(true) => {
@@ -207,8 +210,7 @@ mod signal_frame {
     const WORD: usize = size_of::<usize>();
     /// The code segment of a program of 64 bits, in the state of an interrupted thread.
     const USER_CODE: u64 = 0x33;
-    /// Bytes that are looked through on a stack whose end is not known, as that of a coroutine; a page has its last word.
-    const UNKNOWN_BYTES: usize = 4096;
+    const PAGE_BYTES: usize = 4096;
     /// Bytes of a stack that are looked through, at most.
     const MAX_BYTES: usize = 8 << 20;
 
@@ -263,11 +265,11 @@ mod signal_frame {
         }
         // The C library puts what it knows of a thread behind its stack.
         let ends = [first_end, thread];
-        let near = ends
-            .into_iter()
-            .filter(|end| (address..address + MAX_BYTES).contains(end));
-        let unknown = (address + UNKNOWN_BYTES) / UNKNOWN_BYTES * UNKNOWN_BYTES;
-        near.min().unwrap_or(unknown)
+        let most = address + MAX_BYTES;
+        ends.into_iter()
+            .filter(|end| (address..most).contains(end))
+            .min()
+            .unwrap_or(most)
     }
 
     /// Where the signal came whose handler runs on the stack above an address, by the innermost frame; `None` without one.
@@ -275,20 +277,49 @@ mod signal_frame {
         let restorers = restorers();
         let end = end_of_stack(address);
         let state = WORD + offset_of!(libc::ucontext_t, uc_mcontext);
+        let frame_bytes = state + size_of::<libc::mcontext_t>();
         let register = |at: usize, which: c_int| read(at + state + which as usize * WORD) as u64;
-        let last = end.saturating_sub(state + size_of::<libc::mcontext_t>());
-        let mut places = (address.next_multiple_of(WORD)..=last).step_by(WORD);
-        let frame = places.find(|at| {
-            let returns = read(*at);
-            returns != 0
+        let mut readable_to = address;
+        let mut places = (address.next_multiple_of(WORD)..end).step_by(WORD);
+        let frame = places.find_map(|at| {
+            // On a coroutine's stack there may be nothing before the end that was taken for its own.
+            while at + frame_bytes > readable_to && is_readable(readable_to) {
+                readable_to = (readable_to / PAGE_BYTES + 1) * PAGE_BYTES;
+            }
+            if at + frame_bytes > readable_to {
+                return Some(None);
+            }
+            let returns = read(at);
+            let is_frame = returns != 0
                 && restorers.contains(&returns)
-                && register(*at, libc::REG_CSGSFS) & 0xffff == USER_CODE
-        })?;
+                && register(at, libc::REG_CSGSFS) & 0xffff == USER_CODE;
+            is_frame.then_some(Some(at))
+        })??;
         Some(register(frame, libc::REG_RIP) as usize)
     }
 
+    /// Whether an address is mapped: the system reads a set of signals there, and refuses what is to be done with it.
+    fn is_readable(address: usize) -> bool {
+        /// None of the three ways to change a mask.
+        const NO_WAY: c_int = -1;
+        let aligned = address / WORD * WORD;
+        // SAFETY: nothing is changed, and an address that is not mapped is an error.
+        let error = unsafe {
+            let none = ptr::null_mut::<u64>();
+            libc::syscall(
+                libc::SYS_rt_sigprocmask,
+                NO_WAY,
+                aligned,
+                none,
+                size_of::<u64>(),
+            );
+            *libc::__errno_location()
+        };
+        error == libc::EINVAL
+    }
+
     fn read(address: usize) -> usize {
-        // SAFETY: a stack is mapped from where the thread is to its end.
+        // SAFETY: the caller has seen that it is mapped.
         unsafe { ptr::with_exposed_provenance::<usize>(address).read_volatile() }
     }
 }

@@ -154,11 +154,11 @@ extern "C" fn on_load() {
 }
 
 /// Why a program of MemorySanitizer is not recorded: it ends where memory is read that it has not seen written.
-const OF_MEMORY_SANITIZER: &str = "cannot measure a program of MemorySanitizer: it takes what libraries write that were compiled without it \
-                                   for memory that nobody has written; it runs without";
+const OF_MEMORY_SANITIZER: &str = "cannot measure a program of MemorySanitizer: it takes memory that other libraries have written as \
+                                   uninitialised; it runs without";
 
 /// Why a program under Valgrind is not recorded.
-const UNDER_VALGRIND: &str = "cannot measure a program under Valgrind: it takes what the dynamic linker does for libraries that watch it for \
+const UNDER_VALGRIND: &str = "cannot measure a program under Valgrind: it reports memory of the dynamic linker, which `wrap` watches, as \
                               faults of the program";
 
 /// Whether an object that the process began with defines a name.
@@ -343,7 +343,7 @@ fn end_recording() {
             tell(&asked.config, 0, &format!("{postponed} {POSTPONED}"));
         }
         // In a child, another thread of its parent may hold the lock for ever.
-        if STARTING_PROCESS.load(Ordering::Acquire) != std::process::id() {
+        if !is_recorded_process() {
             return;
         }
         let running = RUNNING
@@ -365,14 +365,19 @@ fn end_recording() {
     });
 }
 
-/// Ends a recording before the program does, with word of why.
+/// Whether this is the process that a recording began in.
+fn is_recorded_process() -> bool {
+    STARTING_PROCESS.load(Ordering::Acquire) == std::process::id()
+}
+
+/// Ends a recording before the program does, and leaves the reason.
 fn end_early(why: &str) {
     let rank = RUNNING
         .try_lock()
         .ok()
         .and_then(|running| running.as_ref().map(Wrapped::rank));
     if let (Some(rank), Some(asked)) = (rank, ASKED.get())
-        && STARTING_PROCESS.load(Ordering::Acquire) == std::process::id()
+        && is_recorded_process()
     {
         // Where it cannot be written, the records end there without a word.
         let _ = asked.config.leave_remark(rank, why);

@@ -55,7 +55,8 @@ fn before_setns(file: c_int, kinds: c_int) {
 
 /// Ends our threads where the program has none but the caller.
 fn make_way() {
-    if own_thread::is_own() || guest::is_at_work() {
+    // A forked child has no thread of ours, and one of `vfork` has its parent's memory.
+    if own_thread::is_own() || guest::is_at_work() || !crate::is_recorded_process() {
         return;
     }
     guest::run(|| {

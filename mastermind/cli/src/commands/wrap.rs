@@ -345,7 +345,7 @@ impl Wrap {
             .env("LD_AUDIT", before("LD_AUDIT", &[&audit]))
             .env(WRAP_VARIABLE, serde_json::to_string(config)?)
             .env(TRACE_VARIABLE, trace)
-            .envs(loading.variables());
+            .envs(loading.variables(&preloaded));
         Ok(command)
     }
 }

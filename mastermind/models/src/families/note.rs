@@ -92,7 +92,7 @@ pub enum Note {
         /// How much longer they took on average, seconds.
         mean_s: f64,
     },
-    /// The machine has two speeds: some calls take so many times as long as the others, of which the formula is.
+    /// The machine has two speeds: some calls take so many times as long as the others. The formula is the law of the fast ones.
     TwoSpeeds {
         /// The slow ones' share of the calls, per cent.
         percent: f64,

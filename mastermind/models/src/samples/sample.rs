@@ -65,7 +65,7 @@ impl Summary {
         self.max_s = self.max_s.max(other.max_s);
     }
 
-    /// The same calls, each of which takes so many times as long.
+    /// The same calls with all times multiplied by a factor.
     pub(crate) fn times(&self, factor: f64) -> Self {
         Self {
             count: self.count,

@@ -328,7 +328,7 @@ fn held_up(calls: &Calls<'_>, mixture: &Mixture, curve_s: &[f64]) -> HeldUp {
 
 /// How often calls are held up, `a + b f`: delays come with a call or, as preemption does, with its time.
 ///
-/// By the EM steps of two sources of a Poisson intensity, each of which takes its share of what was held up.
+/// By EM over two sources of a Poisson intensity: each step divides the calls that were held up between the two.
 ///
 /// # Arguments
 /// * `points` - calls, those of them held up and the time of a clean one, seconds, of each point

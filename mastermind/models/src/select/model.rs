@@ -231,7 +231,7 @@ impl Model {
         self.alternatives.first().map_or(1.0, |first| first.weight)
     }
 
-    /// What a call takes on average of which a time is predicted, seconds, ≥ 0: calls that were held up or set aside count as they were
+    /// Mean time of a call whose clean time is predicted, seconds, ≥ 0: calls that were held up or set aside count as they were
     /// measured. A sum over calls is one of these.
     pub fn mean_s(&self, predicted_s: f64) -> f64 {
         self.total_ratio * predicted_s + self.delays_s(predicted_s)

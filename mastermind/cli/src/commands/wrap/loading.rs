@@ -14,8 +14,8 @@
 //! AddressSanitizer ends a program where another library comes before its own, for fear that functions are defined twice. Preloaded
 //! proxies define none of those that it replaces, so it is asked not to (`verify_asan_link_order`). LeakSanitizer as a library of its own
 //! frees by looking for its thread-local memory; with an audit library the dynamic linker frees as it makes that memory, so the one calls
-//! the other without an end (glibc 2.36, GCC 12), and such a program runs without ours,
-//! and for a like reason one under Valgrind. Programs of MemorySanitizer, and Valgrind behind a script, are noticed in `preload`.
+//! the other without an end (glibc 2.36, GCC 12). Such a program runs without ours, and so does one under Valgrind, which takes the
+//! memory of an audit library for a fault. Programs of MemorySanitizer, and Valgrind behind a script, are noticed in `preload`.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -28,9 +28,6 @@ use super::{LAUNCHERS, is_program, round_about};
 
 /// Bytes that glibc reserves beyond its own needs where nothing is said, the default of its tunable.
 const DEFAULT_BYTES: u64 = 512;
-
-/// Bytes that libraries of ours need: 160 of `preload`, and some 24 of each proxy.
-const OUR_BYTES: u64 = 256;
 
 /// Bytes that are added for programs which a shell or a launcher starts, whose libraries are not known here: what the libraries
 /// of Debian 12 other than sanitizers need at most is jemalloc's 2.7 kB. More would be missing from a thread with the smallest
@@ -107,11 +104,16 @@ impl Loading {
     }
 
     /// Variables of the program's environment.
-    pub(super) fn variables(&self) -> Vec<(&'static str, OsString)> {
+    ///
+    /// # Arguments
+    /// * `preloaded` - libraries of ours
+    pub(super) fn variables(&self, preloaded: &[&PathBuf]) -> Vec<(&'static str, OsString)> {
         let asan = appended(std::env::var_os(ASAN_OPTIONS), "verify_asan_link_order=0");
         let before = std::env::var_os(TUNABLES);
         let reserved = reserved(before.as_deref()).unwrap_or(DEFAULT_BYTES);
-        let bytes = self.bytes + OUR_BYTES + reserved;
+        // What cannot be read is no library, and needs nothing.
+        let ours = static_tls(preloaded).unwrap_or(0);
+        let bytes = self.bytes + ours + reserved;
         let tunables = appended(before, &format!("{STATIC_TLS}={bytes}"));
         vec![(ASAN_OPTIONS, asan), (TUNABLES, tunables)]
     }
@@ -120,8 +122,7 @@ impl Loading {
 fn of_valgrind(word: &Path) -> String {
     let name = word.display();
     format!(
-        "cannot measure a program under \"{name}\": it takes what the dynamic linker does for libraries that watch it for faults of the \
-         program"
+        "cannot measure a program under \"{name}\": it reports memory of the dynamic linker, which `wrap` watches, as faults of the program"
     )
 }
 
@@ -145,8 +146,8 @@ fn obstacle(program: &Path, libraries: Option<&[PathBuf]>) -> Option<String> {
     };
     let library = libraries?.iter().find(is_lsan)?.display();
     Some(format!(
-        "cannot measure \"{name}\": its memory is that of {library}, which the dynamic linker calls without an end where libraries \
-         watch it load; link it without -fsanitize=leak, or with -fsanitize=address, which looks for leaks as well"
+        "cannot measure \"{name}\": it allocates by {library}, which hangs where the dynamic linker is watched; compile it with \
+         -fsanitize=address, which finds leaks too, or without -fsanitize=leak"
     ))
 }
 
@@ -201,9 +202,9 @@ fn libraries(program: &Path) -> Option<Vec<PathBuf>> {
 }
 
 /// Thread-local memory at a fixed distance that libraries need, bytes; `None` if one cannot be read.
-fn static_tls(libraries: &[PathBuf]) -> Option<u64> {
+fn static_tls(libraries: &[impl AsRef<Path>]) -> Option<u64> {
     let needs = libraries.iter().map(|path| {
-        let found = Startup::read(path).ok()?;
+        let found = Startup::read(path.as_ref()).ok()?;
         Some(found.map_or(0, |found| found.static_tls_bytes))
     });
     needs.sum()
