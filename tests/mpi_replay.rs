@@ -11,11 +11,24 @@ fn document(text: &str) -> Value {
 
 /// A program of the fixtures on some ranks, with each call of MPI recorded.
 fn record(mpi: &str, program: &str, ranks: u32, scratch: &Scratch) {
+    record_with(mpi, program, ranks, scratch, &[]);
+}
+
+/// # Returns
+/// What it printed.
+fn record_with(
+    mpi: &str,
+    program: &str,
+    ranks: u32,
+    scratch: &Scratch,
+    options: &[&str],
+) -> String {
     let program = compile_mpi(mpi, program, &[], &[], &scratch.path(""));
     let mut command = mpirun(mpi, ranks, &scratch.path(""));
     command.arg(bin_dir().join("mastermind"));
-    command.args(["wrap", "--mpi-events", "--records"]);
-    output(command.arg(scratch.path("records")).arg("--").arg(program));
+    command.args(["wrap", "--mpi-events"]).args(options);
+    command.arg("--records").arg(scratch.path("records"));
+    output(command.arg("--").arg(program))
 }
 
 /// Messages from one rank to one, as their senders recorded them.
@@ -134,6 +147,58 @@ fn each_message_of_a_program_is_in_its_schedule() {
 }
 
 #[test]
+fn ranks_that_share_processors_and_sleep_compute_for_their_processor_time() {
+    for mpi in mpis_with("mpicc") {
+        let scratch = Scratch::new();
+        let printed = record_with(mpi, "shared_processor.c", 4, &scratch, &["--cpu"]);
+        let replayed = replay(&scratch);
+        assert_eq!(replayed["recorded"]["computation"], "processor time");
+        let mut n_ranks = 0;
+        for line in printed.lines() {
+            let (rank, computed) = line.split_once(' ').expect("a rank and its time");
+            let rank: usize = rank.parse().expect("a rank");
+            let computed: f64 = computed.parse().expect("nanoseconds");
+            let work = replayed["processes"][rank]["work_ns"].as_f64();
+            let work = work.expect("a number");
+            // The sleep of each step is two thirds of what most ranks compute in it.
+            assert!(
+                work > 0.99 * computed && work < 1.25 * computed + 1e7,
+                "{mpi}, rank {rank}: {work} of {computed} ns"
+            );
+            n_ranks += 1;
+        }
+        assert_eq!(n_ranks, 4, "{mpi}: {printed}");
+        let notes = replayed["recorded"]["notes"].as_array().expect("notes");
+        let mut notes = notes.iter().filter_map(Value::as_str);
+        assert!(notes.any(|note| note.contains("did not run")), "{mpi}");
+    }
+}
+
+#[test]
+fn processor_time_is_recorded_where_there_are_more_ranks_than_processors() {
+    let processors = mastermind_measurement::processors_online();
+    // More ranks than that are no test any more.
+    if processors > 15 {
+        return;
+    }
+    for mpi in mpis_with("mpicc") {
+        let computation = |ranks, options: &[&str]| {
+            let scratch = Scratch::new();
+            record_with(mpi, "communication.c", ranks, &scratch, options);
+            replay(&scratch)["recorded"]["computation"].clone()
+        };
+        let shared = (processors + 1).max(4);
+        assert_eq!(computation(shared, &[]), "processor time", "{mpi}");
+        assert_eq!(computation(shared, &["--cpu=off"]), "wall time", "{mpi}");
+        assert_eq!(
+            computation(4, &["--cpu", "--call-sites"]),
+            "processor time",
+            "{mpi}"
+        );
+    }
+}
+
+#[test]
 fn an_assembly_becomes_a_schedule_too() {
     for mpi in mpis() {
         let scratch = Scratch::new();
@@ -155,11 +220,13 @@ fn an_assembly_becomes_a_schedule_too() {
             "--records",
             "records",
             "--mpi-events",
+            "--cpu",
         ];
         scratch
             .verb("run", &assembly, &[&run[..], &small].concat())
             .well();
         let replayed = replay(&scratch);
+        assert_eq!(replayed["recorded"]["computation"], "processor time");
         // Each of two borders is exchanged both ways in each step.
         assert_eq!(messages(&scratch), 7 * 4, "{}", mpi.kind.name());
         computation_is_what_was_recorded(&replayed, mpi.kind.name());

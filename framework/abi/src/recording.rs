@@ -47,8 +47,8 @@ pub use library::{
 pub use method::{MethodPointer, ProxyMethod};
 pub use mpi::{
     MPI_COMPLETED, MPI_EVENT_PARAMETERS, MPI_PARTS, MPI_PROXY_SYMBOL, MPI_STACK, MpiBytesCallback,
-    MpiCallSum, MpiCallSumCallback, MpiCommunicator, MpiCommunicatorCallback, MpiMeeting,
-    MpiMeetingCallback, MpiProxyEntry, MpiProxyFunctions, MpiStackCallback, MpiTotal,
+    MpiCallSum, MpiCallSumCallback, MpiCommunicator, MpiCommunicatorCallback, MpiEventOptions,
+    MpiMeeting, MpiMeetingCallback, MpiProxyEntry, MpiProxyFunctions, MpiStackCallback, MpiTotal,
 };
 pub use open::{Begins, Ends, LeftCall};
 pub use thread::thread_pointer;

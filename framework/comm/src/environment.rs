@@ -36,6 +36,8 @@ pub struct Launched {
     pub rank: i32,
     /// How many were started together; PMIx alone does not say.
     pub size: Option<i32>,
+    /// How many of them on this machine; `None` where the launcher does not say.
+    pub local_size: Option<i32>,
     /// Which launcher it was.
     pub launcher: Launcher,
 }
@@ -73,6 +75,7 @@ pub fn launched(
         return Ok(Some(Launched {
             rank,
             size,
+            local_size: count(&variable, "OMPI_COMM_WORLD_LOCAL_SIZE"),
             launcher: Launcher::OpenMpi,
         }));
     }
@@ -81,6 +84,7 @@ pub fn launched(
         let pmi = Launched {
             rank,
             size: number("PMI_SIZE")?,
+            local_size: count(&variable, "MPI_LOCALNRANKS"),
             launcher: Launcher::Mpich,
         };
         // `srun --mpi=pmi2` sets both, alike.
@@ -94,6 +98,7 @@ pub fn launched(
     Ok(pmix.map(|rank| Launched {
         rank,
         size: None,
+        local_size: None,
         launcher: Launcher::Pmix,
     }))
 }
@@ -119,8 +124,31 @@ fn slurm_step(variable: &impl Fn(&str) -> Option<String>) -> Result<Option<Launc
     Ok(Some(Launched {
         rank,
         size,
+        local_size: slurm_local_size(&variable),
         launcher: Launcher::Slurm,
     }))
+}
+
+/// Tasks of a Slurm step on this node: `SLURM_STEP_TASKS_PER_NODE` lists them by node, those of `n` nodes in a row as `4(xn)`, and
+/// `SLURM_NODEID` numbers the nodes.
+fn slurm_local_size(variable: &impl Fn(&str) -> Option<String>) -> Option<i32> {
+    let mut node: usize = variable("SLURM_NODEID")?.trim().parse().ok()?;
+    for nodes in variable("SLURM_STEP_TASKS_PER_NODE")?.trim().split(',') {
+        let (tasks, n) = match nodes.split_once("(x") {
+            Some((tasks, n)) => (tasks, n.strip_suffix(')')?.parse().ok()?),
+            None => (nodes, 1),
+        };
+        if node < n {
+            return tasks.parse().ok();
+        }
+        node -= n;
+    }
+    None
+}
+
+/// A number on which nothing depends that must be right.
+fn count(variable: &impl Fn(&str) -> Option<String>, name: &str) -> Option<i32> {
+    variable(name)?.trim().parse().ok().filter(|n| *n > 0)
 }
 
 fn number<T: FromStr + PartialOrd + Default>(
@@ -158,6 +186,7 @@ mod tests {
             Some(Launched {
                 rank,
                 size: Some(size),
+                local_size: None,
                 launcher,
             })
         };
@@ -229,6 +258,7 @@ mod tests {
                 Some(Launched {
                     rank: 2,
                     size: None,
+                    local_size: None,
                     launcher: Launcher::Pmix,
                 }),
             ),

@@ -152,6 +152,7 @@ mod tests {
     fn of(launcher: Launcher, variables: &[(&str, &str)]) -> Launch {
         let launched = Launched {
             rank: 0,
+            local_size: None,
             size: None,
             launcher,
         };

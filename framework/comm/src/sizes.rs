@@ -87,6 +87,7 @@ mod tests {
     fn by(launcher: Launcher, size: Option<i32>) -> Option<Launched> {
         Some(Launched {
             rank: 0,
+            local_size: None,
             size,
             launcher,
         })

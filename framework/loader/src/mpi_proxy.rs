@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::ptr;
 
 use cca_abi::recording::{
-    ClockFunction, MPI_PROXY_SYMBOL, MpiCallSum, MpiCommunicatorCallback, MpiMeetingCallback,
-    MpiProxyEntry, MpiProxyFunctions, MpiStackCallback, Recorder,
+    ClockFunction, MPI_PROXY_SYMBOL, MpiCallSum, MpiCommunicatorCallback, MpiEventOptions,
+    MpiMeetingCallback, MpiProxyEntry, MpiProxyFunctions, MpiStackCallback, Recorder,
 };
 use libloading::os::unix::{Library as Handle, RTLD_GLOBAL, RTLD_NOW};
 
@@ -185,14 +185,15 @@ impl AttachedMpi {
     /// [`MpiProxy::function_names`]; with none, no call any more.
     ///
     /// # Arguments
-    /// * `n_sites` - with 1 each has the address that it returns to as its last parameter, with more the number of its stack of so many calls
+    /// * `options` - the parameters of the methods that are not always there
     ///
     /// # Returns
     /// Whether calls are recorded.
-    pub fn record_events(&self, ids: &[u32], n_sites: u32) -> bool {
+    pub fn record_events(&self, ids: &[u32], options: MpiEventOptions) -> bool {
         let record = self.proxy.functions.record_events;
+        let (n, depth) = (ids.len() as u64, options.call_depth);
         // SAFETY: the ids are read during the call only.
-        unsafe { record(ids.as_ptr(), ids.len() as u64, n_sites) != 0 }
+        unsafe { record(ids.as_ptr(), n, depth, u32::from(options.processor_time)) != 0 }
     }
 
     /// Sums calls of MPI that are not recorded up from now on, by function, call site and size.

@@ -78,7 +78,7 @@ mod tests {
         write("libm.so", b"\x7fELF\0cos\0");
         write(
             "libproxy_mpi.so",
-            b"\x7fELF\0cca_component_v2\0proxy_mpi_v4\0",
+            b"\x7fELF\0cca_component_v2\0proxy_mpi_v5\0",
         );
         write("libnone.so", b"cca_component_v2");
         write("notes.txt", b"cca_component_v2");

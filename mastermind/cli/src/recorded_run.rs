@@ -16,10 +16,15 @@ use mastermind_replay::{
 use crate::commands::profile;
 use crate::run_notes;
 
+/// The parameter that holds the processor time before a call of MPI ([`cca_abi::recording::MPI_EVENT_PARAMETERS`]).
+const CPU_BEFORE: &str = "cpu_before";
+
 /// A run and its replay.
 pub struct RecordedRun {
     /// How long each rank took, nanoseconds.
     pub elapsed_ns: Vec<u64>,
+    /// Whether computation is processor time or wall time.
+    pub computation: &'static str,
     /// What it did.
     pub ranks: Vec<RecordedRank>,
 }
@@ -36,7 +41,6 @@ impl RecordedRun {
     /// The records cannot be read, or have no calls of MPI with their tags and requests.
     pub fn read(records: &Path) -> anyhow::Result<Self> {
         let run = profile::open(records)?;
-        run_notes::warn_of_waiting(&run);
         let act = || format!("cannot replay run \"{}\"", records.display());
         let mut methods = run
             .logs()
@@ -79,8 +83,16 @@ impl RecordedRun {
             );
         }
         let ranks: Vec<_> = (0..n_ranks).map(|rank| recorded_rank(&run, rank)).collect();
+        let has_processor_time = ranks.iter().all(|rank| rank.off_processor_ns.is_some());
+        if !has_processor_time {
+            run_notes::warn_of_waiting(&run);
+        }
         Ok(Self {
             elapsed_ns: ranks.iter().map(RecordedRank::elapsed_ns).collect(),
+            computation: match has_processor_time {
+                true => "processor time",
+                false => "wall time",
+            },
             ranks,
         })
     }
@@ -116,12 +128,19 @@ impl RecordedRun {
 }
 
 fn recorded_rank(run: &Run, rank: u32) -> RecordedRank {
-    let mut recorded = RecordedRank::default();
+    let mut recorded = RecordedRank {
+        off_processor_ns: Some(0),
+        waiting_ns: run.processor_times().get(&rank).map(|time| time.waiting_ns),
+        ..RecordedRank::default()
+    };
     let (mut first_ns, mut last_ns) = (u64::MAX, 0);
     let (mut started_ns, mut ended_ns) = (None, None);
     for (log, _) in run.logs_of(rank) {
         let mut calls = Vec::new();
         let mut names = HashMap::new();
+        // Processor time in and before calls that are left out.
+        let mut left_out_ns = Some(0);
+        let mut latest_end_ns = None;
         for record in log.records() {
             let end_ns = record.start_ns.saturating_add(record.wall_ns);
             if !record.method.is_mpi() {
@@ -136,11 +155,24 @@ fn recorded_rank(run: &Run, rank: u32) -> RecordedRank {
                 _ if starts_or_ends(function) => started_ns = Some(end_ns),
                 _ => {}
             }
-            if !record.failed && is_communication(function) {
-                let function = names
-                    .entry(record.call_path)
-                    .or_insert_with(|| Arc::from(function));
-                calls.push(recorded_call(&record, Arc::clone(function)));
+            let is_replayed = !record.failed && is_communication(function);
+            let function = names
+                .entry(record.call_path)
+                .or_insert_with(|| Arc::from(function));
+            let mut call = recorded_call(&record, Arc::clone(function));
+            if let Some(latest_ns) = latest_end_ns.replace(end_ns) {
+                let gap_ns = record.start_ns.saturating_sub(latest_ns);
+                let off_ns = call.cpu_before_ns.map(|ns| off_processor_ns(gap_ns, ns));
+                recorded.off_processor_ns =
+                    recorded.off_processor_ns.zip(off_ns).map(|(a, b)| a + b);
+            }
+            call.cpu_before_ns = call.cpu_before_ns.zip(left_out_ns).map(|(a, b)| a + b);
+            left_out_ns = match is_replayed {
+                true => Some(0),
+                false => call.cpu_before_ns.map(|ns| ns + record.wall_ns),
+            };
+            if is_replayed {
+                calls.push(call);
             }
         }
         recorded.lost += log.dropped();
@@ -154,6 +186,16 @@ fn recorded_rank(run: &Run, rank: u32) -> RecordedRank {
     let start_ns = started_ns.unwrap_or(first_ns).min(last_ns);
     recorded.span_ns = (start_ns, ended_ns.unwrap_or(last_ns).max(start_ns));
     recorded
+}
+
+/// How long a thread did not run in the time between two calls, nanoseconds.
+fn off_processor_ns(gap_ns: u64, cpu_ns: u64) -> u64 {
+    // Two readings of the processor's time, at most 0.5 us each on the machines met, and the append of a record.
+    const MAX_OWN_NS: u64 = 2000;
+    match gap_ns.saturating_sub(cpu_ns) {
+        ..=MAX_OWN_NS => 0,
+        off_ns => off_ns,
+    }
 }
 
 /// When a call began and ended, nanoseconds. Calls in a row that found nothing end when they did, and begin as if they had followed each other
@@ -175,6 +217,7 @@ fn recorded_call(record: &Record<'_>, function: Arc<str>) -> RecordedCall {
         function,
         start_ns,
         end_ns,
+        cpu_before_ns: None,
         bytes: 0,
         peer: None,
         world_peer: None,
@@ -194,6 +237,7 @@ fn recorded_call(record: &Record<'_>, function: Arc<str>) -> RecordedCall {
             "comm" => call.communicator = Some(value).filter(|number| *number >= 0),
             "tag" => call.tag = u32::try_from(value).ok(),
             "request" => call.request = u64::try_from(value).ok(),
+            CPU_BEFORE => call.cpu_before_ns = u64::try_from(value).ok(),
             "requests" => call.requests = value.max(0).cast_unsigned(),
             _ => {}
         }

@@ -45,5 +45,6 @@ pub use workload::workload;
 pub use wrapped::claim::{Claim, Claimant, claim, claimed_by, numbered};
 pub use wrapped::{
     LibraryAdaptConfig, LibraryAdaptation, MESSAGE_EXTENSION, NOTE_EXTENSION, REMARK_EXTENSION,
-    TRACE_VARIABLE, UseConfig, WRAP_VARIABLE, WrapConfig, WrapError, Wrapped, control_name,
+    RankOfRun, TRACE_VARIABLE, UseConfig, WRAP_VARIABLE, WrapConfig, WrapError, Wrapped,
+    control_name,
 };

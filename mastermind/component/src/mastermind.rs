@@ -10,7 +10,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use cca_abi::recording::{MethodPointer, ProxyMethod, Recorder};
+use cca_abi::recording::{MethodPointer, MpiEventOptions, ProxyMethod, Recorder};
 use cca_abi::{MethodDescriptor, RSlice};
 use cca_core::KeptWays;
 use cca_loader::{AttachedMpi, MpiCommunicator, MpiProxy, MpiRoutine, mpi_library_version};
@@ -47,7 +47,7 @@ pub struct Mastermind {
     /// What was spent in MPI up to the summary, whose own messages are none of the application's.
     summarised: OnceLock<MpiRoutinesDefinition>,
     /// The methods that calls of MPI are recorded as, if they are.
-    mpi_events: OnceLock<Vec<u32>>,
+    mpi_events: OnceLock<(Vec<u32>, MpiEventOptions)>,
     /// Communicators that it has told of.
     n_communicators: AtomicUsize,
     known: Mutex<Known>,
@@ -144,31 +144,42 @@ impl Mastermind {
         // ends, nothing records any more (`Mastermind::finish`), so no call of MPI is made by a component either.
         let attached = unsafe { mpi.attach(self.recorder.recorder()) };
         let attached = attached.map_err(PortError::failed)?;
-        if let Some(ids) = self.mpi_events.get() {
-            self.record_events(&attached, ids);
+        if let Some(events) = self.mpi_events.get() {
+            self.record_events(&attached, events);
         }
         *locked(&self.attached) = Some(attached);
         Ok(())
     }
 
     /// Has calls of MPI recorded as these methods, and the communicators that they name defined.
-    fn record_events(&self, mpi: &AttachedMpi, ids: &[u32]) -> bool {
+    fn record_events(
+        &self,
+        mpi: &AttachedMpi,
+        (ids, options): &(Vec<u32>, MpiEventOptions),
+    ) -> bool {
         let context = ptr::from_ref(self).cast_mut().cast();
         // SAFETY: this is within the `Arc` that `add` made, which lives longer than what is attached (`finish`).
         unsafe { mpi.on_communicator(context, know_communicator) };
-        mpi.record_events(ids, 0)
+        mpi.record_events(ids, *options)
     }
 
     /// Records each call of MPI from now on with its bytes, its peer and its number of ranks.
     ///
+    /// # Arguments
+    /// * `processor_time` - whether with the processor time before it
+    ///
     /// # Errors
     /// MPI is not measured.
-    pub fn record_mpi_events(&self) -> Result<(), PortError> {
-        let ids = self
+    pub fn record_mpi_events(&self, processor_time: bool) -> Result<(), PortError> {
+        let options = MpiEventOptions {
+            call_depth: 0,
+            processor_time,
+        };
+        let events = self
             .mpi_events
-            .get_or_init(|| self.recorder.register_mpi(false));
+            .get_or_init(|| (self.recorder.register_mpi(options), options));
         match &*locked(&self.attached) {
-            Some(mpi) if self.record_events(mpi, ids) => Ok(()),
+            Some(mpi) if self.record_events(mpi, events) => Ok(()),
             _ => Err(PortError::failed("MPI is not measured, expected it to be")),
         }
     }

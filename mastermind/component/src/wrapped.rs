@@ -6,14 +6,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use cca_abi::recording::{MpiCallSum, ProxyMethod, Recorder, Recording};
+use cca_abi::recording::{MpiCallSum, MpiEventOptions, ProxyMethod, Recorder, Recording};
 use cca_abi::{PortError, guest};
 use cca_loader::{
     AttachedMpi, LibraryProxy, LoadError, MpiCommunicator, MpiProxy, mpi_library_version,
 };
 use mastermind_measurement::{
     Clock, MpiFunctions, RecorderConfig, RunRecorder, RunTotals, circumstances, end,
-    processors_online,
+    processors_online, ranks_share_processors,
 };
 use mastermind_records::definition::{
     CircumstancesDefinition, MethodDefinition, MpiCallSumDefinition, MpiCallSumsDefinition,
@@ -79,6 +79,8 @@ pub struct WrapConfig {
     pub mpi_events: bool,
     /// Paths of the generated proxies of C libraries.
     pub libraries: Vec<PathBuf>,
+    /// Whether the processor time between calls of MPI is recorded; `None` to do so where ranks share a processor.
+    pub processor_time: Option<bool>,
     /// Whether the address that a recorded call returns to is recorded.
     pub call_sites: bool,
     /// How many calls deep that is told of a call of MPI.
@@ -87,6 +89,17 @@ pub struct WrapConfig {
     pub uses: Vec<UseConfig>,
     /// What is chosen while the program runs; `None` if nothing is.
     pub adapt: Option<LibraryAdaptConfig>,
+}
+
+/// Which process of a run this one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RankOfRun {
+    /// From 0.
+    pub rank: u32,
+    /// How many there are.
+    pub ranks: u32,
+    /// How many of them are on this machine; `None` where the launcher does not say.
+    pub local_ranks: Option<u32>,
 }
 
 /// Between which libraries is chosen while a program runs, and by what.
@@ -306,8 +319,11 @@ impl Wrapped {
         config: &WrapConfig,
         proxy: &MpiProxy,
         libraries: &[LibraryProxy],
-        rank: u32,
-        ranks: u32,
+        RankOfRun {
+            rank,
+            ranks,
+            local_ranks,
+        }: RankOfRun,
     ) -> Result<Self, WrapError> {
         let clock = Clock::detect();
         proxy.set_clock(clock.function());
@@ -339,9 +355,15 @@ impl Wrapped {
         // SAFETY: the recorder's address stays, and what is attached is dropped before it, or the process ends with both.
         let mpi = unsafe { proxy.attach(recorder.recorder()) }?;
         if config.mpi_events {
-            let ids = recorder.register_mpi(config.call_sites);
-            let n_sites = u32::from(config.call_sites) * config.call_depth.max(1);
-            let are_recorded = mpi.record_events(&ids, n_sites);
+            let options = MpiEventOptions {
+                call_depth: u32::from(config.call_sites) * config.call_depth.max(1),
+                processor_time: config.processor_time.unwrap_or_else(|| {
+                    own_thread::run_apart(move || ranks_share_processors(local_ranks))
+                        .unwrap_or_default()
+                }),
+            };
+            let ids = recorder.register_mpi(options);
+            let are_recorded = mpi.record_events(&ids, options);
             if proxy.unknown_abi().is_some() {
                 config.remark_unknown_abi(proxy, rank);
             } else if !are_recorded {

@@ -22,6 +22,6 @@ pub use clock::Clock;
 pub use cost::measure_cost;
 pub use counters::{CounterError, counter_names, current_counter, probe_counters};
 pub use events::{AtomicEvents, EventError};
-pub use processors::processors_online;
+pub use processors::{processors_online, ranks_share_processors};
 pub use recorder::{MpiFunctions, RecorderConfig, RunRecorder, RunTotals};
 pub use timers::{TimerError, TimerSums, Timers, process_virtual_ns};

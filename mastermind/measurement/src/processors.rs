@@ -12,6 +12,14 @@ pub fn processors_online() -> u32 {
     listed.unwrap_or_else(|| available_parallelism().map_or(0, |n| n.get() as u32))
 }
 
+/// Whether ranks on this machine take turns on a processor, since there are more of them.
+///
+/// # Arguments
+/// * `ranks` - how many run on this machine; `None` where the launcher does not say
+pub fn ranks_share_processors(ranks: Option<u32>) -> bool {
+    ranks.is_some_and(|ranks| ranks > processors_online())
+}
+
 /// How many numbers a list of ranges holds.
 fn n_listed(list: &str) -> Option<u32> {
     let range = |range: &str| {

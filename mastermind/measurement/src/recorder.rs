@@ -6,10 +6,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cca_abi::recording::{MPI_EVENT_PARAMETERS, ProxyMethod, Recorder};
+use cca_abi::recording::{MPI_EVENT_PARAMETERS, MpiEventOptions, ProxyMethod, Recorder};
 use mastermind_records::definition::{
     CALL_SITE_UNIT, COMMUNICATOR_UNIT, LossDefinition, MPI_CLASS, MethodDefinition,
-    MpiRoutineDefinition, ParameterDefinition, RANK_UNIT, REQUEST_UNIT, RunDefinition, TAG_UNIT,
+    MpiRoutineDefinition, PROCESSOR_TIME_UNIT, ParameterDefinition, RANK_UNIT, REQUEST_UNIT,
+    RunDefinition, TAG_UNIT,
 };
 use mastermind_records::{
     ChunkSizes, Definition, LogIdentity, LogTotals, ProfileSums, RecordsError, RunningSums,
@@ -180,11 +181,11 @@ impl RunRecorder {
     /// Takes note of all functions of MPI as methods, whose calls have [`MPI_EVENT_PARAMETERS`].
     ///
     /// # Arguments
-    /// * `call_sites` - whether they have the last one
+    /// * `options` - which of them that are not always there
     ///
     /// # Returns
     /// Their ids, in the order of [`RecorderConfig::mpi`].
-    pub fn register_mpi(&self, call_sites: bool) -> Vec<u32> {
+    pub fn register_mpi(&self, options: MpiEventOptions) -> Vec<u32> {
         let Some(shared) = &self.shared else {
             return Vec::new();
         };
@@ -197,12 +198,17 @@ impl RunRecorder {
             TAG_UNIT,
             REQUEST_UNIT,
             REQUEST_UNIT,
+            PROCESSOR_TIME_UNIT,
             CALL_SITE_UNIT,
         ];
-        let n_parameters = units.len() - usize::from(!call_sites);
+        let is_asked = |unit: &str| match unit {
+            PROCESSOR_TIME_UNIT => options.processor_time,
+            CALL_SITE_UNIT => options.call_depth > 0,
+            _ => true,
+        };
         let parameters = MPI_EVENT_PARAMETERS.iter().zip(units);
         let parameters: Vec<_> = parameters
-            .take(n_parameters)
+            .filter(|(_, unit)| is_asked(unit))
             .map(|(name, unit)| ParameterDefinition {
                 name: (*name).into(),
                 unit: unit.into(),

@@ -25,7 +25,9 @@ use std::time::{Duration, Instant};
 use cca_abi::guest;
 use cca_comm::{Launch, Launched, launched};
 use cca_loader::{LibraryProxy, MpiCommunicator, MpiProxy};
-use mastermind_component::{LibraryAdaptation, WRAP_VARIABLE, WrapConfig, Wrapped, own_thread};
+use mastermind_component::{
+    LibraryAdaptation, RankOfRun, WRAP_VARIABLE, WrapConfig, Wrapped, own_thread,
+};
 
 // Handlers of signals, and threads that a constructor waits for, come by here.
 cca_abi::own_thread_destructors!();
@@ -223,7 +225,13 @@ fn start_recording(asked: &Asked) {
         let ranks = launched.and_then(|launched| launched.size).unwrap_or(1);
         let spawned = launched.and_then(|launched| config_of_spawned(config, launched));
         let config = spawned.as_ref().unwrap_or(config);
-        match opening(|| Wrapped::start(config, mpi, libraries, rank, ranks as u32)) {
+        let local_size = launched.and_then(|launched| launched.local_size);
+        let place = RankOfRun {
+            rank,
+            ranks: ranks as u32,
+            local_ranks: local_size.map(|n| n as u32),
+        };
+        match opening(|| Wrapped::start(config, mpi, libraries, place)) {
             Ok(mut wrapped) => {
                 wrapped.count_lost(N_POSTPONED.load(Ordering::Relaxed), POSTPONED);
                 let is_alone = is_alone(launched);

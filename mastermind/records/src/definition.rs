@@ -274,16 +274,22 @@ pub struct ParameterDefinition {
 }
 
 impl ParameterDefinition {
-    /// Whether a time can grow with it: not with the number of a rank, a communicator, a tag or a request, or with an address.
+    /// Whether a time can grow with it: not with the number of a rank, a communicator, a tag or a request, with an address, or with what
+    /// was before the call.
     pub fn is_size(&self) -> bool {
-        let is_number =
-            [RANK_UNIT, COMMUNICATOR_UNIT, TAG_UNIT, REQUEST_UNIT].contains(&&*self.unit);
-        !is_number && !self.is_call_site()
+        const NO_SIZES: [&str; 5] = [
+            RANK_UNIT,
+            COMMUNICATOR_UNIT,
+            TAG_UNIT,
+            REQUEST_UNIT,
+            PROCESSOR_TIME_UNIT,
+        ];
+        !NO_SIZES.contains(&&*self.unit) && !self.is_call_site()
     }
 
-    /// Whether it is another one in each call or run, whatever the call does: an address, or the number of a request.
+    /// Whether it is another one in each call or run, whatever the call does: an address, the number of a request, or a time.
     pub fn is_incidental(&self) -> bool {
-        self.is_call_site() || self.unit == REQUEST_UNIT
+        self.is_call_site() || [REQUEST_UNIT, PROCESSOR_TIME_UNIT].contains(&&*self.unit)
     }
 
     /// Whether it is the address that the call returns to.
@@ -603,6 +609,9 @@ pub const TAG_UNIT: &str = "tag";
 
 /// Unit of parameters that number requests.
 pub const REQUEST_UNIT: &str = "request";
+
+/// Unit of the processor time before a call of MPI, nanoseconds.
+pub const PROCESSOR_TIME_UNIT: &str = "ns of processor time";
 
 /// Class of the method that stands for a whole program that was wrapped.
 pub const PROGRAM_CLASS: &str = "program";

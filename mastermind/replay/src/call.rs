@@ -1,9 +1,10 @@
 //! A recorded call of MPI, and what its function does.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
-use super::RecordedRank;
+use super::{POLL_GAP_NS, RecordedRank};
 use mastermind_programs::CollectiveKind;
 
 /// A recorded call of MPI; of the parts of a call that have records of their own, a part.
@@ -15,6 +16,8 @@ pub struct RecordedCall {
     pub start_ns: u64,
     /// When it ended, nanoseconds.
     pub end_ns: u64,
+    /// Processor time that its thread took since its previous call here, nanoseconds; `None` where that was not recorded.
+    pub cpu_before_ns: Option<u64>,
     /// What it moved, bytes.
     pub bytes: u64,
     /// The other rank, or the root, in the communicator; `None` for none.
@@ -83,6 +86,11 @@ pub(super) fn action(function: &str) -> Action {
         "Probe" | "Mprobe" | "Iprobe" | "Improbe" => Action::Probe,
         _ => collective(name).unwrap_or_else(|| other(name)),
     }
+}
+
+/// Whether a call ends MPI.
+pub(super) fn ends(call: &RecordedCall) -> bool {
+    &*call.function == "MPI_Finalize"
 }
 
 /// Those that make communicators are barriers, since nobody goes on before all have come.
@@ -161,9 +169,98 @@ fn other(name: &str) -> Action {
     }
 }
 
+/// Where the calls of a thread have come to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Progress {
+    /// When its latest communication ended, nanoseconds.
+    now_ns: u64,
+    /// Whether that was a poll that found nothing.
+    has_polled: bool,
+    /// Computation that no communication has followed yet, nanoseconds.
+    computed_ns: u64,
+}
+
+impl Progress {
+    /// # Arguments
+    /// * `start_ns` - when the thread begins
+    pub(super) fn new(start_ns: u64) -> Self {
+        Self {
+            now_ns: start_ns,
+            has_polled: false,
+            computed_ns: 0,
+        }
+    }
+
+    /// A call begins, and the thread has computed until then: as long as it had a processor where that is recorded, else all the time.
+    /// A poll after a poll waits.
+    pub(super) fn come_to(&mut self, call: &RecordedCall) {
+        let gap_ns = call.start_ns.saturating_sub(self.now_ns);
+        let computed_ns = call.cpu_before_ns.unwrap_or(gap_ns);
+        if !(self.has_polled && computed_ns <= POLL_GAP_NS) {
+            self.computed_ns += computed_ns;
+        }
+        self.now_ns = self.now_ns.max(call.start_ns);
+    }
+
+    /// A call that is computation itself.
+    pub(super) fn compute_through(&mut self, call: &RecordedCall) {
+        // Where only the clock tells, the next call finds all of it.
+        if call.cpu_before_ns.is_some() {
+            self.come_to(call);
+            self.computed_ns += call.end_ns.saturating_sub(call.start_ns);
+            self.go_on_after(call, false);
+        }
+    }
+
+    /// It ended.
+    pub(super) fn go_on_after(&mut self, call: &RecordedCall, has_polled: bool) {
+        self.now_ns = self.now_ns.max(call.end_ns);
+        self.has_polled = has_polled;
+    }
+
+    /// The thread has computed until its end, of which no call tells.
+    pub(super) fn come_to_end(&mut self, end_ns: u64) {
+        self.computed_ns += end_ns.saturating_sub(self.now_ns);
+        self.now_ns = self.now_ns.max(end_ns);
+    }
+
+    /// What it has computed since this was last asked, nanoseconds.
+    pub(super) fn take_computed_ns(&mut self) -> u64 {
+        std::mem::take(&mut self.computed_ns)
+    }
+}
+
 /// A number of things.
 pub(super) fn counted(n: u64, thing: &str, things: &str) -> String {
     format!("{n} {}", if n == 1 { thing } else { things })
+}
+
+/// Share of a run in which its ranks may be off their processors without a note.
+const MAX_OFF_PROCESSOR: f64 = 0.01;
+
+/// That time between calls is left out in which no rank ran, where it is more than [`MAX_OFF_PROCESSOR`] of the run.
+fn note_off_processor(ranks: &[RecordedRank]) -> Option<String> {
+    let sum = |of: &dyn Fn(&RecordedRank) -> Option<u64>| ranks.iter().map(of).sum::<Option<u64>>();
+    let off_ns = sum(&|rank| rank.off_processor_ns)? as f64;
+    let elapsed_ns = sum(&|rank| Some(rank.elapsed_ns()))? as f64;
+    if off_ns <= MAX_OFF_PROCESSOR * elapsed_ns {
+        return None;
+    }
+    let mut note = format!(
+        "computation is processor time: for {:.3} s of {:.3} s, added up, the ranks did not run between their calls, since they waited for a \
+         processor, slept or waited for files, and that is left out",
+        off_ns * 1e-9,
+        elapsed_ns * 1e-9
+    );
+    let asleep_ns = off_ns - sum(&|rank| rank.waiting_ns).unwrap_or(0) as f64;
+    if asleep_ns > MAX_OFF_PROCESSOR * elapsed_ns {
+        let _ = write!(
+            note,
+            "; for {:.3} s or more they slept or waited for files, which another machine may not spare them",
+            asleep_ns * 1e-9
+        );
+    }
+    Some(note)
 }
 
 /// What the records of a run tell that a schedule cannot hold.
@@ -178,6 +275,7 @@ pub(super) fn notes(ranks: &[RecordedRank]) -> Vec<String> {
             cut.join(", ")
         ));
     }
+    notes.extend(note_off_processor(ranks));
     for (rank, recorded) in ranks.iter().enumerate().filter(|(_, rank)| rank.lost > 0) {
         notes.push(format!(
             "no record: {} of rank {rank}",

@@ -53,6 +53,11 @@ pub struct RecordedRank {
     pub communicators: BTreeMap<i64, Vec<u32>>,
     /// When it began, after MPI was started, and when it ended, before MPI was; nanoseconds.
     pub span_ns: (u64, u64),
+    /// Time between calls in which its threads did not run, since they waited for a processor or slept, nanoseconds; `None` where processor
+    /// time was not recorded.
+    pub off_processor_ns: Option<u64>,
+    /// How long its threads waited for a processor in all, nanoseconds; `None` where the system did not say.
+    pub waiting_ns: Option<u64>,
     /// Calls that have no record.
     pub lost: u64,
     /// Whether its records end before the program did, as those of a killed run.

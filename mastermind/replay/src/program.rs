@@ -15,10 +15,10 @@
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
-use super::call::{Action, RecordedCall, action, counted};
+use super::call::{Action, Progress, RecordedCall, action, counted, ends};
 use super::collectives::{Groups, in_order};
 use super::folding::{Call, Key, Kind, Peer, Place, aligned, folded, number_columns};
-use super::rank::{POLL_GAP_NS, Spaces};
+use super::rank::Spaces;
 use super::rank_expressions::{condition, number, other_rank};
 use super::{RecordedRank, ReplayError, call};
 use mastermind_programs::CollectiveKind;
@@ -187,24 +187,27 @@ impl Reader {
         // Whether a request is that of a receive.
         let mut open = HashMap::<u64, bool>::new();
         let mut called = HashMap::<u32, u32>::new();
-        let (mut now_ns, mut has_polled, mut gap_ns) = (recorded.span_ns.0, false, 0);
+        let (mut progress, mut gap_ns) = (Progress::new(recorded.span_ns.0), 0);
         for call in in_order(recorded) {
             let action = action(&call.function);
             match action {
-                Action::Local | Action::Unknown | Action::StartOrEnd => continue,
+                Action::StartOrEnd if ends(call) => {
+                    progress.come_to(call);
+                    continue;
+                }
+                Action::StartOrEnd => continue,
+                Action::Local | Action::Unknown => {
+                    progress.compute_through(call);
+                    continue;
+                }
                 Action::Exchanged | Action::Completed => {}
                 _ => {
-                    let gap = call.start_ns.saturating_sub(now_ns);
-                    gap_ns += if has_polled && gap <= POLL_GAP_NS {
-                        0
-                    } else {
-                        gap
-                    };
+                    progress.come_to(call);
+                    gap_ns += progress.take_computed_ns();
                 }
             }
-            now_ns = now_ns.max(call.end_ns);
             let polls = action == Action::Probe || call.function.contains("Test");
-            has_polled = call.requests == 0 && polls;
+            progress.go_on_after(call, call.requests == 0 && polls);
             let made = match action {
                 Action::Send { waits } => {
                     open.extend(call.request.map(|request| (request, false)));
@@ -247,7 +250,8 @@ impl Reader {
                 calls.push(Call { compute_ns, ..made });
             }
         }
-        let compute_ns = gap_ns + recorded.span_ns.1.saturating_sub(now_ns);
+        progress.come_to_end(recorded.span_ns.1);
+        let compute_ns = gap_ns + progress.take_computed_ns();
         calls.push(Call {
             compute_ns,
             ..plain(Kind::End)

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::RecordedRank;
-use super::call::{Action, RecordedCall, action};
+use super::call::{Action, Progress, RecordedCall, action, ends};
 use super::collectives::{Expansions, Groups, Step};
 
 /// Longest computation between two polls that belongs to waiting, nanoseconds: a program that polls does little else.
@@ -133,10 +133,7 @@ struct Thread {
     cpu: u8,
     /// What its next operation waits for.
     after: Vec<Wait>,
-    /// When its latest communication ended, nanoseconds.
-    now_ns: u64,
-    /// Whether that was a poll that found nothing.
-    has_polled: bool,
+    progress: Progress,
     /// What the latest exchange waited for.
     before_exchange: Vec<Wait>,
 }
@@ -165,8 +162,7 @@ impl RankSchedule {
             .map(|cpu| Thread {
                 cpu: cpu as u8,
                 after: Vec::new(),
-                now_ns: recorded.span_ns.0,
-                has_polled: false,
+                progress: Progress::new(recorded.span_ns.0),
                 before_exchange: Vec::new(),
             })
             .collect();
@@ -175,7 +171,8 @@ impl RankSchedule {
             builder.call(&mut threads[thread.min(last)], call);
         }
         for thread in &mut threads {
-            builder.compute_until(thread, recorded.span_ns.1);
+            thread.progress.come_to_end(recorded.span_ns.1);
+            builder.compute(thread);
         }
         builder.schedule
     }
@@ -214,12 +211,23 @@ impl Builder<'_> {
         let action = action(&call.function);
         match action {
             // What these take is computation: the next one begins when they have ended.
-            Action::Local | Action::Unknown => return,
-            // The span is between them.
-            Action::StartOrEnd => return,
+            Action::Local | Action::Unknown => {
+                thread.progress.compute_through(call);
+                return;
+            }
+            Action::StartOrEnd => {
+                // The span is between them.
+                if ends(call) {
+                    thread.progress.come_to(call);
+                }
+                return;
+            }
             // Parts of a call that has ended.
             Action::Exchanged | Action::Completed => {}
-            _ => self.compute_until(thread, call.start_ns),
+            _ => {
+                thread.progress.come_to(call);
+                self.compute(thread);
+            }
         }
         let is_test = action == Action::Completes && call.function.contains("Test");
         let polls = call.requests == 0 && (is_test || action == Action::Probe);
@@ -235,16 +243,14 @@ impl Builder<'_> {
             Action::Collective { waits, .. } => self.collective(thread, call, waits),
             Action::StartOrEnd | Action::Probe | Action::Local | Action::Unknown => {}
         }
-        thread.now_ns = thread.now_ns.max(call.end_ns);
-        thread.has_polled = polls;
+        thread.progress.go_on_after(call, polls);
     }
 
     /// Computation since the latest communication.
-    fn compute_until(&mut self, thread: &mut Thread, ns: u64) {
-        let gap = ns.saturating_sub(thread.now_ns);
-        thread.now_ns = thread.now_ns.max(ns);
-        if gap > 0 && !(thread.has_polled && gap <= POLL_GAP_NS) {
-            self.push(thread, Task::Compute(gap), false);
+    fn compute(&mut self, thread: &mut Thread) {
+        let computed_ns = thread.progress.take_computed_ns();
+        if computed_ns > 0 {
+            self.push(thread, Task::Compute(computed_ns), false);
         }
     }
 

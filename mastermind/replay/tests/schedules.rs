@@ -28,6 +28,7 @@ pub fn call(function: &str, (start, end): (u64, u64)) -> RecordedCall {
         function: Arc::from(function),
         start_ns: 1000 * start,
         end_ns: 1000 * end,
+        cpu_before_ns: None,
         bytes: 0,
         peer: None,
         world_peer: None,
@@ -64,8 +65,7 @@ pub fn ranks(calls: Vec<Vec<RecordedCall>>, span_us: (u64, u64)) -> Vec<Recorded
         threads: vec![calls],
         communicators: BTreeMap::from([(0, world.clone())]),
         span_ns: (1000 * span_us.0, 1000 * span_us.1),
-        lost: 0,
-        is_cut: false,
+        ..RecordedRank::default()
     };
     calls.into_iter().map(rank).collect()
 }
@@ -112,6 +112,67 @@ fn computation_between_two_calls_takes_as_long_as_it_did() {
     );
     // 13 µs, o, 40 µs; 13 µs, o + L + o, 34 µs.
     assert_eq!(finishes(&recorded), [54_500, 13_000 + 5500 + 34_000]);
+}
+
+/// The same call with the processor time before it, microseconds.
+pub fn after(cpu_us: u64, call: RecordedCall) -> RecordedCall {
+    RecordedCall {
+        cpu_before_ns: Some(1000 * cpu_us),
+        ..call
+    }
+}
+
+#[test]
+fn a_rank_computes_for_as_long_as_it_had_a_processor() {
+    let recorded = ranks(
+        vec![
+            vec![
+                call("MPI_Init", (0, 7)),
+                after(3, message("MPI_Send", (20, 25), 1, 3)),
+                // What a schedule cannot hold is computation, and what was before it too.
+                after(4, call("MPI_Win_lock", (35, 36))),
+                after(5, message("MPI_Send", (45, 46), 1, 3)),
+                after(2, call("MPI_Finalize", (65, 70))),
+            ],
+            vec![
+                call("MPI_Init", (0, 7)),
+                after(1, message("MPI_Recv", (9, 31), 0, 3)),
+                // Where it is not known the rank may have computed all the time.
+                message("MPI_Recv", (50, 51), 0, 3),
+                after(6, call("MPI_Finalize", (65, 70))),
+            ],
+        ],
+        (7, 65),
+    );
+    let work = |ranks: &[RecordedRank]| -> Vec<u64> {
+        let processes = run(&made(ranks)).processes.into_iter();
+        processes.map(|process| process.work_ns).collect()
+    };
+    assert_eq!(
+        work(&recorded),
+        [3000 + 4000 + 1000 + 5000 + 2000, 1000 + 19_000 + 6000]
+    );
+    let mut off = recorded;
+    for rank in &mut off {
+        (rank.off_processor_ns, rank.waiting_ns) = (Some(20_000), Some(12_000));
+    }
+    let notes = made(&off).notes;
+    assert!(
+        notes.iter().any(|note| note.contains("did not run")
+            && note.contains("0.000 s or more they slept")),
+        "{notes:?}"
+    );
+    // Most of it was waiting for a processor.
+    for rank in &mut off {
+        rank.waiting_ns = Some(19_900);
+    }
+    let notes = made(&off).notes;
+    assert!(
+        notes
+            .iter()
+            .any(|note| note.contains("did not run") && !note.contains("slept")),
+        "{notes:?}"
+    );
 }
 
 #[test]

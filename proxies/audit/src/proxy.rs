@@ -8,7 +8,7 @@ use crate::arrays::{Arrays, Definitions};
 use crate::object::{Name, Object};
 
 /// The symbol by which the proxy of MPI is known; the same as `cca_abi::recording::MPI_PROXY_SYMBOL`.
-const MPI_PROXY: &CStr = c"proxy_mpi_v4";
+const MPI_PROXY: &CStr = c"proxy_mpi_v5";
 /// What an MPI library defines, or its library for Fortran, and no library before it.
 const OF_MPI_ITSELF: [&CStr; 2] = [c"PMPI_Init", c"pmpi_init_"];
 /// The symbol by which the proxy of a C library is known; the same as `cca_abi::recording::LIBRARY_PROXY_SYMBOL`.

@@ -10,12 +10,23 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use cca_abi::recording::MpiEventOptions;
 use cca_loader::{AttachedMpi, MpiProxy};
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder};
 use mastermind_records::ChunkSizes;
 use mastermind_records::definition::RunDefinition;
 use must_reach::{Figures, medians, undisturbed};
+
+const WITH_SITES: MpiEventOptions = MpiEventOptions {
+    call_depth: 1,
+    processor_time: false,
+};
+
+const WITH_PROCESSOR_TIME: MpiEventOptions = MpiEventOptions {
+    call_depth: 0,
+    processor_time: true,
+};
 
 const N_CALLS: u64 = 5_000;
 const N_ROUNDS: usize = 301;
@@ -74,6 +85,7 @@ struct Recorded {
     mpi: AttachedMpi,
     ids: Vec<u32>,
     ids_with_sites: Vec<u32>,
+    ids_with_processor_time: Vec<u32>,
 }
 
 fn attach(folder: &std::path::Path) -> Recorded {
@@ -96,8 +108,9 @@ fn attach(folder: &std::path::Path) -> Recorded {
     });
     let run = Box::leak(Box::new(run.expect("a temporary directory can be written")));
     Recorded {
-        ids: run.register_mpi(false),
-        ids_with_sites: run.register_mpi(true),
+        ids: run.register_mpi(MpiEventOptions::default()),
+        ids_with_sites: run.register_mpi(WITH_SITES),
+        ids_with_processor_time: run.register_mpi(WITH_PROCESSOR_TIME),
         // SAFETY: both stay.
         mpi: unsafe { proxy.attach(run.recorder()) }.expect("the same version"),
     }
@@ -107,9 +120,14 @@ impl Recorded {
     /// Times a row with each call recorded, or not.
     fn timed(&self, how: How, call: &dyn Fn(u64)) -> f64 {
         match how {
-            How::Timed => self.mpi.record_events(&[], 0),
-            How::Recorded => self.mpi.record_events(&self.ids, 0),
-            How::WithSites => self.mpi.record_events(&self.ids_with_sites, 1),
+            How::Timed => self.mpi.record_events(&[], MpiEventOptions::default()),
+            How::Recorded => self
+                .mpi
+                .record_events(&self.ids, MpiEventOptions::default()),
+            How::WithSites => self.mpi.record_events(&self.ids_with_sites, WITH_SITES),
+            How::WithProcessorTime => self
+                .mpi
+                .record_events(&self.ids_with_processor_time, WITH_PROCESSOR_TIME),
         };
         call(0);
         let begin = Instant::now();
@@ -117,7 +135,7 @@ impl Recorded {
             call(black_box(i));
         }
         let ns = begin.elapsed().as_nanos() as f64 / N_EVENTS as f64;
-        self.mpi.record_events(&[], 0);
+        self.mpi.record_events(&[], MpiEventOptions::default());
         ns
     }
 }
@@ -131,6 +149,8 @@ enum How {
     Recorded,
     /// It has a record with its call site.
     WithSites,
+    /// It has a record with the processor time before it.
+    WithProcessorTime,
 }
 
 fn main() -> ExitCode {
@@ -142,6 +162,7 @@ fn main() -> ExitCode {
     let status = must_reach::judge(|figures| {
         compare(figures, bare, wrapped);
         compare_events(figures, &recorded, wrapped);
+        compare_processor_time(figures, &recorded, wrapped);
     });
     std::mem::forget(recorded);
     status
@@ -237,6 +258,37 @@ fn compare_events(figures: &mut Figures, recorded: &Recorded, barrier: Barrier) 
                 figures.time(&what, more, ..=30.0, "ns");
             }
         }
+    }
+}
+
+/// Computation between two calls after which the system is asked for the processor time, nanoseconds.
+const COMPUTATION_NS: u128 = 2000;
+
+/// One try: what the processor time in a record adds to the record, of calls in a row and of calls with computation in between.
+fn compare_processor_time(figures: &mut Figures, recorded: &Recorded, barrier: Barrier) {
+    // SAFETY: the function takes any word.
+    let in_a_row = move |_| unsafe {
+        black_box(barrier(COMMUNICATOR as usize));
+    };
+    let apart = move |i| {
+        let begun = Instant::now();
+        while begun.elapsed().as_nanos() < COMPUTATION_NS {}
+        in_a_row(i);
+    };
+    let rows: [(&str, &dyn Fn(u64)); 2] = [("in a row", &in_a_row), ("apart", &apart)];
+    let rounds: Vec<[f64; 4]> = (0..N_COLD_ROUNDS)
+        .map(|_| {
+            std::thread::sleep(PAUSE);
+            std::array::from_fn(|place| {
+                let how = [How::Recorded, How::WithProcessorTime][place % 2];
+                recorded.timed(how, rows[place / 2].1)
+            })
+        })
+        .collect();
+    let of_all = medians(&rounds);
+    for (nth, (name, _)) in rows.iter().enumerate() {
+        let what = format!("processor time of calls {name}, more a record");
+        figures.time(&what, of_all[2 * nth + 1] - of_all[2 * nth], ..=250.0, "ns");
     }
 }
 

@@ -16,6 +16,7 @@ use cca_abi::recording::{
 
 use crate::facts::Recent;
 use crate::polls::Polls;
+use crate::processor_time::ProcessorTime;
 use crate::totals::{Totals, thread_totals};
 
 /// The recorder that MPI time is told to; null if none is attached.
@@ -31,6 +32,8 @@ pub(crate) struct ThreadState {
     pub(crate) recent: Recent,
     /// Its latest calls that have found nothing and have no record yet.
     pub(crate) polls: Polls,
+    /// What it has computed since its latest call, where that is recorded.
+    pub(crate) processor_time: ProcessorTime,
     /// Stack address where the outermost call began; [`NO_CALL`] outside of MPI.
     outermost: Cell<i64>,
     /// Its function; [`NO_FUNCTION`] where it is none of the program's.
@@ -55,6 +58,7 @@ thread_local! {
         ThreadState {
             recent: Recent::new(),
             polls: Polls::new(),
+            processor_time: ProcessorTime::new(),
             outermost: Cell::new(NO_CALL),
             function: Cell::new(NO_FUNCTION),
             epoch: Cell::new(0),

@@ -13,6 +13,7 @@ use crate::handle::Handles;
 use crate::meeting;
 use crate::message::{Arguments, MAX_WORDS, Moved};
 use crate::pending::forget;
+use crate::processor_time;
 use crate::request::{Requests, Role, after_one, one_before};
 use crate::stack;
 use crate::status::{OwnStatus, OwnStatuses};
@@ -36,6 +37,8 @@ const WITH_STACKS: u8 = 8;
 const MEETING: u8 = 16;
 /// Calls are summed up, if they are not recorded.
 const SUMMED: u8 = 32;
+/// With the processor time that its thread took since its previous call.
+const WITH_PROCESSOR_TIME: u8 = 64;
 
 /// Those of the functions, and of parts of calls.
 static METHODS: [ProxyMethod; N_METHODS] = [const { ProxyMethod::new() }; N_METHODS];
@@ -70,16 +73,18 @@ type ManyWords = unsafe extern "C-unwind" fn(
     usize,
 ) -> usize;
 
-/// Parameters of a call, with its site and without.
-const N_WITH_SITE: usize = MPI_EVENT_PARAMETERS.len();
-const N_WITHOUT: usize = N_WITH_SITE - 1;
+/// Parameters of a call: with all that may be asked for, with one of it, and with none.
+const N_WITH_ALL: usize = MPI_EVENT_PARAMETERS.len();
+const N_WITH_ONE: usize = N_WITH_ALL - 1;
+const N_WITHOUT: usize = N_WITH_ALL - Moved::MAX_ASKED;
 
 /// Records each call from now on as the methods with these ids, one a name; none if there are not as many, or if the MPI's handles
 /// are of an ABI that is not known.
 ///
 /// # Arguments
 /// * `n_sites` - how many calls deep it is told where a call comes from
-pub(crate) fn record(ids: &[u32], n_sites: u32) -> bool {
+/// * `has_processor_time` - whether each call has the processor time before it
+pub(crate) fn record(ids: &[u32], n_sites: u32, has_processor_time: bool) -> bool {
     let all = ids.len() == METHODS.len() && !abi::is_refused();
     if all {
         for (method, id) in METHODS.iter().zip(ids) {
@@ -89,11 +94,18 @@ pub(crate) fn record(ids: &[u32], n_sites: u32) -> bool {
     forget();
     facts::forget_all();
     stack::set_depth(n_sites);
+    if has_processor_time {
+        processor_time::measure_cost();
+    }
     let state = match (all, n_sites) {
         (false, _) => 0,
         (true, 0) => RECORDED | UNDECIDED,
         (true, 1) => RECORDED | WITH_SITES | UNDECIDED,
         (true, _) => RECORDED | WITH_SITES | WITH_STACKS | UNDECIDED,
+    };
+    let state = match has_processor_time && all {
+        true => state | WITH_PROCESSOR_TIME,
+        false => state,
     };
     change(|before| (before & (MEETING | SUMMED)) | state);
     all
@@ -141,6 +153,9 @@ struct Entered<'a, const KIND: u8, const ENTRY: usize> {
     words: &'a mut [usize; MAX_WORDS],
     target: *mut c_void,
     site: usize,
+    /// The parameters that were asked for, and whether the first of them is the processor time.
+    asked: [u64; Moved::MAX_ASKED],
+    has_processor_time: bool,
 }
 
 /// What the arguments say before the call is all there is to record.
@@ -256,6 +271,8 @@ unsafe extern "C-unwind" fn enter_as<const KIND: u8, const ENTRY: usize>(
         words,
         target: ptr::null_mut(),
         site,
+        asked: [0; Moved::MAX_ASKED],
+        has_processor_time: false,
     };
     // The first call of all is what starts a recording.
     entered.target = TARGETS[code].address();
@@ -272,11 +289,12 @@ unsafe extern "C-unwind" fn enter_as<const KIND: u8, const ENTRY: usize>(
             HANDLES[entered.function()].before(entered.arguments());
         }
         let (result, has_failed) = match recorder {
+            Some(recorder) if recorded & WITH_PROCESSOR_TIME != 0 => {
+                entered.record_with_processor_time(recorder, recorded)
+            }
             Some(recorder) if recorded & WITH_SITES != 0 => {
-                if recorded & WITH_STACKS != 0 {
-                    entered.site = stack::number(site);
-                }
-                entered.record::<N_WITH_SITE>(recorder)
+                entered.asked[0] = entered.site_as_asked(recorded);
+                entered.record::<N_WITH_ONE>(recorder)
             }
             Some(recorder) => entered.record::<N_WITHOUT>(recorder),
             None if recorded & SUMMED != 0 && state.is_outermost() => entered.sum(),
@@ -299,10 +317,10 @@ unsafe extern "C-unwind" fn enter_as<const KIND: u8, const ENTRY: usize>(
 fn record_parts<const N: usize>(
     recorder: &Recorder,
     parts: impl Iterator<Item = (usize, Moved)>,
-    site: usize,
+    asked: [u64; Moved::MAX_ASKED],
 ) {
     for (method, moved) in parts {
-        let words = moved.words(site);
+        let words = moved.words(asked);
         if let Some(recording) = Recording::<N>::begin(recorder, &METHODS[method], || words) {
             let now = recording.start();
             recording.end_at(now, false, words);
@@ -438,6 +456,46 @@ impl<const KIND: u8, const ENTRY: usize> Entered<'_, KIND, ENTRY> {
         }
     }
 
+    /// Place of the parameter that adds up over calls that have one record.
+    fn summed(&self) -> Option<usize> {
+        self.has_processor_time.then_some(N_WITHOUT)
+    }
+
+    /// Where the call comes from, in the way that is asked for.
+    fn site_as_asked(&self, recorded: u8) -> u64 {
+        match recorded & WITH_STACKS {
+            0 => self.site as u64,
+            _ => stack::number(self.site) as u64,
+        }
+    }
+
+    /// The same with the processor time that the thread took since its previous call.
+    ///
+    /// # Safety
+    /// As for [`Entered::pass_on`].
+    #[inline(never)]
+    unsafe fn record_with_processor_time(
+        &mut self,
+        recorder: &Recorder,
+        recorded: u8,
+    ) -> (usize, bool) {
+        self.has_processor_time = true;
+        let processor_time = &self.state.processor_time;
+        self.asked[0] = processor_time.before_call(self.state.polls.are_under_way());
+        // SAFETY: required of the caller.
+        let ended = unsafe {
+            match recorded & WITH_SITES {
+                0 => self.record::<N_WITH_ONE>(recorder),
+                _ => {
+                    self.asked[1] = self.site_as_asked(recorded);
+                    self.record::<N_WITH_ALL>(recorder)
+                }
+            }
+        };
+        processor_time.after_call();
+        ended
+    }
+
     /// The same for a call that has no request and gets no status: its arguments say all, before it is made.
     ///
     /// # Safety
@@ -446,7 +504,7 @@ impl<const KIND: u8, const ENTRY: usize> Entered<'_, KIND, ENTRY> {
     unsafe fn record_by_arguments<const N: usize>(&self, recorder: &Recorder) -> (usize, bool) {
         self.state.polls.append::<N>(recorder);
         // SAFETY: the caller's own arguments.
-        let words = unsafe { self.read() }.words(self.site);
+        let words = unsafe { self.read() }.words(self.asked);
         let recording = Recording::<N>::begin(recorder, &METHODS[self.function()], || words);
         let Some(recording) = recording else {
             // SAFETY: required of the caller.
@@ -477,7 +535,7 @@ impl<const KIND: u8, const ENTRY: usize> Entered<'_, KIND, ENTRY> {
         }
         // SAFETY: the caller's own arguments.
         let (one, mut moved) = unsafe { (one_before(role, self.arguments()), self.read()) };
-        let words = moved.words(self.site);
+        let words = moved.words(self.asked);
         let recording = Recording::<N>::begin(recorder, &METHODS[self.function()], || words);
         let Some(recording) = recording else {
             // SAFETY: required of the caller.
@@ -501,12 +559,12 @@ impl<const KIND: u8, const ENTRY: usize> Entered<'_, KIND, ENTRY> {
             // SAFETY: the caller's own arguments, after the call.
             moved = unsafe { after_one(role, one, self.arguments(), moved) };
         }
-        let words = moved.words(self.site);
+        let words = moved.words(self.asked);
         // SAFETY: the caller's own arguments, after the call.
         let has_found_none = !has_failed && unsafe { role.has_found_none(self.arguments()) };
         if has_found_none && recording.is_joinable() {
             if let Some(call) = recording.end_joined(stop, words) {
-                self.state.polls.add::<N>(call, recorder);
+                self.state.polls.add::<N>(call, recorder, self.summed());
             }
         } else {
             if role.may_find_none() {
@@ -523,7 +581,7 @@ impl<const KIND: u8, const ENTRY: usize> Entered<'_, KIND, ENTRY> {
     /// As for [`Entered::pass_on`].
     #[inline(always)]
     unsafe fn record_any<const N: usize>(&mut self, recorder: &Recorder) -> (usize, bool) {
-        let (role, site, state) = (ROLES[self.function()], self.site, self.state);
+        let (role, asked, state) = (ROLES[self.function()], self.asked, self.state);
         let (mut moved, mut requests) = (Moved::NOTHING, Requests::default());
         if !role.may_find_none() {
             state.polls.append::<N>(recorder);
@@ -539,7 +597,7 @@ impl<const KIND: u8, const ENTRY: usize> Entered<'_, KIND, ENTRY> {
                     _ => Moved::NOTHING,
                 };
             }
-            moved.words(site)
+            moved.words(asked)
         });
         let Some(recording) = recording else {
             // SAFETY: required of the caller.
@@ -564,15 +622,15 @@ impl<const KIND: u8, const ENTRY: usize> Entered<'_, KIND, ENTRY> {
         // SAFETY: the caller's own arguments, after the call.
         let has_found_none = !has_failed && unsafe { role.has_found_none(self.arguments()) };
         if has_found_none && recording.is_joinable() {
-            if let Some(call) = recording.end_joined(stop, moved.words(site)) {
-                state.polls.add::<N>(call, recorder);
+            if let Some(call) = recording.end_joined(stop, moved.words(asked)) {
+                state.polls.add::<N>(call, recorder, self.summed());
             }
             return (result, has_failed);
         }
         if role.may_find_none() {
             state.polls.append::<N>(recorder);
         }
-        recording.end_at(stop, has_failed, moved.words(site));
+        recording.end_at(stop, has_failed, moved.words(asked));
         if !has_failed {
             self.record_parts::<N>(recorder, &requests);
         }
@@ -582,7 +640,11 @@ impl<const KIND: u8, const ENTRY: usize> Entered<'_, KIND, ENTRY> {
     /// Records what of a call that succeeded its own record does not tell.
     #[inline(always)]
     fn record_parts<const N: usize>(&self, recorder: &Recorder, requests: &Requests) {
-        let site = self.site;
+        // They begin where their call ended.
+        let mut asked = self.asked;
+        if self.has_processor_time {
+            asked[0] = 0;
+        }
         match ROLES[self.function()] {
             role @ (Role::StartsOne | Role::StartsAll) => {
                 let started = requests.started(role).into_iter();
@@ -590,15 +652,16 @@ impl<const KIND: u8, const ENTRY: usize> Entered<'_, KIND, ENTRY> {
                     true => (STARTED_RECEIVE, moved),
                     false => (STARTED_SEND, moved),
                 });
-                record_parts::<N>(recorder, parts, site);
+                record_parts::<N>(recorder, parts, asked);
             }
             Role::Exchanges { .. } => {
                 let received = requests.received.map(|moved| (EXCHANGED, moved));
-                record_parts::<N>(recorder, received.into_iter(), site);
+                record_parts::<N>(recorder, received.into_iter(), asked);
             }
             Role::Completes(_) if !requests.completed.is_empty() => {
                 let completed = requests.completed.iter();
-                record_parts::<N>(recorder, completed.map(|moved| (COMPLETED, *moved)), site);
+                let parts = completed.map(|moved| (COMPLETED, *moved));
+                record_parts::<N>(recorder, parts, asked);
             }
             _ => {}
         }

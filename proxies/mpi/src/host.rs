@@ -31,7 +31,7 @@ static FUNCTIONS: MpiProxyFunctions = MpiProxyFunctions {
 
 /// The entry point, [`cca_abi::recording::MpiProxyEntry`].
 #[unsafe(no_mangle)]
-pub extern "C" fn proxy_mpi_v4() -> *const MpiProxyFunctions {
+pub extern "C" fn proxy_mpi_v5() -> *const MpiProxyFunctions {
     &raw const FUNCTIONS
 }
 
@@ -42,7 +42,7 @@ extern "C" fn set_clock(clock: Option<ClockFunction>) {
 unsafe extern "C" fn attach(recorder: *const Recorder) -> u32 {
     // SAFETY: null, or a recorder that lives until it is detached.
     let fits = unsafe { recorder.as_ref() }.is_none_or(|recorder| recorder.check_version().is_ok());
-    event::record(&[], 0);
+    event::record(&[], 0, false);
     event::sum(false);
     sums::forget();
     call::attach(if fits { recorder } else { ptr::null() });
@@ -69,13 +69,18 @@ extern "C" fn functions(
     }
 }
 
-unsafe extern "C" fn record_events(ids: *const u32, n: u64, call_sites: u32) -> u32 {
+unsafe extern "C" fn record_events(
+    ids: *const u32,
+    n: u64,
+    call_sites: u32,
+    processor_time: u32,
+) -> u32 {
     if ids.is_null() || n == 0 {
-        return u32::from(event::record(&[], 0));
+        return u32::from(event::record(&[], 0, false));
     }
     // SAFETY: the caller passes that many.
     let ids = unsafe { std::slice::from_raw_parts(ids, n as usize) };
-    u32::from(event::record(ids, call_sites))
+    u32::from(event::record(ids, call_sites, processor_time != 0))
 }
 
 extern "C" fn on_pcontrol(callback: Option<extern "C" fn(level: c_int)>) {

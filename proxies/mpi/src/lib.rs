@@ -18,7 +18,7 @@
 //!   `messages.txt`; `request.rs`: what is moved by requests, from the call that makes one to the one that completes it;
 //!   `pending.rs`: the table of them; `sums.rs`: what calls come to where none has a record; `shared.rs`: a table that one thread mostly
 //!   has for itself;
-//! * `polls.rs`: calls in a row that find nothing;
+//! * `polls.rs`: calls in a row that find nothing; `processor_time.rs`: what a thread computes between calls;
 //! * `handle.rs`, `facts.rs`: handles, and what MPI says of them, asked once; `status.rs`: what was received; `stack.rs`: where calls come from;
 //!   `phase.rs`: `MPI_Pcontrol`; `meeting.rs`: calls in which all ranks meet;
 //! * `host.rs`: what the program that loads this library calls ([`cca_abi::recording::MpiProxyFunctions`]).
@@ -54,6 +54,8 @@ mod phase;
 #[cfg(target_arch = "x86_64")]
 mod polls;
 #[cfg(target_arch = "x86_64")]
+mod processor_time;
+#[cfg(target_arch = "x86_64")]
 mod request;
 #[cfg(target_arch = "x86_64")]
 mod shared;
@@ -71,11 +73,11 @@ mod totals;
 mod wrappers;
 
 #[cfg(target_arch = "x86_64")]
-pub use host::proxy_mpi_v4;
+pub use host::proxy_mpi_v5;
 
 /// The entry point, [`cca_abi::recording::MpiProxyEntry`]: nothing is offered on this processor.
 #[cfg(not(target_arch = "x86_64"))]
 #[unsafe(no_mangle)]
-pub extern "C" fn proxy_mpi_v4() -> *const cca_abi::recording::MpiProxyFunctions {
+pub extern "C" fn proxy_mpi_v5() -> *const cca_abi::recording::MpiProxyFunctions {
     std::ptr::null()
 }

@@ -191,9 +191,15 @@ impl Moved {
         }
     }
 
-    /// Words of a record, as [`cca_abi::recording::MPI_EVENT_PARAMETERS`] has them; with or without the last one.
+    /// Most parameters of a record that are there where they are asked for.
+    pub(crate) const MAX_ASKED: usize = 2;
+
+    /// Words of a record, as [`cca_abi::recording::MPI_EVENT_PARAMETERS`] has them.
+    ///
+    /// # Arguments
+    /// * `asked` - those that were asked for, from the front
     #[inline(always)]
-    pub(crate) fn words<const N: usize>(self, site: usize) -> [u64; N] {
+    pub(crate) fn words<const N: usize>(self, asked: [u64; Self::MAX_ASKED]) -> [u64; N] {
         let number = self.communicator.map_or(UNKNOWN, Communicator::number);
         let all = [
             self.bytes,
@@ -204,9 +210,11 @@ impl Moved {
             self.tag,
             self.request,
             self.n_requests,
-            site as i64,
         ];
-        array::from_fn(|place| all.get(place).map_or(0, |word| word.cast_unsigned()))
+        array::from_fn(|place| match all.get(place) {
+            Some(word) => word.cast_unsigned(),
+            None => asked.get(place - all.len()).map_or(0, |word| *word),
+        })
     }
 }
 

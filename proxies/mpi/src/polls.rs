@@ -53,15 +53,28 @@ impl Polls {
         }
     }
 
+    /// Whether there are any.
+    pub(crate) fn are_under_way(&self) -> bool {
+        self.n_kept.get() > 0 && self.epoch.get() == epoch()
+    }
+
     /// Keeps a call.
-    pub(crate) fn add<const N: usize>(&self, mut call: JoinedCalls, recorder: &Recorder) {
+    ///
+    /// # Arguments
+    /// * `summed` - place of a parameter that adds up over calls
+    pub(crate) fn add<const N: usize>(
+        &self,
+        mut call: JoinedCalls,
+        recorder: &Recorder,
+        summed: Option<usize>,
+    ) {
         let n_kept = self.n_kept.get();
         let mut follows = true;
         for cell in &self.kept[..n_kept] {
             let Some(mut calls) = cell.get() else {
                 continue;
             };
-            if calls.add(&call) {
+            if calls.add(&call, summed) {
                 cell.set(Some(calls));
                 return;
             }

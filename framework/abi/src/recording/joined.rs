@@ -102,13 +102,25 @@ impl JoinedCalls {
 
     /// Adds later calls, if they are alike and nothing was recorded in between.
     ///
+    /// # Arguments
+    /// * `summed` - place of a parameter that adds up, and may differ
+    ///
     /// # Returns
     /// Whether they are.
-    pub fn add(&mut self, later: &Self) -> bool {
+    pub fn add(&mut self, later: &Self, summed: Option<usize>) -> bool {
+        let mut parameters = self.parameters;
+        if let Some(place) = summed.filter(|place| *place < MAX_JOINED_PARAMETERS) {
+            parameters[place] = later.parameters[place];
+        }
         let are_alike = self.are_followed_by(later)
             && self.head == later.head
-            && self.parameters == later.parameters;
+            && parameters == later.parameters;
         if are_alike {
+            if let Some(place) = summed.filter(|place| *place < MAX_JOINED_PARAMETERS) {
+                // One that is not known (−1) leaves the sum unknown.
+                let sum = self.parameters[place].checked_add(later.parameters[place]);
+                self.parameters[place] = sum.unwrap_or(u64::MAX);
+            }
             self.stop = later.stop;
             self.mpi = self.mpi.wrapping_add(later.mpi);
             self.calls += later.calls;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::{ClockFunction, Recorder};
 
 /// Name of the function that the proxy of MPI exports.
-pub const MPI_PROXY_SYMBOL: &str = "proxy_mpi_v4";
+pub const MPI_PROXY_SYMBOL: &str = "proxy_mpi_v5";
 
 /// The type of that function; it returns null where MPI cannot be intercepted on this processor.
 pub type MpiProxyEntry = extern "C" fn() -> *const MpiProxyFunctions;
@@ -19,8 +19,9 @@ pub type MpiProxyEntry = extern "C" fn() -> *const MpiProxyFunctions;
 /// is the first of the `requests` consecutive ones that the call began or completed, −1 where they are not consecutive. Calls in a row
 /// that look for a message or a completed request and find none (`MPI_Test`, `MPI_Iprobe` and the like) have one record together, from the
 /// start of the first to the end of the last, in which `request` is minus their number; its time in MPI is theirs.
-/// The last one, the address that the call returns to, is recorded where it is asked for.
-pub const MPI_EVENT_PARAMETERS: [&str; 9] = [
+/// The last two are recorded where they are asked for: `cpu_before`, the thread's processor time since its previous call of MPI, nanoseconds,
+/// −1 where that is not known, and the address that the call returns to.
+pub const MPI_EVENT_PARAMETERS: [&str; 10] = [
     "bytes",
     "peer",
     "ranks",
@@ -29,8 +30,18 @@ pub const MPI_EVENT_PARAMETERS: [&str; 9] = [
     "tag",
     "request",
     "requests",
+    "cpu_before",
     "call site",
 ];
+
+/// Which of [`MPI_EVENT_PARAMETERS`] a call of MPI is recorded with that are not always there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MpiEventOptions {
+    /// With 1 the address that the call returns to, with more the number of its stack of so many calls, with 0 neither.
+    pub call_depth: u32,
+    /// Whether with `cpu_before`.
+    pub processor_time: bool,
+}
 
 /// Calls and time of one function of MPI; written by one thread at a time.
 #[repr(C)]
@@ -221,12 +232,14 @@ pub struct MpiProxyFunctions {
     /// Calls `each` with `out` for each function of MPI, with its name in C, and last with those of [`MPI_PARTS`].
     pub functions:
         extern "C" fn(out: *mut c_void, each: extern "C" fn(out: *mut c_void, name: *const c_char)),
-    /// From now on each outermost call is recorded with [`MPI_EVENT_PARAMETERS`], the last of them if `call_sites` is not 0: the address
-    /// that the call returns to, or with more than 1 the number of a stack of as many calls (`on_stack`). It is recorded as
+    /// From now on each outermost call is recorded with [`MPI_EVENT_PARAMETERS`]; with `cpu_before` if `processor_time` is not 0, and with the
+    /// last of them if `call_sites` is not 0: the address that the call returns to, or with more than 1 the number of a stack of as many
+    /// calls (`on_stack`). It is recorded as
     /// method `ids[i]` of the recorder that is attached for name `i` of `functions`; with `n` 0, or not the number of names, no
     /// call is.
     /// Returns whether calls are; they are not where the MPI has an unknown ABI (`unknown_abi`).
-    pub record_events: unsafe extern "C" fn(ids: *const u32, n: u64, call_sites: u32) -> u32,
+    pub record_events:
+        unsafe extern "C" fn(ids: *const u32, n: u64, call_sites: u32, processor_time: u32) -> u32,
     /// Calls `callback` once, in the thread that is the first to call MPI, before that call begins.
     pub before_first_call: extern "C" fn(callback: Option<extern "C" fn()>),
     /// Calls `callback` with the level at each call of `MPI_Pcontrol` from now on, before MPI gets it.

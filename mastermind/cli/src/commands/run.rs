@@ -43,7 +43,7 @@ use crate::session::back_end::{self, MpiName};
 use crate::session::framework::{COMM, COMM_PORT, Quiet, Session, at_rank};
 use crate::session::gathering::{gather, local_directory};
 use crate::session::recording::{
-    ClockName, Instruments, Recording, cannot_be_written, note_unmonitored,
+    ClockName, Instruments, ProcessorTimeOption, Recording, cannot_be_written, note_unmonitored,
 };
 use crate::session::{assignment, build, read_assembly, setting_or_name};
 
@@ -99,6 +99,8 @@ pub struct Run {
     /// Record each call of MPI too, with its bytes, its peer and its number of ranks
     #[arg(long, requires = "records")]
     mpi_events: bool,
+    #[command(flatten)]
+    processor_time: ProcessorTimeOption,
     /// Which MPI, where both are
     #[arg(long, value_name = "NAME")]
     mpi: Option<MpiName>,
@@ -373,6 +375,7 @@ impl Run {
             overwrite: self.overwrite,
             limit_bytes: self.records_limit,
             mpi_events: self.mpi_events,
+            processor_time: self.processor_time.choice(),
             selection: selection.unwrap_or(MonitorSelection::All),
             counters: self.counters.clone(),
             named: self

@@ -147,6 +147,8 @@ struct RecordedTimes {
     ranks_ns: Vec<u64>,
     /// How much longer the simulated one takes, percent.
     difference_percent: f64,
+    /// What the ranks compute for between their calls: "processor time", or the "wall time" in between where only that was recorded.
+    computation: &'static str,
     /// Calls of collectives.
     collectives: u64,
     /// What is not simulated, or not as it was.

@@ -55,7 +55,7 @@ use super::run::size;
 use crate::call_site;
 use crate::errors;
 use crate::session::back_end;
-use crate::session::recording::{cannot_be_written, check_ended};
+use crate::session::recording::{ProcessorTimeOption, cannot_be_written, check_ended};
 use crate::session::{libraries_folder, name_of_run};
 use crate::trace::Trace;
 use crate::unseen_calls;
@@ -94,6 +94,8 @@ pub struct Wrap {
     /// function, call site and size
     #[arg(long)]
     mpi_events: bool,
+    #[command(flatten)]
+    processor_time: ProcessorTimeOption,
     /// A proxy that `mastermind proxy` made: each call of its functions is recorded, with its parameters; calls that go round
     /// it are named at the end, with the reason
     #[arg(long, value_name = "LIB")]
@@ -307,6 +309,7 @@ impl Wrap {
             limit_bytes: self.records_limit,
             mpi_events: self.mpi_events || self.call_sites.is_some(),
             libraries,
+            processor_time: self.processor_time.choice(),
             call_sites: self.call_sites.is_some(),
             call_depth: self.call_sites.unwrap_or(1),
             uses: match adapt {

@@ -10,11 +10,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context, anyhow, bail};
 use cca_core::{Assembly, ConnectionId, Framework, FrameworkError, MonitorSelection, is_own};
 use cca_loader::MpiProxy;
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 use mastermind_component::{
     CounterChoice, Mastermind, is_decisions_file, library_hash, routine_definitions,
 };
-use mastermind_measurement::{Clock, MpiFunctions, RecorderConfig, RunRecorder, processors_online};
+use mastermind_measurement::{
+    Clock, MpiFunctions, RecorderConfig, RunRecorder, processors_online, ranks_share_processors,
+};
 use mastermind_records::definition::{
     ClassDefinition, ConnectionDefinition, RunDefinition, UnmonitoredDefinition,
 };
@@ -60,6 +62,42 @@ impl ClockName {
     }
 }
 
+/// Whether processor time is recorded.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct ProcessorTimeOption {
+    /// Record with each call of MPI what processor time its thread took since its previous call, so that a replay computes as long as the rank
+    /// did and not as long as it waited for a processor; some 50 to 900 ns a call. auto: where there are more ranks than processors
+    #[arg(
+        long,
+        value_name = "WHEN",
+        value_enum,
+        num_args = 0..=1,
+        require_equals = true,
+        default_value = "auto",
+        default_missing_value = "on"
+    )]
+    cpu: ProcessorTimeName,
+}
+
+/// When processor time is recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ProcessorTimeName {
+    Auto,
+    On,
+    Off,
+}
+
+impl ProcessorTimeOption {
+    /// Whether it is; `None` to do so where ranks share a processor.
+    pub fn choice(self) -> Option<bool> {
+        match self.cpu {
+            ProcessorTimeName::Auto => None,
+            ProcessorTimeName::On => Some(true),
+            ProcessorTimeName::Off => Some(false),
+        }
+    }
+}
+
 /// What the options say of recording.
 #[derive(Clone, Debug)]
 pub struct Recording {
@@ -73,6 +111,8 @@ pub struct Recording {
     pub limit_bytes: Option<u64>,
     /// Whether each call of MPI is recorded.
     pub mpi_events: bool,
+    /// Whether with the processor time between calls; `None` to do so where ranks share a processor.
+    pub processor_time: Option<bool>,
     /// Which connections.
     pub selection: MonitorSelection,
     /// What is counted in which calls.
@@ -138,6 +178,7 @@ impl Recording {
             overwrite: false,
             limit_bytes: None,
             mpi_events: false,
+            processor_time: None,
             selection,
             counters: Vec::new(),
             named: Vec::new(),
@@ -339,7 +380,13 @@ impl Recording {
         mastermind.measure(&session.measurement);
         mastermind.answer_through(&session.perf_param);
         if self.mpi_events && mpi.is_some() {
-            mastermind.record_mpi_events()?;
+            let is_shared = || {
+                let launched = back_end::launcher().ok().flatten();
+                let local_size = launched.and_then(|launched| launched.local_size);
+                ranks_share_processors(local_size.map(|n| n as u32))
+            };
+            let processor_time = self.processor_time.unwrap_or_else(is_shared);
+            mastermind.record_mpi_events(processor_time)?;
         }
         let selection = self.selection.clone();
         framework.start_monitoring(

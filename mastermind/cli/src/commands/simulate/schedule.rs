@@ -108,6 +108,7 @@ impl Simulate {
             elapsed_ns: run.longest_ns(),
             ranks_ns: run.elapsed_ns,
             difference_percent: 0.0,
+            computation: run.computation,
             collectives: replay.collectives,
             notes: replay.notes,
         };
