@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::bail;
 use mastermind_programs::Collectives;
 use mastermind_records::definition::MPI_CLASS;
-use mastermind_records::{Log, Record, Run, Value, starts_or_ends};
+use mastermind_records::{Log, ProcessorTime, Record, Run, Value, starts_or_ends};
 use mastermind_replay::{
     POLL_GAP_NS, RecordedCall, RecordedProgram, RecordedRank, Replay, is_communication, program,
     replay,
@@ -25,6 +25,8 @@ pub struct RecordedRun {
     pub elapsed_ns: Vec<u64>,
     /// Whether computation is processor time or wall time.
     pub computation: &'static str,
+    /// The least share that a rank had of the processor time that it was ready for, 0 to 1.
+    pub processor_share: Option<f64>,
     /// What it did.
     pub ranks: Vec<RecordedRank>,
 }
@@ -93,6 +95,11 @@ impl RecordedRun {
                 true => "processor time",
                 false => "wall time",
             },
+            processor_share: run
+                .processor_times()
+                .values()
+                .map(ProcessorTime::share)
+                .min_by(f64::total_cmp),
             ranks,
         })
     }

@@ -7,7 +7,7 @@ use mastermind_composition::RANKS;
 use mastermind_records::{Definitions, ProcessorTime, Run};
 
 /// Share of the processor below which times are not those of the program alone.
-const MIN_SHARE: f64 = 0.8;
+pub const MIN_SHARE: f64 = 0.8;
 
 /// Waiting that is no matter, nanoseconds: less than one turn of the longest usual period of Linux's scheduler (100 ms, the default of
 /// `cpu.cfs_period_us`) says nothing of a run.

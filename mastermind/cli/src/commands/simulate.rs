@@ -26,6 +26,7 @@ use mastermind_simulation::machine::{Machine, read_machine};
 use mastermind_simulation::report::{Timeline, TimelineError, html};
 use serde::Serialize;
 
+use crate::run_notes::MIN_SHARE;
 use crate::session::{assignment, model};
 use crate::{output, recorded_run};
 
@@ -149,6 +150,9 @@ struct RecordedTimes {
     difference_percent: f64,
     /// What the ranks compute for between their calls: "processor time", or the "wall time" in between where only that was recorded.
     computation: &'static str,
+    /// The least share that a rank had of the processor time that it was ready for, 0 to 1; none where the system did not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    processor_share: Option<f64>,
     /// Calls of collectives.
     collectives: u64,
     /// What is not simulated, or not as it was.
@@ -560,8 +564,15 @@ fn tell(name: &str, report: &Report) {
         None => {}
     }
     if let Some(recorded) = &report.recorded {
+        let shared = recorded.processor_share.filter(|share| *share < MIN_SHARE);
+        let shared = shared.map_or(String::new(), |share| {
+            format!(
+                ", each rank with at least {:.0} % of a processor",
+                100.0 * share
+            )
+        });
         output::line(format!(
-            "{name} took {} ms when it was recorded: {:+.1} %",
+            "{name} took {} ms when it was recorded{shared}: {:+.1} %",
             ms(recorded.elapsed_ns),
             recorded.difference_percent
         ));

@@ -109,6 +109,7 @@ impl Simulate {
             ranks_ns: run.elapsed_ns,
             difference_percent: 0.0,
             computation: run.computation,
+            processor_share: run.processor_share,
             collectives: replay.collectives,
             notes: replay.notes,
         };
