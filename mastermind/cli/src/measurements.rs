@@ -59,7 +59,7 @@ enum FormatName {
     Csv,
     /// Extra-P's text, or Talpas
     Extrap,
-    /// Extra-P's JSON
+    /// Extra-P's JSON, or that of Google Benchmark, hyperfine or pytest-benchmark
     ExtrapJson,
     /// Extra-P's JSON lines
     ExtrapJsonl,

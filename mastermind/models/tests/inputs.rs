@@ -563,3 +563,83 @@ fn an_experiment_of_extra_p_is_an_archive() {
         );
     }
 }
+
+#[test]
+fn benchmark_programs_say_what_they_ran() {
+    // As Google Benchmark 1.7, hyperfine 1.15 and pytest-benchmark 5 write them.
+    let google = r#"{"context": {"num_cpus": 2}, "benchmarks": [
+        {"name": "BM_Sort/n:256/repeats:2", "run_name": "BM_Sort/n:256/repeats:2", "run_type": "iteration", "threads": 1,
+         "iterations": 3244, "real_time": 8.0, "cpu_time": 7.0, "time_unit": "us"},
+        {"name": "BM_Sort/n:256/repeats:2", "run_name": "BM_Sort/n:256/repeats:2", "run_type": "iteration",
+         "real_time": 12.0, "cpu_time": 7.0, "time_unit": "us"},
+        {"name": "BM_Sort/n:256/repeats:2_mean", "run_name": "BM_Sort/n:256/repeats:2", "run_type": "aggregate",
+         "aggregate_name": "mean", "real_time": 10.0, "cpu_time": 7.0, "time_unit": "us"},
+        {"name": "BM_Sort/n:512", "run_name": "BM_Sort/n:512", "run_type": "iteration", "error_occurred": true,
+         "real_time": 0.0, "cpu_time": 0.0, "time_unit": "ns"}]}"#;
+    let (samples, aside) = read(&[("b.json", google)], &wall()).unwrap();
+    assert_eq!(
+        shape(&samples[0]),
+        (
+            "BM_Sort",
+            vec!["n"],
+            vec![(vec![256.0], 2, 9.999999999999999e-6)]
+        )
+    );
+    assert_eq!((aside[0].count, aside[0].why), (1, Why::NoTime));
+    let cpu = Wanted::new(Metric::named("cpu_time"));
+    let (samples, _) = read(&[("b.json", google)], &cpu).unwrap();
+    assert_eq!(shape(&samples[0]).2, [(vec![256.0], 2, 7e-6)]);
+
+    let hyperfine = r#"{"results": [
+        {"command": "gzip -4 x", "mean": 0.3, "times": [0.2, 0.4], "exit_codes": [0, 0], "parameters": {"level": "4"}},
+        {"command": "gzip -9 x", "mean": 0.7, "times": [0.7, 0.1], "exit_codes": [0, 1], "parameters": {"level": "9"}}]}"#;
+    let (samples, aside) = read(&[("h.json", hyperfine)], &wall()).unwrap();
+    let points = vec![(vec![4.0], 2, 0.3), (vec![9.0], 1, 0.7)];
+    let (method, names, found) = shape(&samples[0]);
+    assert_eq!((method, names), ("gzip -{level} x", vec!["level"]));
+    assert_eq!(found.len(), 2);
+    for ((x, n, mean), (known_x, known_n, known)) in found.iter().zip(&points) {
+        assert!(x == known_x && n == known_n && (mean - known).abs() < 1e-12);
+    }
+    assert_eq!((aside[0].count, aside[0].why), (1, Why::NoTime));
+
+    let pytest = r#"{"machine_info": {}, "benchmarks": [
+        {"name": "test_build[list-1000]", "params": {"kind": "list", "n": 1000}, "stats": {"mean": 5.0, "data": [1.0, 3.0]}},
+        {"name": "test_plain", "params": null, "stats": {"mean": 2.0}}]}"#;
+    let (samples, _) = read(&[("p.json", pytest)], &wall()).unwrap();
+    let build = samples.iter().find(|one| one.method == "test_build");
+    assert_eq!(shape(build.unwrap()).1, ["kind", "n"]);
+    assert_eq!(
+        samples.iter().map(|one| one.method.as_str()).max(),
+        Some("test_plain")
+    );
+}
+
+#[test]
+fn what_is_wrong_in_a_benchmark_is_named() {
+    let aggregates = r#"{"context": {}, "benchmarks": [{"name": "a/1_mean", "run_name": "a/1", "run_type": "aggregate",
+        "real_time": 1.0, "time_unit": "ns"}]}"#;
+    let found = error(&[("b.json", aggregates)], &wall());
+    assert!(
+        found.contains("1 aggregates, expected repetitions"),
+        "{found}"
+    );
+    let unit = aggregates
+        .replace("aggregate\"", "iteration\"")
+        .replace("\"ns\"", "\"fortnight\"");
+    let found = error(&[("b.json", &unit)], &wall());
+    assert!(
+        found.contains("time unit \"fortnight\" of \"a/1\", expected s, ms, us or ns"),
+        "{found}"
+    );
+    // pyperf has runs in place of statistics.
+    let other = r#"{"benchmarks": [{"name": "a", "runs": []}]}"#;
+    let found = error(&[("b.json", other)], &wall());
+    assert!(found.contains("missing field `stats`"), "{found}");
+    let none = r#"{"results": []}"#;
+    let found = error(&[("b.json", none)], &wall());
+    assert!(
+        found.contains("expected a JSON document with measurements"),
+        "{found}"
+    );
+}

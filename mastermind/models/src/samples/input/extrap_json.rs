@@ -4,19 +4,13 @@ use std::collections::HashMap;
 use std::io::Read;
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 
+use super::benchmark_json::Probe;
 use super::error::{InputError, Place, quoted};
 use super::json_lines::{plain, without_mark};
 use super::ordered::Ordered;
 use super::wanted::Wanted;
 use super::{Cell, Named, Row};
-
-/// What tells the older form: it lists its call paths.
-#[derive(Deserialize)]
-struct Probe {
-    callpaths: Option<IgnoredAny>,
-}
 
 #[derive(Deserialize)]
 struct Document {
@@ -88,7 +82,9 @@ pub(super) fn rows(
     }
     let json = |error| InputError::json(name, 1, error);
     let probe: Probe = serde_json::from_slice(bytes).map_err(json)?;
-    let n_rows = if probe.callpaths.is_some() {
+    let n_rows = if let Some(program) = probe.program() {
+        program.rows(name, bytes, wanted, sink)?
+    } else if probe.callpaths.is_some() {
         older(
             name,
             &serde_json::from_slice(bytes).map_err(json)?,

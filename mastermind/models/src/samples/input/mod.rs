@@ -1,4 +1,5 @@
-//! Measurements in other tools' formats as samples: tables of comma-separated values, Extra-P's text, JSON and JSON lines.
+//! Measurements in other tools' formats as samples: tables of comma-separated values, Extra-P's text, JSON and JSON lines,
+//! JSON of benchmark programs.
 //!
 //! Whoever calls opens the files; here is read what they hold, twice: a [`Survey`] first learns the methods, their
 //! parameters and the labels of those that are no numbers, then [`Survey::read`] puts one value after the other into a
@@ -19,6 +20,7 @@
 //! # Ok::<(), mastermind_models::InputError>(())
 //! ```
 
+mod benchmark_json;
 mod error;
 mod extrap_experiment;
 mod extrap_json;
@@ -50,7 +52,7 @@ pub enum Format {
     Table,
     /// Extra-P's text: `PARAMETER`, `POINTS`, `REGION`, `METRIC`, `DATA`; or Talpas, a JSON object a line.
     ExtrapText,
-    /// Extra-P's JSON, the newer form and the one that refers by ids.
+    /// Extra-P's JSON, the newer form and the one that refers by ids; or that of Google Benchmark, hyperfine or pytest-benchmark.
     ExtrapJson,
     /// Extra-P's JSON lines, one measurement a line.
     JsonLines,

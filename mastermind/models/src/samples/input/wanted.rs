@@ -129,6 +129,7 @@ pub(crate) fn times(metric: &Metric) -> &'static [&'static str] {
             "wall time",
             "runtime",
             "run_time",
+            "real_time",
             "elapsed",
             "duration",
             "seconds",
