@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use cca_core::Assembly;
 use mastermind_composition::{
     BetweenRuns, Call, CallPatterns, ChooseOptions, Error as CompositionError, PatternRun, RANKS,
-    RankEffects, RunBounds, RunTimes, ScaledWorkload, Seconds, SeenPairs, Settings, SizedRun,
-    Workload, interactions, predict_recorded_s, rank_effects, scale_workload, times_over_predicted,
+    RankEffects, RunBounds, RunSpread, RunTimes, ScaledWorkload, Seconds, SeenPairs, Settings,
+    SizedRun, Workload, interactions, predict_recorded_s, rank_effects, scale_workload,
+    times_over_predicted,
 };
 use mastermind_models::{Metric, ModelSet};
 use mastermind_records::Run;
@@ -202,6 +203,7 @@ impl Basis {
         };
         let options = ChooseOptions {
             attributes: assembly.attributes.clone(),
+            run_spread: Some(RunSpread::of(&times)),
             between_runs,
             run_bounds: bounds.filter(is_narrower),
             interactions: interactions(&times, &joined),

@@ -29,6 +29,7 @@ use crate::predicted::{Predicted, predict_calls};
 use crate::ranks::{RankEffect, RankEffects};
 use crate::requirement::{Attributes, Requirement};
 use crate::run_bounds::RunBounds;
+use crate::run_spread::RunSpread;
 use crate::score::{Seconds, is_stale, recorded_with};
 use crate::unseen::SeenPairs;
 use crate::workload::{Alternatives, Assembly, Call, Recorded, Workload};
@@ -56,6 +57,8 @@ pub struct ChooseOptions {
     pub pareto: Option<String>,
     /// Refuse where an alternative has no model, instead of choosing among the others.
     pub strict: bool,
+    /// How much the time of each class differs from run to run.
+    pub run_spread: Option<RunSpread>,
     /// How much totals differ from run to run.
     pub between_runs: Option<BetweenRuns>,
     /// Between which bounds runs lie about what models say of them, where enough were run; the interval is then by these.
@@ -181,10 +184,14 @@ impl Place<'_, '_> {
         only: bool,
         workload: &Workload,
         models: &ModelSet,
+        options: &ChooseOptions,
         missing: &mut Vec<Lacking>,
     ) -> Result<(Row, Predicted), Error> {
         let calls = self.calls.iter().map(|(call, count)| (call, *count));
         let mut predicted = predict_calls(class, calls, workload, models, missing)?;
+        if let Some(spread) = &options.run_spread {
+            predicted.scale(spread.shift(self.instance, class).exp());
+        }
         let measured_s = self
             .measured_s(class)
             .filter(|_| only && !missing.is_empty());
@@ -264,9 +271,13 @@ fn interval_s(time_s: f64, variance_s2: f64, options: &ChooseOptions) -> Option<
 
 /// What two sites cost together.
 struct Together {
-    /// Site and class of each.
+    /// Site and class of each, the one that takes longer first.
     sites: [(usize, usize); 2],
     seconds: f64,
+    /// What the first takes by itself, seconds.
+    mean_s: f64,
+    /// Runs that show both.
+    runs: usize,
 }
 
 /// The recorded calls of an instance.
@@ -466,7 +477,7 @@ impl<'a> Composition<'a> {
                 .cloned(),
         );
         let doubt = ranked.get(1);
-        let doubt = doubt.map(|next| self.doubt(&best, next, options.pairs.as_ref()));
+        let doubt = doubt.map(|next| self.doubt(&best, next, options));
         ranked.truncate(options.n_best.max(1));
         let mut sum = Predicted::default();
         let mut instances = Vec::new();

@@ -24,7 +24,7 @@ const LEVEL: f64 = 0.05;
 pub struct SiteTime {
     /// Its class there.
     pub class: String,
-    /// Processor time of its calls, without that of the calls made from them, over what the model of the class says of them.
+    /// Time of its calls, without that of the calls made from them, over what the model of the class says of them.
     pub ratio: f64,
 }
 

@@ -7,6 +7,7 @@
 //! * [`CallPatterns`] are the calls of each instance by the classes of those that decide them;
 //! * [`interactions`] are what joined instances cost together, beyond what each does by itself; [`SeenPairs`] says which pairs no
 //!   run shows, and what those may cost;
+//! * [`RunSpread`] is how much the time of each class differs from run to run, and how well a difference of two is known by that;
 //! * [`BetweenRuns`] is how much totals differ from run to run, and what interval a fresh one lies in; [`RunBounds`] says that of
 //!   many runs, however they are distributed;
 //! * a [`CallGraph`] has who called whom, how often, with which parameters, and the own time of each method by call path;
@@ -33,6 +34,7 @@ mod predicted;
 mod ranks;
 mod requirement;
 mod run_bounds;
+mod run_spread;
 mod scaling;
 mod score;
 mod unseen;
@@ -54,6 +56,7 @@ pub use predicted::{predict_recorded_s, times_over_predicted};
 pub use ranks::{MpiTime, RANKS, RankEffect, RankEffects, rank_effects};
 pub use requirement::{Attributes, Requirement, RequirementError};
 pub use run_bounds::RunBounds;
+pub use run_spread::{MeanVariance, Part, RunSpread};
 pub use scaling::{ScaledWorkload, Settings, SizedRun, scale_workload};
 pub use score::Seconds;
 pub use unseen::{SeenPairs, UnseenPair};

@@ -49,7 +49,16 @@ pub struct CallPattern {
     /// Instances whose classes decide the calls: none, one or two.
     pub neighbours: Vec<String>,
     /// Calls by the classes of these.
-    calls: BTreeMap<Vec<String>, Vec<WeightedCall>>,
+    calls: BTreeMap<Vec<String>, MeanCalls>,
+    /// Relative variance of a run's calls among runs of equal classes: of their number or a parameter's sum, whichever is more.
+    variance: f64,
+}
+
+/// The mean calls of a run, and over how many runs.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct MeanCalls {
+    calls: Vec<WeightedCall>,
+    n_runs: usize,
 }
 
 /// The calls of each instance that runs show.
@@ -77,7 +86,8 @@ impl CallPatterns {
         let of = features.iter().map(|(instance, features)| {
             let near = nearest_first(instance, &with_choice, connections);
             let neighbours = explaining(runs, features, &near, common);
-            let pattern = CallPattern::of(runs, instance, neighbours);
+            let variance = features.largest_variance(runs, &neighbours);
+            let pattern = CallPattern::of(runs, instance, neighbours, variance);
             ((*instance).to_owned(), pattern)
         });
         Self {
@@ -104,31 +114,46 @@ impl CallPatterns {
 }
 
 impl CallPattern {
-    fn of(runs: &[PatternRun<'_>], instance: &str, neighbours: Vec<String>) -> Self {
+    fn of(runs: &[PatternRun<'_>], instance: &str, neighbours: Vec<String>, variance: f64) -> Self {
         let mut groups: BTreeMap<Vec<String>, Vec<&Workload>> = BTreeMap::new();
         for run in runs {
             if let Some(classes) = classes_of(run, &neighbours) {
                 groups.entry(classes).or_default().push(run.workload);
             }
         }
-        let calls = groups.into_iter();
-        let calls = calls.map(|(classes, runs)| (classes, mean_calls(&runs, instance)));
+        let calls = groups.into_iter().map(|(classes, runs)| {
+            let calls = mean_calls(&runs, instance);
+            let n_runs = runs.len();
+            (classes, MeanCalls { calls, n_runs })
+        });
         Self {
             calls: calls.collect(),
             neighbours,
+            variance,
         }
     }
 
     /// The mean calls of a run with these classes of [`Self::neighbours`], in their order. Where no run shows them, those of the
     /// combination that shares most of them, the nearest instance first.
     pub(crate) fn calls(&self, classes: &[&str]) -> &[WeightedCall] {
+        let nearest = self.nearest(classes);
+        nearest.map_or(&[], |mean| &mean.calls)
+    }
+
+    /// Relative variance of the mean calls with these classes: runs draw other sizes than the next ones will.
+    pub(crate) fn mean_variance(&self, classes: &[&str]) -> f64 {
+        let nearest = self.nearest(classes);
+        nearest.map_or(0.0, |mean| self.variance / mean.n_runs as f64)
+    }
+
+    fn nearest(&self, classes: &[&str]) -> Option<&MeanCalls> {
         let shared = |known: &Vec<String>| {
             let same = known.iter().zip(classes).map(|(a, b)| a == b);
             let same: Vec<bool> = same.collect();
             (same.iter().filter(|same| **same).count(), same)
         };
         let nearest = self.calls.iter().max_by_key(|(known, _)| shared(known));
-        nearest.map_or(&[], |(_, calls)| calls)
+        nearest.map(|(_, mean)| mean)
     }
 
     /// Whether a run shows these classes.
@@ -225,25 +250,40 @@ impl Features {
         Self(rows)
     }
 
-    /// Squares about the means of runs that have equal classes at some instances, and degrees of freedom.
+    /// Squares about the means of runs that have equal classes at some instances, of all features, and degrees of freedom.
     fn within(&self, runs: &[PatternRun<'_>], neighbours: &[String]) -> Variance {
+        let (squares, freedom) = self.squares(runs, neighbours);
+        let squares = squares.iter().sum();
+        Variance { squares, freedom }
+    }
+
+    /// The largest variance of a feature among runs that have equal classes at some instances.
+    fn largest_variance(&self, runs: &[PatternRun<'_>], neighbours: &[String]) -> f64 {
+        let (squares, freedom) = self.squares(runs, neighbours);
+        let largest = squares.into_iter().fold(0.0, f64::max);
+        largest / freedom.max(1.0)
+    }
+
+    /// Squares of each feature about the means of runs that have equal classes at some instances, and degrees of freedom.
+    fn squares(&self, runs: &[PatternRun<'_>], neighbours: &[String]) -> (Vec<f64>, f64) {
         let mut groups: BTreeMap<Vec<String>, Vec<&Vec<f64>>> = BTreeMap::new();
         for (run, row) in runs.iter().zip(&self.0) {
             if let Some(classes) = classes_of(run, neighbours) {
                 groups.entry(classes).or_default().push(row);
             }
         }
-        let (mut squares, mut freedom) = (0.0, 0.0);
+        let mut squares = vec![0.0; self.0.first().map_or(0, Vec::len)];
+        let mut freedom = 0.0;
         for rows in groups.values() {
             let n = rows.len() as f64;
             freedom += n - 1.0;
-            for feature in 0..rows[0].len() {
+            for (feature, squares) in squares.iter_mut().enumerate() {
                 let mean = rows.iter().map(|row| row[feature]).sum::<f64>() / n;
                 let off = rows.iter().map(|row| (row[feature] - mean).powi(2));
-                squares += off.sum::<f64>();
+                *squares += off.sum::<f64>();
             }
         }
-        Variance { squares, freedom }
+        (squares, freedom)
     }
 }
 

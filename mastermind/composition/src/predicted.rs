@@ -37,12 +37,10 @@ impl Predicted {
         self.clamped |= other.clamped;
     }
 
-    /// Standard deviation, seconds; infinite where the spread of some calls is unknown.
-    pub fn deviation_s(&self) -> f64 {
-        match self.unknown.is_empty() {
-            true => self.uncertainty.variance_s2().sqrt(),
-            false => f64::INFINITY,
-        }
+    /// Multiplies the time, by a factor near 1 that leaves its relative uncertainty as it is.
+    pub fn scale(&mut self, factor: f64) {
+        self.time_s *= factor;
+        self.unknown_s *= factor;
     }
 
     /// Ends of the 95 % interval of all calls, seconds, the lower ≥ 0; the upper infinite where the spread of some is unknown.
@@ -155,17 +153,18 @@ pub fn times_over_predicted(workload: &Workload, models: &ModelSet) -> Result<Ru
     for call in workload.calls.iter().filter(|call| call.count > 0) {
         calls.entry(&call.instance).or_default().push(call);
     }
+    let seconds = Seconds::predicted_by(models);
     let mut times = RunTimes::new();
     for (instance, calls) in calls {
         let class = &calls[0].class;
         let mut lacking = Vec::new();
         let counted = calls.iter().map(|call| call.counted());
         let predicted = predict_calls(class, counted, workload, models, &mut lacking)?;
-        let processor_s: f64 = calls.iter().map(|call| call.processor_s).sum();
+        let taken_s: f64 = calls.iter().map(|call| call.recorded().of(seconds)).sum();
         if lacking.is_empty() && predicted.time_s > 0.0 {
             let time = SiteTime {
                 class: class.clone(),
-                ratio: processor_s / predicted.time_s,
+                ratio: taken_s / predicted.time_s,
             };
             times.insert(instance.to_owned(), time);
         }

@@ -3,6 +3,7 @@
 mod call_graph;
 mod choose;
 mod decide;
+mod distinguished;
 mod optimise;
 mod patterns;
 mod plan;

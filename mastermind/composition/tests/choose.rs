@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use mastermind_composition::{
-    Alternatives, Assembly, BetweenRuns, Call, Choice, ChooseOptions, Error, Interaction, Pruning,
-    Requirement, Seconds, Workload, choose, choose_with, model_name, problem_of,
+    Alternatives, Assembly, BetweenRuns, Call, Choice, ChooseOptions, EarlierSpread, Error,
+    Interaction, Pruning, Requirement, Seconds, Workload, choose, choose_with, model_name,
+    problem_of,
 };
 use mastermind_models::{
     Coordinate, Metric, Model, ModelSet, Parameter, SampleSet, Statistic, fit, predict,
@@ -616,17 +617,25 @@ fn the_best_few_are_ranked() {
     let one_site = wishes(&["flux.order > 0"]);
     let (workload, mut alternatives, current) = shock();
     alternatives.remove("mesh");
-    let choice = choose_with(&workload, &alternatives, &current, &models(0.1), &one_site).unwrap();
-    let doubt = choice.doubt.unwrap();
-    close(doubt.comparison.difference, 23.0);
-    assert!(doubt.told_apart);
-    // Ten calls at q = 2, 70 s or 60 s, which so wide a spread does not tell apart.
-    let mut small = workload;
-    small.calls.remove(1);
-    let wide = choose_with(&small, &alternatives, &current, &models(0.9), &one_site).unwrap();
-    let doubt = wide.doubt.unwrap();
-    assert!(!doubt.told_apart && doubt.comparison.regret > 0.0);
-    let (instance, _) = doubt.run.unwrap();
+    let doubt = |deviation: f64| {
+        let earlier = EarlierSpread {
+            deviation,
+            freedom: 20.0,
+        };
+        let options = ChooseOptions {
+            between_runs: BetweenRuns::pooled(&[], Some(earlier)),
+            ..one_site.clone()
+        };
+        let models = models(0.1);
+        let choice = choose_with(&workload, &alternatives, &current, &models, &options).unwrap();
+        choice.doubt.unwrap()
+    };
+    close(doubt(0.05).comparison.difference, 23.0);
+    assert!(doubt(0.05).told_apart);
+    // 95 s and 72 s, each known to 20 %.
+    let wide = doubt(0.2);
+    assert!(!wide.told_apart && wide.comparison.regret > 0.0);
+    let (instance, _) = wide.run.unwrap();
     assert_eq!(instance, "flux");
 }
 

@@ -219,26 +219,28 @@ fn a_problem_is_written_for_other_solvers() {
     );
 }
 
-/// E max(0, −D) for D normal with mean 1 and deviation 2, by the trapezoidal rule.
+/// E max(0, −D) for D of mean 1 and deviation 2, by the trapezoidal rule.
 #[test]
-fn regret_is_that_of_the_normal_distribution() {
-    let deviations = [vec![1.2, 1.6], vec![5.0, 5.0]];
-    let found = compare_assemblies(&[0, 1], &[1, 1], 1.0, &deviations);
-    assert_eq!((found.deviation, found.measure), (2.0, Some(0)));
-    let density = |d: f64| {
-        (-0.5 * ((d - 1.0) / 2.0_f64).powi(2)).exp() / (2.0 * std::f64::consts::TAU.sqrt())
+fn regret_is_that_of_the_distribution() {
+    let regret = |density: fn(f64) -> f64| -> f64 {
+        let step = 1e-4;
+        let at = (0..2_000_000).map(|i| f64::from(i) * step);
+        at.map(|d| d * density((-d - 1.0) / 2.0) / 2.0 * step).sum()
     };
-    let step = 1e-4;
-    let expected: f64 = (0..200_000)
-        .map(|i| f64::from(i) * step * density(-f64::from(i) * step) * step)
-        .sum();
-    assert!(
-        (found.regret - expected).abs() < 1e-6,
-        "{} {expected}",
-        found.regret
-    );
+    let normal = |z: f64| (-0.5 * z * z).exp() / std::f64::consts::TAU.sqrt();
+    // Student's t of five degrees of freedom.
+    let student = |z: f64| 0.379_606_689_822_494 * (1.0 + z * z / 5.0).powi(-3);
+    for (freedom, density) in [(f64::INFINITY, normal as fn(f64) -> f64), (5.0, student)] {
+        let found = compare_assemblies(1.0, 2.0, freedom);
+        let expected = regret(density);
+        let off = (found.regret - expected).abs();
+        assert!(off < 1e-5, "{} {expected}", found.regret);
+    }
+    let found = compare_assemblies(1.0, 2.0, f64::INFINITY);
     assert!((found.reversed - 0.308_537_5).abs() < 1e-6);
     assert!(!found.is_told(0.95));
-    let sure = compare_assemblies(&[0, 1], &[1, 1], 5.0, &deviations);
-    assert!(sure.is_told(0.95));
+    assert!(compare_assemblies(5.0, 2.0, f64::INFINITY).is_told(0.95));
+    assert!(!compare_assemblies(5.0, 2.0, 5.0).is_told(0.95));
+    let unknown = compare_assemblies(5.0, f64::INFINITY, f64::INFINITY);
+    assert!(!unknown.is_told(0.95) && unknown.regret == f64::INFINITY);
 }

@@ -516,23 +516,25 @@ fn seconds_line(choice: &Choice, seconds: Seconds) -> Option<String> {
     })
 }
 
-/// Whether the models tell the best assembly from the next one, and which run would.
+/// Whether the best assembly is distinguished from the next one, and which runs would do so.
 fn doubt_line(doubt: &Doubt) -> String {
     let difference = doubt.comparison.difference;
     let next = format!("the next one takes {difference:.4} s more");
     if doubt.told_apart {
-        return format!("{next}: told apart");
+        return format!("{next}: distinguished");
     }
     let regret = doubt.comparison.regret;
-    let risked = match regret.is_finite() {
-        true => format!("choosing this one risks {regret:.4} s on the average"),
-        false => "the spread of a model is unknown".into(),
+    let risked = match (doubt.spread_known, regret.is_finite()) {
+        (false, _) => "no runs show how much they differ".into(),
+        (true, true) => format!("choosing this one risks {regret:.4} s on average"),
+        (true, false) => "too few runs show how much they differ".into(),
     };
-    let run = doubt.run.as_ref().map(|(instance, [a, b])| {
-        format!("; runs with {instance} as {a} and as {b} would tell most")
+    let run = doubt.run.as_ref().map(|(instance, [a, b])| match a == b {
+        true => format!("; more runs with {instance} as {a} would help most"),
+        false => format!("; more runs with {instance} as {a} and as {b} would help most"),
     });
     format!(
-        "{next}, which the models do not tell apart: {risked}{}",
+        "{next}, which is not distinguished: {risked}{}",
         run.unwrap_or_default()
     )
 }

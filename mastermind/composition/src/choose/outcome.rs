@@ -68,7 +68,7 @@ pub struct Choice {
     pub gap: f64,
     /// The best assemblies, the fastest first, as many as were asked for.
     pub ranked: Vec<Ranked>,
-    /// The best assembly beside the next one: whether the models tell them apart. None without another one.
+    /// The best assembly compared with the next one: whether runs distinguish them. None without another one.
     pub doubt: Option<Doubt>,
     /// Every assembly that no other one beats in both time and the attribute asked for, the fastest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -145,11 +145,14 @@ pub struct Ranked {
 /// How sure it is that the best assembly is better than the next one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Doubt {
-    /// The difference and what is risked; its `regret` infinite (`null` in JSON) where a model does not tell its spread.
+    /// The difference and what is risked; its `deviation` and `regret` infinite (`null` in JSON) where no runs show how much they
+    /// differ.
     #[serde(flatten)]
     pub comparison: Comparison,
-    /// Whether the difference is beyond doubt at 95 %.
+    /// Whether the difference is beyond doubt at 95 %, and at least 1 % of the time of the instances that differ.
     pub told_apart: bool,
+    /// Whether runs show how much they differ.
+    pub spread_known: bool,
     /// The instance and the two classes of which a run with each, side by side, would tell most.
     pub run: Option<(String, [String; 2])>,
 }

@@ -169,7 +169,14 @@ impl<'a> Composition<'a> {
                 calls: pattern.map_or(&recorded, |pattern| pattern.calls(&beside)),
             };
             is_called.push(!place.calls.is_empty());
-            patterns.push(self.rows_of(&place, site, workload, models, &mut all_missing)?);
+            patterns.push(self.rows_of(
+                &place,
+                site,
+                workload,
+                models,
+                options,
+                &mut all_missing,
+            )?);
         }
         self.add_ranks(instance, options, &mut patterns);
         let costs = self.own_costs(site, &patterns, &is_called);
@@ -193,6 +200,7 @@ impl<'a> Composition<'a> {
         site: usize,
         workload: &Workload,
         models: &ModelSet,
+        options: &ChooseOptions,
         all_missing: &mut Vec<crate::Lacking>,
     ) -> Result<Vec<(Row, Predicted)>, Error> {
         let mut rows = Vec::new();
@@ -202,7 +210,8 @@ impl<'a> Composition<'a> {
         let classes = &self.classes[site];
         for class in classes {
             let mut missing = Vec::new();
-            let row = place.row_of(class, classes.len() == 1, workload, models, &mut missing)?;
+            let is_only = classes.len() == 1;
+            let row = place.row_of(class, is_only, workload, models, options, &mut missing)?;
             match missing.is_empty() {
                 true => rows.push(row),
                 false => all_missing.append(&mut missing),
@@ -364,6 +373,8 @@ impl<'a> Composition<'a> {
         self.together.push(Together {
             sites: [own, other],
             seconds,
+            mean_s: time_s,
+            runs: interaction.runs.max(1),
         });
         Ok(())
     }

@@ -1,20 +1,19 @@
-//! Whether intervals tell two assemblies apart, and what is risked by choosing one of them.
+//! Whether two assemblies are distinguished, and what is risked by choosing one of them.
 
 use serde::Serialize;
+use statrs::distribution::{Continuous, ContinuousCDF, StudentsT};
 
 /// What is known of the difference of two assemblies.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
     /// Expected cost of the second less that of the first, seconds: positive where the first is better.
     pub difference: f64,
-    /// Standard deviation of that, seconds.
+    /// Standard deviation of that, seconds; infinite where nothing is known of it.
     pub deviation: f64,
     /// Probability that the second is better than the first.
     pub reversed: f64,
-    /// What choosing the first is expected to cost more than knowing which is better, seconds.
+    /// What choosing the first is expected to cost more than knowing which is better, seconds; infinite where nothing is known of it.
     pub regret: f64,
-    /// Index of the site whose costs are most of the deviation: measuring it would tell most.
-    pub measure: Option<usize>,
 }
 
 impl Comparison {
@@ -24,47 +23,29 @@ impl Comparison {
     }
 }
 
-/// Compares two assemblies whose costs are normal, each site and alternative independent of the others.
-///
-/// Sites where both have the same alternative do not count. What all sites of a run share does not count either, since it
-/// leaves the order of assemblies as it is; the deviations given are those without it.
+/// Compares two assemblies whose difference is distributed like Student's t about what is expected.
 ///
 /// The assembly of least expected cost is the one of least expected regret: what the best would have cost is the same for all.
 ///
 /// # Arguments
-/// * `first`, `second` - index of the alternative of each site, shape `[sites]`
 /// * `difference` - expected cost of the second less that of the first, seconds, pairs included
-/// * `deviations` - standard deviation of each alternative's cost, shape `[sites][alternatives]`, seconds, ≥ 0
+/// * `deviation` - standard deviation of that, seconds, ≥ 0; infinite where nothing is known of it
+/// * `freedom` - degrees of freedom of the deviation, > 0; infinite for a normal distribution
 ///
 /// # Source
-/// C. E. Clark, The greatest of a finite set of random variables, Operations Research 9 (1961): the expected smaller of two.
-pub fn compare_assemblies(
-    first: &[usize],
-    second: &[usize],
-    difference: f64,
-    deviations: &[Vec<f64>],
-) -> Comparison {
-    let mut variance = 0.0;
-    let mut largest = (0.0, None);
-    for (site, deviations) in deviations.iter().enumerate() {
-        let (a, b) = (first[site], second[site]);
-        if a == b {
-            continue;
-        }
-        let both = deviations[a].powi(2) + deviations[b].powi(2);
-        variance += both;
-        if both > largest.0 {
-            largest = (both, Some(site));
-        }
-    }
-    let deviation = variance.sqrt();
-    let (reversed, regret) = if deviation > 0.0 {
+/// The mean of the part of a Student's t below 0, with density `f` and distribution `F` at `z = difference / deviation`:
+/// `f (ν + z²) / (ν − 1) − z (1 − F)`, by integration; it has none for `ν ≤ 1`.
+pub fn compare_assemblies(difference: f64, deviation: f64, freedom: f64) -> Comparison {
+    let (reversed, regret) = if !deviation.is_finite() {
+        (0.5, f64::INFINITY)
+    } else if deviation > 0.0 {
         let z = difference / deviation;
-        let (density, below) = standard_normal(z);
-        (
-            1.0 - below,
-            (deviation * density - difference * (1.0 - below)).max(0.0),
-        )
+        let above = tail(z, freedom);
+        let mean = match freedom > 1.0 {
+            true => density_part(z, freedom) - z * above,
+            false => f64::INFINITY,
+        };
+        (above, (deviation * mean).max(0.0))
     } else if difference < 0.0 {
         (1.0, -difference)
     } else {
@@ -75,12 +56,21 @@ pub fn compare_assemblies(
         deviation,
         reversed,
         regret,
-        measure: largest.1,
     }
 }
 
-/// Density and distribution function of the standard normal distribution.
-fn standard_normal(z: f64) -> (f64, f64) {
-    let density = (-0.5 * z * z).exp() / (2.0 * std::f64::consts::PI).sqrt();
-    (density, 0.5 * libm::erfc(-z / std::f64::consts::SQRT_2))
+/// Probability that a Student's t is above `z`.
+fn tail(z: f64, freedom: f64) -> f64 {
+    match StudentsT::new(0.0, 1.0, freedom) {
+        Ok(student) if freedom.is_finite() => student.cdf(-z),
+        _ => 0.5 * libm::erfc(z / std::f64::consts::SQRT_2),
+    }
+}
+
+/// `f (ν + z²) / (ν − 1)`, of the normal distribution its density.
+fn density_part(z: f64, freedom: f64) -> f64 {
+    match StudentsT::new(0.0, 1.0, freedom) {
+        Ok(student) if freedom.is_finite() => student.pdf(z) * (freedom + z * z) / (freedom - 1.0),
+        _ => (-0.5 * z * z).exp() / std::f64::consts::TAU.sqrt(),
+    }
 }
