@@ -586,6 +586,12 @@ fn benchmark_programs_say_what_they_ran() {
         )
     );
     assert_eq!((aside[0].count, aside[0].why), (1, Why::NoTime));
+    let unlike = google
+        .replace("n:512", "n:512/k:3")
+        .replace("\"error_occurred\": true,", "");
+    let (samples, _) = read(&[("b.json", &unlike)], &wall()).unwrap();
+    let methods: Vec<_> = samples.iter().map(|one| one.method.as_str()).collect();
+    assert_eq!(methods, ["BM_Sort(n)", "BM_Sort(n, k)"]);
     let cpu = Wanted::new(Metric::named("cpu_time"));
     let (samples, _) = read(&[("b.json", google)], &cpu).unwrap();
     assert_eq!(shape(&samples[0]).2, [(vec![256.0], 2, 7e-6)]);
@@ -633,9 +639,9 @@ fn what_is_wrong_in_a_benchmark_is_named() {
         "{found}"
     );
     // pyperf has runs in place of statistics.
-    let other = r#"{"benchmarks": [{"name": "a", "runs": []}]}"#;
+    let other = r#"{"benchmarks": [{"metadata": {}, "runs": []}]}"#;
     let found = error(&[("b.json", other)], &wall());
-    assert!(found.contains("missing field `stats`"), "{found}");
+    assert!(found.contains("missing field `name`"), "{found}");
     let none = r#"{"results": []}"#;
     let found = error(&[("b.json", none)], &wall());
     assert!(

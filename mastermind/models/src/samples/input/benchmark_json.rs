@@ -12,6 +12,7 @@
 //! Google Benchmark 1.9, `docs/user_guide.md` ("Output Formats", "Passing Arguments") and `src/benchmark_name.cc`; hyperfine 1.18,
 //! `src/export/json.rs`; pytest-benchmark 5, "Comparing past runs".
 
+use std::collections::{BTreeSet, HashMap};
 use std::str::FromStr;
 
 use serde::Deserialize;
@@ -32,7 +33,7 @@ pub(super) struct Probe {
     measurements: Option<IgnoredAny>,
     benchmarks: Option<IgnoredAny>,
     results: Option<IgnoredAny>,
-    context: Option<IgnoredAny>,
+    machine_info: Option<IgnoredAny>,
 }
 
 /// Whose document it is.
@@ -97,32 +98,56 @@ struct Measured<'a> {
     values_s: Vec<f64>,
 }
 
-impl Measured<'_> {
-    fn give(self, sink: Sink<'_>) -> Result<(), InputError> {
-        let (names, cells): (Vec<Named>, Vec<_>) = self
+/// Gives rows to `sink`. Of a method that was run with different parameters each list of them makes a method of its own.
+///
+/// # Returns
+/// How many there are.
+fn give(mut rows: Vec<Measured<'_>>, sink: Sink<'_>) -> Result<usize, InputError> {
+    let names = |row: &Measured<'_>| -> Vec<String> {
+        row.parameters
+            .iter()
+            .map(|(name, _)| name.clone())
+            .collect()
+    };
+    let mut lists = HashMap::<String, BTreeSet<Vec<String>>>::new();
+    for row in &rows {
+        lists
+            .entry(row.method.clone())
+            .or_default()
+            .insert(names(row));
+    }
+    for row in &mut rows {
+        if lists.get(&row.method).is_some_and(|lists| lists.len() > 1) {
+            row.method = format!("{}({})", row.method, names(row).join(", "));
+        }
+    }
+    let n_rows = rows.len();
+    for row in rows {
+        let (names, cells): (Vec<Named>, Vec<_>) = row
             .parameters
             .into_iter()
             .map(|(name, cell)| (plain(&name), cell))
             .unzip();
         sink(&Row {
             line: 0,
-            method: &self.method,
-            metric: Some(self.metric),
+            method: &row.method,
+            metric: Some(row.metric),
             names: &names,
             cells: &cells,
-            values_s: &self.values_s,
+            values_s: &row.values_s,
             call: None,
-        })
+        })?;
     }
+    Ok(n_rows)
 }
 
 impl Probe {
     /// The benchmark program that wrote the document; `None` if none did.
     pub(super) fn program(&self) -> Option<Program> {
-        match (&self.benchmarks, &self.results, &self.context) {
+        match (&self.benchmarks, &self.results, &self.machine_info) {
             _ if self.measurements.is_some() => None,
-            (Some(_), _, Some(_)) => Some(Program::Google),
-            (Some(_), _, None) => Some(Program::Pytest),
+            (Some(_), _, None) => Some(Program::Google),
+            (Some(_), _, Some(_)) => Some(Program::Pytest),
             (None, Some(_), _) => Some(Program::Hyperfine),
             (None, None, _) => None,
         }
@@ -148,13 +173,11 @@ impl Program {
             Self::Google => google(name, &list(name, document)?, wanted, sink),
             Self::Pytest => {
                 let rows = list::<Pytest>(name, document)?;
-                rows.iter().try_for_each(|row| pytest(row).give(sink))?;
-                Ok(rows.len())
+                give(rows.iter().map(pytest).collect(), sink)
             }
             Self::Hyperfine => {
                 let rows = list::<Hyperfine>(name, document)?;
-                rows.iter().try_for_each(|row| hyperfine(row).give(sink))?;
-                Ok(rows.len())
+                give(rows.iter().map(hyperfine).collect(), sink)
             }
         }
     }
@@ -197,6 +220,7 @@ fn google(
         true => CPU_TIME,
         false => REAL_TIME,
     };
+    let mut rows = Vec::new();
     for row in benchmarks.iter().filter(|row| !is_aggregate(row)) {
         let run_name = row.run_name.as_ref().unwrap_or(&row.name);
         let unit = row.time_unit.as_deref().unwrap_or("ns");
@@ -211,15 +235,14 @@ fn google(
             _ => row.real_time,
         };
         let (method, parameters) = of_google_name(run_name);
-        Measured {
+        rows.push(Measured {
             method,
             metric,
             parameters,
             values_s: vec![time.map_or(f64::NAN, |time| unit.to_s(time))],
-        }
-        .give(sink)?;
+        });
     }
-    Ok(benchmarks.len() - n_aggregates)
+    give(rows, sink)
 }
 
 /// Function and arguments: numbers after the function's name, some with a name; what says how it was run is neither.
