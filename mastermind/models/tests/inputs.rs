@@ -649,3 +649,32 @@ fn what_is_wrong_in_a_benchmark_is_named() {
         "{found}"
     );
 }
+
+#[test]
+fn a_time_may_have_its_unit_in_its_line() {
+    let by_column = "n,time,unit\n100,200,us\n200,0.4,ms\n400,,\n";
+    let (samples, aside) = read(&[("t.csv", by_column)], &wall()).unwrap();
+    let points = vec![(vec![100.0], 1, 200e-6), (vec![200.0], 1, 0.4e-3)];
+    assert_eq!(shape(&samples[0]), ("t", vec!["n"], points));
+    assert_eq!((aside[0].count, aside[0].why), (1, Why::NoTime));
+    let in_cells = "n,time\n100,200us\n200,0.4 ms\n400,1\n";
+    let (samples, _) = read(&[("t.csv", in_cells)], &wall()).unwrap();
+    let points = vec![
+        (vec![100.0], 1, 200e-6),
+        (vec![200.0], 1, 0.4e-3),
+        (vec![400.0], 1, 1.0),
+    ];
+    assert_eq!(shape(&samples[0]).2, points);
+    // Where the time's own column says it, another one may be a parameter.
+    let of_column = "n,time_ms,unit\n100,2,gpu\n200,4,cpu\n";
+    let (samples, _) = read(&[("t.csv", of_column)], &wall()).unwrap();
+    assert_eq!(shape(&samples[0]).1, ["n", "unit"]);
+    let unknown = error(&[("t.csv", "n,time,unit\n100,2,fortnight\n")], &wall());
+    assert!(
+        unknown.contains("line 2, column 3: time unit \"fortnight\", expected s, ms, us or ns"),
+        "{unknown}"
+    );
+    let counted = Wanted::new(Metric::named("misses"));
+    let (samples, _) = read(&[("t.csv", "n,misses,unit\n1,5,us\n2,6,ms\n")], &counted).unwrap();
+    assert_eq!(shape(&samples[0]).1, ["n", "unit"]);
+}

@@ -42,11 +42,16 @@ const OTHERS: [&str; 22] = [
     "cpu_time",
 ];
 
+/// Columns that name the unit of each line's time, where neither the column of the time nor the time itself does.
+const UNITS: [&str; 3] = ["unit", "units", "time_unit"];
+
 /// Which column is what.
 struct Layout {
     time: usize,
     /// Unit of the times; `None` of a counter.
     unit: Option<TimeUnit>,
+    /// Column with the unit of each.
+    unit_column: Option<usize>,
     params: Vec<usize>,
     /// Columns that are empty, as a comma at the end of each line makes one.
     nameless: Vec<usize>,
@@ -154,8 +159,18 @@ impl Layout {
                 METHODS.contains(&column.to_ascii_lowercase().as_str())
             }),
         };
+        let is_time = wanted.metric.is_time();
+        let own_unit = is_time.then(|| timed(columns[time]).1).flatten();
+        let unit_column = position(&columns, |column| {
+            UNITS.contains(&column.to_ascii_lowercase().as_str())
+        })
+        .filter(|&at| {
+            let is_param = wanted.params.iter().any(|param| param == columns[at]);
+            is_time && own_unit.is_none() && !is_param
+        });
         let params: Vec<usize> = if wanted.params.is_empty() {
-            let is_other = |at: usize| at == time || Some(at) == method || other(columns[at]);
+            let known = [Some(time), method, unit_column];
+            let is_other = |at: usize| known.contains(&Some(at)) || other(columns[at]);
             (0..columns.len()).filter(|&at| !is_other(at)).collect()
         } else {
             let named = wanted.params.iter();
@@ -168,7 +183,8 @@ impl Layout {
         let names = params.iter().map(|&at| parameter(columns[at]));
         Ok(Self {
             names: names.collect(),
-            unit: (wanted.metric.is_time()).then(|| timed(columns[time]).1.unwrap_or(wanted.unit)),
+            unit: is_time.then(|| own_unit.unwrap_or(wanted.unit)),
+            unit_column,
             is_export: is_export && wanted.metric == Metric::Wall && wanted.time.is_none(),
             file_method: if is_export {
                 exported_method(name)
@@ -216,8 +232,21 @@ impl Layout {
                 "a name for each column",
             ));
         }
-        let value = number(self.time)?;
-        let value_s = self.unit.map_or(value, |unit| unit.to_s(value));
+        let value_s = match (self.unit, time_with_unit(&record[self.time])) {
+            (Some(_), Some(value_s)) => value_s,
+            (Some(unit), None) => {
+                let value = number(self.time)?;
+                let unit = match self.unit_column {
+                    Some(column) if !value.is_nan() => record[column].parse().map_err(|()| {
+                        let found = format!("time unit {}", quoted(&record[column]));
+                        InputError::content(name, at(column), found, "s, ms, us or ns")
+                    })?,
+                    _ => unit,
+                };
+                unit.to_s(value)
+            }
+            (None, _) => number(self.time)?,
+        };
         let call = match self.is_export {
             true => Some(Call {
                 seq: whole(name, at(0), &record[0])?.unwrap_or(u64::MAX),
@@ -240,6 +269,14 @@ impl Layout {
             call,
         })
     }
+}
+
+/// A time that says its unit (`230us`, `1.9 ms`), in seconds.
+fn time_with_unit(text: &str) -> Option<f64> {
+    let number = text.trim_end_matches(char::is_alphabetic);
+    let unit = text[number.len()..].parse::<TimeUnit>().ok()?;
+    let number = number.trim_end().parse::<f64>().ok()?;
+    Some(unit.to_s(number))
 }
 
 fn cell(text: &str) -> Cell<'_> {
