@@ -218,6 +218,7 @@ impl Place<'_, '_> {
             measured_s: None,
             extrapolated: predicted.extrapolated,
             clamped: predicted.clamped,
+            bounded: predicted.bounded,
             measured_only,
             stale: false,
         }

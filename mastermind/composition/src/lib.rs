@@ -21,6 +21,7 @@
 
 pub mod adapt;
 mod between_runs;
+mod beyond;
 mod call_graph;
 mod choose;
 mod decide;

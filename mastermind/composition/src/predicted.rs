@@ -2,8 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mastermind_models::{Error as ModelError, LEVEL, ModelSet, Total, Uncertainty};
+use mastermind_models::{
+    Coordinate, Error as ModelError, LEVEL, Model, ModelSet, Total, Uncertainty,
+};
 
+use crate::beyond::Beyond;
 use crate::error::{Error, Lacking};
 use crate::interaction::{RunTimes, SiteTime};
 use crate::score::Seconds;
@@ -24,6 +27,8 @@ pub(crate) struct Predicted {
     pub extrapolated: bool,
     /// A model was negative at a call, and 0 taken.
     pub clamped: bool,
+    /// Outside the measured range a bound took the place of a formula.
+    pub bounded: bool,
 }
 
 impl Predicted {
@@ -35,6 +40,7 @@ impl Predicted {
         self.unknown_s += other.unknown_s;
         self.extrapolated |= other.extrapolated;
         self.clamped |= other.clamped;
+        self.bounded |= other.bounded;
     }
 
     /// Multiplies the time, by a factor near 1 that leaves its relative uncertainty as it is.
@@ -60,7 +66,7 @@ impl Predicted {
 
 /// Predicts the time of `calls`, each with how many of it are made, were they answered by `class`.
 ///
-/// `Σ count · T(coordinate)`, with the uncertainty of [`Total`] for the calls of one model; models are
+/// `Σ count · T(coordinate)`, held between bounds outside the measured sizes (`beyond`), with the uncertainty of [`Total`] for the calls of one model; models are
 /// independent of one another.
 ///
 /// # Errors
@@ -74,7 +80,7 @@ pub(crate) fn predict_calls<'c>(
     lacking: &mut Vec<Lacking>,
 ) -> Result<Predicted, Error> {
     let mut total = Predicted::default();
-    let mut totals: BTreeMap<(String, Vec<(String, String)>), Total<'_>> = BTreeMap::new();
+    let mut totals: BTreeMap<(String, Vec<(String, String)>), Share<'_>> = BTreeMap::new();
     for (call, count) in calls {
         let name = model_name(class, &call.port_method);
         let model = match models.find(&name, workload.metric.clone(), &call.coordinate) {
@@ -87,7 +93,7 @@ pub(crate) fn predict_calls<'c>(
         let mode = model.mode.iter();
         let mode = mode.map(|(k, v)| (k.clone(), v.clone())).collect();
         let share = totals.entry((name, mode));
-        let share = share.or_insert_with(|| Total::new(model));
+        let share = share.or_insert_with(|| Share::new(model));
         share
             .add(&call.coordinate, count)
             .map_err(|source| Error::Predict {
@@ -97,19 +103,65 @@ pub(crate) fn predict_calls<'c>(
                 source: Box::new(source),
             })?;
     }
-    for ((name, _), share) in &totals {
+    for (
+        (name, _),
+        Share {
+            total: share,
+            beyond_s,
+            extrapolated,
+            bounded,
+            ..
+        },
+    ) in &totals
+    {
         total.time_s += share.time_s();
-        let uncertainty = share.uncertainty();
+        let mut uncertainty = share.uncertainty();
+        // One formula, so all calls are off together.
+        uncertainty.add(beyond_s * beyond_s, f64::INFINITY);
+        total.extrapolated |= extrapolated;
+        total.bounded |= bounded;
         if uncertainty.variance_s2().is_finite() {
             total.uncertainty.merge(&uncertainty);
         } else {
             total.unknown.insert(name.clone());
             total.unknown_s += share.time_s();
         }
-        total.extrapolated |= share.extrapolated();
         total.clamped |= share.clamped();
     }
     Ok(total)
+}
+
+/// The calls of one model.
+struct Share<'a> {
+    model: &'a Model,
+    total: Total<'a>,
+    /// Standard deviation of the calls outside the measured range, seconds.
+    beyond_s: f64,
+    extrapolated: bool,
+    bounded: bool,
+}
+
+impl<'a> Share<'a> {
+    fn new(model: &'a Model) -> Self {
+        Self {
+            model,
+            total: Total::new(model),
+            beyond_s: 0.0,
+            extrapolated: false,
+            bounded: false,
+        }
+    }
+
+    fn add(&mut self, coordinate: &Coordinate, count: f64) -> Result<(), ModelError> {
+        if self.model.covers(coordinate) {
+            return self.total.add(coordinate, count);
+        }
+        let beyond = Beyond::of(self.model, coordinate)?;
+        self.extrapolated = true;
+        self.bounded |= beyond.bounded;
+        self.beyond_s += count * beyond.deviation_s;
+        self.total.add(&beyond.nearest, count * beyond.calls)
+    }
 }
 
 /// What models say that the computing of a run takes, each call with the class that answered it, seconds. Calls without a model

@@ -418,9 +418,9 @@ fn names_and_parameters_must_agree() {
     assert!(matches!(error, Error::Predict { .. }), "{error}");
 }
 
-/// A line that is negative below its range must not win by its 0 s.
+/// A line that is negative below its range takes what its steepest slope leaves of the nearest measured time, not 0 s.
 #[test]
-fn a_clamped_time_does_not_win() {
+fn a_time_below_zero_is_bounded() {
     let calls = vec![call("flux", "A", "p.m", 0.1, 5, 1.0)];
     let workload = Workload {
         metric: Metric::Wall,
@@ -434,9 +434,51 @@ fn a_clamped_time_does_not_win() {
     };
     let listed = alternatives(&[("flux", &["B"])]);
     let choice = choose(&workload, &listed, &assembly(&[("flux", "A")]), &models).unwrap();
-    assert_eq!(choice.best["flux"], "A");
-    assert!(choice.instances[0].clamped && choice.instances[0].extrapolated);
+    assert_eq!(choice.best["flux"], "B");
+    let row = &choice.instances[0];
+    assert!(row.bounded && row.extrapolated && !row.clamped, "{row:?}");
+    // 5 calls of 0.1 s at q = 1, at most.
+    assert!(row.predicted_s > 0.0 && row.predicted_s < 0.5, "{row:?}");
     assert_eq!(choice.assemblies, "2");
+}
+
+/// Formulas that fall or explode beyond the largest size, four times as large as any that was measured.
+#[test]
+fn beyond_the_sizes_a_time_keeps_to_the_slopes_that_were_seen() {
+    let sizes = [8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0];
+    let models: [(&str, fn(f64) -> f64, f64); 3] = [
+        // In proportion but for a bend at the end, which a formula takes for a fall.
+        ("Bent", |q| 1e-3 * q - 2e-6 * q * q, 3.5),
+        ("Steep", |q| 1e-4 * q * (q / 30.0).exp(), 64.0),
+        ("Cube", |q| 1e-6 * q * q * q, 64.0),
+    ];
+    for (class, of, most) in models {
+        let mut set = SampleSet::new(Metric::Wall).with_statistic(Statistic::Mean);
+        let q = [Parameter::integer("q", "double")];
+        let method = set.declare(&model_name(class, "p.m"), &q).unwrap();
+        for q in sizes {
+            for off in [0.99, 1.01, 1.0] {
+                set.push(method, &[q], of(q) * off).unwrap();
+            }
+        }
+        let models = ModelSet {
+            models: vec![fit(&set.finish()[0]).unwrap().remove(0)],
+        };
+        let workload = Workload {
+            metric: Metric::Wall,
+            calls: vec![call("flux", class, "p.m", 256.0, 10, 1.0)],
+        };
+        let current = assembly(&[("flux", class)]);
+        let choice = choose(&workload, &Alternatives::new(), &current, &models).unwrap();
+        let grown = choice.predicted_s / (10.0 * of(64.0));
+        assert!((1.0..=1.02 * most).contains(&grown), "{class}: {grown}");
+        let row = &choice.instances[0];
+        let [low, high] = row.interval_s;
+        assert!(
+            high == f64::INFINITY || high < 100.0 * choice.predicted_s,
+            "{low} {high}"
+        );
+    }
 }
 
 /// 3^200 assemblies of instances that are never called: the count alone.

@@ -568,6 +568,7 @@ fn cells(row: &Row) -> Vec<String> {
         (row.current, "current"),
         (row.extrapolated, "extrapolated"),
         (row.clamped, "clamped at 0"),
+        (row.bounded, "bounded"),
         (row.stale, "stale"),
     ] {
         if marked {

@@ -180,6 +180,8 @@ pub struct Row {
     pub extrapolated: bool,
     /// The class's model was negative at a call; a class without this flag is preferred.
     pub clamped: bool,
+    /// Outside the measured sizes the class's formula falls, or grows faster than it was seen to: the bound was taken.
+    pub bounded: bool,
     /// There is no model, and `predicted_s` is what was measured: an instance without alternatives.
     pub measured_only: bool,
     /// The calls took another time than a fresh run of what the model was fitted to would: it is out of date.
