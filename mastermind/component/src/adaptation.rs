@@ -20,6 +20,7 @@ pub(crate) mod exchange;
 pub(crate) mod gathering;
 pub(crate) mod pace;
 mod patience;
+pub(crate) mod stored;
 
 use std::fs::File;
 use std::io::Write;
@@ -32,8 +33,8 @@ use cca_ports::{
     CommPort, PortError, RSliceMut, Reduction, ReplacementServicePort, Services, UsesPort,
 };
 use mastermind_composition::adapt::{Act, AdaptSettings, Adapter, Decision, Report};
-use mastermind_composition::{Alternatives, Assembly, model_name};
-use mastermind_models::{Coordinate, Metric, ModelSet, predict};
+use mastermind_composition::{Alternatives, Assembly};
+use mastermind_models::ModelSet;
 use mastermind_records::definition::TIMER_CLASS;
 use mastermind_records::{Log, RunFollower, create_anew};
 
@@ -44,6 +45,7 @@ use self::gathering::Gathering;
 use self::pace::{Alarm, Meetings, Pace, Spent, process_s, timed};
 pub use self::patience::AtDeadlock;
 use self::patience::Patience;
+use self::stored::predicted;
 use crate::mastermind::{Mastermind, locked};
 
 /// Records read at once.
@@ -179,14 +181,6 @@ impl Adaptation {
                 path.display()
             ))
         })?;
-        let stored = models.clone();
-        let predicted = move |class: &str, method: &str, at: &Coordinate| {
-            let model = stored
-                .find(&model_name(class, method), Metric::Wall, at)
-                .ok()?;
-            let prediction = predict(model, at).ok()?;
-            (prediction.value_s > 0.0).then_some(prediction.value_s)
-        };
         // Ranks that may swap other things, or believe other models, disagree from the first.
         let mut digest = crc32fast::Hasher::new();
         let (alternatives, dispatchers) = (&config.alternatives, &config.dispatchers);
@@ -198,7 +192,7 @@ impl Adaptation {
             alternatives,
             &sites(dispatchers, &config.assembly),
             config.settings,
-            Box::new(predicted),
+            predicted(&models),
         );
         let state = State {
             rank: config.rank,

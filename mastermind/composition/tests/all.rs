@@ -9,3 +9,4 @@ mod patterns;
 mod plan;
 mod ranks;
 mod scaling;
+mod worlds;

@@ -31,10 +31,10 @@ use std::time::{Duration, Instant};
 
 use cca_ports::PortError;
 use mastermind_composition::adapt::{
-    Act, AdaptSettings, Adapter, Batch, CallKind, Decision, Predict, Report,
+    Act, AdaptSettings, Adapter, Batch, CallKind, Decision, Report,
 };
-use mastermind_composition::{Alternatives, Assembly, model_name};
-use mastermind_models::{Coordinate, Metric, ModelSet, predict};
+use mastermind_composition::{Alternatives, Assembly};
+use mastermind_models::ModelSet;
 use mastermind_records::RunFollower;
 use mastermind_records::own_thread::run_apart;
 use rustix::fs::{FlockOperation, flock};
@@ -46,6 +46,7 @@ use crate::adaptation::exchange::{Agreement, Line, Ranks, Told, exchange};
 use crate::adaptation::gathering::Gathering;
 use crate::adaptation::no_record;
 use crate::adaptation::pace::{Spent, process_s, timed};
+use crate::adaptation::stored::predicted;
 use crate::decisions_file;
 use crate::mastermind::locked;
 
@@ -151,7 +152,7 @@ impl LibraryAdaptation {
             ..AdaptSettings::default()
         };
         digest.update(format!("{assembly:?} {alternatives:?} {settings:?}").as_bytes());
-        let adapter = Adapter::new(&assembly, &alternatives, &[], settings, predicted(models));
+        let adapter = Adapter::new(&assembly, &alternatives, &[], settings, predicted(&models));
         if adapter.classes().next().is_none() {
             let why = "the libraries of --use are the program's own, expected another one";
             return Err(not_adaptable(why.into()));
@@ -523,12 +524,4 @@ fn send(running: &Mutex<Option<Wrapped>>, interface: &str, class: &str) -> Resul
         .libraries
         .use_class(&wrapped.recorder, interface, class);
     sent.map_err(|error| error.to_string())
-}
-
-fn predicted(models: ModelSet) -> Box<Predict<'static>> {
-    Box::new(move |class: &str, method: &str, at: &Coordinate| {
-        let model = models.find(&model_name(class, method), Metric::Wall, at);
-        let prediction = predict(model.ok()?, at).ok()?;
-        (prediction.value_s > 0.0).then_some(prediction.value_s)
-    })
 }
