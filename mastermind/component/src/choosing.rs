@@ -172,19 +172,20 @@ impl Basis {
         let earlier = asked.earlier.as_deref();
         let earlier = earlier.map(|folder| Runs::read(folder, None, &mut open));
         let earlier = earlier.transpose()?;
-        let (mut scaling, mut effects) = (None, None);
+        let (mut scaling, mut effects, mut patterns) = (None, None, None);
         if let Some(setting) = asked.first_setting() {
             let runs = runs.as_ref();
             let runs = runs.ok_or(ChoosingError::WithoutRuns { setting })?;
-            let (mut scaled, of_ranks) = runs.scaled(run, assembly, asked, models)?;
+            let (mut scaled, of_ranks, of_classes) = runs.scaled(run, assembly, asked, models)?;
+            patterns = Some(of_classes);
             calls.calls = std::mem::take(&mut scaled.workload.calls);
             (scaling, effects) = (Some(scaled), of_ranks);
         }
         let joined = joined(assembly);
         let times = runs.as_ref().map(|runs| runs.times_like(run, models));
         let times = times.transpose()?.unwrap_or_default();
-        let patterns = runs.as_ref().filter(|_| scaling.is_none());
-        let patterns = patterns.map(|runs| runs.patterns_like(run, assembly));
+        let alike = runs.as_ref().map(|runs| runs.patterns_like(run, assembly));
+        let patterns = patterns.or(alike);
         let mut pairs = SeenPairs::of(&times, &joined);
         pairs.see(&Recorded::of(run, Some(assembly)).classes);
         let of_earlier = earlier.map_or_else(Vec::new, |earlier| earlier.totals_s(seconds));
@@ -410,7 +411,8 @@ impl Runs {
         Ok(RunBounds::of(&ratios, position, &earlier, MOST_EARLIER))
     }
 
-    /// The workload at other settings, from the runs that have the classes of a run, and what the number of ranks makes of its time.
+    /// The workload at other settings, from the runs that have the classes of a run, what the number of ranks makes of its time, and
+    /// which calls each instance gets there, from all runs.
     ///
     /// # Arguments
     /// * `like` - the run whose classes and other settings count
@@ -423,7 +425,7 @@ impl Runs {
         assembly: &Assembly,
         asked: &Asked,
         models: &ModelSet,
-    ) -> Result<(ScaledWorkload, Option<RankEffects>), ChoosingError> {
+    ) -> Result<(ScaledWorkload, Option<RankEffects>, CallPatterns), ChoosingError> {
         let like = Recorded::of(like, Some(assembly));
         let mut wanted = like.settings.clone();
         for (key, value) in &asked.set {
@@ -449,7 +451,16 @@ impl Runs {
         let sized: Vec<_> = sized.collect();
         let scaled = scale_workload(&sized, &wanted)?;
         let seconds = Seconds::predicted_by(models);
-        Ok((scaled, rank_effects(&sized, &wanted, models, seconds)?))
+        let effects = rank_effects(&sized, &wanted, models, seconds)?;
+        let all: Vec<_> = self.0.iter().map(Recorded::as_pattern_run).collect();
+        let patterns = CallPatterns::scaled(
+            &all,
+            &connections(assembly),
+            &wanted,
+            &like.as_pattern_run(),
+            &scaled.workload,
+        );
+        Ok((scaled, effects, patterns))
     }
 }
 
@@ -479,6 +490,7 @@ impl Recorded {
         PatternRun {
             classes: &self.classes,
             workload: &self.workload,
+            settings: &self.settings,
         }
     }
 

@@ -19,6 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mastermind_models::Value;
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
+use crate::scaling::{Settings, SizedRun, scale_workload};
 use crate::workload::{Assembly, Call, Workload};
 
 /// How many times the variance of another set is tolerated. Source: a study of made assemblies of six sites, where calls are drawn:
@@ -38,6 +39,8 @@ pub struct PatternRun<'a> {
     pub classes: &'a Assembly,
     /// Its calls.
     pub workload: &'a Workload,
+    /// Its settings.
+    pub settings: &'a Settings,
 }
 
 /// A recorded call and how many of it a run makes on average. The seconds in the call are means over runs too.
@@ -72,7 +75,7 @@ impl CallPatterns {
     /// Takes the calls from runs.
     ///
     /// # Arguments
-    /// * `runs` - runs of one workload: equal settings and ranks, any classes
+    /// * `runs` - runs of any classes; only those of equal settings are compared
     /// * `connections` - caller and callee
     pub fn of(runs: &[PatternRun<'_>], connections: &BTreeSet<[String; 2]>) -> Self {
         let calls = runs.iter().flat_map(|run| &run.workload.calls);
@@ -96,6 +99,58 @@ impl CallPatterns {
         }
     }
 
+    /// The calls at settings that were not run, as those of each combination of classes grow; where too few runs show a combination, as
+    /// those of one assembly do.
+    ///
+    /// # Arguments
+    /// * `runs` - runs of any classes and settings
+    /// * `wanted` - a value for each setting
+    /// * `from` - the run that is asked about
+    /// * `to` - its workload at the wanted settings
+    pub fn scaled(
+        runs: &[PatternRun<'_>],
+        connections: &BTreeSet<[String; 2]>,
+        wanted: &Settings,
+        from: &PatternRun<'_>,
+        to: &Workload,
+    ) -> Self {
+        let mut patterns = Self::of(runs, connections);
+        for (instance, pattern) in &mut patterns.of {
+            let growth = Growth::of(instance, from.workload, to);
+            let mut calls = BTreeMap::new();
+            for (classes, runs) in groups(runs, &pattern.neighbours) {
+                let n_runs = runs.len();
+                let sized: Vec<SizedRun> = runs.iter().map(|run| run.of(instance)).collect();
+                let calls_of = match scale_workload(&sized, wanted) {
+                    Ok(scaled) => {
+                        let calls = scaled.workload.calls.into_iter();
+                        calls
+                            .map(|call| {
+                                let count = call.count as f64;
+                                (call, count)
+                            })
+                            .collect()
+                    }
+                    Err(_) => {
+                        let alike = runs.iter().filter(|run| run.settings == from.settings);
+                        let alike: Vec<&Workload> = alike.map(|run| run.workload).collect();
+                        if alike.is_empty() {
+                            continue;
+                        }
+                        growth.apply(mean_calls(&alike, instance))
+                    }
+                };
+                let calls_of = MeanCalls {
+                    calls: calls_of,
+                    n_runs,
+                };
+                calls.insert(classes, calls_of);
+            }
+            pattern.calls = calls;
+        }
+        patterns
+    }
+
     /// The pattern of an instance; None where no run calls it.
     pub fn get(&self, instance: &str) -> Option<&CallPattern> {
         self.of.get(instance)
@@ -115,15 +170,11 @@ impl CallPatterns {
 
 impl CallPattern {
     fn of(runs: &[PatternRun<'_>], instance: &str, neighbours: Vec<String>, variance: f64) -> Self {
-        let mut groups: BTreeMap<Vec<String>, Vec<&Workload>> = BTreeMap::new();
-        for run in runs {
-            if let Some(classes) = classes_of(run, &neighbours) {
-                groups.entry(classes).or_default().push(run.workload);
-            }
-        }
-        let calls = groups.into_iter().map(|(classes, runs)| {
-            let calls = mean_calls(&runs, instance);
+        let calls = groups(runs, &neighbours).into_iter();
+        let calls = calls.map(|(classes, runs)| {
             let n_runs = runs.len();
+            let runs: Vec<&Workload> = runs.iter().map(|run| run.workload).collect();
+            let calls = mean_calls(&runs, instance);
             (classes, MeanCalls { calls, n_runs })
         });
         Self {
@@ -266,10 +317,11 @@ impl Features {
 
     /// Squares of each feature about the means of runs that have equal classes at some instances, and degrees of freedom.
     fn squares(&self, runs: &[PatternRun<'_>], neighbours: &[String]) -> (Vec<f64>, f64) {
-        let mut groups: BTreeMap<Vec<String>, Vec<&Vec<f64>>> = BTreeMap::new();
+        let mut groups: BTreeMap<(Vec<String>, String), Vec<&Vec<f64>>> = BTreeMap::new();
         for (run, row) in runs.iter().zip(&self.0) {
             if let Some(classes) = classes_of(run, neighbours) {
-                groups.entry(classes).or_default().push(row);
+                let settings = format!("{:?}", run.settings);
+                groups.entry((classes, settings)).or_default().push(row);
             }
         }
         let mut squares = vec![0.0; self.0.first().map_or(0, Vec::len)];
@@ -313,6 +365,90 @@ impl Variance {
         let fisher = FisherSnedecor::new(self.freedom, other.freedom);
         fisher.is_ok_and(|fisher| 1.0 - fisher.cdf(ratio) < level)
     }
+}
+
+impl PatternRun<'_> {
+    /// The calls of an instance, whichever class it has.
+    fn of(&self, instance: &str) -> SizedRun {
+        let own = self.workload.calls.iter();
+        let own = own.filter(|call| call.instance == instance).cloned();
+        let calls = own.map(|call| Call {
+            class: String::new(),
+            ..call
+        });
+        SizedRun {
+            settings: self.settings.clone(),
+            workload: Workload {
+                metric: self.workload.metric.clone(),
+                calls: calls.collect(),
+            },
+            processors: None,
+        }
+    }
+}
+
+/// How the calls of an instance grow from one workload to another: their number and the mean of each parameter, by method.
+struct Growth(BTreeMap<String, (f64, BTreeMap<String, f64>)>);
+
+impl Growth {
+    fn of(instance: &str, from: &Workload, to: &Workload) -> Self {
+        let sums = |workload: &Workload| {
+            let mut sums: BTreeMap<String, (f64, BTreeMap<String, f64>)> = BTreeMap::new();
+            let calls = workload.calls.iter();
+            for call in calls.filter(|call| call.instance == instance) {
+                let count = call.count as f64;
+                let sum = sums.entry(call.port_method.clone()).or_default();
+                sum.0 += count;
+                for (name, value) in &call.coordinate.values {
+                    if let Value::Number(x) = value {
+                        *sum.1.entry(name.to_owned()).or_default() += count * x;
+                    }
+                }
+            }
+            sums
+        };
+        let (from, to) = (sums(from), sums(to));
+        let growth = from.into_iter().filter_map(|(method, (count, sums))| {
+            let (grown, grown_sums) = to.get(&method)?;
+            let ratio = grown / count;
+            let of = |(name, sum): (String, f64)| {
+                let grown = grown_sums.get(&name).copied().unwrap_or(sum);
+                let mean = grown / sum / ratio;
+                (name, if mean.is_finite() { mean } else { 1.0 })
+            };
+            Some((method, (ratio, sums.into_iter().map(of).collect())))
+        });
+        Self(growth.collect())
+    }
+
+    fn apply(&self, mut calls: Vec<WeightedCall>) -> Vec<WeightedCall> {
+        for (call, count) in &mut calls {
+            let Some((ratio, means)) = self.0.get(&call.port_method) else {
+                continue;
+            };
+            *count *= ratio;
+            for (name, value) in &mut call.coordinate.values {
+                if let (Value::Number(x), Some(mean)) = (value, means.get(name)) {
+                    *x *= mean;
+                }
+            }
+        }
+        calls
+    }
+}
+
+/// Runs by the classes that they have at some instances.
+fn groups<'r>(
+    runs: &'r [PatternRun<'r>],
+    instances: &[String],
+) -> BTreeMap<Vec<String>, Vec<&'r PatternRun<'r>>> {
+    let mut groups: BTreeMap<Vec<String>, Vec<&PatternRun<'_>>> = BTreeMap::new();
+    for run in runs {
+        if let Some(classes) = classes_of(run, instances) {
+            groups.entry(classes).or_default().push(run);
+        }
+    }
+    groups
 }
 
 /// The classes that a run has at some instances; None where it lacks one.

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mastermind_composition::{
     Alternatives, Assembly, Call, CallPatterns, Choice, ChooseOptions, PatternRun, RunTimes,
-    Workload, choose_with, interactions, model_name, problem_of, times_over_predicted,
+    Settings, SizedRun, Workload, choose_with, interactions, model_name, problem_of,
+    scale_workload, times_over_predicted,
 };
 use mastermind_models::{Coordinate, Metric, Model, ModelSet, Parameter, SampleSet, fit};
 
@@ -143,9 +144,12 @@ fn connections() -> BTreeSet<[String; 2]> {
 }
 
 fn patterns(runs: &[(Assembly, Workload)]) -> CallPatterns {
-    let runs = runs
-        .iter()
-        .map(|(classes, workload)| PatternRun { classes, workload });
+    let settings = Settings::new();
+    let runs = runs.iter().map(|(classes, workload)| PatternRun {
+        classes,
+        workload,
+        settings: &settings,
+    });
     CallPatterns::of(&runs.collect::<Vec<_>>(), &connections())
 }
 
@@ -245,6 +249,71 @@ fn one_run_of_each_class_shows_what_it_does_to_another() {
         let choice = choose_with(workload, &alternatives, named, &models(), &options).unwrap();
         assert_eq!(choice.best["pack"], "Zstd", "{named:?}");
         assert!((choice.predicted_s / total_s(&choice.best) - 1.0).abs() < 1e-4);
+    }
+}
+
+/// The planned runs are of one size, two assemblies of three: the calls at another size are those of its classes, whichever of the two
+/// is asked about.
+#[test]
+fn other_settings_have_the_calls_of_their_classes_too() {
+    let grown = |classes: &Assembly, n: f64| {
+        let mut workload = run(classes, 1.0);
+        for call in &mut workload.calls {
+            let times = match call.instance.as_str() {
+                "scan" => n,
+                "check" => n * n,
+                _ => 1.0,
+            };
+            let count = (call.count as f64 * times).round();
+            call.processor_s *= count / call.count as f64;
+            call.count = count as u64;
+        }
+        workload
+    };
+    let settings = |n: f64| Settings::from([("n".to_owned(), n)]);
+    let named = [all()[0].clone(), all()[31].clone()];
+    let mut runs: Vec<(Assembly, Workload, Settings)> = planned()
+        .into_iter()
+        .map(|(classes, workload)| (classes, workload, settings(1.0)))
+        .collect();
+    for classes in &named {
+        for n in [1.0, 2.0, 4.0] {
+            runs.push((classes.clone(), grown(classes, n), settings(n)));
+        }
+    }
+    let pattern_runs: Vec<PatternRun<'_>> = runs
+        .iter()
+        .map(|(classes, workload, settings)| PatternRun {
+            classes,
+            workload,
+            settings,
+        })
+        .collect();
+    let wanted = settings(8.0);
+    for classes in &named {
+        let own = pattern_runs.iter().filter(|run| run.classes == classes);
+        let sized = own.clone().map(|run| SizedRun {
+            settings: run.settings.clone(),
+            workload: run.workload.clone(),
+            processors: None,
+        });
+        let sized: Vec<SizedRun> = sized.collect();
+        let scaled = scale_workload(&sized, &wanted).unwrap().workload;
+        let from = own.clone().next().unwrap();
+        let patterns = CallPatterns::scaled(&pattern_runs, &connections(), &wanted, from, &scaled);
+        let options = ChooseOptions {
+            n_best: 200,
+            patterns: Some(patterns),
+            ..ChooseOptions::default()
+        };
+        let choice = choose_with(&scaled, &alternatives(), &all()[0], &models(), &options).unwrap();
+        for ranked in &choice.ranked {
+            let own = grown(&ranked.assembly, 8.0).recorded().processor_s;
+            assert!(
+                (ranked.predicted_s / own - 1.0).abs() < 0.01,
+                "{ranked:?} {own}"
+            );
+        }
     }
 }
 

@@ -247,3 +247,29 @@ fn what_only_some_runs_call_is_said() {
         .filter(|call| call.instance == "icc");
     assert_eq!(calls.map(|call| call.count).sum::<u64>(), 5);
 }
+
+/// A number of calls that becomes level, as slices of a fixed number do; one that begins so; and one that a power would let explode.
+#[test]
+fn what_saturates_stays_and_nothing_explodes() {
+    let told = |of: fn(f64) -> f64| {
+        let run = |nx: f64| SizedRun {
+            settings: settings(nx, 64.0, 1.0),
+            workload: Workload {
+                metric: Metric::Wall,
+                calls: vec![call("mesh", Coordinate::new(), of(nx) as u64, 1.0)],
+            },
+            processors: None,
+        };
+        let runs: Vec<SizedRun> = [16.0, 32.0, 64.0, 128.0, 256.0].map(run).into();
+        let scaled = scale_workload(&runs, &settings(1024.0, 64.0, 1.0)).unwrap();
+        scaled.workload.calls[0].count as f64 / of(1024.0)
+    };
+    let near = |ratio: f64| (ratio - 1.0).abs() < 0.01;
+    let level = told(|nx| nx.min(64.0) * 10.0);
+    assert!(near(level), "{level}");
+    let from_there = told(|nx| nx.max(64.0) * 10.0);
+    assert!(near(from_there), "{from_there}");
+    // 100, 100, 100, 100, 1600 calls: a fourth power at most, and no less than was seen.
+    let sudden = told(|nx| if nx > 200.0 { 1600.0 } else { 100.0 });
+    assert!((1.0..=256.0).contains(&sudden), "{sudden}");
+}
