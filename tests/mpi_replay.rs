@@ -11,7 +11,7 @@ fn document(text: &str) -> Value {
 
 /// A program of the fixtures on some ranks, with each call of MPI recorded.
 fn record(mpi: &str, program: &str, ranks: u32, scratch: &Scratch) {
-    record_with(mpi, program, ranks, scratch, &[]);
+    record_with(mpi, program, ranks, scratch, &["--mpi-events"]);
 }
 
 /// # Returns
@@ -26,7 +26,7 @@ fn record_with(
     let program = compile_mpi(mpi, program, &[], &[], &scratch.path(""));
     let mut command = mpirun(mpi, ranks, &scratch.path(""));
     command.arg(bin_dir().join("mastermind"));
-    command.args(["wrap", "--mpi-events"]).args(options);
+    command.arg("wrap").args(options);
     command.arg("--records").arg(scratch.path("records"));
     output(command.arg("--").arg(program))
 }
@@ -188,8 +188,16 @@ fn processor_time_is_recorded_where_there_are_more_ranks_than_processors() {
             replay(&scratch)["recorded"]["computation"].clone()
         };
         let shared = (processors + 1).max(4);
-        assert_eq!(computation(shared, &[]), "processor time", "{mpi}");
-        assert_eq!(computation(shared, &["--cpu=off"]), "wall time", "{mpi}");
+        assert_eq!(
+            computation(shared, &["--mpi-events"]),
+            "processor time",
+            "{mpi}"
+        );
+        assert_eq!(
+            computation(shared, &["--mpi-events", "--cpu=off"]),
+            "wall time",
+            "{mpi}"
+        );
         assert_eq!(
             computation(4, &["--cpu", "--call-sites"]),
             "processor time",

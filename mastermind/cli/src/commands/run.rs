@@ -141,6 +141,9 @@ impl Run {
     /// # Errors
     /// Anything that is wrong with it, or went wrong in it.
     pub fn execute(self) -> anyhow::Result<ExitCode> {
+        if self.processor_time.is_asked() && self.records.is_none() {
+            bail!("cannot record processor time: no --records, expected --records DIR");
+        }
         let launched = back_end::launcher()?;
         let mpi = self.mpi.map(MpiKind::from);
         let ranks = self.ranks.unwrap_or(1) as usize;
@@ -374,7 +377,7 @@ impl Run {
             local: self.records_local.clone(),
             overwrite: self.overwrite,
             limit_bytes: self.records_limit,
-            mpi_events: self.mpi_events,
+            mpi_events: self.mpi_events || self.processor_time.is_asked(),
             processor_time: self.processor_time.choice(),
             selection: selection.unwrap_or(MonitorSelection::All),
             counters: self.counters.clone(),

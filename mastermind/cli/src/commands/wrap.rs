@@ -307,7 +307,9 @@ impl Wrap {
             program: name,
             settings: self.set.iter().cloned().collect(),
             limit_bytes: self.records_limit,
-            mpi_events: self.mpi_events || self.call_sites.is_some(),
+            mpi_events: self.mpi_events
+                || self.call_sites.is_some()
+                || self.processor_time.is_asked(),
             libraries,
             processor_time: self.processor_time.choice(),
             call_sites: self.call_sites.is_some(),

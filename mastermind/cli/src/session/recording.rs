@@ -66,7 +66,8 @@ impl ClockName {
 #[derive(Args, Clone, Copy, Debug)]
 pub struct ProcessorTimeOption {
     /// Record with each call of MPI what processor time its thread took since its previous call, so that a replay computes as long as the rank
-    /// did and not as long as it waited for a processor; some 50 to 900 ns a call. auto: where there are more ranks than processors
+    /// did and not as long as it waited for a processor; some 50 to 900 ns a call. Each call of MPI is recorded, as with --mpi-events. auto: with
+    /// --mpi-events where there are more ranks than processors
     #[arg(
         long,
         value_name = "WHEN",
@@ -88,6 +89,11 @@ enum ProcessorTimeName {
 }
 
 impl ProcessorTimeOption {
+    /// Whether it is asked for.
+    pub fn is_asked(self) -> bool {
+        self.choice() == Some(true)
+    }
+
     /// Whether it is; `None` to do so where ranks share a processor.
     pub fn choice(self) -> Option<bool> {
         match self.cpu {
