@@ -446,7 +446,8 @@ fn a_time_below_zero_is_bounded() {
 #[test]
 fn beyond_the_sizes_a_time_keeps_to_the_slopes_that_were_seen() {
     let sizes = [8.0, 12.0, 16.0, 24.0, 32.0, 48.0, 64.0];
-    let models: [(&str, fn(f64) -> f64, f64); 3] = [
+    type Case = (&'static str, fn(f64) -> f64, f64);
+    let models: [Case; 3] = [
         // In proportion but for a bend at the end, which a formula takes for a fall.
         ("Bent", |q| 1e-3 * q - 2e-6 * q * q, 3.5),
         ("Steep", |q| 1e-4 * q * (q / 30.0).exp(), 64.0),
