@@ -43,7 +43,8 @@ impl Beyond {
         let told = predict(model, coordinate)?;
         let at_edge_s = predict(model, &ray.nearest)?.value_s;
         let [low, high] = ray.growth(model)?.map(|growth| at_edge_s * growth.exp());
-        let value_s = told.value_s.clamp(low, high);
+        // Not `clamp`, which does not return where a bound is no number, as 0 s times a growth beyond all numbers.
+        let value_s = told.value_s.max(low).min(high);
         let own_s = (told.upper_s - told.lower_s) / (2.0 * NORMAL_95);
         let is_known = high <= UNKNOWN * low;
         Ok(Self {

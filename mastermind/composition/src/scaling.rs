@@ -527,7 +527,8 @@ impl Law {
         let most = (largest + 2.0 * increase).min(largest.max(STEEPEST));
         let at = |slope: f64| (last.1 + slope * away).exp();
         // A power through all points is at a bound but for rounding.
-        value.clamp(at(least) * (1.0 - TOGETHER), at(most) * (1.0 + TOGETHER))
+        let [low, high] = [at(least) * (1.0 - TOGETHER), at(most) * (1.0 + TOGETHER)];
+        value.max(low).min(high)
     }
 
     /// Seconds at what is wanted: the power, or the nearest sum of two powers of which one is above it.
