@@ -167,11 +167,17 @@ fn recorded_rank(run: &Run, rank: u32) -> RecordedRank {
                 .entry(record.call_path)
                 .or_insert_with(|| Arc::from(function));
             let mut call = recorded_call(&record, Arc::clone(function));
-            if let Some(latest_ns) = latest_end_ns.replace(end_ns) {
+            let mut parameters = record.method.parameters.iter();
+            if !parameters.any(|parameter| parameter.name == CPU_BEFORE) {
+                recorded.off_processor_ns = None;
+            }
+            let latest_ns = latest_end_ns.replace(end_ns).unwrap_or(end_ns);
+            // Where it is not known the thread counts as running.
+            if let (Some(off_ns), Some(cpu_ns)) =
+                (&mut recorded.off_processor_ns, call.cpu_before_ns)
+            {
                 let gap_ns = record.start_ns.saturating_sub(latest_ns);
-                let off_ns = call.cpu_before_ns.map(|ns| off_processor_ns(gap_ns, ns));
-                recorded.off_processor_ns =
-                    recorded.off_processor_ns.zip(off_ns).map(|(a, b)| a + b);
+                *off_ns += off_processor_ns(gap_ns, cpu_ns);
             }
             call.cpu_before_ns = call.cpu_before_ns.zip(left_out_ns).map(|(a, b)| a + b);
             left_out_ns = match is_replayed {

@@ -40,12 +40,12 @@ impl Beyond {
     /// Those of [`predict`].
     pub fn of(model: &Model, coordinate: &Coordinate) -> Result<Self, Error> {
         let ray = Ray::of(model, coordinate);
-        let told = predict(model, coordinate)?;
+        let formula = predict(model, coordinate)?;
         let at_edge_s = predict(model, &ray.nearest)?.value_s;
         let [low, high] = ray.growth(model)?.map(|growth| at_edge_s * growth.exp());
         // Not `clamp`, which does not return where a bound is no number, as 0 s times a growth beyond all numbers.
-        let value_s = told.value_s.max(low).min(high);
-        let own_s = (told.upper_s - told.lower_s) / (2.0 * NORMAL_95);
+        let value_s = formula.value_s.max(low).min(high);
+        let own_s = (formula.upper_s - formula.lower_s) / (2.0 * NORMAL_95);
         let is_known = high <= UNKNOWN * low;
         Ok(Self {
             calls: if at_edge_s > 0.0 {
@@ -58,7 +58,7 @@ impl Beyond {
                 true => own_s.min((high - value_s).max(value_s - low)),
                 false => f64::INFINITY,
             },
-            bounded: value_s != told.value_s,
+            bounded: value_s != formula.value_s,
         })
     }
 }

@@ -563,34 +563,3 @@ fn decisions_are_cheap() {
         );
     }
 }
-
-#[test]
-#[ignore = "prints the decisions of the worst seed"]
-fn worst() {
-    let steps = std::env::var("STEPS").map_or(2000, |s| s.parse().expect("a number"));
-    let only = std::env::var("ONLY").unwrap_or_default();
-    for (name, world, _) in worlds(steps) {
-        if !name.contains(&only) {
-            continue;
-        }
-        let share = |seed: &u64| {
-            let outcome = run(&world, *seed);
-            outcome.fixed_s / outcome.total_s
-        };
-        let worst = (0..20)
-            .min_by(|a, b| share(a).total_cmp(&share(b)))
-            .expect("seeds");
-        let outcome = run(&world, worst);
-        println!(
-            "{name}: seed {worst}: {:.3} {:.3}",
-            outcome.given_s / outcome.total_s,
-            outcome.fixed_s / outcome.total_s
-        );
-        for decision in &outcome.decisions {
-            println!(
-                "    {decision} [{:.5} of {:.5}]",
-                decision.spent_s, decision.budget_s
-            );
-        }
-    }
-}
